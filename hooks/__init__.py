@@ -1,0 +1,1 @@
+"""What Claude Code starts: one file an event, standard library only."""

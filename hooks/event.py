@@ -1,0 +1,92 @@
+"""What all hooks share: read the event, scrub it, append it, answer, exit 0 whatever happened.
+
+A hook is started as `python -I -S FILE` by Claude Code, which waits for it: no site-packages, nothing
+imported that is not needed, and an end by `os._exit`, which saves the interpreter's tidying up.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from claude_mem_lite import config
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import NoReturn
+
+# Events that say nothing: a Stop that a Stop hook caused, the client's own compaction. Inside a JSON
+# string the quotes would be escaped, so these bytes are always a key of the event.
+_NO_OPS = (b'"stop_hook_active":true', b'"stop_hook_active": true')
+_OWN_COMPACTION = (b'"agent_type":""', b'"agent_type": ""')
+
+
+def run(answer: Callable[[str, str], str] | None = None) -> NoReturn:
+    """Handle one event of Claude Code and end the process with status 0.
+
+    `answer(event, project_dir)` returns what to print for Claude Code, or "".
+    """
+    try:
+        raw = sys.stdin.buffer.read()
+        if not _is_no_op(raw) and not config.foreign_memory():
+            event, project = _store(raw)
+            if answer and (output := answer(event, project)):
+                sys.stdout.buffer.write(output.encode("utf-8", "replace"))
+                sys.stdout.buffer.flush()
+    except BaseException as error:  # noqa: BLE001  (a hook must never disturb the session)
+        _log(error)
+    os._exit(0)
+
+
+def project_dir() -> str:
+    """Return the path of the project: the git top level above `CLAUDE_PROJECT_DIR`, else above the cwd."""
+    start = os.path.realpath(os.environ.get("CLAUDE_PROJECT_DIR") or _cwd())
+    folder = start
+    while not os.path.exists(os.path.join(folder, ".git")):
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return start
+        folder = parent
+    return folder
+
+
+def _cwd() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:  # the session removed the folder it stands in
+        return os.environ.get("PWD") or "/"
+
+
+def _is_no_op(raw: bytes) -> bool:
+    if any(mark in raw for mark in _NO_OPS):
+        return True
+    return b"SubagentStop" in raw and any(mark in raw for mark in _OWN_COMPACTION)
+
+
+def _store(raw: bytes) -> tuple[str, str]:
+    """Append the scrubbed event to the queue; return it with its project."""
+    from claude_mem_lite import inbox, redact
+
+    capture = config.read_table("capture")
+    event = redact.scrub(
+        raw.decode("utf-8", "replace"),
+        max_chars=int(capture.get("max_event_chars", config.DEFAULT_MAX_EVENT_CHARS)),
+        ignored=(*redact.IGNORED_FILES, *capture.get("ignored_files", ())),
+    )
+    project = project_dir()
+    config.ensure_home()
+    inbox.append(event, project)
+    return event, project
+
+
+def _log(error: BaseException) -> None:
+    """Note what went wrong, never the user's text, in `logs/hooks.log`; a full disk is not our last word."""
+    from claude_mem_lite.inbox import utc_now
+
+    try:
+        config.ensure_home()
+        with open(os.path.join(config.log_dir(), "hooks.log"), "a", encoding="utf-8") as log:
+            log.write(f"{utc_now()} {os.path.basename(sys.argv[0])}: {type(error).__name__}\n")
+    except OSError:
+        pass

@@ -1,0 +1,54 @@
+"""The Typer application, its two consoles, and the order in which the help shows the commands."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from claude_mem_lite import __version__
+
+# rich honours NO_COLOR and leaves colours out where stdout is no terminal.
+console = Console(highlight=False)
+errors = Console(stderr=True, highlight=False)
+
+app = typer.Typer(
+    help="Persistent memory for Claude Code.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+
+
+def print_json(value: Any) -> None:
+    """Print a value as indented JSON, the same on a terminal and in a pipe."""
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def _version(wanted: bool) -> None:  # noqa: FBT001  (Typer's callback)
+    if wanted:
+        typer.echo(f"claude-mem {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def claude_mem(
+    *,
+    version: Annotated[  # noqa: ARG001
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Persistent memory for Claude Code.
+
+    Set up with [bold]claude-mem install-hooks[/bold] and [bold]claude-mem up[/bold]; see it at work without
+    touching anything with [bold]claude-mem demo[/bold].
+    """
+
+
+from claude_mem_lite.cli import demo, hooks, search, services  # noqa: E402, F401  (they register their commands)

@@ -1,0 +1,46 @@
+"""install-hooks and uninstall-hooks."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from claude_mem_lite import config
+from claude_mem_lite.cli.app import Quiet, app, console
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.services import install
+
+
+@app.command("install-hooks")
+def install_hooks(
+    *,
+    client: Annotated[
+        str | None,
+        typer.Option(metavar="VERSION", help="Claude Code's version, if `claude --version` cannot be asked."),
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Register the hooks in Claude Code's settings, and install the mem-search skill.
+
+    Nothing else in the settings changes by a byte. Doing it again replaces what an older version registered.
+    """
+    if config.foreign_memory():
+        raise ClaudeMemError(
+            f"{config.memory_path()} is another program's database: nothing was installed. "
+            "Set CLAUDE_MEM_HOME to an empty folder to keep this memory there, then install again."
+        )
+    done = install.install(client_version=client)
+    if quiet:
+        return
+    console.print(f"{'Installed' if done.changed else 'Already installed'}: {', '.join(done.events)}")
+    console.print(f"Settings  {done.settings}\nSkill     {done.skill}", soft_wrap=True)
+    console.print("Sessions that start from now on are remembered.")
+
+
+@app.command("uninstall-hooks")
+def uninstall_hooks(*, quiet: Quiet = False) -> None:
+    """Take the hooks and the skill out of Claude Code again; what is remembered stays."""
+    removed = install.uninstall()
+    if not quiet:
+        console.print("Uninstalled." if removed else "Nothing of claude-mem was installed.")

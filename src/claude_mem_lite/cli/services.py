@@ -1,0 +1,140 @@
+"""up, down, restart and status."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import typer
+from rich.table import Table
+
+from claude_mem_lite import __version__, config
+from claude_mem_lite.cli.app import AsJson, Quiet, app, console, print_json
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.services import install, supervise
+from claude_mem_lite.storage import models, queries
+
+
+@app.command()
+def up(*, quiet: Quiet = False) -> None:
+    """Start the services and wait until they answer."""
+    with _working("starting", quiet=quiet):
+        started = supervise.up()
+    if not quiet:
+        console.print("Services started." if started else "Services are running already.")
+
+
+@app.command()
+def down(*, quiet: Quiet = False) -> None:
+    """Stop the services, finishing the work in hand."""
+    with _working("stopping", quiet=quiet):
+        stopped = supervise.down()
+    if not quiet:
+        console.print("Services stopped." if stopped else "Services were not running.")
+
+
+@app.command()
+def restart(*, quiet: Quiet = False) -> None:
+    """Stop the services and start them again, with this version and this environment."""
+    with _working("restarting", quiet=quiet):
+        supervise.down()
+        supervise.up()
+    if not quiet:
+        console.print("Services restarted.")
+
+
+@app.command()
+def status(*, as_json: AsJson = False) -> None:
+    """Show the services, the queue, what is remembered and the hooks; 1 when something is wrong."""
+    found = _status()
+    if as_json:
+        print_json(found)
+    else:
+        _show(found)
+    if found["problems"]:
+        raise typer.Exit(1)
+
+
+def _status() -> dict[str, Any]:
+    programs = supervise.programs()
+    found: dict[str, Any] = {
+        "version": __version__,
+        "home": config.home(),
+        "services": {
+            program.name: {"state": program.state, "pid": program.pid, "uptime_s": program.uptime_s}
+            for program in programs
+        },
+        "queue": None,
+        "memory": None,
+        "last_errors": [],
+        "spooled": _spooled(),
+        "hooks": {},
+        "problems": [],
+    }
+    if os.path.exists(config.memory_path()):
+        models.open_databases(read_only=True)
+        found["queue"] = queries.queue_stats()
+        found["memory"] = queries.counts()
+        found["last_errors"] = [
+            {"id": row.id, "tool_name": row.tool_name, "note": row.note} for row in queries.last_errors()
+        ]
+        models.close_databases()
+    with contextlib.suppress(ClaudeMemError):
+        found["hooks"] = install.registered_events()
+    found["problems"] = _problems(found)
+    return found
+
+
+def _problems(found: dict[str, Any]) -> list[str]:
+    """Return one line for each thing the user can mend, with how."""
+    problems = []
+    down_now = [name for name, service in found["services"].items() if service["state"] != "RUNNING"]
+    if down_now:
+        problems.append(f"{' and '.join(down_now)} not running: claude-mem up")
+    if not found["hooks"]:
+        problems.append("hooks not installed: claude-mem install-hooks")
+    if found["queue"] and found["queue"]["set_aside"]:
+        problems.append(f"{found['queue']['set_aside']} messages set aside: see {config.log_dir()}/consumer.jsonl")
+    return problems
+
+
+def _spooled() -> int:
+    try:
+        return len(os.listdir(config.spool_dir()))
+    except FileNotFoundError:
+        return 0
+
+
+def _show(found: dict[str, Any]) -> None:
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    table.add_row("version", found["version"])
+    table.add_row("data", found["home"])
+    for name, service in found["services"].items():
+        running = service["state"] == "RUNNING"
+        text = f"running, pid {service['pid']}, {service['uptime_s']} s" if running else service["state"].lower()
+        table.add_row(name, text if running else f"[yellow]{text}[/yellow]")
+    if found["queue"]:
+        queue = found["queue"]
+        waiting = f", oldest from {queue['oldest_raw']}" if queue["oldest_raw"] else ""
+        table.add_row("queue", f"{queue['raw']} waiting{waiting}, {queue['done']} done, {queue['error']} in error")
+        table.add_row("memory", f"{found['memory']['observations']} observations, {found['memory']['sessions']} sessions")
+    if found["spooled"]:
+        table.add_row("spool", f"{found['spooled']} events wait for the consumer")
+    table.add_row("hooks", f"{len(found['hooks'])} events" if found["hooks"] else "[yellow]not installed[/yellow]")
+    console.print(table)
+    for row in found["last_errors"]:
+        console.print(f"[red]error[/red] {row['id'][:8]} {row['tool_name']}: {row['note']}", soft_wrap=True)
+    for problem in found["problems"]:
+        console.print(f"[yellow]![/yellow] {problem}", soft_wrap=True)
+
+
+@contextlib.contextmanager
+def _working(what: str, *, quiet: bool) -> Iterator[None]:
+    """Show a spinner on a terminal while something takes its time."""
+    if quiet or not console.is_terminal:
+        yield
+    else:
+        with console.status(what):
+            yield

@@ -1,0 +1,104 @@
+"""Where the data lies, and the few settings that a hook may need.
+
+Standard library only and cheap to import, because every hook starts with it; what the services and
+the CLI can be told stands in `settings`.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+DEFAULT_MAX_EVENT_CHARS = 512 * 1024
+
+# The header of a SQLite file keeps the application id in these four bytes.
+# Source: https://www.sqlite.org/fileformat.html, section 1.3.
+_APPLICATION_ID_OFFSET = 68
+MEMORY_APPLICATION_ID = 0x636D6C31  # "cml1"
+
+
+def home() -> str:
+    """Return the data directory: `CLAUDE_MEM_HOME`, else `~/.claude-mem`."""
+    return os.path.abspath(os.environ.get("CLAUDE_MEM_HOME") or os.path.expanduser("~/.claude-mem"))
+
+
+def memory_path() -> str:
+    """Return the path of `claude-mem.db`, what is remembered."""
+    return os.path.join(home(), "claude-mem.db")
+
+
+def queue_path() -> str:
+    """Return the path of `queue.db`, the inbox."""
+    return os.path.join(home(), "queue.db")
+
+
+def socket_path() -> str:
+    """Return the path of the web process's unix socket."""
+    return os.path.join(home(), "worker.sock")
+
+
+def doorbell_path() -> str:
+    """Return the path of the named pipe that wakes the consumer."""
+    return os.path.join(home(), "doorbell")
+
+
+def spool_dir() -> str:
+    """Return the folder for events that queue.db could not take."""
+    return os.path.join(home(), "spool")
+
+
+def log_dir() -> str:
+    """Return the folder of the JSONL logs."""
+    return os.path.join(home(), "logs")
+
+
+def config_path() -> str:
+    """Return the path of the user's `config.toml`; it need not exist."""
+    return os.path.join(home(), "config.toml")
+
+
+def ensure_home() -> None:
+    """Create the data directory and its folders; all this process creates is the user's alone from now on."""
+    os.umask(0o077)
+    for folder in (home(), spool_dir(), log_dir()):
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+
+
+def foreign_memory() -> bool:
+    """Tell whether `claude-mem.db` is another program's database.
+
+    The original claude-mem uses the same folder and the same file name. A missing or empty file is
+    not foreign; one that cannot be read is.
+    """
+    try:
+        with open(memory_path(), "rb") as file:
+            header = file.read(_APPLICATION_ID_OFFSET + 4)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return bool(header) and header[_APPLICATION_ID_OFFSET:] != MEMORY_APPLICATION_ID.to_bytes(4, "big")
+
+
+def read_table(name: str) -> dict[str, Any]:
+    """Return one table of `config.toml`, or an empty one; a hook pays for a parser only if it is there.
+
+    A file that is not TOML counts as absent here: `settings.load` is where the user hears of it.
+    """
+    try:
+        with open(config_path(), "rb") as file:
+            text = file.read()
+    except OSError:
+        return {}
+    if f"[{name}]".encode() not in text:
+        return {}
+    import tomllib
+
+    try:
+        table = tomllib.loads(text.decode("utf-8", "replace")).get(name)
+    except tomllib.TOMLDecodeError:
+        return {}
+    return table if isinstance(table, dict) else {}

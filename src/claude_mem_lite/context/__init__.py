@@ -1,0 +1,1 @@
+"""The block that a session is given of what came before it."""

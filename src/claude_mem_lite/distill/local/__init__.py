@@ -1,0 +1,96 @@
+"""The local distiller: turns captured hook events into observations by rules.
+
+No model, no network, no file: pure functions of the event.
+"""
+
+from collections.abc import Callable, Sequence
+
+from claude_mem_lite.distill.local import agents, bash, conversation, edits, reading, unknown, web
+from claude_mem_lite.distill.local.reading import is_lookup
+from claude_mem_lite.distill.observation import OBSERVATION_CHARS, Capture, Observation, Skip, clip, one_line
+
+__all__ = ["fold", "is_lookup", "observe"]
+
+Rule = Callable[[Capture, str | None], Observation | Skip]
+
+
+def observe(capture: Capture, *, prompt: str | None = None) -> Observation | Skip:
+    """Describe what is worth remembering of one event, or why nothing is.
+
+    `prompt` is the user's latest prompt before the event, redacted; it tells why. Never raises, whatever the
+    payload looks like.
+    """
+    if capture.event_name == "PostToolUse":
+        rule = _TOOLS.get(capture.tool_name, unknown.observe)
+    elif capture.event_name == "PostToolUseFailure":
+        rule = _FAILED_TOOLS.get(capture.tool_name, unknown.observe_failure)
+    else:
+        rule = _EVENTS.get(capture.event_name, _skip("an event that says nothing about the work"))
+    return _fit(rule(capture, prompt))
+
+
+def fold(captures: Sequence[Capture], *, prompt: str | None = None) -> Observation | Skip:
+    """One observation of consecutive looks (see `is_lookup`): what was looked at, what was found."""
+    if len(captures) == 1:
+        return observe(captures[0], prompt=prompt)
+    return _fit(reading.observe_all(captures, prompt))
+
+
+def _fit(result: Observation | Skip) -> Observation | Skip:
+    """Return the observation within its limits, whatever a rule made of an odd event."""
+    if isinstance(result, Skip):
+        return result
+    title = one_line(result.title).rstrip(". ")
+    summary = clip(result.summary, OBSERVATION_CHARS - len(title)).strip()
+    room = OBSERVATION_CHARS - len(title) - len(summary)
+    detail = clip(result.detail, room).strip() if result.detail and room > 0 else None
+    return Observation(title, summary, detail or None, result.files_touched, result.functions_changed)
+
+
+def _skip(reason: str) -> Rule:
+    return lambda _capture, _prompt: Skip(reason)
+
+
+_EVENTS: dict[str, Rule] = {
+    "UserPromptSubmit": conversation.observe_prompt,
+    "Stop": conversation.observe_report,
+    "SubagentStop": conversation.observe_report,
+    "SessionStart": _skip("the start of a session"),
+    "SessionEnd": _skip("the end of a session"),
+    "PreCompact": _skip("a compaction"),
+}
+_TOOLS: dict[str, Rule] = {
+    "Agent": agents.observe_agent,
+    "AskUserQuestion": conversation.observe_answers,
+    "Bash": bash.observe,
+    "Edit": edits.observe_edit,
+    "EnterPlanMode": _skip("a change of mode"),
+    "ExitPlanMode": conversation.observe_plan,
+    "Glob": reading.observe,
+    "Grep": reading.observe,
+    "LS": reading.observe,
+    "MultiEdit": edits.observe_edit,
+    "NotebookEdit": edits.observe_notebook,
+    "NotebookRead": reading.observe,
+    "Read": reading.observe,
+    "Skill": agents.observe_skill,
+    "Task": agents.observe_agent,
+    "TaskCreate": agents.observe_task,
+    "TaskGet": _skip("a look at the task list"),
+    "TaskList": _skip("a look at the task list"),
+    "TaskUpdate": _skip("progress in a task list"),
+    "TodoWrite": agents.observe_todos,
+    "ToolSearch": _skip("a search for tools"),
+    "WebFetch": web.observe_fetch,
+    "WebSearch": web.observe_search,
+    "Write": edits.observe_write,
+}
+_FAILED_TOOLS: dict[str, Rule] = {
+    "Bash": bash.observe,
+    "Glob": reading.observe,
+    "Grep": reading.observe,
+    "LS": reading.observe,
+    "NotebookRead": reading.observe,
+    "Read": reading.observe,
+    "ToolSearch": _skip("a search for tools"),
+}

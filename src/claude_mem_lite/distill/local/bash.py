@@ -1,0 +1,212 @@
+"""What a shell command did and how it ended."""
+
+from dataclasses import dataclass
+
+from claude_mem_lite.distill.local import (
+    conversation,
+    evidence,
+    failures,
+    fields,
+    git,
+    runners,
+    shell,
+    verdicts,
+    writes,
+)
+from claude_mem_lite.distill.observation import (
+    OBSERVATION_CHARS,
+    TITLE_CHARS,
+    Capture,
+    Observation,
+    Skip,
+    clip,
+    join,
+    one_line,
+    relative,
+)
+
+_COMMAND_CHARS = 300
+_SCRIPT_CHARS = 450
+_LONG_OUTPUT_CHARS = 4_000
+_HASH_CHARS = 7
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A command with everything that was read out of it and its output."""
+
+    command: str
+    steps: tuple[shell.Step, ...]
+    description: str
+    output: str
+    has_failed: bool
+    exit_code: int | None
+    tests: runners.TestRun | None
+    deeds: tuple[git.Deed, ...]
+    verdict: verdicts.Verdict
+    changed: tuple[str, ...]
+
+
+def observe(capture: Capture, prompt: str | None) -> Observation | Skip:
+    """Describe one command: the verdict of its tests, its commit, its error, or what it printed."""
+    run = _read(capture)
+    reason = _reason_to_skip(run, capture)
+    if reason:
+        return Skip(reason)
+    title = _title(run)
+    summary = _summary(run, title, capture, prompt)
+    detail = _detail(run, OBSERVATION_CHARS - len(title) - len(summary))
+    return Observation(title, summary, detail or None, run.changed, ())
+
+
+def is_lookup(capture: Capture) -> bool:
+    """Whether every part of a command only looks."""
+    steps = shell.steps(fields.argument(capture, "command"))
+    return bool(steps) and all(shell.is_lookup(step) for step in steps)
+
+
+def findings(capture: Capture, limit: int) -> str:
+    """Return what a command that only looks has shown, at most `limit` characters."""
+    return clip("\n".join(evidence.telling_lines(_output(capture))), limit)
+
+
+def label(capture: Capture) -> str:
+    """Return the command in a few words: its description, or else itself."""
+    return one_line(fields.argument(capture, "description"), 80).rstrip(".") or shown(capture, 80)
+
+
+def shown(capture: Capture, limit: int) -> str:
+    """Return the command itself, on one line."""
+    return one_line(shell.on_one_line(fields.argument(capture, "command")), limit)
+
+
+def _read(capture: Capture) -> _Run:
+    command = fields.argument(capture, "command")
+    steps = shell.steps(command)
+    exit_code, output = failures.exit_code(_output(capture))
+    has_failed = capture.event_name == "PostToolUseFailure" or bool(exit_code)
+    only_looks = all(shell.is_lookup(step) for step in steps)
+    cwd = fields.text(capture.payload, "cwd") or capture.project_dir
+    return _Run(
+        command=command,
+        steps=steps,
+        description=one_line(fields.argument(capture, "description"), 200).rstrip(". "),
+        output=output,
+        has_failed=has_failed,
+        exit_code=exit_code,
+        tests=None if only_looks else runners.test_run(output),
+        deeds=git.deeds(steps, output, has_failed=has_failed),
+        verdict=verdicts.Verdict("", ()) if only_looks else verdicts.verdict(steps, output),
+        changed=tuple(relative(path, capture.project_dir) for path in writes.changed_files(command, cwd)),
+    )
+
+
+def _output(capture: Capture) -> str:
+    if capture.event_name == "PostToolUseFailure":
+        return fields.text(capture.payload, "error")
+    response = fields.value(capture.payload, "tool_response")
+    parts = (fields.text(response, "stdout"), fields.text(response, "stderr"))
+    return "\n".join(part for part in parts if part.strip()) or fields.answer(capture)
+
+
+def _reason_to_skip(run: _Run, capture: Capture) -> str:
+    if not run.command.strip():
+        return "a command that was not recorded"
+    if run.has_failed:
+        is_interrupted = fields.value(capture.payload, "is_interrupt") is True and not run.output.strip()
+        return "interrupted by the user" if is_interrupted else ""
+    if all(shell.is_idle(step) for step in run.steps):
+        return "a command that tells nothing"
+    if evidence.telling_lines(run.output):
+        return ""
+    if all(shell.is_lookup(step) for step in run.steps):
+        return "a look that found nothing"
+    is_staging = all(step.words[:2] == ("git", "add") or shell.is_idle(step) for step in run.steps)
+    return "nothing but staging" if is_staging else ""
+
+
+def _title(run: _Run) -> str:
+    if run.tests and (run.tests.has_failed or (len(run.steps) == 1 and not run.has_failed)):
+        return one_line(f"Run {run.tests.runner}{_targets(run)}: {run.tests.verdict}")
+    if run.has_failed:
+        lead = _label(run, 50)
+        mark = "" if lead.endswith("?") else ":"
+        return one_line(f"{lead}{mark} {_error(run) or f'exit code {run.exit_code}'}")
+    if run.deeds:
+        main, *others = sorted(run.deeds, key=lambda deed: not deed.title.startswith(("Commit", "Amend")))
+        rest = "".join(f", {other.title[0].lower()}{other.title[1:]}" for other in others)
+        return one_line(main.title + rest if len(main.title + rest) <= TITLE_CHARS else main.title)
+    if run.verdict.title:
+        return run.verdict.title
+    lead = _label(run, 70)
+    if run.tests:
+        return one_line(f"{lead}: {run.tests.verdict}")
+    return one_line(f"{lead}: {run.verdict.lines[0]}") if run.verdict.lines else lead
+
+
+def _label(run: _Run, limit: int) -> str:
+    command = one_line(shell.on_one_line(run.command), limit)
+    return one_line(run.description, limit) if run.description else f"Run {command}"
+
+
+def _targets(run: _Run) -> str:
+    """Which tests a runner was pointed at: " on tests/test_money.py"."""
+    words = [word for step in run.steps for word in step.operands if "/" in word or "::" in word]
+    paths = [word for word in words if "test" in word.lower() and " " not in word]
+    return f" on {join(paths, 2)}" if paths else ""
+
+
+def _summary(run: _Run, title: str, capture: Capture, prompt: str | None) -> str:
+    response = fields.value(capture.payload, "tool_response")
+    command = one_line(shell.on_one_line(run.command), _COMMAND_CHARS)
+    is_told = not run.description or title.startswith(run.description)
+    sentences = [f"Ran `{command}`." if is_told else f"{run.description}: `{command}`."]
+    if run.tests:
+        failing = f"; failing: {join(run.tests.failing, 6)}" if run.tests.failing else ""
+        sentences.append(f"{run.tests.runner}: {run.tests.verdict}{failing}.")
+    sentences += [deed.sentence for deed in run.deeds]
+    sentences += [f"{line.rstrip('.')}." for line in run.verdict.lines]
+    if run.has_failed:
+        code = f" with exit code {run.exit_code}" if run.exit_code is not None else ""
+        sentences.append(f"Failed{code}: {_error(run)}.")
+    if fields.number(response, "persistedOutputSize"):
+        sentences.append(f"It printed {fields.number(response, 'persistedOutputSize'):,} characters.")
+    if fields.text(response, "backgroundTaskId"):
+        sentences.append("It goes on in the background.")
+    if fields.number(response, "timedOutAfterMs"):
+        sentences.append(f"Timed out after {fields.number(response, 'timedOutAfterMs') / 1000:g} s.")
+    if run.changed:
+        sentences.append(f"Changed {join(run.changed, 6)}.")
+    return conversation.with_reason(" ".join(sentences), prompt)
+
+
+def _detail(run: _Run, limit: int) -> str:
+    if run.tests and run.tests.has_failed:
+        return clip("\n".join(run.tests.evidence), limit)
+    script = "\n".join(step.script for step in run.steps if step.script)
+    kept_script = evidence.best_lines(script.split("\n"), min(_SCRIPT_CHARS, limit // 3), evidence.code_worth)
+    lines = [line for line in evidence.telling_lines(run.output) if not _is_told(line, run)]
+    room = limit - len(kept_script) - 1
+    shown = clip("\n".join(lines), room if len(run.output) < _LONG_OUTPUT_CHARS else min(room, 700))
+    return "\n".join(filter(None, [shown, kept_script]))
+
+
+def _error(run: _Run) -> str:
+    """Return what went wrong: why the first test failed, or the decisive line of the output."""
+    if run.tests and run.tests.has_failed:
+        reasons = [
+            line for line in run.tests.evidence if line.startswith("assert ") or failures.is_exception(line)
+        ]
+        if reasons:
+            return one_line(reasons[0], 300)
+    return failures.decisive_line(run.output)
+
+
+def _is_told(line: str, run: _Run) -> bool:
+    """Whether the summary says the same: the commit that was made, the verdict of the tests."""
+    hashed = line.partition(" ")[0]
+    if len(hashed) >= _HASH_CHARS and any(deed.title.endswith(f" as {hashed}") for deed in run.deeds):
+        return True
+    return (
+        run.tests is not None and not run.tests.has_failed and line.strip("= ").startswith(run.tests.verdict)
+    )

@@ -1,0 +1,108 @@
+"""What the user and the assistant said: prompts, reports at the end of a turn, answers, plans."""
+
+import re
+
+from claude_mem_lite.distill.local import fields
+from claude_mem_lite.distill.observation import (
+    SUMMARY_CHARS,
+    Capture,
+    Observation,
+    Skip,
+    clean,
+    clip,
+    first_sentence,
+    one_line,
+)
+
+# A prompt of nothing but these words asks for nothing new.
+_CONSENT = frozenset({
+    "again", "ahead", "alright", "and", "carry", "continue", "cool", "do", "doing", "done",
+    "exactly", "fine", "g'wan", "go", "going", "good", "great", "it", "ja", "jo", "k", "keep",
+    "let's", "lgtm", "looks", "mach", "nein", "next", "nice", "no", "nope", "now", "oh", "ok",
+    "okay", "on", "perfect", "please", "proceed", "resume", "right", "run", "so", "sounds", "stop",
+    "sure", "thank", "thanks", "that", "then", "this", "try", "weiter", "well", "works", "yeah",
+    "yep", "yes", "you",
+})  # fmt: skip
+_FROM_THE_CLIENT = (
+    "<task-notification",
+    "<local-command",
+    "<command-",
+    "<bash-",
+    "<system-reminder",
+    "[Request interrupted",
+)
+_BARE_SLASH_COMMAND = re.compile(r"/[\w:.-]+\s*$")
+
+
+def observe_prompt(capture: Capture, prompt: str | None) -> Observation | Skip:
+    """Describe the user's own words; `prompt` is the one before and tells nothing about this one."""
+    del prompt
+    words = fields.text(capture.payload, "prompt").strip()
+    if words.startswith(_FROM_THE_CLIENT):
+        return Skip("written by the client, not by the user")
+    if _BARE_SLASH_COMMAND.match(words):
+        return Skip("a slash command without arguments")
+    if _is_consent(words):
+        return Skip("a prompt that only consents")
+    return _speech(words)
+
+
+def observe_report(capture: Capture, prompt: str | None) -> Observation | Skip:
+    """Describe what the assistant, or a sub-agent, reported at the end of its turn."""
+    if capture.event_name == "SubagentStop" and not fields.text(capture.payload, "agent_type"):
+        return Skip("the client's own compaction")
+    message = fields.text(capture.payload, "last_assistant_message").strip()
+    if not message:
+        return Skip("a turn that ended without a message")
+    report = _speech(message)
+    why = asked(prompt)
+    if not why or len(report.summary) + len(why) > SUMMARY_CHARS:
+        return report
+    return Observation(report.title, f"{report.summary}\n{why}", None, (), ())
+
+
+def observe_answers(capture: Capture, prompt: str | None) -> Observation | Skip:
+    """Describe what the user chose when the assistant asked: a decision."""
+    answers = fields.value(capture.payload, "tool_response", "answers")
+    chosen = (
+        [(clean(str(key)), clean(str(value))) for key, value in answers.items()]
+        if isinstance(answers, dict)
+        else []
+    )
+    if not chosen:
+        return Skip("a question without an answer")
+    question, choice = chosen[0]
+    lines = [f"{question} {choice}" for question, choice in chosen]
+    title = one_line(f"Choose {choice}: {question}".rstrip("?"))
+    return Observation(title, with_reason(clip("\n".join(lines), SUMMARY_CHARS - 250), prompt), None, (), ())
+
+
+def observe_plan(capture: Capture, prompt: str | None) -> Observation | Skip:
+    """Describe the plan that the user was shown before the work."""
+    plan = fields.argument(capture, "plan") or fields.text(capture.payload, "tool_response", "plan")
+    if not plan.strip():
+        return Skip("an empty plan")
+    summary = with_reason(clip(plan, SUMMARY_CHARS - 250), prompt)
+    return Observation(one_line(f"Plan: {first_sentence(plan)}"), summary, None, (), ())
+
+
+def asked(prompt: str | None) -> str:
+    """Return why something was done, as in "Asked: Fix the import"; "" where the prompt does not say."""
+    words = clean(prompt or "").strip()
+    if words.startswith(_FROM_THE_CLIENT) or _is_consent(words):
+        return ""
+    return f"Asked: {one_line(first_sentence(words), 160)}"
+
+
+def with_reason(summary: str, prompt: str | None) -> str:
+    """Return the summary and, on a line of its own, what was asked for."""
+    return "\n".join(filter(None, [summary.strip(), asked(prompt)]))
+
+
+def _speech(words: str) -> Observation:
+    return Observation(one_line(first_sentence(words)), clip(words, SUMMARY_CHARS), None, (), ())
+
+
+def _is_consent(words: str) -> bool:
+    found = re.findall(r"[\w']+", words[:200].lower())
+    return len(words) < 80 and all(word in _CONSENT or len(word) == 1 for word in found)  # noqa: PLR2004 - a whole sentence is longer

@@ -1,0 +1,75 @@
+"""Chooses the lines of a file or an output that are worth keeping as evidence."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+# What a line of code tells somebody who does not have the file; the first match counts, no match is worth 1.
+_CODE_WORTH = (
+    (re.compile(r"^\W*$"), 0),
+    (re.compile(r"^\s*(?:import\b|from\s+\S+\s+import\b|#include\b|use\s|package\s|require\b)"), 0),
+    (re.compile(r"^(?:export\s+)?(?:const\s+|final\s+|static\s+)?[A-Z_][A-Z0-9_]+\s*(?::[^=]+)?=(?!=)"), 5),
+    (re.compile(r'^\s*(?:"""|\'\'\'|#|//|/\*|\*\s|--\s|<!--)'), 5),
+    (re.compile(r"\s(?:#|//)\s+\w"), 5),
+    (re.compile(r"^\s*(?:raise|throw|panic|assert)\b|Error\("), 4),
+    (
+        re.compile(
+            r"^\s*(?:export\s+|pub\s+|public\s+|private\s+|static\s+|async\s+|default\s+|abstract\s+)*"
+            r"(?:def|class|func|fn|function|interface|struct|enum|trait|impl|type|CREATE)\b"
+        ),
+        4,
+    ),
+    (re.compile(r"^\s*(?:return|yield|except|catch|if|elif|with)\b|PRAGMA|BEGIN|https?://"), 2),
+)
+_PLAIN_WORTH = ((re.compile(r"^\W*$"), 0), (re.compile(r"^\s*#{1,6}\s"), 1), (re.compile(r"\w"), 2))
+
+# Lines of an output that say nothing: progress, listings, timings, frames.
+_NOISE = re.compile(
+    r"^\W*$|^[.FEsxX]+\s*(?:\[\s*\d+%\])?$|^total \d+$|^[-dlbcps][-rwxsStT]{9}[.+@]?\s"
+    r"|^(?:real|user|sys)\s+\d+m|^\s*\d+%\s"
+    r"|^\s*(?:remote: )?(?:Counting|Compressing|Enumerating|Receiving|Resolving|Writing|Unpacking) objects"
+    r"|^Traceback \(most recent call last\):$|^\s+File \"<frozen "
+    r"|^\s*[|/\\-]$|^(?:Downloading|Collecting|Using cached|Requirement already satisfied|Get:\d|Hit:\d)\b"
+)
+_FRAME = re.compile(r"[\u2500-\u257f]+ ?")
+
+
+def code_worth(line: str) -> int:
+    """How much a line of code tells by itself, 0 (nothing) to 5."""
+    return _worth(line, _CODE_WORTH)
+
+
+def plain_worth(line: str) -> int:
+    """How much a line of prose or configuration tells by itself, 0 to 2."""
+    return _worth(line, _PLAIN_WORTH)
+
+
+def best_lines(lines: Sequence[str], limit: int, worth: Callable[[str], int]) -> str:
+    """Return the lines worth most that fit into `limit` characters, in their order, none worth 0."""
+    ranked = sorted((-points, index) for index, line in enumerate(lines[:5_000]) if (points := worth(line)))
+    chosen: list[int] = []
+    room = limit
+    for _, index in ranked:
+        cost = len(lines[index].rstrip()) + 1
+        if cost <= room:
+            chosen.append(index)
+            room -= cost
+        if room < 20:  # noqa: PLR2004 - no line worth having is shorter
+            break
+    return "\n".join(lines[index].rstrip() for index in sorted(chosen))
+
+
+def telling_lines(output: str) -> list[str]:
+    """Return the lines of a command's output without progress, listings and frames."""
+    return [_FRAME.sub("", line).rstrip() for line in output.splitlines() if not _NOISE.match(line)]
+
+
+def unique(values: Iterable[str]) -> tuple[str, ...]:
+    """Return the values without empty ones and repetitions, in the order of their first appearance."""
+    return tuple(dict.fromkeys(value for value in values if value))
+
+
+def _worth(line: str, table: Iterable[tuple[re.Pattern[str], int]]) -> int:
+    for pattern, points in table:
+        if pattern.search(line[:500]):
+            return points
+    return 1

@@ -1,0 +1,52 @@
+"""What went wrong, found in the output of a failed command."""
+
+import re
+
+from claude_mem_lite.distill.observation import one_line
+
+_EXIT_CODE = re.compile(r"\AExit code (-?\d+)\n?")
+
+# An exception's line comes last, after its traceback; of plain errors the first causes the others.
+_EXCEPTION = re.compile(r"^[\w.]*(?:Error|Exception|Exit|Interrupt|Warning|Unknown\w+)\b(?::.*|$)")
+_PLAIN = (
+    re.compile(
+        r"^\s*(?:fatal|error|panic|ERROR|Fatal error|npm (?:ERR!|error))\b(?:\[\w+\])?:?\s+\S"
+        r"|^\S+:\s*(?:fatal )?error\b"
+    ),
+    re.compile(
+        r": (?:command not found|No such file or directory|Permission denied|not found)|No module named"
+    ),
+    re.compile(
+        r"\b(?:[Cc]annot|[Cc]ould ?n[o']t|[Rr]efused|[Ff]ailed|[Dd]enied|[Ii]nvalid|[Tt]imed out)\b"
+        r"|\b(?:CONFLICT|rejected)\b"
+    ),
+)
+
+
+def exit_code(error: str) -> tuple[int | None, str]:
+    """Return the exit code at the head of a failed command's text, and the text after it."""
+    match = _EXIT_CODE.match(error)
+    return (int(match[1]), error[match.end() :]) if match else (None, error)
+
+
+def is_exception(line: str) -> bool:
+    """Whether a line names an exception."""
+    return bool(_EXCEPTION.match(line))
+
+
+def decisive_line(output: str) -> str:
+    """Return the line that says what went wrong, as it was; "" for an empty output."""
+    lines = [re.sub(r"^E  +", "", line.strip()) for line in output.splitlines() if line.strip()]
+    exceptions = [line for line in lines if _EXCEPTION.match(line)]
+    if exceptions:
+        return one_line(exceptions[-1], 300)
+    for pattern in _PLAIN:
+        for line in lines:
+            if pattern.search(line):
+                return _without_folder(line)
+    return _without_folder(lines[-1]) if lines else ""
+
+
+def _without_folder(line: str) -> str:
+    """Return "python3: No module named x" for "/opt/venv/bin/python3: No module named x"."""
+    return one_line(re.sub(r"^/\S*/(?=[^/\s]+: )", "", line), 300)

@@ -1,0 +1,133 @@
+"""What git commands did: the commit with its hash, the tag, the push; from the command and its output."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from claude_mem_lite.distill.local.shell import Step
+from claude_mem_lite.distill.observation import TITLE_CHARS, one_line
+
+_COMMITTED = re.compile(r"^\[[^\]\n]*?\b([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
+_LOGGED = re.compile(r"^(?:\* )?([0-9a-f]{7,40}) (?:\((?:HEAD|tag:|[\w/.-]+[,)]).*?\) )?(.+)$", re.MULTILINE)
+_MOVED = re.compile(
+    r"^\s+(?:\+ )?[0-9a-f]+\.{2,3}[0-9a-f]+\s+\S+ -> \S+|^ \* \[new (?:branch|tag)\]\s+.*$", re.MULTILINE
+)
+_FILES = re.compile(r"^ \d+ files? changed.*$", re.MULTILINE)
+_CONFLICT = re.compile(r"^CONFLICT .*$", re.MULTILINE)
+_HERE_DOCUMENT = re.compile(r"\$\(cat\s+(.*)\)\s*", re.DOTALL)  # git commit -m "$(cat <<EOF …)"
+_MESSAGE_OPTION = re.compile(r"-[a-zA-Z]*m|--message")
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """Something git did: `title` for a headline, `sentence` with what the output adds to it."""
+
+    title: str
+    sentence: str
+
+
+def deeds(steps: tuple[Step, ...], output: str, *, has_failed: bool) -> tuple[Deed, ...]:
+    """Return what the git commands among the steps did; of a failed command only what its output proves."""
+    found = (_deed(step, output, has_failed=has_failed) for step in steps if step.program == "git")
+    return tuple(deed for deed in found if deed)
+
+
+def _deed(step: Step, output: str, *, has_failed: bool) -> Deed | None:
+    subcommand, rest = (step.operands[0], step.operands[1:]) if step.operands else ("", ())
+    if subcommand == "commit":
+        return _commit(step, output, has_failed=has_failed)
+    describe = _DEEDS.get(subcommand)
+    if has_failed or describe is None:
+        return None
+    title = describe(step, rest)
+    if not title:
+        return None
+    proof = " ".join(
+        one_line(match[0], 120) for pattern in (_CONFLICT, _MOVED) for match in pattern.finditer(output)
+    )
+    return Deed(title, f"{title}. {proof}".strip())
+
+
+def _commit(step: Step, output: str, *, has_failed: bool) -> Deed | None:
+    message = _message(step.words)
+    subject = one_line(message.strip().partition("\n")[0], 200)
+    printed = _COMMITTED.search(output)
+    logged = next(
+        (match for match in _LOGGED.finditer(output) if subject and match[2].startswith(subject)), None
+    )
+    found = printed or logged
+    if not found and (has_failed or not subject):
+        return None
+    subject = subject or found[2] if found else subject
+    name = f" as {found[1]}" if found else ""
+    files = _FILES.search(output)
+    body = one_line(message.strip().partition("\n")[2], 300)
+    sentence = f"Committed '{subject}'{name}{f' ({files[0].strip()})' if files else ''}."
+    verb = "Amend" if "--amend" in step.words else "Commit"
+    title = f"{verb} '{one_line(subject, TITLE_CHARS - len(name) - len(verb) - 3)}'{name}"
+    return Deed(title, f"{sentence} {body}".strip())
+
+
+def _message(words: tuple[str, ...]) -> str:
+    for option, argument in zip(words, (*words[1:], ""), strict=False):
+        if option.startswith("--message="):
+            return option.partition("=")[2]
+        if _MESSAGE_OPTION.fullmatch(option):
+            here_document = _HERE_DOCUMENT.fullmatch(argument)
+            return here_document[1] if here_document else argument
+    return ""
+
+
+def _tag(step: Step, names: tuple[str, ...]) -> str:
+    message = _message(step.words)
+    names = tuple(name for name in names if name != message)
+    if not names or {"-l", "--list"} & set(step.words):
+        return ""
+    return f"{'Delete tag' if {'-d', '--delete'} & set(step.words) else 'Tag'} {names[0]}"
+
+
+def _switch(step: Step, names: tuple[str, ...]) -> str:
+    if "--" in step.words:
+        return f"Discard changes of {' '.join(step.words[step.words.index('--') + 1 :])}"
+    if not names:
+        return ""
+    is_new = {"-b", "-B", "-c", "-C", "--create"} & set(step.words)
+    return f"Create branch {names[0]}" if is_new else f"Switch to {names[0]}"
+
+
+def _branch(step: Step, names: tuple[str, ...]) -> str:
+    if not names or {"--list", "-l", "--contains", "-a", "-r", "-v", "-vv"} & set(step.words):
+        return ""
+    options = set(step.words)
+    if {"-d", "-D", "--delete"} & options:
+        return f"Delete branch {names[0]}"
+    return (
+        f"Rename branch to {names[-1]}" if {"-m", "-M", "--move"} & options else f"Create branch {names[0]}"
+    )
+
+
+def _push(_: Step, names: tuple[str, ...]) -> str:
+    remote, branch = (names[0] if names else ""), " ".join(names[1:])
+    return f"Push{f' {branch}' if branch else ''}{f' to {remote}' if remote else ''}"
+
+
+def _named(verb: str) -> Callable[[Step, tuple[str, ...]], str]:
+    return lambda _, names: f"{verb} {' '.join(names)}".strip()
+
+
+_DEEDS: dict[str, Callable[[Step, tuple[str, ...]], str]] = {
+    "branch": _branch,
+    "checkout": _switch,
+    "cherry-pick": _named("Cherry-pick"),
+    "clone": _named("Clone"),
+    "merge": _named("Merge"),
+    "pull": _named("Pull"),
+    "push": _push,
+    "rebase": _named("Rebase onto"),
+    "reset": _named("Reset to"),
+    "restore": _named("Restore"),
+    "revert": _named("Revert"),
+    "stash": _named("Stash"),
+    "switch": _switch,
+    "tag": _tag,
+}

@@ -1,0 +1,206 @@
+"""Reads the verdict of a test run out of its output: one row of `_RUNNERS` a test runner."""
+
+import functools
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from claude_mem_lite.distill.local.evidence import unique
+
+# What runners call a result, and what we call it; what is left out here is not counted.
+_RESULTS = {
+    "failed": "failed", "failure": "failed", "failures": "failed", "fail": "failed", "failing": "failed",
+    "error": "errors", "errors": "errors", "unexpected": "failed",
+    "passed": "passed", "pass": "passed", "passing": "passed", "passes": "passed",
+    "skipped": "skipped", "skip": "skipped", "ignored": "skipped", "pending": "skipped", "todo": "skipped",
+    "xfailed": "xfailed", "xpassed": "xpassed",
+    "total": "total", "tests": "total", "test": "total", "run": "total",
+    "examples": "total", "example": "total",
+}  # fmt: skip
+_COUNT = re.compile(
+    r"(\d+) +([a-z]+)|([A-Za-z]+)[=:] *(\d+)|^[#\u2139] (pass|fail|skipped|todo) (\d+)", re.MULTILINE
+)
+_SHOWN = ("failed", "errors", "passed", "skipped", "xfailed", "xpassed")
+
+
+@dataclass(frozen=True, slots=True)
+class TestRun:
+    """A finished test run: a verdict such as "1 failed, 4 passed", what failed, and why."""
+
+    __test__ = False  # pytest: this is no test
+
+    runner: str
+    verdict: str
+    has_failed: bool
+    failing: tuple[str, ...]
+    evidence: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Runner:
+    name: str
+    verdict: re.Pattern[str]
+    failing: re.Pattern[str]
+    evidence: re.Pattern[str]
+    tally: Callable[[re.Pattern[str], str], Counter[str]]
+
+
+def test_run(output: str) -> TestRun | None:
+    """The test run that an output tells of, or None."""
+    for runner in _RUNNERS:
+        if runner.verdict.search(output):
+            return _read(runner, output)
+    return None
+
+
+test_run.__test__ = False  # type: ignore[attr-defined]  # pytest: this is no test
+
+
+def _read(runner: _Runner, output: str) -> TestRun:
+    tally = runner.tally(runner.verdict, output)
+    parts = [f"{tally[name]} {name}" for name in _SHOWN if tally[name]]
+    if tally["errors"] == 1:
+        parts = ["1 error" if part == "1 errors" else part for part in parts]
+    failing = unique(match["name"].strip() for match in runner.failing.finditer(output))
+    return TestRun(
+        runner=runner.name,
+        verdict=", ".join(parts) or "no tests ran",
+        has_failed=bool(tally["failed"] or tally["errors"] or failing),
+        failing=failing,
+        evidence=_evidence(runner, output),
+    )
+
+
+def _evidence(runner: _Runner, output: str) -> tuple[str, ...]:
+    """Return the lines that say why, pytest's without its marks."""
+    lines = unique(match[0].strip() for match in runner.evidence.finditer(output))
+    if not any(line.startswith("E  ") for line in lines):
+        return lines
+    told = (re.sub(r"^E *", "", line) for line in lines if not line.startswith(("FAILED ", "ERROR ")))
+    return unique(re.sub(r"^_{3,} (.+) _{3,}$", r"\1:", line) for line in told)
+
+
+def _words(verdict: re.Pattern[str], output: str) -> Counter[str]:
+    """Add up "1 failed", "Failures: 1" and "failures=1" of all verdict lines."""
+    tally: Counter[str] = Counter()
+    for line in verdict.finditer(output):
+        for number, word, key, amount, tap_word, tap_number in _COUNT.findall(line[0]):
+            result = _RESULTS.get((word or key or tap_word).lower())
+            if result:
+                tally[result] += int(number or amount or tap_number)
+    if "passed" not in tally and tally["total"]:
+        tally["passed"] = max(0, tally["total"] - tally["failed"] - tally["errors"] - tally["skipped"])
+    return tally
+
+
+def _go(_: re.Pattern[str], output: str) -> Counter[str]:
+    """`go test` counts nothing: tests when it was verbose, else packages."""
+    passed, failed = (
+        len(re.findall(rf"^[ \t]*--- {word}: ", output, re.MULTILINE)) for word in ("PASS", "FAIL")
+    )
+    if not passed:
+        passed = len(re.findall(r"^ok\s", output, re.MULTILINE))
+    failed = failed or len(re.findall(r"^FAIL\s+\S+\s", output, re.MULTILINE))
+    return Counter(passed=passed, failed=failed)
+
+
+def _runner(
+    name: str,
+    *,
+    verdict: str,
+    failing: str,
+    evidence: str,
+    tally: Callable[[re.Pattern[str], str], Counter[str]] = _words,
+) -> _Runner:
+    compile_lines = functools.partial(re.compile, flags=re.MULTILINE)
+    return _Runner(name, compile_lines(verdict), compile_lines(failing), compile_lines(evidence), tally)
+
+
+_JS_EVIDENCE = (
+    r"^[ \t]*(?:●.*|(?:Assertion)?Error: .*|Expected.*: .*|Received.*: .*|[-+] .*|expect\(.*"
+    r"|\u276f \S+:\d+:\d+)$"
+)
+_RUNNERS = (
+    _runner(
+        "pytest",
+        verdict=r"^=* ?(?:no tests ran|\d+ (?:failed|passed|errors?|skipped|deselected|x\w+|warnings?)\b.*)"
+        r" in [\d.]+s\b.*$",
+        failing=r"^(?:FAILED|ERROR) (?P<name>\S+(?:\[.*?\](?= - |$))?)",
+        evidence=r"^(?:E  .*|_{3,} .+ _{3,}|[^/\s]\S*\.py:\d+: \w+.*|(?:FAILED|ERROR) .*)$",
+    ),
+    _runner(
+        "unittest",
+        verdict=r"^(?:Ran \d+ tests? in [\d.]+s|FAILED \(.*\)|OK \(.*\))$",
+        failing=r"^(?:FAIL|ERROR): (?P<name>\S+ \(\S+\))",
+        evidence=r"^(?:(?:FAIL|ERROR): .*|\w*(?:Error|Exception)\b.*|  File \".*\", line \d+, in test\w*)$",
+    ),
+    _runner(
+        "vitest",
+        verdict=r"^[ \t]*Tests[ \t]+(?:\d+ [a-z]+[ |]*)+\(\d+\)$",
+        failing=r"^[ \t]*FAIL\s+(?P<name>\S.*? > .*)$",
+        evidence=_JS_EVIDENCE,
+    ),
+    _runner(
+        "jest",
+        verdict=r"^Tests:[ \t]+\d+ \w+.*$",
+        failing=r"^[ \t]+● (?P<name>.*)$",
+        evidence=_JS_EVIDENCE,
+    ),
+    _runner(
+        "cargo test",
+        verdict=r"^test result: (?:ok|FAILED)\. .*$",
+        failing=r"^test (?P<name>\S+) \.\.\. FAILED$",
+        evidence=r"^(?:thread '.*' panicked at .*(?:\n(?!note:|stack).+)?|assertion .*"
+        r"|[ \t]+(?:left|right): .*)$",
+    ),
+    _runner(
+        "go test",
+        verdict=r"^(?:ok|FAIL)\s+\S+\s+(?:[\d.]+s|\(cached\)|\[build failed\])",
+        failing=r"^[ \t]*--- FAIL: (?P<name>\S+)",
+        evidence=r"^(?:[ \t]*--- FAIL: .*|[ \t]+\S+\.go:\d+: .*|panic: .*)$",
+        tally=_go,
+    ),
+    _runner(
+        "mocha",
+        verdict=r"^[ \t]+\d+ (?:passing|failing|pending)\b.*$",
+        failing=r"^[ \t]+\d+\) (?P<name>\S.*)$",
+        evidence=r"^[ \t]+(?:\d+\) .*|\w*Error\b.*|[-+] ?\S.*)$",
+    ),
+    _runner(
+        "rspec",
+        verdict=r"^\d+ examples?, \d+ failures?.*$",
+        failing=r"^rspec (?P<name>\S+)",
+        evidence=r"^[ \t]+(?:\d+\) .*|Failure/Error: .*|expected.*|got.*)$",
+    ),
+    _runner(
+        "phpunit",
+        verdict=r"^(?:OK \(\d+ tests?, .*\)|Tests: \d+, Assertions: .*)$",
+        failing=r"^\d+\) (?P<name>\S+::\S+)",
+        evidence=r"^(?:\d+\) .*|Failed asserting .*)$",
+    ),
+    _runner(
+        "dotnet test",
+        verdict=r"^(?:Passed|Failed)!\s+-\s+Failed:\s+\d+, Passed:\s+\d+.*$",
+        failing=r"^[ \t]+Failed (?P<name>\S+) \[",
+        evidence=r"^[ \t]+(?:Failed .*|Assert\..*|Expected: .*|Actual: .*)$",
+    ),
+    _runner(
+        "maven",
+        verdict=r"^(?:\[\w+\] )?Tests run: \d+, Failures: \d+, Errors: \d+, Skipped: \d+$",
+        failing=r"^\[ERROR\]\s+(?P<name>\w[\w.]*[.:]\w+:\d+)",
+        evidence=r"^\[ERROR\]\s+.*$",
+    ),
+    _runner(
+        "node --test",
+        verdict=r"^[#\u2139] (?:pass|fail|skipped|todo) \d+$",
+        failing=r"^(?:not ok \d+ - |✖ )(?P<name>.*?)(?: \([\d.]+ms\))?$",
+        evidence=r"^[ \t]*(?:not ok .*|✖ .*|\w*Error\b.*|\+ .*|- .*)$",
+    ),
+    _runner(
+        "bun test",
+        verdict=r"^[ \t]*\d+ (?:pass|fail)$",
+        failing=r"^\(fail\) (?P<name>.*)$",
+        evidence=r"^(?:error: .*|Expected: .*|Received: .*)$",
+    ),
+)

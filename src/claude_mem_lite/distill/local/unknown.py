@@ -1,0 +1,77 @@
+"""Tools without a rule of their own: MCP tools, new tools, and the failure of any tool but Bash."""
+
+import json
+
+from claude_mem_lite.distill.local import conversation, fields
+from claude_mem_lite.distill.local.evidence import telling_lines, unique
+from claude_mem_lite.distill.local.failures import decisive_line, exit_code
+from claude_mem_lite.distill.observation import Capture, Observation, Skip, clean, clip, one_line, relative
+
+_INPUTS_READ = 40
+_INPUTS_SHOWN = 4
+_PATH_INPUTS = ("file_path", "notebook_path", "path")
+
+
+def observe(capture: Capture, prompt: str | None) -> Observation | Skip:
+    """Describe the tool's name, its main inputs, and the beginning of its answer."""
+    inputs = _inputs(capture)
+    answer = _answer(capture).strip()
+    if not capture.tool_name or not (inputs or answer):
+        return Skip("a tool call without content")
+    lines = telling_lines(answer)
+    lead = f"Call {_name(capture)}{f' with {inputs[0]}' if inputs else ''}"
+    listed = one_line(", ".join(inputs), 400)
+    told = f"Called {_name(capture)}{f' with {listed}' if inputs else ''}."
+    first = f"Answer: {one_line(lines[0], 300)}" if lines else "No answer."
+    summary = conversation.with_reason(f"{told} {first}", prompt)
+    detail = clip("\n".join(lines), 1_000) if len(lines) > 1 else None
+    return Observation(one_line(lead), summary, detail, _files(capture), ())
+
+
+def observe_failure(capture: Capture, prompt: str | None) -> Observation | Skip:
+    """Describe a tool that failed: on what, and with which error."""
+    _, error = exit_code(fields.text(capture.payload, "error"))
+    if not error.strip():
+        return Skip("a failure without a message")
+    inputs = _inputs(capture)
+    target = f" with {inputs[0]}" if inputs else ""
+    said = decisive_line(error)
+    summary = conversation.with_reason(f"{_name(capture)}{target} failed: {one_line(error, 500)}", prompt)
+    return Observation(
+        one_line(f"Fail to call {_name(capture)}{target}: {said}"), summary, None, _files(capture), ()
+    )
+
+
+def _name(capture: Capture) -> str:
+    """Return "github create_issue" for mcp__github__create_issue."""
+    server, separator, tool = capture.tool_name.removeprefix("mcp__").partition("__")
+    if capture.tool_name.startswith("mcp__") and separator:
+        return clean(f"{server} {tool}")
+    return one_line(clean(capture.tool_name), 60)
+
+
+def _inputs(capture: Capture) -> list[str]:
+    """Return the first short inputs, each as a name and its value."""
+    given = fields.value(capture.payload, "tool_input")
+    pairs = list(given.items())[:_INPUTS_READ] if isinstance(given, dict) else []
+    shown = [
+        f"{one_line(clean(str(name)), 40)} {one_line(clean(str(content)), 120)}"
+        for name, content in pairs
+        if isinstance(content, str | int | float) and content != ""
+    ]
+    return shown[:_INPUTS_SHOWN]
+
+
+def _answer(capture: Capture) -> str:
+    response = fields.value(capture.payload, "tool_response")
+    text = fields.answer(capture)
+    if text or not isinstance(response, dict | list) or not response:
+        return text
+    try:
+        return clean(json.dumps(response, ensure_ascii=False, default=str))
+    except (ValueError, RecursionError):
+        return ""
+
+
+def _files(capture: Capture) -> tuple[str, ...]:
+    return unique(relative(fields.argument(capture, key), capture.project_dir) for key in _PATH_INPUTS)

@@ -1,0 +1,166 @@
+"""The two versions of an edited file, rebuilt from the event, and what tells them apart.
+
+No file is read; a version that the event does not hold whole is None, and nothing is concluded from it.
+"""
+
+import os.path
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from claude_mem_lite.codemap.diff import Change, diff
+from claude_mem_lite.codemap.extract import Definition, body_hash, definitions
+from claude_mem_lite.distill.local import fields
+from claude_mem_lite.distill.observation import Capture, one_line
+
+_PYTHON = (".py", ".pyi")
+_PLAIN_SUFFIXES = frozenset({
+    ".md", ".rst", ".txt", ".adoc", ".toml", ".yaml", ".yml", ".json", ".jsonc", ".ini", ".cfg",
+    ".conf", ".env", ".csv", ".xml", ".html", ".lock", ".properties",
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """An edit as far as its event tells; `added` and `removed` are lines without marks."""
+
+    path: str
+    is_new: bool
+    is_rewrite: bool
+    before: str | None
+    after: str | None
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+
+    @property
+    def is_plain(self) -> bool:
+        """Prose or configuration: its lines are the knowledge."""
+        suffix = os.path.splitext(self.path)[1].lower()
+        return suffix in _PLAIN_SUFFIXES or not suffix
+
+
+def written(capture: Capture) -> Edit:
+    """Return what a Write did: a new file, or all of an old one."""
+    response = fields.value(capture.payload, "tool_response")
+    is_new = (
+        not isinstance(fields.value(response, "originalFile"), str)
+        or fields.text(response, "type") == "create"
+    )
+    before = None if is_new else fields.whole(response, "originalFile")
+    content = fields.argument(capture, "content")
+    added, removed = changed_lines(before or "", content, response)
+    after = fields.whole(capture.payload, "tool_input", "content")
+    return Edit(fields.path(capture, "file_path"), is_new, not is_new, before, after, added, removed)
+
+
+def replaced(capture: Capture) -> Edit:
+    """Return what an Edit or a MultiEdit did."""
+    arguments = fields.value(capture.payload, "tool_input")
+    response = fields.value(capture.payload, "tool_response")
+    replacements = fields.items(arguments, "edits") or [arguments]
+    is_known = isinstance(fields.value(response, "originalFile"), str)
+    before = fields.whole(response, "originalFile") if is_known else None
+    after = None if before is None else _patched(before, response) or _substituted(before, replacements)
+    old, new = (
+        "\n".join(fields.text(each, key) for each in replacements) for key in ("old_string", "new_string")
+    )
+    added, removed = changed_lines(old, new, response)
+    return Edit(fields.path(capture, "file_path"), False, False, before, after, added, removed)
+
+
+def changed_lines(
+    before: str, after: str, response: object = None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return added and removed lines: of the client's patch, else of the middle in which the texts differ."""
+    lines = [
+        line for hunk in fields.items(response, "structuredPatch") for line in fields.texts(hunk, "lines")
+    ]
+    if lines:
+        added, removed = ([line[1:] for line in lines if line[:1] == sign] for sign in "+-")
+        return tuple(added), tuple(removed)
+    old, new = before.splitlines(), after.splitlines()
+    same = _common(old, new)
+    old, new = old[same:], new[same:]
+    same = _common(old[::-1], new[::-1])
+    return tuple(new[: len(new) - same]), tuple(old[: len(old) - same])
+
+
+def _common(old: Sequence[str], new: Sequence[str]) -> int:
+    """Return how many lines two texts have in common from the start."""
+    differing = (index for index, (one, other) in enumerate(zip(old, new, strict=False)) if one != other)
+    return next(differing, min(len(old), len(new)))
+
+
+def changes(edit: Edit) -> tuple[Change, ...]:
+    """Which definitions of a Python file changed; empty where one of its versions is not known whole."""
+    if not edit.path.endswith(_PYTHON) or edit.after is None or (edit.before is None and not edit.is_new):
+        return ()
+    return diff(edit.before, edit.after)
+
+
+def renames(edit: Edit, changed: Sequence[Change]) -> list[tuple[str, str]]:
+    """Pairs of a removed and a new definition of one place that do the same."""
+    gone, come = (
+        {each.qualified_name for each in changed if each.change_type == kind} for kind in ("deleted", "new")
+    )
+    if not gone or not come:
+        return []
+    old = {
+        _identity(each): each.qualified_name
+        for each in _definitions(edit.before)
+        if each.qualified_name in gone
+    }
+    new = {
+        _identity(each): each.qualified_name
+        for each in _definitions(edit.after)
+        if each.qualified_name in come
+    }
+    return [(name, new[identity]) for identity, name in old.items() if identity in new and identity[-1]]
+
+
+def docstrings(edit: Edit) -> dict[str, str]:
+    """Return the first docstring line of each definition of a Python file, as the edit left it."""
+    found = _definitions(edit.after) if edit.path.endswith(_PYTHON) else ()
+    return {
+        each.qualified_name: one_line(each.docstring, 110).rstrip(".") for each in found if each.docstring
+    }
+
+
+def _definitions(source: str | None) -> tuple[Definition, ...]:
+    try:
+        return definitions(source or "")
+    except SyntaxError:
+        return ()
+
+
+def _identity(definition: Definition) -> tuple[str, str, str, int]:
+    """Return what stays when a definition is renamed in its place; the last item is 0 for an empty one."""
+    scope = definition.qualified_name.rpartition(".")[0]
+    return scope, definition.kind, body_hash(definition.node), len(definition.node.body)
+
+
+def _substituted(text: str, replacements: Sequence[object]) -> str | None:
+    """Return the text after the replacements; None where one of them does not fit it."""
+    for each in replacements:
+        old = fields.text(each, "old_string")
+        if not old or old not in text:
+            return None
+        times = -1 if fields.value(each, "replace_all") is True else 1
+        text = text.replace(old, fields.text(each, "new_string"), times)
+    return text
+
+
+def _patched(text: str, response: object) -> str | None:
+    """Return the text after the client's patch; None where there is none or it does not fit."""
+    hunks = fields.items(response, "structuredPatch")
+    lines = text.split("\n")
+    shift = 0
+    for hunk in hunks:
+        patch = [line for line in fields.texts(hunk, "lines") if line[:1] in {" ", "+", "-"}]
+        old = [line[1:] for line in patch if line[0] != "+"]
+        start = fields.number(hunk, "oldStart") - 1 + shift
+        if start < 0 or lines[start : start + len(old)] != old:
+            return None
+        new = [line[1:] for line in patch if line[0] != "-"]
+        lines[start : start + len(old)] = new
+        shift += len(new) - len(old)
+    return "\n".join(lines) if hunks else None

@@ -1,0 +1,34 @@
+"""What was looked up on the web."""
+
+from claude_mem_lite.distill.local import conversation, fields
+from claude_mem_lite.distill.observation import Capture, Observation, Skip, clip, first_sentence, one_line
+
+
+def observe_fetch(capture: Capture, prompt: str | None) -> Observation | Skip:
+    """Describe a page that was read: the question and what the page said to it."""
+    url = fields.argument(capture, "url")
+    result = (fields.text(capture.payload, "tool_response", "result") or fields.answer(capture)).strip()
+    if not url or not result:
+        return Skip("a page without an answer")
+    question = one_line(fields.argument(capture, "prompt"), 200)
+    code = fields.number(capture.payload, "tool_response", "code")
+    status = f" (HTTP {code})" if code and code != 200 else ""  # noqa: PLR2004 - what is usual is not told
+    head = f"Fetched {one_line(url, 300)}{status}{f' to find out: {question}' if question else ''}."
+    summary = conversation.with_reason(head, prompt)
+    return Observation(
+        one_line(f"Fetch {url}: {first_sentence(result)}"), summary, clip(result, 1_200), (), ()
+    )
+
+
+def observe_search(capture: Capture, prompt: str | None) -> Observation | Skip:
+    """Describe a web search: the query, the hits and what was said about them."""
+    query = one_line(fields.argument(capture, "query"), 200)
+    results = fields.items(capture.payload, "tool_response", "results")
+    hits = [hit for result in results for hit in fields.items(result, "content")]
+    links = [f"{fields.text(hit, 'title')} {fields.text(hit, 'url')}".strip() for hit in hits]
+    remarks = [*fields.texts(capture.payload, "tool_response", "results"), fields.answer(capture)]
+    found = "\n".join(filter(None, [*(remark.strip() for remark in remarks), *links[:8]]))
+    if not query or not found:
+        return Skip("a web search that found nothing")
+    summary = conversation.with_reason(f"Searched the web for: {query}.", prompt)
+    return Observation(one_line(f"Search the web for {query}"), summary, clip(found, 1_200), (), ())

@@ -1,0 +1,105 @@
+"""From a row of the queue to what is remembered: the one path for events, whoever asks for it.
+
+Everything here may be repeated: an observation bears the id of its event, so that doing it twice
+stores it once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+
+from claude_mem_lite import inbox
+from claude_mem_lite.distill import local
+from claude_mem_lite.distill.observation import Capture, Observation, Skip
+from claude_mem_lite.distill.summary import summarize
+from claude_mem_lite.storage import queries
+from claude_mem_lite.storage.models import PendingEvent, memory_database
+from claude_mem_lite.tokens import estimate_tokens
+
+# What the last messages of a session may say in its summary.
+_SPOKEN = ("Stop", "SubagentStop")
+
+
+def record_event(event: PendingEvent) -> None:
+    """Turn one event into its observation, or note in its row why there is none."""
+    started = time.monotonic()
+    # The write lock first: of two workers on one fold the later must see what the earlier wrote.
+    with memory_database.atomic():
+        queries.touch_session(event)
+        note = _fold(event) if _is_look(event) else _observe(event)
+    inbox.finish(event.id, note=note)
+    queries.log_event(
+        "compress.done",
+        {"event_id": event.id, "tool_name": event.tool_name, "note": note},
+        session_id=event.session_id,
+        duration_ms=round((time.monotonic() - started) * 1000),
+    )
+
+
+def summarize_session(session_id: str) -> str:
+    """Write the session's summary from all that is known of it by now, and return it."""
+    for event in queries.unfinished_events(session_id):
+        record_event(event)
+    rows = queries.observations_of(session_id)
+    if not rows:
+        return ""
+    summary = summarize(
+        prompts=[row.summary for row in rows if row.tool_name == "UserPromptSubmit"],
+        observations=[row for row in rows if row.tool_name not in {"UserPromptSubmit", *_SPOKEN}],
+        last_messages=[row.summary for row in rows if row.tool_name in _SPOKEN],
+    )
+    queries.save_summary(session_id, summary, summarized_pk=max(row.pk for row in rows))
+    queries.log_event("summarize.done", {"observations": len(rows)}, session_id=session_id)
+    return summary
+
+
+def _is_look(event: PendingEvent) -> bool:
+    return event.priority == "low" and event.event_name == "PostToolUse"
+
+
+def _observe(event: PendingEvent) -> str | None:
+    outcome = local.observe(_capture(event), prompt=queries.latest_prompt(event))
+    if isinstance(outcome, Skip):
+        return outcome.reason
+    _save(outcome, [event])
+    return None
+
+
+def _fold(event: PendingEvent) -> str | None:
+    events = queries.fold_of(event)
+    outcome = local.fold([_capture(each) for each in events], prompt=queries.latest_prompt(events[0]))
+    if isinstance(outcome, Skip):
+        return outcome.reason
+    _save(outcome, events)
+    return None if event.id == events[0].id else f"folded into {events[0].id}"
+
+
+def _capture(event: PendingEvent) -> Capture:
+    payload = json.loads(event.raw_output.encode("utf-8", "replace"))
+    return Capture(
+        event_name=event.event_name,
+        tool_name=event.tool_name,
+        payload=payload,
+        project_dir=event.project_dir,
+    )
+
+
+def _save(observation: Observation, events: list[PendingEvent]) -> None:
+    first, last = events[0], events[-1]
+    text = "\n".join((observation.title, observation.summary, observation.detail or ""))
+    queries.save_observation({
+        "id": first.id,
+        "session_id": first.session_id,
+        "project_dir": first.project_dir,
+        "tool_name": first.tool_name or first.event_name,
+        "title": observation.title,
+        "summary": observation.summary,
+        "detail": observation.detail,
+        "files_touched": list(observation.files_touched),
+        "functions_changed": [dataclasses.asdict(change) for change in observation.functions_changed],
+        "tokens_raw": sum(estimate_tokens(event.raw_output) for event in events),
+        "tokens_compressed": estimate_tokens(text),
+        "created_at": last.created_at,
+    })  # fmt: skip

@@ -1,0 +1,156 @@
+"""The local summary of a session: what was asked, what was done, how it ended; plain text, no model."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Protocol
+
+from claude_mem_lite.codemap.diff import Change
+from claude_mem_lite.distill.local import conversation, shell
+from claude_mem_lite.distill.local.evidence import unique
+from claude_mem_lite.distill.observation import first_sentence, one_line
+
+# The index of sessions shows the first 200 characters.
+_LEAD_CHARS = 200
+_ASKED_CHARS = 72
+_SUMMARY_CHARS = 900
+_EDITORS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
+_SUBCOMMANDS = frozenset({"git", "npm", "pnpm", "yarn", "cargo", "go", "docker", "uv", "poetry", "make"})
+
+_VERDICT = re.compile(r"\b\d+ (?:failed|errors?|passed)\b(?:, \d+ (?:failed|errors?|passed|skipped)\b)*")
+_COMMIT = re.compile(r"^(?:Commit|Amend) '(?P<subject>.*)' as (?P<hash>[0-9a-f]{7,40})")
+_PROGRAM = re.compile(r"[\w.+-]+")
+_COMMAND = re.compile(r"`([^`]+)`")
+_FAILED = re.compile(r"\bFailed with exit code -?\d+: (?P<error>[^\n]*)")
+
+
+class Noted(Protocol):
+    """An observation as far as a summary needs it."""
+
+    @property
+    def title(self) -> str:
+        """What was done, in a line."""
+
+    @property
+    def summary(self) -> str:
+        """What happened, and why."""
+
+    @property
+    def files_touched(self) -> Sequence[str]:
+        """Paths, relative to the project where they lie inside it."""
+
+    @property
+    def functions_changed(self) -> Sequence[Change]:
+        """What of the code changed."""
+
+    @property
+    def tool_name(self) -> str:
+        """The tool that was used; "" for what was said."""
+
+
+def summarize(*, prompts: Sequence[str], observations: Sequence[Noted], last_messages: Sequence[str]) -> str:
+    """Return a session in at most 900 characters; "" when there is nothing to tell.
+
+    All three in the order of time; `last_messages` are what the assistant said at the end of each turn. The
+    first 200 characters stand alone: they say what was asked and what came of it.
+    """
+    requests = unique(conversation.asked(prompt).removeprefix("Asked: ") for prompt in prompts)
+    reports = unique(first_sentence(message) for message in last_messages)
+    commits = [match for each in observations if (match := _COMMIT.match(each.title))]
+    verdict = next((found for each in reversed(observations) if (found := _verdict(each))), "")
+    parts = [
+        _lead(requests, reports, [match["subject"] for match in commits], verdict, observations),
+        _listed("Ended with", [one_line(report, 150) for report in reports[-1:]] if commits else [], 1),
+        _listed("Left open", _open_failures(observations), 2),
+        _listed("Files", _key_files(observations), 6),
+        _listed(
+            "Commits", [f"{match['hash']} {one_line(match['subject'], 60)}" for match in commits[::-1]], 4
+        ),
+        _listed("Also asked", [one_line(request, 80) for request in requests[1:]], 4),
+        _listed("Before that", [one_line(report, 90) for report in reports[:-1]], 4),
+    ]
+    return _fitted([part for part in parts if part])
+
+
+def _lead(
+    requests: Sequence[str],
+    reports: Sequence[str],
+    subjects: Sequence[str],
+    verdict: str,
+    observations: Sequence[Noted],
+) -> str:
+    """Return "Asked: … Committed: … Tests: …", or how it ended where nothing was committed."""
+    tests = f"Tests: {verdict}." if verdict else ""
+    asked = f"Asked: {_stopped(one_line(requests[0], _ASKED_CHARS))}" if requests else ""
+    room = _LEAD_CHARS - len(tests) - len(asked) - len("Committed: .  ")
+    if subjects:
+        each = max(24, room // min(3, len(subjects)) - 2)
+        ended = _listed("Committed", [one_line(subject, each) for subject in subjects[-3:]], 3)
+    else:
+        last = (
+            reports[-1]
+            if reports
+            else next((each.title for each in reversed(observations) if each.tool_name), "")
+        )
+        ended = f"Ended: {_stopped(one_line(last, room))}" if last else ""
+    return " ".join(filter(None, [asked, ended, tests]))
+
+
+def _stopped(sentence: str) -> str:
+    return sentence if not sentence or sentence.endswith(("?", "!", "…", ".")) else f"{sentence}."
+
+
+def _listed(label: str, entries: Sequence[str], limit: int) -> str:
+    """Return an enumeration such as "Files: a; b; 3 more."."""
+    if not entries:
+        return ""
+    shown = [*entries[:limit], *([f"{len(entries) - limit} more"] if len(entries) > limit else [])]
+    return f"{label}: {'; '.join(entry.rstrip('.') for entry in shown)}."
+
+
+def _fitted(parts: Sequence[str]) -> str:
+    """Return the parts in order; one that no longer fits is left out for a later one that does."""
+    text = ""
+    for part in parts:
+        if len(text) + len(part) < _SUMMARY_CHARS:
+            text = f"{text} {part}".strip()
+    return text
+
+
+def _verdict(observation: Noted) -> str:
+    found = (
+        _VERDICT.search(f"{observation.title}\n{observation.summary}")
+        if observation.tool_name == "Bash"
+        else None
+    )
+    return found[0] if found else ""
+
+
+def _open_failures(observations: Sequence[Noted]) -> list[str]:
+    """Return the errors of commands that did not succeed later; a look that found nothing is no failure."""
+    failures: dict[tuple[str, str], str] = {}
+    for each in observations:
+        command = _COMMAND.search(each.summary) if each.tool_name == "Bash" else None
+        steps = shell.steps(command[1]) if command else ()
+        failed = _FAILED.search(each.summary)
+        if failed and steps and not shell.is_lookup(steps[-1]) and _PROGRAM.fullmatch(steps[-1].program):
+            failures[_key(steps[-1])] = one_line(
+                f"{' '.join(filter(None, _key(steps[-1])))}: {failed['error']}", 110
+            )
+        elif not failed:
+            for step in steps:
+                failures.pop(_key(step), None)
+    return list(failures.values())
+
+
+def _key(step: shell.Step) -> tuple[str, str]:
+    """Return what makes two commands one attempt: the program and, of a program of many, the subcommand."""
+    return step.program, step.operands[0] if step.program in _SUBCOMMANDS and step.operands else ""
+
+
+def _key_files(observations: Sequence[Noted]) -> list[str]:
+    """Return the files changed most often, the most recent first among equals."""
+    changed = [
+        path for each in reversed(observations) if each.tool_name in _EDITORS for path in each.files_touched
+    ]
+    return [path for path, _ in Counter(changed).most_common()]

@@ -1,0 +1,256 @@
+"""The inbox, queue.db: a hook appends an event and its Huey message in one transaction.
+
+Standard library only, because hooks start with it. Everything that writes `pending_queue` stands here;
+the consumer's side of the task table is `tasks.broker`, what reads the rows is `storage.queries`.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+
+from claude_mem_lite import config, triage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+QUEUE_NAME = "claude-mem"
+COMPRESS = "claude_mem_lite.tasks.compress.compress"
+PRIORITIES = {"high": 30, "normal": 20, "low": 10}
+
+# A hook may wait this long for the lock; then the event goes to the spool.
+LOCK_TIMEOUT_S = 0.25
+
+SCHEMA = (
+    """CREATE TABLE IF NOT EXISTS pending_queue (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        id TEXT NOT NULL UNIQUE,
+        session_id TEXT NOT NULL,
+        event_name TEXT NOT NULL,
+        tool_name TEXT NOT NULL DEFAULT '',
+        project_dir TEXT NOT NULL,
+        raw_output TEXT NOT NULL,
+        files_touched TEXT NOT NULL DEFAULT '[]' CHECK(json_valid(files_touched)),
+        priority TEXT NOT NULL DEFAULT 'normal',
+        status TEXT NOT NULL DEFAULT 'raw',
+        attempts INTEGER NOT NULL DEFAULT 0,
+        note TEXT,
+        created_at TEXT NOT NULL,
+        finished_at TEXT)""",
+    "CREATE INDEX IF NOT EXISTS idx_queue_status ON pending_queue(status, priority, created_at)",
+    "CREATE INDEX IF NOT EXISTS idx_queue_session ON pending_queue(session_id, seq)",
+    # Huey's own task table and three columns: when a row is due, whether a worker has it, and how many
+    # consumers have died with it in hand.
+    """CREATE TABLE IF NOT EXISTS task (
+        id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+        queue TEXT NOT NULL,
+        data BLOB NOT NULL,
+        priority REAL NOT NULL DEFAULT 0.0,
+        due REAL NOT NULL DEFAULT 0.0,
+        claimed INTEGER NOT NULL DEFAULT 0,
+        crashes INTEGER NOT NULL DEFAULT 0)""",
+    "CREATE INDEX IF NOT EXISTS task_next ON task(queue, claimed, priority DESC, id)",
+)
+
+_FIELDS = (
+    "$.session_id", "$.hook_event_name", "$.tool_name", "$.tool_input.command", "$.tool_input.file_path",
+    "$.tool_input.notebook_path", "$.tool_response.filePath",
+)  # fmt: skip
+# Blobs, because a lone surrogate in the JSON makes a text that Python would refuse to decode.
+_EXTRACT = "SELECT {} WHERE json_type(?1) = 'object'".format(
+    ", ".join(f"CAST(json_extract(?1, '{path}') AS BLOB)" for path in _FIELDS)
+)
+_INSERT_EVENT = (
+    "INSERT OR IGNORE INTO pending_queue"
+    " (id, created_at, project_dir, raw_output, session_id, event_name, tool_name, files_touched, priority)"
+    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, CASE WHEN ?8 = '' THEN '[]' ELSE json_array(?8) END, ?9)"
+)
+# The message in the format of tasks.broker.JsonSerializer; a contract test holds the two together.
+_INSERT_MESSAGE = (
+    "INSERT INTO task (queue, data, priority) SELECT ?1,"
+    " CAST(json_object('id', id, 'name', ?2, 'priority', ?3, 'args', json_array(id)) AS BLOB), ?3"
+    " FROM pending_queue WHERE id = ?4 AND status = 'raw'"
+)
+
+
+class NotAnEventError(ValueError):
+    """What came is no JSON object, so there is nothing to remember."""
+
+
+def append(event: str, project_dir: str) -> str:
+    """Store one event with the message that will compress it, both or neither; return the event's id.
+
+    `event` is the redacted JSON text of a hook's stdin. When queue.db is locked for longer than 250 ms,
+    unwritable or corrupt, the event goes to a file in the spool instead.
+
+    Raises:
+        NotAnEventError: `event` is not a JSON object.
+        OSError: neither queue.db nor the spool could be written.
+    """
+    event_id, created_at = os.urandom(16).hex(), utc_now()
+    columns = _columns(event)
+    try:
+        with Transaction(timeout_s=LOCK_TIMEOUT_S, leave_open=True) as connection:
+            _insert(connection, (event_id, created_at, project_dir, event, *columns))
+    except sqlite3.Error:
+        _spool(event_id, created_at, project_dir, event)
+    else:
+        ring()
+    return event_id
+
+
+class Transaction:
+    """One write transaction on queue.db, with its tables created where they are missing."""
+
+    _left_open: list[sqlite3.Connection] = []  # noqa: RUF012  (held on purpose until the process ends)
+
+    def __init__(self, *, timeout_s: float = 10.0, leave_open: bool = False) -> None:
+        self._connection = sqlite3.connect(config.queue_path(), timeout=timeout_s, isolation_level=None)
+        if leave_open:  # a hook ends by os._exit: closing would make the last user of the file checkpoint it
+            self._left_open.append(self._connection)
+
+    def __enter__(self) -> sqlite3.Connection:
+        """Begin, and return the connection."""
+        create_schema(self._connection)
+        self._connection.execute("BEGIN IMMEDIATE")
+        return self._connection
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        """Commit, or roll back after an exception."""
+        try:
+            self._connection.execute("COMMIT" if kind is None else "ROLLBACK")
+        finally:
+            if self._connection not in self._left_open:
+                self._connection.close()
+
+
+def create_schema(connection: sqlite3.Connection) -> None:
+    """Create what is missing of queue.db; safe when several processes do it at once."""
+    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'task_next'").fetchone():
+        return
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("BEGIN IMMEDIATE")
+    for statement in SCHEMA:
+        connection.execute(statement)
+    connection.execute("COMMIT")
+
+
+def ring() -> None:
+    """Wake the consumer if one listens."""
+    try:
+        pipe = os.open(config.doorbell_path(), os.O_WRONLY | os.O_NONBLOCK)
+    except OSError:
+        return  # nobody listens: the consumer looks for itself when it starts
+    try:
+        os.write(pipe, b"!")
+    except BlockingIOError:
+        pass  # the pipe is full of rings already
+    finally:
+        os.close(pipe)
+
+
+def finish(event_id: str, *, note: str | None = None, status: str = "done") -> None:
+    """Mark an event's row as `done`, or `error`, with why there is no observation or what went wrong."""
+    with Transaction() as connection:
+        connection.execute(
+            "UPDATE pending_queue SET status = ?, note = ?, finished_at = ?, attempts = attempts + 1 WHERE id = ?",
+            (status, note, utc_now(), event_id),
+        )
+
+
+def requeue() -> int:
+    """Enqueue a message for each unfinished row that has none, and return how many there were."""
+    with Transaction() as connection:
+        orphans = connection.execute(
+            "SELECT id, priority FROM pending_queue WHERE status = 'raw' AND id NOT IN"
+            " (SELECT json_extract(CAST(data AS TEXT), '$.args[0]') FROM task WHERE queue = ?"
+            "  AND json_extract(CAST(data AS TEXT), '$.args[0]') IS NOT NULL)",
+            (QUEUE_NAME,),
+        ).fetchall()
+        for event_id, priority in orphans:
+            number = PRIORITIES.get(priority, PRIORITIES["normal"])
+            connection.execute(_INSERT_MESSAGE, (QUEUE_NAME, COMPRESS, number, event_id))
+    if orphans:
+        ring()
+    return len(orphans)
+
+
+def take_in_spool() -> int:
+    """Move the events of the spool into queue.db, oldest first; return how many.
+
+    A file that holds no event stays there as `NAME.bad`.
+    """
+    taken = 0
+    for path in _spool_files():
+        with open(path, "rb") as file:
+            parts = file.read().decode("utf-8", "replace").split("\0", 3)
+        try:
+            event_id, created_at, project_dir, event = parts
+            columns = _columns(event)
+        except ValueError:
+            os.replace(path, f"{path}.bad")
+            continue
+        with Transaction() as connection:
+            _insert(connection, (event_id, created_at, project_dir, event, *columns))
+        os.unlink(path)
+        taken += 1
+    if taken:
+        ring()
+    return taken
+
+
+def utc_now() -> str:
+    """Return the time as `2026-11-21T03:00:25.123456Z`: fixed width, so that text order is time order."""
+    seconds, nanoseconds = divmod(time.time_ns(), 1_000_000_000)
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{nanoseconds // 1000:06}Z"
+
+
+def _columns(event: str) -> tuple[str, str, str, str, str]:
+    """Return session, event name, tool, file and priority of an event's JSON text.
+
+    SQLite reads the JSON: that costs 1 ms, `import json` four to five.
+    """
+    parser = sqlite3.connect(":memory:")
+    try:
+        blobs = parser.execute(_EXTRACT, (event,)).fetchone()
+    except (sqlite3.Error, UnicodeEncodeError) as error:
+        raise NotAnEventError from error
+    if blobs is None:
+        raise NotAnEventError
+    values = [(blob or b"").decode("utf-8", "replace") for blob in blobs]
+    session_id, event_name, tool_name, command = values[:4]
+    file_path = next((path for path in values[4:] if path), "")
+    priority = triage.priority(tool_name, command) if tool_name else "normal"
+    if event_name in {"SessionEnd", "PreCompact"}:
+        priority = "high"
+    return session_id or "unknown", event_name, tool_name, file_path, priority
+
+
+def _insert(connection: sqlite3.Connection, row: tuple[str, ...]) -> None:
+    """Write `row`, in the order of _INSERT_EVENT, and its message."""
+    connection.execute(_INSERT_EVENT, row)
+    connection.execute(_INSERT_MESSAGE, (QUEUE_NAME, COMPRESS, PRIORITIES[row[-1]], row[0]))
+
+
+def _spool(*parts: str) -> None:
+    """Write an event's id, time, project and text to a file of its own, complete or not at all."""
+    os.makedirs(config.spool_dir(), mode=0o700, exist_ok=True)
+    path = os.path.join(config.spool_dir(), f"{parts[1]}-{parts[0]}")
+    descriptor = os.open(f"{path}.tmp", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with open(descriptor, "wb") as file:
+        file.write("\0".join(parts).encode("utf-8", "replace"))
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(f"{path}.tmp", path)
+
+
+def _spool_files() -> Iterator[str]:
+    try:
+        names = sorted(os.listdir(config.spool_dir()))
+    except FileNotFoundError:
+        return
+    for name in names:
+        if not name.endswith((".tmp", ".bad")):
+            yield os.path.join(config.spool_dir(), name)

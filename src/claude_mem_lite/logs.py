@@ -1,0 +1,49 @@
+"""JSON Lines logs, one file a process in `logs/`, a new one each midnight UTC, kept for 30 days.
+
+Ids, sizes, durations and counts; never the user's text.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import logging
+import os
+from logging.handlers import TimedRotatingFileHandler
+
+from claude_mem_lite import config
+
+RETENTION_DAYS = 30
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object a line; what a caller gives as `extra={"event": {...}}` is merged into it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
+        at = dt.datetime.fromtimestamp(record.created, dt.UTC).isoformat(timespec="milliseconds")
+        line: dict[str, object] = {"at": at, "level": record.levelname, "logger": record.name}
+        event = getattr(record, "event", None)
+        line |= event if isinstance(event, dict) else {"message": record.getMessage()}
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line, ensure_ascii=False, default=str)
+
+
+def configure(process: str, *, level: int = logging.INFO) -> None:
+    """Send this process's log to `logs/PROCESS.jsonl`; Huey's and uvicorn's chatter from warnings up."""
+    config.ensure_home()
+    handler = TimedRotatingFileHandler(
+        os.path.join(config.log_dir(), f"{process}.jsonl"),
+        when="midnight",
+        backupCount=RETENTION_DAYS,
+        encoding="utf-8",
+        utc=True,
+        delay=True,
+    )
+    handler.setFormatter(JsonFormatter())
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(level)
+    for chatty in ("huey", "uvicorn"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)

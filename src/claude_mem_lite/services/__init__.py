@@ -1,0 +1,1 @@
+"""The two background programs: how they are installed, started, watched and stopped."""

@@ -1,0 +1,247 @@
+"""Register the hooks in Claude Code's settings and put the skill in place; take both out again."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.services import json_text
+
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+HOOKS = os.path.join(PACKAGE, "hooks")
+SKILL = os.path.join(PACKAGE, "skills", "mem-search", "SKILL.md")
+
+TIMEOUT_S = 10
+_OURS = "claude_mem_lite/hooks/"
+_SKILL_MARK = "name: mem-search\ndescription: Search claude-mem"
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """What `install` did: the settings file, the events it holds now, and the skill file."""
+
+    settings: str
+    events: tuple[str, ...]
+    skill: str
+    changed: bool
+
+
+def claude_dir() -> str:
+    """Return Claude Code's own folder."""
+    return os.environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude")
+
+
+def install(*, client_version: str | None = None) -> Installation:
+    """Register every hook that the client knows, in place of what an older version registered.
+
+    A client drops the whole settings file for one event that it does not know, so `client_version`
+    (default: what `claude --version` says, else the newest) decides which events go in.
+
+    Raises:
+        ClaudeMemError: the settings file is not plain JSON, or another skill bears our name.
+    """
+    events = hook_events(client_version or installed_client())
+    path = _settings_path()
+    before = _read(path)
+    after = before if _registered(before) == _entries(events) else _with_hooks(_without_hooks(before), events)
+    skill = os.path.join(claude_dir(), "skills", "mem-search", "SKILL.md")
+    skill_text = _read_file(SKILL)
+    present = _read_file(skill)
+    if present and _SKILL_MARK not in present:
+        raise ClaudeMemError(f"{skill} is another skill: nothing was installed. Move it away and try again.")
+    if present != skill_text:
+        _write(skill, skill_text)
+    if after != before:
+        _write(path, after)
+    return Installation(path, tuple(events), skill, changed=after != before or present != skill_text)
+
+
+def uninstall() -> bool:
+    """Take our hooks and our skill out again, and nothing else; return whether there was anything.
+
+    Raises:
+        ClaudeMemError: the settings file is not plain JSON.
+    """
+    path = _settings_path()
+    before = _read(path)
+    after = _without_hooks(before)
+    if after != before:
+        _write(path, after)
+    skill = os.path.join(claude_dir(), "skills", "mem-search", "SKILL.md")
+    present = _read_file(skill)
+    ours = bool(present) and _SKILL_MARK in present
+    if ours:
+        os.unlink(skill)
+        with contextlib.suppress(OSError):  # not empty: the user keeps something there
+            os.rmdir(os.path.dirname(skill))
+    return after != before or ours
+
+
+def hook_events(client_version: str | None = None) -> dict[str, dict[str, Any]]:
+    """Return the events to register for a client, as hooks.json has them."""
+    with open(os.path.join(HOOKS, "hooks.json"), encoding="utf-8") as file:
+        table: dict[str, dict[str, Any]] = json.load(file)
+    if client_version is None:
+        return table
+    return {
+        name: event for name, event in table.items() if _number(client_version) >= _number(event.get("since", "0"))
+    }
+
+
+def installed_client() -> str | None:
+    """Return the version that `claude --version` prints, or None where there is no client to ask."""
+    claude = shutil.which("claude")
+    if claude is None:
+        return None
+    try:
+        asked = subprocess.run([claude, "--version"], capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    match = re.match(r"\d+\.\d+\.\d+", asked.stdout)
+    return match[0] if match else None
+
+
+def registered_events() -> dict[str, str]:
+    """Return the events of ours that the settings hold, each with its command.
+
+    Raises:
+        ClaudeMemError: the settings file is not plain JSON.
+    """
+    return {name: entry["hooks"][0]["command"] for name, entry in _registered(_read(_settings_path())).items()}
+
+
+def _number(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
+
+
+def _command(hook: str) -> str:
+    home = os.environ.get("CLAUDE_MEM_HOME")
+    prefix = f"CLAUDE_MEM_HOME={shlex.quote(os.path.abspath(home))} " if home else ""
+    script = os.path.join(HOOKS, f"{hook}.py")
+    # -I: no file of the user's project can stand in for ours. -S: no .pth file slows the start.
+    return f"{prefix}{shlex.quote(sys.executable)} -I -S {shlex.quote(script)}"
+
+
+def _entries(events: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    entries = {}
+    for name, event in events.items():
+        matcher = {"matcher": event["matcher"]} if "matcher" in event else {}
+        command = {"type": "command", "command": _command(event["hook"]), "timeout": TIMEOUT_S}
+        entries[name] = {**matcher, "hooks": [command]}
+    return entries
+
+
+def _registered(text: str) -> dict[str, dict[str, Any]]:
+    """Return our entries by event; one that is not alone in its group, or doubled, counts as absent."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, groups in (json.loads(text).get("hooks") or {}).items():
+        ours = [group for group in groups if _OURS in json.dumps(group)]
+        if len(ours) == 1 and len(ours[0].get("hooks", ())) == 1:
+            found[name] = ours[0]
+    return found
+
+
+def _with_hooks(text: str, events: dict[str, dict[str, Any]]) -> str:
+    top = text.index("{")
+    if json_text.member(text, top, "hooks") is None:
+        text = json_text.append(text, top, {}, key="hooks")
+    for name, entry in _entries(events).items():
+        hooks = json_text.member(text, top, "hooks")
+        assert hooks is not None  # noqa: S101  (appended above)
+        groups = json_text.member(text, hooks.value_start, name)
+        if groups is None:
+            text = json_text.append(text, hooks.value_start, [entry], key=name)
+        else:
+            text = json_text.append(text, groups.value_start, entry)
+    return text
+
+
+def _without_hooks(text: str) -> str:
+    while (cut := next(_ours_in(text), None)) is not None:
+        text = json_text.remove(text, *cut)
+    return text
+
+
+def _ours_in(text: str) -> Iterator[tuple[int, json_text.Item]]:
+    """Yield what of ours stands in the text, and what would be empty without it, innermost first."""
+    top = text.index("{")
+    hooks = json_text.member(text, top, "hooks")
+    if hooks is None:
+        return
+    for event in json_text.items(text, hooks.value_start):
+        for group in json_text.items(text, event.value_start):
+            if _OURS not in text[group.start : group.end]:
+                continue
+            inner = json_text.member(text, group.value_start, "hooks")
+            commands = json_text.items(text, inner.value_start) if inner else []
+            ours = [command for command in commands if _OURS in text[command.start : command.end]]
+            if inner and len(ours) < len(commands):
+                yield inner.value_start, ours[0]
+            elif len(json_text.items(text, event.value_start)) > 1:
+                yield event.value_start, group
+            elif len(json_text.items(text, hooks.value_start)) > 1:
+                yield hooks.value_start, event
+            else:
+                yield top, hooks
+
+
+def _settings_path() -> str:
+    """Return the settings file itself: a link to it is left a link."""
+    return os.path.realpath(os.path.join(claude_dir(), "settings.json"))
+
+
+def _read(path: str) -> str:
+    """Return the settings' text, `{}` for a missing or empty file, having seen that it can be edited."""
+    text = _read_file(path)
+    if not text.strip():
+        return "{}\n"
+    try:
+        settings = json.loads(text)
+    except ValueError as error:
+        raise ClaudeMemError(
+            f"{path} is not plain JSON ({error}): it was left untouched. "
+            "Take out comments and trailing commas, then try again."
+        ) from error
+    hooks = settings.get("hooks", {}) if isinstance(settings, dict) else None
+    if not isinstance(hooks, dict) or not all(isinstance(groups, list) for groups in hooks.values()):
+        raise ClaudeMemError(f"{path} has no object of lists under \"hooks\": it was left untouched. Mend it first.")
+    return text
+
+
+def _read_file(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise ClaudeMemError(f"{path} cannot be read ({error}): it was left untouched") from error
+
+
+def _write(path: str, text: str) -> None:
+    """Replace a file in one step, keeping its mode."""
+    folder = os.path.dirname(path)
+    os.makedirs(folder, exist_ok=True)
+    descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=".claude-mem-")
+    try:
+        with open(descriptor, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        if os.path.exists(path):
+            shutil.copymode(path, temporary)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise

@@ -1,0 +1,161 @@
+"""Start, stop and ask supervisord, which keeps the consumer and the web process running."""
+
+from __future__ import annotations
+
+import fcntl
+import http.client
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, cast
+from xmlrpc.client import Fault, ServerProxy
+
+from supervisor.xmlrpc import SupervisorTransport
+
+from claude_mem_lite import client, config
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.storage import models
+
+CONF = os.path.join(os.path.dirname(os.path.abspath(__file__)), "supervisord.conf")
+PROGRAMS = ("consumer", "web")
+START_TIMEOUT_S = 20.0
+STOP_TIMEOUT_S = 40.0
+
+# A unix socket's path has 108 bytes on Linux, 104 on macOS; supervisord binds one with its pid behind it.
+_MAX_SOCKET_BYTES = 103
+_LONGEST_SOCKET = "/supervisor.sock.9999999"
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A service as supervisord sees it: `state` is its word (RUNNING, STARTING, BACKOFF, …) or DOWN."""
+
+    name: str
+    state: str
+    pid: int | None
+    uptime_s: int
+
+
+def up() -> bool:
+    """Start both services and return when they answer; return whether anything had to be started.
+
+    Raises:
+        ClaudeMemError: they could not be started, or the data directory does not allow it.
+    """
+    _check_socket_length()
+    models.open_databases()
+    models.close_databases()
+    with _alone():
+        if all(program.state == "RUNNING" for program in programs()) and _web_answers():
+            return False
+        if _ask("getState") is None:
+            _spawn()
+            _wait(lambda: _ask("getState") is not None, START_TIMEOUT_S, "supervisord did not start")
+        else:
+            for program in programs():
+                if program.state not in {"RUNNING", "STARTING"}:
+                    _ask("startProcess", program.name, False)
+        _wait(_serving, START_TIMEOUT_S, "the services did not come up")
+    return True
+
+
+def down() -> bool:
+    """Stop both services and supervisord, and return when they are gone; return whether they ran."""
+    with _alone():
+        if _ask("getState") is None:
+            return False
+        pids = [program.pid for program in programs() if program.pid] + [cast("int", _ask("getPID"))]
+        _ask("shutdown")
+        _wait(lambda: not any(map(_alive, pids)), STOP_TIMEOUT_S, "the services did not stop")
+    return True
+
+
+def programs() -> list[Program]:
+    """Return both services with what supervisord says of them."""
+    known = {row["name"]: row for row in _ask("getAllProcessInfo") or []}
+    found = []
+    for name in PROGRAMS:
+        row = known.get(name)
+        if row is None:
+            found.append(Program(name, "DOWN", None, 0))
+        else:
+            running = row["statename"] == "RUNNING"
+            uptime_s = row["now"] - row["start"] if running else 0
+            found.append(Program(name, row["statename"], row["pid"] or None, uptime_s))
+    return found
+
+
+def _spawn() -> None:
+    environment = {**os.environ, "CLAUDE_MEM_HOME": config.home(), "CLAUDE_MEM_PYTHON": sys.executable}
+    subprocess.run(
+        [sys.executable, "-I", "-W", "ignore", "-m", "supervisor.supervisord", "-c", CONF],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        check=False,
+    )
+
+
+def _ask(method: str, *arguments: Any) -> Any:
+    """Call supervisord, or return None when it does not run or refuses."""
+    transport = SupervisorTransport(None, None, f"unix://{config.home()}/supervisor.sock")
+    proxy: Any = ServerProxy("http://127.0.0.1", transport=transport)
+    try:
+        return getattr(proxy.supervisor, method)(*arguments)
+    except (OSError, http.client.HTTPException, Fault):
+        return None
+    finally:
+        transport.close()
+
+
+def _serving() -> bool:
+    return all(program.state == "RUNNING" for program in programs()) and _web_answers()
+
+
+def _web_answers() -> bool:
+    try:
+        return client.get("/api/health", {}, timeout_s=2) is not None
+    except client.UnreachableError:
+        return False
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def _wait(done: Callable[[], bool], timeout_s: float, failure: str) -> None:
+    deadline = time.monotonic() + timeout_s
+    while not done():
+        if time.monotonic() > deadline:
+            states = ", ".join(f"{program.name} {program.state}" for program in programs())
+            raise ClaudeMemError(
+                f"{failure} within {timeout_s:.0f} s ({states}): see the logs in {config.log_dir()}"
+            )
+        time.sleep(0.05)
+
+
+def _check_socket_length() -> None:
+    length = len(os.fsencode(config.home() + _LONGEST_SOCKET))
+    if length > _MAX_SOCKET_BYTES:
+        raise ClaudeMemError(
+            f"{config.home()} is too long for a unix socket in it ({length} of {_MAX_SOCKET_BYTES} bytes): "
+            "set CLAUDE_MEM_HOME to a shorter path"
+        )
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Let one `up` or `down` at a time change the services."""
+    config.ensure_home()
+    with open(os.path.join(config.home(), "services.lock"), "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,1 @@
+"""The memory, claude-mem.db, and the reading side of queue.db: models, migrations, queries."""

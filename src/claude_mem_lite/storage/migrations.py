@@ -1,0 +1,199 @@
+"""The schema of claude-mem.db as numbered steps, each applied once, in one transaction with its number.
+
+Append a step, never change one: `PRAGMA user_version` counts how many a file has had. Nothing else about
+the tables lives here.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+from claude_mem_lite import config
+from claude_mem_lite.errors import ClaudeMemError
+
+_TABLES = """
+CREATE TABLE sessions (
+    pk INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    project_dir TEXT NOT NULL,
+    started_at TEXT NOT NULL,
+    last_event_at TEXT NOT NULL,
+    ended_at TEXT,
+    status TEXT NOT NULL DEFAULT 'active',
+    summary TEXT,
+    summarized_pk INTEGER NOT NULL DEFAULT 0,
+    observation_count INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX idx_session_project ON sessions(project_dir, last_event_at);
+
+CREATE TABLE observations (
+    pk INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    session_id TEXT NOT NULL REFERENCES sessions(id),
+    project_dir TEXT NOT NULL,
+    tool_name TEXT NOT NULL,
+    title TEXT NOT NULL,
+    summary TEXT NOT NULL,
+    detail TEXT,
+    files_touched TEXT NOT NULL DEFAULT '[]' CHECK(json_valid(files_touched)),
+    functions_changed TEXT NOT NULL DEFAULT '[]' CHECK(json_valid(functions_changed)),
+    tokens_raw INTEGER NOT NULL DEFAULT 0,
+    tokens_compressed INTEGER NOT NULL DEFAULT 0,
+    created_at TEXT NOT NULL
+);
+CREATE INDEX idx_obs_session ON observations(session_id);
+CREATE INDEX idx_obs_project ON observations(project_dir, created_at);
+
+CREATE TABLE function_map (
+    pk INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    session_id TEXT NOT NULL,
+    project_dir TEXT NOT NULL,
+    file_path TEXT NOT NULL,
+    qualified_name TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    signature TEXT NOT NULL,
+    docstring TEXT,
+    body_hash TEXT NOT NULL,
+    decorators TEXT NOT NULL DEFAULT '[]' CHECK(json_valid(decorators)),
+    change_type TEXT NOT NULL DEFAULT 'new',
+    updated_at TEXT NOT NULL
+);
+CREATE INDEX idx_fn_file ON function_map(project_dir, file_path);
+CREATE INDEX idx_fn_session ON function_map(session_id);
+CREATE INDEX idx_fn_change ON function_map(change_type);
+
+CREATE TABLE call_graph (
+    pk INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    project_dir TEXT NOT NULL,
+    caller_file TEXT NOT NULL,
+    caller_function TEXT NOT NULL,
+    callee_file TEXT NOT NULL,
+    callee_function TEXT NOT NULL,
+    resolution TEXT NOT NULL,
+    confidence REAL NOT NULL DEFAULT 1.0,
+    times_confirmed INTEGER NOT NULL DEFAULT 0,
+    last_confirmed_at TEXT,
+    source TEXT NOT NULL DEFAULT 'ast',
+    session_id TEXT NOT NULL,
+    created_at TEXT NOT NULL
+);
+CREATE INDEX idx_cg_caller ON call_graph(project_dir, caller_file, caller_function);
+CREATE INDEX idx_cg_callee ON call_graph(project_dir, callee_file, callee_function);
+
+CREATE TABLE learnings (
+    pk INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    project_dir TEXT,
+    category TEXT NOT NULL,
+    content TEXT NOT NULL,
+    confidence REAL NOT NULL DEFAULT 0.5,
+    source_session_id TEXT NOT NULL,
+    is_active INTEGER NOT NULL DEFAULT 1,
+    created_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL
+);
+CREATE INDEX idx_learning_project ON learnings(project_dir, is_active, confidence);
+
+CREATE TABLE event_log (
+    pk INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    session_id TEXT,
+    event_type TEXT NOT NULL,
+    data TEXT NOT NULL DEFAULT '{}' CHECK(json_valid(data)),
+    duration_ms INTEGER,
+    tokens_in INTEGER,
+    tokens_out INTEGER,
+    created_at TEXT NOT NULL
+);
+CREATE INDEX idx_log_session ON event_log(session_id);
+CREATE INDEX idx_log_type ON event_log(event_type);
+CREATE INDEX idx_log_time ON event_log(created_at);
+
+CREATE TRIGGER observations_counted AFTER INSERT ON observations BEGIN
+    UPDATE sessions SET observation_count = observation_count + 1 WHERE id = new.session_id;
+END;
+CREATE TRIGGER observations_uncounted AFTER DELETE ON observations BEGIN
+    UPDATE sessions SET observation_count = observation_count - 1 WHERE id = old.session_id;
+END;
+"""
+
+
+def _full_text(table: str, *columns: str) -> str:
+    """Return the DDL of a full text index that triggers keep in step with `table`."""
+    names, new, old = (", ".join(prefix + column for column in columns) for prefix in ("", "new.", "old."))
+    delete = f"INSERT INTO {table}_fts({table}_fts, rowid, {names}) VALUES ('delete', old.pk, {old});"
+    insert = f"INSERT INTO {table}_fts(rowid, {names}) VALUES (new.pk, {new});"
+    return f"""
+CREATE VIRTUAL TABLE {table}_fts USING fts5(
+    {names}, content='{table}', content_rowid='pk', tokenize='porter unicode61 remove_diacritics 2'
+);
+CREATE TRIGGER {table}_fts_insert AFTER INSERT ON {table} BEGIN {insert} END;
+CREATE TRIGGER {table}_fts_update AFTER UPDATE OF {names} ON {table} BEGIN {delete} {insert} END;
+CREATE TRIGGER {table}_fts_delete AFTER DELETE ON {table} BEGIN {delete} END;
+"""
+
+
+MIGRATIONS: tuple[str, ...] = (
+    _TABLES + _full_text("observations", "title", "summary", "detail") + _full_text("sessions", "summary"),
+)
+
+
+def migrate() -> int:
+    """Bring claude-mem.db to the newest schema, creating it if need be; return the number of steps taken.
+
+    Several processes may call this at once: each step is taken by whoever holds the write lock.
+
+    Raises:
+        ClaudeMemError: the file belongs to another program or to a newer version of this one.
+    """
+    if config.foreign_memory():
+        raise ClaudeMemError(
+            f"{config.memory_path()} is another program's database: it was left untouched. "
+            "Set CLAUDE_MEM_HOME to an empty folder to keep this memory there."
+        )
+    connection = sqlite3.connect(config.memory_path(), timeout=30, isolation_level=None)
+    try:
+        taken = 0
+        while _step(connection):
+            taken += 1
+        # Only now: the application id must stand in the file itself, where the hooks look for it.
+        connection.execute("PRAGMA journal_mode = WAL")
+    finally:
+        connection.close()
+    return taken
+
+
+def _step(connection: sqlite3.Connection) -> bool:
+    """Take the next step under the write lock; return whether there was one."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version > len(MIGRATIONS):
+            raise ClaudeMemError(
+                f"{config.memory_path()} has schema {version}, this version knows {len(MIGRATIONS)}: "
+                "upgrade claude-mem-lite."
+            )
+        if version == len(MIGRATIONS):
+            return False
+        for statement in _statements(MIGRATIONS[version]):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {config.MEMORY_APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {version + 1}")
+        connection.execute("COMMIT")
+        return True
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def _statements(script: str) -> list[str]:
+    """Split a script into statements: `executescript` would commit before it starts."""
+    statements, statement = [], ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            statements.append(statement)
+            statement = ""
+    return statements

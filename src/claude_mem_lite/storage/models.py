@@ -1,0 +1,233 @@
+"""The seven tables as peewee models: six in claude-mem.db, `pending_queue` in queue.db (read here only).
+
+The columns are made by `migrations` and `inbox`; a test holds the models to them.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import quote
+
+from peewee import BooleanField, FloatField, ForeignKeyField, IntegerField, Model, SqliteDatabase, TextField
+from playhouse.sqlite_ext import FTS5Model, RowIDField, SearchField
+
+from claude_mem_lite import config, inbox
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.storage.migrations import migrate
+
+memory_database = SqliteDatabase(None, lock_type="IMMEDIATE")
+queue_database = SqliteDatabase(None)
+
+
+def open_databases(*, read_only: bool = False) -> None:
+    """Point the models at the data directory; unless `read_only`, create and migrate what is there.
+
+    Raises:
+        ClaudeMemError: claude-mem.db belongs to another program or to a newer version.
+    """
+    close_databases()
+    if not read_only:
+        config.ensure_home()
+        migrate()
+        with inbox.Transaction():
+            pass
+    elif config.foreign_memory():
+        raise ClaudeMemError(f"{config.memory_path()} is another program's database")
+    mode = "?mode=ro" if read_only else "?mode=rw"
+    memory_database.init(
+        f"file:{quote(config.memory_path())}{mode}", uri=True, timeout=10, pragmas={"foreign_keys": 1}
+    )
+    queue_database.init(f"file:{quote(config.queue_path())}?mode=ro", uri=True, timeout=10)
+
+
+def close_databases() -> None:
+    """Close this thread's connections."""
+    for database in (memory_database, queue_database):
+        if database.database is not None and not database.is_closed():
+            database.close()
+
+
+class _Json(TextField):
+    """A list or an object as JSON text; peewee's own field refuses SQLite before 3.38 (Ubuntu 22.04)."""
+
+    def db_value(self, value: Any) -> str:
+        return json.dumps(value, ensure_ascii=False)
+
+    def python_value(self, value: str) -> Any:
+        return json.loads(value)
+
+
+class _Table(Model):
+    class Meta:
+        database = memory_database
+        legacy_table_names = False
+
+
+class Session(_Table):
+    """One session of Claude Code; `id` is the client's."""
+
+    pk = IntegerField(primary_key=True)
+    id = TextField(unique=True)
+    project_dir = TextField()
+    started_at = TextField()
+    last_event_at = TextField()
+    ended_at = TextField(null=True)
+    status = TextField(default="active")
+    summary = TextField(null=True)
+    summarized_pk = IntegerField(default=0)
+    observation_count = IntegerField(default=0)
+
+    class Meta:
+        table_name = "sessions"
+
+
+class Observation(_Table):
+    """What one capture, or a fold of several, came down to; `id` is the (first) event's."""
+
+    pk = IntegerField(primary_key=True)
+    id = TextField(unique=True)
+    session = ForeignKeyField(Session, field="id", column_name="session_id", backref="observations")
+    project_dir = TextField()
+    tool_name = TextField()
+    title = TextField()
+    summary = TextField()
+    detail = TextField(null=True)
+    files_touched = _Json(default=list)
+    functions_changed = _Json(default=list)
+    tokens_raw = IntegerField(default=0)
+    tokens_compressed = IntegerField(default=0)
+    created_at = TextField()
+
+    class Meta:
+        table_name = "observations"
+
+
+class FunctionMapEntry(_Table):
+    """A function of a project as a session left it."""
+
+    pk = IntegerField(primary_key=True)
+    id = TextField(unique=True)
+    session_id = TextField()
+    project_dir = TextField()
+    file_path = TextField()
+    qualified_name = TextField()
+    kind = TextField()
+    signature = TextField()
+    docstring = TextField(null=True)
+    body_hash = TextField()
+    decorators = _Json(default=list)
+    change_type = TextField(default="new")
+    updated_at = TextField()
+
+    class Meta:
+        table_name = "function_map"
+
+
+class CallEdge(_Table):
+    """One function of a project calls another, as sure as `confidence` (0 to 1)."""
+
+    pk = IntegerField(primary_key=True)
+    id = TextField(unique=True)
+    project_dir = TextField()
+    caller_file = TextField()
+    caller_function = TextField()
+    callee_file = TextField()
+    callee_function = TextField()
+    resolution = TextField()
+    confidence = FloatField(default=1.0)
+    times_confirmed = IntegerField(default=0)
+    last_confirmed_at = TextField(null=True)
+    source = TextField(default="ast")
+    session_id = TextField()
+    created_at = TextField()
+
+    class Meta:
+        table_name = "call_graph"
+
+
+class Learning(_Table):
+    """What is worth knowing in later sessions; without `project_dir` it holds everywhere."""
+
+    pk = IntegerField(primary_key=True)
+    id = TextField(unique=True)
+    project_dir = TextField(null=True)
+    category = TextField()
+    content = TextField()
+    confidence = FloatField(default=0.5)
+    source_session_id = TextField()
+    is_active = BooleanField(default=True)
+    created_at = TextField()
+    updated_at = TextField()
+
+    class Meta:
+        table_name = "learnings"
+
+
+class LogEntry(_Table):
+    """One finished job, its cost and its time."""
+
+    pk = IntegerField(primary_key=True)
+    id = TextField(unique=True)
+    session_id = TextField(null=True)
+    event_type = TextField()
+    data = _Json(default=dict)
+    duration_ms = IntegerField(null=True)
+    tokens_in = IntegerField(null=True)
+    tokens_out = IntegerField(null=True)
+    created_at = TextField()
+
+    class Meta:
+        table_name = "event_log"
+
+
+class PendingEvent(_Table):
+    """One event as a hook stored it: `status` is raw, done or error, `note` says why."""
+
+    seq = IntegerField(primary_key=True)
+    id = TextField(unique=True)
+    session_id = TextField()
+    event_name = TextField()
+    tool_name = TextField()
+    project_dir = TextField()
+    raw_output = TextField()
+    files_touched = _Json()
+    priority = TextField()
+    status = TextField()
+    attempts = IntegerField()
+    note = TextField(null=True)
+    created_at = TextField()
+    finished_at = TextField(null=True)
+
+    class Meta:
+        database = queue_database
+        table_name = "pending_queue"
+
+
+class ObservationIndex(FTS5Model):  # type: ignore[misc]
+    """The full text of the observations, kept by triggers."""
+
+    rowid = RowIDField()
+    title = SearchField()
+    summary = SearchField()
+    detail = SearchField()
+
+    class Meta:
+        database = memory_database
+        table_name = "observations_fts"
+
+
+class SessionIndex(FTS5Model):  # type: ignore[misc]
+    """The full text of the sessions' summaries, kept by triggers."""
+
+    rowid = RowIDField()
+    summary = SearchField()
+
+    class Meta:
+        database = memory_database
+        table_name = "sessions_fts"
+
+
+MODELS: tuple[type[Any], ...] = (
+    Session, Observation, FunctionMapEntry, CallEdge, Learning, LogEntry, PendingEvent,
+)  # fmt: skip

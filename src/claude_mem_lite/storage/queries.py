@@ -1,0 +1,278 @@
+"""Every question and every change that the rest of the house puts to claude-mem.db, and its reads of queue.db.
+
+Functions return model rows; times are UTC texts as `inbox.utc_now` writes them, so that text order is
+time order.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from typing import Any
+
+from peewee import PeeweeException, fn
+
+from claude_mem_lite import inbox
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.storage.models import (
+    LogEntry,
+    Observation,
+    ObservationIndex,
+    PendingEvent,
+    Session,
+    SessionIndex,
+    memory_database,
+    queue_database,
+)
+
+log = logging.getLogger(__name__)
+
+# A fold holds at most this many captures, so that a long read-only stretch becomes several observations.
+FOLD_SIZE = 12
+MIN_ID_PREFIX = 6
+
+
+class UnknownIdError(ClaudeMemError):
+    """No row, or more than one, answers to an id."""
+
+
+# --- queue.db, read only ---------------------------------------------------------------------------
+
+
+def pending_event(event_id: str) -> PendingEvent | None:
+    """Return an event's row, or None."""
+    return PendingEvent.get_or_none(PendingEvent.id == event_id)
+
+
+def unfinished_events(session_id: str) -> list[PendingEvent]:
+    """Return a session's events that have not been worked on, in order."""
+    same = (PendingEvent.session_id == session_id) & (PendingEvent.status == "raw")
+    return list(PendingEvent.select().where(same).order_by(PendingEvent.seq))
+
+
+def fold_of(event: PendingEvent) -> list[PendingEvent]:
+    """Return the captures that are folded with this one, in order.
+
+    They are the session's looks (low priority) between two events of another kind, in groups of
+    FOLD_SIZE; which events are in a group does not depend on the order in which they are worked on.
+    """
+    looks = (PendingEvent.priority == "low") & (PendingEvent.event_name == "PostToolUse")
+    others = PendingEvent.select(PendingEvent.seq).where((PendingEvent.session_id == event.session_id) & ~looks)
+    before = others.where(PendingEvent.seq < event.seq).order_by(PendingEvent.seq.desc()).limit(1).scalar() or 0
+    after = others.where(PendingEvent.seq > event.seq).order_by(PendingEvent.seq).limit(1).scalar()
+    run = PendingEvent.select().where((PendingEvent.session_id == event.session_id) & (PendingEvent.seq > before))
+    if after is not None:
+        run = run.where(PendingEvent.seq < after)
+    group = run.where(PendingEvent.seq < event.seq).count() // FOLD_SIZE
+    return list(run.order_by(PendingEvent.seq).offset(group * FOLD_SIZE).limit(FOLD_SIZE))
+
+
+def latest_prompt(event: PendingEvent) -> str | None:
+    """Return the user's words that an event answers to: the session's last prompt before it."""
+    row = (
+        PendingEvent.select(PendingEvent.raw_output)
+        .where(
+            (PendingEvent.session_id == event.session_id)
+            & (PendingEvent.event_name == "UserPromptSubmit")
+            & (PendingEvent.seq < event.seq)
+            & ~PendingEvent.raw_output.contains("<task-notification>")
+        )
+        .order_by(PendingEvent.seq.desc())
+        .first()
+    )
+    prompt = json.loads(row.raw_output).get("prompt") if row else None
+    return prompt if isinstance(prompt, str) else None
+
+
+def queue_stats() -> dict[str, Any]:
+    """Return how many events are raw, done and in error, the oldest raw one, and the messages set aside."""
+    counts = PendingEvent.select(PendingEvent.status, fn.COUNT(PendingEvent.seq)).group_by(PendingEvent.status)
+    by_status = dict.fromkeys(("raw", "done", "error"), 0) | dict(counts.tuples())
+    oldest = PendingEvent.select(fn.MIN(PendingEvent.created_at)).where(PendingEvent.status == "raw").scalar()
+    tasks = queue_database.execute_sql("SELECT queue, count(*) FROM task GROUP BY queue").fetchall()
+    messages = dict(tasks)
+    return {
+        **by_status,
+        "oldest_raw": oldest,
+        "messages": messages.get(inbox.QUEUE_NAME, 0),
+        "set_aside": messages.get(f"{inbox.QUEUE_NAME}!dead", 0),
+    }
+
+
+def last_errors(limit: int = 5) -> list[PendingEvent]:
+    """Return the newest events in error."""
+    failed = PendingEvent.select().where(PendingEvent.status == "error")
+    return list(failed.order_by(PendingEvent.seq.desc()).limit(limit))
+
+
+# --- sessions --------------------------------------------------------------------------------------
+
+
+def touch_session(event: PendingEvent) -> None:
+    """Create the session of an event, or note that it went on."""
+    Session.insert(
+        id=event.session_id,
+        project_dir=event.project_dir,
+        started_at=event.created_at,
+        last_event_at=event.created_at,
+    ).on_conflict(
+        conflict_target=[Session.id],
+        update={
+            Session.started_at: fn.MIN(Session.started_at, event.created_at),
+            Session.last_event_at: fn.MAX(Session.last_event_at, event.created_at),
+        },
+    ).execute()
+    if event.event_name in {"SessionStart", "SessionEnd"}:
+        ended = event.event_name == "SessionEnd"
+        Session.update(
+            status="closed" if ended else "active", ended_at=event.created_at if ended else None
+        ).where((Session.id == event.session_id) & (Session.last_event_at == event.created_at)).execute()
+
+
+def session(session_id: str) -> Session | None:
+    """Return a session, or None."""
+    return Session.get_or_none(Session.id == session_id)
+
+
+def save_summary(session_id: str, summary: str, *, summarized_pk: int) -> None:
+    """Store a session's summary and up to which observation it goes."""
+    Session.update(summary=summary, summarized_pk=summarized_pk).where(Session.id == session_id).execute()
+
+
+def sessions_to_summarize(*, idle_since: str) -> list[str]:
+    """Return the sessions without an event since `idle_since` whose newest observations are in no summary."""
+    newest = fn.MAX(Observation.pk)
+    stale = (
+        Session.select(Session.id)
+        .join(Observation)
+        .where(Session.last_event_at < idle_since)
+        .group_by(Session.id)
+        .having(newest > Session.summarized_pk)
+    )
+    return [row.id for row in stale]
+
+
+def recent_sessions(project_dir: str, *, limit: int, without: str = "") -> list[Session]:
+    """Return a project's newest sessions that have a summary, newest first."""
+    known = (Session.project_dir == project_dir) & Session.summary.is_null(False) & (Session.summary != "")
+    rows = Session.select().where(known & (Session.id != without))
+    return list(rows.order_by(Session.last_event_at.desc()).limit(limit))
+
+
+# --- observations ----------------------------------------------------------------------------------
+
+
+def save_observation(row: dict[str, Any]) -> None:
+    """Insert an observation, or replace what stood under its id."""
+    changed = {name: value for name, value in row.items() if name not in {"id", "session_id"}}
+    fields = {getattr(Observation, name): value for name, value in changed.items()}
+    Observation.insert(**row).on_conflict(conflict_target=[Observation.id], update=fields).execute()
+
+
+def observations_of(session_id: str) -> list[Observation]:
+    """Return a session's observations, oldest first."""
+    rows = Observation.select().where(Observation.session == session_id)
+    return list(rows.order_by(Observation.created_at, Observation.pk))
+
+
+def recent_observations(project_dir: str, *, limit: int, without_session: str = "") -> list[Observation]:
+    """Return a project's newest observations, newest first."""
+    rows = Observation.select().where(
+        (Observation.project_dir == project_dir) & (Observation.session != without_session)
+    )
+    return list(rows.order_by(Observation.created_at.desc(), Observation.pk.desc()).limit(limit))
+
+
+def observation(prefix: str) -> Observation:
+    """Return the observation whose id starts with `prefix`, of at least 6 characters.
+
+    Raises:
+        UnknownIdError: there is none, or more than one.
+    """
+    found: list[Observation] = []
+    if len(prefix) >= MIN_ID_PREFIX and prefix.isalnum():
+        found = list(Observation.select().where(Observation.id.startswith(prefix)).limit(2))
+    if len(found) != 1:
+        what = "more than one observation answers to it" if found else "no observation has this id"
+        raise UnknownIdError(f"observation {prefix!r}: {what}; search shows the ids")
+    return found[0]
+
+
+def counts() -> dict[str, int]:
+    """Return how many sessions and observations are remembered."""
+    return {"sessions": Session.select().count(), "observations": Observation.select().count()}
+
+
+# --- search ----------------------------------------------------------------------------------------
+
+
+def search_observations(
+    match: str, *, limit: int, project_dir: str | None = None, since: str | None = None
+) -> list[tuple[Observation, float]]:
+    """Return the best observations for an FTS5 query with their scores, best (highest) first."""
+    # A hit in the title counts three times one in the detail. SQLite's bm25 is negative, best first.
+    rank = ObservationIndex.bm25(3.0, 2.0, 1.0)
+    rows = (
+        Observation.select(Observation, rank.alias("rank"))
+        .join(ObservationIndex, on=(Observation.pk == ObservationIndex.rowid))
+        .where(ObservationIndex.match(match))
+    )
+    if project_dir:
+        rows = rows.where(Observation.project_dir == project_dir)
+    if since:
+        rows = rows.where(Observation.created_at >= since)
+    return [(row, -row.rank) for row in rows.order_by(rank, Observation.pk.desc()).limit(limit).objects()]
+
+
+def search_sessions(
+    match: str, *, limit: int, project_dir: str | None = None, since: str | None = None
+) -> list[tuple[Session, float]]:
+    """Return the best sessions for an FTS5 query with their scores, best (highest) first."""
+    rank = SessionIndex.bm25()
+    rows = (
+        Session.select(Session, rank.alias("rank"))
+        .join(SessionIndex, on=(Session.pk == SessionIndex.rowid))
+        .where(SessionIndex.match(match))
+    )
+    if project_dir:
+        rows = rows.where(Session.project_dir == project_dir)
+    if since:
+        rows = rows.where(Session.last_event_at >= since)
+    return [(row, -row.rank) for row in rows.order_by(rank, Session.pk.desc()).limit(limit).objects()]
+
+
+# --- log -------------------------------------------------------------------------------------------
+
+
+def log_event(
+    event_type: str,
+    data: dict[str, Any],
+    *,
+    session_id: str | None = None,
+    duration_ms: int | None = None,
+) -> None:
+    """Note one finished job in the JSONL log, which must succeed, and in `event_log`, which need not."""
+    line = {"event": event_type, "session_id": session_id, "duration_ms": duration_ms, **data}
+    log.info(event_type, extra={"event": line})
+    try:
+        LogEntry.create(
+            id=os.urandom(16).hex(),
+            event_type=event_type,
+            data=data,
+            session_id=session_id,
+            duration_ms=duration_ms,
+            created_at=inbox.utc_now(),
+        )
+    except PeeweeException as error:
+        log.warning("event_log: %s not written: %s", event_type, error)
+
+
+def prune_log(*, before: str) -> int:
+    """Delete the log entries older than `before`; return how many."""
+    return int(LogEntry.delete().where(LogEntry.created_at < before).execute())
+
+
+def checkpoint() -> None:
+    """Move what it can of the memory's WAL into the file without waiting for readers."""
+    memory_database.execute_sql("PRAGMA wal_checkpoint(PASSIVE)")

@@ -1,0 +1,1 @@
+"""What `huey_consumer` starts: the Huey instance and its tasks."""

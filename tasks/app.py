@@ -1,0 +1,33 @@
+"""The Huey instance on queue.db, and what becomes of an event whose task fails for good."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING
+
+from huey.signals import SIGNAL_ERROR
+from peewee import PeeweeException
+
+from claude_mem_lite import inbox
+from claude_mem_lite.tasks.broker import ClaimHuey
+
+if TYPE_CHECKING:
+    from huey.api import Task
+
+huey = ClaimHuey()
+
+# 5, 10 and 20 s after a failure, then the row is in error.
+RETRIES = {"retries": 3, "retry_delay": 5, "retry_backoff": 2}
+
+
+@huey.signal(SIGNAL_ERROR)
+def give_up(_signal: str, task: Task, error: Exception) -> None:
+    """Mark the row of an event whose last attempt failed.
+
+    A fault of the disk or of a database says nothing about the event: its row stays raw, and the
+    periodic task tries again.
+    """
+    if task.retries or task.name != "compress" or isinstance(error, (OSError, sqlite3.Error, PeeweeException)):
+        return
+    inbox.finish(task.args[0], status="error", note=f"{type(error).__name__}: {error}")
+

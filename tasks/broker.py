@@ -1,0 +1,237 @@
+"""At-least-once delivery for Huey on queue.db: a worker claims a message and acknowledges it when done.
+
+Huey's own SQLite storage deletes a message before it runs the task, so that a killed consumer loses it.
+Here a message stays until its task has returned; what a dead consumer had in hand is released by the
+next one. Results, locks and revocation are not kept: no task of ours uses them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import json
+import logging
+import os
+import select
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from huey.api import Huey, Task
+from huey.exceptions import HueyException
+from huey.registry import Message
+from huey.serializer import Serializer
+from huey.storage import SqliteStorage
+
+from claude_mem_lite import config, inbox, logs
+from claude_mem_lite.services import instance
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from huey.consumer import Consumer
+
+log = logging.getLogger(__name__)
+
+# A message in whose company this many consumers died is set aside.
+MAX_CRASHES = 5
+# Without a ring a waiting worker looks again after this long; it also bounds a retry's lateness.
+POLL_S = 1.0
+
+
+class JsonSerializer(Serializer):  # type: ignore[misc]
+    """Huey's messages as JSON objects without their empty fields, readable and safe to load."""
+
+    def _serialize(self, data: Message) -> bytes:
+        fields = {key: value for key, value in data._asdict().items() if value not in (None, {}, ())}
+        if isinstance(data.eta, dt.datetime):
+            fields["eta"] = data.eta.isoformat()
+        return json.dumps(fields, separators=(",", ":")).encode()
+
+    def _deserialize(self, data: bytes) -> Message:
+        fields = json.loads(data)
+        if "eta" in fields:
+            fields["eta"] = dt.datetime.fromisoformat(fields["eta"])
+        return Message(**fields)
+
+
+class ClaimStorage(SqliteStorage):  # type: ignore[misc]
+    """Huey's queue in the table `task` of queue.db, one row a message until it is acknowledged.
+
+    A message to be run later is the same row with a `due` time (Unix seconds), so that scheduling,
+    retrying and running are one statement each and nothing lies between two tables.
+    """
+
+    blocking = True
+
+    def __init__(self, name: str = "huey", **_: Any) -> None:
+        self._mine = threading.local()
+        self._bell: int | None = None
+        super().__init__(name, filename=config.queue_path(), timeout=10)
+
+    def initialize_schema(self) -> None:
+        """Create the tables of queue.db where they are missing."""
+        inbox.create_schema(self.conn)
+        self.close()
+
+    def enqueue(self, data: bytes, priority: float | None = None) -> None:
+        """Add a message that is due now."""
+        self._put(data, priority, due=0)
+        inbox.ring()
+
+    def add_to_schedule(self, data: bytes, ts: dt.datetime) -> None:
+        """Add a message that is due at `ts`, naive UTC as Huey gives it."""
+        due = ts.replace(tzinfo=dt.timezone.utc).timestamp()  # noqa: UP017  (one spelling for 3.11 to 3.14)
+        self._put(data, json.loads(data).get("priority"), due=due)
+
+    def read_schedule(self, ts: dt.datetime) -> list[bytes]:  # noqa: ARG002
+        """Return nothing: `dequeue` finds what is due."""
+        return []
+
+    def dequeue(self) -> bytes | None:
+        """Claim the most urgent message that is due; wait up to a second for one."""
+        data = self._claim()
+        if data is None:
+            self._silence()
+            data = self._claim()  # a ring may have come between the look and the silence
+        if data is None:
+            self._wait()
+            data = self._claim()
+        return data
+
+    def acknowledge(self) -> None:
+        """Delete the message that this thread has claimed."""
+        self.sql("DELETE FROM task WHERE id = ?", (self._mine.id,), commit=True)
+
+    def bury(self, message_id: int | None = None) -> None:
+        """Set a message aside, kept but never run: one of this thread's, or `message_id`."""
+        self.sql(
+            "UPDATE task SET queue = queue || '!dead', claimed = 0 WHERE id = ?",
+            (self._mine.id if message_id is None else message_id,),
+            commit=True,
+        )
+
+    def release(self) -> list[bytes]:
+        """Give back what a dead consumer had claimed; return what is thereby set aside as poison."""
+        self.sql(
+            "UPDATE task SET claimed = 0, crashes = crashes + 1 WHERE queue = ? AND claimed = 1",
+            (self.name,),
+            commit=True,
+        )
+        query = "SELECT id, data FROM task WHERE queue = ? AND crashes >= ?"
+        poison = self.sql(query, (self.name, MAX_CRASHES), results=True)
+        for message_id, _ in poison:
+            self.bury(message_id)
+        return [data for _, data in poison]
+
+    def queue_size(self) -> int:
+        """Return how many messages wait or are being worked on."""
+        return int(self.sql("SELECT count(*) FROM task WHERE queue = ?", (self.name,), results=True)[0][0])
+
+    def schedule_size(self) -> int:
+        """Return how many messages wait for their time."""
+        query = "SELECT count(*) FROM task WHERE queue = ? AND due > ?"
+        return int(self.sql(query, (self.name, time.time()), results=True)[0][0])
+
+    def peek_many(self, keys: list[str]) -> dict[str, bytes]:  # noqa: ARG002
+        """Return nothing: no task is ever revoked."""
+        return {}
+
+    def delete_data(self, key: str) -> bool:  # noqa: ARG002
+        """Say that there was nothing to delete."""
+        return False
+
+    def open_doorbell(self) -> None:
+        """Listen for rings on the named pipe in the data directory."""
+        with contextlib.suppress(FileExistsError):
+            os.mkfifo(config.doorbell_path(), 0o600)
+        # Read and write, so that the pipe never reports its end when no hook has it open.
+        self._bell = os.open(config.doorbell_path(), os.O_RDWR | os.O_NONBLOCK)
+
+    def _put(self, data: bytes, priority: float | None, *, due: float) -> None:
+        self.sql(
+            "INSERT INTO task (queue, data, priority, due) VALUES (?, ?, ?, ?)",
+            (self.name, data, priority or 0, due),
+            commit=True,
+        )
+
+    def _claim(self) -> bytes | None:
+        # A message that was in hand when a consumer died is run in the company of no other such one:
+        # otherwise a poisoned task drags its neighbours down with it.
+        due = (
+            "SELECT id, data FROM task WHERE queue = ?1 AND claimed = 0 AND due <= ?2 AND (crashes = 0 OR NOT"
+            " EXISTS (SELECT 1 FROM task WHERE queue = ?1 AND claimed = 1 AND crashes > 0))"
+            " ORDER BY priority DESC, id LIMIT 1"
+        )
+        if not self.sql(due, (self.name, time.time()), results=True):
+            return None  # no exclusive lock for a look at an empty queue
+        with self.db(commit=True) as cursor:
+            row = cursor.execute(due, (self.name, time.time())).fetchone()
+            if row is None:
+                return None
+            self._mine.id, data = row
+            cursor.execute("UPDATE task SET claimed = 1 WHERE id = ?", (self._mine.id,))
+        return bytes(data)
+
+    def _silence(self) -> None:
+        if self._bell is not None:
+            with contextlib.suppress(BlockingIOError):
+                os.read(self._bell, 4096)
+
+    def _wait(self) -> None:
+        """Sleep until the bell rings; the ring stays, so that every waiting worker wakes and looks."""
+        if self._bell is None:
+            time.sleep(POLL_S)
+        else:
+            select.select([self._bell], [], [], POLL_S)
+
+    def _create_connection(self) -> sqlite3.Connection:
+        connection: sqlite3.Connection = super()._create_connection()
+        # What a power cut takes back here is run again; only the hooks' commits must reach the disk.
+        connection.execute("PRAGMA synchronous = NORMAL")
+        return connection
+
+
+class ClaimHuey(Huey):  # type: ignore[misc]
+    """Huey with claims: a message is acknowledged after its task has returned or was scheduled again."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            inbox.QUEUE_NAME, results=False, serializer=JsonSerializer(), storage_class=ClaimStorage
+        )
+
+    def dequeue(self) -> Task | None:
+        """Claim a task; set a message aside that no task of this version answers to."""
+        data = self.storage.dequeue()
+        if data is None:
+            return None
+        try:
+            return self.deserialize_task(data)
+        except (HueyException, ValueError, TypeError) as error:
+            log.error("message set aside: %s", error)  # noqa: TRY400  (no traceback for an unknown name)
+            self.storage.bury()
+            return None
+
+    def execute(self, task: Task, timestamp: dt.datetime | None = None) -> Any:
+        """Run a task and acknowledge its message; what kills the thread leaves the claim standing."""
+        value = super().execute(task, timestamp)
+        self.storage.acknowledge()
+        return value
+
+    def create_consumer(self, **options: Any) -> Consumer:
+        """Return the one consumer of this data directory, once its predecessor is gone."""
+        from claude_mem_lite.storage.models import open_databases
+
+        config.ensure_home()
+        logs.configure("consumer")
+        instance.become_the_only("consumer")
+        instance.stop_when_orphaned()
+        open_databases()
+        for data in self.storage.release():
+            event_id = self.deserialize_task(data).args[0]
+            reason = f"set aside: {MAX_CRASHES} consumers died with it in hand"
+            inbox.finish(event_id, status="error", note=reason)
+        inbox.take_in_spool()
+        inbox.requeue()
+        self.storage.open_doorbell()
+        return super().create_consumer(**options)

@@ -1,0 +1,23 @@
+"""compress: one event of the queue becomes an observation, or says why not."""
+
+from __future__ import annotations
+
+from claude_mem_lite import inbox
+from claude_mem_lite.tasks.app import RETRIES, huey
+from claude_mem_lite.tasks.summarize import summarize
+
+
+@huey.task(**RETRIES, priority=inbox.PRIORITIES["normal"])  # type: ignore[untyped-decorator]
+def compress(event_id: str) -> None:
+    """Distill an event; the end of a session, or its compaction, also has it summarized."""
+    from claude_mem_lite.distill.record import record_event
+    from claude_mem_lite.storage import queries
+
+    event = queries.pending_event(event_id)
+    if event is None or event.status != "raw":
+        return
+    if event.event_name in {"SessionEnd", "PreCompact"}:
+        summarize(event.session_id)
+    record_event(event)
+    if event.event_name == "SessionEnd":
+        queries.checkpoint()

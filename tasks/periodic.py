@@ -1,0 +1,43 @@
+"""What runs by the clock. Slots are UTC, may be missed while the machine sleeps, and may run twice."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from huey import crontab
+
+from claude_mem_lite import inbox
+from claude_mem_lite.tasks.app import huey
+from claude_mem_lite.tasks.summarize import summarize
+
+IDLE = dt.timedelta(minutes=2)
+LOG_RETENTION = dt.timedelta(days=30)
+
+
+@huey.periodic_task(crontab(minute="*"))  # type: ignore[untyped-decorator]
+def requeue() -> None:
+    """Take in what lies in the spool, and give every unfinished event its message back."""
+    inbox.take_in_spool()
+    inbox.requeue()
+
+
+@huey.periodic_task(crontab(minute="*"))  # type: ignore[untyped-decorator]
+def summarize_idle(now: dt.datetime | None = None) -> None:
+    """Have the sessions summarized that have been silent for two minutes."""
+    from claude_mem_lite.storage import queries
+
+    for session_id in queries.sessions_to_summarize(idle_since=_stamp(now, IDLE)):
+        summarize(session_id)
+
+
+@huey.periodic_task(crontab(minute="7", hour="*"))  # type: ignore[untyped-decorator]
+def prune(now: dt.datetime | None = None) -> None:
+    """Forget log entries of more than 30 days ago."""
+    from claude_mem_lite.storage import queries
+
+    queries.prune_log(before=_stamp(now, LOG_RETENTION))
+
+
+def _stamp(now: dt.datetime | None, ago: dt.timedelta) -> str:
+    """Return a time before `now` as the databases write it."""
+    return ((now or dt.datetime.now(dt.UTC)) - ago).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,0 +1,130 @@
+"""Hooks and consumers killed at random instants: the experiment behind test_delivery and benchmarks/delivery.
+
+Not a test by itself.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass
+
+from claude_mem_lite.services import install
+from claude_mem_lite.storage import models, queries
+
+CONSUMER = (
+    sys.executable, "-I", "-m", "huey.bin.huey_consumer", "claude_mem_lite.tasks.consumer.huey",
+    "-w", "2", "-s", "15", "-g", "TERM", "-t", "20",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of the events; every list but the counts should be empty."""
+
+    hooks_ended: int
+    hooks_killed: int
+    consumers_killed: int
+    stored_of_killed: int
+    lost: tuple[str, ...]
+    unfinished: tuple[str, ...]
+    doubled: tuple[str, ...]
+
+
+def run(*, hooks: int, kills: int, seed: int, at_once: int = 4) -> Outcome:
+    """Start `hooks` hook processes while the consumer dies `kills` times, then let a last one finish.
+
+    Every tenth hook is killed too. The data directory is that of CLAUDE_MEM_HOME, with its databases.
+    """
+    chance = random.Random(seed)  # noqa: S311  (an experiment, no secret)
+    killed_hooks = set(chance.sample(range(hooks), hooks // 10))
+    kill_after = sorted(chance.sample(range(1, hooks), kills))
+    consumer, running, ended = _start(CONSUMER), [], []
+    for number in range(hooks):
+        running.append((number, _capture(number)))
+        if number in killed_hooks:
+            time.sleep(chance.uniform(0, 0.03))
+            running[-1][1].kill()
+        while len(running) >= at_once:
+            ended.append(_join(running.pop(0)))
+        if kill_after and number >= kill_after[0]:
+            kill_after.pop(0)
+            time.sleep(chance.uniform(0, 0.4))
+            consumer.send_signal(signal.SIGKILL)
+            consumer.wait()
+            consumer = _start(CONSUMER)
+    ended += [_join(each) for each in running]
+    try:
+        _drain()
+    finally:
+        consumer.terminate()
+        consumer.wait()
+    return _outcome(dict(ended), kills)
+
+
+def _outcome(ended: dict[int, int], kills: int) -> Outcome:
+    rows = list(models.PendingEvent.select())
+    by_number = {json.loads(row.raw_output)["tool_input"]["number"]: row for row in rows}
+    counted = Counter(json.loads(row.raw_output)["tool_input"]["number"] for row in rows)
+    observed = Counter(row.id for row in models.Observation.select())
+    done = [number for number, status in ended.items() if status == 0]
+    return Outcome(
+        hooks_ended=len(done),
+        hooks_killed=len(ended) - len(done),
+        consumers_killed=kills,
+        stored_of_killed=sum(number in by_number for number, status in ended.items() if status != 0),
+        lost=tuple(str(number) for number in done if number not in by_number),
+        unfinished=tuple(str(number) for number, row in by_number.items() if row.status != "done"),
+        doubled=tuple(str(number) for number, row in by_number.items() if counted[number] + observed[row.id] > 2),
+    )
+
+
+def _capture(number: int) -> subprocess.Popen[bytes]:
+    event = {
+        "session_id": f"s{number % 7}",
+        "hook_event_name": "PostToolUse",
+        "tool_name": "Bash",
+        "tool_input": {"command": f"make target-{number}", "description": f"Build {number}", "number": number},
+        "tool_response": {"stdout": f"built {number}\n" * 50, "stderr": "", "interrupted": False},
+    }
+    hook = subprocess.Popen(
+        [sys.executable, "-I", "-S", os.path.join(install.HOOKS, "capture.py")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        env={**os.environ, "CLAUDE_PROJECT_DIR": "/p"},
+    )
+    assert hook.stdin is not None
+    try:
+        hook.stdin.write(json.dumps(event).encode())
+        hook.stdin.close()
+    except BrokenPipeError:
+        pass  # killed already
+    return hook
+
+
+def _join(started: tuple[int, subprocess.Popen[bytes]]) -> tuple[int, int]:
+    number, process = started
+    return number, process.wait()
+
+
+def _start(command: tuple[str, ...]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def _drain(timeout_s: float = 120) -> None:
+    deadline = time.monotonic() + timeout_s
+    while True:
+        stats = queries.queue_stats()
+        if not stats["messages"] and not stats["raw"]:
+            return
+        if time.monotonic() > deadline:
+            raise TimeoutError(str(stats))
+        time.sleep(0.05)
+
+

@@ -1,0 +1,168 @@
+"""The broker: a message is there until its task has returned, whatever dies in between."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import tool_event
+
+from claude_mem_lite import inbox
+from claude_mem_lite.tasks.broker import MAX_CRASHES, ClaimHuey
+
+
+@pytest.fixture
+def huey(home: Path) -> Iterator[ClaimHuey]:
+    """Return an instance of its own on the test's queue.db, with two tasks."""
+    instance = ClaimHuey()
+    instance.storage.open_doorbell()
+    ran: list[Any] = []
+    instance.ran = ran
+
+    @instance.task(name="note", priority=20)  # type: ignore[untyped-decorator]
+    def note(value: str) -> None:
+        ran.append(value)
+
+    @instance.task(name="fail", retries=2, retry_delay=5, retry_backoff=2)  # type: ignore[untyped-decorator]
+    def fail() -> None:
+        ran.append("failed")
+        raise RuntimeError
+
+    instance.note, instance.fail = note, fail
+    yield instance
+    instance.storage.close()
+
+
+def tasks(huey: ClaimHuey) -> list[tuple[Any, ...]]:
+    """Return the task table without its data."""
+    return list(huey.storage.sql("SELECT queue, claimed, crashes FROM task ORDER BY id", results=True))
+
+
+def test_the_hook_writes_the_message_that_huey_would_write(memory: Path) -> None:
+    """The message of the inbox and that of Huey's own enqueue are the same task, field by field."""
+    from claude_mem_lite.tasks import consumer
+
+    huey = consumer.huey
+    event_id = inbox.append(json.dumps(tool_event("WebFetch")), "/p")
+    from_hook = huey.dequeue()
+    consumer.compress.compress(event_id)
+
+    from_huey = huey.dequeue()
+    huey.storage.close()
+
+    differing = {"id", "revoke_id"}
+    assert {key: value for key, value in vars(from_hook).items() if key not in differing} == {
+        key: value for key, value in vars(from_huey).items() if key not in differing
+    }
+    assert type(from_hook) is type(from_huey)
+    assert list(from_hook.args) == [event_id]
+
+
+def test_a_claimed_message_stays_until_it_is_acknowledged(huey: ClaimHuey) -> None:
+    """Dequeuing leaves the row claimed; executing the task deletes it."""
+    huey.note("a")
+
+    task = huey.dequeue()
+    claimed = tasks(huey)
+    huey.execute(task)
+
+    assert claimed == [("claude-mem", 1, 0)]
+    assert huey.ran == ["a"]
+    assert tasks(huey) == []
+
+
+def test_the_most_urgent_message_comes_first(huey: ClaimHuey) -> None:
+    """Higher priority first, then the order of arrival."""
+    for priority, value in ((10, "low"), (30, "high"), (20, "first"), (20, "second")):
+        huey.enqueue(huey.note.s(value, priority=priority))
+
+    order = [huey.dequeue().args[0] for _ in range(4)]
+
+    assert order == ["high", "first", "second", "low"]
+
+
+def test_release_gives_back_what_a_dead_consumer_had(huey: ClaimHuey) -> None:
+    """A claim without its consumer is free again and counts one crash."""
+    huey.note("a")
+    huey.dequeue()
+
+    poison = huey.storage.release()
+
+    assert poison == []
+    assert tasks(huey) == [("claude-mem", 0, 1)]
+    assert huey.dequeue().args == ["a"]
+
+
+def test_a_poisoned_message_is_set_aside_without_its_neighbour(huey: ClaimHuey) -> None:
+    """After five crashes the message that was always there is dead, the one that was there once is not."""
+    huey.note("poison")
+    huey.note("neighbour")
+    huey.dequeue()
+    huey.dequeue()
+    huey.storage.release()
+
+    for _ in range(MAX_CRASHES - 1):
+        assert huey.dequeue().args == ["poison"]
+        assert huey.storage._claim() is None
+        buried = huey.storage.release()
+
+    assert [json.loads(data)["args"] for data in buried] == [["poison"]]
+    assert tasks(huey) == [("claude-mem!dead", 0, 5), ("claude-mem", 0, 1)]
+    assert huey.dequeue().args == ["neighbour"]
+
+
+@pytest.mark.parametrize(
+    "data", [b'{"id":"1","name":"gone.task"}', b"not json", b"[]", b'{"id":"1","name":"note","colour":"red"}']
+)
+def test_an_unknown_message_is_kept_aside(huey: ClaimHuey, data: bytes) -> None:
+    """A message no task answers to is neither run nor dropped, and the next one is served."""
+    huey.storage.enqueue(data, 30)
+    huey.note("a")
+
+    first, second = huey.dequeue(), huey.dequeue()
+
+    assert first is None
+    assert second.args == ["a"]
+    assert tasks(huey)[0] == ("claude-mem!dead", 0, 0)
+
+
+def test_a_failed_task_is_due_again_after_its_delay(huey: ClaimHuey) -> None:
+    """A retry waits 5 s, then 10 s, and is not seen before; after the last one nothing is left."""
+    huey.fail()
+    delays = []
+    for _ in range(2):
+        huey.execute(huey.dequeue())
+        due = huey.storage.sql("SELECT due FROM task", results=True)[0][0]
+        delays.append(round(due - time.time()))
+        assert huey.storage._claim() is None
+        huey.storage.sql("UPDATE task SET due = 0, data = ?", (_now_due(huey),), commit=True)
+    huey.execute(huey.dequeue())
+
+    assert delays == [5, 10]
+    assert huey.ran == ["failed"] * 3
+    assert tasks(huey) == []
+
+
+def _now_due(huey: ClaimHuey) -> bytes:
+    """Return the one waiting message with its time moved to the past."""
+    fields = json.loads(huey.storage.sql("SELECT data FROM task", results=True)[0][0])
+    fields["eta"] = dt.datetime(2026, 1, 1).isoformat()  # noqa: DTZ001  (Huey's times are naive UTC)
+    return json.dumps(fields).encode()
+
+
+def test_a_ring_wakes_a_waiting_worker(huey: ClaimHuey) -> None:
+    """A worker that waits takes a message that a hook appends meanwhile."""
+    import threading
+
+    timer = threading.Timer(0.2, lambda: huey.note("a"))
+    timer.start()
+
+    task = huey.dequeue()
+    timer.join()
+
+    assert task.args == ["a"]

@@ -1,0 +1,89 @@
+"""At-least-once on real processes that die: nothing is lost, nothing is remembered twice."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import delivery
+from conftest import tool_event, wait_until
+
+from claude_mem_lite import inbox
+from claude_mem_lite.storage import models, queries
+
+Start = Callable[[], subprocess.Popen[bytes]]
+
+
+def test_no_event_is_lost_when_hooks_and_consumers_are_killed(memory: Path) -> None:
+    """Each event whose hook ended well is one finished row and at most one observation."""
+    outcome = delivery.run(hooks=120, kills=8, seed=1)
+
+    assert (outcome.lost, outcome.unfinished, outcome.doubled) == ((), (), ())
+    assert outcome.hooks_ended >= 108
+    assert outcome.consumers_killed == 8
+
+
+def test_a_graceful_stop_finishes_the_task_in_hand(memory: Path, consumer: Start) -> None:
+    """SIGTERM under load leaves no claimed message behind, and the next consumer does the rest."""
+    for number in range(150):
+        inbox.append(json.dumps(tool_event("WebFetch", tool_input={"url": f"https://a.example/{number}"})), "/p")
+    first = consumer()
+    wait_until(lambda: queries.queue_stats()["done"] > 10)
+
+    first.terminate()
+    status = first.wait(timeout=30)
+    claimed = models.queue_database.execute_sql("SELECT count(*) FROM task WHERE claimed = 1").fetchone()
+    consumer()
+    wait_until(lambda: queries.queue_stats()["messages"] == 0)
+
+    assert status == 0
+    assert claimed == (0,)
+    assert {row.attempts for row in models.PendingEvent.select()} == {1}
+
+
+def test_a_second_consumer_waits_for_the_first(memory: Path, consumer: Start) -> None:
+    """Two consumers of one data directory never work at once; the second takes over."""
+    first = consumer()
+    inbox.append(json.dumps(tool_event("WebFetch")), "/p")
+    wait_until(lambda: queries.queue_stats()["done"] == 1)
+    second = consumer()
+    time.sleep(1)
+    waiting = second.poll() is None
+
+    first.kill()
+    inbox.append(json.dumps(tool_event("WebFetch")), "/p")
+    wait_until(lambda: queries.queue_stats()["done"] == 2)
+
+    assert waiting
+    assert second.poll() is None
+
+
+def test_what_waits_in_the_spool_is_taken_in_at_the_start(memory: Path, consumer: Start) -> None:
+    """An event that had to go to a file becomes an observation like any other."""
+    event = json.dumps(tool_event("WebFetch", tool_input={"url": "https://a.example", "prompt": "Read it"}))
+    (memory / "spool" / "2026-x").write_text("\0".join(("e1", inbox.utc_now(), "/p", event)))
+
+    consumer()
+
+    row = wait_until(lambda: queries.pending_event("e1"))
+    wait_until(lambda: queries.queue_stats()["done"] == 1)
+    assert (row.session_id, row.project_dir) == ("s1", "/p")
+    assert list((memory / "spool").iterdir()) == []
+
+
+def test_an_event_that_cannot_be_distilled_ends_in_error(memory: Path) -> None:
+    """A task that fails for good marks its row; a fault of the disk leaves it for another try."""
+    from claude_mem_lite.tasks import app, compress
+
+    bad, unlucky = (inbox.append(json.dumps(tool_event()), "/p") for _ in range(2))
+    for event_id, error in ((bad, ValueError("odd")), (unlucky, OSError("disk full"))):
+        task = compress.compress.s(event_id)
+        task.retries = 0
+        app.give_up("error", task, error)
+
+    rows = {row.id: (row.status, row.note) for row in models.PendingEvent.select()}
+
+    assert rows == {bad: ("error", "ValueError: odd"), unlucky: ("raw", None)}

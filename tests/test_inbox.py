@@ -1,0 +1,154 @@
+"""The inbox: an event and its message are stored together, or the event waits in the spool."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import stat
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import tool_event
+
+from claude_mem_lite import config, inbox, triage
+
+
+def rows(query: str) -> list[tuple[Any, ...]]:
+    """Return what queue.db answers."""
+    with closing(sqlite3.connect(config.queue_path())) as connection:
+        return connection.execute(query).fetchall()
+
+
+def test_append_stores_the_event_with_its_columns(home: Path) -> None:
+    """A row says which session, event, tool, file and project it is of, and how urgent."""
+    event = json.dumps(tool_event("Edit", tool_input={"file_path": "/p/a.py"}))
+
+    event_id = inbox.append(event, "/p")
+
+    columns = "id, session_id, event_name, tool_name, project_dir, raw_output, files_touched, priority, status"
+    assert rows(f"SELECT {columns} FROM pending_queue") == [
+        (event_id, "s1", "PostToolUse", "Edit", "/p", event, '["/p/a.py"]', "high", "raw")
+    ]
+    assert stat.S_IMODE((home / "queue.db").stat().st_mode) == 0o600
+
+
+def test_append_refuses_what_is_no_event(home: Path) -> None:
+    """What is not a JSON object leaves no row and no file."""
+    for text in ("", "[]", '"text"', "{", '{"a": 1', "\ud800", "nul\0l", "[" * 5000):
+        with pytest.raises(inbox.NotAnEventError):
+            inbox.append(text, "/p")
+
+    assert not (home / "queue.db").exists()
+    assert list((home / "spool").iterdir()) == []
+
+
+def test_append_keeps_an_event_with_odd_values(home: Path) -> None:
+    """Wrong types, missing fields and lone surrogates are stored, not refused."""
+    inbox.append('{"session_id": 7, "tool_name": {"a": [1]}, "hook_event_name": null}', "/p")
+    inbox.append(r'{"session_id": "\ud83d", "tool_name": "Read\u0000"}', "/p")
+
+    assert rows("SELECT session_id, event_name, tool_name, priority FROM pending_queue") == [
+        ("7", "", '{"a":[1]}', "normal"),
+        ("���", "", "Read", "low"),
+    ]
+
+
+def test_append_goes_to_the_spool_while_the_queue_is_locked(home: Path) -> None:
+    """An event that cannot be written within the timeout is a file, and is taken in later, once."""
+    first = inbox.append('{"session_id": "a"}', "/p")
+    with closing(sqlite3.connect(config.queue_path(), isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        second = inbox.append('{"session_id": "b"}', "/q")
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in (home / "spool").iterdir()]
+
+    taken = inbox.take_in_spool(), inbox.take_in_spool()
+
+    assert modes == [0o600]
+    assert taken == (1, 0)
+    assert rows("SELECT id, session_id, project_dir FROM pending_queue") == [
+        (first, "a", "/p"),
+        (second, "b", "/q"),
+    ]
+    assert rows("SELECT count(*) FROM task") == [(2,)]
+    assert list((home / "spool").iterdir()) == []
+
+
+@pytest.mark.parametrize("content", [b"this is no database, only text " * 400, None])
+def test_append_goes_to_the_spool_when_the_queue_is_unusable(home: Path, content: bytes | None) -> None:
+    """A corrupt queue.db, or a folder in its place, costs no event."""
+    if content is None:
+        (home / "queue.db").mkdir()
+    else:
+        (home / "queue.db").write_bytes(content)
+
+    event_id = inbox.append('{"session_id": "a"}', "/p")
+
+    assert [path.name.endswith(event_id) for path in (home / "spool").iterdir()] == [True]
+
+
+def test_take_in_spool_sets_a_broken_file_aside(home: Path) -> None:
+    """A spool file that holds no event stays, renamed, and does not stop the others."""
+    (home / "spool" / "0-broken").write_bytes(b"half a fi")
+    (home / "spool" / "1-no-json").write_bytes(b"id\x00when\x00/p\x00{")
+    (home / "spool" / "2-whole").write_bytes(b'id\x00when\x00/p\x00{"session_id": "a"}')
+
+    taken = inbox.take_in_spool()
+
+    assert taken == 1
+    assert rows("SELECT id, created_at, session_id FROM pending_queue") == [("id", "when", "a")]
+    assert sorted(path.name for path in (home / "spool").iterdir()) == ["0-broken.bad", "1-no-json.bad"]
+
+
+def test_requeue_gives_a_message_to_each_unfinished_row_without_one(home: Path) -> None:
+    """Only raw rows without a message get one, and asking again gives none."""
+    waiting, orphan, done = (inbox.append(json.dumps(tool_event()), "/p") for _ in range(3))
+    with inbox.Transaction() as connection:
+        connection.execute("DELETE FROM task WHERE id > 1")
+    inbox.finish(done, note="nothing")
+
+    counts = inbox.requeue(), inbox.requeue()
+
+    assert counts == (1, 0)
+    messages = [json.loads(data)["args"][0] for (data,) in rows("SELECT data FROM task ORDER BY id")]
+    assert messages == [waiting, orphan]
+
+
+def test_utc_now_sorts_as_text() -> None:
+    """Two times in order compare in order as texts of one width."""
+    times = [inbox.utc_now() for _ in range(1000)]
+
+    assert times == sorted(times)
+    assert {len(time) for time in times} == {27}
+
+
+@pytest.mark.parametrize(
+    ("tool_name", "command", "expected"),
+    [
+        ("Edit", "", "high"),
+        ("NotebookEdit", "", "high"),
+        ("Read", "", "low"),
+        ("Grep", "", "low"),
+        ("WebFetch", "", "normal"),
+        ("mcp__db__query", "", "normal"),
+        ("Bash", "ls -la && git status --short | head -4", "low"),
+        ("Bash", "cd /p; grep -rn 'x' . 2>/dev/null", "low"),
+        ("Bash", "LANG=C git -C /p --no-pager log --oneline", "low"),
+        ("Bash", "python3 --version", "low"),
+        ("Bash", "python3 -m pytest -q", "high"),
+        ("Bash", "cat a > b", "high"),
+        ("Bash", "cat <<EOF\nx\nEOF", "high"),
+        ("Bash", "ls $(rm -rf x)", "high"),
+        ("Bash", "find . -name '*.pyc' -delete", "high"),
+        ("Bash", "sed -i s/a/b/ f", "high"),
+        ("Bash", "sed -n 1,5p f", "low"),
+        ("Bash", "git commit -m x", "high"),
+        ("Bash", "git branch -D x", "high"),
+        ("Bash", "ls & rm x", "high"),
+        ("Bash", "", "high"),
+    ],
+)
+def test_priority_tells_looking_from_changing(tool_name: str, command: str, expected: str) -> None:
+    """A call that may change something is high, one that only looks is low."""
+    assert triage.priority(tool_name, command) == expected

@@ -1,0 +1,291 @@
+"""The JSON texts here are written by a renderer of our own, so that the layout is as odd as we like."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from claude_mem_lite.services import json_text
+
+# Objects are tuples of members here: order and doubled keys count.
+SCALARS = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+)
+KEYS = st.sampled_from(["a", "b", "hooks", "é", ""]) | st.text(max_size=5)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.lists(st.tuples(KEYS, inner), max_size=4).map(tuple)
+    ),
+    max_leaves=12,
+)
+DOCUMENTS = VALUES.filter(lambda value: isinstance(value, (list, tuple)))
+SPACES = st.lists(st.text(" \t\r\n", max_size=3), min_size=1, max_size=7)
+# Values to add, as the dicts and lists that the module takes.
+ADDED = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def parse(text: str, start: int = 0) -> tuple[Any, int]:
+    """Return the value that begins at `start`, objects as tuples of their members, and its end."""
+    return json.JSONDecoder(object_pairs_hook=tuple).raw_decode(text, start)
+
+
+def members(value: object) -> Any:
+    """Return a value with each object as the tuple of its members."""
+    return parse(json.dumps(value))[0]
+
+
+def starts(text: str) -> list[int]:
+    """Return where the objects and arrays of a text begin, in the order of the text."""
+    tokens = re.finditer(r'"(?:\\.|[^"\\])*"|[\[{]', text)
+    return [token.start() for token in tokens if token[0] in "[{"]
+
+
+def containers(value: Any) -> Iterator[Any]:
+    """Yield the lists and dicts in a value, in the order of its text."""
+    if isinstance(value, (list, dict)):
+        yield value
+        for child in value.values() if isinstance(value, dict) else value:
+            yield from containers(child)
+
+
+def tokens(value: Any) -> Iterator[str]:
+    """Yield the tokens of a value's text."""
+    if not isinstance(value, (list, tuple)):
+        yield json.dumps(value, ensure_ascii=False)
+        return
+    yield "[" if isinstance(value, list) else "{"
+    for index, item in enumerate(value):
+        if index:
+            yield ","
+        if isinstance(value, tuple):
+            yield from (json.dumps(item[0]), ":")
+        yield from tokens(item[1] if isinstance(value, tuple) else item)
+    yield "]" if isinstance(value, list) else "}"
+
+
+@st.composite
+def odd_texts(draw: st.DrawFn) -> str:
+    """Draw a document with any white space between its tokens, or with none."""
+    spaces = draw(st.just([""]) | SPACES)
+    found = list(tokens(draw(DOCUMENTS)))
+    return "".join(spaces[index % len(spaces)] + token for index, token in enumerate(found)) + spaces[-1]
+
+
+@st.composite
+def even_texts(draw: st.DrawFn) -> str:
+    """Draw a document as editors and programs write them."""
+    value = json.loads("".join(tokens(draw(DOCUMENTS))))
+    text = json.dumps(
+        value,
+        indent=draw(st.sampled_from([None, 2, 4, "\t"])),
+        separators=draw(st.sampled_from([(",", ":"), (",", ": ")])),
+        ensure_ascii=draw(st.booleans()),
+    )
+    return draw(st.sampled_from(["", "\n"])) + text.replace("\n", draw(st.sampled_from(["\n", "\r\n"]))) + "\n"
+
+
+@st.composite
+def places(draw: st.DrawFn) -> tuple[str, int]:
+    """Draw a document and where one of its objects and arrays begins."""
+    text = draw(odd_texts() | even_texts())
+    return text, draw(st.sampled_from(starts(text)))
+
+
+def appended(place: tuple[str, int], key: str, value: object) -> tuple[str, Any]:
+    """Return the text after the append, and the item that was added, as `parse` shows it."""
+    text, start = place
+    if text[start] == "{":
+        return json_text.append(text, start, value, key=key), (key, members(value))
+    return json_text.append(text, start, value), members(value)
+
+
+@given(places(), KEYS, ADDED)
+def test_append_adds_one_item_at_the_end_and_changes_no_other_byte(
+    place: tuple[str, int], key: str, value: object
+) -> None:
+    """The container holds what it held and the new item last; what stood in the text stands there still."""
+    text, start = place
+    before, end = parse(text, start)
+    kept = json_text.items(text, start)[-1].end if before else start + 1
+
+    after, item = appended(place, key, value)
+    now, now_end = parse(after, start)
+
+    assert now == type(before)([*before, item])
+    assert after[:kept] == text[:kept]
+    assert after[now_end:] == text[end:]
+    if before:
+        assert after.endswith(text[kept:])
+
+
+@given(places(), KEYS, ADDED)
+def test_remove_undoes_append(place: tuple[str, int], key: str, value: object) -> None:
+    """Taking the new item out gives back the text, but for white space inside an empty container."""
+    text, start = place
+    end = parse(text, start)[1]
+    after, _ = appended(place, key, value)
+    filled = bool(json_text.items(text, start))
+
+    back = json_text.remove(after, start, json_text.items(after, start)[-1])
+
+    assert back == (text if filled else text[: start + 1] + text[end - 1 :])
+
+
+@given(places(), st.data())
+def test_remove_takes_out_one_item_and_changes_no_other(place: tuple[str, int], data: st.DataObject) -> None:
+    """The other items keep their order and their bytes, and so does all that stands around the container."""
+    text, start = place
+    before, end = parse(text, start)
+    items = json_text.items(text, start)
+    assume(items)
+    gone = data.draw(st.integers(0, len(items) - 1))
+
+    after = json_text.remove(text, start, items[gone])
+    now, now_end = parse(after, start)
+
+    assert now == type(before)([*before[:gone], *before[gone + 1 :]])
+    assert after[: start + 1] == text[: start + 1]
+    assert after[now_end - 1 :] == text[end - 1 :]
+    left = [text[item.start : item.end] for item in items if item is not items[gone]]
+    assert [after[item.start : item.end] for item in json_text.items(after, start)] == left
+
+
+@given(
+    DOCUMENTS,
+    st.sampled_from([None, 2, 4, "\t"]),
+    st.sampled_from(["\n", "\r\n"]),
+    ADDED,
+    st.data(),
+)
+def test_append_writes_in_the_layout_of_the_text(
+    members_of: Any, indent: int | str | None, newline: str, value: object, data: st.DataObject
+) -> None:
+    """A text as a program dumps it, and an item added, is what the program would dump with that item."""
+    document = json.loads("".join(tokens(members_of)))
+    assume(document)
+
+    def dump() -> str:
+        return json.dumps(document, indent=indent, ensure_ascii=False).replace("\n", newline)
+
+    text = dump()
+    index = data.draw(st.integers(0, len(starts(text)) - 1))
+    container = list(containers(document))[index]
+    key = "a new key" if isinstance(container, dict) else None
+
+    after = json_text.append(text, starts(text)[index], value, key=key)
+
+    if isinstance(container, dict):
+        container["a new key"] = value
+    else:
+        container.append(value)
+    assert after == dump()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{}", '{\n  "k": [\n    1\n  ]\n}'),
+        ("{ }\n", '{\n  "k": [\n    1\n  ]\n}\n'),
+        ("{\n}\n", '{\n  "k": [\n    1\n  ]\n}\n'),
+        ("{\r\n}\r\n", '{\r\n  "k": [\r\n    1\r\n  ]\r\n}\r\n'),
+        ('{"a":1}', '{"a":1, "k": [1]}'),
+        ('{"a": 1}\n', '{"a": 1, "k": [1]}\n'),
+        ('{ "a": 1 }', '{ "a": 1, "k": [1] }'),
+        ('{\n"a": 1\n}', '{\n"a": 1,\n"k": [\n  1\n]\n}'),
+        ('{\n    "a": 1\n}', '{\n    "a": 1,\n    "k": [\n        1\n    ]\n}'),
+        ('{\n\t"a": 1\n}', '{\n\t"a": 1,\n\t"k": [\n\t\t1\n\t]\n}'),
+        ('{\r\n  "a": 1\r\n}', '{\r\n  "a": 1,\r\n  "k": [\r\n    1\r\n  ]\r\n}'),
+        ('{"a": 1,\n "b": 2}', '{"a": 1,\n "b": 2,\n "k": [\n  1\n ]}'),
+        ('{\n  "a": 1,\n\n  "b": 2\n}', '{\n  "a": 1,\n\n  "b": 2,\n  "k": [\n    1\n  ]\n}'),
+        ('{\n  "a": 1\n, "b": 2\n}', '{\n  "a": 1\n, "b": 2, "k": [1]\n}'),
+        ('{"k": 0}', '{"k": 0, "k": [1]}'),
+    ],
+    ids=repr,
+)
+def test_append_to_an_object(text: str, expected: str) -> None:
+    """A new member takes the line break and the indentation of the last one, and none where that has none."""
+    assert json_text.append(text, 0, [1], key="k") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{\n  "a": {}\n}', '{\n  "a": {\n    "k": 1\n  }\n}'),
+        ('{\n  "a": {"b": 0}\n}', '{\n  "a": {"b": 0, "k": 1}\n}'),
+        ('{\n  "a": {\n      "b": 0}\n}', '{\n  "a": {\n      "b": 0,\n      "k": 1}\n}'),
+        ('{"a": {}}', '{"a": {"k": 1}}'),
+        ('{"a": {"b": "}\\"{"}}', '{"a": {"b": "}\\"{", "k": 1}}'),
+    ],
+    ids=repr,
+)
+def test_append_to_an_object_within_another(text: str, expected: str) -> None:
+    """A container inside is laid out as its own lines are, one without content as the text is."""
+    assert json_text.append(text, text.index("{", 1), 1, key="k") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "index", "expected"),
+    [
+        ("[1]", 0, "[]"),
+        ("[\n  1\n]", 0, "[]"),
+        ("[1, 2, 3]", 0, "[2, 3]"),
+        ("[1, 2, 3]", 1, "[1, 3]"),
+        ("[1, 2, 3]", 2, "[1, 2]"),
+        ("[\n  1,\n  2\n]", 0, "[\n  2\n]"),
+        ("[\n  1,\n  2\n]", 1, "[\n  1\n]"),
+        ("[1 , 2 ]", 1, "[1 ]"),
+    ],
+    ids=repr,
+)
+def test_remove_from_an_array(text: str, index: int, expected: str) -> None:
+    """An element goes with one comma and its white space; without elements nothing is left in between."""
+    assert json_text.remove(text, 0, json_text.items(text, 0)[index]) == expected
+
+
+def test_items_are_spans_of_the_text() -> None:
+    """Each item says where it begins, where its value begins and where it ends."""
+    text = ' { "a" : [1, 2] ,"é":"," }'
+
+    items = json_text.items(text, 1)
+
+    assert items == [
+        json_text.Item("a", start=3, value_start=9, end=15),
+        json_text.Item("é", start=17, value_start=21, end=24),
+    ]
+    assert json_text.items(text, 9) == [json_text.Item(None, 10, 10, 11), json_text.Item(None, 13, 13, 14)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{}", None),
+        ('{"b": 1}', None),
+        ('["a"]', None),
+        ('{"a": 1, "b": 2}', json_text.Item("a", start=1, value_start=6, end=7)),
+        ('{"a": 1, "a": 2}', json_text.Item("a", start=9, value_start=14, end=15)),
+        ('{"\\u0061": 1}', json_text.Item("a", start=1, value_start=11, end=12)),
+    ],
+)
+def test_member_finds_the_one_that_counts(text: str, expected: json_text.Item | None) -> None:
+    """Of members with the same key the last is found, as JSON parsers take it."""
+    assert json_text.member(text, 0, "a") == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["", "1", '"a"', "null", "{", "[1", '{"a" 1}', '{"a": 1 "b": 2}', "{1: 2}", "[1,]", "[,1]", "// {}\n{}"]
+)
+def test_items_refuse_what_is_no_container(text: str) -> None:
+    """Where no valid object or array stands, there is an error instead of a guess."""
+    with pytest.raises(ValueError, match=r"line 1 column|object or array"):
+        json_text.items(text, 0)

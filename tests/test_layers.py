@@ -1,0 +1,125 @@
+"""The layers of the house: imports go down only, libraries come in at one place, hooks need none."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import claude_mem_lite
+from claude_mem_lite.services import install
+
+PACKAGE = Path(claude_mem_lite.__file__).parent
+
+# Lowest first; a module may import from its own layer's folder and from layers below.
+LAYERS: tuple[frozenset[str], ...] = (
+    frozenset({"errors"}),
+    frozenset({"config"}),
+    frozenset({"triage", "tokens", "logs", "redact", "redaction_rules"}),
+    frozenset({"inbox", "client"}),
+    frozenset({"storage"}),
+    frozenset({"search", "codemap"}),
+    frozenset({"distill"}),
+    frozenset({"context", "services"}),
+    frozenset({"hooks", "tasks", "web", "cli"}),
+)
+HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}
+
+# Modules of the ground may use one another in this order, since they are single files.
+GROUND_ORDER = ("redaction_rules", "redact")
+
+# Where a library may be imported: a folder or a file of the package.
+LIBRARIES = {
+    "peewee": ("storage", "context/builder.py", "web/app.py", "tasks/app.py"),
+    "playhouse": ("storage",),
+    "huey": ("tasks",),
+    "starlette": ("web",),
+    "uvicorn": ("web",),
+    "typer": ("cli",),
+    "rich": ("cli",),
+    "supervisor": ("services/supervise.py",),
+    "pydantic": ("web", "settings.py"),
+}
+
+
+def sources() -> list[Path]:
+    """Return every module of the package, through the links."""
+    found: list[Path] = []
+    for entry in sorted(PACKAGE.iterdir()):
+        found += sorted(entry.rglob("*.py")) if entry.is_dir() else [entry] * (entry.suffix == ".py")
+    return found
+
+
+def imports(path: Path) -> list[str]:
+    """Return the dotted names that a module imports anywhere in it."""
+    names: list[str] = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
+    return names
+
+
+def part(path: Path) -> str:
+    """Return the name of the layer that a module belongs to."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def test_every_module_has_a_layer() -> None:
+    """There is no folder and no file that the layers do not name."""
+    assert {part(path) for path in sources()} - {"__init__"} <= set(HEIGHT)
+
+
+@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_go_down_only(path: Path) -> None:
+    """A module imports from its own part and from lower layers, never from beside or above."""
+    for name in imports(path):
+        target = name.split(".")
+        if target[0] != "claude_mem_lite" or target[1] in {part(path), "__version__"}:
+            continue
+        pair = (target[1], part(path))
+        lower = HEIGHT[target[1]] < HEIGHT[part(path)]
+
+        assert lower or pair == GROUND_ORDER, f"{path} imports {name}"
+
+
+@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_library_comes_in_at_one_place(path: Path) -> None:
+    """A third-party library is imported only where the table says."""
+    inside = path.relative_to(PACKAGE).as_posix()
+    for name in imports(path):
+        root = name.split(".", 1)[0]
+        if root in sys.stdlib_module_names or root == "claude_mem_lite":
+            continue
+
+        assert inside.startswith(LIBRARIES[root]), f"{inside} imports {name}"
+
+
+@pytest.mark.parametrize("event", sorted(install.hook_events()))
+def test_a_hook_loads_the_standard_library_only(event: str, home: Path) -> None:
+    """A hook process that has stored an event has loaded nothing but the standard library and us."""
+    hook = install.hook_events()[event]["hook"]
+    script = f"""
+import os, runpy, sys
+def report(status):
+    names = [name.partition('.')[0] for name in sys.modules]
+    os.write(2, ' '.join(sorted(set(names))).encode())
+    raise SystemExit
+os._exit = report
+sys.argv = [{hook!r}]
+runpy.run_path({str(Path(install.HOOKS) / f"{hook}.py")!r}, run_name="__main__")
+"""
+    event_text = f'{{"session_id": "s1", "hook_event_name": "{event}", "tool_name": "Read"}}'
+
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", script], input=event_text.encode(), capture_output=True, check=True
+    )
+
+    loaded = set(done.stderr.decode().split())
+    assert loaded - sys.stdlib_module_names == {"claude_mem_lite", "__main__"} - sys.stdlib_module_names
+    assert (home / "queue.db").exists()

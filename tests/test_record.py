@@ -1,0 +1,128 @@
+"""From events to observations: the same whatever the order, and however often."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import tool_event
+
+from claude_mem_lite import inbox
+from claude_mem_lite.distill import record
+from claude_mem_lite.storage import models, queries
+
+
+def append(event: dict[str, Any]) -> str:
+    """Append an event of project /p."""
+    return inbox.append(json.dumps(event), "/p")
+
+
+def read(path: str) -> dict[str, Any]:
+    """Return a Read of a small file."""
+    content = f"# {path}\nVALUE = 1\n"
+    file = {"filePath": path, "content": content, "numLines": 2, "startLine": 1, "totalLines": 2}
+    return tool_event("Read", tool_input={"file_path": path}, tool_response={"type": "text", "file": file})
+
+
+def edit(path: str) -> dict[str, Any]:
+    """Return an Edit of one line."""
+    old, new = "def f():\n    return 1\n", "def f():\n    return 2\n"
+    fields = {"file_path": path, "old_string": "return 1", "new_string": "return 2"}
+    response = {"filePath": path, "oldString": "return 1", "newString": "return 2", "originalFile": old}
+    return tool_event("Edit", tool_input=fields, tool_response={**response, "structuredPatch": [], "new": new})
+
+
+def work(event_id: str) -> None:
+    """Record one event."""
+    event = queries.pending_event(event_id)
+    assert event is not None
+    record.record_event(event)
+
+
+def remembered() -> list[tuple[str, str, list[str]]]:
+    """Return all observations."""
+    rows = models.Observation.select().order_by(models.Observation.id)
+    return [(row.id, row.title, row.files_touched) for row in rows]
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
+def test_a_fold_does_not_depend_on_the_order_of_work(memory: Path, order: tuple[int, ...]) -> None:
+    """Looks between two changes are one observation, in whatever order the workers take them."""
+    ids = [append(event) for event in (read("/p/a.py"), read("/p/b.py"), edit("/p/a.py"), read("/p/c.py"))]
+
+    for index in order:
+        work(ids[index])
+
+    observations = {observation_id: files for observation_id, _, files in remembered()}
+    assert observations == {ids[0]: ["a.py", "b.py"], ids[2]: ["a.py"], ids[3]: ["c.py"]}
+    notes = [queries.pending_event(each).note for each in ids]  # type: ignore[union-attr]
+    assert notes == [None, f"folded into {ids[0]}", None, None]
+
+
+def test_recording_twice_changes_nothing(memory: Path) -> None:
+    """The second time leaves the same rows and the same count."""
+    ids = [append(event) for event in (read("/p/a.py"), edit("/p/a.py"))]
+    for event_id in ids:
+        work(event_id)
+    first = remembered()
+
+    for event_id in ids:
+        work(event_id)
+
+    session = queries.session("s1")
+    assert remembered() == first
+    assert session is not None
+    assert session.observation_count == 2
+
+
+def test_a_long_look_becomes_several_observations(memory: Path) -> None:
+    """A fold is full after its fixed number of captures."""
+    ids = [append(read(f"/p/{number}.py")) for number in range(queries.FOLD_SIZE + 1)]
+
+    for event_id in ids:
+        work(event_id)
+
+    assert sorted(observation_id for observation_id, _, _ in remembered()) == sorted([ids[0], ids[-1]])
+
+
+def test_nothing_worth_remembering_says_why(memory: Path) -> None:
+    """An event without an observation is finished, and its row has the reason."""
+    event_id = append({"session_id": "s1", "hook_event_name": "UserPromptSubmit", "prompt": "yes"})
+
+    work(event_id)
+
+    event = queries.pending_event(event_id)
+    assert event is not None
+    assert event.status == "done"
+    assert event.note
+    assert remembered() == []
+
+
+def test_an_end_closes_the_session_and_a_start_opens_it(memory: Path) -> None:
+    """The status follows the newest of the two events, and a summary comes from what is not distilled yet."""
+    append({"session_id": "s1", "hook_event_name": "UserPromptSubmit", "prompt": "Make f return two."})
+    append(edit("/p/a.py"))
+    work(append({"session_id": "s1", "hook_event_name": "SessionEnd", "reason": "other"}))
+    closed = queries.session("s1")
+    summary = record.summarize_session("s1")
+    work(append({"session_id": "s1", "hook_event_name": "SessionStart", "source": "resume"}))
+
+    opened = queries.session("s1")
+
+    assert closed is not None
+    assert (closed.status, bool(closed.ended_at)) == ("closed", True)
+    assert "Make f return two" in summary
+    assert opened is not None
+    assert (opened.status, opened.ended_at, opened.summary) == ("active", None, summary)
+
+
+def test_lone_surrogates_reach_the_memory_as_replacements(memory: Path) -> None:
+    """Text that is no valid Unicode is stored, readable, and searchable."""
+    event = r'{"session_id":"s1","hook_event_name":"UserPromptSubmit","prompt":"Fix the \ud83d parser of dates."}'
+
+    work(inbox.append(event, "/p"))
+
+    assert len(remembered()) == 1

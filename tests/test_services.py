@@ -1,0 +1,181 @@
+"""The services under their supervisor, as the commands run them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import run_hook, tool_event, wait_until
+
+from claude_mem_lite import __version__, client, config
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.services import supervise
+from claude_mem_lite.storage import models, queries
+
+
+def claude_mem(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the command as a user does, without a terminal."""
+    command = [sys.executable, "-m", "claude_mem_lite.cli", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+
+@pytest.fixture(autouse=True)
+def _claude_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+
+
+@pytest.fixture
+def services(home: Path) -> Any:
+    """Start the services, and have them stopped at the end."""
+    started = claude_mem("up")
+    assert (started.returncode, started.stdout, started.stderr) == (0, "Services started.\n", "")
+    yield home
+    assert claude_mem("down", "--quiet").returncode == 0
+
+
+def alive(pid: int) -> bool:
+    """Tell whether a process is there and no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_a_tool_call_becomes_memory(services: Path) -> None:
+    """An event that a hook has stored can be found over the socket, and the next session hears of it."""
+    response = {"stdout": "2 failed, 3 passed in 0.1s\nFAILED tests/test_a.py::test_otter - assert 1 == 2"}
+    run_hook("capture", tool_event(tool_input={"command": "pytest -q"}, tool_response=response))
+
+    found = wait_until(
+        lambda: (client.get("/api/search", {"q": "test_otter"}, timeout_s=5) or {}).get("results")
+    )
+    printed = run_hook("context", {"session_id": "s2", "hook_event_name": "SessionStart", "source": "startup"})
+
+    assert found[0]["tool_name" if "tool_name" in found[0] else "kind"] in {"Bash", "observation"}
+    output = json.loads(printed.stdout)["hookSpecificOutput"]
+    assert output["hookEventName"] == "SessionStart"
+    assert found[0]["id"][:8] in output["additionalContext"]
+
+
+def test_up_and_down_are_idempotent_and_leave_nothing(services: Path) -> None:
+    """A second up starts nothing, down leaves no process, a second down says so, and up works again."""
+    pids = [program.pid for program in supervise.programs()]
+
+    outputs = [claude_mem(command).stdout for command in ("up", "down", "down", "up")]
+
+    assert outputs == [
+        "Services are running already.\n",
+        "Services stopped.\n",
+        "Services were not running.\n",
+        "Services started.\n",
+    ]
+    assert [alive(pid) for pid in pids if pid] == [False, False]
+
+
+def test_a_killed_service_comes_back(services: Path) -> None:
+    """The supervisor starts again what was killed."""
+    before = {program.name: program.pid for program in supervise.programs()}
+    for pid in before.values():
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+
+    wait_until(lambda: all(p.state == "RUNNING" and p.pid != before[p.name] for p in supervise.programs()))
+
+    assert wait_until(lambda: client.get("/api/health", {}, timeout_s=1))
+
+
+def test_no_service_outlives_a_killed_supervisor(services: Path) -> None:
+    """After kill -9 of supervisord both services end, and up starts all of it again."""
+    pids = [program.pid for program in supervise.programs() if program.pid]
+    os.kill(int((services / "supervisord.pid").read_text()), signal.SIGKILL)
+
+    wait_until(lambda: not any(alive(pid) for pid in pids))
+    again = claude_mem("up")
+
+    assert again.stdout == "Services started.\n"
+
+
+def test_status_tells_all_in_text_and_json(services: Path) -> None:
+    """Running services without hooks are one problem, named with its cure, and exit code 1."""
+    text, as_json = claude_mem("status"), claude_mem("status", "--json")
+
+    found = json.loads(as_json.stdout)
+    assert (text.returncode, as_json.returncode) == (1, 1)
+    assert found["problems"] == ["hooks not installed: claude-mem install-hooks"]
+    assert {name: service["state"] for name, service in found["services"].items()} == {
+        "consumer": "RUNNING",
+        "web": "RUNNING",
+    }
+    assert (found["version"], found["home"]) == (__version__, str(services))
+    assert found["problems"][0] in text.stdout
+
+
+def test_everything_in_the_data_directory_is_the_users_alone(services: Path) -> None:
+    """No file, pipe or socket of ours can be read by another user."""
+    run_hook("capture", tool_event("Read"))
+    wait_until(lambda: (models.open_databases(read_only=True), queries.queue_stats()["done"])[1])
+
+    modes = {path.name: path.stat().st_mode & 0o077 for path in services.rglob("*") if path.exists()}
+
+    assert {name for name, mode in modes.items() if mode} <= {"config.toml"}
+
+
+def test_a_session_start_starts_the_services(home: Path) -> None:
+    """The context hook of a stopped system has it started in the background and does not wait."""
+    (home / "config.toml").unlink()
+
+    run_hook("context", {"session_id": "s1", "hook_event_name": "SessionStart", "source": "startup"})
+
+    wait_until(lambda: all(program.state == "RUNNING" for program in supervise.programs()))
+    assert claude_mem("down").stdout == "Services stopped.\n"
+
+
+def test_a_data_directory_too_deep_for_a_socket_is_refused(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit of the system is named with the way out, before anything is started."""
+    monkeypatch.setenv("CLAUDE_MEM_HOME", str(home / ("d" * 100)))
+
+    with pytest.raises(ClaudeMemError, match="set CLAUDE_MEM_HOME to a shorter path"):
+        supervise.up()
+
+
+@pytest.mark.parametrize("command", [["up"], ["status"], ["search", "x"], ["install-hooks"]])
+def test_a_foreign_database_stops_every_command(home: Path, command: list[str]) -> None:
+    """One line says what was found and how to choose another folder; nothing is touched."""
+    Path(config.memory_path()).write_bytes(b"SQLite format 3\0" + b"\1" * 200)
+    before = sorted(home.rglob("*"))
+
+    done = claude_mem(*command)
+
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+    assert "another program's database" in done.stderr
+    assert "CLAUDE_MEM_HOME" in done.stderr
+    assert sorted(home.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "says"),
+    [
+        (["serach"], 2, "No such command"),
+        (["search"], 2, "Missing argument"),
+        (["search", "x", "--limit", "0"], 2, "--limit"),
+        (["search", "x"], 1, "nothing is remembered yet"),
+        (["down"], 0, "Services were not running."),
+        (["--version"], 0, f"claude-mem {__version__}"),
+        ([], 2, "Usage"),
+    ],
+)
+def test_a_command_says_what_is_wrong(home: Path, command: list[str], status: int, says: str) -> None:
+    """Wrong usage is 2, what cannot be done is 1, and each says why."""
+    done = claude_mem(*command)
+
+    assert done.returncode == status
+    assert says in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,198 @@
+"""The memory's schema, its models, and the questions put to it."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from claude_mem_lite import config, inbox
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.search import fulltext
+from claude_mem_lite.storage import migrations, models, queries
+
+NOW = "2026-11-21T03:00:00.000000Z"
+
+
+def session_row(session_id: str = "s1", **fields: Any) -> None:
+    """Store a session."""
+    models.Session.create(
+        **{"id": session_id, "project_dir": "/p", "started_at": NOW, "last_event_at": NOW, **fields}
+    )
+
+
+def observation_row(observation_id: str, **fields: Any) -> dict[str, Any]:
+    """Return an observation's columns."""
+    return {
+        "id": observation_id,
+        "session_id": "s1",
+        "project_dir": "/p",
+        "tool_name": "Edit",
+        "title": "Edit a",
+        "summary": "",
+        "created_at": NOW,
+        **fields,
+    }
+
+
+def test_migrate_makes_the_columns_of_the_models(memory: Path) -> None:
+    """Each model has the columns of its table, in both databases."""
+    for model in models.MODELS:
+        columns = [column.name for column in model._meta.database.get_columns(model._meta.table_name)]
+
+        assert sorted(columns) == sorted(model._meta.columns)
+
+
+def test_migrate_marks_the_file_as_ours_and_runs_once(home: Path) -> None:
+    """The first call takes every step, the second none, and the hooks can tell whose file it is."""
+    steps = migrations.migrate(), migrations.migrate()
+
+    assert steps == (len(migrations.MIGRATIONS), 0)
+    assert not config.foreign_memory()
+    with closing(sqlite3.connect(home / "claude-mem.db")) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def test_migrate_is_safe_when_processes_start_at_once(home: Path) -> None:
+    """Of many processes at once, each step is taken by one, and all succeed."""
+    code = "from claude_mem_lite.storage.migrations import migrate; print(migrate())"
+    started = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) for _ in range(6)]
+
+    outputs = [process.communicate()[0].decode().strip() for process in started]
+
+    assert sum(map(int, outputs)) == len(migrations.MIGRATIONS)
+    assert [process.returncode for process in started] == [0] * 6
+
+
+@pytest.mark.parametrize("content", [b"no database at all, but long enough to have a header" * 4, None])
+def test_a_foreign_database_is_left_alone(home: Path, content: bytes | None) -> None:
+    """Another program's claude-mem.db is named in one line and not touched."""
+    path = home / "claude-mem.db"
+    if content is None:
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("CREATE TABLE sdk_sessions (id)")
+    else:
+        path.write_bytes(content)
+    before = path.read_bytes()
+
+    with pytest.raises(ClaudeMemError, match="another program's database") as caught:
+        models.open_databases()
+
+    assert "\n" not in str(caught.value)
+    assert path.read_bytes() == before
+    assert sorted(entry.name for entry in home.iterdir()) == ["claude-mem.db", "config.toml", "logs", "spool"]
+
+
+def test_a_newer_schema_is_refused(memory: Path) -> None:
+    """A file of a later version is not written to by an earlier one."""
+    with closing(sqlite3.connect(memory / "claude-mem.db")) as connection:
+        connection.execute("PRAGMA user_version = 99")
+
+    with pytest.raises(ClaudeMemError, match="schema 99"):
+        migrations.migrate()
+
+
+def test_the_full_text_follows_its_table(memory: Path) -> None:
+    """Insert, update and delete are seen by the search, and VACUUM moves nothing."""
+    session_row()
+    queries.save_observation(observation_row("a", title="zebra crossing"))
+    queries.save_observation(observation_row("b", title="camel"))
+    queries.save_observation(observation_row("a", title="giraffe"))
+    models.Observation.delete().where(models.Observation.id == "b").execute()
+    models.memory_database.execute_sql("VACUUM")
+
+    found = {word: [hit.id for hit in fulltext.search(word)] for word in ("zebra", "camel", "giraffe")}
+
+    assert found == {"zebra": [], "camel": [], "giraffe": ["a"]}
+
+
+def test_saving_an_observation_again_replaces_it(memory: Path) -> None:
+    """One id is one row, whatever is saved under it, and the session counts it once."""
+    session_row()
+    for title in ("first", "second"):
+        queries.save_observation(observation_row("a", title=title, files_touched=["x.py"]))
+
+    rows = [(row.title, row.files_touched) for row in queries.observations_of("s1")]
+    session = queries.session("s1")
+
+    assert rows == [("second", ["x.py"])]
+    assert session is not None
+    assert session.observation_count == 1
+
+
+@pytest.mark.parametrize(
+    ("prefix", "found"), [("abcdef1", "abcdef1234"), ("abcdef", None), ("abc", None), ("%%%%%%", None)]
+)
+def test_an_observation_opens_by_a_unique_prefix(memory: Path, prefix: str, found: str | None) -> None:
+    """Six characters or more open the one observation that starts so; nothing else does."""
+    session_row()
+    for observation_id in ("abcdef1234", "abcdef5678"):
+        queries.save_observation(observation_row(observation_id))
+
+    try:
+        opened = queries.observation(prefix).id
+    except queries.UnknownIdError:
+        opened = None
+
+    assert opened == found
+
+
+@pytest.mark.parametrize(
+    ("query", "expression"),
+    [
+        ("Why must the book not use WAL mode?", '"must" OR "book" OR "not" OR "use" OR "WAL" OR "mode?"'),
+        ('"largest remainder" allocate', '"largest remainder" OR "allocate"'),
+        ("AuthService.login src/db.py", '"AuthService.login" OR "src/db.py"'),
+        ("what is it", '"what" OR "is" OR "it"'),
+        ('say "hi" 5" tall', '"say" OR "hi" OR "5""" OR "tall"'),
+        ("NEAR( AND * ^ :", '"NEAR("'),
+        ("?? -- ", ""),
+    ],
+)
+def test_any_query_is_a_valid_expression(memory: Path, query: str, expression: str) -> None:
+    """Operators of the query language are words like others, and no query is an error."""
+    assert fulltext.match_expression(query) == expression
+    assert fulltext.search(query) == []
+
+
+def test_search_stays_in_its_project_and_time(memory: Path) -> None:
+    """Only the project asked for is searched, from the time asked for, sessions and observations alike."""
+    session_row(summary="the otter session")
+    queries.save_observation(observation_row("old", title="otter", created_at="2026-01-01T00:00:00.000000Z"))
+    queries.save_observation(observation_row("new", title="otter"))
+    queries.save_observation(observation_row("other", title="otter", project_dir="/q"))
+
+    everywhere = fulltext.search("otters")
+    scoped = fulltext.search("otters", project_dir="/p", since="2026-11-01")
+    sessions = fulltext.search("otters", kind="session")
+
+    assert sorted(hit.id for hit in everywhere) == ["new", "old", "other", "s1"]
+    assert sorted(hit.id for hit in scoped) == ["new", "s1"]
+    assert [(hit.kind, hit.id) for hit in sessions] == [("session", "s1")]
+
+
+def test_sessions_to_summarize_are_idle_ones_with_news(memory: Path) -> None:
+    """A session is due when it is silent and has an observation that its summary does not know."""
+    for session_id, last in (("idle", "2026-11-21T01"), ("busy", "2026-11-21T05"), ("told", "2026-11-21T01")):
+        session_row(session_id, last_event_at=last)
+        queries.save_observation(observation_row(session_id, session_id=session_id))
+    queries.save_summary("told", "all said", summarized_pk=3)
+
+    due = queries.sessions_to_summarize(idle_since="2026-11-21T03")
+
+    assert due == ["idle"]
+
+
+def test_log_event_is_pruned_by_age(memory: Path) -> None:
+    """A log entry is kept until its time is past."""
+    queries.log_event("compress.done", {"event_id": "a"}, session_id="s1", duration_ms=3)
+
+    kept = queries.prune_log(before="2000-01-01")
+    pruned = queries.prune_log(before=inbox.utc_now())
+
+    assert (kept, pruned) == (0, 1)

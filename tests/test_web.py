@@ -1,0 +1,154 @@
+"""The web process, a real one: uvicorn on a real socket."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import wait_until
+from test_storage import observation_row, session_row
+
+from claude_mem_lite import __version__, client, inbox
+from claude_mem_lite.storage import queries
+
+
+class Connection(http.client.HTTPConnection):
+    """HTTP over the unix socket of a data directory."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__("localhost", timeout=10)
+        self._path = path
+
+    def connect(self) -> None:
+        """Connect to the socket instead of a host."""
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.connect(str(self._path))
+
+
+@pytest.fixture
+def web(memory: Path) -> Iterator[Path]:
+    """Start the web process on a memory of two sessions, and return its data directory."""
+    session_row(summary="Moved the book to SQLite.")
+    queries.save_observation(
+        observation_row("abcdef1234", title="Edit storage", summary="Why: WAL breaks on NFS.", detail="line")
+    )
+    inbox.append('{"session_id": "s2"}', "/p")
+    process = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"])
+    wait_until(lambda: (memory / "worker.sock").exists() and _answers())
+    yield memory
+    process.terminate()
+    assert process.wait(timeout=20) in {0, -signal.SIGTERM}
+
+
+def _answers() -> bool:
+    try:
+        return client.get("/api/health", {}, timeout_s=1) is not None
+    except client.UnreachableError:
+        return False
+
+
+def get(home: Path, path: str, method: str = "GET") -> tuple[int, dict[str, Any]]:
+    """Return status and JSON of a request."""
+    connection = Connection(home / "worker.sock")
+    connection.request(method, path)
+    response = connection.getresponse()
+    value = json.loads(response.read())
+    connection.close()
+    return response.status, value
+
+
+def test_the_web_process_serves_what_is_remembered(web: Path) -> None:
+    """Health, queue, search, detail and context answer from the databases, to the user alone."""
+    health = get(web, "/api/health")[1]
+    queue = get(web, "/api/queue/stats")[1]
+    search = get(web, "/api/search?q=NFS&project=/p")[1]
+    detail = get(web, "/api/observation/abcdef12")[1]
+    context = get(web, "/api/context?project_path=/p&session_id=new")[1]
+
+    assert (health["status"], health["version"], health["home"]) == ("ok", __version__, str(web))
+    assert (queue["raw"], queue["done"], queue["error"], queue["messages"]) == (1, 0, 0, 1)
+    assert (search["search_type"], [hit["id"] for hit in search["results"]]) == ("fts", ["abcdef1234"])
+    assert detail == observation_row(
+        "abcdef1234",
+        title="Edit storage",
+        summary="Why: WAL breaks on NFS.",
+        detail="line",
+        files_touched=[],
+        functions_changed=[],
+        tokens_raw=0,
+        tokens_compressed=0,
+    )
+    assert context["layers"] == ["session_index", "observations"]
+    assert "Moved the book to SQLite." in context["context"]
+    assert "WAL breaks on NFS" in context["context"]
+    assert stat.S_IMODE(os.stat(web / "worker.sock").st_mode) & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "says"),
+    [
+        ("/api/search", 422, "q: Field required"),
+        ("/api/search?q=", 422, "q:"),
+        ("/api/search?q=a&limit=many", 422, "limit:"),
+        ("/api/search?q=a&limit=0", 422, "limit:"),
+        ("/api/search?q=a&type=thing", 422, "type:"),
+        ("/api/search?q=a&since=yesterday", 422, "since:"),
+        ("/api/search?q=a&project=relative", 422, "absolute path"),
+        ("/api/search?q=a&colour=red", 422, "colour:"),
+        ("/api/context", 422, "project_path: Field required"),
+        ("/api/observation/000000", 404, "000000"),
+        ("/api/observation/x", 404, "x"),
+        ("/api/nothing", 404, "/api/nothing"),
+        ("/", 404, "/"),
+    ],
+)
+def test_a_wrong_request_says_what_is_wrong(web: Path, path: str, status: int, says: str) -> None:
+    """Wrong parameters are 422, unknown things 404, each with a reason in JSON."""
+    answer = get(web, path)
+
+    assert answer[0] == status
+    assert says in answer[1]["error"]
+
+
+def test_another_method_is_refused_in_json(web: Path) -> None:
+    """There is nothing to post to."""
+    status, answer = get(web, "/api/health", method="POST")
+
+    assert status == 405
+    assert answer == {"error": "POST is not served at /api/health"}
+
+
+def test_a_missing_database_is_said(home: Path) -> None:
+    """Without a memory the web process serves, and says which part is down."""
+    process = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"])
+    wait_until(lambda: (home / "worker.sock").exists() and _answers())
+
+    answer = get(home, "/api/search?q=a")
+    process.terminate()
+    process.wait(timeout=20)
+
+    assert answer[0] == 503
+    assert "database" in answer[1]["error"]
+
+
+def test_the_client_knows_down_from_late(home: Path) -> None:
+    """Nobody there is an error of its own; somebody who does not answer in time is None."""
+    with pytest.raises(client.UnreachableError):
+        client.get("/api/health", {}, timeout_s=0.1)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as silent:
+        silent.bind(str(home / "worker.sock"))
+        silent.listen()
+
+        assert client.get("/api/health", {"q": "ü &=?"}, timeout_s=0.1) is None
+
+

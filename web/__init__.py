@@ -1,0 +1,1 @@
+"""What uvicorn starts: the routes on the unix socket."""

@@ -1,0 +1,33 @@
+"""Serve the app on the unix socket of the data directory until SIGTERM."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+
+import uvicorn
+
+from claude_mem_lite import config, logs
+from claude_mem_lite.services import instance
+
+
+def main() -> None:
+    """Bind the socket, readable by the user alone, and run uvicorn on it."""
+    config.ensure_home()
+    logs.configure("web")
+    instance.become_the_only("web")
+    instance.stop_when_orphaned()
+    # uvicorn would make a socket of its own open to everybody.
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(config.socket_path())
+        listener.bind(config.socket_path())
+        settings = uvicorn.Config(
+            "claude_mem_lite.web.app:app", log_config=None, access_log=False, timeout_graceful_shutdown=5
+        )
+        uvicorn.Server(settings).run(sockets=[listener])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,165 @@
+"""The Starlette app on the unix socket: context, search and details, read from the two databases.
+
+It writes nothing. Every answer is JSON; wrong parameters are 422, unknown ids 404, a part that is down
+503, each with an `error` that says what.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import time
+from collections.abc import AsyncIterator
+from typing import Annotated, Any, TypeVar
+
+from peewee import PeeweeException
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from claude_mem_lite import __version__, config
+from claude_mem_lite.context import builder
+from claude_mem_lite.search import fulltext
+from claude_mem_lite.storage import models, queries
+
+STARTED = time.monotonic()
+
+
+def _absolute(path: str) -> str:
+    if not os.path.isabs(path):
+        raise ValueError("must be an absolute path")
+    return path
+
+
+ProjectPath = Annotated[str, AfterValidator(_absolute)]
+
+
+class _Parameters(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class ContextParameters(_Parameters):
+    """What `/api/context` takes."""
+
+    project_path: ProjectPath
+    session_id: str = ""
+    source: str = "startup"
+
+
+class SearchParameters(_Parameters):
+    """What `/api/search` takes; without `project` it searches everywhere."""
+
+    q: str = Field(min_length=1, max_length=2_000)
+    limit: int = Field(10, ge=1, le=100)
+    type: fulltext.Kind = "all"
+    project: ProjectPath | None = None
+    since: str | None = Field(None, pattern=r"^\d{4}-\d\d-\d\d(T[\d:.]+Z?)?$")
+
+
+ParametersT = TypeVar("ParametersT", bound=_Parameters)
+
+
+def health(_: Request) -> JSONResponse:
+    """Say that this process serves, and what it serves."""
+    return JSONResponse({
+        "status": "ok",
+        "version": __version__,
+        "pid": os.getpid(),
+        "uptime_s": round(time.monotonic() - STARTED, 1),
+        "home": config.home(),
+    })  # fmt: skip
+
+
+def queue_stats(_: Request) -> JSONResponse:
+    """Say how many events are raw, done and in error."""
+    return JSONResponse(queries.queue_stats())
+
+
+def context(request: Request) -> JSONResponse:
+    """Return the block for a session's start."""
+    wanted = _parse(ContextParameters, request)
+    block = builder.build(wanted.project_path, session_id=wanted.session_id, source=wanted.source)
+    fields = dataclasses.asdict(block)
+    return JSONResponse({"context": fields.pop("text"), **fields})
+
+
+def search(request: Request) -> JSONResponse:
+    """Return what is remembered of some words."""
+    wanted = _parse(SearchParameters, request)
+    started = time.monotonic()
+    hits = fulltext.search(
+        wanted.q, limit=wanted.limit, kind=wanted.type, project_dir=wanted.project, since=wanted.since
+    )
+    return JSONResponse({
+        "query": wanted.q,
+        "search_type": "fts",
+        "count": len(hits),
+        "took_ms": round((time.monotonic() - started) * 1000, 1),
+        "results": [hit.as_json() for hit in hits],
+    })  # fmt: skip
+
+
+def observation(request: Request) -> JSONResponse:
+    """Return one observation whole."""
+    row = queries.observation(request.path_params["observation_id"])
+    fields = dict(row.__data__)
+    fields["session_id"] = fields.pop("session")
+    del fields["pk"]
+    return JSONResponse(fields)
+
+
+def _parse(model: type[ParametersT], request: Request) -> ParametersT:
+    return model.model_validate(dict(request.query_params))
+
+
+def _unprocessable(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, ValidationError)  # noqa: S101  (registered for it)
+    wrong = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()]
+    return JSONResponse({"error": "; ".join(wrong)}, status_code=422)
+
+
+def _not_found(_: Request, error: Exception) -> JSONResponse:
+    return JSONResponse({"error": str(error)}, status_code=404)
+
+
+def _no_route(request: Request, _: Exception) -> JSONResponse:
+    return JSONResponse({"error": f"no such address: {request.url.path}"}, status_code=404)
+
+
+def _no_method(request: Request, _: Exception) -> JSONResponse:
+    return JSONResponse({"error": f"{request.method} is not served at {request.url.path}"}, status_code=405)
+
+
+def _database_down(_: Request, error: Exception) -> JSONResponse:
+    return JSONResponse({"error": f"database: {error}; see claude-mem status"}, status_code=503)
+
+
+@contextlib.asynccontextmanager
+async def _lifespan(_: Starlette) -> AsyncIterator[None]:
+    models.open_databases(read_only=True)
+    yield
+    models.close_databases()
+
+
+_HANDLERS: dict[Any, Any] = {
+    ValidationError: _unprocessable,
+    queries.UnknownIdError: _not_found,
+    PeeweeException: _database_down,
+    404: _no_route,
+    405: _no_method,
+}
+
+app = Starlette(
+    routes=[
+        Route("/api/health", health),
+        Route("/api/queue/stats", queue_stats),
+        Route("/api/context", context),
+        Route("/api/search", search),
+        Route("/api/observation/{observation_id}", observation),
+    ],
+    exception_handlers=_HANDLERS,
+    lifespan=_lifespan,
+)
