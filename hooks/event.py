@@ -28,15 +28,23 @@ def run(answer: Callable[[str, str], str] | None = None) -> NoReturn:
     `answer(event, project_dir)` returns what to print for Claude Code, or "".
     """
     try:
-        raw = sys.stdin.buffer.read()
-        if not _is_no_op(raw) and not config.foreign_memory():
-            event, project = _store(raw)
-            if answer and (output := answer(event, project)):
-                sys.stdout.buffer.write(output.encode("utf-8", "replace"))
-                sys.stdout.buffer.flush()
+        sys.stdout.buffer.write(respond(sys.stdin.buffer.read(), answer))
+        sys.stdout.buffer.flush()
     except BaseException as error:  # noqa: BLE001  (a hook must never disturb the session)
         _log(error)
     os._exit(0)
+
+
+def respond(raw: bytes, answer: Callable[[str, str], str] | None = None) -> bytes:
+    """Store an event and return the answer to it; whatever is wrong with it goes to the log."""
+    try:
+        if _is_no_op(raw) or config.foreign_memory():
+            return b""
+        event, project = _store(raw)
+        return answer(event, project).encode("utf-8", "replace") if answer else b""
+    except Exception as error:  # noqa: BLE001  (as above)
+        _log(error)
+        return b""
 
 
 def project_dir() -> str:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import delivery
+import delivery_experiment
 from conftest import tool_event, wait_until
 
 from claude_mem_lite import inbox
@@ -19,7 +19,7 @@ Start = Callable[[], subprocess.Popen[bytes]]
 
 def test_no_event_is_lost_when_hooks_and_consumers_are_killed(memory: Path) -> None:
     """Each event whose hook ended well is one finished row and at most one observation."""
-    outcome = delivery.run(hooks=120, kills=8, seed=1)
+    outcome = delivery_experiment.run(hooks=120, kills=8, seed=1)
 
     assert (outcome.lost, outcome.unfinished, outcome.doubled) == ((), (), ())
     assert outcome.hooks_ended >= 108

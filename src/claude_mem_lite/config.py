@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 
+from claude_mem_lite.errors import ClaudeMemError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -81,6 +83,15 @@ def foreign_memory() -> bool:
     except OSError:
         return True
     return bool(header) and header[_APPLICATION_ID_OFFSET:] != MEMORY_APPLICATION_ID.to_bytes(4, "big")
+
+
+def refuse_foreign_memory() -> None:
+    """Raise ClaudeMemError when `claude-mem.db` is another program's database."""
+    if foreign_memory():
+        raise ClaudeMemError(
+            f"{memory_path()} is another program's database: it was left untouched. "
+            "Set CLAUDE_MEM_HOME to an empty folder to keep this memory there."
+        )
 
 
 def read_table(name: str) -> dict[str, Any]:

@@ -8,7 +8,6 @@ import typer
 
 from claude_mem_lite import config
 from claude_mem_lite.cli.app import Quiet, app, console
-from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import install
 
 
@@ -25,11 +24,7 @@ def install_hooks(
 
     Nothing else in the settings changes by a byte. Doing it again replaces what an older version registered.
     """
-    if config.foreign_memory():
-        raise ClaudeMemError(
-            f"{config.memory_path()} is another program's database: nothing was installed. "
-            "Set CLAUDE_MEM_HOME to an empty folder to keep this memory there, then install again."
-        )
+    config.refuse_foreign_memory()
     done = install.install(client_version=client)
     if quiet:
         return

@@ -6,6 +6,7 @@ Pure functions over text; which of them changed is `diff`'s business.
 import ast
 import functools
 import hashlib
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -76,7 +77,9 @@ def definitions(source: str) -> tuple[Definition, ...]:
     Raises: SyntaxError where Python cannot parse the source, NUL bytes and endless nesting included.
     """
     try:
-        tree = ast.parse(source)
+        with warnings.catch_warnings():  # "\\d" in somebody's source is not ours to report
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source)
         found = tuple(_walk(tree.body, prefix="", in_class=False))
         for definition in found:
             if definition.docstring is not None:

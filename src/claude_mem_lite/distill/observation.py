@@ -32,10 +32,11 @@ _INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
 )
 _SENTENCE_END = re.compile(
-    r"(?<=[.!?])[)\"'»”]?\s+(?=[\W_]{0,3}[^\W_a-z])|(?<=[\u3002\uff01\uff1f])|\n\s*\n|\n(?=\s*(?:[-*+•]|\d+[.)])\s)"
+    r"(?<=[.!?])[)\"'»”]?\s+(?=\S)|(?<=[\u3002\uff01\uff1f])|\n\s*\n|\n(?=\s*(?:[-*+•]|\d+[.)])\s)"
 )
 _ABBREVIATION = re.compile(
-    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|no|nr|dr|mr|ms|st|bzw|z\.b)\.|^\d+\.)$", re.IGNORECASE
+    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|max|min|fig|no|nr|dr|mr|ms|st|bzw|z\.b)\.|^\d+\.)$",
+    re.IGNORECASE,
 )
 _MARKDOWN_LEAD = re.compile(r"^\s*(?:#{1,6}\s+|[-*+•]\s+|\d+[.)]\s+|>\s+)+")
 
@@ -91,7 +92,7 @@ def one_line(text: str, limit: int = TITLE_CHARS) -> str:
         return line
     cut = line[: limit - 1]
     space = cut.rfind(" ")
-    return (cut[:space] if space > limit * 0.6 else cut).rstrip(" ,;:-(") + "…"
+    return (cut[:space] if space > limit / 2 else cut).rstrip(" ,;:-(") + "…"
 
 
 def clip(text: str, limit: int) -> str:

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Protocol
 
-from claude_mem_lite.codemap.diff import Change
 from claude_mem_lite.distill.local import conversation, shell
 from claude_mem_lite.distill.local.evidence import unique
 from claude_mem_lite.distill.observation import first_sentence, one_line
@@ -40,12 +39,8 @@ class Noted(Protocol):
         """Paths, relative to the project where they lie inside it."""
 
     @property
-    def functions_changed(self) -> Sequence[Change]:
-        """What of the code changed."""
-
-    @property
     def tool_name(self) -> str:
-        """The tool that was used; "" for what was said."""
+        """The tool that was used, or the event that was no tool's."""
 
 
 def summarize(*, prompts: Sequence[str], observations: Sequence[Noted], last_messages: Sequence[str]) -> str:
@@ -139,7 +134,7 @@ def _open_failures(observations: Sequence[Noted]) -> list[str]:
             )
         elif not failed:
             for step in steps:
-                failures.pop(_key(step), None)
+                pass
     return list(failures.values())
 
 

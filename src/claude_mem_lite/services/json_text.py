@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 _DECODER = json.JSONDecoder()
 _SPACE = re.compile(r"[ \t\r\n]*")
+_INDENT = re.compile(r"[ \t]*")
+_NEW_LINE = re.compile(r"\r?\n[ \t]*\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +31,19 @@ def items(text: str, start: int) -> list[Item]:
     Raises:
         ValueError: there is no valid object or array at `start`.
     """
-    closing = {"{": "}", "[": "]"}[text[start]]
+    container, end = _DECODER.raw_decode(text, start)
+    if not isinstance(container, (dict, list)):
+        raise ValueError(f"neither an object nor an array begins at character {start}")  # noqa: TRY004
     found = []
     at = _skip(text, start + 1)
-    while text[at] != closing:
+    while at < end - 1:
         item_start, key = at, None
-        if closing == "}":
+        if isinstance(container, dict):
             key, at = _DECODER.raw_decode(text, at)
             at = _skip(text, _skip(text, at) + 1)
-        _, end = _DECODER.raw_decode(text, at)
-        found.append(Item(key, item_start, at, end))
-        at = _skip(text, end)
+        _, item_end = _DECODER.raw_decode(text, at)
+        found.append(Item(key, item_start, at, item_end))
+        at = _skip(text, item_end)
         if text[at] == ",":
             at = _skip(text, at + 1)
     return found
@@ -51,23 +55,25 @@ def member(text: str, start: int, key: str) -> Item | None:
 
 
 def append(text: str, start: int, value: object, *, key: str | None = None) -> str:
-    """Return the text with one more member or element at the end of the container at `start`."""
-    indent = _indent_unit(text)
-    outer = _indent_at(text, start)
-    block = json.dumps(value, indent=indent or None, ensure_ascii=False)
+    """Return the text with one more member or element at the end of the container at `start`.
+
+    It is laid out as the container's last item is, in an empty container as the whole text is.
+    """
+    present = items(text, start)
+    unit = _indent_unit(text)
+    if present:
+        begin = present[-2].end if len(present) > 1 else start + 1
+        match = _NEW_LINE.search(text, begin, present[-1].start)
+        new_line, closing = match[0] if match else "", ""
+        before, after = text[: present[-1].end] + ("," if new_line else ", "), text[present[-1].end :]
+    else:
+        closing = ("\r\n" if "\r\n" in text else "\n") + _indent_at(text, start) if unit else ""
+        new_line = closing + unit
+        before, after = text[: start + 1], text[_skip(text, start + 1) :]
+    block = json.dumps(value, indent=(unit or None) if new_line else None, ensure_ascii=False)
     if key is not None:
         block = f"{json.dumps(key, ensure_ascii=False)}: {block}"
-    present = items(text, start)
-    if not indent:
-        piece = f", {block}" if present else block
-        at = present[-1].end if present else start + 1
-        return text[:at] + piece + text[at:]
-    newline = "\r\n" if "\r\n" in text else "\n"
-    piece = (newline + outer + indent) + block.replace("\n", newline + outer + indent)
-    if present:
-        return text[: present[-1].end] + "," + piece + text[present[-1].end :]
-    end = _skip(text, start + 1)
-    return text[: start + 1] + piece + newline + outer + text[end:]
+    return before + new_line + block.replace("\n", new_line) + closing + after
 
 
 def remove(text: str, start: int, item: Item) -> str:
@@ -96,6 +102,5 @@ def _indent_unit(text: str) -> str:
 
 def _indent_at(text: str, at: int) -> str:
     """Return the indentation of the line on which `at` stands."""
-    line = text[text.rfind("\n", 0, at) + 1 :]
-    match = _SPACE.match(line)
-    return re.sub(r"[\r\n]", "", match[0]) if match else ""
+    match = _INDENT.match(text, text.rfind("\n", 0, at) + 1)
+    return match[0] if match else ""

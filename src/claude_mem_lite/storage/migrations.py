@@ -148,11 +148,7 @@ def migrate() -> int:
     Raises:
         ClaudeMemError: the file belongs to another program or to a newer version of this one.
     """
-    if config.foreign_memory():
-        raise ClaudeMemError(
-            f"{config.memory_path()} is another program's database: it was left untouched. "
-            "Set CLAUDE_MEM_HOME to an empty folder to keep this memory there."
-        )
+    config.refuse_foreign_memory()
     connection = sqlite3.connect(config.memory_path(), timeout=30, isolation_level=None)
     try:
         taken = 0

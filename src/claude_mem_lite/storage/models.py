@@ -13,7 +13,6 @@ from peewee import BooleanField, FloatField, ForeignKeyField, IntegerField, Mode
 from playhouse.sqlite_ext import FTS5Model, RowIDField, SearchField
 
 from claude_mem_lite import config, inbox
-from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.storage.migrations import migrate
 
 memory_database = SqliteDatabase(None, lock_type="IMMEDIATE")
@@ -27,13 +26,12 @@ def open_databases(*, read_only: bool = False) -> None:
         ClaudeMemError: claude-mem.db belongs to another program or to a newer version.
     """
     close_databases()
+    config.refuse_foreign_memory()
     if not read_only:
         config.ensure_home()
         migrate()
         with inbox.Transaction():
             pass
-    elif config.foreign_memory():
-        raise ClaudeMemError(f"{config.memory_path()} is another program's database")
     mode = "?mode=ro" if read_only else "?mode=rw"
     memory_database.init(
         f"file:{quote(config.memory_path())}{mode}", uri=True, timeout=10, pragmas={"foreign_keys": 1}

@@ -11,6 +11,11 @@ from claude_mem_lite.distill.observation import OBSERVATION_CHARS, Capture, Obse
 
 __all__ = ["fold", "is_lookup", "observe"]
 
+_LOOK_CHARS = 250
+
+# The least that a look may say among others.
+_LOOK_CHARS = 250
+
 Rule = Callable[[Capture, str | None], Observation | Skip]
 
 
@@ -30,10 +35,18 @@ def observe(capture: Capture, *, prompt: str | None = None) -> Observation | Ski
 
 
 def fold(captures: Sequence[Capture], *, prompt: str | None = None) -> Observation | Skip:
-    """One observation of consecutive looks (see `is_lookup`): what was looked at, what was found."""
+    """Return one observation of consecutive events, looks for the most part: what was looked at and found."""
     if len(captures) == 1:
         return observe(captures[0], prompt=prompt)
-    return _fit(reading.observe_all(captures, prompt))
+    limit = max(_LOOK_CHARS, OBSERVATION_CHARS // max(1, len(captures)))
+    return _fit(reading.tell([_look(capture, limit) for capture in captures], prompt))
+
+
+def _look(capture: Capture, limit: int) -> reading.Look | Skip:
+    if is_lookup(capture):
+        return reading.look(capture, limit)
+    other = observe(capture)
+    return other if isinstance(other, Skip) else reading.mention(other)
 
 
 def _fit(result: Observation | Skip) -> Observation | Skip:

@@ -28,7 +28,6 @@ from claude_mem_lite.distill.observation import (
 _COMMAND_CHARS = 300
 _SCRIPT_CHARS = 450
 _LONG_OUTPUT_CHARS = 4_000
-_HASH_CHARS = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +66,8 @@ def is_lookup(capture: Capture) -> bool:
 
 def findings(capture: Capture, limit: int) -> str:
     """Return what a command that only looks has shown, at most `limit` characters."""
+    if all(shell.is_idle(step) for step in shell.steps(fields.argument(capture, "command"))):
+        return ""
     return clip("\n".join(evidence.telling_lines(_output(capture))), limit)
 
 
@@ -165,10 +166,13 @@ def _summary(run: _Run, title: str, capture: Capture, prompt: str | None) -> str
         failing = f"; failing: {join(run.tests.failing, 6)}" if run.tests.failing else ""
         sentences.append(f"{run.tests.runner}: {run.tests.verdict}{failing}.")
     sentences += [deed.sentence for deed in run.deeds]
-    sentences += [f"{line.rstrip('.')}." for line in run.verdict.lines]
+    sentences += [f"{line.rstrip('.!')}." for line in run.verdict.lines]
     if run.has_failed:
         code = f" with exit code {run.exit_code}" if run.exit_code is not None else ""
-        sentences.append(f"Failed{code}: {_error(run)}.")
+        error = _error(run).rstrip(".")
+        sentences.append(
+            f"Failed{code}: {error}." if error and error not in sentences[-1] else f"Failed{code}."
+        )
     if fields.number(response, "persistedOutputSize"):
         sentences.append(f"It printed {fields.number(response, 'persistedOutputSize'):,} characters.")
     if fields.text(response, "backgroundTaskId"):
@@ -185,28 +189,22 @@ def _detail(run: _Run, limit: int) -> str:
         return clip("\n".join(run.tests.evidence), limit)
     script = "\n".join(step.script for step in run.steps if step.script)
     kept_script = evidence.best_lines(script.split("\n"), min(_SCRIPT_CHARS, limit // 3), evidence.code_worth)
-    lines = [line for line in evidence.telling_lines(run.output) if not _is_told(line, run)]
+    told = _told_lines(run)
+    lines = [line for line in evidence.telling_lines(run.output) if line.strip() not in told]
     room = limit - len(kept_script) - 1
     shown = clip("\n".join(lines), room if len(run.output) < _LONG_OUTPUT_CHARS else min(room, 700))
     return "\n".join(filter(None, [shown, kept_script]))
 
 
 def _error(run: _Run) -> str:
-    """Return what went wrong: why the first test failed, or the decisive line of the output."""
-    if run.tests and run.tests.has_failed:
-        reasons = [
-            line for line in run.tests.evidence if line.startswith("assert ") or failures.is_exception(line)
-        ]
-        if reasons:
-            return one_line(reasons[0], 300)
-    return failures.decisive_line(run.output)
+    """Return what went wrong: why the first test failed, or the line of the output that says most."""
+    if run.tests and run.tests.has_failed and run.tests.reason:
+        return one_line(run.tests.reason, 300)
+    verdict = run.verdict.lines[0] if run.verdict.lines else ""
+    return failures.decisive_line(run.output) or verdict or failures.last_line(run.output)
 
 
-def _is_told(line: str, run: _Run) -> bool:
-    """Whether the summary says the same: the commit that was made, the verdict of the tests."""
-    hashed = line.partition(" ")[0]
-    if len(hashed) >= _HASH_CHARS and any(deed.title.endswith(f" as {hashed}") for deed in run.deeds):
-        return True
-    return (
-        run.tests is not None and not run.tests.has_failed and line.strip("= ").startswith(run.tests.verdict)
-    )
+def _told_lines(run: _Run) -> set[str]:
+    """Return the lines of the output that the summary repeats."""
+    deeds = (line for deed in run.deeds for line in deed.lines)
+    return {*deeds, *run.verdict.lines, *(run.tests.lines if run.tests else ())}

@@ -73,7 +73,7 @@ def observe_answers(capture: Capture, prompt: str | None) -> Observation | Skip:
         return Skip("a question without an answer")
     question, choice = chosen[0]
     lines = [f"{question} {choice}" for question, choice in chosen]
-    title = one_line(f"Choose {choice}: {question}".rstrip("?"))
+    title = one_line(f"Choose {choice}: {question}")
     return Observation(title, with_reason(clip("\n".join(lines), SUMMARY_CHARS - 250), prompt), None, (), ())
 
 
@@ -83,7 +83,9 @@ def observe_plan(capture: Capture, prompt: str | None) -> Observation | Skip:
     if not plan.strip():
         return Skip("an empty plan")
     summary = with_reason(clip(plan, SUMMARY_CHARS - 250), prompt)
-    return Observation(one_line(f"Plan: {first_sentence(plan)}"), summary, None, (), ())
+    return Observation(
+        one_line(f"Plan: {first_sentence(plan).removeprefix('Plan: ')}"), summary, None, (), ()
+    )
 
 
 def asked(prompt: str | None) -> str:

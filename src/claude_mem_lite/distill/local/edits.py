@@ -30,6 +30,7 @@ _NAMED_IN_CODE = re.compile(
     r"(?:function\*?|class|func(?:\s*\([^)]*\))?|fn|interface|struct|enum|trait|type|module)\s+([A-Za-z_$][\w$]*)"
 )
 _IMPORT = re.compile(r"^\s*(?:from\s+\S+\s+)?import\s+(.+)")
+_LIST_MARK = re.compile(r"^\s*(?:[-*#>]+\s+)+")
 _HASH_COMMENT = re.compile(r"(?:^|\s)#[:!]?\s+(\w.*)$")
 _SLASH_COMMENT = re.compile(r"(?:^|\s)//[/!]?\s+(\w.*)$")
 _HASH_SUFFIXES = frozenset({
@@ -190,10 +191,15 @@ def _first_line(edit: Edit) -> str:
     lines = [line for line in (edit.added if is_added else edit.removed) if worth(line)]
     if not lines:
         return ""
-    told = max(lines, key=worth).strip().lstrip("-*#> ")
+    told = _bare(max(lines, key=worth))
     if edit.is_plain and sum(map(len, lines)) < _SHORT_LINES_CHARS:
-        told = join([line.strip() for line in lines], 4)
+        told = join([_bare(line) for line in lines], 4)
     return f": {'' if is_added else 'remove '}{told}"
+
+
+def _bare(line: str) -> str:
+    """Return a line without list marks and without the punctuation at its end."""
+    return _LIST_MARK.sub("", line).strip().rstrip(",.{[ ")
 
 
 def _plain_lines(edit: Edit) -> str:
@@ -221,7 +227,7 @@ def _on_one_line(lines: Sequence[str]) -> str:
 def _size(added: Sequence[str], removed: Sequence[str]) -> str:
     if not removed:
         return f", {count(len(added), 'line')}"
-    return f", +{len(added)} −{len(removed)} lines"  # noqa: RUF001 - a minus is meant
+    return f", +{len(added)} -{len(removed)} lines"
 
 
 def _evidence(added: Sequence[str], removed: Sequence[str], room: int, *, is_plain: bool) -> str:

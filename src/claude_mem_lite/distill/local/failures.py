@@ -4,7 +4,7 @@ import re
 
 from claude_mem_lite.distill.observation import one_line
 
-_EXIT_CODE = re.compile(r"\AExit code (-?\d+)\n?")
+_EXIT_CODE = re.compile(r"\AExit code (-?\d{1,9})\n?")
 
 # An exception's line comes last, after its traceback; of plain errors the first causes the others.
 _EXCEPTION = re.compile(r"^[\w.]*(?:Error|Exception|Exit|Interrupt|Warning|Unknown\w+)\b(?::.*|$)")
@@ -26,12 +26,12 @@ _PLAIN = (
 def exit_code(error: str) -> tuple[int | None, str]:
     """Return the exit code at the head of a failed command's text, and the text after it."""
     match = _EXIT_CODE.match(error)
-    return (int(match[1]), error[match.end() :]) if match else (None, error)
-
-
-def is_exception(line: str) -> bool:
-    """Whether a line names an exception."""
-    return bool(_EXCEPTION.match(line))
+    output = error[match.end() :] if match else error
+    # Source: Claude Code 2.1.50 sends a failed command's output twice, with an empty line between.
+    once, twice = output[: len(output) // 2 - 1], output[len(output) // 2 + 1 :]
+    if once and once == twice and output[len(once) : len(once) + 2] == "\n\n":
+        output = once
+    return (int(match[1]), output) if match else (None, output)
 
 
 def decisive_line(output: str) -> str:
@@ -44,7 +44,12 @@ def decisive_line(output: str) -> str:
         for line in lines:
             if pattern.search(line):
                 return _without_folder(line)
-    return _without_folder(lines[-1]) if lines else ""
+    return ""
+
+
+def last_line(output: str) -> str:
+    """Return the last line that says anything."""
+    return next((_without_folder(line.strip()) for line in reversed(output.splitlines()) if line.strip()), "")
 
 
 def _without_folder(line: str) -> str:

@@ -9,21 +9,20 @@ from claude_mem_lite.distill.observation import TITLE_CHARS, one_line
 
 _COMMITTED = re.compile(r"^\[[^\]\n]*?\b([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
 _LOGGED = re.compile(r"^(?:\* )?([0-9a-f]{7,40}) (?:\((?:HEAD|tag:|[\w/.-]+[,)]).*?\) )?(.+)$", re.MULTILINE)
-_MOVED = re.compile(
-    r"^\s+(?:\+ )?[0-9a-f]+\.{2,3}[0-9a-f]+\s+\S+ -> \S+|^ \* \[new (?:branch|tag)\]\s+.*$", re.MULTILINE
-)
+_PUSHED = re.compile(r"^ [ +*] (?:[0-9a-f]+\.{2,3}[0-9a-f]+|\[new \w+\]) +\S+ +-> .*$", re.MULTILINE)
 _FILES = re.compile(r"^ \d+ files? changed.*$", re.MULTILINE)
-_CONFLICT = re.compile(r"^CONFLICT .*$", re.MULTILINE)
 _HERE_DOCUMENT = re.compile(r"\$\(cat\s+(.*)\)\s*", re.DOTALL)  # git commit -m "$(cat <<EOF …)"
+_TRAILER = re.compile(r"^(?:[A-Z][\w-]*-[Bb]y: .*|.*Generated with .*)$", re.MULTILINE)
 _MESSAGE_OPTION = re.compile(r"-[a-zA-Z]*m|--message")
 
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """Something git did: `title` for a headline, `sentence` with what the output adds to it."""
+    """Something git did: `title` for a headline, `sentence` with what the output adds in `lines`."""
 
     title: str
     sentence: str
+    lines: tuple[str, ...]
 
 
 def deeds(steps: tuple[Step, ...], output: str, *, has_failed: bool) -> tuple[Deed, ...]:
@@ -42,30 +41,24 @@ def _deed(step: Step, output: str, *, has_failed: bool) -> Deed | None:
     title = describe(step, rest)
     if not title:
         return None
-    proof = " ".join(
-        one_line(match[0], 120) for pattern in (_CONFLICT, _MOVED) for match in pattern.finditer(output)
-    )
-    return Deed(title, f"{title}. {proof}".strip())
+    lines = tuple(match[0].strip() for match in _PUSHED.finditer(output)) if subcommand == "push" else ()
+    return Deed(title, f"{'; '.join((title, *lines))}.", lines)
 
 
 def _commit(step: Step, output: str, *, has_failed: bool) -> Deed | None:
-    message = _message(step.words)
-    subject = one_line(message.strip().partition("\n")[0], 200)
-    printed = _COMMITTED.search(output)
-    logged = next(
-        (match for match in _LOGGED.finditer(output) if subject and match[2].startswith(subject)), None
-    )
-    found = printed or logged
+    subject, _, body = _message(step.words).strip().partition("\n")
+    told = [*_COMMITTED.finditer(output), *_LOGGED.finditer(output)]
+    found = next((match for match in told if match[2].startswith(subject)), None)
     if not found and (has_failed or not subject):
         return None
-    subject = subject or found[2] if found else subject
+    subject = one_line(subject or (found[2] if found else ""), 200)
     name = f" as {found[1]}" if found else ""
     files = _FILES.search(output)
-    body = one_line(message.strip().partition("\n")[2], 300)
-    sentence = f"Committed '{subject}'{name}{f' ({files[0].strip()})' if files else ''}."
     verb = "Amend" if "--amend" in step.words else "Commit"
     title = f"{verb} '{one_line(subject, TITLE_CHARS - len(name) - len(verb) - 3)}'{name}"
-    return Deed(title, f"{sentence} {body}".strip())
+    size = f" ({files[0].strip()})" if files else ""
+    sentence = f"Committed '{subject}'{name}{size}. {one_line(_TRAILER.sub('', body), 300)}".strip()
+    return Deed(title, sentence, tuple(match[0].strip() for match in (found, files) if match))
 
 
 def _message(words: tuple[str, ...]) -> str:

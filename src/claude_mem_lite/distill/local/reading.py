@@ -22,11 +22,14 @@ from claude_mem_lite.distill.observation import (
 
 _PROSE = (".md", ".rst", ".txt", ".adoc", ".toml", ".cfg", ".ini", ".yaml", ".yml")
 _SUMMARY_CHARS = 700
-_VERBS = ("Read", "Search for", "Find")
+_FILES = 30
+_NOT_FOUND = "not found:"
+_VERBS_WITH_COUNTS = ("Search for", "Find")
+_VERBS = ("Read", *_VERBS_WITH_COUNTS)
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class Look:
     """One look: `verb` is "" where a command looked, `found` is a few words, `lines` are the evidence."""
 
     verb: str
@@ -37,33 +40,42 @@ class _Look:
 
 
 def observe(capture: Capture, prompt: str | None) -> Observation | Skip:
-    """Describe an observation of one read, search or listing."""
-    return observe_all([capture], prompt)
+    """Describe one read, search or listing."""
+    return tell([look(capture, OBSERVATION_CHARS)], prompt)
 
 
-def observe_all(captures: Sequence[Capture], prompt: str | None) -> Observation | Skip:
-    """One observation of several looks; those that found nothing are only counted."""
-    limit = max(250, OBSERVATION_CHARS // max(1, len(captures)))
-    looks = [_look(capture, limit) for capture in captures]
-    useful = [look for look in looks if isinstance(look, _Look)]
+def tell(looks: Sequence[Look | Skip], prompt: str | None) -> Observation | Skip:
+    """Describe several looks in one observation; of those that found nothing only what they looked for."""
+    useful = [each for each in looks if isinstance(each, Look)]
+    skipped = [each.reason for each in looks if isinstance(each, Skip)]
     if not useful:
-        reasons = unique(look.reason for look in looks if isinstance(look, Skip))
-        return Skip(reasons[0] if reasons else "nothing was looked at")
-    title = _title(useful)
-    missed = unique(
-        look.reason for look in looks if isinstance(look, Skip) and look.reason.startswith("not found")
-    )
+        return Skip(skipped[0] if skipped else "nothing was looked at")
     told = unique(
-        f"{look.verb} {look.target}{f': {look.found}' if look.found else ''}".strip() for look in useful
+        f"{each.verb} {each.target}{f': {each.found}' if each.found else ''}".strip() for each in useful
     )
+    missed = unique(reason for reason in skipped if reason.startswith(_NOT_FOUND))
+    title = _title(useful)
     summary = conversation.with_reason(one_line(". ".join((*told, *missed)), _SUMMARY_CHARS), prompt)
     detail = _detail(useful, OBSERVATION_CHARS - len(title) - len(summary))
-    files = unique(file for look in useful for file in look.files)
-    return Observation(title, summary, detail or None, files[:30], ())
+    files = unique(file for each in useful for file in each.files)
+    return Observation(title, summary, detail or None, files[:_FILES], ())
+
+
+def look(capture: Capture, limit: int) -> Look | Skip:
+    """Return what one capture looked at and found, with at most `limit` characters of evidence."""
+    if capture.tool_name == "Bash":
+        return _look_by_command(capture, limit)
+    rule = _LOOKS.get(capture.tool_name)
+    return rule(capture, limit) if rule else Skip("not a look at anything")
+
+
+def mention(other: Observation) -> Look:
+    """Return an observation of another kind as one among several looks."""
+    return Look("", other.title, "", other.summary, other.files_touched)
 
 
 def is_lookup(capture: Capture) -> bool:
-    """Whether the capture is a finished look at something."""
+    """Tell whether the capture is a look at something that `fold` may put together with others."""
     if capture.event_name not in {"PostToolUse", "PostToolUseFailure"}:
         return False
     if capture.tool_name == "Bash":
@@ -71,9 +83,11 @@ def is_lookup(capture: Capture) -> bool:
     return capture.tool_name in _LOOKS
 
 
-def _title(looks: Sequence[_Look]) -> str:
+def _title(looks: Sequence[Look]) -> str:
     """Return "Read a.py and b.py; search for x; what a command looked for", with as many names as fit."""
-    title = ""
+    title = f"{looks[0].verb} {looks[0].target}: {looks[0].found}"
+    if len(looks) == 1 and looks[0].verb in _VERBS_WITH_COUNTS and len(title) <= TITLE_CHARS:
+        return title
     for limit in (4, 3, 2, 1):
         phrases = []
         for verb in _VERBS:
@@ -86,7 +100,7 @@ def _title(looks: Sequence[_Look]) -> str:
     return title
 
 
-def _detail(looks: Sequence[_Look], room: int) -> str:
+def _detail(looks: Sequence[Look], room: int) -> str:
     """Each look's share of the room; what one does not need goes to those after it."""
     parts: list[str] = []
     told = [look for look in looks if look.lines]
@@ -99,28 +113,19 @@ def _detail(looks: Sequence[_Look], room: int) -> str:
     return "\n".join(filter(None, parts))
 
 
-def _look(capture: Capture, limit: int) -> _Look | Skip:
-    if capture.tool_name == "Bash":
-        return _look_by_command(capture, limit)
-    rule = _LOOKS.get(capture.tool_name)
-    if rule is None:
-        return Skip("not a look at anything")
-    return rule(capture, limit)
-
-
-def _look_by_command(capture: Capture, limit: int) -> _Look | Skip:
+def _look_by_command(capture: Capture, limit: int) -> Look | Skip:
     lines = bash.findings(capture, limit)
     if not lines:
         return Skip("a look that found nothing")
-    return _Look("", bash.label(capture), f"`{bash.shown(capture, 160)}`", lines, ())
+    return Look("", bash.label(capture), f"`{bash.shown(capture, 160)}`", lines, ())
 
 
-def _look_into_file(capture: Capture, limit: int) -> _Look | Skip:
+def _look_into_file(capture: Capture, limit: int) -> Look | Skip:
     path = fields.path(capture, "file_path") or fields.path(capture, "notebook_path")
     if not path:
         return Skip("a file without a name")
     if capture.event_name == "PostToolUseFailure":
-        return Skip(f"not found: {path}")
+        return Skip(f"{_NOT_FOUND} {path}")
     response = fields.value(capture.payload, "tool_response")
     if fields.text(response, "type") in {"image", "pdf", "parts"}:
         return Skip("a picture or a document without text")
@@ -139,7 +144,7 @@ def _look_into_file(capture: Capture, limit: int) -> _Look | Skip:
         if total
         else ""
     )
-    return _Look(
+    return Look(
         "Read",
         path,
         size or (count(len(cells), "cell") if cells else ""),
@@ -165,37 +170,37 @@ def _outline(path: str, content: str, limit: int) -> str:
     return clip("\n".join([*head, *constants, *told]), limit)
 
 
-def _look_for_text(capture: Capture, limit: int) -> _Look | Skip:
+def _look_for_text(capture: Capture, limit: int) -> Look | Skip:
     pattern = one_line(fields.argument(capture, "pattern"), 60)
     response = fields.value(capture.payload, "tool_response")
     files = [relative(name, capture.project_dir) for name in fields.texts(response, "filenames")]
     content = fields.text(response, "content") or (response if isinstance(response, str) else "")
     if not pattern or not (files or content.strip()):
-        return Skip(f"not found: {pattern}")
+        return Skip(f"{_NOT_FOUND} {pattern}")
     found = (
         [count(fields.number(response, "numLines"), "line")]
         if content and fields.number(response, "numLines")
         else []
     )
     found += [f"in {join(files)}"] if files else []
-    return _Look("Search for", f"'{pattern}'", " ".join(found), clip(content or "\n".join(files), limit), ())
+    return Look("Search for", f"'{pattern}'", " ".join(found), clip(content or "\n".join(files), limit), ())
 
 
-def _look_for_files(capture: Capture, limit: int) -> _Look | Skip:
+def _look_for_files(capture: Capture, limit: int) -> Look | Skip:
     pattern = one_line(fields.argument(capture, "pattern"), 60)
     response = fields.value(capture.payload, "tool_response")
     files = [relative(name, capture.project_dir) for name in fields.texts(response, "filenames")]
     if not files:
-        return Skip(f"not found: {pattern}")
-    return _Look("Find", pattern, count(len(files), "file"), clip("\n".join(files), limit), ())
+        return Skip(f"{_NOT_FOUND} {pattern}")
+    return Look("Find", pattern, count(len(files), "file"), clip("\n".join(files), limit), ())
 
 
-def _look_at_folder(capture: Capture, limit: int) -> _Look | Skip:
+def _look_at_folder(capture: Capture, limit: int) -> Look | Skip:
     del capture, limit
     return Skip("a listing")
 
 
-_LOOKS: dict[str, Callable[[Capture, int], _Look | Skip]] = {
+_LOOKS: dict[str, Callable[[Capture, int], Look | Skip]] = {
     "Read": _look_into_file,
     "NotebookRead": _look_into_file,
     "Grep": _look_for_text,

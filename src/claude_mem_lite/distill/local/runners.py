@@ -19,14 +19,17 @@ _RESULTS = {
     "examples": "total", "example": "total",
 }  # fmt: skip
 _COUNT = re.compile(
-    r"(\d+) +([a-z]+)|([A-Za-z]+)[=:] *(\d+)|^[#\u2139] (pass|fail|skipped|todo) (\d+)", re.MULTILINE
+    r"(\d{1,9}) +([a-z]+)|([A-Za-z]+)[=:] *(\d{1,9}+)(?! +[a-z])"
+    r"|^[#\u2139] (pass|fail|skipped|todo) (\d{1,9})",
+    re.MULTILINE,
 )
+_HEADING = re.compile(r"---|●|FAIL|ERROR|expect\(|File |\S+\.py:\d+: |.*:$")
 _SHOWN = ("failed", "errors", "passed", "skipped", "xfailed", "xpassed")
 
 
 @dataclass(frozen=True, slots=True)
 class TestRun:
-    """A finished test run: a verdict such as "1 failed, 4 passed", what failed, and why."""
+    """A finished test run: a verdict such as "1 failed, 4 passed", its own `lines`, what failed and why."""
 
     __test__ = False  # pytest: this is no test
 
@@ -35,6 +38,12 @@ class TestRun:
     has_failed: bool
     failing: tuple[str, ...]
     evidence: tuple[str, ...]
+    lines: tuple[str, ...]
+
+    @property
+    def reason(self) -> str:
+        """Why the first of them failed; "" where the output does not say."""
+        return next((line for line in self.evidence if not _HEADING.match(line)), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +78,7 @@ def _read(runner: _Runner, output: str) -> TestRun:
         has_failed=bool(tally["failed"] or tally["errors"] or failing),
         failing=failing,
         evidence=_evidence(runner, output),
+        lines=unique(match[0].strip() for match in runner.verdict.finditer(output)),
     )
 
 
@@ -84,8 +94,8 @@ def _evidence(runner: _Runner, output: str) -> tuple[str, ...]:
 def _words(verdict: re.Pattern[str], output: str) -> Counter[str]:
     """Add up "1 failed", "Failures: 1" and "failures=1" of all verdict lines."""
     tally: Counter[str] = Counter()
-    for line in verdict.finditer(output):
-        for number, word, key, amount, tap_word, tap_number in _COUNT.findall(line[0]):
+    for line in unique(match[0] for match in verdict.finditer(output)):  # a client may send an output twice
+        for number, word, key, amount, tap_word, tap_number in _COUNT.findall(line):
             result = _RESULTS.get((word or key or tap_word).lower())
             if result:
                 tally[result] += int(number or amount or tap_number)
@@ -189,7 +199,7 @@ _RUNNERS = (
         "maven",
         verdict=r"^(?:\[\w+\] )?Tests run: \d+, Failures: \d+, Errors: \d+, Skipped: \d+$",
         failing=r"^\[ERROR\]\s+(?P<name>\w[\w.]*[.:]\w+:\d+)",
-        evidence=r"^\[ERROR\]\s+.*$",
+        evidence=r"^\[ERROR\] +(?!Tests run).*$",
     ),
     _runner(
         "node --test",

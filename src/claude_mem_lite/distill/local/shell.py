@@ -3,6 +3,7 @@
 No shell: variables, globs and substitutions stay as they were written.
 """
 
+import functools
 import os.path
 import re
 from collections.abc import Iterator
@@ -15,9 +16,7 @@ _HEREDOC = re.compile(
 )
 _COMMENT_LINE = re.compile(r"^[ \t]*#[^\n]*$", re.MULTILINE)
 # Parentheses six deep; possessive throughout, so that an unbalanced command costs no more than one pass.
-_NESTED = r"\([^()]*+\)"
-for _ in range(5):
-    _NESTED = rf"\((?:[^()]|{_NESTED})*+\)"
+_NESTED = functools.reduce(lambda inner, _: rf"\((?:[^()]|{inner})*+\)", range(5), r"\([^()]*+\)")
 _TOKEN = re.compile(
     r"(?P<space>[ \t\r]+|\\\n)"
     r"|(?P<redirect>\d?(?:>>|>\||>&|>|<<<|<)|&>>?)"
@@ -76,8 +75,9 @@ class Step:
     @property
     def program(self) -> str:
         """The program's bare name; "python" whatever its version."""
-        return _bare_name(self.words[0]) if self.words else "" @ property
+        return _bare_name(self.words[0])
 
+    @property
     def operands(self) -> tuple[str, ...]:
         """The arguments that are no options."""
         return tuple(word for word in self.words[1:] if not word.startswith("-"))
@@ -124,7 +124,7 @@ def is_idle(step: Step) -> bool:
 
 
 def _groups(command: str) -> Iterator[list[tuple[str, str]]]:
-    """Tokens as (kind, text) between two operators."""
+    """Yield the tokens between two operators, as (kind, text)."""
     group: list[tuple[str, str]] = []
     for match in _TOKEN.finditer(command):
         if match.lastgroup == "operator":
@@ -169,9 +169,8 @@ def _unwrapped(words: list[str]) -> list[str]:
         words = words[taken:]
         while words and words[0].startswith("-"):
             words = words[1:]
-    if words[:1] == ["git"]:
-        while len(words) > 2 and words[1] in _OPTIONS_OF_GIT:  # noqa: PLR2004 - git, an option, a subcommand
-            words = ["git", *words[1 + _OPTIONS_OF_GIT[words[1]] :]]
+    while words[:1] == ["git"] and words[1:] and words[1] in _OPTIONS_OF_GIT:
+        words = ["git", *words[1 + _OPTIONS_OF_GIT[words[1]] :]]
     return words
 
 

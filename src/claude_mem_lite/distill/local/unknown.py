@@ -4,11 +4,15 @@ import json
 
 from claude_mem_lite.distill.local import conversation, fields
 from claude_mem_lite.distill.local.evidence import telling_lines, unique
-from claude_mem_lite.distill.local.failures import decisive_line, exit_code
+from claude_mem_lite.distill.local.failures import decisive_line, exit_code, last_line
 from claude_mem_lite.distill.observation import Capture, Observation, Skip, clean, clip, one_line, relative
 
 _INPUTS_READ = 40
 _INPUTS_SHOWN = 4
+_TELLING_INPUTS = frozenset(
+    {"query", "title", "url", "subject", "file_path", "path", "name", "command", "text"}
+)
+_TEXT_ANSWERS = ("stdout", "output", "result", "text", "message")
 _PATH_INPUTS = ("file_path", "notebook_path", "path")
 
 
@@ -19,7 +23,7 @@ def observe(capture: Capture, prompt: str | None) -> Observation | Skip:
     if not capture.tool_name or not (inputs or answer):
         return Skip("a tool call without content")
     lines = telling_lines(answer)
-    lead = f"Call {_name(capture)}{f' with {inputs[0]}' if inputs else ''}"
+    lead = f"Call {_name(capture)}{_main_input(inputs)}"
     listed = one_line(", ".join(inputs), 400)
     told = f"Called {_name(capture)}{f' with {listed}' if inputs else ''}."
     first = f"Answer: {one_line(lines[0], 300)}" if lines else "No answer."
@@ -34,12 +38,18 @@ def observe_failure(capture: Capture, prompt: str | None) -> Observation | Skip:
     if not error.strip():
         return Skip("a failure without a message")
     inputs = _inputs(capture)
-    target = f" with {inputs[0]}" if inputs else ""
-    said = decisive_line(error)
+    target = _main_input(inputs)
+    said = decisive_line(error) or last_line(error)
     summary = conversation.with_reason(f"{_name(capture)}{target} failed: {one_line(error, 500)}", prompt)
     return Observation(
         one_line(f"Fail to call {_name(capture)}{target}: {said}"), summary, None, _files(capture), ()
     )
+
+
+def _main_input(inputs: list[str]) -> str:
+    """Return " with " and the input that tells most; "" where there is none."""
+    told = [each for each in inputs if each.partition(" ")[0] in _TELLING_INPUTS] or inputs
+    return f" with {told[0]}" if told else ""
 
 
 def _name(capture: Capture) -> str:
@@ -64,7 +74,9 @@ def _inputs(capture: Capture) -> list[str]:
 
 def _answer(capture: Capture) -> str:
     response = fields.value(capture.payload, "tool_response")
-    text = fields.answer(capture)
+    text = fields.answer(capture) or next(
+        (found for key in _TEXT_ANSWERS if (found := fields.text(response, key))), ""
+    )
     if text or not isinstance(response, dict | list) or not response:
         return text
     try:

@@ -52,9 +52,8 @@ class Verdict:
 def verdict(steps: Iterable[Step], output: str) -> Verdict:
     """Return what installers, checkers and builds came to; empty where there were none."""
     titles = [title for step in steps if (title := _package_title(step))]
-    lines = unique(
-        one_line(match[0], 200) for pattern in _VERDICT_LINES for match in pattern.finditer(output)
-    )
+    matches = (match for pattern in _VERDICT_LINES for match in pattern.finditer(output))
+    lines = unique(one_line(match[0], 200) for match in sorted(matches, key=re.Match.start))
     return Verdict(titles[0] if titles else "", lines[:4])
 
 

@@ -157,8 +157,8 @@ def _patched(text: str, response: object) -> str | None:
     for hunk in hunks:
         patch = [line for line in fields.texts(hunk, "lines") if line[:1] in {" ", "+", "-"}]
         old = [line[1:] for line in patch if line[0] != "+"]
-        start = fields.number(hunk, "oldStart") - 1 + shift
-        if start < 0 or lines[start : start + len(old)] != old:
+        start = max(0, fields.number(hunk, "oldStart") - 1 + shift)
+        if lines[start : start + len(old)] != old:
             return None
         new = [line[1:] for line in patch if line[0] != "-"]
         lines[start : start + len(old)] = new

@@ -10,7 +10,7 @@ def observe_fetch(capture: Capture, prompt: str | None) -> Observation | Skip:
     result = (fields.text(capture.payload, "tool_response", "result") or fields.answer(capture)).strip()
     if not url or not result:
         return Skip("a page without an answer")
-    question = one_line(fields.argument(capture, "prompt"), 200)
+    question = one_line(fields.argument(capture, "prompt"), 200).rstrip("?. ")
     code = fields.number(capture.payload, "tool_response", "code")
     status = f" (HTTP {code})" if code and code != 200 else ""  # noqa: PLR2004 - what is usual is not told
     head = f"Fetched {one_line(url, 300)}{status}{f' to find out: {question}' if question else ''}."

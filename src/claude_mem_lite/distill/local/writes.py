@@ -12,6 +12,7 @@ from claude_mem_lite.distill.local.evidence import unique
 from claude_mem_lite.distill.local.shell import Step
 
 _UNKNOWN_UNTIL_RUN = frozenset("$*?[{`~")
+_SED_EXPRESSIONS = frozenset({"-e", "-f", "--expression", "--file"})
 _NO_FILES = frozenset({"-", ".", "..", "/"})
 
 _SCRIPT_OPENS = re.compile(r"""\bopen\(\s*['"]([^'"\n]+)['"]\s*,\s*['"][wax]""")
@@ -57,8 +58,10 @@ def _operands(_: Step, operands: list[str]) -> list[str]:
 def _edited_in_place(step: Step, operands: list[str]) -> list[str]:
     if shell.is_lookup(step):
         return []
-    has_expression = any(word in {"-e", "-f", "--expression"} for word in step.words)
-    return [name for name in operands[0 if has_expression else 1 :] if "/" in name or "." in name]
+    if not _SED_EXPRESSIONS & set(step.words):
+        return operands[1:]
+    pairs = zip(step.words, step.words[1:], strict=False)
+    return [word for before, word in pairs if before not in _SED_EXPRESSIONS and not word.startswith("-")]
 
 
 def _copied(_: Step, operands: list[str]) -> list[str]:

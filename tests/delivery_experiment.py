@@ -1,4 +1,4 @@
-"""Hooks and consumers killed at random instants: the experiment behind test_delivery and benchmarks/delivery.
+"""Hooks and consumers killed at random instants: the experiment behind tests/test_delivery.py and benchmarks/delivery.py.
 
 Not a test by itself.
 """

@@ -1,0 +1,49 @@
+"""1,000 hook processes against a consumer killed 30 times at random instants; every tenth hook is killed too.
+
+    python benchmarks/delivery.py [--hooks N] [--kills N] [--seed N]
+
+Exits 1 unless every event whose hook ended with 0 is exactly one finished row and at most one observation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+import time
+
+sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests"))
+
+
+def main() -> int:
+    """Run the experiment of the test suite at full size and print what became of the events."""
+    import delivery_experiment
+
+    from claude_mem_lite.storage import models
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--hooks", type=int, default=1_000)
+    parser.add_argument("--kills", type=int, default=30)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    home = tempfile.mkdtemp(prefix="cml-bench-")
+    os.environ["CLAUDE_MEM_HOME"] = home
+    try:
+        models.open_databases()
+        started = time.monotonic()
+        outcome = delivery_experiment.run(hooks=options.hooks, kills=options.kills, seed=options.seed)
+        print(f"hooks that ended with 0      {outcome.hooks_ended}")
+        print(f"hooks killed                 {outcome.hooks_killed}, {outcome.stored_of_killed} of them had stored")
+        print(f"consumers killed             {outcome.consumers_killed}")
+        print(f"lost / unfinished / doubled  {len(outcome.lost)} / {len(outcome.unfinished)} / {len(outcome.doubled)}")
+        print(f"seconds                      {time.monotonic() - started:.0f}")
+    finally:
+        models.close_databases()
+        shutil.rmtree(home, ignore_errors=True)
+    return 1 if outcome.lost or outcome.unfinished or outcome.doubled else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,116 @@
+"""What a hook costs: whole processes, against the bare interpreter in the same run.
+
+    python benchmarks/hooks.py [--runs N]
+
+Each hook gets ordinary source code of 1 kB, 50 kB and 1 MB, alone and eight at once. The runs of all cases
+are interleaved, so that another load on the machine falls on all of them. Prints medians, 95th percentiles
+and ratios to the median of `python -I -c pass`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import email.message
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import typing
+
+from claude_mem_lite.services import install
+from claude_mem_lite.storage import models
+
+SIZES = {"1 kB": 1_000, "50 kB": 50_000, "1 MB": 1_000_000}
+CONTEXT_EVENT = {"session_id": "b", "hook_event_name": "SessionStart", "source": "startup"}
+NO_OP = {"session_id": "b", "hook_event_name": "Stop", "stop_hook_active": True, "last_assistant_message": "x" * 500}
+
+
+def source(size: int) -> str:
+    """Return Python source of the standard library, as much as asked."""
+    text = ""
+    for module in (argparse, typing, email.message, concurrent.futures.thread, shutil, tempfile, subprocess):
+        with open(str(module.__file__), encoding="utf-8") as file:
+            text += file.read()
+    return (text * (size // len(text) + 1))[:size]
+
+
+def event(hook: str, size: int) -> bytes:
+    """Return an event for a hook with that much source code in it."""
+    text = source(size)
+    fields: dict[str, object] = {
+        "capture": {
+            "hook_event_name": "PostToolUse",
+            "tool_name": "Write",
+            "tool_input": {"file_path": "/p/a.py", "content": text},
+            "tool_response": {"type": "create", "filePath": "/p/a.py", "structuredPatch": [], "originalFile": None},
+        },
+        "prompt": {"hook_event_name": "UserPromptSubmit", "prompt": text},
+        "summary": {"hook_event_name": "Stop", "stop_hook_active": False, "last_assistant_message": text},
+        "compact": {"hook_event_name": "PreCompact", "trigger": "manual", "custom_instructions": text},
+        "cleanup": {"hook_event_name": "SessionEnd", "reason": "other", "padding": text},
+        "context": {**CONTEXT_EVENT, "padding": text},
+    }[hook]  # type: ignore[assignment]
+    return json.dumps({"session_id": "b", "cwd": "/p", **fields}).encode()
+
+
+def timed(command: list[str], stdin: bytes) -> float:
+    """Return how many milliseconds a process took from start to end."""
+    started = time.perf_counter()
+    subprocess.run(command, input=stdin, stdout=subprocess.DEVNULL, check=True)
+    return (time.perf_counter() - started) * 1000
+
+
+def row(name: str, times: list[float], bare: float) -> str:
+    """Return one line of the table."""
+    median = statistics.median(times)
+    p95 = sorted(times)[int(len(times) * 0.95)]
+    return f"{name:<28}{median:8.1f} ms{p95:9.1f} ms{median / bare:8.2f}{p95 / bare:8.2f}"
+
+
+def measure(cases: dict[str, tuple[list[str], bytes]], runs: int, at_once: int) -> None:
+    """Run all cases interleaved and print their table."""
+    times: dict[str, list[float]] = {name: [] for name in cases}
+    with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+        for _ in range(max(1, runs // at_once)):
+            for name, (command, stdin) in cases.items():
+                times[name] += pool.map(lambda _, c=command, s=stdin: timed(c, s), range(at_once))
+    bare = statistics.median(times["python -I -c pass"])
+    print(f"\n{at_once} at once, {len(times['python -I -c pass'])} runs")
+    print(f"{'':<28}{'median':>11}{'p95':>12}{'ratio':>8}{'p95 r.':>8}")
+    for name, values in times.items():
+        print(row(name, values, bare))
+
+
+def main() -> None:
+    """Measure in a temporary data directory without services."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=80)
+    parser.add_argument("--hook", help="only this hook")
+    options = parser.parse_args()
+    home = tempfile.mkdtemp(prefix="cml-bench-")
+    os.environ |= {"CLAUDE_MEM_HOME": home, "CLAUDE_PROJECT_DIR": "/p"}
+    models.open_databases()
+    models.close_databases()
+    with open(os.path.join(home, "config.toml"), "w", encoding="utf-8") as config_file:
+        config_file.write("[services]\nautostart = false\n")
+    cases = {"python -I -c pass": ([sys.executable, "-I", "-c", "pass"], b"")}
+    for hook in [options.hook] if options.hook else ["capture", "prompt", "summary", "compact", "cleanup", "context"]:
+        command = [sys.executable, "-I", "-S", os.path.join(install.HOOKS, f"{hook}.py")]
+        for label, size in SIZES.items():
+            cases[f"{hook} {label}"] = (command, event(hook, size))
+        if hook == "summary":
+            cases["summary, nothing to do"] = (command, json.dumps(NO_OP).encode())
+    try:
+        for at_once in (1, 8):
+            measure(cases, options.runs, at_once)
+    finally:
+        shutil.rmtree(home)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,251 @@
+"""What is remembered of what was said, delegated, looked up on the web, and of tools nobody knows."""
+
+from typing import Any
+
+import pytest
+
+from claude_mem_lite.distill.local import observe
+from claude_mem_lite.distill.observation import Capture, Observation, Skip
+
+
+def _event(event_name: str, **payload: Any) -> Capture:
+    return Capture(event_name, "", payload, "/shop")
+
+
+def _tool(tool_name: str, arguments: object, response: object) -> Capture:
+    return Capture("PostToolUse", tool_name, {"tool_input": arguments, "tool_response": response}, "/shop")
+
+
+def test_a_prompt_is_kept_in_the_users_words() -> None:
+    """The first sentence is the title, the prompt the summary."""
+    words = "Move the basket to SQLite, JSON takes 4 s to load. Keep the class as it is."
+
+    assert observe(_event("UserPromptSubmit", prompt=words), prompt="the one before") == Observation(
+        title="Move the basket to SQLite, JSON takes 4 s to load",
+        summary=words,
+        detail=None,
+        files_touched=(),
+        functions_changed=(),
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("yes", "a prompt that only consents"),
+        ("ok, go on!", "a prompt that only consents"),
+        ("  ", "a prompt that only consents"),
+        ("2", "a prompt that only consents"),
+        ("/compact", "a slash command without arguments"),
+        ("<task-notification>\n<task-id>a</task-id>", "written by the client, not by the user"),
+        ("[Request interrupted by user]", "written by the client, not by the user"),
+    ],
+)
+def test_a_prompt_that_asks_for_nothing_is_skipped(words: str, reason: str) -> None:
+    """Consent, bare slash commands and the client's own messages are no memory."""
+    assert observe(_event("UserPromptSubmit", prompt=words)) == Skip(reason)
+
+
+@pytest.mark.parametrize("words", ["/review check the basket", "use tabs", "no, use SQLite instead"])
+def test_a_short_prompt_that_decides_is_kept(words: str) -> None:
+    """Few words may still be a decision."""
+    observation = observe(_event("UserPromptSubmit", prompt=words))
+
+    assert isinstance(observation, Observation)
+    assert (observation.title, observation.summary) == (words, words)
+
+
+def test_a_long_prompt_is_clipped() -> None:
+    """A pasted log doesn't fill the memory."""
+    observation = observe(_event("UserPromptSubmit", prompt="Fix the import. " + "log line\n" * 1_000))
+
+    assert isinstance(observation, Observation)
+    assert observation.title == "Fix the import"
+    assert 1_000 < len(observation.summary) <= 1_500
+
+
+@pytest.mark.parametrize(
+    ("event_name", "more"), [("Stop", {}), ("SubagentStop", {"agent_type": "general-purpose"})]
+)
+def test_a_report_is_kept_with_what_was_asked(event_name: str, more: dict[str, Any]) -> None:
+    """The assistant's last message says what was decided and why."""
+    message = "## Done\n\nThe basket is SQLite now, because JSON took 4 s. Tests pass."
+
+    assert observe(
+        _event(event_name, last_assistant_message=message, **more), prompt="Make it fast."
+    ) == Observation(
+        title="The basket is SQLite now, because JSON took 4 s",
+        summary=f"{message}\nAsked: Make it fast",
+        detail=None,
+        files_touched=(),
+        functions_changed=(),
+    )
+
+
+@pytest.mark.parametrize(
+    "capture",
+    [
+        _event("Stop", last_assistant_message="  "),
+        _event("Stop"),
+        _event("SubagentStop", agent_type="", last_assistant_message="<summary>of the client</summary>"),
+        _event("SessionStart", source="startup"),
+        _event("SessionEnd", reason="other"),
+        _event("PreCompact", trigger="auto"),
+        _event("FutureEvent"),
+    ],
+)
+def test_events_that_say_nothing_are_skipped(capture: Capture) -> None:
+    """The rest of the protocol leaves no observation, only a reason."""
+    skip = observe(capture)
+
+    assert isinstance(skip, Skip)
+    assert 0 < len(skip.reason) < 60
+
+
+@pytest.mark.parametrize(
+    ("prompt", "reason"),
+    [
+        ("Make it fast. Then commit.", "\nAsked: Make it fast"),
+        ("yes please", ""),
+        (None, ""),
+        ("<task-notification>x", ""),
+        ("word " * 99, "\nAsked: " + ("word " * 31).strip() + "…"),
+    ],
+)
+def test_the_reason_is_the_first_sentence_of_the_prompt(prompt: str | None, reason: str) -> None:
+    """A prompt that says nothing gives no reason; a long sentence is cut."""
+    observation = observe(_tool("WebSearch", {"query": "wal"}, {"results": ["WAL is a log."]}), prompt=prompt)
+
+    assert isinstance(observation, Observation)
+    assert observation.summary == f"Searched the web for: wal.{reason}"
+
+
+AGENT = {
+    "description": "Check the rules",
+    "prompt": "Read RULES.md. Report breaches.",
+    "subagent_type": "general",
+}
+TODOS = {"todos": [{"content": "Write it", "status": "pending"}, {"content": "Test it", "status": "pending"}]}
+
+
+@pytest.mark.parametrize(
+    ("capture", "title", "summary", "detail"),
+    [
+        (
+            _tool("Agent", AGENT, {"isAsync": True, "status": "async_launched", "prompt": "Read RULES.md."}),
+            "Start sub-agent to check the rules",
+            (
+                "Task for general: Read RULES.md. Report breaches.\n"
+                "It runs in the background; its report follows."
+            ),
+            None,
+        ),
+        (
+            _tool(
+                "Task",
+                AGENT,
+                {"status": "completed", "content": [{"type": "text", "text": "No breach found."}]},
+            ),
+            "Ask sub-agent to check the rules",
+            "Task for general: Read RULES.md. Report breaches.\nAnswer: No breach found.",
+            None,
+        ),
+        (
+            _tool(
+                "WebFetch",
+                {"url": "https://x.example/a", "prompt": "Which default?"},
+                {"code": 200, "result": "It is 30 s. More."},
+            ),
+            "Fetch https://x.example/a: It is 30 s",
+            "Fetched https://x.example/a to find out: Which default.",
+            "It is 30 s. More.",
+        ),
+        (
+            _tool(
+                "WebSearch",
+                {"query": "wal nfs"},
+                {"results": [{"content": [{"title": "WAL", "url": "https://s.example"}]}, "Not on NFS."]},
+            ),
+            "Search the web for wal nfs",
+            "Searched the web for: wal nfs.",
+            "Not on NFS.\nWAL https://s.example",
+        ),
+        (
+            _tool("AskUserQuestion", {"questions": []}, {"answers": {"Which store?": "SQLite"}}),
+            "Choose SQLite: Which store?",
+            "Which store? SQLite",
+            None,
+        ),
+        (
+            _tool("ExitPlanMode", {"plan": "# Plan: use SQLite\n\n1. Write the store."}, {}),
+            "Plan: use SQLite",
+            "# Plan: use SQLite\n\n1. Write the store.",
+            None,
+        ),
+        (
+            _tool("TodoWrite", TODOS, {"oldTodos": []}),
+            "Plan 2 steps: Write it and Test it",
+            "Plan:\n1. Write it\n2. Test it",
+            None,
+        ),
+        (
+            _tool("TaskCreate", {"subject": "Write it", "description": "With one transaction a change."}, {}),
+            "Plan: Write it",
+            "Planned: Write it. With one transaction a change.",
+            None,
+        ),
+        (
+            _tool("Skill", {"skill": "release", "args": "0.3.0"}, {"success": True}),
+            "Use skill release: 0.3.0",
+            "Called the skill release with: 0.3.0",
+            None,
+        ),
+        (
+            _tool("mcp__github__create_issue", {"owner": "me", "title": "Slow import"}, '{"number": 12}'),
+            "Call github create_issue with title Slow import",
+            'Called github create_issue with owner me, title Slow import. Answer: {"number": 12}',
+            None,
+        ),
+        (
+            _tool("Teleport", {"path": "/shop/a.py"}, {"stdout": "there\nand back"}),
+            "Call Teleport with path /shop/a.py",
+            "Called Teleport with path /shop/a.py. Answer: there",
+            "there\nand back",
+        ),
+        (
+            Capture(
+                "PostToolUseFailure",
+                "WebFetch",
+                {"tool_input": {"url": "https://x.example"}, "error": "status code 404"},
+                "/shop",
+            ),
+            "Fail to call WebFetch with url https://x.example: status code 404",
+            "WebFetch with url https://x.example failed: status code 404",
+            None,
+        ),
+    ],
+)
+def test_every_tool_has_its_words(capture: Capture, title: str, summary: str, detail: str | None) -> None:
+    """Sub-agents, the web, plans, choices, MCP tools and unknown ones are told by what they were asked."""
+    observation = observe(capture)
+
+    assert isinstance(observation, Observation)
+    assert (observation.title, observation.summary, observation.detail) == (title, summary, detail)
+
+
+@pytest.mark.parametrize(
+    "capture",
+    [
+        _tool("TodoWrite", TODOS, {"oldTodos": [{"content": "Write it"}]}),
+        _tool("TaskUpdate", {"taskId": "1", "status": "completed"}, {}),
+        _tool("TaskCreate", {"subject": "Write it", "description": ""}, {}),
+        _tool("ToolSearch", {"query": "select:NotebookEdit"}, {"matches": ["NotebookEdit"]}),
+        _tool("Skill", {"skill": "release"}, {"success": True}),
+        _tool("WebFetch", {"url": "https://x.example"}, {"result": ""}),
+        _tool("Agent", {}, {}),
+        _tool("", None, None),
+    ],
+)
+def test_noise_is_skipped(capture: Capture) -> None:
+    """Ticked boxes, tool searches and empty answers leave nothing."""
+    assert isinstance(observe(capture), Skip)

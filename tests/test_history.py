@@ -1,0 +1,146 @@
+"""The recorded history through the real hooks and a real consumer: what is kept, what is not, what is found."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import DATA, restore, run_hook, wait_until
+
+from claude_mem_lite import config
+from claude_mem_lite.cli import demo
+from claude_mem_lite.search import fulltext
+from claude_mem_lite.services import install
+from claude_mem_lite.storage import models, queries
+
+HISTORIES = ("2.1.329", "2.1.197", "2.1.50")
+FACTS: dict[str, Any] = json.loads(restore((DATA / "ledger" / "facts.json").read_text()))
+
+
+def events(version: str) -> Iterator[dict[str, Any]]:
+    """Yield the first session as a client of that version sent it, or all four for `all`."""
+    if version in {"all", "2.1.329"}:
+        first = next(demo.recorded_events())["session_id"]
+        yield from (event for event in demo.recorded_events() if version == "all" or event["session_id"] == first)
+    else:
+        yield from map(json.loads, restore((DATA / "ledger" / f"{version}.jsonl").read_text()).splitlines())
+
+
+def replay(version: str) -> None:
+    """Send a history through the hooks as processes and have a consumer work it off."""
+    for event in events(version):
+        run_hook(install.hook_events()[event["hook_event_name"]]["hook"], event, project_dir=demo.PROJECT)
+    command = [sys.executable, "-I", "-m", "huey.bin.huey_consumer", "claude_mem_lite.tasks.consumer.huey", "-w", "2"]
+    with (Path(config.log_dir()) / "consumer.out").open("ab") as out:
+        consumer = subprocess.Popen([*command, "-g", "TERM"], stdout=out, stderr=out)
+    wait_until(lambda: queries.queue_stats()["messages"] == 0)
+    consumer.terminate()
+    consumer.wait()
+
+
+def comparable(row: models.Observation) -> tuple[str, str, tuple[str, ...], str]:
+    """Return an observation without what differs from run to run: hashes, times, addresses."""
+    text = re.sub(r"\b[0-9a-f]{7}\b|0x[0-9a-f]+|\b\d+\.\d+ ?s\b", "#", f"{row.title}\n{row.summary}")
+    return (row.tool_name, text.split("\n", 1)[0], tuple(row.files_touched), text)
+
+
+def test_three_clients_leave_the_same_memory(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first session gives the same observations from each of the three recorded clients."""
+    remembered = {}
+    for version in HISTORIES:
+        monkeypatch.setenv("CLAUDE_MEM_HOME", str(home / version))
+        models.open_databases()
+        (home / version / "config.toml").write_text("[services]\nautostart = false\n")
+        replay(version)
+        remembered[version] = [comparable(row) for row in models.Observation.select().order_by(models.Observation.created_at)]
+
+    assert len(remembered["2.1.329"]) > 20
+    assert remembered["2.1.197"] == remembered["2.1.329"]
+    assert remembered["2.1.50"] == remembered["2.1.329"]
+
+
+@pytest.fixture(scope="module")
+def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Return a data directory after all four sessions of the newest client, services stopped."""
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("ledger")
+        patch.setenv("CLAUDE_MEM_HOME", str(folder))
+        models.open_databases()
+        (folder / "config.toml").write_text("[services]\nautostart = false\n")
+        replay("all")
+        yield folder
+        models.close_databases()
+
+
+def test_no_secret_is_on_the_disk(ledger: Path) -> None:
+    """No planted secret and no private passage stands in any file, in any form that grep would find."""
+    forbidden = [fact["value"] for fact in FACTS["secrets"] + FACTS["private"]]
+    forbidden += [json.dumps(value)[1:-1] for value in forbidden if not value.isascii()]
+    files = [path for path in ledger.rglob("*") if path.is_file()]
+
+    found = [(value[:6], path.name) for path in files for value in forbidden if value.encode() in path.read_bytes()]
+
+    assert {path.name for path in files} >= {"queue.db", "claude-mem.db", "consumer.jsonl"}
+    assert found == []
+
+
+def test_what_only_looks_secret_is_kept(ledger: Path) -> None:
+    """Hashes, account numbers and addresses of the history are in the queue as they were."""
+    stored = "\n".join(row.raw_output for row in models.PendingEvent.select())
+    stored = json.dumps([json.loads(line) for line in stored.split("\n")], ensure_ascii=False)
+
+    lost = [fact["value"] for fact in FACTS["harmless_lookalikes"] if fact["value"] not in stored]
+
+    assert lost == []
+
+
+def test_every_event_is_finished(ledger: Path) -> None:
+    """All rows are done; each has an observation, belongs to one, or says why there is none."""
+    observed = {row.id for row in models.Observation.select()}
+    rows = list(models.PendingEvent.select())
+
+    assert {row.status for row in rows} == {"done"}
+    assert [row.id for row in rows if row.id not in observed and not row.note] == []
+    assert [row.id for row in rows if row.id in observed and row.note] == []
+
+
+def test_the_memory_knows_the_answers(ledger: Path) -> None:
+    """For nearly all of the questions about the history the answer stands in what is remembered."""
+    rows = models.Observation.select()
+    text = "\n".join(f"{row.title}\n{row.summary}\n{row.detail or ''}" for row in rows).lower()
+    asked = [fact for fact in FACTS["questions"] if fact["kind"] != "transcript_only"]
+
+    missing = [fact["id"] for fact in asked if not all(answer.lower() in text for answer in fact["answer_contains"])]
+
+    assert len(asked) == 50
+    assert len(missing) <= 2, missing
+
+
+def test_the_search_finds_most_answers(ledger: Path) -> None:
+    """Full text alone has the evidence among its first five results for most questions."""
+    found = 0
+    for fact in FACTS["questions"]:
+        hits = fulltext.search(fact["q"], limit=5, project_dir=demo.PROJECT)
+        texts = [_whole(hit).lower() for hit in hits]
+        found += any(all(answer.lower() in text for answer in fact["answer_contains"]) for text in texts)
+
+    assert found >= 30
+
+
+def _whole(hit: fulltext.Hit) -> str:
+    detail = queries.observation(hit.id).detail if hit.kind == "observation" else ""
+    return f"{hit.title}\n{hit.text}\n{detail or ''}"
+
+
+def test_every_session_has_a_summary(ledger: Path) -> None:
+    """Each of the four sessions is closed and says what it was about."""
+    sessions = queries.recent_sessions(demo.PROJECT, limit=10)
+
+    assert [session.status for session in sessions] == ["closed"] * 4
+    assert all(len(session.summary or "") > 100 for session in sessions)

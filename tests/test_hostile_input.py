@@ -1,0 +1,101 @@
+"""Whatever comes on stdin: exit 0, valid protocol or silence, nothing on stderr, no other file touched."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import run_hook
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from claude_mem_lite.hooks import event as hook_event
+from claude_mem_lite.services import install
+
+HOOKS = sorted({event["hook"] for event in install.hook_events().values()})
+KEYS = (
+    "session_id", "hook_event_name", "tool_name", "tool_input", "tool_response", "prompt", "source", "error",
+    "last_assistant_message", "agent_type", "stop_hook_active", "cwd", "command", "file_path", "content",
+)  # fmt: skip
+# What may lie in a data directory; SQLite's and the spool's own files among it.
+OURS = {"config.toml", "logs", "hooks.log", "spool", "queue.db", "queue.db-wal", "queue.db-shm"}
+
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(st.characters(codec=None), max_size=80)
+    | st.sampled_from(["PostToolUse", "Bash", "Edit", "\ud800", "\0", "../../etc", "</claude-mem>", "ghp_" + "a" * 36])
+)
+values = st.recursive(
+    scalars,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(KEYS) | st.text(max_size=8), inner),
+    max_leaves=12,
+)
+
+
+def _broken(text: str) -> SearchStrategy[bytes]:
+    return st.integers(0, len(text)).map(lambda end: text[:end].encode("utf-8", "surrogatepass"))
+
+
+events = st.dictionaries(st.sampled_from(KEYS), values).map(json.dumps)
+inputs = (
+    events.map(str.encode)
+    | events.flatmap(_broken)
+    | events.map(lambda text: text.encode("utf-16"))
+    | values.map(lambda value: json.dumps(value).encode())
+    | st.binary(max_size=300)
+    | st.integers(500, 3_000).map(lambda depth: b'{"tool_input":' + b"[" * depth + b"]" * depth + b"}")
+    | st.integers(0, 400_000).map(lambda size: json.dumps({"tool_response": {"stdout": "é\x1b[0m" * size}}).encode())
+)
+
+
+def valid_output(output: bytes) -> bool:
+    """Tell whether Claude Code understands what a hook printed."""
+    if not output:
+        return True
+    printed: dict[str, Any] = json.loads(output)
+    inner = printed["hookSpecificOutput"]
+    return list(printed) == ["hookSpecificOutput"] and set(inner) == {"hookEventName", "additionalContext"}
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+@settings(max_examples=1_620, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(raw=inputs)
+def test_no_input_disturbs_a_hook(home: Path, hook: str, raw: bytes) -> None:
+    """Six hooks with 1,620 inputs each answer with valid protocol or nothing, and never raise."""
+    answer = getattr(importlib.import_module(f"claude_mem_lite.hooks.{hook}"), "answer", None)
+
+    output = hook_event.respond(raw, answer)
+
+    assert valid_output(output)
+    assert {path.name for path in home.rglob("*") if path.parent.name != "spool"} <= OURS
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(raw=inputs)
+def test_no_input_disturbs_a_hook_process(home: Path, tmp_path: Path, hook: str, raw: bytes) -> None:
+    """Six hooks as processes with 50 inputs each exit 0, silent on stderr, and touch only the data directory."""
+    done = run_hook(hook, raw, project_dir=str(tmp_path))
+
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert valid_output(done.stdout)
+    assert list(tmp_path.iterdir()) == []
+    assert {path.name for path in home.rglob("*") if path.parent.name != "spool"} <= OURS
+
+
+def test_a_hundred_megabytes_are_taken(home: Path) -> None:
+    """An event of 100 MB is stored within its cap."""
+    event = {"session_id": "s1", "hook_event_name": "PostToolUse", "tool_response": {"stdout": "x = 1\n" * 16_700_000}}
+
+    done = run_hook("capture", event)
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert (home / "queue.db").stat().st_size < 2_000_000
+    assert (home / "queue.db").exists()
