@@ -33,7 +33,7 @@ NO_OP = {"session_id": "b", "hook_event_name": "Stop", "stop_hook_active": True,
 def source(size: int) -> str:
     """Return Python source of the standard library, as much as asked."""
     text = ""
-    for module in (argparse, typing, email.message, concurrent.futures.thread, shutil, tempfile, subprocess):
+    for module in (argparse, typing, email.message, statistics, shutil, tempfile, subprocess):
         with open(str(module.__file__), encoding="utf-8") as file:
             text += file.read()
     return (text * (size // len(text) + 1))[:size]

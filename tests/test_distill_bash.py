@@ -260,7 +260,7 @@ def test_an_output_sent_twice_is_counted_once() -> None:
             _failed("git push origin main", "Exit code 128\nfatal: no such remote\nfatal: gone", "Push"),
             "Push: fatal: no such remote",
         ),
-        (_failed("test -f x", "Exit code 1", "Is x there?"), "Is x there? exit code 1"),
+        (_failed("./check", "Exit code 1", "Is x there?"), "Is x there? exit code 1"),
     ],
 )
 def test_title_says_what_was_run_and_how_it_ended(capture: Capture, title: str) -> None:
@@ -359,6 +359,14 @@ def test_an_error_sent_twice_is_told_once() -> None:
 
     assert isinstance(observation, Observation)
     assert observation.detail == "no route to host"
+
+
+def test_a_look_that_fails_is_no_error() -> None:
+    """A search without a hit exits with 1; what another part of it printed is not the error."""
+    assert observe(_failed("grep -rn nothing .", "Exit code 1")) == Skip("a look that found nothing")
+    assert _title(_failed("git status -s && grep x a", "Exit code 1\n?? deploy/", "Is it tracked?")) == (
+        "Is it tracked? exit code 1"
+    )
 
 
 def test_an_interrupted_command_is_skipped() -> None:

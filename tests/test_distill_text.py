@@ -144,6 +144,7 @@ def test_best_lines_are_those_that_tell_most() -> None:
     lines = ["import os", "", "LIMIT = 10", "x = compute()", "def f():", "    return 1  # the only case", "}"]
 
     assert best_lines(lines, 1_000, code_worth) == "\n".join(lines[2:6])
+    assert best_lines(lines, 35, code_worth) == "LIMIT = 10\ndef f():"
     assert best_lines(lines, 45, code_worth) == "LIMIT = 10\n    return 1  # the only case"
 
 

@@ -7,14 +7,20 @@ the consumer's side of the task table is `tasks.broker`, what reads the rows is 
 from __future__ import annotations
 
 import os
-import sqlite3
 import time
 
 from claude_mem_lite import config, triage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Iterator
+else:
+    # The C module itself: `sqlite3` adds adapters for dates, which cost a hook a third of its time.
+    try:
+        import _sqlite3 as sqlite3
+    except ImportError:
+        import sqlite3
 
 QUEUE_NAME = "claude-mem"
 COMPRESS = "claude_mem_lite.tasks.compress.compress"

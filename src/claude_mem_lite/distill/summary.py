@@ -134,7 +134,7 @@ def _open_failures(observations: Sequence[Noted]) -> list[str]:
             )
         elif not failed:
             for step in steps:
-                pass
+                failures.pop(_key(step), None)
     return list(failures.values())
 
 

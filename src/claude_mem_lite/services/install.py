@@ -23,8 +23,10 @@ HOOKS = os.path.join(PACKAGE, "hooks")
 SKILL = os.path.join(PACKAGE, "skills", "mem-search", "SKILL.md")
 
 TIMEOUT_S = 10
-_OURS = "claude_mem_lite/hooks/"
-_SKILL_MARK = "name: mem-search\ndescription: Search claude-mem"
+# The end of every command that `_command` has written; a user's own may name the same file.
+_OURS = re.compile(r" -I -S '?/.*claude_mem_lite/hooks/\w+\.py'?$")
+# The original claude-mem has a skill of the same name whose description begins with the same two words.
+_SKILL_MARK = "name: mem-search\ndescription: Search claude-mem, the record of earlier sessions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,8 @@ def install(*, client_version: str | None = None) -> Installation:
     (default: what `claude --version` says, else the newest) decides which events go in.
 
     Raises:
-        ClaudeMemError: the settings file is not plain JSON, or another skill bears our name.
+        ClaudeMemError: the settings cannot be edited, another skill bears our name, or `client_version`
+            is no version.
     """
     events = hook_events(client_version or installed_client())
     path = _settings_path()
@@ -71,16 +74,15 @@ def uninstall() -> bool:
     """Take our hooks and our skill out again, and nothing else; return whether there was anything.
 
     Raises:
-        ClaudeMemError: the settings file is not plain JSON.
+        ClaudeMemError: the settings cannot be edited.
     """
     path = _settings_path()
     before = _read(path)
     after = _without_hooks(before)
+    skill = os.path.join(claude_dir(), "skills", "mem-search", "SKILL.md")
+    ours = _SKILL_MARK in _read_file(skill)
     if after != before:
         _write(path, after)
-    skill = os.path.join(claude_dir(), "skills", "mem-search", "SKILL.md")
-    present = _read_file(skill)
-    ours = bool(present) and _SKILL_MARK in present
     if ours:
         os.unlink(skill)
         with contextlib.suppress(OSError):  # not empty: the user keeps something there
@@ -89,13 +91,19 @@ def uninstall() -> bool:
 
 
 def hook_events(client_version: str | None = None) -> dict[str, dict[str, Any]]:
-    """Return the events to register for a client, as hooks.json has them."""
+    """Return the events to register for a client, as hooks.json has them.
+
+    Raises:
+        ClaudeMemError: `client_version` is no version.
+    """
     with open(os.path.join(HOOKS, "hooks.json"), encoding="utf-8") as file:
         table: dict[str, dict[str, Any]] = json.load(file)
     if client_version is None:
         return table
     return {
-        name: event for name, event in table.items() if _number(client_version) >= _number(event.get("since", "0"))
+        name: event
+        for name, event in table.items()
+        if _number(client_version) >= _number(event.get("since", "0"))
     }
 
 
@@ -105,7 +113,9 @@ def installed_client() -> str | None:
     if claude is None:
         return None
     try:
-        asked = subprocess.run([claude, "--version"], capture_output=True, text=True, timeout=10, check=False)
+        asked = subprocess.run(
+            [claude, "--version"], capture_output=True, text=True, errors="replace", timeout=10, check=False
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
     match = re.match(r"\d+\.\d+\.\d+", asked.stdout)
@@ -116,13 +126,18 @@ def registered_events() -> dict[str, str]:
     """Return the events of ours that the settings hold, each with its command.
 
     Raises:
-        ClaudeMemError: the settings file is not plain JSON.
+        ClaudeMemError: the settings cannot be read.
     """
-    return {name: entry["hooks"][0]["command"] for name, entry in _registered(_read(_settings_path())).items()}
+    return {
+        name: entry["hooks"][0]["command"] for name, entry in _registered(_read(_settings_path())).items()
+    }
 
 
 def _number(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
+    parts = re.findall(r"\d+", version)
+    if not parts:
+        raise ClaudeMemError(f"{version!r} is not a version of Claude Code: give it as 2.1.50")
+    return tuple(int(part) for part in parts[:3])
 
 
 def _command(hook: str) -> str:
@@ -142,12 +157,16 @@ def _entries(events: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return entries
 
 
+def _is_ours(command: Any) -> bool:
+    return isinstance(command, dict) and _OURS.search(str(command.get("command"))) is not None
+
+
 def _registered(text: str) -> dict[str, dict[str, Any]]:
     """Return our entries by event; one that is not alone in its group, or doubled, counts as absent."""
     found: dict[str, dict[str, Any]] = {}
-    for name, groups in (json.loads(text).get("hooks") or {}).items():
-        ours = [group for group in groups if _OURS in json.dumps(group)]
-        if len(ours) == 1 and len(ours[0].get("hooks", ())) == 1:
+    for name, groups in json.loads(text).get("hooks", {}).items():
+        ours = [group for group in groups if any(map(_is_ours, group.get("hooks", ())))]
+        if len(ours) == 1 and len(ours[0]["hooks"]) == 1:
             found[name] = ours[0]
     return found
 
@@ -179,14 +198,19 @@ def _ours_in(text: str) -> Iterator[tuple[int, json_text.Item]]:
     hooks = json_text.member(text, top, "hooks")
     if hooks is None:
         return
-    for event in json_text.items(text, hooks.value_start):
+    events = {event.key: event for event in json_text.items(text, hooks.value_start)}  # of one key, the last
+    for event in events.values():
         for group in json_text.items(text, event.value_start):
-            if _OURS not in text[group.start : group.end]:
-                continue
             inner = json_text.member(text, group.value_start, "hooks")
-            commands = json_text.items(text, inner.value_start) if inner else []
-            ours = [command for command in commands if _OURS in text[command.start : command.end]]
-            if inner and len(ours) < len(commands):
+            if inner is None:
+                continue
+            commands = json_text.items(text, inner.value_start)
+            ours = [
+                command for command in commands if _is_ours(json.loads(text[command.start : command.end]))
+            ]
+            if not ours:
+                continue
+            if len(ours) < len(commands):
                 yield inner.value_start, ours[0]
             elif len(json_text.items(text, event.value_start)) > 1:
                 yield event.value_start, group
@@ -208,15 +232,26 @@ def _read(path: str) -> str:
         return "{}\n"
     try:
         settings = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ClaudeMemError(
             f"{path} is not plain JSON ({error}): it was left untouched. "
-            "Take out comments and trailing commas, then try again."
+            "Take out comments, trailing commas or a byte order mark, then try again."
         ) from error
-    hooks = settings.get("hooks", {}) if isinstance(settings, dict) else None
-    if not isinstance(hooks, dict) or not all(isinstance(groups, list) for groups in hooks.values()):
-        raise ClaudeMemError(f"{path} has no object of lists under \"hooks\": it was left untouched. Mend it first.")
+    if not isinstance(settings, dict) or not _is_hook_table(settings.get("hooks", {})):
+        raise ClaudeMemError(
+            f'{path} is not an object with lists of groups under "hooks": it was left untouched. '
+            "Mend it, then try again."
+        )
     return text
+
+
+def _is_hook_table(table: object) -> bool:
+    """Tell whether this is what Claude Code takes under "hooks", as far as an edit depends on it."""
+    return isinstance(table, dict) and all(
+        isinstance(groups, list)
+        and all(isinstance(group, dict) and isinstance(group.get("hooks", []), list) for group in groups)
+        for groups in table.values()
+    )
 
 
 def _read_file(path: str) -> str:

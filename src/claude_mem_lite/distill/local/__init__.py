@@ -13,9 +13,6 @@ __all__ = ["fold", "is_lookup", "observe"]
 
 _LOOK_CHARS = 250
 
-# The least that a look may say among others.
-_LOOK_CHARS = 250
-
 Rule = Callable[[Capture, str | None], Observation | Skip]
 
 
@@ -38,13 +35,12 @@ def fold(captures: Sequence[Capture], *, prompt: str | None = None) -> Observati
     """Return one observation of consecutive events, looks for the most part: what was looked at and found."""
     if len(captures) == 1:
         return observe(captures[0], prompt=prompt)
-    limit = max(_LOOK_CHARS, OBSERVATION_CHARS // max(1, len(captures)))
-    return _fit(reading.tell([_look(capture, limit) for capture in captures], prompt))
+    return _fit(reading.tell([_look(capture) for capture in captures], prompt))
 
 
-def _look(capture: Capture, limit: int) -> reading.Look | Skip:
+def _look(capture: Capture) -> reading.Look | Skip:
     if is_lookup(capture):
-        return reading.look(capture, limit)
+        return reading.look(capture)
     other = observe(capture)
     return other if isinstance(other, Skip) else reading.mention(other)
 

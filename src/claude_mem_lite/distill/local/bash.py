@@ -40,6 +40,7 @@ class _Run:
     output: str
     has_failed: bool
     exit_code: int | None
+    only_looks: bool
     tests: runners.TestRun | None
     deeds: tuple[git.Deed, ...]
     verdict: verdicts.Verdict
@@ -64,11 +65,11 @@ def is_lookup(capture: Capture) -> bool:
     return bool(steps) and all(shell.is_lookup(step) for step in steps)
 
 
-def findings(capture: Capture, limit: int) -> str:
-    """Return what a command that only looks has shown, at most `limit` characters."""
+def findings(capture: Capture) -> str:
+    """Return what a command that only looks has shown."""
     if all(shell.is_idle(step) for step in shell.steps(fields.argument(capture, "command"))):
         return ""
-    return clip("\n".join(evidence.telling_lines(_output(capture))), limit)
+    return "\n".join(evidence.telling_lines(_output(capture)))
 
 
 def label(capture: Capture) -> str:
@@ -95,6 +96,7 @@ def _read(capture: Capture) -> _Run:
         output=output,
         has_failed=has_failed,
         exit_code=exit_code,
+        only_looks=only_looks,
         tests=None if only_looks else runners.test_run(output),
         deeds=git.deeds(steps, output, has_failed=has_failed),
         verdict=verdicts.Verdict("", ()) if only_looks else verdicts.verdict(steps, output),
@@ -114,13 +116,20 @@ def _reason_to_skip(run: _Run, capture: Capture) -> str:
     if not run.command.strip():
         return "a command that was not recorded"
     if run.has_failed:
-        is_interrupted = fields.value(capture.payload, "is_interrupt") is True and not run.output.strip()
-        return "interrupted by the user" if is_interrupted else ""
+        is_interrupted = fields.value(capture.payload, "is_interrupt") is True
+        reason = (
+            "interrupted by the user"
+            if is_interrupted
+            else "a look that found nothing"
+            if run.only_looks
+            else ""
+        )
+        return "" if run.output.strip() else reason
     if all(shell.is_idle(step) for step in run.steps):
         return "a command that tells nothing"
     if evidence.telling_lines(run.output):
         return ""
-    if all(shell.is_lookup(step) for step in run.steps):
+    if run.only_looks:
         return "a look that found nothing"
     is_staging = all(step.words[:2] == ("git", "add") or shell.is_idle(step) for step in run.steps)
     return "nothing but staging" if is_staging else ""
@@ -201,7 +210,12 @@ def _error(run: _Run) -> str:
     if run.tests and run.tests.has_failed and run.tests.reason:
         return one_line(run.tests.reason, 300)
     verdict = run.verdict.lines[0] if run.verdict.lines else ""
-    return failures.decisive_line(run.output) or verdict or failures.last_line(run.output)
+    # A look that fails has found nothing; its last line is no error.
+    return (
+        failures.decisive_line(run.output)
+        or verdict
+        or ("" if run.only_looks else failures.last_line(run.output))
+    )
 
 
 def _told_lines(run: _Run) -> set[str]:

@@ -41,7 +41,7 @@ class Look:
 
 def observe(capture: Capture, prompt: str | None) -> Observation | Skip:
     """Describe one read, search or listing."""
-    return tell([look(capture, OBSERVATION_CHARS)], prompt)
+    return tell([look(capture)], prompt)
 
 
 def tell(looks: Sequence[Look | Skip], prompt: str | None) -> Observation | Skip:
@@ -61,12 +61,10 @@ def tell(looks: Sequence[Look | Skip], prompt: str | None) -> Observation | Skip
     return Observation(title, summary, detail or None, files[:_FILES], ())
 
 
-def look(capture: Capture, limit: int) -> Look | Skip:
-    """Return what one capture looked at and found, with at most `limit` characters of evidence."""
-    if capture.tool_name == "Bash":
-        return _look_by_command(capture, limit)
-    rule = _LOOKS.get(capture.tool_name)
-    return rule(capture, limit) if rule else Skip("not a look at anything")
+def look(capture: Capture) -> Look | Skip:
+    """Return what one capture looked at and found."""
+    rule = _look_by_command if capture.tool_name == "Bash" else _LOOKS.get(capture.tool_name)
+    return rule(capture) if rule else Skip("not a look at anything")
 
 
 def mention(other: Observation) -> Look:
@@ -113,14 +111,14 @@ def _detail(looks: Sequence[Look], room: int) -> str:
     return "\n".join(filter(None, parts))
 
 
-def _look_by_command(capture: Capture, limit: int) -> Look | Skip:
-    lines = bash.findings(capture, limit)
+def _look_by_command(capture: Capture) -> Look | Skip:
+    lines = bash.findings(capture)
     if not lines:
         return Skip("a look that found nothing")
     return Look("", bash.label(capture), f"`{bash.shown(capture, 160)}`", lines, ())
 
 
-def _look_into_file(capture: Capture, limit: int) -> Look | Skip:
+def _look_into_file(capture: Capture) -> Look | Skip:
     path = fields.path(capture, "file_path") or fields.path(capture, "notebook_path")
     if not path:
         return Skip("a file without a name")
@@ -148,29 +146,29 @@ def _look_into_file(capture: Capture, limit: int) -> Look | Skip:
         "Read",
         path,
         size or (count(len(cells), "cell") if cells else ""),
-        _outline(path, content, limit),
+        _outline(path, content),
         (path,),
     )
 
 
-def _outline(path: str, content: str, limit: int) -> str:
+def _outline(path: str, content: str) -> str:
     """Return a source's definitions with their docstrings; the telling lines of anything else."""
     lines = content.split("\n")
     if path.endswith(_PROSE) or "." not in os.path.basename(path):
-        return best_lines(lines, limit, plain_worth)
+        return best_lines(lines, OBSERVATION_CHARS, plain_worth)
     try:
         functions = extract(content) if path.endswith((".py", ".pyi")) else ()
     except SyntaxError:
         functions = ()
     if not functions:
-        return best_lines(lines, limit, code_worth)
+        return best_lines(lines, OBSERVATION_CHARS, code_worth)
     head = [lines[0].strip("\"' ")] if lines[0].startswith(('"""', "'''")) else []
     constants = [line for line in lines if code_worth(line) == 5 and line[:1].isupper()]  # noqa: PLR2004 - the most
     told = [f"{each.signature}{f': {each.docstring}' if each.docstring else ''}" for each in functions]
-    return clip("\n".join([*head, *constants, *told]), limit)
+    return "\n".join([*head, *constants, *told])
 
 
-def _look_for_text(capture: Capture, limit: int) -> Look | Skip:
+def _look_for_text(capture: Capture) -> Look | Skip:
     pattern = one_line(fields.argument(capture, "pattern"), 60)
     response = fields.value(capture.payload, "tool_response")
     files = [relative(name, capture.project_dir) for name in fields.texts(response, "filenames")]
@@ -183,24 +181,24 @@ def _look_for_text(capture: Capture, limit: int) -> Look | Skip:
         else []
     )
     found += [f"in {join(files)}"] if files else []
-    return Look("Search for", f"'{pattern}'", " ".join(found), clip(content or "\n".join(files), limit), ())
+    return Look("Search for", f"'{pattern}'", " ".join(found), content or "\n".join(files), ())
 
 
-def _look_for_files(capture: Capture, limit: int) -> Look | Skip:
+def _look_for_files(capture: Capture) -> Look | Skip:
     pattern = one_line(fields.argument(capture, "pattern"), 60)
     response = fields.value(capture.payload, "tool_response")
     files = [relative(name, capture.project_dir) for name in fields.texts(response, "filenames")]
     if not files:
         return Skip(f"{_NOT_FOUND} {pattern}")
-    return Look("Find", pattern, count(len(files), "file"), clip("\n".join(files), limit), ())
+    return Look("Find", pattern, count(len(files), "file"), "\n".join(files), ())
 
 
-def _look_at_folder(capture: Capture, limit: int) -> Look | Skip:
-    del capture, limit
+def _look_at_folder(capture: Capture) -> Look | Skip:
+    del capture
     return Skip("a listing")
 
 
-_LOOKS: dict[str, Callable[[Capture, int], Look | Skip]] = {
+_LOOKS: dict[str, Callable[[Capture], Look | Skip]] = {
     "Read": _look_into_file,
     "NotebookRead": _look_into_file,
     "Grep": _look_for_text,
