@@ -35,9 +35,11 @@ def main() -> int:
         started = time.monotonic()
         outcome = delivery_experiment.run(hooks=options.hooks, kills=options.kills, seed=options.seed)
         print(f"hooks that ended with 0      {outcome.hooks_ended}")
-        print(f"hooks killed                 {outcome.hooks_killed}, {outcome.stored_of_killed} of them had stored")
+        print(f"hooks killed, had stored     {outcome.hooks_killed}, {outcome.stored_of_killed}")
         print(f"consumers killed             {outcome.consumers_killed}")
-        print(f"lost / unfinished / doubled  {len(outcome.lost)} / {len(outcome.unfinished)} / {len(outcome.doubled)}")
+        print(f"events lost                  {len(outcome.lost)}")
+        print(f"events unfinished            {len(outcome.unfinished)}")
+        print(f"events doubled               {len(outcome.doubled)}")
         print(f"seconds                      {time.monotonic() - started:.0f}")
     finally:
         models.close_databases()

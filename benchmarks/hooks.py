@@ -27,7 +27,12 @@ from claude_mem_lite.storage import models
 
 SIZES = {"1 kB": 1_000, "50 kB": 50_000, "1 MB": 1_000_000}
 CONTEXT_EVENT = {"session_id": "b", "hook_event_name": "SessionStart", "source": "startup"}
-NO_OP = {"session_id": "b", "hook_event_name": "Stop", "stop_hook_active": True, "last_assistant_message": "x" * 500}
+NO_OP = {
+    "session_id": "b",
+    "hook_event_name": "Stop",
+    "stop_hook_active": True,
+    "last_assistant_message": "x" * 500,
+}
 
 
 def source(size: int) -> str:
@@ -47,7 +52,12 @@ def event(hook: str, size: int) -> bytes:
             "hook_event_name": "PostToolUse",
             "tool_name": "Write",
             "tool_input": {"file_path": "/p/a.py", "content": text},
-            "tool_response": {"type": "create", "filePath": "/p/a.py", "structuredPatch": [], "originalFile": None},
+            "tool_response": {
+                "type": "create",
+                "filePath": "/p/a.py",
+                "structuredPatch": [],
+                "originalFile": None,
+            },
         },
         "prompt": {"hook_event_name": "UserPromptSubmit", "prompt": text},
         "summary": {"hook_event_name": "Stop", "stop_hook_active": False, "last_assistant_message": text},
@@ -99,7 +109,9 @@ def main() -> None:
     with open(os.path.join(home, "config.toml"), "w", encoding="utf-8") as config_file:
         config_file.write("[services]\nautostart = false\n")
     cases = {"python -I -c pass": ([sys.executable, "-I", "-c", "pass"], b"")}
-    for hook in [options.hook] if options.hook else ["capture", "prompt", "summary", "compact", "cleanup", "context"]:
+    for hook in (
+        [options.hook] if options.hook else ["capture", "prompt", "summary", "compact", "cleanup", "context"]
+    ):
         command = [sys.executable, "-I", "-S", os.path.join(install.HOOKS, f"{hook}.py")]
         for label, size in SIZES.items():
             cases[f"{hook} {label}"] = (command, event(hook, size))

@@ -25,7 +25,9 @@ from claude_mem_lite.storage import models, queries
 
 def capture_event(number: int, session: str = "b") -> str:
     """Return a test run with a word of its own to look for."""
-    stdout = f"FAILED tests/test_a.py::test_word{number}x - assert {number} == 0\n1 failed, 40 passed in 0.9s\n"
+    stdout = (
+        f"FAILED tests/test_a.py::test_word{number}x - assert {number} == 0\n1 failed, 40 passed in 0.9s\n"
+    )
     return json.dumps({
         "session_id": session,
         "hook_event_name": "PostToolUse",
@@ -106,7 +108,10 @@ def main() -> None:
         report("append to finished", [start_latency(10_000 + number) for number in range(options.captures)])
         time.sleep(2)
         shares = idle_cpu(options.idle_s)
-        print("idle CPU                     " + "   ".join(f"{name} {share:.2f} %" for name, share in shares.items()))
+        print(
+            "idle CPU                     "
+            + "   ".join(f"{name} {share:.2f} %" for name, share in shares.items())
+        )
         print(f"backlog of {options.backlog:<17} {drain(options.backlog):.0f} captures/s")
         for program in supervise.programs():
             if program.pid:

@@ -46,8 +46,8 @@ def session_index(project_dir: str, *, without: str = "") -> str:
     try:
         memory = sqlite3.connect(f"file:{config.memory_path()}?mode=ro", uri=True, timeout=0.1)
         rows = memory.execute(
-            "SELECT id, last_event_at, summary FROM sessions WHERE project_dir = ? AND summary != '' AND id != ?"
-            " ORDER BY last_event_at DESC LIMIT ?",
+            "SELECT id, last_event_at, summary FROM sessions"
+            " WHERE project_dir = ? AND summary != '' AND id != ? ORDER BY last_event_at DESC LIMIT ?",
             (project_dir, without, _FALLBACK_SESSIONS),
         ).fetchall()
     except sqlite3.Error:

@@ -27,7 +27,10 @@ def give_up(_signal: str, task: Task, error: Exception) -> None:
     A fault of the disk or of a database says nothing about the event: its row stays raw, and the
     periodic task tries again.
     """
-    if task.retries or task.name != "compress" or isinstance(error, (OSError, sqlite3.Error, PeeweeException)):
+    if (
+        task.retries
+        or task.name != "compress"
+        or isinstance(error, (OSError, sqlite3.Error, PeeweeException))
+    ):
         return
     inbox.finish(task.args[0], status="error", note=f"{type(error).__name__}: {error}")
-

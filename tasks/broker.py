@@ -39,7 +39,7 @@ MAX_CRASHES = 5
 POLL_S = 1.0
 
 
-class JsonSerializer(Serializer):  # type: ignore[misc]
+class JsonSerializer(Serializer):
     """Huey's messages as JSON objects without their empty fields, readable and safe to load."""
 
     def _serialize(self, data: Message) -> bytes:
@@ -55,7 +55,7 @@ class JsonSerializer(Serializer):  # type: ignore[misc]
         return Message(**fields)
 
 
-class ClaimStorage(SqliteStorage):  # type: ignore[misc]
+class ClaimStorage(SqliteStorage):
     """Huey's queue in the table `task` of queue.db, one row a message until it is acknowledged.
 
     A message to be run later is the same row with a `due` time (Unix seconds), so that scheduling,
@@ -192,7 +192,7 @@ class ClaimStorage(SqliteStorage):  # type: ignore[misc]
         return connection
 
 
-class ClaimHuey(Huey):  # type: ignore[misc]
+class ClaimHuey(Huey):
     """Huey with claims: a message is acknowledged after its task has returned or was scheduled again."""
 
     def __init__(self) -> None:

@@ -7,7 +7,7 @@ from claude_mem_lite.tasks.app import RETRIES, huey
 from claude_mem_lite.tasks.summarize import summarize
 
 
-@huey.task(**RETRIES, priority=inbox.PRIORITIES["normal"])  # type: ignore[untyped-decorator]
+@huey.task(**RETRIES, priority=inbox.PRIORITIES["normal"])
 def compress(event_id: str) -> None:
     """Distill an event; the end of a session, or its compaction, also has it summarized."""
     from claude_mem_lite.distill.record import record_event

@@ -14,14 +14,14 @@ IDLE = dt.timedelta(minutes=2)
 LOG_RETENTION = dt.timedelta(days=30)
 
 
-@huey.periodic_task(crontab(minute="*"))  # type: ignore[untyped-decorator]
+@huey.periodic_task(crontab(minute="*"))
 def requeue() -> None:
     """Take in what lies in the spool, and give every unfinished event its message back."""
     inbox.take_in_spool()
     inbox.requeue()
 
 
-@huey.periodic_task(crontab(minute="*"))  # type: ignore[untyped-decorator]
+@huey.periodic_task(crontab(minute="*"))
 def summarize_idle(now: dt.datetime | None = None) -> None:
     """Have the sessions summarized that have been silent for two minutes."""
     from claude_mem_lite.storage import queries
@@ -30,7 +30,7 @@ def summarize_idle(now: dt.datetime | None = None) -> None:
         summarize(session_id)
 
 
-@huey.periodic_task(crontab(minute="7", hour="*"))  # type: ignore[untyped-decorator]
+@huey.periodic_task(crontab(minute="7", hour="*"))
 def prune(now: dt.datetime | None = None) -> None:
     """Forget log entries of more than 30 days ago."""
     from claude_mem_lite.storage import queries

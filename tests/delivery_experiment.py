@@ -1,4 +1,4 @@
-"""Hooks and consumers killed at random instants: the experiment behind tests/test_delivery.py and benchmarks/delivery.py.
+"""Hooks and consumers killed at random instants, for test_delivery and benchmarks/delivery.
 
 Not a test by itself.
 """
@@ -81,7 +81,9 @@ def _outcome(ended: dict[int, int], kills: int) -> Outcome:
         stored_of_killed=sum(number in by_number for number, status in ended.items() if status != 0),
         lost=tuple(str(number) for number in done if number not in by_number),
         unfinished=tuple(str(number) for number, row in by_number.items() if row.status != "done"),
-        doubled=tuple(str(number) for number, row in by_number.items() if counted[number] + observed[row.id] > 2),
+        doubled=tuple(
+            str(number) for number, row in by_number.items() if counted[number] + observed[row.id] > 2
+        ),
     )
 
 
@@ -90,7 +92,11 @@ def _capture(number: int) -> subprocess.Popen[bytes]:
         "session_id": f"s{number % 7}",
         "hook_event_name": "PostToolUse",
         "tool_name": "Bash",
-        "tool_input": {"command": f"make target-{number}", "description": f"Build {number}", "number": number},
+        "tool_input": {
+            "command": f"make target-{number}",
+            "description": f"Build {number}",
+            "number": number,
+        },
         "tool_response": {"stdout": f"built {number}\n" * 50, "stderr": "", "interrupted": False},
     }
     hook = subprocess.Popen(
@@ -126,5 +132,3 @@ def _drain(timeout_s: float = 120) -> None:
         if time.monotonic() > deadline:
             raise TimeoutError(str(stats))
         time.sleep(0.05)
-
-

@@ -24,11 +24,11 @@ def huey(home: Path) -> Iterator[ClaimHuey]:
     ran: list[Any] = []
     instance.ran = ran
 
-    @instance.task(name="note", priority=20)  # type: ignore[untyped-decorator]
+    @instance.task(name="note", priority=20)
     def note(value: str) -> None:
         ran.append(value)
 
-    @instance.task(name="fail", retries=2, retry_delay=5, retry_backoff=2)  # type: ignore[untyped-decorator]
+    @instance.task(name="fail", retries=2, retry_delay=5, retry_backoff=2)
     def fail() -> None:
         ran.append("failed")
         raise RuntimeError

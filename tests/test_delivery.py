@@ -29,7 +29,9 @@ def test_no_event_is_lost_when_hooks_and_consumers_are_killed(memory: Path) -> N
 def test_a_graceful_stop_finishes_the_task_in_hand(memory: Path, consumer: Start) -> None:
     """SIGTERM under load leaves no claimed message behind, and the next consumer does the rest."""
     for number in range(150):
-        inbox.append(json.dumps(tool_event("WebFetch", tool_input={"url": f"https://a.example/{number}"})), "/p")
+        inbox.append(
+            json.dumps(tool_event("WebFetch", tool_input={"url": f"https://a.example/{number}"})), "/p"
+        )
     first = consumer()
     wait_until(lambda: queries.queue_stats()["done"] > 10)
 
@@ -64,7 +66,7 @@ def test_a_second_consumer_waits_for_the_first(memory: Path, consumer: Start) ->
 def test_what_waits_in_the_spool_is_taken_in_at_the_start(memory: Path, consumer: Start) -> None:
     """An event that had to go to a file becomes an observation like any other."""
     event = json.dumps(tool_event("WebFetch", tool_input={"url": "https://a.example", "prompt": "Read it"}))
-    (memory / "spool" / "2026-x").write_text("\0".join(("e1", inbox.utc_now(), "/p", event)))
+    (memory / "spool" / "2026-x").write_text(f"e1\0{inbox.utc_now()}\0/p\0{event}")
 
     consumer()
 

@@ -74,6 +74,7 @@ def test_failing_tests_stand_in_the_first_line() -> None:
         ([_ran("git push", "Failed with exit code 1: fatal: x."), _ran("git push")], 0),
         ([_ran("git push", "Failed with exit code 1: fatal: x."), _ran("git fetch")], 1),
         ([_ran("grep -n x a", "Failed with exit code 1.")], 0),
+        ([_ran("./deploy", "Failed with exit code 1.")], 1),
         ([_ran("./deploy", "Failed with exit code 1: error: x."), _ran("./deploy --now && ls")], 0),
     ],
 )

@@ -1,4 +1,4 @@
-"""The recorded history through the real hooks and a real consumer: what is kept, what is not, what is found."""
+"""The recorded history through real hooks and a real consumer: what is kept, what is not, what is found."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ def events(version: str) -> Iterator[dict[str, Any]]:
     """Yield the first session as a client of that version sent it, or all four for `all`."""
     if version in {"all", "2.1.329"}:
         first = next(demo.recorded_events())["session_id"]
-        yield from (event for event in demo.recorded_events() if version == "all" or event["session_id"] == first)
+        yield from (
+            event for event in demo.recorded_events() if version == "all" or event["session_id"] == first
+        )
     else:
         yield from map(json.loads, restore((DATA / "ledger" / f"{version}.jsonl").read_text()).splitlines())
 
@@ -36,7 +38,15 @@ def replay(version: str) -> None:
     """Send a history through the hooks as processes and have a consumer work it off."""
     for event in events(version):
         run_hook(install.hook_events()[event["hook_event_name"]]["hook"], event, project_dir=demo.PROJECT)
-    command = [sys.executable, "-I", "-m", "huey.bin.huey_consumer", "claude_mem_lite.tasks.consumer.huey", "-w", "2"]
+    command = [
+        sys.executable,
+        "-I",
+        "-m",
+        "huey.bin.huey_consumer",
+        "claude_mem_lite.tasks.consumer.huey",
+        "-w",
+        "2",
+    ]
     with (Path(config.log_dir()) / "consumer.out").open("ab") as out:
         consumer = subprocess.Popen([*command, "-g", "TERM"], stdout=out, stderr=out)
     wait_until(lambda: queries.queue_stats()["messages"] == 0)
@@ -58,7 +68,9 @@ def test_three_clients_leave_the_same_memory(home: Path, monkeypatch: pytest.Mon
         models.open_databases()
         (home / version / "config.toml").write_text("[services]\nautostart = false\n")
         replay(version)
-        remembered[version] = [comparable(row) for row in models.Observation.select().order_by(models.Observation.created_at)]
+        remembered[version] = [
+            comparable(row) for row in models.Observation.select().order_by(models.Observation.created_at)
+        ]
 
     assert len(remembered["2.1.329"]) > 20
     assert remembered["2.1.197"] == remembered["2.1.329"]
@@ -84,7 +96,9 @@ def test_no_secret_is_on_the_disk(ledger: Path) -> None:
     forbidden += [json.dumps(value)[1:-1] for value in forbidden if not value.isascii()]
     files = [path for path in ledger.rglob("*") if path.is_file()]
 
-    found = [(value[:6], path.name) for path in files for value in forbidden if value.encode() in path.read_bytes()]
+    found = [
+        (value[:6], path.name) for path in files for value in forbidden if value.encode() in path.read_bytes()
+    ]
 
     assert {path.name for path in files} >= {"queue.db", "claude-mem.db", "consumer.jsonl"}
     assert found == []
@@ -116,7 +130,9 @@ def test_the_memory_knows_the_answers(ledger: Path) -> None:
     text = "\n".join(f"{row.title}\n{row.summary}\n{row.detail or ''}" for row in rows).lower()
     asked = [fact for fact in FACTS["questions"] if fact["kind"] != "transcript_only"]
 
-    missing = [fact["id"] for fact in asked if not all(answer.lower() in text for answer in fact["answer_contains"])]
+    missing = [
+        fact["id"] for fact in asked if not all(answer.lower() in text for answer in fact["answer_contains"])
+    ]
 
     assert len(asked) == 50
     assert len(missing) <= 2, missing

@@ -30,11 +30,15 @@ scalars = (
     | st.integers()
     | st.floats()
     | st.text(st.characters(codec=None), max_size=80)
-    | st.sampled_from(["PostToolUse", "Bash", "Edit", "\ud800", "\0", "../../etc", "</claude-mem>", "ghp_" + "a" * 36])
+    | st.sampled_from(
+        ["PostToolUse", "Bash", "Edit", "\ud800", "\0", "../../etc", "</claude-mem>", "ghp_" + "a" * 36]
+    )
 )
 values = st.recursive(
     scalars,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(KEYS) | st.text(max_size=8), inner),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(KEYS) | st.text(max_size=8), inner)
+    ),
     max_leaves=12,
 )
 
@@ -51,7 +55,9 @@ inputs = (
     | values.map(lambda value: json.dumps(value).encode())
     | st.binary(max_size=300)
     | st.integers(500, 3_000).map(lambda depth: b'{"tool_input":' + b"[" * depth + b"]" * depth + b"}")
-    | st.integers(0, 400_000).map(lambda size: json.dumps({"tool_response": {"stdout": "é\x1b[0m" * size}}).encode())
+    | st.integers(0, 400_000).map(
+        lambda size: json.dumps({"tool_response": {"stdout": "é\x1b[0m" * size}}).encode()
+    )
 )
 
 
@@ -81,7 +87,7 @@ def test_no_input_disturbs_a_hook(home: Path, hook: str, raw: bytes) -> None:
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(raw=inputs)
 def test_no_input_disturbs_a_hook_process(home: Path, tmp_path: Path, hook: str, raw: bytes) -> None:
-    """Six hooks as processes with 50 inputs each exit 0, silent on stderr, and touch only the data directory."""
+    """Six hooks as processes, 50 inputs each: exit 0, silent on stderr, only the data directory touched."""
     done = run_hook(hook, raw, project_dir=str(tmp_path))
 
     assert (done.returncode, done.stderr) == (0, b"")
@@ -92,7 +98,11 @@ def test_no_input_disturbs_a_hook_process(home: Path, tmp_path: Path, hook: str,
 
 def test_a_hundred_megabytes_are_taken(home: Path) -> None:
     """An event of 100 MB is stored within its cap."""
-    event = {"session_id": "s1", "hook_event_name": "PostToolUse", "tool_response": {"stdout": "x = 1\n" * 16_700_000}}
+    event = {
+        "session_id": "s1",
+        "hook_event_name": "PostToolUse",
+        "tool_response": {"stdout": "x = 1\n" * 16_700_000},
+    }
 
     done = run_hook("capture", event)
 

@@ -27,7 +27,9 @@ def test_append_stores_the_event_with_its_columns(home: Path) -> None:
 
     event_id = inbox.append(event, "/p")
 
-    columns = "id, session_id, event_name, tool_name, project_dir, raw_output, files_touched, priority, status"
+    columns = (
+        "id, session_id, event_name, tool_name, project_dir, raw_output, files_touched, priority, status"
+    )
     assert rows(f"SELECT {columns} FROM pending_queue") == [
         (event_id, "s1", "PostToolUse", "Edit", "/p", event, '["/p/a.py"]', "high", "raw")
     ]

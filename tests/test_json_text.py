@@ -7,13 +7,15 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from claude_mem_lite.services import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # on a loaded machine
 
 # Objects are tuples of members here: order and doubled keys count.
 SCALARS = (
@@ -111,6 +113,7 @@ def appended(place: tuple[str, int], key: str, value: object) -> tuple[str, Any]
     return json_text.append(text, start, value), members(value)
 
 
+@unhurried
 @given(places(), KEYS, ADDED)
 def test_append_adds_one_item_at_the_end_and_changes_no_other_byte(
     place: tuple[str, int], key: str, value: object
@@ -130,6 +133,7 @@ def test_append_adds_one_item_at_the_end_and_changes_no_other_byte(
         assert after.endswith(text[kept:])
 
 
+@unhurried
 @given(places(), KEYS, ADDED)
 def test_remove_undoes_append(place: tuple[str, int], key: str, value: object) -> None:
     """Taking the new item out gives back the text, but for white space inside an empty container."""
@@ -143,6 +147,7 @@ def test_remove_undoes_append(place: tuple[str, int], key: str, value: object) -
     assert back == (text if filled else text[: start + 1] + text[end - 1 :])
 
 
+@unhurried
 @given(places(), st.data())
 def test_remove_takes_out_one_item_and_changes_no_other(place: tuple[str, int], data: st.DataObject) -> None:
     """The other items keep their order and their bytes, and so does all that stands around the container."""
@@ -162,6 +167,7 @@ def test_remove_takes_out_one_item_and_changes_no_other(place: tuple[str, int], 
     assert [after[item.start : item.end] for item in json_text.items(after, start)] == left
 
 
+@unhurried
 @given(
     DOCUMENTS,
     st.sampled_from([None, 2, 4, "\t"]),

@@ -64,7 +64,9 @@ def test_a_real_client_remembers(
     try:
         run_session(client, user, project, "Put an otter into the river.")
         models.open_databases(read_only=True)
-        wait_until(lambda: queries.queue_stats()["raw"] == 0 and queries.recent_sessions(str(project), limit=1))
+        wait_until(
+            lambda: queries.queue_stats()["raw"] == 0 and queries.recent_sessions(str(project), limit=1)
+        )
 
         requests = run_session(client, user, project, "Where is the otter?")
     finally:
@@ -73,7 +75,7 @@ def test_a_real_client_remembers(
     names = [name for (name,) in rows("SELECT event_name FROM pending_queue ORDER BY seq")]
     first = names[: names.index("SessionEnd") + 1]
     assert first == ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd"]
-    asked = json.dumps([request for request in requests if request.get("tools")][0])
+    asked = json.dumps(next(request for request in requests if request.get("tools")))
     assert "SessionStart hook additional context" in asked
     assert "Put an otter into the river" in asked
     assert "The otter is in the river now" in asked

@@ -32,7 +32,9 @@ def edit(path: str) -> dict[str, Any]:
     old, new = "def f():\n    return 1\n", "def f():\n    return 2\n"
     fields = {"file_path": path, "old_string": "return 1", "new_string": "return 2"}
     response = {"filePath": path, "oldString": "return 1", "newString": "return 2", "originalFile": old}
-    return tool_event("Edit", tool_input=fields, tool_response={**response, "structuredPatch": [], "new": new})
+    return tool_event(
+        "Edit", tool_input=fields, tool_response={**response, "structuredPatch": [], "new": new}
+    )
 
 
 def work(event_id: str) -> None:
@@ -121,7 +123,9 @@ def test_an_end_closes_the_session_and_a_start_opens_it(memory: Path) -> None:
 
 def test_lone_surrogates_reach_the_memory_as_replacements(memory: Path) -> None:
     """Text that is no valid Unicode is stored, readable, and searchable."""
-    event = r'{"session_id":"s1","hook_event_name":"UserPromptSubmit","prompt":"Fix the \ud83d parser of dates."}'
+    event = (
+        r'{"session_id":"s1","hook_event_name":"UserPromptSubmit","prompt":"Fix the \ud83d parser of dates."}'
+    )
 
     work(inbox.append(event, "/p"))
 

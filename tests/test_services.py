@@ -55,7 +55,9 @@ def test_a_tool_call_becomes_memory(services: Path) -> None:
     found = wait_until(
         lambda: (client.get("/api/search", {"q": "test_otter"}, timeout_s=5) or {}).get("results")
     )
-    printed = run_hook("context", {"session_id": "s2", "hook_event_name": "SessionStart", "source": "startup"})
+    printed = run_hook(
+        "context", {"session_id": "s2", "hook_event_name": "SessionStart", "source": "startup"}
+    )
 
     assert found[0]["tool_name" if "tool_name" in found[0] else "kind"] in {"Bash", "observation"}
     output = json.loads(printed.stdout)["hookSpecificOutput"]
@@ -136,7 +138,9 @@ def test_a_session_start_starts_the_services(home: Path) -> None:
     assert claude_mem("down").stdout == "Services stopped.\n"
 
 
-def test_a_data_directory_too_deep_for_a_socket_is_refused(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_data_directory_too_deep_for_a_socket_is_refused(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The limit of the system is named with the way out, before anything is started."""
     monkeypatch.setenv("CLAUDE_MEM_HOME", str(home / ("d" * 100)))
 

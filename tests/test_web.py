@@ -150,5 +150,3 @@ def test_the_client_knows_down_from_late(home: Path) -> None:
         silent.listen()
 
         assert client.get("/api/health", {"q": "ü &=?"}, timeout_s=0.1) is None
-
-

@@ -10,13 +10,11 @@ import contextlib
 import dataclasses
 import os
 import time
-from collections.abc import AsyncIterator
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from peewee import PeeweeException
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from starlette.applications import Starlette
-from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
@@ -24,6 +22,11 @@ from claude_mem_lite import __version__, config
 from claude_mem_lite.context import builder
 from claude_mem_lite.search import fulltext
 from claude_mem_lite.storage import models, queries
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from starlette.requests import Request
 
 STARTED = time.monotonic()
 

@@ -161,7 +161,8 @@ def finish(event_id: str, *, note: str | None = None, status: str = "done") -> N
     """Mark an event's row as `done`, or `error`, with why there is no observation or what went wrong."""
     with Transaction() as connection:
         connection.execute(
-            "UPDATE pending_queue SET status = ?, note = ?, finished_at = ?, attempts = attempts + 1 WHERE id = ?",
+            "UPDATE pending_queue SET status = ?, note = ?, finished_at = ?, attempts = attempts + 1"
+            " WHERE id = ?",
             (status, note, utc_now(), event_id),
         )
 

@@ -40,11 +40,11 @@ def _version(wanted: bool) -> None:  # noqa: FBT001  (Typer's callback)
 @app.callback()
 def claude_mem(
     *,
-    version: Annotated[  # noqa: ARG001
+    version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Persistent memory for Claude Code.
+    """Keep a memory of Claude Code's sessions.
 
     Set up with [bold]claude-mem install-hooks[/bold] and [bold]claude-mem up[/bold]; see it at work without
     touching anything with [bold]claude-mem demo[/bold].

@@ -1,4 +1,4 @@
-"""demo: four recorded sessions go through the real hooks, consumer and web process, in a folder of their own."""
+"""demo: four recorded sessions go through the real hooks, consumer and web process, in a temporary folder."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 from rich.panel import Panel
@@ -25,6 +24,9 @@ from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import install, supervise
 from claude_mem_lite.storage import models, queries
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 HISTORY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "demo_history")
 PROJECT = "/home/dev/ledger"
 QUESTION = "Why must the book not use WAL mode?"
@@ -33,7 +35,7 @@ DRAIN_TIMEOUT_S = 60.0
 
 @app.command()
 def demo() -> None:
-    """See it at work: recorded sessions become a memory, without a key, without network, in a temporary folder."""
+    """See it at work: recorded sessions become a memory, in a temporary folder, without a key or network."""
     started = time.monotonic()
     events = list(recorded_events())
     with _temporary_home() as home:
@@ -52,7 +54,9 @@ def demo() -> None:
             progress.add_task("stopping the services", total=None)
             supervise.down()
     console.print(f"{len(events)} events in {time.monotonic() - started:.0f} s; {home} is removed.")
-    console.print("For your own sessions: [bold]claude-mem install-hooks[/bold], then [bold]claude-mem up[/bold].")
+    console.print(
+        "For your own sessions: [bold]claude-mem install-hooks[/bold], then [bold]claude-mem up[/bold]."
+    )
 
 
 def recorded_events() -> Iterator[dict[str, Any]]:
@@ -103,7 +107,9 @@ def _drain(progress: Progress) -> None:
 
 def _show_observations() -> None:
     counts, rows = queries.counts(), queries.recent_observations(PROJECT, limit=12)
-    table = Table(title=f"{counts['observations']} observations of {counts['sessions']} sessions, the newest of them")
+    table = Table(
+        title=f"{counts['observations']} observations of {counts['sessions']} sessions, the newest of them"
+    )
     table.add_column("id", style="dim")
     table.add_column("tool")
     table.add_column("observation", overflow="fold")

@@ -19,7 +19,9 @@ from claude_mem_lite.storage import models
 def search(
     query: Annotated[list[str], typer.Argument(help='Words, or a "quoted phrase".')],
     *,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="At most this many results.")] = 10,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=100, help="At most this many results.")
+    ] = 10,
     project: Annotated[str | None, typer.Option(help="Only this project's folder.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -31,7 +33,9 @@ def search(
         return
     for hit in found["results"]:
         console.print(f"[bold]{escape(hit['title'])}[/bold]", soft_wrap=True)
-        where = f"{hit['kind']} {hit['id'][:8]}  {hit['created_at'][:16].replace('T', ' ')}  {hit['project_dir']}"
+        where = (
+            f"{hit['kind']} {hit['id'][:8]}  {hit['created_at'][:16].replace('T', ' ')}  {hit['project_dir']}"
+        )
         console.print(f"[dim]{escape(where)}[/dim]", soft_wrap=True)
         console.print(f"{escape(hit['text'][:300])}\n", soft_wrap=True)
     if not found["results"]:
@@ -39,7 +43,9 @@ def search(
 
 
 def _ask_web(words: str, limit: int, project: str | None) -> dict[str, Any] | None:
-    parameters = {"q": words, "limit": str(limit)} | ({"project": os.path.abspath(project)} if project else {})
+    parameters = {"q": words, "limit": str(limit)} | (
+        {"project": os.path.abspath(project)} if project else {}
+    )
     try:
         return client.get("/api/search", parameters, timeout_s=10)
     except client.UnreachableError:
@@ -51,4 +57,9 @@ def _search_here(words: str, limit: int, project: str | None) -> dict[str, Any]:
         raise ClaudeMemError(f"nothing is remembered yet: there is no {config.memory_path()}")
     models.open_databases(read_only=True)
     hits = fulltext.search(words, limit=limit, project_dir=os.path.abspath(project) if project else None)
-    return {"query": words, "search_type": "fts", "count": len(hits), "results": [hit.as_json() for hit in hits]}
+    return {
+        "query": words,
+        "search_type": "fts",
+        "count": len(hits),
+        "results": [hit.as_json() for hit in hits],
+    }

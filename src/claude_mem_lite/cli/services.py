@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.table import Table
@@ -15,6 +14,9 @@ from claude_mem_lite.cli.app import AsJson, Quiet, app, console, print_json
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import install, supervise
 from claude_mem_lite.storage import models, queries
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 @app.command()
@@ -96,7 +98,9 @@ def _problems(found: dict[str, Any]) -> list[str]:
     if not found["hooks"]:
         problems.append("hooks not installed: claude-mem install-hooks")
     if found["queue"] and found["queue"]["set_aside"]:
-        problems.append(f"{found['queue']['set_aside']} messages set aside: see {config.log_dir()}/consumer.jsonl")
+        problems.append(
+            f"{found['queue']['set_aside']} messages set aside: see {config.log_dir()}/consumer.jsonl"
+        )
     return problems
 
 
@@ -113,16 +117,25 @@ def _show(found: dict[str, Any]) -> None:
     table.add_row("data", found["home"])
     for name, service in found["services"].items():
         running = service["state"] == "RUNNING"
-        text = f"running, pid {service['pid']}, {service['uptime_s']} s" if running else service["state"].lower()
+        text = (
+            f"running, pid {service['pid']}, {service['uptime_s']} s" if running else service["state"].lower()
+        )
         table.add_row(name, text if running else f"[yellow]{text}[/yellow]")
     if found["queue"]:
         queue = found["queue"]
         waiting = f", oldest from {queue['oldest_raw']}" if queue["oldest_raw"] else ""
-        table.add_row("queue", f"{queue['raw']} waiting{waiting}, {queue['done']} done, {queue['error']} in error")
-        table.add_row("memory", f"{found['memory']['observations']} observations, {found['memory']['sessions']} sessions")
+        table.add_row(
+            "queue", f"{queue['raw']} waiting{waiting}, {queue['done']} done, {queue['error']} in error"
+        )
+        table.add_row(
+            "memory",
+            f"{found['memory']['observations']} observations, {found['memory']['sessions']} sessions",
+        )
     if found["spooled"]:
         table.add_row("spool", f"{found['spooled']} events wait for the consumer")
-    table.add_row("hooks", f"{len(found['hooks'])} events" if found["hooks"] else "[yellow]not installed[/yellow]")
+    table.add_row(
+        "hooks", f"{len(found['hooks'])} events" if found["hooks"] else "[yellow]not installed[/yellow]"
+    )
     console.print(table)
     for row in found["last_errors"]:
         console.print(f"[red]error[/red] {row['id'][:8]} {row['tool_name']}: {row['note']}", soft_wrap=True)

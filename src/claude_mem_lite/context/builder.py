@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from peewee import PeeweeException
 
@@ -12,6 +12,9 @@ from claude_mem_lite import config
 from claude_mem_lite.context import layers
 from claude_mem_lite.storage import queries
 from claude_mem_lite.tokens import CHARS_PER_TOKEN, estimate_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MAX_SESSIONS = 10
 MAX_OBSERVATIONS = 10
@@ -81,7 +84,8 @@ def build(
         rows = queries.recent_observations(project_dir, limit=4 * MAX_OBSERVATIONS, without_session=own)
         telling = [row for row in rows if row.tool_name not in _LOOKS][:MAX_OBSERVATIONS]
         lines = [
-            layers.observation_line(row.id, row.created_at, row.title, row.summary, now=now) for row in telling
+            layers.observation_line(row.id, row.created_at, row.title, row.summary, now=now)
+            for row in telling
         ]
         return layers.section("Recent observations", lines, budget_tokens=budget.observations)
 

@@ -9,7 +9,7 @@ from claude_mem_lite.distill.local import conversation, shell
 from claude_mem_lite.distill.local.evidence import unique
 from claude_mem_lite.distill.observation import first_sentence, one_line
 
-# The index of sessions shows the first 200 characters.
+# The index of sessions shows as many characters of a summary.
 _LEAD_CHARS = 200
 _ASKED_CHARS = 72
 _SUMMARY_CHARS = 900
@@ -20,7 +20,7 @@ _VERDICT = re.compile(r"\b\d+ (?:failed|errors?|passed)\b(?:, \d+ (?:failed|erro
 _COMMIT = re.compile(r"^(?:Commit|Amend) '(?P<subject>.*)' as (?P<hash>[0-9a-f]{7,40})")
 _PROGRAM = re.compile(r"[\w.+-]+")
 _COMMAND = re.compile(r"`([^`]+)`")
-_FAILED = re.compile(r"\bFailed with exit code -?\d+: (?P<error>[^\n]*)")
+_FAILED = re.compile(r"\bFailed with (?P<code>exit code -?\d+)(?:: (?P<error>[^\n]*))?")
 
 
 class Noted(Protocol):
@@ -130,7 +130,7 @@ def _open_failures(observations: Sequence[Noted]) -> list[str]:
         failed = _FAILED.search(each.summary)
         if failed and steps and not shell.is_lookup(steps[-1]) and _PROGRAM.fullmatch(steps[-1].program):
             failures[_key(steps[-1])] = one_line(
-                f"{' '.join(filter(None, _key(steps[-1])))}: {failed['error']}", 110
+                f"{' '.join(filter(None, _key(steps[-1])))}: {failed['error'] or failed['code']}", 110
             )
         elif not failed:
             for step in steps:

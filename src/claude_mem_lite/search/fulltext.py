@@ -12,9 +12,9 @@ Kind = Literal["all", "observation", "session"]
 
 _PHRASE_OR_WORD = re.compile(r'"([^"]+)"|(\S+)')
 _STOP_WORDS = frozenset(
-    "a an and are as at be been by can did do does for from had has have how i in into is it its me my of on or "
-    "our should that the their them then there these they this to us was we were what when where which who why "
-    "will with you your".split()
+    """a an and are as at be been by can did do does for from had has have how i in into is it its me my of on
+    or our should that the their them then there these they this to us was we were what when where which who
+    why will with you your""".split()  # noqa: SIM905  (a list of words reads as words)
 )
 
 
@@ -49,12 +49,13 @@ def search(
     match = match_expression(query)
     if not match:
         return []
-    scope = {"limit": limit, "project_dir": project_dir, "since": since}
     hits: list[Hit] = []
     if kind in {"all", "observation"}:
-        hits += [_observation_hit(row, score) for row, score in queries.search_observations(match, **scope)]
+        observations = queries.search_observations(match, limit=limit, project_dir=project_dir, since=since)
+        hits += [_observation_hit(row, score) for row, score in observations]
     if kind in {"all", "session"}:
-        hits += [_session_hit(row, score) for row, score in queries.search_sessions(match, **scope)]
+        sessions = queries.search_sessions(match, limit=limit, project_dir=project_dir, since=since)
+        hits += [_session_hit(row, score) for row, score in sessions]
     return sorted(hits, key=lambda hit: -hit.score)[:limit]
 
 

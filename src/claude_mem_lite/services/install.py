@@ -11,12 +11,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import json_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 HOOKS = os.path.join(PACKAGE, "hooks")

@@ -8,10 +8,9 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from xmlrpc.client import Fault, ServerProxy
 
 from supervisor.xmlrpc import SupervisorTransport
@@ -19,6 +18,9 @@ from supervisor.xmlrpc import SupervisorTransport
 from claude_mem_lite import client, config
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.storage import models
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 CONF = os.path.join(os.path.dirname(os.path.abspath(__file__)), "supervisord.conf")
 PROGRAMS = ("consumer", "web")

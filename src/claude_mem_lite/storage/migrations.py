@@ -121,10 +121,10 @@ END;
 
 
 def _full_text(table: str, *columns: str) -> str:
-    """Return the DDL of a full text index that triggers keep in step with `table`."""
+    """Return the DDL of a full text index that triggers keep in step with `table`; the names are ours."""
     names, new, old = (", ".join(prefix + column for column in columns) for prefix in ("", "new.", "old."))
-    delete = f"INSERT INTO {table}_fts({table}_fts, rowid, {names}) VALUES ('delete', old.pk, {old});"
-    insert = f"INSERT INTO {table}_fts(rowid, {names}) VALUES (new.pk, {new});"
+    delete = f"INSERT INTO {table}_fts({table}_fts, rowid, {names}) VALUES ('delete', old.pk, {old});"  # noqa: S608
+    insert = f"INSERT INTO {table}_fts(rowid, {names}) VALUES (new.pk, {new});"  # noqa: S608
     return f"""
 CREATE VIRTUAL TABLE {table}_fts USING fts5(
     {names}, content='{table}', content_rowid='pk', tokenize='porter unicode61 remove_diacritics 2'

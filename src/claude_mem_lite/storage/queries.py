@@ -1,4 +1,4 @@
-"""Every question and every change that the rest of the house puts to claude-mem.db, and its reads of queue.db.
+"""Every question and every change that the house puts to claude-mem.db, and its reads of queue.db.
 
 Functions return model rows; times are UTC texts as `inbox.utc_now` writes them, so that text order is
 time order.
@@ -58,10 +58,16 @@ def fold_of(event: PendingEvent) -> list[PendingEvent]:
     FOLD_SIZE; which events are in a group does not depend on the order in which they are worked on.
     """
     looks = (PendingEvent.priority == "low") & (PendingEvent.event_name == "PostToolUse")
-    others = PendingEvent.select(PendingEvent.seq).where((PendingEvent.session_id == event.session_id) & ~looks)
-    before = others.where(PendingEvent.seq < event.seq).order_by(PendingEvent.seq.desc()).limit(1).scalar() or 0
+    others = PendingEvent.select(PendingEvent.seq).where(
+        (PendingEvent.session_id == event.session_id) & ~looks
+    )
+    before = (
+        others.where(PendingEvent.seq < event.seq).order_by(PendingEvent.seq.desc()).limit(1).scalar() or 0
+    )
     after = others.where(PendingEvent.seq > event.seq).order_by(PendingEvent.seq).limit(1).scalar()
-    run = PendingEvent.select().where((PendingEvent.session_id == event.session_id) & (PendingEvent.seq > before))
+    run = PendingEvent.select().where(
+        (PendingEvent.session_id == event.session_id) & (PendingEvent.seq > before)
+    )
     if after is not None:
         run = run.where(PendingEvent.seq < after)
     group = run.where(PendingEvent.seq < event.seq).count() // FOLD_SIZE
@@ -87,11 +93,11 @@ def latest_prompt(event: PendingEvent) -> str | None:
 
 def queue_stats() -> dict[str, Any]:
     """Return how many events are raw, done and in error, the oldest raw one, and the messages set aside."""
-    counts = PendingEvent.select(PendingEvent.status, fn.COUNT(PendingEvent.seq)).group_by(PendingEvent.status)
-    by_status = dict.fromkeys(("raw", "done", "error"), 0) | dict(counts.tuples())
+    status, count = PendingEvent.status, fn.COUNT(PendingEvent.seq)
+    counts: Any = PendingEvent.select(status, count).group_by(status).tuples()
+    by_status = dict.fromkeys(("raw", "done", "error"), 0) | dict(counts)
     oldest = PendingEvent.select(fn.MIN(PendingEvent.created_at)).where(PendingEvent.status == "raw").scalar()
-    tasks = queue_database.execute_sql("SELECT queue, count(*) FROM task GROUP BY queue").fetchall()
-    messages = dict(tasks)
+    messages = dict(queue_database.execute_sql("SELECT queue, count(*) FROM task GROUP BY queue").fetchall())
     return {
         **by_status,
         "oldest_raw": oldest,
@@ -207,39 +213,44 @@ def counts() -> dict[str, int]:
 # --- search ----------------------------------------------------------------------------------------
 
 
-def search_observations(
-    match: str, *, limit: int, project_dir: str | None = None, since: str | None = None
-) -> list[tuple[Observation, float]]:
-    """Return the best observations for an FTS5 query with their scores, best (highest) first."""
-    # A hit in the title counts three times one in the detail. SQLite's bm25 is negative, best first.
+def search_observations(match: str, **scope: Any) -> list[tuple[Observation, float]]:
+    """Return the best observations for an FTS5 query with their scores, best (highest) first.
+
+    `scope`: see `_search`.
+    """
+    # A hit in the title counts three times one in the detail.
     rank = ObservationIndex.bm25(3.0, 2.0, 1.0)
-    rows = (
-        Observation.select(Observation, rank.alias("rank"))
-        .join(ObservationIndex, on=(Observation.pk == ObservationIndex.rowid))
-        .where(ObservationIndex.match(match))
-    )
-    if project_dir:
-        rows = rows.where(Observation.project_dir == project_dir)
-    if since:
-        rows = rows.where(Observation.created_at >= since)
-    return [(row, -row.rank) for row in rows.order_by(rank, Observation.pk.desc()).limit(limit).objects()]
+    return _search(Observation, ObservationIndex, match, rank, Observation.created_at, **scope)
 
 
-def search_sessions(
-    match: str, *, limit: int, project_dir: str | None = None, since: str | None = None
-) -> list[tuple[Session, float]]:
-    """Return the best sessions for an FTS5 query with their scores, best (highest) first."""
-    rank = SessionIndex.bm25()
-    rows = (
-        Session.select(Session, rank.alias("rank"))
-        .join(SessionIndex, on=(Session.pk == SessionIndex.rowid))
-        .where(SessionIndex.match(match))
-    )
+def search_sessions(match: str, **scope: Any) -> list[tuple[Session, float]]:
+    """Return the best sessions for an FTS5 query with their scores, best (highest) first.
+
+    `scope`: see `_search`.
+    """
+    return _search(Session, SessionIndex, match, SessionIndex.bm25(), Session.last_event_at, **scope)
+
+
+def _search(  # noqa: PLR0913  (one query for two tables)
+    model: Any,
+    index: Any,
+    match: str,
+    rank: Any,
+    at: Any,
+    *,
+    limit: int,
+    project_dir: str | None = None,
+    since: str | None = None,
+) -> list[tuple[Any, float]]:
+    """Return at most `limit` rows of a project (None: of all) from a time on (None: ever)."""
+    rows = model.select(model, rank.alias("rank")).join(index, on=(model.pk == index.rowid))
+    rows = rows.where(index.match(match))
     if project_dir:
-        rows = rows.where(Session.project_dir == project_dir)
+        rows = rows.where(model.project_dir == project_dir)
     if since:
-        rows = rows.where(Session.last_event_at >= since)
-    return [(row, -row.rank) for row in rows.order_by(rank, Session.pk.desc()).limit(limit).objects()]
+        rows = rows.where(at >= since)
+    # SQLite's bm25 is negative, best first.
+    return [(row, -row.rank) for row in rows.order_by(rank, model.pk.desc()).limit(limit).objects()]
 
 
 # --- log -------------------------------------------------------------------------------------------

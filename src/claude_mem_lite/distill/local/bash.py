@@ -60,7 +60,7 @@ def observe(capture: Capture, prompt: str | None) -> Observation | Skip:
 
 
 def is_lookup(capture: Capture) -> bool:
-    """Whether every part of a command only looks."""
+    """Tell whether every part of a command only looks."""
     steps = shell.steps(fields.argument(capture, "command"))
     return bool(steps) and all(shell.is_lookup(step) for step in steps)
 
@@ -116,15 +116,7 @@ def _reason_to_skip(run: _Run, capture: Capture) -> str:
     if not run.command.strip():
         return "a command that was not recorded"
     if run.has_failed:
-        is_interrupted = fields.value(capture.payload, "is_interrupt") is True
-        reason = (
-            "interrupted by the user"
-            if is_interrupted
-            else "a look that found nothing"
-            if run.only_looks
-            else ""
-        )
-        return "" if run.output.strip() else reason
+        return "" if run.output.strip() else _silent_failure(run, capture)
     if all(shell.is_idle(step) for step in run.steps):
         return "a command that tells nothing"
     if evidence.telling_lines(run.output):
@@ -133,6 +125,12 @@ def _reason_to_skip(run: _Run, capture: Capture) -> str:
         return "a look that found nothing"
     is_staging = all(step.words[:2] == ("git", "add") or shell.is_idle(step) for step in run.steps)
     return "nothing but staging" if is_staging else ""
+
+
+def _silent_failure(run: _Run, capture: Capture) -> str:
+    if fields.value(capture.payload, "is_interrupt") is True:
+        return "interrupted by the user"
+    return "a look that found nothing" if run.only_looks else ""
 
 
 def _title(run: _Run) -> str:

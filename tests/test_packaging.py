@@ -1,0 +1,168 @@
+"""What a user installs: the wheel built from the sdist, in an environment of its own, without network."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import tool_event
+
+from claude_mem_lite import __version__, inbox
+
+ROOT = Path(__file__).parents[1]
+DIST_INFO = f"claude_mem_lite-{__version__}.dist-info"
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A virtual environment with our wheel, and the dependencies of the one that runs the tests."""
+
+    scripts: Path
+    site_packages: Path
+
+    def run(self, *command: str, stdin: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
+        """Run a program of the environment far from our source, and return what it printed."""
+        return subprocess.run(
+            [self.scripts / command[0], *command[1:]],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            cwd=self.site_packages,
+            env={**os.environ, **variables},
+            check=False,
+            timeout=60,
+        )
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the wheel that is built from the sdist."""
+    folder = tmp_path_factory.mktemp("dist")
+    build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(ROOT)]
+    built = subprocess.run(build, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stdout + built.stderr
+    return next(folder.glob("*.whl"))
+
+
+@pytest.fixture(scope="session")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    """Return an environment into which pip has installed the wheel."""
+    folder = tmp_path_factory.mktemp("installed") / "env"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    pip = [sys.executable, "-m", "pip", "--isolated", "--disable-pip-version-check", "--python", str(folder)]
+    subprocess.run([*pip, "install", "--quiet", "--no-index", "--no-deps", str(wheel)], check=True)
+    names = {"base": str(folder), "platbase": str(folder)}
+    site_packages = Path(sysconfig.get_path("purelib", "venv", names))
+    # Only the folder: the .pth file of an editable install in it would bring our source tree along.
+    here = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
+    (site_packages / "dependencies.pth").write_text("\n".join(sorted(here)))
+    return Environment(folder / "bin", site_packages)
+
+
+def rows(home: Path) -> list[tuple[Any, ...]]:
+    """Return the events in the queue of a data directory."""
+    with closing(sqlite3.connect(home / "queue.db")) as connection:
+        return connection.execute("SELECT event_name, tool_name, status FROM pending_queue").fetchall()
+
+
+def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
+    """Every file of the source, those behind the links too, is in the wheel, and beside them its record."""
+    source = ROOT / "src"
+    expected = {
+        os.path.relpath(os.path.join(folder, name), source)
+        for folder, _, names in os.walk(source, followlinks=True)
+        for name in names
+        if not folder.endswith("__pycache__")
+    }
+
+    found = set(zipfile.ZipFile(wheel).namelist())
+
+    assert {name for name in found if not name.startswith(f"{DIST_INFO}/")} == expected
+    assert {name.removeprefix(f"{DIST_INFO}/") for name in found - expected} == {
+        "METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        ("py.typed", "src/claude_mem_lite/py.typed"),
+        ("hooks/hooks.json", "hooks/hooks.json"),
+        *((f"hooks/{name}.py", f"hooks/{name}.py") for name in ("capture", "context", "event", "summary")),
+        ("tasks/consumer.py", "tasks/consumer.py"),
+        ("web/app.py", "web/app.py"),
+        ("skills/mem-search/SKILL.md", "skills/mem-search/SKILL.md"),
+        ("services/supervisord.conf", "supervisord.conf"),
+        ("cli/demo_history/secrets.json", "src/claude_mem_lite/cli/demo_history/secrets.json"),
+    ],
+)
+def test_the_wheel_holds_the_files_behind_the_links(wheel: Path, name: str, source: str) -> None:
+    """What the package links to lies in the wheel as a file with the same content."""
+    assert zipfile.ZipFile(wheel).read(f"claude_mem_lite/{name}") == (ROOT / source).read_bytes()
+
+
+def test_the_installed_command_says_its_version(installed: Environment) -> None:
+    """`claude-mem` is on the path of the environment and starts."""
+    answer = installed.run("claude-mem", "--version")
+
+    assert (answer.returncode, answer.stdout, answer.stderr) == (0, f"claude-mem {__version__}\n", "")
+
+
+def test_an_installed_hook_stores_an_event(installed: Environment, home: Path) -> None:
+    """A hook needs nothing but the standard library and its own package, wherever that is installed."""
+    hook = installed.site_packages / "claude_mem_lite" / "hooks" / "capture.py"
+
+    answer = installed.run("python", "-I", "-S", str(hook), stdin=json.dumps(tool_event("Read")))
+
+    assert (answer.returncode, answer.stdout, answer.stderr) == (0, "", "")
+    assert rows(home) == [("PostToolUse", "Read", "raw")]
+
+
+def test_the_registered_command_runs_the_installed_hook(
+    installed: Environment, home: Path, tmp_path: Path
+) -> None:
+    """What `install-hooks` writes into the settings is what a shell can run."""
+    done = installed.run("claude-mem", "install-hooks", "--client", "2.1.50", CLAUDE_CONFIG_DIR=str(tmp_path))
+    hooks = json.loads((tmp_path / "settings.json").read_bytes())["hooks"]
+    command = hooks["PostToolUse"][0]["hooks"][0]["command"]
+
+    answer = subprocess.run(
+        ["/bin/sh", "-c", command],
+        input=json.dumps(tool_event()),
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert str(installed.scripts / "python") in command
+    assert str(installed.site_packages) in command
+    assert (answer.returncode, answer.stdout, answer.stderr) == (0, "", "")
+    assert rows(home) == [("PostToolUse", "Bash", "raw")]
+
+
+def test_the_installed_tasks_have_the_names_that_the_hooks_write(installed: Environment, home: Path) -> None:
+    """Huey finds a task by its module's path: the consumer's must be the one in the hooks' messages."""
+    code = """if True:
+        import json
+        from claude_mem_lite.tasks import consumer
+        print(json.dumps([consumer.__file__, *consumer.huey._registry._registry]))
+    """
+
+    answer = installed.run("python", "-I", "-c", code, CLAUDE_MEM_HOME=str(home))
+
+    assert (answer.returncode, answer.stderr) == (0, "")
+    file, *names = json.loads(answer.stdout)
+    assert file == str(installed.site_packages / "claude_mem_lite" / "tasks" / "consumer.py")
+    assert [name for name in names if not name.startswith("claude_mem_lite.tasks.")] == []
+    assert inbox.COMPRESS in names
