@@ -148,6 +148,10 @@ def test_utc_now_sorts_as_text() -> None:
         ("Bash", "git commit -m x", "high"),
         ("Bash", "git branch -D x", "high"),
         ("Bash", "ls & rm x", "high"),
+        ("Bash", r"""grep -rn "a\|b > c" --include='*.py' . | sort""", "low"),
+        ("Bash", 'echo "$(rm x)"', "high"),
+        ("Bash", "echo '$(rm x)'", "low"),
+        ("Bash", r"""grep \" a; rm x; grep \" b""", "high"),
         ("Bash", "", "high"),
     ],
 )

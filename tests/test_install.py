@@ -242,6 +242,17 @@ def test_install_changes_no_byte_when_done_again(settings: Path, before: str) ->
     assert (settings.stat().st_ino, settings.stat().st_mtime_ns) == (written.st_ino, written.st_mtime_ns)
 
 
+def test_install_keeps_a_registration_that_the_user_moved(settings: Path) -> None:
+    """Ours in other places and in another layout is still ours: it is not put back."""
+    moved = {event: [OURS[event], USERS] for event in reversed(OURS)}
+    text = json.dumps({"hooks": moved, "model": "opus"}, indent=1, separators=(" ,", " : "))
+    settings.write_text(text)
+
+    install.install()
+
+    assert settings.read_text() == text
+
+
 @pytest.mark.parametrize(
     ("current", "older"),
     [

@@ -45,6 +45,7 @@ def priority(tool_name: str, command: str = "") -> str:
 
 def is_read_only(command: str) -> bool:
     """Tell whether every part of a shell command only looks; in doubt it does not."""
+    command = _without_quoted(command)
     for redirect in _HARMLESS_REDIRECTS:
         command = command.replace(redirect, " ")
     if not command.strip() or any(mark in command for mark in (">", "<<", "`", "$(", "<(")):
@@ -52,6 +53,23 @@ def is_read_only(command: str) -> bool:
     for separator in ("&&", "||", ";", "|", "&"):
         command = command.replace(separator, "\n")
     return all(_only_looks(words) for line in command.split("\n") if (words := line.split()))
+
+
+def _without_quoted(command: str) -> str:
+    """Return the command with a letter for each quoted text, but for what the shell runs inside it."""
+    kept, quote = "", ""
+    for before, character in zip(" " + command, command, strict=False):
+        if quote:
+            if character == quote and not (quote == '"' and before == "\\"):
+                quote = ""
+            elif quote == '"' and (character == "`" or (before == "$" and character == "(")):
+                kept += "`"
+        elif character in "\"'" and before != "\\":
+            quote = character
+            kept += "q"
+        else:
+            kept += character
+    return kept
 
 
 def _only_looks(words: list[str]) -> bool:
