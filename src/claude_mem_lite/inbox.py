@@ -98,7 +98,7 @@ def append(event: str, project_dir: str) -> str:
     event_id, created_at = os.urandom(16).hex(), utc_now()
     columns = _columns(event)
     try:
-        with Transaction(timeout_s=LOCK_TIMEOUT_S, leave_open=True) as connection:
+        with Transaction(timeout_s=LOCK_TIMEOUT_S) as connection:
             _insert(connection, (event_id, created_at, project_dir, event, *columns))
     except sqlite3.Error:
         _spool(event_id, created_at, project_dir, event)
@@ -110,12 +110,8 @@ def append(event: str, project_dir: str) -> str:
 class Transaction:
     """One write transaction on queue.db, with its tables created where they are missing."""
 
-    _left_open: list[sqlite3.Connection] = []  # noqa: RUF012  (held on purpose until the process ends)
-
-    def __init__(self, *, timeout_s: float = 10.0, leave_open: bool = False) -> None:
+    def __init__(self, *, timeout_s: float = 10.0) -> None:
         self._connection = sqlite3.connect(config.queue_path(), timeout=timeout_s, isolation_level=None)
-        if leave_open:  # a hook ends by os._exit: closing would make the last user of the file checkpoint it
-            self._left_open.append(self._connection)
 
     def __enter__(self) -> sqlite3.Connection:
         """Begin, and return the connection."""
@@ -128,8 +124,9 @@ class Transaction:
         try:
             self._connection.execute("COMMIT" if kind is None else "ROLLBACK")
         finally:
-            if self._connection not in self._left_open:
-                self._connection.close()
+            # Not left to the end of the process: what nobody closes leaves a log behind, which the next
+            # hook would have to read from start to end before it can write.
+            self._connection.close()
 
 
 def create_schema(connection: sqlite3.Connection) -> None:

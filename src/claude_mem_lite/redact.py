@@ -1,162 +1,404 @@
 """What may be stored of a hook event: secrets, private passages and ignored files out, its size bounded.
 
-Hooks import this module, so it imports nothing: it only finds out, without `re` and `json`, whether there
-is anything to take out. What needs them stands in `redaction_rules`, loaded for such an event alone.
+What a secret looks like stands in `redaction_rules`. Hooks load both for every event, so nothing is imported
+here but inside the functions that work on an event with something to take out.
 """
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
+    from typing import Any
 
-# fnmatch-like patterns for the end of a path, any case; a later "!pattern" takes a name out again.
+    Change = Callable[[str, str | None], str]  # of a string in the field named, None for a key itself
+
+# Patterns for the end of a path, in any case, `*` for any characters; "!pattern" takes a name out again.
 IGNORED_FILES = (
     ".env", ".env.*", "*.env", ".envrc", "!.env.example", "!.env.sample", "!.env.template", "!.env.dist",
-    "!example.env", "!sample.env", "!process.env", "!import.meta.env",
-    "*.pem", "*.key", "*.p12", "*.pfx", "*.ppk", "*.jks", "*.keystore", "*.kdbx",
-    "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "!*.pub",
+    "!example.env", "!sample.env", "!process.env", "!import.meta.env", "*.pem", "*.key", "*.p12", "*.pfx",
+    "*.ppk", "*.jks", "*.keystore", "*.kdbx", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "!*.pub",
     ".netrc", "_netrc", ".pgpass", ".my.cnf", ".npmrc", ".pypirc", ".git-credentials", ".htpasswd", ".s3cfg",
-    ".vault-token", ".aws/credentials", ".docker/config.json", ".kube/config",
-    "service-account*.json", "service_account*.json", "client_secret*.json", "credentials.json",
+    ".vault-token", ".aws/credentials", ".docker/config.json", ".kube/config", "service-account*.json",
+    "service_account*.json", "client_secret*.json", "credentials.json",
     "application_default_credentials.json",
 )  # fmt: skip
 
-# Tokens known by their beginning. The beginnings are looked for only in and just before the long runs of
-# token characters, so another kind costs an ordinary event nothing that could be measured.
-TOKEN_MARKS = {
-    "aws key id": ("AKIA", "ASIA", "ABIA", "ACCA"),
-    "google key": ("AIza", "ya29.", "GOCSPX-"),
-    "github token": ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
-    "gitlab token": ("glpat-", "gldt-", "glrt-", "glrtr-", "glcbt-", "glptt-", "glft-", "glimt-", "glagent-",
-                     "glsoat-", "gloas-", "glffct-", "glwt-", "GR1348941"),
-    "slack token": ("xoxa-", "xoxb-", "xoxc-", "xoxd-", "xoxe-", "xoxo-", "xoxp-", "xoxr-", "xoxs-", "xapp-"),
-    "stripe key": ("k_live_", "k_test_", "whsec_"),
-    "api key": ("sk-",),
-    "npm token": ("npm_",),
-    "pypi token": ("pypi-AgE",),
-    "hugging face token": ("hf_", "api_org_"),
-    "sendgrid key": ("SG.",),
-    "twilio key": ("SK",),
-    "jwt": ("eyJ",),
-    "url signature": ("ignature=",),
-    "service token": ("dop_v1_", "dckr_pat_", "hvs.", "gsk_", "xai-", "glsa_", "shpat_", "lin_api_", "dapi",
-                      "NRAK-", "PMAK-", "sbp_", "AGE-SECRET-KEY-", "r8_", "pplx-", "ntn_", ":AA"),
-}  # fmt: skip
-# Kinds without such a run have to be looked for in the whole text.
-RARE_MARKS = {
-    "private key": "PRIVATE KEY",
-    "slack webhook": "hooks.slack.com",
-    "azure signature": "sig=",
-    "azure secret": "Q~",
-}
+_PATH_FIELDS = ("file_path", "notebook_path", "path", "glob")
+_FIELDS_OF = dict.fromkeys(("Read", "Write", "Edit", "MultiEdit"), ("file_path",))
+_PATH_CHARS = "abcdefghijklmnopqrstuvwxyz0123456789_-./~*?+@%"
+_ODD_ESCAPES = ("\\u002", "\\u003", "\\u004", "\\u005", "\\u006", "\\u007", "\\ud")
+_PRIVATE_FIELDS = (
+    "prompt",
+    "custom_instructions",
+    "last_assistant_message",
+    "compact_summary",
+    "command_args",
+)
 
-_RUN = 20  # the shortest token (an AWS key id) has as many token characters in a row
-_LEAD = 12  # characters before the run that belong to the beginning: "ya29.", a bot's number
-_SHAPE = bytes(97 if chr(c).isascii() and (chr(c).isalnum() or chr(c) in "_-") else 32 for c in range(256))
+# Strings of a call on an ignored file that tell of the call, not of the file.
+_CALL_FIELDS = frozenset({
+    "file_path", "filePath", "notebook_path", "path", "glob", "pattern", "type", "mode", "output_mode", "cell_id",
+    "cell_type", "language", "edit_mode", "persistedOutputPath", "backgroundTaskId", "returnCodeInterpretation",
+    "command", "description", None,  # None: the keys themselves
+})  # fmt: skip
+_PRINTERS = frozenset({
+    "cat", "tac", "head", "tail", "less", "more", "bat", "batcat", "nl", "sed", "awk", "gawk", "cut", "grep",
+    "egrep", "fgrep", "zgrep", "rg", "ag", "strings", "xxd", "od", "hexdump", "base64", "base32", "diff", "cmp",
+    "comm", "sort", "uniq", "tr", "paste", "column", "fold", "fmt", "rev", "jq", "yq", "tee", "openssl",
+    "dotenv", "view", "iconv", "gpg", "keytool",
+})  # fmt: skip
+_FILTERS = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg", "ag"})  # what they name after a pipe is sought
+_GIT_PRINTERS = frozenset({"show", "diff", "blame", "log", "cat-file", "stash"})
+_INTERPRETERS = frozenset({"python", "python3", "node", "ruby", "perl", "php", "deno", "bun"})
+_INLINE = frozenset({"-c", "-e", "-p", "-r", "-pe", "-ne", "--eval", "--print", "eval"})
+_ECHOES = frozenset({"echo", "printf", "printenv", "env", "declare", "typeset"})
+_WHOLE = ("xargs", "-exec", "for ", "while ", "<<", "eval ")  # commands whose parts hang together
+_LISTERS = ("grep", "rg ", "ag ", "git ", "diff ")  # commands that name files in their output
+_NOT_PRINTED = r"export\s+\$\([^()]*\)|--(?:exclude|env-file)[\w-]*[= ]\S+"
+_QUOTED = r"'[^']*'|\"(?:\\.|[^\"\\])*+\"?"
+_WRITES = r"<<-?\s*(['\"]?)(?P<tag>\w+)\1|(?:>{1,2}\|?|\btee\s+(?:-a\s+)?)\s*['\"]?(?P<file>[^\s'\";|&<>()]+)"
+_ASSIGNMENT = r"(?m)^((?:export )?[A-Z_][A-Z0-9_]*=)(?!\[redacted)\S.*$"
+_ORIGIN = r"(?m)^(?P<file>[^\s:]{1,300}?)(?:-\d+-|:).*$"
+_DIFFED = r"(?m)^(?:\+\+\+|---) (\S+)"
 
-WORD, MIXED, RANDOM = 1, 2, 3  # how much a value looks like a secret; 0 is not at all
-
-_WORDS = {
-    "authorization": "authorization", "bearer": "authorization", "pass": "password", "pwd": "password",
-    "secret": "secret", "token": "token", "credential": "credential", "key": "key",
-}  # fmt: skip
-_NAME = "abcdefghijklmnopqrstuvwxyz0123456789_-."
-_JOINTS = "_-."
-_AFTER_NAME = "\\\"'`] \t"
-_SIGNS = frozenset("=:,>")
-_QUOTES = frozenset("\"'`")
-_ENDS = frozenset(" \t\r\n\\\"'`,;&<>(){}[]|=")
-_URL_BREAKS = frozenset(" \t\r\n\\\"'`,;<>(){}[]|^/")
-_REACH = 48  # the longest name on either side of its word
-_LOOK = 128  # how much of a value is looked at
-_LONGEST = 4096  # quoted values are searched for their end as far as this
-
-_KEY_OWNERS = (
-    "api", "access", "secret", "private", "signing", "encryption", "auth", "account", "master", "shared",
-    "storage", "session", "service", "license", "webhook", "hmac", "jwt", "cookie", "ssh", "deploy", "admin",
-    "consumer", "client", "vault", "fernet", "aes", "security", "subscription", "integration", "app", "rsa",
-)  # fmt: skip
-_NOT_SECRET = (
-    "public", "next", "page", "continuation", "cancel", "cancellation", "primary", "foreign", "sort", "cache",
-    "partition", "idempotency", "sync", "design", "pub", "max",
-)  # fmt: skip
-_ABOUT = (  # a name that ends so tells something about a secret, not the secret
-    "id", "ids", "name", "names", "type", "types", "url", "uri", "path", "file", "dir", "field", "fields",
-    "count", "counts", "length", "len", "size", "limit", "max", "min", "expires", "expiry", "expiration",
-    "ttl", "at", "in", "arn", "ref", "version", "format", "prefix", "suffix", "header", "headers", "env",
-    "var", "class", "policy", "label", "hint", "placeholder", "endpoint", "regex", "pattern", "position",
-    "index", "usage", "used", "budget", "rate", "cost", "algorithm", "alg", "method", "mode", "enabled",
-    "required", "error", "message", "title", "text", "description", "status", "state", "rules", "validator",
-    "provider", "source", "selector", "input", "output", "re", "map", "list", "set",
-)  # fmt: skip
-_CONTINUED = {"pass": ("words", "word", "wd", "phrase"), "secret": ("key", "s"), "credential": ("s",)}
-_SCHEMES = ("bearer", "basic", "token", "bot", "apikey", "key", "negotiate")
-
-_REFERENCES = ("${", "$(", "#{", "{{", "{}", "%(", "%s", "...", "…", "://", "[redacted", "<", "environ", "env.")
-_STAND_INS = (
-    "your", "example", "changeme", "change-me", "change_me", "placeholder", "redacted", "xxxx", "dummy",
-    "insert", "replace", "hidden", "undefined", "optional", "required", "string", "password", "passwd",
-    "secret", "token", "credential",
-)  # fmt: skip
-_SIGNS_IN_PASSWORDS = frozenset("!@#$^&*~?+%")
+_SEAM = "\n\ue0ff"  # where the middle of a very long string was left out before the search
+_EDGE = 8192  # characters dropped on each side of a seam after the search: half a token may stand there
+_CUT = "\n[… {:,} characters cut …]\n"
+_CUT_BEFORE = r"\n\[… ([0-9,]+) characters cut …\]\n"
+_SHORTEST = 256  # no string is cut shorter
+_MOST_FIELDS = 64
+_MOST_WORK = 2_000_000_000  # characters looked through for known secrets: some seconds
 
 
 def scrub(event: str, *, max_chars: int = 512 * 1024, ignored: tuple[str, ...] = IGNORED_FILES) -> str:
     """Return the JSON text of one hook event as it may be stored: nothing secret, at most `max_chars` long.
 
     An event with nothing to take out comes back as it is, unread. In any other the secrets, the `<private>`
-    passages of what the user wrote and the contents of `ignored` files give way to `[redacted: what]`, and
-    then the longest strings are cut in the middle until the text fits (some 4,000 characters at least).
+    passages of what the user wrote and the contents of `ignored` files give way to `[redacted: what]`; then
+    the longest strings are cut in the middle until the text fits (`max_chars`: some thousands at least).
 
     Raises: ValueError when an event that has to be read is no JSON object, or is nested too deep.
     """
     if len(event) <= max_chars and not _is_suspicious(event, ignored):
         return event
-    from claude_mem_lite import redaction_rules
+    import json
 
-    return redaction_rules.rewrite(event, max_chars, ignored)
+    try:
+        tree = json.loads(event)
+        if not isinstance(tree, dict):
+            raise ValueError(f"a hook event is a JSON object, this is a {type(tree).__name__}")  # noqa: TRY004
+        tree = _map(tree, lambda text, _: _narrow(text, max_chars))
+        calls = tree.get("tool_calls")
+        for call in (tree, *(calls if isinstance(calls, list) else ())):
+            if isinstance(call, dict):
+                call.update(_without_private(call))
+                call.update(_without_ignored(call, ignored))
+        return _fit(_without_secrets(tree), max_chars)
+    except RecursionError:
+        raise ValueError("a hook event nested too deep to be read") from None
 
 
 def redact(text: str) -> str:
     """Return `text` with every secret in it replaced by `[redacted: kind]`."""
-    if not find_marks(text) and not find_values(text):
-        return text
-    from claude_mem_lite import redaction_rules
-
-    return redaction_rules.redact_all([text])[0]
+    return str(_without_secrets(_narrow(text, len(text))))
 
 
 def _is_suspicious(event: str, ignored: tuple[str, ...]) -> bool:
-    # A printable character written as \u00XX could hide a secret from the search; \udXXX is half a character.
-    if "\\u" in event and any(f"\\u{code}" in event.lower() for code in _ODD_ESCAPES):
+    from claude_mem_lite.redaction_rules import find_marks, find_values
+
+    low = event.lower()
+    # A printable character written as \u00XX could hide a secret; \udXXX is half a character.
+    if "\\u" in low and any(escape in low for escape in _ODD_ESCAPES):
         return True
-    return bool(
-        "<private" in event.lower()
-        or find_marks(event)
-        or find_values(event)
-        or _touches_ignored(event, ignored),
+    if "<private" in low or find_marks(event) or find_values(event):
+        return True
+    return _touches_ignored(event, ignored)
+
+
+def _touches_ignored(event: str, ignored: tuple[str, ...]) -> bool:
+    tool = _field(event, "tool_name")
+    if not tool or '"tool_calls"' in event:
+        return '"tool_calls"' in event and bool(_mentioned(event, ignored))
+    if tool != "Bash":
+        paths = (_field(event, name) for name in _FIELDS_OF.get(tool, _PATH_FIELDS))
+        return any(_mentioned(path, ignored) for path in paths) or (
+            tool == "Grep" and bool(_mentioned(event, ignored))
+        )
+    command = _field(event, "command")
+    lists = any(word in command for word in _LISTERS)
+    return bool(_mentioned(event if lists else command, ignored))
+
+
+def _field(event: str, name: str) -> str:
+    """Return the first string under the key `name` in JSON text, its escapes as they are."""
+    at = event.find(f'"{name}"')
+    start = event.find('"', event.find(":", at)) + 1 if at >= 0 else 0
+    end = event.find('"', start)
+    while start and end > 0 and event[end - 1] == "\\":
+        end = event.find('"', end + 1)
+    return event[start:end] if start else ""
+
+
+def _mentioned(text: str, ignored: tuple[str, ...]) -> list[str]:
+    """Return the names of ignored files among the words of `text`."""
+    low = text.lower()
+    names = []
+    for core in sorted({max(pattern.strip("!").split("*"), key=len).lower() for pattern in ignored} - {""}):
+        at = low.find(core)
+        while at >= 0:
+            before, after = low[max(0, at - _EDGE) : at], low[at : at + _EDGE]
+            start = at - len(before) + len(before.rstrip(_PATH_CHARS))
+            end = at + len(after) - len(after.lstrip(_PATH_CHARS))
+            name = _ignored_name(text[start:end].rstrip("*?."), ignored)  # .env* stands for .env too
+            if name and name not in names:
+                names.append(name)
+            at = low.find(core, max(end, at + 1))
+    return names
+
+
+def _ignored_name(path: str, ignored: tuple[str, ...]) -> str:
+    """Return the last part of `path` when it is an ignored file, else an empty string."""
+    parts = path.rstrip("/").lower().split("/")
+    hit = False
+    for pattern in ignored:
+        wanted = pattern.lstrip("!").lower()
+        if hit == pattern.startswith("!") and _fits("/".join(parts[-wanted.count("/") - 1 :]), wanted):
+            hit = not hit
+    return path.rstrip("/").rsplit("/", 1)[-1] if hit else ""
+
+
+def _fits(name: str, pattern: str) -> bool:
+    first, *middle = pattern.split("*")
+    if not middle:
+        return name == pattern
+    last, at = middle.pop(), len(first)
+    for piece in middle:
+        if piece not in name[at:]:
+            return False
+        at = name.index(piece, at) + len(piece)
+    return name.startswith(first) and name.endswith(last) and at + len(last) <= len(name)
+
+
+def _map(node: Any, change: Change, field: str | None = "") -> Any:
+    """Return a JSON tree with each string changed, given the field that it stands in, None for a key."""
+    if isinstance(node, str):
+        return change(node, field)
+    if isinstance(node, list):
+        return [_map(item, change, field) for item in node]
+    if isinstance(node, dict):
+        return {change(key, None): _map(value, change, key) for key, value in node.items()}
+    return node
+
+
+def _without_private(call: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a call that the user's own words stand in, without what is marked as private."""
+    changed = {name: _hide_private(call[name]) for name in _PRIVATE_FIELDS if isinstance(call.get(name), str)}
+    for name in ("tool_input", "tool_response"):
+        inner = call.get(name)
+        if isinstance(inner, dict) and isinstance(inner.get("prompt"), str):
+            changed[name] = {**inner, "prompt": _hide_private(inner["prompt"])}
+    return changed
+
+
+def _hide_private(text: str) -> str:
+    import re
+
+    parts, done, depth = [], 0, 0
+    for tag in re.finditer(r"<(/?)private\s*>", text, re.IGNORECASE):
+        if not tag[1]:
+            parts += [] if depth else [text[done : tag.start()], "[redacted: private]"]
+            depth += 1
+        elif depth:
+            depth -= 1
+            done = tag.end()
+    return "".join(parts if depth else [*parts, text[done:]])
+
+
+def _without_ignored(call: dict[str, Any], ignored: tuple[str, ...]) -> dict[str, Any]:
+    """Return the fields of a tool call that hold something of an ignored file, without it."""
+    given = call.get("tool_input")
+    if not isinstance(given, dict):
+        return {}
+    answers = {name: call[name] for name in ("tool_response", "error") if name in call}
+    paths = " ".join(path for name in _PATH_FIELDS if isinstance(path := given.get(name), str))
+    command = given.get("command")
+    if call.get("tool_name") != "Bash" or not isinstance(command, str):
+        files = _mentioned(paths, ignored)
+        if files:
+            return dict(_map({**answers, "tool_input": given}, _blank(files[0])))
+        return dict(_map(answers, _hide_lines(ignored))) if call.get("tool_name") == "Grep" else {}
+    shown = _shown(command, ignored)
+    change = _blank(shown) if shown else _hide_lines(ignored, _mentioned(command, ignored))
+    return {**_map(answers, change), "tool_input": {**given, "command": _hide_written(command, ignored)}}
+
+
+def _contents(name: str) -> str:
+    return f"[redacted: contents of {name}]"
+
+
+def _blank(name: str) -> Change:
+    return lambda text, field: _contents(name) if text and field not in _CALL_FIELDS else text
+
+
+def _shown(command: str, ignored: tuple[str, ...]) -> str:
+    """Return the name of the ignored file that a shell command prints, or an empty string."""
+    import re
+
+    files = _mentioned(command, ignored)
+    if not files:
+        return ""
+    plain = re.sub(_NOT_PRINTED, " ", command)
+    plain = re.sub(_QUOTED, lambda quoted: re.sub(r"[;&|\n]", " ", quoted[0]), plain)
+    whole = any(mark in plain for mark in _WHOLE)
+    joint = ""
+    for part in [plain] if whole else re.split(r"(&&|\|\|?|[;\n])", plain):
+        words = set(re.findall(r"[\w.-]+", part))
+        printers = words & (_PRINTERS - _FILTERS if joint == "|" else _PRINTERS)
+        inline = words & _INTERPRETERS and (words & _INLINE or "<<" in part)
+        if printers or inline or ("git" in words and words & _GIT_PRINTERS):
+            names = _mentioned(part, ignored)
+            if names:
+                return names[0]
+        joint = part
+    sourced = re.search(r"(?:^|[\s;&|(])(?:source|\.)\s", plain)
+    return files[0] if sourced and _ECHOES & set(re.findall(r"[\w.-]+", plain)) else ""
+
+
+def _hide_written(command: str, ignored: tuple[str, ...]) -> str:
+    """Return a shell command without what it writes to ignored files by a here-document, echo or printf."""
+    import re
+
+    parts, done = [], 0
+    for found in re.finditer(_WRITES, command) if _mentioned(command, ignored) else ():
+        start, end = found.end(), found.start()
+        if found["tag"]:  # the text of a here-document comes after the line that names the file
+            start = command.find("\n", start) + 1 or len(command)
+            files = _mentioned(command[command.rfind("\n", 0, end) + 1 : start], ignored)
+            closing = re.compile(rf"^\s*{found['tag']}\b", re.MULTILINE).search(command, start)
+            end = closing.start() if closing else len(command)
+        else:
+            files = _mentioned(found["file"], ignored)
+            verb = max(command.rfind(word, max(done, end - _EDGE), end) for word in ("echo ", "printf "))
+            start = command.index(" ", verb) + 1 if verb >= 0 else end
+        if files and done <= start < end:
+            parts += [command[done:start], _contents(files[0]), "\n" if found["tag"] else " "]
+            done = end
+    return "".join([*parts, command[done:]])
+
+
+def _hide_lines(ignored: tuple[str, ...], sources: list[str] | None = None) -> Change:
+    """Return what takes out of an output the lines whose origin is an ignored file.
+
+    Those are grep's `FILE:line`, a whole diff with such a file in it and, after a command that works with the
+    files `sources`, `NAME=value` at the start of a line.
+    """
+    import re
+
+    def hide(line: re.Match[str]) -> str:
+        name = _ignored_name(line["file"], ignored)
+        return f"{line['file']}:{_contents(name)}" if name else line[0]
+
+    def change(text: str, field: str | None) -> str:
+        if field is None or not text:
+            return text
+        if sources:
+            text = re.sub(_ASSIGNMENT, lambda line: line[1] + _contents(sources[0]), text)
+        files = [name for path in re.findall(_DIFFED, text) if (name := _ignored_name(path, ignored))]
+        return _contents(files[0]) if files else re.sub(_ORIGIN, hide, text)
+
+    return change
+
+
+def _narrow(text: str, room: int) -> str:
+    """Return `text`, of a very long one what may be left after the cut and some more, with a seam between."""
+    text = text.encode("utf-8", "replace").decode()
+    kept = room + _EDGE
+    if len(text) <= 2 * kept:
+        return text
+    return f"{text[:kept]}{_SEAM}{len(text) - 2 * room}{_SEAM}{text[-kept:]}"
+
+
+def _without_secrets(tree: Any) -> Any:
+    """Return a JSON tree without its secrets; what is one at one place is taken out at all."""
+    from claude_mem_lite.redaction_rules import clean, find_marks
+
+    texts = _strings(tree)
+    marks = find_marks("\n".join(texts))
+    known: dict[str, str] = {}
+
+    def cleaned(text: str, field: str | None) -> str:
+        text, secrets = clean(text, marks, field or "")
+        known.update(secrets)
+        head, _, rest = text.partition(_SEAM)
+        count, _, tail = rest.partition(_SEAM)
+        return head[:-_EDGE] + _CUT.format(int(count)) + tail[_EDGE:] if count.isdecimal() else text
+
+    tree = _map(tree, cleaned)
+    most = _MOST_WORK // (1 + sum(map(len, texts)))
+    secrets = sorted(known, key=lambda secret: (-len(secret), secret))[:most]
+
+    def unknown(text: str, _: str | None) -> str:
+        for secret in secrets:
+            text = text.replace(secret, f"[redacted: {known[secret]}]")
+        return text
+
+    return _map(tree, unknown) if secrets else tree
+
+
+def _strings(tree: Any) -> list[str]:
+    found: list[str] = []
+
+    def note(text: str, _: str | None) -> str:
+        found.append(text)
+        return text
+
+    _map(tree, note)
+    return found
+
+
+def _fit(tree: dict[str, Any], max_chars: int) -> str:
+    """Return the JSON text of an event, its longest strings cut as far as `max_chars` asks."""
+    text = _dumps(tree)
+    if len(text) <= max_chars:
+        return text
+    long = [(len(string), len(_dumps(string))) for string in _strings(tree) if len(string) > _SHORTEST]
+    rest = len(text) - sum(coded for _, coded in long)
+    limit = max_chars
+    while len(text) > max_chars and limit > _SHORTEST:
+        limit = limit * 7 // 8
+        if (
+            limit <= _SHORTEST
+            or rest + sum(coded * min(1, limit / plain) for plain, coded in long) <= max_chars
+        ):
+            text = _dumps(_map(tree, lambda string, _: _cut(string, limit)))  # noqa: B023  (called at once)
+    if len(text) <= max_chars:
+        return text
+    # Too many strings rather than too long ones: each field gives way to the two ends of its own JSON text.
+    fields = [(name[:_SHORTEST], _dumps(value)) for name, value in list(tree.items())[:_MOST_FIELDS]]
+    share = max_chars // (3 * len(fields))
+    return _dumps(
+        {
+            name: tree[name] if len(coded) <= share and name in tree else _cut(coded, share)
+            for name, coded in fields
+        }
     )
 
 
-_ODD_ESCAPES = ("002", "003", "004", "005", "006", "007", "d")
+def _cut(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    import re
+
+    kept = limit * 7 // 8  # the rest is for the mark
+    head, tail = kept * 2 // 3, kept // 3
+    middle = text[head : len(text) - tail]
+    before = (match for match in re.finditer(_CUT_BEFORE, middle))
+    missing = sum(int(match[1].replace(",", "")) - len(match[0]) for match in before)
+    return text[:head] + _CUT.format(len(middle) + missing) + text[len(text) - tail :]
 
 
-def find_marks(text: str) -> list[str]:
-    """Return the kinds of token that may stand in `text`."""
-    runs = _long_runs(text)
-    kinds = [kind for kind, marks in TOKEN_MARKS.items() if any(mark in runs for mark in marks)]
-    return kinds + [kind for kind, mark in RARE_MARKS.items() if mark in text]
+def _dumps(tree: Any) -> str:
+    import json
 
-
-def _long_runs(text: str) -> str:
-    """Return the runs of token characters that are long enough for a token, each with what leads to it."""
-    data = text.encode("utf-8", "replace")
-    shape = data.translate(_SHAPE)
-    run, found, at = b"a" * _RUN, [], shape.find(b"a" * _RUN)
-    while at >= 0:
-        end = shape.find(b" ", at)
-        end = end if end >= 0 else len(shape)
-        found.append(data[max(0, at - _LEAD) : end])
-        at = shape.find(run, end)
-    return b" ".join(found).decode("latin-1")
+    return json.dumps(tree, ensure_ascii=False, separators=(",", ":"))

@@ -62,8 +62,7 @@ def append(text: str, start: int, value: object, *, key: str | None = None) -> s
     present = items(text, start)
     unit = _indent_unit(text)
     if present:
-        begin = present[-2].end if len(present) > 1 else start + 1
-        match = _NEW_LINE.search(text, begin, present[-1].start)
+        match = _NEW_LINE.search(text, start + 1, present[-1].start)
         new_line, closing = match[0] if match else "", ""
         before, after = text[: present[-1].end] + ("," if new_line else ", "), text[present[-1].end :]
     else:

@@ -1,0 +1,420 @@
+"""What a secret looks like: tokens by their beginning, values by their name, private keys by their armour.
+
+One text in, its secrets out; events and files are the business of `redact`. A hook loads this module for
+every event, so it imports nothing itself, and `re` only when a search without it has found something.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    Span = tuple[int, int, str]  # start, end, kind
+
+WORD, MIXED, RANDOM = 1, 2, 3  # how much a value looks like a secret; 0 is not at all
+
+# Kind, what its tokens begin with, and how they go on. A beginning is looked for only in the long runs of
+# token characters and just before them, so that a further one costs an ordinary text next to nothing.
+# Source: the services' own documentation of their formats. Each pattern consumes what it has looked at,
+# which keeps a hostile text at one pass.
+_TOKENS = (
+    ("aws key", "AKIA ASIA ABIA ACCA", r"[A-Z0-9]{16}(?![a-z\d])(?:[\s,|:;\"']{1,8}[\w/+]{40}(?![\w/+=]))?"),
+    ("google key", "AIza", r"[\w-]{35}(?![\w-])"),
+    ("google key", "ya29. GOCSPX-", r"[\w.-]{20,}"),
+    ("github token", "ghp_ gho_ ghu_ ghs_ ghr_", r"\w{30,}(?:\.[\w-]+)*"),
+    ("github token", "github_pat_", r"\w{22,}"),
+    ("gitlab token", "glpat- gldt- glrt- glrtr- glcbt- glptt- glft- glimt-", r"[\w.-]{20,}"),
+    ("gitlab token", "glagent- glsoat- gloas- glffct- glwt-", r"[\w.-]{20,}"),
+    ("slack token", "xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xoxe.xoxp- xapp-", r"[\w%-]{10,}"),
+    ("stripe key", "sk_live_ sk_test_ rk_live_ rk_test_", r"\w{16,}"),
+    ("webhook secret", "whsec_", r"[\w+/]{20,}={0,2}"),
+    ("api key", "sk-", r"[\w-]{20,}"),
+    ("npm token", "npm_", r"[A-Za-z0-9]{36}(?!\w)"),
+    ("pypi token", "pypi-AgE", r"[\w-]{30,}"),
+    ("hugging face token", "hf_ api_org_", r"[A-Za-z0-9]{30,}"),
+    ("sendgrid key", "SG.", r"[\w-]{20,24}\.[\w-]{39,50}"),
+    ("jwt", "eyJ", r"[\w-]{8,}+(?:\.eyJ[\w-]{8,}+(?:\.[\w-]*+)?)?"),
+    ("url signature", "Amz-Signature= Goog-Signature=", r"[0-9A-Fa-f]{40,}"),
+    ("service token", "dop_v1_ doo_v1_ dapi shpat_ shpss_ sbp_", r"[0-9a-f]{32,}(?!\w)"),
+    ("service token", "gsk_ xai- pplx- ntn_ lin_api_ NRAK- r8_ glsa_ dckr_pat_ hvs.", r"[\w-]{24,}"),
+    ("service token", "AGE-SECRET-KEY-1", r"[0-9A-Z]{50,}"),
+)  # fmt: skip
+# These stand in no such run, or not at its beginning, and are looked for in the whole text.
+_OTHERS = (
+    ("slack webhook", "hooks.slack.com/", r"(?:services|workflows|triggers)/[\w/]{20,}"),
+    ("azure signature", "sig=", r"[\w%/+]{42,200}(?:(?<=%3[dD])|=)"),
+    ("azure secret", "Q~", r"[\w~.-]{31,34}(?![\w~.-])"),
+)
+_LEADS = {"azure secret": r"[\w~.-]{3}[0-9]"}  # what belongs to a token before the mark it is found by
+_PROVED = {"api key": RANDOM, "service token": RANDOM, "slack token": MIXED}  # by more than a beginning
+_PRIVATE_KEY = "PRIVATE KEY"
+
+_RUN = 20  # the shortest token, an AWS key id, has as many token characters
+_LEAD = 16  # the longest beginning that ends outside the run
+_SHAPE = bytes(97 if chr(c).isascii() and (chr(c).isalnum() or chr(c) in "_-") else 32 for c in range(256))
+
+_LABEL = r"(?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
+# Between two lines of a key: line ends, also escaped ones, quotes, the margins of diffs, listings and numbers.
+_MARGIN = r"(?:\\+[nrt]|[\s\"'+,>|#*/→:.\\-]|[0-9]{1,6}(?=[\t→:|]))*+"
+_LINE = r"(?:[A-Za-z0-9+/]{16,}+={0,2}|(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset): [^\n\\\"]{,200})"
+_LAST_LINE = r"[A-Za-z0-9+/]{1,15}={0,2}"
+# A block of such lines is a key when it is armoured at one end at least. Without the lower end, a short
+# line belongs to it when it looks like base64. Blocks are consumed, key or not: one pass over any text.
+_KEY = (
+    rf"(-{{4,5}} ?BEGIN {_LABEL}{_MARGIN})?{_LINE}(?:{_MARGIN}{_LINE})*+"
+    rf"(?:(?:{_MARGIN}{_LAST_LINE})?{_MARGIN}(END {_LABEL})"
+    rf"|{_MARGIN}(?=[A-Za-z+/]{{0,15}}[0-9=])[A-Za-z0-9+/]{{4}}{_LAST_LINE}(?![\w+/=.]))?"
+)
+
+_WORDS = {
+    "authorization": "authorization", "bearer": "authorization", "pass": "password", "pwd": "password",
+    "secret": "secret", "token": "token", "credential": "credential", "key": "key",
+}  # fmt: skip
+_CONTINUED = {"pass": ("words", "word", "wd", "phrase"), "secret": ("key", "s"), "credential": ("s",)}
+_KEY_OWNERS = (
+    "api", "access", "secret", "private", "signing", "encryption", "auth", "account", "master", "shared",
+    "storage", "session", "service", "license", "webhook", "hmac", "jwt", "cookie", "ssh", "deploy", "admin",
+    "consumer", "client", "vault", "fernet", "aes", "security", "subscription", "app", "rsa",
+)  # fmt: skip
+_NOT_SECRET = (
+    "public", "pub", "next", "page", "continuation", "cancel", "cancellation", "primary", "foreign", "sort",
+    "cache", "partition", "idempotency", "sync", "design",
+)  # fmt: skip
+_ABOUT = frozenset({  # a name that ends so tells something about a secret, not the secret
+    "id", "ids", "name", "names", "type", "types", "url", "uri", "path", "file", "dir", "field", "fields",
+    "count", "counts", "length", "len", "size", "limit", "max", "min", "expires", "expiry", "expiration",
+    "ttl", "at", "in", "arn", "ref", "version", "format", "prefix", "suffix", "header", "headers", "env",
+    "var", "class", "policy", "label", "hint", "placeholder", "endpoint", "regex", "pattern", "position",
+    "index", "usage", "used", "budget", "rate", "cost", "algorithm", "alg", "method", "mode", "enabled",
+    "required", "error", "message", "title", "text", "description", "status", "state", "rules", "validator",
+    "provider", "source", "selector", "input", "output", "map", "list", "set",
+})  # fmt: skip
+# The least weight that counts for what people choose and for what is made at random, by where it stands:
+# NAME=value, "value", at the end of a line, amid code. And the least length, but passwords are short anywhere.
+_ENOUGH = {"env": (WORD, MIXED), "quoted": (WORD, MIXED), "last": (MIXED, RANDOM), "inside": (RANDOM,) * 2}
+_LEAST = {"env": 4, "quoted": 8, "last": 8, "inside": 16}
+_LEAST_PASSWORD = {WORD: 6, MIXED: 4, RANDOM: 4}
+_SCHEMES = ("bearer ", "basic ", "token ", "bot ", "apikey ", "key ")
+
+_NAME = "abcdefghijklmnopqrstuvwxyz0123456789_-."
+_AFTER_NAME = "\\\"'`] \t"
+_SIGNS = frozenset("=:,>")
+_ENDS = frozenset(" \t\r\n\\\"'`,;&<>(){}[]|=")
+_WORD_ENDS = frozenset(" \t\r\n\\\"'`")  # where a word of a shell ends
+_NO_TYPE = frozenset("\\\"'`;(){}:/@\n")
+_URL_ENDS = frozenset(" \t\r\n\\\"'`,;<>(){}[]|^/")
+_LINE_ENDS = frozenset(("", *"\r\n\"'#"))
+_REACH = 48  # the longest name on either side of its word
+_LOOK = 128  # how much of a value is looked at
+_LONGEST = 4096  # the end of a quoted value is looked for as far as this
+
+_REFERENCES = (
+    "${", "$(", "#{", "{{", "{}", "%(", "%s", "%d", "(?", "...", "…", "://", "[redacted", "<", "environ",
+    "env.",
+)  # fmt: skip
+_STAND_INS = (
+    "your", "example", "changeme", "change-me", "change_me", "placeholder", "redacted", "xxxx", "dummy",
+    "insert", "replace", "hidden", "undefined", "optional", "required", "string",
+)  # fmt: skip
+_PLAIN = frozenset({
+    "password", "passwd", "pass", "pwd", "pw", "secret", "token", "none", "null", "true", "false", "str",
+})  # fmt: skip
+_FEW, _SHORT = 3, 10  # characters: fewer different ones are no value, fewer of any kind are not random
+
+
+def find_marks(text: str) -> list[str]:
+    """Return what tokens of some kind begin with and `text` has in a place where a token may stand."""
+    runs = _long_runs(text)
+    marks = [mark for _, listed, _ in _TOKENS for mark in listed.split() if mark in runs]
+    marks += [mark for _, mark, _ in _OTHERS if mark in text]
+    return [*marks, _PRIVATE_KEY] if _PRIVATE_KEY in text else marks
+
+
+def clean(text: str, marks: list[str], field: str = "") -> tuple[str, dict[str, str]]:
+    """Return `text` without its secrets, and the kinds of those that are to be looked for elsewhere too.
+
+    `marks` come from `find_marks` for this text or for a longer one that holds it; `field` is the name that
+    the text has in a JSON object.
+    """
+    found: dict[str, str] = {}
+    named = find_values(f"{field}='{text}'") if any(word in field.lower() for word in _WORDS) else []
+    if named and named[0][:2] == (len(field) + 2, len(field) + 2 + len(text)):
+        return f"[redacted: {named[0][2]}]", {text: named[0][2]} if _is_telling(text) else {}
+    if _PRIVATE_KEY in marks and _PRIVATE_KEY in text:
+        import re
+
+        keys = [block for block in re.finditer(_KEY, text) if block[1] or block[2]]
+        found.update((line, "private key") for block in keys for line in re.findall(_LINE, block[0]))
+        text = _swap(text, [(*block.span(), "private key") for block in keys])
+    for kind, listed, rest in (*_TOKENS, *_OTHERS):
+        for mark in listed.split():
+            if mark in marks and mark in text:
+                spans = list(_tokens(text, kind, mark, rest))
+                found.update((text[start:end], kind) for start, end, _ in spans)
+                text = _swap(text, spans)
+    spans = find_values(text)
+    found.update((text[start:end], kind) for start, end, kind in spans if _is_telling(text[start:end]))
+    return _swap(text, spans), found
+
+
+def _is_telling(value: str) -> bool:
+    """Tell whether `value` is so unlike other text that it is the same secret wherever it stands."""
+    return len(value) >= _LEAST["quoted"] and weigh(value) >= MIXED
+
+
+def _swap(text: str, spans: list[Span]) -> str:
+    parts, done = [], 0
+    for start, end, kind in spans:
+        if start >= done:
+            parts += [text[done:start], f"[redacted: {kind}]"]
+            done = end
+    return "".join([*parts, text[done:]])
+
+
+def _long_runs(text: str) -> str:
+    """Return the runs of token characters that are long enough for a token, each with what leads to it."""
+    data = text.encode("utf-8", "replace")
+    shape = data.translate(_SHAPE)
+    run = b"a" * _RUN
+    found, at = [], shape.find(run)
+    while at >= 0:
+        end = shape.find(b" ", at)
+        end = end if end >= 0 else len(shape)
+        found.append(data[max(0, at - _LEAD) : end])
+        at = shape.find(run, end)
+    return b" ".join(found).decode("latin-1")
+
+
+def _tokens(text: str, kind: str, mark: str, rest: str) -> Iterator[Span]:
+    import re
+
+    # The mark stands first, for the speed of a literal. No letter or digit precedes it, unless that ends an
+    # escape (\n) or a colour code (ESC [ 3 2 m).
+    start = _LEADS.get(kind, "") + re.escape(mark)
+    edge = rf"(?:(?<![A-Za-z0-9]{start})|(?<=\\[nrt]{start})|(?<=[\[;0-9]m{start}))"
+    for match in re.compile(start + edge + rest, re.ASCII).finditer(text):
+        body = match[0].removeprefix(mark)
+        proved = "." in body if kind == "jwt" else weigh(body) >= _PROVED.get(kind, 0)
+        if proved and not set(body) <= set("xX*.0_-"):
+            kept = len(mark) if mark.endswith(("=", "/")) else 0  # part of an address
+            yield match.start() + kept, match.end(), kind
+
+
+def find_values(text: str) -> list[Span]:
+    """Return each value that its name or its place gives away, in order."""
+    low = text.replace("\u0130", "i").lower()  # the one letter that is longer in lower case
+    found: dict[int, Span] = {}
+    for word in _WORDS:
+        at = low.find(word)
+        while at >= 0:
+            end = at + len(word)
+            # Most are words of code or prose: one look at what follows the name tells.
+            rest = low[end : end + _REACH].lstrip(_NAME)
+            next_one = rest[:1] == " " and _takes_next(low, at, word, rest)
+            if next_one or rest.lstrip(_AFTER_NAME)[:1] in _SIGNS:
+                value = _named_value(text, low, at, word)
+                if value:
+                    found.setdefault(value[0], value)
+                    end = value[1]
+            at = low.find(word, end)
+    for value in (*_url_passwords(text), *_curl_passwords(text, low)):
+        found.setdefault(value[0], value)
+    return sorted(found.values())
+
+
+def _takes_next(low: str, at: int, word: str, rest: str) -> bool:
+    """Tell whether the value comes after a space: `Bearer X`, `--token X`, `PASSWORD 'X'`."""
+    if word == "bearer":
+        return True
+    name = low[_name_start(low, at) : at]
+    if name.startswith("--") or low.endswith("env ", 0, at - len(name)):
+        return True
+    return low.startswith("password", at) and rest[1:2] in ("'", '"')
+
+
+def _name_start(low: str, at: int) -> int:
+    head = low[max(0, at - _REACH) : at]
+    start = at - len(head) + len(head.rstrip(_NAME))
+    before = low[start - 1 : start]
+    if before == "\\" and low[start] in "nrt":
+        return start + 1
+    if before in ("[", ";"):  # a colour code: ESC [ 3 2 m
+        code, letter, _ = low[start:at].partition("m")
+        return start + len(code) + 1 if letter and code.isdigit() else start
+    return start
+
+
+def _named_value(text: str, low: str, at: int, word: str) -> Span | None:
+    start, end = _name_start(low, at), at + len(word)
+    tail = low[end : end + _REACH]
+    name_end = end + len(tail) - len(tail.lstrip(_NAME))
+    rest = text[name_end : name_end + _REACH]
+    sign_at = name_end + len(rest) - len(rest.lstrip(_AFTER_NAME))
+    sign = text[sign_at : sign_at + 3]
+    sign = sign[: len(sign) - len(sign.lstrip("=:>"))] or sign[:1]
+    enough = _least_weight(text[start:at], text[at:end], text[end:name_end])
+    if not enough or sign == "::" or (sign == ">" and text[start - 1 : start] != "<"):
+        return None
+    if sign[:1] not in _SIGNS:
+        sign, sign_at = "", name_end
+    value_at, quote = _opening(text, sign_at + len(sign), typed=sign == ":")
+    if _WORDS[word] == "authorization":
+        return _credential(text, value_at, quote, sign)
+    tight = sign == "=" and sign_at == name_end and value_at == sign_at + 1 + len(quote)
+    upper = text[start:name_end].isupper()
+    end = _value_end(text, value_at, quote, ends=_WORD_ENDS if upper and tight else _ENDS)
+    value = text[value_at:end]
+    place = "quoted" if quote or sign == ">" else "last" if _ends_line(text, end) else "inside"
+    if upper and (tight or (sign == ":" and place == "last" and value.islower())):
+        place = "env"
+    elif not quote and (text[end : end + 1] in ("(", "[") or ("." in value and _is_path(value))):
+        return None  # an expression
+    if sign == ",":
+        enough = RANDOM if quote else RANDOM + 1
+    if not _is_secret(value, _WORDS[word], place, enough):
+        return None
+    while end >= value_at + _LOOK and (more := _run_end(text, end, _ENDS)) > end:
+        end = more
+    return value_at, end, _WORDS[word]
+
+
+def _least_weight(owner: str, word: str, tail: str) -> int:
+    """Return the least weight of a value that the name `owner + word + tail` makes a secret; 0 for none."""
+    whose = owner.lower().rstrip("_-.")
+    known = word.lower()
+    if whose.endswith(_NOT_SECRET):
+        return 0
+    more = next((more for more in _CONTINUED.get(known, ()) if tail.lower().startswith(more)), "")
+    tail = tail[len(more) :]
+    upper = (owner + word + tail).isupper()
+    if tail[:1].isalpha() and (upper or tail[0].islower()):
+        return 0  # another word: tokenizer, passing, keyboard
+    parts = tail if upper else "".join(f"_{c}" if c.isupper() else c for c in tail)
+    if parts.lower().replace("-", "_").replace(".", "_").rsplit("_", 1)[-1] in _ABOUT:
+        return 0
+    if known in ("pass", "pwd") and not more and owner and owner[-1] not in "_-.":
+        return WORD if word[0].isupper() and owner[-1].islower() else 0  # dbPass, but not compass
+    if known == "key" and not whose.endswith(_KEY_OWNERS):
+        return RANDOM if upper and owner else 0
+    return WORD
+
+
+def _opening(text: str, at: int, *, typed: bool) -> tuple[int, str]:
+    """Return where the value after a sign begins, and its quote with the backslashes before it."""
+    window = text[at : at + _REACH].replace("\\t", "  ")
+    plain = window.lstrip(" \t")
+    start = at + len(window) - len(plain)
+    quoted = plain.lstrip("bfru")  # b"", rf""
+    quote = quoted[: len(quoted) - len(quoted.lstrip("\\")) + 1]
+    if quote[-1:] in ('"', "'", "`"):
+        return start + len(plain) - len(quoted) + len(quote), quote
+    before, equals, _ = plain.partition("=")
+    if typed and equals and before.strip() and _NO_TYPE.isdisjoint(before):  # name: type = "value"
+        inner = _opening(text, start + len(before) + 1, typed=False)
+        return inner if inner[1] else (start, "")
+    return start, ""
+
+
+def _value_end(text: str, start: int, quote: str, ends: frozenset[str] = _ENDS) -> int:
+    at = start
+    for _ in range(8 if quote else 0):  # a quote behind more backslashes is part of the value
+        at = text.find(quote[-1], at, start + _LONGEST)
+        if at < 0:
+            break
+        before = text[max(start, at - 8) : at]
+        slashes = len(before) - len(before.rstrip("\\"))
+        if slashes < len(quote):
+            return at - slashes
+        at += 1
+    end = _run_end(text, start, ends)
+    return end + len(text[end : end + 3]) - len(text[end : end + 3].lstrip("="))
+
+
+def _run_end(text: str, start: int, ends: frozenset[str]) -> int:
+    window = text[start : start + _LOOK]
+    return start + next((at for at, char in enumerate(window) if char in ends), len(window))
+
+
+def _ends_line(text: str, at: int) -> bool:
+    rest = text[at : at + _REACH].lstrip(" ")
+    return rest[:1] in _LINE_ENDS or (rest[0] == "\\" and rest.lstrip("\\")[:1] in ("n", "r", '"', "'"))
+
+
+def _is_secret(value: str, kind: str, place: str, enough: int) -> bool:
+    weight = weigh(value)
+    if weight == WORD and place == "quoted" and any(word in value.lower() for word in _PLAIN):
+        return False  # the label of a field, in whatever language
+    least = _LEAST_PASSWORD.get(weight, 0) if kind == "password" else _LEAST[place]
+    return len(value) >= least and weight >= max(enough, _ENOUGH[place][kind not in ("password", "secret")])
+
+
+def _credential(text: str, at: int, quote: str, sign: str) -> Span | None:
+    """Return what follows `Authorization:` and its scheme, or `Bearer`."""
+    scheme = next((s for s in _SCHEMES if text[at : at + len(s)].lower() == s), "")
+    start = at + len(scheme)
+    end = _value_end(text, start, quote)
+    value = text[start:end]
+    if scheme == "basic ":  # base64 of a short text need not look random
+        telling = len(value) % 4 == 0 and not value.islower() and not value.istitle() and weigh(value) >= WORD
+    else:
+        telling = weigh(value) >= (MIXED if scheme or not sign else RANDOM)
+    return (start, end, "authorization") if telling and len(value) >= _LEAST["quoted"] - 2 else None
+
+
+def _url_passwords(text: str) -> Iterator[Span]:
+    at = text.find("://") if "@" in text else -1
+    while at >= 0:
+        start = at + 3
+        user, _, host = text[start : _run_end(text, start, _URL_ENDS)].rpartition("@")
+        name, _, password = user.partition(":")
+        stand_in = password.lower() in _PLAIN or password.startswith(("$", "%s", "%("))
+        if len(set(password)) > 1 and not stand_in and not host.startswith("sha256:"):
+            yield start + len(name) + 1, start + len(user), "password"
+        at = text.find("://", start)
+
+
+def _curl_passwords(text: str, low: str) -> Iterator[Span]:
+    for flag in (" -u", " --user") if "curl" in low else ():
+        at = text.find(flag)
+        while at >= 0:
+            window = text[at + len(flag) : at + len(flag) + _REACH]
+            start = at + len(flag) + len(window) - len(window.lstrip(" =\\\"'"))
+            end = _run_end(text, start, _WORD_ENDS)
+            user, _, password = text[start:end].partition(":")
+            if user and not password.startswith(("/", "$")) and weigh(password) >= WORD:
+                yield start + len(user) + 1, end, "password"
+            at = text.find(flag, at + 1)
+
+
+def weigh(value: str) -> int:
+    """Return how much a value looks like a secret: RANDOM, MIXED, WORD, or 0 for what only stands for one."""
+    value = value[:_LOOK]
+    low = value.lower()
+    stand_in = len(set(low)) < _FEW or low in _PLAIN or any(mark in low for mark in _REFERENCES)
+    call = any(_is_path(value.partition(bracket)[0]) for bracket in "([{" if bracket in value)
+    if stand_in or call or value.split() != [value]:
+        return 0
+    plain = value.replace("_", "").replace(".", "").replace("-", "")
+    if value[0] in "$&*@!#%" and (plain[1:].isalpha() or value[1:].isidentifier()):
+        return 0
+    if _is_random(value):
+        return RANDOM
+    if any(word in low for word in _STAND_INS):
+        return 0
+    return WORD if plain.isalpha() or plain.isdigit() else MIXED
+
+
+def _is_path(text: str) -> bool:
+    """Tell whether `text` is nothing, a variable or an attribute: what stands before a bracket in code."""
+    return all(part.isidentifier() for part in text.split(".")) or not text
+
+
+def _is_random(value: str) -> bool:
+    """Tell whether digits and letters, small and capital ones, change about as in a random string."""
+    plain = [char for char in value if char.isalnum()]
+    changes = 0
+    for at, char in enumerate(plain[1:]):
+        changes += char.isdigit() != plain[at].isdigit() or (char.isupper() and plain[at].islower())
+    weight = 5 if any(char.isdigit() for char in plain) else 4  # aVariableWithManyCapitals has no digits
+    return len(plain) >= _SHORT and changes >= _FEW and weight * changes >= len(plain)

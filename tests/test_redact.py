@@ -1,0 +1,367 @@
+"""Redaction: what is secret goes, what only looks so stays, and the ordinary event is not even read.
+
+Every secret here is put together at run time, so that none stands in the repository.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import claude_mem_lite
+from claude_mem_lite import redact
+
+RANDOM = "k7Gx2QpL9vTz4RmW8sYb3NcJ6hFd1KaUeXw5oViS0tEyPqZuCrMjHlBnAgDf"
+HEX = hashlib.sha256(b"claude-mem").hexdigest()
+BODY = [base64.b64encode(bytes([number]) * 48).decode() for number in range(1, 5)]
+
+
+def jwt() -> str:
+    """Return a token of three parts."""
+    parts = (b'{"alg":"HS256","typ":"JWT"}', b'{"sub":"someone","exp":1}')
+    return ".".join(base64.urlsafe_b64encode(part).decode().rstrip("=") for part in parts) + "." + RANDOM[:43]
+
+
+def pem(*, end: bool = True, prefix: str = "", label: str = "RSA PRIVATE KEY") -> str:
+    """Return a private key block, with something before each line."""
+    lines = [f"-----BEGIN {label}-----", *BODY, *([f"-----END {label}-----"] if end else [])]
+    return "\n".join(prefix + line for line in lines)
+
+
+SECRETS = {
+    "aws key id": "AKIA" + RANDOM[:20].upper()[:16],
+    "google key": "AI" + "za" + RANDOM[:35],
+    "github token": "gh" + "p_" + RANDOM[:36],
+    "gitlab token": "gl" + "pat-" + RANDOM[:20],
+    "slack token": "xo" + "xb-1234567890-1234567890-" + RANDOM[:24],
+    "stripe key": "sk" + "_live_" + RANDOM[:24],
+    "anthropic key": "sk-" + "ant-api03-" + RANDOM[:40],
+    "openai key": "sk-" + "proj-" + RANDOM[:40],
+    "npm token": "np" + "m_" + RANDOM[:36],
+    "pypi token": "py" + "pi-AgEIcHlwaS5vcmc" + RANDOM,
+    "hugging face token": "h" + "f_" + RANDOM[:34],
+    "sendgrid key": "SG" + "." + RANDOM[:22] + "." + RANDOM[:43],
+    "jwt": jwt(),
+    "service token": "hv" + "s." + RANDOM[:24],
+}
+AROUND = [
+    "{}",
+    "x {} y",
+    '"{}"',
+    "'{}'",
+    "={}",
+    "({})",
+    "\n{}\n",
+    "\x1b[32m{}\x1b[0m",
+    "\x1b[01;31m{}\x1b[m",
+    "`{}`",
+    "[{}]",
+]
+
+
+@pytest.mark.parametrize("around", AROUND)
+@pytest.mark.parametrize("kind", SECRETS)
+def test_a_token_goes_wherever_it_stands(kind: str, around: str) -> None:
+    """Each kind of token is replaced by its name, and what stands around it stays."""
+    assert redact.redact(around.format(SECRETS[kind])) == around.format(f"[redacted: {kind}]")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("AWS_SECRET_ACCESS_KEY={}", "AWS_SECRET_ACCESS_KEY=[redacted: secret]"),
+        ("export DB_PASSWORD='{}'", "export DB_PASSWORD='[redacted: password]'"),
+        ("SMTP_PASS={} make", "SMTP_PASS=[redacted: password] make"),
+        ('{{"client_secret": "{}"}}', '{{"client_secret": "[redacted: secret]"}}'),
+        ("{{'apiKey': '{}'}}", "{{'apiKey': '[redacted: key]'}}"),
+        ("x-api-key: {}", "x-api-key: [redacted: key]"),
+        ("token = b'{}'", "token = b'[redacted: token]'"),
+        ("auth_token: {}", "auth_token: [redacted: token]"),
+        ("Server=db;User=sa;Password={};", "Server=db;User=sa;Password=[redacted: password];"),
+        ("AccountName=a;AccountKey={}==;", "AccountName=a;AccountKey=[redacted: key];"),
+        ("Authorization: Bearer {}", "Authorization: Bearer [redacted: authorization]"),
+        ("'Authorization': 'Basic {}'", "'Authorization': 'Basic [redacted: authorization]'"),
+        ("postgresql://me:{}@db.example:5432/x", "postgresql://me:[redacted: password]@db.example:5432/x"),
+        ("redis://:{}@cache", "redis://:[redacted: password]@cache"),
+        ("curl -u admin:{} https://a.example", "curl -u admin:[redacted: password] https://a.example"),
+        ("mysql --password {} db", "mysql --password [redacted: password] db"),
+        (
+            "https://hooks.slack.com/services/T0/B0/{}",
+            "https://hooks.slack.com/services/[redacted: slack webhook]",
+        ),
+        ("https://b.example/x?se=2&sig={}%3D", "https://b.example/x?se=2&sig=[redacted: url signature]"),
+    ],
+)
+def test_a_value_goes_by_its_name(text: str, expected: str) -> None:
+    """The value of what is called a secret goes; the name, the quotes and the host stay."""
+    assert redact.redact(text.format(RANDOM[:32])) == expected.format()
+
+
+@pytest.mark.parametrize("prefix", ["", "    ", "+", "> ", "12\t", "     7→"])
+@pytest.mark.parametrize(
+    "label", ["PRIVATE KEY", "RSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "PGP PRIVATE KEY BLOCK"]
+)
+def test_a_private_key_goes_however_it_is_shown(prefix: str, label: str) -> None:
+    """A whole block, one without its end, and the rest of one without its start lose every line."""
+    whole = pem(prefix=prefix, label=label)
+    beheaded = "\n".join(whole.split("\n")[1:])
+    for text in (whole, pem(end=False, prefix=prefix, label=label), beheaded):
+        kept = redact.redact(f"before\n{text}\nafter it all")
+
+        assert not any(line in kept for line in BODY)
+        assert "[redacted: private key]" in kept
+        assert kept.startswith("before\n")
+        assert kept.endswith("\nafter it all")
+
+
+def test_a_private_key_on_one_line_goes() -> None:
+    """A key inside a JSON string, with its line breaks written out, goes too."""
+    text = json.dumps({"private_key": pem() + "\n", "type": "service_account"})
+
+    kept = json.loads(redact.redact(text))
+
+    assert kept == {"private_key": "[redacted: private key]\n", "type": "service_account"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"commit {HEX[:40]} and {HEX[:7]}",
+        str(uuid.UUID(HEX[:32])),
+        f"{HEX}  book.tar.gz",
+        "integrity sha512-" + base64.b64encode(HEX.encode()).decode(),
+        "data:image/png;base64," + base64.b64encode(bytes(range(200))).decode(),
+        "DE89 3704 0044 0532 0130 00",
+        "write to someone@mail.example or https://user@host.example/a:b@c",
+        "http://localhost:8080/a@b",
+        "max_tokens=4096, token_count: 12345678",
+        "token = next(tokens)",
+        "token = self.tokens[index2]",
+        "password = getpass.getpass('Password: ')",
+        'api_key = os.environ["API_KEY"]',
+        'SECRET_KEY = env("SECRET_KEY")',
+        "API_KEY=$API_KEY API_KEY=${API_KEY} API_KEY=<your-key>",
+        "def login(password: str, token: Token2 | None = None) -> bool:",
+        "sorted(rows, key=lambda row: row.size2)",
+        'primary_key=True, public_key="abc123DEF456ghi789"',
+        '{"key": "value", "token_type": "Bearer", "password": "changeme"}',
+        "PASSWORD_FIELD = 'new-password1'",
+        "if token == 'k7Gx2QpL9vTz4RmW8sYb': pass",
+        "postgres://user:password@localhost/db",
+        "password=%s secret={secret} token=... key=****",
+        "the secret: never give up",
+        "risk-free task-management disk-usage-2024-overview",
+        "<private>is an ordinary tag in a file</private>",
+        "PWD=/home/dev/project2",
+        "[redacted: github token]",
+    ],
+)
+def test_what_only_looks_secret_stays(text: str) -> None:
+    """Hashes, identifiers, images, ordinary code and placeholders are kept as they are."""
+    assert redact.redact(text) == text
+
+
+def event(**fields: Any) -> str:
+    """Return the JSON text of an event as the client writes it."""
+    return json.dumps({"session_id": "s", **fields}, ensure_ascii=False, separators=(",", ":"))
+
+
+def test_what_the_user_calls_private_goes() -> None:
+    """A private passage of a prompt goes whole: several lines, nested, any case, or not closed."""
+    cases = {
+        "a <private>b\nc</private> d": "a [redacted: private] d",
+        "<PRIVATE>b</Private>": "[redacted: private]",
+        "a <private>b <private>c</private> d</private> e": "a [redacted: private] e",
+        "a <private>b</private> c <private>d": "a [redacted: private] c [redacted: private]",
+        "a </private> b": "a </private> b",
+    }
+    for prompt, expected in cases.items():
+        kept = json.loads(redact.scrub(event(prompt=prompt, tool_response=prompt)))
+
+        assert (kept["prompt"], kept["tool_response"]) == (expected, prompt)
+
+
+def test_a_secret_goes_wherever_it_stands_again() -> None:
+    """What was found secret by its name in one field is taken out of every other."""
+    text = event(
+        tool_input={"command": f"printf '%s' {RANDOM}"}, tool_response={"stdout": f"API_TOKEN={RANDOM}"}
+    )
+
+    kept = json.loads(redact.scrub(text))
+
+    assert kept["tool_input"] == {"command": "printf '%s' [redacted: token]"}
+    assert kept["tool_response"] == {"stdout": "API_TOKEN=[redacted: token]"}
+
+
+@pytest.mark.parametrize(
+    ("path", "ignored"),
+    [
+        ("/p/.env", True),
+        ("/p/.env.local", True),
+        ("/p/.env.example", False),
+        ("/p/prod.env", True),
+        ("/home/me/.ssh/id_rsa", True),
+        ("/home/me/.ssh/id_ed25519.pub", False),
+        ("/p/server.KEY", True),
+        ("/home/me/.aws/credentials", True),
+        ("/p/credentials", False),
+        ("/p/service-account-prod.json", True),
+        ("/p/environment.py", False),
+    ],
+)
+def test_the_content_of_an_ignored_file_goes(path: str, ignored: bool) -> None:  # noqa: FBT001
+    """Reading or writing such a file keeps its name only; any other file keeps its content."""
+    response = {"type": "text", "file": {"filePath": path, "content": "plain words", "numLines": 1}}
+    read = event(tool_name="Read", tool_input={"file_path": path}, tool_response=response)
+    write = event(tool_name="Write", tool_input={"file_path": path, "content": "plain words"})
+
+    kept = [redact.scrub(each) for each in (read, write)]
+
+    mark = f"[redacted: contents of {path.rsplit('/', 1)[1]}]"
+    assert [("plain words" in each, mark in each) for each in kept] == [(not ignored, ignored)] * 2
+    assert path in kept[0]
+
+
+@pytest.mark.parametrize(
+    ("command", "printed"),
+    [
+        ("cat .env", True),
+        ("ls -la && head -3 deploy/key.pem", True),
+        ("cut -d= -f1 < .env", True),
+        ("git show HEAD:.env", True),
+        ("ls -la .env", False),
+        ("git check-ignore .env && git add .gitignore", False),
+        ("grep -rn self.key src/", False),
+        ("cat .env.example", False),
+        ("rm id_rsa", False),
+    ],
+)
+def test_what_a_command_prints_of_an_ignored_file_goes(command: str, printed: bool) -> None:  # noqa: FBT001
+    """The output goes when the command shows such a file, and stays when it only names it."""
+    text = event(tool_name="Bash", tool_input={"command": command}, tool_response={"stdout": "plain words"})
+
+    kept = json.loads(redact.scrub(text))
+
+    assert kept["tool_input"]["command"] == command
+    assert (kept["tool_response"]["stdout"] == "plain words") is not printed
+
+
+def test_escapes_hide_nothing() -> None:
+    """A token whose letters are written as escapes is found, and half a character does no harm."""
+    hidden = "".join(f"\\u{ord(character):04x}" for character in SECRETS["github token"])
+
+    kept = redact.scrub(f'{{"a": "{hidden}", "b": "\\ud83d"}}')
+
+    assert json.loads(kept) == {"a": "[redacted: github token]", "b": "?"}
+
+
+def test_a_large_event_is_cut_after_redaction() -> None:
+    """The longest fields lose their middle, small ones nothing, and no half token is left."""
+    token = SECRETS["github token"]
+    text = event(small="kept", one="a" * 9_000 + f" {token} " + "b" * 9_000, two=["c" * 30_000])
+
+    kept = json.loads(redact.scrub(text, max_chars=10_000))
+
+    assert len(json.dumps(kept)) < 10_400
+    assert (kept["small"], kept["session_id"]) == ("kept", "s")
+    assert kept["one"].startswith("a" * 1_000)
+    assert kept["two"][0].endswith("c" * 1_000)
+    assert "characters cut …]" in kept["one"]
+    assert token[:12] not in json.dumps(kept)
+
+
+@pytest.mark.parametrize(
+    "value", [list(range(200_000)), {str(number): number for number in range(100_000)}, "é\0" * 300_000]
+)
+def test_any_event_fits(value: Any) -> None:
+    """Whatever makes an event large, what is stored is within the limit and still an object."""
+    kept = redact.scrub(event(tool_response=value), max_chars=65_536)
+
+    assert len(kept) <= 65_536
+    assert json.loads(kept)["session_id"] == "s"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '["ghp_' + "a" * 36 + '"]',
+        '{"a": "ghp_' + "a" * 36,
+        '{"a":' + "[" * 5_000 + "]" * 5_000 + ',"<private>":1}',
+    ],
+)
+def test_what_cannot_be_read_is_refused(text: str) -> None:
+    """No object, broken JSON and bottomless nesting are a ValueError, not a crash and not a leak."""
+    with pytest.raises(ValueError, match=r"."):
+        redact.scrub(text)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["a", "eyJ", "-----BEGIN ", "-----BEGIN RSA PRIVATE KEY-----\n", "://", "://a:", "key=", "token", "password: ", '"', " ", "\\",
+     "sk-", "ghp_", "<private>", "secret='", "Bearer ", "A1b", "=", "\n", "@"],
+)  # fmt: skip
+def test_no_text_takes_for_ever(piece: str) -> None:
+    """A hostile text of 300 kB is done within the test's patience, once and twice the same."""
+    once = redact.redact(piece * (300_000 // len(piece)))
+
+    assert redact.redact(once) == once
+
+
+strings = st.text(max_size=60)
+
+
+@settings(deadline=None)
+@given(before=strings, after=strings, kind=st.sampled_from(sorted(SECRETS)))
+def test_no_surroundings_save_a_token(before: str, after: str, kind: str) -> None:
+    """Between any two texts that are not part of it a token goes, in any field, and the rest is valid JSON."""
+    text = event(a={"b": [f"{before} {SECRETS[kind]} {after}"]}, c=before)
+
+    kept = redact.scrub(json.dumps(json.loads(text)))
+
+    assert SECRETS[kind] not in kept
+    assert json.loads(kept).keys() == json.loads(text).keys()
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(
+            [*SECRETS.values(), "password=", "token: '", "\n", " ", "'", "://u:", "@h", "x", RANDOM[:20]]
+        )
+    )
+)
+def test_redacting_twice_changes_nothing(pieces: list[str]) -> None:
+    """The second time finds nothing more."""
+    once = redact.redact("".join(pieces))
+
+    assert redact.redact(once) == once
+
+
+def test_an_ordinary_event_is_not_read() -> None:
+    """50 kB of ordinary source go through without re and json being loaded, and come back unchanged."""
+    script = f"""
+import sys
+sys.path.append({str(Path(claude_mem_lite.__file__).parent.parent)!r})
+from claude_mem_lite import redact
+source = open(sys.argv[1], encoding="utf-8").read()[:50_000]
+text = '{{"tool_input":{{"file_path":"/p/a.py","content":"' + source.replace(chr(92), "").replace('"', "'").replace(chr(10), chr(92) + "n") + '"}}}}'
+assert redact.scrub(text) is text
+assert not {{"re", "json"}} & set(sys.modules), sys.modules
+"""
+    import argparse
+
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", script, str(argparse.__file__)], capture_output=True, check=False
+    )
+
+    assert (done.returncode, done.stderr) == (0, b"")
