@@ -64,7 +64,7 @@ def start_services() -> None:
 
     from claude_mem_lite import config
 
-    if not config.read_table("services").get("autostart", True):
+    if not config.autostart():
         return
     null = (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)
     nowhere = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_WRONLY, 0) for number in (1, 2)]

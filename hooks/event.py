@@ -76,11 +76,9 @@ def _store(raw: bytes) -> tuple[str, str]:
     """Append the scrubbed event to the queue; return it with its project."""
     from claude_mem_lite import inbox, redact
 
-    capture = config.read_table("capture")
+    max_chars, ignored = config.capture_limits()
     event = redact.scrub(
-        raw.decode("utf-8", "replace"),
-        max_chars=int(capture.get("max_event_chars", config.DEFAULT_MAX_EVENT_CHARS)),
-        ignored=(*redact.IGNORED_FILES, *capture.get("ignored_files", ())),
+        raw.decode("utf-8", "replace"), max_chars=max_chars, ignored=(*redact.IGNORED_FILES, *ignored)
     )
     project = project_dir()
     config.ensure_home()

@@ -49,7 +49,7 @@ def run(*, hooks: int, kills: int, seed: int, at_once: int = 4) -> Outcome:
     for number in range(hooks):
         running.append((number, _capture(number)))
         if number in killed_hooks:
-            time.sleep(chance.uniform(0, 0.03))
+            time.sleep(chance.uniform(0, 0.15))
             running[-1][1].kill()
         while len(running) >= at_once:
             ended.append(_join(running.pop(0)))

@@ -91,7 +91,7 @@ def _status() -> dict[str, Any]:
 
 def _problems(found: dict[str, Any]) -> list[str]:
     """Return one line for each thing the user can mend, with how."""
-    problems = []
+    problems = [config.problem()] if config.problem() else []
     down_now = [name for name, service in found["services"].items() if service["state"] != "RUNNING"]
     if down_now:
         problems.append(f"{' and '.join(down_now)} not running: claude-mem up")
