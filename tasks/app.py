@@ -6,9 +6,9 @@ import sqlite3
 from typing import TYPE_CHECKING
 
 from huey.signals import SIGNAL_ERROR
-from peewee import PeeweeException
 
 from claude_mem_lite import inbox
+from claude_mem_lite.storage import DatabaseError
 from claude_mem_lite.tasks.broker import ClaimHuey
 
 if TYPE_CHECKING:
@@ -27,10 +27,6 @@ def give_up(_signal: str, task: Task, error: Exception) -> None:
     A fault of the disk or of a database says nothing about the event: its row stays raw, and the
     periodic task tries again.
     """
-    if (
-        task.retries
-        or task.name != "compress"
-        or isinstance(error, (OSError, sqlite3.Error, PeeweeException))
-    ):
+    if task.retries or task.name != "compress" or isinstance(error, (OSError, sqlite3.Error, DatabaseError)):
         return
     inbox.finish(task.args[0], status="error", note=f"{type(error).__name__}: {error}")

@@ -25,7 +25,7 @@ def test_the_readme_names_every_command() -> None:
     }
 
     named = set(re.findall(r"claude-mem ([a-z-]+)", README)) | set(
-        re.findall(r"^\| .*`([a-z-]+)` ", README, re.M)
+        re.findall(r"^\| .*`([a-z-]+)` ", README, re.MULTILINE)
     )
 
     assert {name for name in commands if name not in README} == set()

@@ -33,7 +33,7 @@ REDACTION = {"redact", "redaction_rules"}
 
 # Where a library may be imported: a folder or a file of the package.
 LIBRARIES = {
-    "peewee": ("storage", "context/builder.py", "web/app.py", "tasks/app.py"),
+    "peewee": ("storage",),
     "playhouse": ("storage",),
     "huey": ("tasks",),
     "starlette": ("web",),
@@ -41,7 +41,7 @@ LIBRARIES = {
     "typer": ("cli",),
     "rich": ("cli",),
     "supervisor": ("services/supervise.py",),
-    "pydantic": ("web", "settings.py"),
+    "pydantic": ("web",),
 }
 
 

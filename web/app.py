@@ -12,7 +12,6 @@ import os
 import time
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from peewee import PeeweeException
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse
@@ -21,7 +20,7 @@ from starlette.routing import Route
 from claude_mem_lite import __version__, config
 from claude_mem_lite.context import builder
 from claude_mem_lite.search import fulltext
-from claude_mem_lite.storage import models, queries
+from claude_mem_lite.storage import DatabaseError, models, queries
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -150,7 +149,7 @@ async def _lifespan(_: Starlette) -> AsyncIterator[None]:
 _HANDLERS: dict[Any, Any] = {
     ValidationError: _unprocessable,
     queries.UnknownIdError: _not_found,
-    PeeweeException: _database_down,
+    DatabaseError: _database_down,
     404: _no_route,
     405: _no_method,
 }

@@ -116,6 +116,9 @@ def _show_observations() -> None:
     for row in rows:
         table.add_row(row.id[:8], row.tool_name, escape(row.title))
     console.print(table)
+    console.print(
+        f"{queries.redactions()} secrets and private passages were taken out before the first write."
+    )
 
 
 def _show_search() -> None:

@@ -6,11 +6,9 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from peewee import PeeweeException
-
 from claude_mem_lite import config
 from claude_mem_lite.context import layers
-from claude_mem_lite.storage import queries
+from claude_mem_lite.storage import DatabaseError, queries
 from claude_mem_lite.tokens import CHARS_PER_TOKEN, estimate_tokens
 
 if TYPE_CHECKING:
@@ -94,7 +92,7 @@ def build(
     for layer in planned:
         try:
             layer.text = layer.build()
-        except PeeweeException:
+        except DatabaseError:
             skipped.append(layer.name)
     text = _fit([layer.text for layer in planned], budget=budget)
     return ContextBlock(

@@ -11,10 +11,11 @@ import logging
 import os
 from typing import Any
 
-from peewee import PeeweeException, fn
+from peewee import fn
 
 from claude_mem_lite import inbox
 from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.storage import DatabaseError
 from claude_mem_lite.storage.models import (
     LogEntry,
     Observation,
@@ -104,6 +105,13 @@ def queue_stats() -> dict[str, Any]:
         "messages": messages.get(inbox.QUEUE_NAME, 0),
         "set_aside": messages.get(f"{inbox.QUEUE_NAME}!dead", 0),
     }
+
+
+def redactions() -> int:
+    """Return how many passages were taken out of the events that are still in the queue."""
+    mark = "[redacted: "
+    text, gone = fn.LENGTH(PendingEvent.raw_output), fn.LENGTH(fn.REPLACE(PendingEvent.raw_output, mark, ""))
+    return int(PendingEvent.select(fn.SUM(text - gone)).scalar() or 0) // len(mark)
 
 
 def last_errors(limit: int = 5) -> list[PendingEvent]:
@@ -275,7 +283,7 @@ def log_event(
             duration_ms=duration_ms,
             created_at=inbox.utc_now(),
         )
-    except PeeweeException as error:
+    except DatabaseError as error:
         log.warning("event_log: %s not written: %s", event_type, error)
 
 
