@@ -55,7 +55,7 @@ inputs = (
     | values.map(lambda value: json.dumps(value).encode())
     | st.binary(max_size=300)
     | st.integers(500, 3_000).map(lambda depth: b'{"tool_input":' + b"[" * depth + b"]" * depth + b"}")
-    | st.integers(0, 400_000).map(
+    | st.integers(0, 70_000).map(
         lambda size: json.dumps({"tool_response": {"stdout": "é\x1b[0m" * size}}).encode()
     )
 )

@@ -105,11 +105,11 @@ def build(
 
 
 def _fit(sections: list[str], *, budget: Budget) -> str:
-    """Fence the sections, dropping the last lines until the block is within tokens and characters."""
-    limit = min(layers.MAX_BLOCK_CHARS, int(budget.total * CHARS_PER_TOKEN))
+    """Fence the sections, dropping the last lines until the block is within its tokens and units."""
     lines = "\n\n".join(filter(None, sections)).split("\n")
     while text := layers.fence(["\n".join(lines)], socket_path=config.socket_path()):
-        if len(text) <= limit:
+        within = len(text) <= budget.total * CHARS_PER_TOKEN
+        if within and layers.utf16_units(text) <= layers.MAX_BLOCK_UNITS:
             break
         lines.pop()
     return text
