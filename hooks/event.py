@@ -87,12 +87,14 @@ def _store(raw: bytes) -> tuple[str, str]:
 
 
 def _log(error: BaseException) -> None:
-    """Note what went wrong, never the user's text, in `logs/hooks.log`; a full disk is not our last word."""
+    """Note what went wrong, never the user's text, in the day's log; a full disk is not our last word."""
     from claude_mem_lite.inbox import utc_now
 
+    now, hook = utc_now(), os.path.basename(sys.argv[0])
+    line = f'{{"at": "{now}", "level": "ERROR", "logger": "{hook}", "message": "{type(error).__name__}"}}\n'
     try:
         config.ensure_home()
-        with open(os.path.join(config.log_dir(), "hooks.log"), "a", encoding="utf-8") as log:
-            log.write(f"{utc_now()} {os.path.basename(sys.argv[0])}: {type(error).__name__}\n")
+        with open(os.path.join(config.log_dir(), f"hooks.jsonl.{now[:10]}"), "a", encoding="utf-8") as log:
+            log.write(line)
     except OSError:
         pass

@@ -6,12 +6,11 @@ import datetime as dt
 
 from huey import crontab
 
-from claude_mem_lite import inbox
+from claude_mem_lite import inbox, logs
 from claude_mem_lite.tasks.app import huey
 from claude_mem_lite.tasks.summarize import summarize
 
 IDLE = dt.timedelta(minutes=2)
-LOG_RETENTION = dt.timedelta(days=30)
 
 
 @huey.periodic_task(crontab(minute="*"))
@@ -32,10 +31,12 @@ def summarize_idle(now: dt.datetime | None = None) -> None:
 
 @huey.periodic_task(crontab(minute="7", hour="*"))
 def prune(now: dt.datetime | None = None) -> None:
-    """Forget log entries of more than 30 days ago."""
+    """Forget log entries and log files of more than 30 days ago."""
     from claude_mem_lite.storage import queries
 
-    queries.prune_log(before=_stamp(now, LOG_RETENTION))
+    now = now or dt.datetime.now(dt.UTC)
+    queries.prune_log(before=_stamp(now, dt.timedelta(days=logs.RETENTION_DAYS)))
+    logs.prune(now=now.timestamp())
 
 
 def _stamp(now: dt.datetime | None, ago: dt.timedelta) -> str:

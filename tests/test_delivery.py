@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -74,6 +75,43 @@ def test_what_waits_in_the_spool_is_taken_in_at_the_start(memory: Path, consumer
     wait_until(lambda: queries.queue_stats()["done"] == 1)
     assert (row.session_id, row.project_dir) == ("s1", "/p")
     assert list((memory / "spool").iterdir()) == []
+
+
+def test_a_poisoned_task_is_set_aside_without_blocking_others(memory: Path) -> None:
+    """A task that kills every consumer is buried after five of them; all other events are done."""
+    for number in range(10):
+        inbox.append(
+            json.dumps(tool_event("WebFetch", tool_input={"url": f"https://a.example/{number}"})), "/p"
+        )
+    message = json.dumps({"id": "x", "name": "poison_consumer.die", "args": ["no-event"], "priority": 99})
+    with inbox.Transaction() as connection:
+        connection.execute(
+            "INSERT INTO task (queue, data, priority) VALUES (?, ?, 99)", ("claude-mem", message.encode())
+        )
+    command = [
+        sys.executable,
+        "-m",
+        "huey.bin.huey_consumer",
+        "poison_consumer.huey",
+        "-w",
+        "2",
+        "-g",
+        "TERM",
+    ]
+
+    deaths = 0
+    while True:
+        consumer = subprocess.Popen(command, cwd=Path(__file__).parent, stderr=subprocess.DEVNULL)
+        wait_until(lambda: consumer.poll() is not None or queries.queue_stats()["messages"] == 0)  # noqa: B023
+        if consumer.poll() is None:
+            break
+        deaths += 1
+    consumer.terminate()
+    consumer.wait()
+
+    stats = queries.queue_stats()
+    assert deaths == 5
+    assert (stats["done"], stats["raw"], stats["set_aside"]) == (10, 0, 1)
 
 
 def test_an_event_that_cannot_be_distilled_ends_in_error(memory: Path) -> None:

@@ -80,6 +80,17 @@ def test_up_and_down_are_idempotent_and_leave_nothing(services: Path) -> None:
     assert [alive(pid) for pid in pids if pid] == [False, False]
 
 
+def test_restart_replaces_both_processes(services: Path) -> None:
+    """After a restart both services run anew and answer."""
+    before = {program.pid for program in supervise.programs()}
+
+    done = claude_mem("restart")
+
+    assert (done.returncode, done.stdout) == (0, "Services restarted.\n")
+    assert before.isdisjoint({program.pid for program in supervise.programs()})
+    assert client.get("/api/health", {}, timeout_s=5) is not None
+
+
 def test_a_killed_service_comes_back(services: Path) -> None:
     """The supervisor starts again what was killed."""
     before = {program.name: program.pid for program in supervise.programs()}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import logging
+import os
 import sqlite3
 import subprocess
 import sys
@@ -11,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from claude_mem_lite import config, inbox
+from claude_mem_lite import config, inbox, logs
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.search import fulltext
 from claude_mem_lite.storage import migrations, models, queries
@@ -186,6 +189,39 @@ def test_sessions_to_summarize_are_idle_ones_with_news(memory: Path) -> None:
     due = queries.sessions_to_summarize(idle_since="2026-11-21T03")
 
     assert due == ["idle"]
+
+
+def test_log_files_are_pruned_by_age(home: Path) -> None:
+    """A log file goes 30 days after its last line."""
+    for name in ("web.jsonl", "hooks.jsonl.2026-01-01"):
+        (home / "logs" / name).write_text("{}\n")
+    os.utime(home / "logs" / "hooks.jsonl.2026-01-01", (1_000_000, 1_000_000))
+
+    deleted = logs.prune(now=1_000_000 + 31 * 86_400), logs.prune(now=1_000_000 + 31 * 86_400)
+
+    assert deleted == (1, 0)
+    assert [path.name for path in (home / "logs").iterdir()] == ["web.jsonl"]
+
+
+def test_the_log_is_json_without_text_of_the_user(home: Path) -> None:
+    """Each line is an object with its time, level and fields, in a file of the user's alone."""
+    root = logging.getLogger()
+    handlers, level = root.handlers, root.level
+    try:
+        logs.configure("test")
+        logging.getLogger("a.b").info("done", extra={"event": {"event": "compress.done", "duration_ms": 3}})
+        logging.getLogger("a.b").warning("two\nlines")
+    finally:
+        root.handlers[0].close()
+        root.handlers, root.level = handlers, level
+
+    lines = [json.loads(line) for line in (home / "logs" / "test.jsonl").read_text().splitlines()]
+
+    assert [{key: line[key] for key in line if key != "at"} for line in lines] == [
+        {"level": "INFO", "logger": "a.b", "event": "compress.done", "duration_ms": 3},
+        {"level": "WARNING", "logger": "a.b", "message": "two\nlines"},
+    ]
+    assert (home / "logs" / "test.jsonl").stat().st_mode & 0o077 == 0
 
 
 def test_log_event_is_pruned_by_age(memory: Path) -> None:

@@ -30,6 +30,17 @@ class JsonFormatter(logging.Formatter):
         return json.dumps(line, ensure_ascii=False, default=str)
 
 
+def prune(*, now: float) -> int:
+    """Delete the files of `logs/` that nobody has written to for 30 days; return how many."""
+    deleted = 0
+    for name in os.listdir(config.log_dir()):
+        path = os.path.join(config.log_dir(), name)
+        if os.path.getmtime(path) < now - RETENTION_DAYS * 86_400:
+            os.unlink(path)
+            deleted += 1
+    return deleted
+
+
 def configure(process: str, *, level: int = logging.INFO) -> None:
     """Send this process's log to `logs/PROCESS.jsonl`; Huey's and uvicorn's chatter from warnings up."""
     config.ensure_home()
