@@ -55,9 +55,14 @@ _INLINE = frozenset({"-c", "-e", "-p", "-r", "-pe", "-ne", "--eval", "--print", 
 _ECHOES = frozenset({"echo", "printf", "printenv", "env", "declare", "typeset"})
 _WHOLE = ("xargs", "-exec", "for ", "while ", "<<", "eval ")  # commands whose parts hang together
 _LISTERS = ("grep", "rg ", "ag ", "git ", "diff ")  # commands that name files in their output
+_SOUGHT = r"(\b(?:[efz]?grep|rg|ag)\b(?:\s+-\S+)*)\s+(?:'[^']*'|\"[^\"]*\"|\S+)"  # the pattern is no file
 _NOT_PRINTED = r"export\s+\$\([^()]*\)|--(?:exclude|env-file)[\w-]*[= ]\S+"
 _QUOTED = r"'[^']*'|\"(?:\\.|[^\"\\])*+\"?"
-_WRITES = r"<<-?\s*(['\"]?)(?P<tag>\w+)\1|(?:>{1,2}\|?|\btee\s+(?:-a\s+)?)\s*['\"]?(?P<file>[^\s'\";|&<>()]+)"
+_HERE_DOCUMENT = (
+    r"(?ms)(?P<line>^[^\n]*<<-?[ \t]*(?P<quote>['\"]?)(?P<tag>\w+)(?P=quote)[^\n]*\n)"
+    r"(?P<text>.*?)(?P<end>^\s*(?P=tag)\b|\Z)"
+)
+_REDIRECT = r"(?:>{1,2}\|?|\btee\s+(?:-a\s+)?)\s*['\"]?([^\s'\";|&<>()]+)"
 _ASSIGNMENT = r"(?m)^((?:export )?[A-Z_][A-Z0-9_]*=)(?!\[redacted)\S.*$"
 _ORIGIN = r"(?m)^(?P<file>[^\s:]{1,300}?)(?:-\d+-|:).*$"
 _DIFFED = r"(?m)^(?:\+\+\+|---) (\S+)"
@@ -143,18 +148,18 @@ def _field(event: str, name: str) -> str:
 def _mentioned(text: str, ignored: tuple[str, ...]) -> list[str]:
     """Return the names of ignored files among the words of `text`."""
     low = text.lower()
-    names = []
-    for core in sorted({max(pattern.strip("!").split("*"), key=len).lower() for pattern in ignored} - {""}):
+    names: dict[str, str] = {}
+    for core in {max(pattern.strip("!").split("*"), key=len).lower() for pattern in ignored} - {""}:
         at = low.find(core)
         while at >= 0:
             before, after = low[max(0, at - _EDGE) : at], low[at : at + _EDGE]
             start = at - len(before) + len(before.rstrip(_PATH_CHARS))
             end = at + len(after) - len(after.lstrip(_PATH_CHARS))
-            name = _ignored_name(text[start:end].rstrip("*?."), ignored)  # .env* stands for .env too
-            if name and name not in names:
-                names.append(name)
+            word = text[start:end].rstrip("*?.")  # .env* stands for .env too
+            if word not in names:
+                names[word] = _ignored_name(word, ignored)
             at = low.find(core, max(end, at + 1))
-    return names
+    return sorted({name for name in names.values() if name}, key=text.index)
 
 
 def _ignored_name(path: str, ignored: tuple[str, ...]) -> str:
@@ -248,7 +253,7 @@ def _shown(command: str, ignored: tuple[str, ...]) -> str:
     files = _mentioned(command, ignored)
     if not files:
         return ""
-    plain = re.sub(_NOT_PRINTED, " ", command)
+    plain = re.sub(_SOUGHT, r"\1", re.sub(_NOT_PRINTED, " ", command))
     plain = re.sub(_QUOTED, lambda quoted: re.sub(r"[;&|\n]", " ", quoted[0]), plain)
     whole = any(mark in plain for mark in _WHOLE)
     joint = ""
@@ -269,20 +274,22 @@ def _hide_written(command: str, ignored: tuple[str, ...]) -> str:
     """Return a shell command without what it writes to ignored files by a here-document, echo or printf."""
     import re
 
+    if not _mentioned(command, ignored):
+        return command
+
+    def hide(document: re.Match[str]) -> str:
+        files = _mentioned(document["line"], ignored) if document["text"] else []
+        return f"{document['line']}{_contents(files[0])}\n{document['end']}" if files else document[0]
+
+    command = re.sub(_HERE_DOCUMENT, hide, command)
     parts, done = [], 0
-    for found in re.finditer(_WRITES, command) if _mentioned(command, ignored) else ():
-        start, end = found.end(), found.start()
-        if found["tag"]:  # the text of a here-document comes after the line that names the file
-            start = command.find("\n", start) + 1 or len(command)
-            files = _mentioned(command[command.rfind("\n", 0, end) + 1 : start], ignored)
-            closing = re.compile(rf"^\s*{found['tag']}\b", re.MULTILINE).search(command, start)
-            end = closing.start() if closing else len(command)
-        else:
-            files = _mentioned(found["file"], ignored)
-            verb = max(command.rfind(word, max(done, end - _EDGE), end) for word in ("echo ", "printf "))
-            start = command.index(" ", verb) + 1 if verb >= 0 else end
-        if files and done <= start < end:
-            parts += [command[done:start], _contents(files[0]), "\n" if found["tag"] else " "]
+    for found in re.finditer(_REDIRECT, command):
+        end = found.start()
+        verb = max(command.rfind(word, max(done, end - _EDGE), end) for word in ("echo ", "printf "))
+        name = _ignored_name(found[1], ignored) if verb >= 0 else ""
+        start = command.index(" ", verb) + 1 if name else end
+        if start < end:
+            parts += [command[done:start], _contents(name), " "]
             done = end
     return "".join([*parts, command[done:]])
 

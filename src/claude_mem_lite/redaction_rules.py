@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     Span = tuple[int, int, str]  # start, end, kind
 
-WORD, MIXED, RANDOM = 1, 2, 3  # how much a value looks like a secret; 0 is not at all
+WORD, MIXED, RANDOM, NEVER = 1, 2, 3, 4  # how much a value looks like a secret; 0 is not at all
 
 # Kind, what its tokens begin with, and how they go on. A beginning is looked for only in the long runs of
 # token characters and just before them, so that a further one costs an ordinary text next to nothing.
@@ -52,7 +52,8 @@ _PRIVATE_KEY = "PRIVATE KEY"
 
 _RUN = 20  # the shortest token, an AWS key id, has as many token characters
 _LEAD = 16  # the longest beginning that ends outside the run
-_SHAPE = bytes(97 if chr(c).isascii() and (chr(c).isalnum() or chr(c) in "_-") else 32 for c in range(256))
+_TOKEN = b"0123456789_-ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_SHAPE = bytes(97 if byte in _TOKEN else 32 for byte in range(256))
 
 _LABEL = r"(?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
 # Between two lines of a key: line ends, also escaped ones, quotes, the margins of diffs, listings and numbers.
@@ -93,17 +94,18 @@ _ABOUT = frozenset({  # a name that ends so tells something about a secret, not 
 # The least weight that counts for what people choose and for what is made at random, by where it stands:
 # NAME=value, "value", at the end of a line, amid code. And the least length, but passwords are short anywhere.
 _ENOUGH = {"env": (WORD, MIXED), "quoted": (WORD, MIXED), "last": (MIXED, RANDOM), "inside": (RANDOM,) * 2}
-_LEAST = {"env": 4, "quoted": 8, "last": 8, "inside": 16}
-_LEAST_PASSWORD = {WORD: 6, MIXED: 4, RANDOM: 4}
+_SHORTEST = {"env": 4, "quoted": 8, "last": 8, "inside": 16}
+_SHORTEST_PASSWORD = {WORD: 6, MIXED: 4, RANDOM: 4}
 _SCHEMES = ("bearer ", "basic ", "token ", "bot ", "apikey ", "key ")
 
 _NAME = "abcdefghijklmnopqrstuvwxyz0123456789_-."
 _AFTER_NAME = "\\\"'`] \t"
 _SIGNS = frozenset("=:,>")
-_ENDS = frozenset(" \t\r\n\\\"'`,;&<>(){}[]|=")
-_WORD_ENDS = frozenset(" \t\r\n\\\"'`")  # where a word of a shell ends
+_ASCII = "".join(map(chr, range(33, 127)))
+_SHELL_WORD = _ASCII.translate(dict.fromkeys(map(ord, "\\\"'`")))  # what a word of a shell is made of
+_VALUE = _ASCII.translate(dict.fromkeys(map(ord, "\\\"'`,;&<>(){}[]|=")))
+_AUTHORITY = _ASCII.translate(dict.fromkeys(map(ord, "\\\"'`,;<>(){}[]|^/")))
 _NO_TYPE = frozenset("\\\"'`;(){}:/@\n")
-_URL_ENDS = frozenset(" \t\r\n\\\"'`,;<>(){}[]|^/")
 _LINE_ENDS = frozenset(("", *"\r\n\"'#"))
 _REACH = 48  # the longest name on either side of its word
 _LOOK = 128  # how much of a value is looked at
@@ -160,7 +162,7 @@ def clean(text: str, marks: list[str], field: str = "") -> tuple[str, dict[str, 
 
 def _is_telling(value: str) -> bool:
     """Tell whether `value` is so unlike other text that it is the same secret wherever it stands."""
-    return len(value) >= _LEAST["quoted"] and weigh(value) >= MIXED
+    return len(value) >= _SHORTEST["quoted"] and weigh(value) >= MIXED
 
 
 def _swap(text: str, spans: list[Span]) -> str:
@@ -253,50 +255,54 @@ def _named_value(text: str, low: str, at: int, word: str) -> Span | None:
     sign_at = name_end + len(rest) - len(rest.lstrip(_AFTER_NAME))
     sign = text[sign_at : sign_at + 3]
     sign = sign[: len(sign) - len(sign.lstrip("=:>"))] or sign[:1]
-    enough = _least_weight(text[start:at], text[at:end], text[end:name_end])
-    if not enough or sign == "::" or (sign == ">" and text[start - 1 : start] != "<"):
+    if sign == "::" or (sign == ">" and text[start - 1 : start] != "<"):
         return None
     if sign[:1] not in _SIGNS:
         sign, sign_at = "", name_end
     value_at, quote = _opening(text, sign_at + len(sign), typed=sign == ":")
-    if _WORDS[word] == "authorization":
+    kind = _WORDS[word]
+    if kind == "authorization":
         return _credential(text, value_at, quote, sign)
-    tight = sign == "=" and sign_at == name_end and value_at == sign_at + 1 + len(quote)
     upper = text[start:name_end].isupper()
-    end = _value_end(text, value_at, quote, ends=_WORD_ENDS if upper and tight else _ENDS)
+    tight = upper and sign == "=" and sign_at == name_end and value_at == sign_at + 1 + len(quote)
+    end = _value_end(text, value_at, quote, _SHELL_WORD if tight else _VALUE)
     value = text[value_at:end]
     place = "quoted" if quote or sign == ">" else "last" if _ends_line(text, end) else "inside"
-    if upper and (tight or (sign == ":" and place == "last" and value.islower())):
+    if tight or (upper and sign == ":" and place == "last" and value.islower()):
         place = "env"
     elif not quote and (text[end : end + 1] in ("(", "[") or ("." in value and _is_path(value))):
         return None  # an expression
-    if sign == ",":
-        enough = RANDOM if quote else RANDOM + 1
-    if not _is_secret(value, _WORDS[word], place, enough):
+    least = RANDOM if sign == "," else _ENOUGH[place][kind not in ("password", "secret")]
+    if (least > WORD and _is_word(value)) or (sign == "," and not quote):
         return None
-    while end >= value_at + _LOOK and (more := _run_end(text, end, _ENDS)) > end:
+    least = max(
+        least, _least_weight(text[start:at], text[at : at + len(word)], text[at + len(word) : name_end])
+    )
+    if not _is_secret(value, kind, place, least):
+        return None
+    while end >= value_at + _LOOK and (more := _run_end(text, end, _VALUE)) > end:
         end = more
-    return value_at, end, _WORDS[word]
+    return value_at, end, kind
 
 
 def _least_weight(owner: str, word: str, tail: str) -> int:
-    """Return the least weight of a value that the name `owner + word + tail` makes a secret; 0 for none."""
+    """Return the least weight of a value that the name `owner + word + tail` makes a secret."""
     whose = owner.lower().rstrip("_-.")
     known = word.lower()
     if whose.endswith(_NOT_SECRET):
-        return 0
+        return NEVER
     more = next((more for more in _CONTINUED.get(known, ()) if tail.lower().startswith(more)), "")
     tail = tail[len(more) :]
     upper = (owner + word + tail).isupper()
     if tail[:1].isalpha() and (upper or tail[0].islower()):
-        return 0  # another word: tokenizer, passing, keyboard
+        return NEVER  # another word: tokenizer, passing, keyboard
     parts = tail if upper else "".join(f"_{c}" if c.isupper() else c for c in tail)
     if parts.lower().replace("-", "_").replace(".", "_").rsplit("_", 1)[-1] in _ABOUT:
-        return 0
+        return NEVER
     if known in ("pass", "pwd") and not more and owner and owner[-1] not in "_-.":
-        return WORD if word[0].isupper() and owner[-1].islower() else 0  # dbPass, but not compass
+        return WORD if word[0].isupper() and owner[-1].islower() else NEVER  # dbPass, but not compass
     if known == "key" and not whose.endswith(_KEY_OWNERS):
-        return RANDOM if upper and owner else 0
+        return RANDOM if upper and owner else NEVER
     return WORD
 
 
@@ -316,7 +322,7 @@ def _opening(text: str, at: int, *, typed: bool) -> tuple[int, str]:
     return start, ""
 
 
-def _value_end(text: str, start: int, quote: str, ends: frozenset[str] = _ENDS) -> int:
+def _value_end(text: str, start: int, quote: str, made_of: str) -> int:
     at = start
     for _ in range(8 if quote else 0):  # a quote behind more backslashes is part of the value
         at = text.find(quote[-1], at, start + _LONGEST)
@@ -327,13 +333,16 @@ def _value_end(text: str, start: int, quote: str, ends: frozenset[str] = _ENDS) 
         if slashes < len(quote):
             return at - slashes
         at += 1
-    end = _run_end(text, start, ends)
+    end = _run_end(text, start, made_of)
     return end + len(text[end : end + 3]) - len(text[end : end + 3].lstrip("="))
 
 
-def _run_end(text: str, start: int, ends: frozenset[str]) -> int:
+def _run_end(text: str, start: int, made_of: str) -> int:
     window = text[start : start + _LOOK]
-    return start + next((at for at, char in enumerate(window) if char in ends), len(window))
+    rest = window.lstrip(made_of)
+    while rest[:1] > "\x7f":  # letters of other languages
+        rest = rest[1:].lstrip(made_of)
+    return start + len(window) - len(rest)
 
 
 def _ends_line(text: str, at: int) -> bool:
@@ -341,32 +350,32 @@ def _ends_line(text: str, at: int) -> bool:
     return rest[:1] in _LINE_ENDS or (rest[0] == "\\" and rest.lstrip("\\")[:1] in ("n", "r", '"', "'"))
 
 
-def _is_secret(value: str, kind: str, place: str, enough: int) -> bool:
+def _is_secret(value: str, kind: str, place: str, least: int) -> bool:
     weight = weigh(value)
     if weight == WORD and place == "quoted" and any(word in value.lower() for word in _PLAIN):
         return False  # the label of a field, in whatever language
-    least = _LEAST_PASSWORD.get(weight, 0) if kind == "password" else _LEAST[place]
-    return len(value) >= least and weight >= max(enough, _ENOUGH[place][kind not in ("password", "secret")])
+    shortest = _SHORTEST_PASSWORD.get(weight, 0) if kind == "password" else _SHORTEST[place]
+    return weight >= least and len(value) >= shortest
 
 
 def _credential(text: str, at: int, quote: str, sign: str) -> Span | None:
     """Return what follows `Authorization:` and its scheme, or `Bearer`."""
     scheme = next((s for s in _SCHEMES if text[at : at + len(s)].lower() == s), "")
     start = at + len(scheme)
-    end = _value_end(text, start, quote)
+    end = _value_end(text, start, quote, _VALUE)
     value = text[start:end]
     if scheme == "basic ":  # base64 of a short text need not look random
         telling = len(value) % 4 == 0 and not value.islower() and not value.istitle() and weigh(value) >= WORD
     else:
         telling = weigh(value) >= (MIXED if scheme or not sign else RANDOM)
-    return (start, end, "authorization") if telling and len(value) >= _LEAST["quoted"] - 2 else None
+    return (start, end, "authorization") if telling and len(value) >= _SHORTEST["quoted"] - 2 else None
 
 
 def _url_passwords(text: str) -> Iterator[Span]:
     at = text.find("://") if "@" in text else -1
     while at >= 0:
         start = at + 3
-        user, _, host = text[start : _run_end(text, start, _URL_ENDS)].rpartition("@")
+        user, _, host = text[start : _run_end(text, start, _AUTHORITY)].rpartition("@")
         name, _, password = user.partition(":")
         stand_in = password.lower() in _PLAIN or password.startswith(("$", "%s", "%("))
         if len(set(password)) > 1 and not stand_in and not host.startswith("sha256:"):
@@ -380,7 +389,7 @@ def _curl_passwords(text: str, low: str) -> Iterator[Span]:
         while at >= 0:
             window = text[at + len(flag) : at + len(flag) + _REACH]
             start = at + len(flag) + len(window) - len(window.lstrip(" =\\\"'"))
-            end = _run_end(text, start, _WORD_ENDS)
+            end = _run_end(text, start, _SHELL_WORD)
             user, _, password = text[start:end].partition(":")
             if user and not password.startswith(("/", "$")) and weigh(password) >= WORD:
                 yield start + len(user) + 1, end, "password"
@@ -403,6 +412,12 @@ def weigh(value: str) -> int:
     if any(word in low for word in _STAND_INS):
         return 0
     return WORD if plain.isalpha() or plain.isdigit() else MIXED
+
+
+def _is_word(value: str) -> bool:
+    """Tell cheaply that `weigh` finds no more than a WORD: most of what code assigns is one."""
+    plain = value.replace("_", "").replace(".", "").replace("-", "")
+    return plain.isdigit() or (plain.isalpha() and (plain.islower() or plain.isupper()))
 
 
 def _is_path(text: str) -> bool:

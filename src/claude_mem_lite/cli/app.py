@@ -15,7 +15,6 @@ console = Console(highlight=False)
 errors = Console(stderr=True, highlight=False)
 
 app = typer.Typer(
-    help="Persistent memory for Claude Code.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -46,8 +45,8 @@ def claude_mem(
 ) -> None:
     """Keep a memory of Claude Code's sessions.
 
-    Set up with [bold]claude-mem install-hooks[/bold] and [bold]claude-mem up[/bold]; see it at work without
-    touching anything with [bold]claude-mem demo[/bold].
+    To set it up: [bold]claude-mem install-hooks[/bold], then [bold]claude-mem up[/bold].
+    To see it at work, touching nothing of yours: [bold]claude-mem demo[/bold].
     """
 
 
