@@ -96,9 +96,9 @@ def test_a_token_goes_wherever_it_stands(kind: str, token: str, around: str) -> 
         ("mysql --password {} db", "mysql --password [redacted: password] db"),
         (
             "https://hooks.slack.com/services/T0/B0/{}",
-            "https://hooks.slack.com/services/[redacted: slack webhook]",
+            "https://hooks.slack.com/[redacted: slack webhook]",
         ),
-        ("https://b.example/x?se=2&sig={}%3D", "https://b.example/x?se=2&sig=[redacted: url signature]"),
+        ("https://b.example/x?sig={0}{0:.11}%3D", "https://b.example/x?sig=[redacted: azure signature]"),
     ],
 )
 def test_a_value_goes_by_its_name(text: str, expected: str) -> None:
@@ -305,8 +305,10 @@ def test_what_cannot_be_read_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ["a", "eyJ", "-----BEGIN ", "-----BEGIN RSA PRIVATE KEY-----\n", "://", "://a:", "key=", "token", "password: ", '"', " ", "\\",
-     "sk-", "ghp_", "<private>", "secret='", "Bearer ", "A1b", "=", "\n", "@"],
+    [
+        "a", "eyJ", "-----BEGIN ", "-----BEGIN RSA PRIVATE KEY-----\n", "://", "://a:", "key=", "token",
+        "password: ", '"', " ", "\\", "sk-", "ghp_", "<private>", "secret='", "Bearer ", "A1b", "=", "\n", "@",
+    ],
 )  # fmt: skip
 def test_no_text_takes_for_ever(piece: str) -> None:
     """A hostile text of 300 kB is done within the test's patience, once and twice the same."""
@@ -321,7 +323,7 @@ strings = st.text(max_size=60)
 @settings(deadline=None)
 @given(before=strings, after=strings, kind=st.sampled_from(sorted(SECRETS)))
 def test_no_surroundings_save_a_token(before: str, after: str, kind: str) -> None:
-    """Between any two texts that are not part of it a token goes, in any field, and the rest is valid JSON."""
+    """Between any two texts that are no part of it a token goes, in any field, and the rest is JSON."""
     text = event(a={"b": [f"{before} {SECRETS[kind]} {after}"]}, c=before)
 
     kept = redact.scrub(json.dumps(json.loads(text)))
@@ -345,21 +347,23 @@ def test_redacting_twice_changes_nothing(pieces: list[str]) -> None:
     assert redact.redact(once) == once
 
 
-def test_an_ordinary_event_is_not_read() -> None:
+def test_an_ordinary_event_is_not_read(tmp_path: Path) -> None:
     """50 kB of ordinary source go through without re and json being loaded, and come back unchanged."""
+    import argparse
+
+    source = Path(argparse.__file__).read_text()[:50_000]
+    (tmp_path / "event").write_text(
+        event(tool_name="Write", tool_input={"file_path": "/p/a.py", "content": source})
+    )
     script = f"""
 import sys
 sys.path.append({str(Path(claude_mem_lite.__file__).parent.parent)!r})
 from claude_mem_lite import redact
-source = open(sys.argv[1], encoding="utf-8").read()[:50_000]
-text = '{{"tool_input":{{"file_path":"/p/a.py","content":"' + source.replace(chr(92), "").replace('"', "'").replace(chr(10), chr(92) + "n") + '"}}}}'
+text = open({str(tmp_path / "event")!r}, encoding="utf-8").read()
 assert redact.scrub(text) is text
 assert not {{"re", "json"}} & set(sys.modules), sys.modules
 """
-    import argparse
 
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", script, str(argparse.__file__)], capture_output=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", script], capture_output=True, check=False)
 
     assert (done.returncode, done.stderr) == (0, b"")

@@ -25,28 +25,24 @@ IGNORED_FILES = (
 )  # fmt: skip
 
 _PATH_FIELDS = ("file_path", "notebook_path", "path", "glob")
-_FIELDS_OF = dict.fromkeys(("Read", "Write", "Edit", "MultiEdit"), ("file_path",))
+_TOOLS = {**dict.fromkeys(("Read", "Write", "Edit", "MultiEdit"), ("file_path",)), "Bash": ("command",)}
 _PATH_CHARS = "abcdefghijklmnopqrstuvwxyz0123456789_-./~*?+@%"
-_ODD_ESCAPES = ("\\u002", "\\u003", "\\u004", "\\u005", "\\u006", "\\u007", "\\ud")
+_ODD_ESCAPES = ("\\u002", "\\u003", "\\u004", "\\u005", "\\u006", "\\u007", "\\ud", "\\uD")
 _PRIVATE_FIELDS = (
-    "prompt",
-    "custom_instructions",
-    "last_assistant_message",
-    "compact_summary",
-    "command_args",
-)
+    "prompt", "custom_instructions", "last_assistant_message", "compact_summary", "command_args",
+)  # fmt: skip
 
 # Strings of a call on an ignored file that tell of the call, not of the file.
 _CALL_FIELDS = frozenset({
-    "file_path", "filePath", "notebook_path", "path", "glob", "pattern", "type", "mode", "output_mode", "cell_id",
-    "cell_type", "language", "edit_mode", "persistedOutputPath", "backgroundTaskId", "returnCodeInterpretation",
-    "command", "description", None,  # None: the keys themselves
+    "file_path", "filePath", "notebook_path", "path", "glob", "pattern", "type", "mode", "output_mode",
+    "cell_id", "cell_type", "language", "edit_mode", "persistedOutputPath", "backgroundTaskId",
+    "returnCodeInterpretation", "command", "description", None,  # None: the keys themselves
 })  # fmt: skip
 _PRINTERS = frozenset({
     "cat", "tac", "head", "tail", "less", "more", "bat", "batcat", "nl", "sed", "awk", "gawk", "cut", "grep",
-    "egrep", "fgrep", "zgrep", "rg", "ag", "strings", "xxd", "od", "hexdump", "base64", "base32", "diff", "cmp",
-    "comm", "sort", "uniq", "tr", "paste", "column", "fold", "fmt", "rev", "jq", "yq", "tee", "openssl",
-    "dotenv", "view", "iconv", "gpg", "keytool",
+    "egrep", "fgrep", "zgrep", "rg", "ag", "strings", "xxd", "od", "hexdump", "base64", "base32", "diff",
+    "cmp", "comm", "sort", "uniq", "tr", "paste", "column", "fold", "fmt", "rev", "jq", "yq", "tee", "view",
+    "openssl", "keytool", "gpg", "iconv", "dotenv",
 })  # fmt: skip
 _FILTERS = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg", "ag"})  # what they name after a pipe is sought
 _GIT_PRINTERS = frozenset({"show", "diff", "blame", "log", "cat-file", "stash"})
@@ -109,30 +105,26 @@ def redact(text: str) -> str:
     return str(_without_secrets(_narrow(text, len(text))))
 
 
-def _is_suspicious(event: str, ignored: tuple[str, ...]) -> bool:
+def _is_suspicious(event: str, ignored: tuple[str, ...]) -> bool:  # noqa: PLR0911  (a list of reasons)
     from claude_mem_lite.redaction_rules import find_marks, find_values
 
-    low = event.lower()
     # A printable character written as \u00XX could hide a secret; \udXXX is half a character.
-    if "\\u" in low and any(escape in low for escape in _ODD_ESCAPES):
+    if "\\u" in event and any(escape in event for escape in _ODD_ESCAPES):
         return True
-    if "<private" in low or find_marks(event) or find_values(event):
+    if find_marks(event) or find_values(event):
         return True
-    return _touches_ignored(event, ignored)
-
-
-def _touches_ignored(event: str, ignored: tuple[str, ...]) -> bool:
     tool = _field(event, "tool_name")
-    if not tool or '"tool_calls"' in event:
-        return '"tool_calls"' in event and bool(_mentioned(event, ignored))
-    if tool != "Bash":
-        paths = (_field(event, name) for name in _FIELDS_OF.get(tool, _PATH_FIELDS))
-        return any(_mentioned(path, ignored) for path in paths) or (
-            tool == "Grep" and bool(_mentioned(event, ignored))
-        )
-    command = _field(event, "command")
-    lists = any(word in command for word in _LISTERS)
-    return bool(_mentioned(event if lists else command, ignored))
+    if tool not in _TOOLS and "<private" in event.lower():
+        return True
+    if not tool or '"tool_calls"' in event[: event.find('"tool_name"')]:
+        return bool(tool and _mentioned(event, ignored))
+    if tool == "Bash":
+        command = _field(event, "command")
+        lists = any(word in command for word in _LISTERS)
+        return bool(_mentioned(event if lists else command, ignored))
+    if tool == "Grep":
+        return bool(_mentioned(event, ignored))
+    return any(_mentioned(_field(event, name), ignored) for name in _TOOLS.get(tool, _PATH_FIELDS))
 
 
 def _field(event: str, name: str) -> str:
@@ -198,7 +190,10 @@ def _map(node: Any, change: Change, field: str | None = "") -> Any:
 
 def _without_private(call: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a call that the user's own words stand in, without what is marked as private."""
-    changed = {name: _hide_private(call[name]) for name in _PRIVATE_FIELDS if isinstance(call.get(name), str)}
+    changed: dict[str, Any] = {}
+    for name in _PRIVATE_FIELDS:
+        if isinstance(call.get(name), str):
+            changed[name] = _hide_private(call[name])
     for name in ("tool_input", "tool_response"):
         inner = call.get(name)
         if isinstance(inner, dict) and isinstance(inner.get("prompt"), str):
@@ -330,8 +325,7 @@ def _without_secrets(tree: Any) -> Any:
     """Return a JSON tree without its secrets; what is one at one place is taken out at all."""
     from claude_mem_lite.redaction_rules import clean, find_marks
 
-    texts = _strings(tree)
-    marks = find_marks("\n".join(texts))
+    marks = find_marks(text := _dumps(tree))
     known: dict[str, str] = {}
 
     def cleaned(text: str, field: str | None) -> str:
@@ -342,8 +336,8 @@ def _without_secrets(tree: Any) -> Any:
         return head[:-_EDGE] + _CUT.format(int(count)) + tail[_EDGE:] if count.isdecimal() else text
 
     tree = _map(tree, cleaned)
-    most = _MOST_WORK // (1 + sum(map(len, texts)))
-    secrets = sorted(known, key=lambda secret: (-len(secret), secret))[:most]
+    secrets = sorted(known, key=lambda secret: (-len(secret), secret))
+    secrets = secrets[: _MOST_WORK // len(text)]
 
     def unknown(text: str, _: str | None) -> str:
         for secret in secrets:
@@ -353,42 +347,25 @@ def _without_secrets(tree: Any) -> Any:
     return _map(tree, unknown) if secrets else tree
 
 
-def _strings(tree: Any) -> list[str]:
-    found: list[str] = []
-
-    def note(text: str, _: str | None) -> str:
-        found.append(text)
-        return text
-
-    _map(tree, note)
-    return found
-
-
 def _fit(tree: dict[str, Any], max_chars: int) -> str:
     """Return the JSON text of an event, its longest strings cut as far as `max_chars` asks."""
+
+    def cut(limit: int) -> str:
+        return _dumps(_map(tree, lambda text, _: _cut(text, limit)))
+
     text = _dumps(tree)
-    if len(text) <= max_chars:
-        return text
-    long = [(len(string), len(_dumps(string))) for string in _strings(tree) if len(string) > _SHORTEST]
-    rest = len(text) - sum(coded for _, coded in long)
-    limit = max_chars
-    while len(text) > max_chars and limit > _SHORTEST:
-        limit = limit * 7 // 8
-        if (
-            limit <= _SHORTEST
-            or rest + sum(coded * min(1, limit / plain) for plain, coded in long) <= max_chars
-        ):
-            text = _dumps(_map(tree, lambda string, _: _cut(string, limit)))  # noqa: B023  (called at once)
+    if len(text) > max_chars >= len(cut(_SHORTEST)):
+        limit = max_chars
+        while len(text) > max_chars:
+            limit = max(_SHORTEST, limit * 7 // 8)
+            text = cut(limit)
     if len(text) <= max_chars:
         return text
     # Too many strings rather than too long ones: each field gives way to the two ends of its own JSON text.
-    fields = [(name[:_SHORTEST], _dumps(value)) for name, value in list(tree.items())[:_MOST_FIELDS]]
+    fields = [(name[:_SHORTEST], _dumps(value), value) for name, value in list(tree.items())[:_MOST_FIELDS]]
     share = max_chars // (3 * len(fields))
     return _dumps(
-        {
-            name: tree[name] if len(coded) <= share and name in tree else _cut(coded, share)
-            for name, coded in fields
-        }
+        {name: value if len(coded) <= share else _cut(coded, share) for name, coded, value in fields}
     )
 
 

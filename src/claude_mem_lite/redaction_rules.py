@@ -39,16 +39,15 @@ _TOKENS = (
     ("service token", "dop_v1_ doo_v1_ dapi shpat_ shpss_ sbp_", r"[0-9a-f]{32,}(?!\w)"),
     ("service token", "gsk_ xai- pplx- ntn_ lin_api_ NRAK- r8_ glsa_ dckr_pat_ hvs.", r"[\w-]{24,}"),
     ("service token", "AGE-SECRET-KEY-1", r"[0-9A-Z]{50,}"),
-)  # fmt: skip
-# These stand in no such run, or not at its beginning, and are looked for in the whole text.
-_OTHERS = (
+    # These stand in no such run, or not at its beginning, and are looked for in the whole text.
     ("slack webhook", "hooks.slack.com/", r"(?:services|workflows|triggers)/[\w/]{20,}"),
-    ("azure signature", "sig=", r"[\w%/+]{42,200}(?:(?<=%3[dD])|=)"),
+    ("azure signature", "sig=", r"[\w%/+]{42,200}%3[dD]"),
     ("azure secret", "Q~", r"[\w~.-]{31,34}(?![\w~.-])"),
 )
+_PRIVATE_KEY = "PRIVATE KEY"
+_MARKS = tuple(mark for _, marks, _ in _TOKENS[:-3] for mark in marks.split())
 _LEADS = {"azure secret": r"[\w~.-]{3}[0-9]"}  # what belongs to a token before the mark it is found by
 _PROVED = {"api key": RANDOM, "service token": RANDOM, "slack token": MIXED}  # by more than a beginning
-_PRIVATE_KEY = "PRIVATE KEY"
 
 _RUN = 20  # the shortest token, an AWS key id, has as many token characters
 _LEAD = 16  # the longest beginning that ends outside the run
@@ -56,16 +55,17 @@ _TOKEN = b"0123456789_-ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _SHAPE = bytes(97 if byte in _TOKEN else 32 for byte in range(256))
 
 _LABEL = r"(?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
-# Between two lines of a key: line ends, also escaped ones, quotes, the margins of diffs, listings and numbers.
+# Between two lines of a key: line ends, also escaped ones, quotes, margins of diffs, listings and numbers.
 _MARGIN = r"(?:\\+[nrt]|[\s\"'+,>|#*/→:.\\-]|[0-9]{1,6}(?=[\t→:|]))*+"
-_LINE = r"(?:[A-Za-z0-9+/]{16,}+={0,2}|(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset): [^\n\\\"]{,200})"
-_LAST_LINE = r"[A-Za-z0-9+/]{1,15}={0,2}"
+_HEADER = r"(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset): [^\n\\\"]{0,200}"
+_LINE = rf"(?:[A-Za-z0-9+/]{{16,}}+={{0,2}}|{_HEADER})"
+_SHORT_LINE = r"[A-Za-z0-9+/]{1,15}={0,2}"
 # A block of such lines is a key when it is armoured at one end at least. Without the lower end, a short
 # line belongs to it when it looks like base64. Blocks are consumed, key or not: one pass over any text.
 _KEY = (
     rf"(-{{4,5}} ?BEGIN {_LABEL}{_MARGIN})?{_LINE}(?:{_MARGIN}{_LINE})*+"
-    rf"(?:(?:{_MARGIN}{_LAST_LINE})?{_MARGIN}(END {_LABEL})"
-    rf"|{_MARGIN}(?=[A-Za-z+/]{{0,15}}[0-9=])[A-Za-z0-9+/]{{4}}{_LAST_LINE}(?![\w+/=.]))?"
+    rf"(?:(?:{_MARGIN}{_SHORT_LINE})?{_MARGIN}(END {_LABEL})"
+    rf"|{_MARGIN}(?=[A-Za-z+/]{{0,15}}[0-9=])[A-Za-z0-9+/]{{4}}{_SHORT_LINE}(?![\w+/=.]))?"
 )
 
 _WORDS = {
@@ -91,29 +91,29 @@ _ABOUT = frozenset({  # a name that ends so tells something about a secret, not 
     "required", "error", "message", "title", "text", "description", "status", "state", "rules", "validator",
     "provider", "source", "selector", "input", "output", "map", "list", "set",
 })  # fmt: skip
+_SCHEMES = ("bearer ", "basic ", "token ", "bot ", "apikey ", "key ")
 # The least weight that counts for what people choose and for what is made at random, by where it stands:
-# NAME=value, "value", at the end of a line, amid code. And the least length, but passwords are short anywhere.
+# NAME=value, "value", at the end of a line, amid code. And the least length, but passwords may be short.
 _ENOUGH = {"env": (WORD, MIXED), "quoted": (WORD, MIXED), "last": (MIXED, RANDOM), "inside": (RANDOM,) * 2}
 _SHORTEST = {"env": 4, "quoted": 8, "last": 8, "inside": 16}
 _SHORTEST_PASSWORD = {WORD: 6, MIXED: 4, RANDOM: 4}
-_SCHEMES = ("bearer ", "basic ", "token ", "bot ", "apikey ", "key ")
 
 _NAME = "abcdefghijklmnopqrstuvwxyz0123456789_-."
 _AFTER_NAME = "\\\"'`] \t"
-_SIGNS = frozenset("=:,>")
+_GOES_ON = frozenset("0123456789_-.ABCDEFGHIJKLMNOPQRSTUVWXYZ=:,>" + _AFTER_NAME)
+_LINE_ENDS = frozenset(("", *"\r\n\"'#"))
+_NO_TYPE = frozenset("\\\"'`;(){}:/@\n")
 _ASCII = "".join(map(chr, range(33, 127)))
 _SHELL_WORD = _ASCII.translate(dict.fromkeys(map(ord, "\\\"'`")))  # what a word of a shell is made of
 _VALUE = _ASCII.translate(dict.fromkeys(map(ord, "\\\"'`,;&<>(){}[]|=")))
 _AUTHORITY = _ASCII.translate(dict.fromkeys(map(ord, "\\\"'`,;<>(){}[]|^/")))
-_NO_TYPE = frozenset("\\\"'`;(){}:/@\n")
-_LINE_ENDS = frozenset(("", *"\r\n\"'#"))
 _REACH = 48  # the longest name on either side of its word
-_LOOK = 128  # how much of a value is looked at
+_LOOK = 64  # how much of a value is looked at
 _LONGEST = 4096  # the end of a quoted value is looked for as far as this
 
 _REFERENCES = (
-    "${", "$(", "#{", "{{", "{}", "%(", "%s", "%d", "(?", "...", "…", "://", "[redacted", "<", "environ",
-    "env.",
+    "${", "$(", "#{", "{{", "{}", "%(", "%s", "%d", "(?", "...", "…", "://", "[redacted", "<", "env.",
+    "environ",
 )  # fmt: skip
 _STAND_INS = (
     "your", "example", "changeme", "change-me", "change_me", "placeholder", "redacted", "xxxx", "dummy",
@@ -128,9 +128,10 @@ _FEW, _SHORT = 3, 10  # characters: fewer different ones are no value, fewer of 
 def find_marks(text: str) -> list[str]:
     """Return what tokens of some kind begin with and `text` has in a place where a token may stand."""
     runs = _long_runs(text)
-    marks = [mark for _, listed, _ in _TOKENS for mark in listed.split() if mark in runs]
-    marks += [mark for _, mark, _ in _OTHERS if mark in text]
-    return [*marks, _PRIVATE_KEY] if _PRIVATE_KEY in text else marks
+    marks = [mark for mark in _MARKS if mark in runs]
+    if "~" in text or "%" in text:  # one character is found faster than two
+        marks += [mark for mark in ("Q~", "sig=") if mark in text]
+    return marks + [mark for mark in ("hooks.slack.com/", _PRIVATE_KEY) if mark in text]
 
 
 def clean(text: str, marks: list[str], field: str = "") -> tuple[str, dict[str, str]]:
@@ -149,7 +150,7 @@ def clean(text: str, marks: list[str], field: str = "") -> tuple[str, dict[str, 
         keys = [block for block in re.finditer(_KEY, text) if block[1] or block[2]]
         found.update((line, "private key") for block in keys for line in re.findall(_LINE, block[0]))
         text = _swap(text, [(*block.span(), "private key") for block in keys])
-    for kind, listed, rest in (*_TOKENS, *_OTHERS):
+    for kind, listed, rest in _TOKENS:
         for mark in listed.split():
             if mark in marks and mark in text:
                 spans = list(_tokens(text, kind, mark, rest))
@@ -211,35 +212,40 @@ def find_values(text: str) -> list[Span]:
         at = low.find(word)
         while at >= 0:
             end = at + len(word)
-            # Most are words of code or prose: one look at what follows the name tells.
-            rest = low[end : end + _REACH].lstrip(_NAME)
-            next_one = rest[:1] == " " and _takes_next(low, at, word, rest)
-            if next_one or rest.lstrip(_AFTER_NAME)[:1] in _SIGNS:
+            # Most are words of code or prose: a look at what follows tells.
+            if (text[end : end + 1] in _GOES_ON or word in _CONTINUED) and _may_name(low, at, word):
                 value = _named_value(text, low, at, word)
                 if value:
                     found.setdefault(value[0], value)
                     end = value[1]
             at = low.find(word, end)
-    for value in (*_url_passwords(text), *_curl_passwords(text, low)):
+    for value in _login_passwords(text, low):
         found.setdefault(value[0], value)
     return sorted(found.values())
 
 
-def _takes_next(low: str, at: int, word: str, rest: str) -> bool:
-    """Tell whether the value comes after a space: `Bearer X`, `--token X`, `PASSWORD 'X'`."""
-    if word == "bearer":
+def _may_name(low: str, at: int, word: str) -> bool:
+    end = at + len(word)
+    rest = low[end : end + _REACH].lstrip(_NAME)
+    sign = rest.lstrip(_AFTER_NAME)[:1]
+    if sign in ("=", ":"):
+        return word != "key" or bool(low[at - 1 : at].strip(" \"'`\\,({["))  # somebody's key
+    if sign in (",", ">"):  # "TOKEN", "value" and <token>value<
+        return (rest[0] == sign) is (sign == ">")
+    if rest[:1] != " ":
+        return False
+    if word == "bearer" or (low.startswith("password", at) and rest[1:2] in ("'", '"')):
         return True
-    name = low[_name_start(low, at) : at]
-    if name.startswith("--") or low.endswith("env ", 0, at - len(name)):
-        return True
-    return low.startswith("password", at) and rest[1:2] in ("'", '"')
+    before = low[max(0, at - _REACH) : at]  # --token X, ENV TOKEN X
+    name = before[_name_start(before, len(before)) :] if "--" in before or "env " in before else ""
+    return name.startswith("--") or before.removesuffix(name).endswith("env ")
 
 
 def _name_start(low: str, at: int) -> int:
     head = low[max(0, at - _REACH) : at]
     start = at - len(head) + len(head.rstrip(_NAME))
     before = low[start - 1 : start]
-    if before == "\\" and low[start] in "nrt":
+    if before == "\\" and low[start : start + 1] in ("n", "r", "t"):
         return start + 1
     if before in ("[", ";"):  # a colour code: ESC [ 3 2 m
         code, letter, _ = low[start:at].partition("m")
@@ -248,54 +254,51 @@ def _name_start(low: str, at: int) -> int:
 
 
 def _named_value(text: str, low: str, at: int, word: str) -> Span | None:
-    start, end = _name_start(low, at), at + len(word)
-    tail = low[end : end + _REACH]
-    name_end = end + len(tail) - len(tail.lstrip(_NAME))
+    tail = low[at + len(word) : at + _REACH]
+    name_end = at + len(word) + len(tail) - len(tail.lstrip(_NAME))
     rest = text[name_end : name_end + _REACH]
     sign_at = name_end + len(rest) - len(rest.lstrip(_AFTER_NAME))
     sign = text[sign_at : sign_at + 3]
-    sign = sign[: len(sign) - len(sign.lstrip("=:>"))] or sign[:1]
-    if sign == "::" or (sign == ">" and text[start - 1 : start] != "<"):
-        return None
-    if sign[:1] not in _SIGNS:
-        sign, sign_at = "", name_end
-    value_at, quote = _opening(text, sign_at + len(sign), typed=sign == ":")
-    kind = _WORDS[word]
-    if kind == "authorization":
+    sign = sign[: len(sign) - len(sign.lstrip("=:>"))] or sign[:1].strip(_NAME + _NAME.upper())
+    value_at, quote = _opening(text, sign_at + len(sign) if sign else name_end, typed=sign == ":")
+    if _WORDS[word] == "authorization":
         return _credential(text, value_at, quote, sign)
+    end = _value_end(text, value_at, quote, _VALUE)
+    if not (quote or sign == ">" or text[at].isupper()) and _is_word(text[value_at:end]):
+        return None  # most of what code assigns
+    if word == "pwd" and text[value_at : value_at + 1] in ("/", "~"):
+        return None  # the working directory
+    start = _name_start(low, at)
     upper = text[start:name_end].isupper()
-    tight = upper and sign == "=" and sign_at == name_end and value_at == sign_at + 1 + len(quote)
-    end = _value_end(text, value_at, quote, _SHELL_WORD if tight else _VALUE)
-    value = text[value_at:end]
-    place = "quoted" if quote or sign == ">" else "last" if _ends_line(text, end) else "inside"
-    if tight or (upper and sign == ":" and place == "last" and value.islower()):
-        place = "env"
-    elif not quote and (text[end : end + 1] in ("(", "[") or ("." in value and _is_path(value))):
+    if upper and sign == "=" and sign_at == name_end and value_at == sign_at + 1 + len(quote):
+        place, end = "env", _value_end(text, value_at, quote, _SHELL_WORD)
+    elif quote or sign == ">":
+        place = "quoted"
+    elif text[end : end + 1] in ("(", "[") or ("." in text[value_at:end] and _is_path(text[value_at:end])):
         return None  # an expression
-    least = RANDOM if sign == "," else _ENOUGH[place][kind not in ("password", "secret")]
-    if (least > WORD and _is_word(value)) or (sign == "," and not quote):
-        return None
-    least = max(
-        least, _least_weight(text[start:at], text[at : at + len(word)], text[at + len(word) : name_end])
-    )
-    if not _is_secret(value, kind, place, least):
+    elif (after := text[end : end + _REACH].lstrip(" "))[:1] in _LINE_ENDS or after[:2] in ("\\n", "\\r"):
+        place = "env" if upper and sign == ":" and text[value_at:end].islower() else "last"
+    else:
+        place = "inside"
+    least = _least_weight(text[start:at], text[at : at + len(word)], text[at + len(word) : name_end])
+    least = NEVER if sign == "::" or (sign == ">" and text[start - 1 : start] != "<") else least
+    if not _is_secret(
+        text[value_at:end], _WORDS[word], place, RANDOM if sign == "," and least < RANDOM else least
+    ):
         return None
     while end >= value_at + _LOOK and (more := _run_end(text, end, _VALUE)) > end:
         end = more
-    return value_at, end, kind
+    return value_at, end, _WORDS[word]
 
 
 def _least_weight(owner: str, word: str, tail: str) -> int:
     """Return the least weight of a value that the name `owner + word + tail` makes a secret."""
-    whose = owner.lower().rstrip("_-.")
-    known = word.lower()
-    if whose.endswith(_NOT_SECRET):
-        return NEVER
+    whose, known = owner.lower().rstrip("_-."), word.lower()
     more = next((more for more in _CONTINUED.get(known, ()) if tail.lower().startswith(more)), "")
     tail = tail[len(more) :]
     upper = (owner + word + tail).isupper()
-    if tail[:1].isalpha() and (upper or tail[0].islower()):
-        return NEVER  # another word: tokenizer, passing, keyboard
+    if whose.endswith(_NOT_SECRET) or (tail[:1].isalpha() and (upper or tail[0].islower())):
+        return NEVER  # public_key, or another word: tokenizer, passing, keyboard
     parts = tail if upper else "".join(f"_{c}" if c.isupper() else c for c in tail)
     if parts.lower().replace("-", "_").replace(".", "_").rsplit("_", 1)[-1] in _ABOUT:
         return NEVER
@@ -334,23 +337,22 @@ def _value_end(text: str, start: int, quote: str, made_of: str) -> int:
             return at - slashes
         at += 1
     end = _run_end(text, start, made_of)
-    return end + len(text[end : end + 3]) - len(text[end : end + 3].lstrip("="))
+    padded = end + len(text[end : end + 2]) - len(text[end : end + 2].lstrip("="))  # base64
+    return padded if not text[padded : padded + 1].strip(_AFTER_NAME + "\r\n&,;)]}") else end
 
 
-def _run_end(text: str, start: int, made_of: str) -> int:
-    window = text[start : start + _LOOK]
+def _run_end(text: str, start: int, made_of: str, most: int = _LOOK) -> int:
+    window = text[start : start + most]
     rest = window.lstrip(made_of)
     while rest[:1] > "\x7f":  # letters of other languages
         rest = rest[1:].lstrip(made_of)
     return start + len(window) - len(rest)
 
 
-def _ends_line(text: str, at: int) -> bool:
-    rest = text[at : at + _REACH].lstrip(" ")
-    return rest[:1] in _LINE_ENDS or (rest[0] == "\\" and rest.lstrip("\\")[:1] in ("n", "r", '"', "'"))
-
-
 def _is_secret(value: str, kind: str, place: str, least: int) -> bool:
+    least = max(least, _ENOUGH[place][kind not in ("password", "secret")])
+    if least == NEVER or (least > WORD and _is_word(value)):
+        return False
     weight = weigh(value)
     if weight == WORD and place == "quoted" and any(word in value.lower() for word in _PLAIN):
         return False  # the label of a field, in whatever language
@@ -368,32 +370,25 @@ def _credential(text: str, at: int, quote: str, sign: str) -> Span | None:
         telling = len(value) % 4 == 0 and not value.islower() and not value.istitle() and weigh(value) >= WORD
     else:
         telling = weigh(value) >= (MIXED if scheme or not sign else RANDOM)
-    return (start, end, "authorization") if telling and len(value) >= _SHORTEST["quoted"] - 2 else None
+    return (start, end, "authorization") if telling and len(value) >= _SHORTEST_PASSWORD[WORD] else None
 
 
-def _url_passwords(text: str) -> Iterator[Span]:
-    at = text.find("://") if "@" in text else -1
-    while at >= 0:
-        start = at + 3
-        user, _, host = text[start : _run_end(text, start, _AUTHORITY)].rpartition("@")
-        name, _, password = user.partition(":")
-        stand_in = password.lower() in _PLAIN or password.startswith(("$", "%s", "%("))
-        if len(set(password)) > 1 and not stand_in and not host.startswith("sha256:"):
-            yield start + len(name) + 1, start + len(user), "password"
-        at = text.find("://", start)
-
-
-def _curl_passwords(text: str, low: str) -> Iterator[Span]:
-    for flag in (" -u", " --user") if "curl" in low else ():
-        at = text.find(flag)
+def _login_passwords(text: str, low: str) -> Iterator[Span]:
+    """Yield the passwords in `scheme://user:password@host` and `curl -u user:password`."""
+    for sign in ("://", " -u", " --user"):
+        at = text.find(sign) if ("@" in text if sign == "://" else "curl" in low) else -1
         while at >= 0:
-            window = text[at + len(flag) : at + len(flag) + _REACH]
-            start = at + len(flag) + len(window) - len(window.lstrip(" =\\\"'"))
-            end = _run_end(text, start, _SHELL_WORD)
-            user, _, password = text[start:end].partition(":")
-            if user and not password.startswith(("/", "$")) and weigh(password) >= WORD:
-                yield start + len(user) + 1, end, "password"
-            at = text.find(flag, at + 1)
+            start = at + len(sign)
+            if sign == "://":
+                login, _, host = text[start : _run_end(text, start, _AUTHORITY, _LONGEST)].rpartition("@")
+            else:
+                start += len(text[start : start + 4]) - len(text[start : start + 4].lstrip(" =\\\"'"))
+                login, host = text[start : _run_end(text, start, _SHELL_WORD)], ""
+            user, _, password = login.partition(":")
+            other = password.startswith(("$", "%s", "%(", "/")) or host.startswith("sha256:")
+            if len(set(password)) >= _FEW and password.lower() not in _PLAIN and not other:
+                yield start + len(user) + 1, start + len(login), "password"
+            at = text.find(sign, at + 1)
 
 
 def weigh(value: str) -> int:
@@ -415,9 +410,9 @@ def weigh(value: str) -> int:
 
 
 def _is_word(value: str) -> bool:
-    """Tell cheaply that `weigh` finds no more than a WORD: most of what code assigns is one."""
+    """Tell cheaply that `weigh` finds no more than a WORD."""
     plain = value.replace("_", "").replace(".", "").replace("-", "")
-    return plain.isdigit() or (plain.isalpha() and (plain.islower() or plain.isupper()))
+    return plain.isdigit() or (plain.isalpha() and (plain[1:].islower() or plain.isupper()))
 
 
 def _is_path(text: str) -> bool:
@@ -427,9 +422,12 @@ def _is_path(text: str) -> bool:
 
 def _is_random(value: str) -> bool:
     """Tell whether digits and letters, small and capital ones, change about as in a random string."""
+    digits = any(map(str.isdigit, value))
+    if not digits and (value.islower() or value.isupper()):
+        return False
     plain = [char for char in value if char.isalnum()]
     changes = 0
     for at, char in enumerate(plain[1:]):
         changes += char.isdigit() != plain[at].isdigit() or (char.isupper() and plain[at].islower())
-    weight = 5 if any(char.isdigit() for char in plain) else 4  # aVariableWithManyCapitals has no digits
+    weight = 5 if digits else 4  # aVariableWithManyCapitals has no digits
     return len(plain) >= _SHORT and changes >= _FEW and weight * changes >= len(plain)
