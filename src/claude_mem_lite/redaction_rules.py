@@ -24,8 +24,7 @@ _TOKENS = (
     ("google key", "ya29. GOCSPX-", r"[\w.-]{20,}"),
     ("github token", "ghp_ gho_ ghu_ ghs_ ghr_", r"\w{30,}(?:\.[\w-]+)*"),
     ("github token", "github_pat_", r"\w{22,}"),
-    ("gitlab token", "glpat- gldt- glrt- glrtr- glcbt- glptt- glft- glimt-", r"[\w.-]{20,}"),
-    ("gitlab token", "glagent- glsoat- gloas- glffct- glwt-", r"[\w.-]{20,}"),
+    ("gitlab token", "glpat- gldt- glrt- glcbt- glptt- glft- glimt- glagent- glsoat- gloas-", r"[\w.-]{20,}"),
     ("slack token", "xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xoxe.xoxp- xapp-", r"[\w%-]{10,}"),
     ("stripe key", "sk_live_ sk_test_ rk_live_ rk_test_", r"\w{16,}"),
     ("webhook secret", "whsec_", r"[\w+/]{20,}={0,2}"),
@@ -76,20 +75,16 @@ _CONTINUED = {"pass": ("words", "word", "wd", "phrase"), "secret": ("key", "s"),
 _KEY_OWNERS = (
     "api", "access", "secret", "private", "signing", "encryption", "auth", "account", "master", "shared",
     "storage", "session", "service", "license", "webhook", "hmac", "jwt", "cookie", "ssh", "deploy", "admin",
-    "consumer", "client", "vault", "fernet", "aes", "security", "subscription", "app", "rsa",
+    "consumer", "client", "vault", "fernet", "aes", "app", "rsa",
 )  # fmt: skip
-_NOT_SECRET = (
-    "public", "pub", "next", "page", "continuation", "cancel", "cancellation", "primary", "foreign", "sort",
-    "cache", "partition", "idempotency", "sync", "design",
-)  # fmt: skip
+_NOT_SECRET = ("public", "next", "page", "continuation", "primary", "foreign", "sort", "cache", "design")
 _ABOUT = frozenset({  # a name that ends so tells something about a secret, not the secret
     "id", "ids", "name", "names", "type", "types", "url", "uri", "path", "file", "dir", "field", "fields",
     "count", "counts", "length", "len", "size", "limit", "max", "min", "expires", "expiry", "expiration",
-    "ttl", "at", "in", "arn", "ref", "version", "format", "prefix", "suffix", "header", "headers", "env",
-    "var", "class", "policy", "label", "hint", "placeholder", "endpoint", "regex", "pattern", "position",
-    "index", "usage", "used", "budget", "rate", "cost", "algorithm", "alg", "method", "mode", "enabled",
-    "required", "error", "message", "title", "text", "description", "status", "state", "rules", "validator",
-    "provider", "source", "selector", "input", "output", "map", "list", "set",
+    "ttl", "at", "in", "arn", "ref", "version", "format", "prefix", "suffix", "header", "env", "var", "class",
+    "policy", "label", "hint", "placeholder", "endpoint", "regex", "pattern", "position", "index", "usage",
+    "used", "budget", "rate", "cost", "algorithm", "alg", "method", "mode", "enabled", "required", "error",
+    "message", "title", "text", "description", "status", "rules", "validator", "provider", "source",
 })  # fmt: skip
 _SCHEMES = ("bearer ", "basic ", "token ", "bot ", "apikey ", "key ")
 # The least weight that counts for what people choose and for what is made at random, by where it stands:
@@ -122,6 +117,7 @@ _STAND_INS = (
 _PLAIN = frozenset({
     "password", "passwd", "pass", "pwd", "pw", "secret", "token", "none", "null", "true", "false", "str",
 })  # fmt: skip
+_TELLING = 8  # characters
 _FEW, _SHORT = 3, 10  # characters: fewer different ones are no value, fewer of any kind are not random
 
 
@@ -141,9 +137,6 @@ def clean(text: str, marks: list[str], field: str = "") -> tuple[str, dict[str, 
     the text has in a JSON object.
     """
     found: dict[str, str] = {}
-    named = find_values(f"{field}='{text}'") if any(word in field.lower() for word in _WORDS) else []
-    if named and named[0][:2] == (len(field) + 2, len(field) + 2 + len(text)):
-        return f"[redacted: {named[0][2]}]", {text: named[0][2]} if _is_telling(text) else {}
     if _PRIVATE_KEY in marks and _PRIVATE_KEY in text:
         import re
 
@@ -156,14 +149,15 @@ def clean(text: str, marks: list[str], field: str = "") -> tuple[str, dict[str, 
                 spans = list(_tokens(text, kind, mark, rest))
                 found.update((text[start:end], kind) for start, end, _ in spans)
                 text = _swap(text, spans)
-    spans = find_values(text)
-    found.update((text[start:end], kind) for start, end, kind in spans if _is_telling(text[start:end]))
+    spans = find_values(f"{field}='{text}'") if any(word in field.lower() for word in _WORDS) else []
+    if spans and spans[0][:2] == (len(field) + 2, len(field) + 2 + len(text)):
+        spans = [(0, len(text), spans[0][2])]
+    else:
+        spans = find_values(text)
+    values = {text[start:end]: kind for start, end, kind in spans}
+    # A value unlike other text is the same secret wherever it stands.
+    found.update(item for item in values.items() if len(item[0]) >= _TELLING and weigh(item[0]) >= MIXED)
     return _swap(text, spans), found
-
-
-def _is_telling(value: str) -> bool:
-    """Tell whether `value` is so unlike other text that it is the same secret wherever it stands."""
-    return len(value) >= _SHORTEST["quoted"] and weigh(value) >= MIXED
 
 
 def _swap(text: str, spans: list[Span]) -> str:
@@ -262,7 +256,7 @@ def _named_value(text: str, low: str, at: int, word: str) -> Span | None:
     sign = sign[: len(sign) - len(sign.lstrip("=:>"))] or sign[:1].strip(_NAME + _NAME.upper())
     value_at, quote = _opening(text, sign_at + len(sign) if sign else name_end, typed=sign == ":")
     if _WORDS[word] == "authorization":
-        return _credential(text, value_at, quote, sign)
+        return _credential(text, value_at, quote, sign) if name_end == at + len(word) else None
     end = _value_end(text, value_at, quote, _VALUE)
     if not (quote or sign == ">" or text[at].isupper()) and _is_word(text[value_at:end]):
         return None  # most of what code assigns
@@ -326,16 +320,11 @@ def _opening(text: str, at: int, *, typed: bool) -> tuple[int, str]:
 
 
 def _value_end(text: str, start: int, quote: str, made_of: str) -> int:
-    at = start
-    for _ in range(8 if quote else 0):  # a quote behind more backslashes is part of the value
-        at = text.find(quote[-1], at, start + _LONGEST)
-        if at < 0:
-            break
-        before = text[max(start, at - 8) : at]
-        slashes = len(before) - len(before.rstrip("\\"))
-        if slashes < len(quote):
-            return at - slashes
-        at += 1
+    at = text.find(quote[-1], start, start + _LONGEST) if quote else -1
+    while at >= 0 and text[at - len(quote) : at] == "\\" * len(quote):  # part of the value
+        at = text.find(quote[-1], at + 1, start + _LONGEST)
+    if at >= 0:
+        return start + len(text[start:at].rstrip("\\"))
     end = _run_end(text, start, made_of)
     padded = end + len(text[end : end + 2]) - len(text[end : end + 2].lstrip("="))  # base64
     return padded if not text[padded : padded + 1].strip(_AFTER_NAME + "\r\n&,;)]}") else end
@@ -369,7 +358,7 @@ def _credential(text: str, at: int, quote: str, sign: str) -> Span | None:
     if scheme == "basic ":  # base64 of a short text need not look random
         telling = len(value) % 4 == 0 and not value.islower() and not value.istitle() and weigh(value) >= WORD
     else:
-        telling = weigh(value) >= (MIXED if scheme or not sign else RANDOM)
+        telling = weigh(value) >= (MIXED if scheme or not sign else NEVER if sign == "," else RANDOM)
     return (start, end, "authorization") if telling and len(value) >= _SHORTEST_PASSWORD[WORD] else None
 
 
