@@ -166,18 +166,23 @@ def finish(event_id: str, *, note: str | None = None, status: str = "done") -> N
 
 def requeue() -> int:
     """Enqueue a message for each unfinished row that has none, and return how many there were."""
+    reader = sqlite3.connect(config.queue_path(), isolation_level=None)
+    create_schema(reader)
+    # Outside of the transaction: with 100,000 rows this takes longer than a hook waits for the lock.
+    orphans = reader.execute(
+        "SELECT id, priority FROM pending_queue WHERE status = 'raw' AND id NOT IN"
+        " (SELECT json_extract(CAST(data AS TEXT), '$.args[0]') FROM task WHERE queue = ?"
+        "  AND json_extract(CAST(data AS TEXT), '$.args[0]') IS NOT NULL)",
+        (QUEUE_NAME,),
+    ).fetchall()
+    reader.close()
+    if not orphans:
+        return 0
     with Transaction() as connection:
-        orphans = connection.execute(
-            "SELECT id, priority FROM pending_queue WHERE status = 'raw' AND id NOT IN"
-            " (SELECT json_extract(CAST(data AS TEXT), '$.args[0]') FROM task WHERE queue = ?"
-            "  AND json_extract(CAST(data AS TEXT), '$.args[0]') IS NOT NULL)",
-            (QUEUE_NAME,),
-        ).fetchall()
         for event_id, priority in orphans:
             number = PRIORITIES.get(priority, PRIORITIES["normal"])
             connection.execute(_INSERT_MESSAGE, (QUEUE_NAME, COMPRESS, number, event_id))
-    if orphans:
-        ring()
+    ring()
     return len(orphans)
 
 

@@ -206,7 +206,8 @@ def observation(prefix: str) -> Observation:
     """
     found: list[Observation] = []
     if len(prefix) >= MIN_ID_PREFIX and prefix.isalnum():
-        found = list(Observation.select().where(Observation.id.startswith(prefix)).limit(2))
+        starts_so = (Observation.id >= prefix) & (Observation.id < prefix + "\uffff")
+        found = list(Observation.select().where(starts_so).limit(2))
     if len(found) != 1:
         what = "more than one observation answers to it" if found else "no observation has this id"
         raise UnknownIdError(f"observation {prefix!r}: {what}; search shows the ids")
