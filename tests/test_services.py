@@ -149,6 +149,22 @@ def test_a_session_start_starts_the_services(home: Path) -> None:
     assert claude_mem("down").stdout == "Services stopped.\n"
 
 
+def test_a_data_directory_with_a_percent_sign_is_refused(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What supervisord cannot work with is said at once."""
+    monkeypatch.setenv("CLAUDE_MEM_HOME", str(home / "50%"))
+
+    with pytest.raises(ClaudeMemError, match="no path with a % in it"):
+        supervise.up()
+
+
+def test_a_data_directory_may_have_spaces_and_umlauts(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The services start and stop in such a folder."""
+    monkeypatch.setenv("CLAUDE_MEM_HOME", str(home / "my mémoire"))
+
+    assert claude_mem("up").stdout == "Services started.\n"
+    assert claude_mem("down").stdout == "Services stopped.\n"
+
+
 def test_a_data_directory_too_deep_for_a_socket_is_refused(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -48,7 +48,7 @@ def up() -> bool:
     Raises:
         ClaudeMemError: they could not be started, or the data directory does not allow it.
     """
-    _check_socket_length()
+    _check_paths()
     models.open_databases()
     models.close_databases()
     with _alone():
@@ -93,14 +93,19 @@ def programs() -> list[Program]:
 
 def _spawn() -> None:
     environment = {**os.environ, "CLAUDE_MEM_HOME": config.home(), "CLAUDE_MEM_PYTHON": sys.executable}
-    subprocess.run(
+    # It goes to the background by itself; before that it says on stderr what is wrong.
+    started = subprocess.run(
         [sys.executable, "-I", "-W", "ignore", "-m", "supervisor.supervisord", "-c", CONF],
         env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
         check=False,
     )
+    if started.returncode:
+        said = started.stderr.strip().split("\n")[-1] or f"exit status {started.returncode}"
+        raise ClaudeMemError(f"supervisord did not start: {said}")
 
 
 def _ask(method: str, *arguments: Any) -> Any:
@@ -145,7 +150,10 @@ def _wait(done: Callable[[], bool], timeout_s: float, failure: str) -> None:
         time.sleep(0.05)
 
 
-def _check_socket_length() -> None:
+def _check_paths() -> None:
+    for path in (config.home(), sys.executable):
+        if "%" in path:
+            raise ClaudeMemError(f"{path}: supervisord takes no path with a % in it; choose another")
     length = len(os.fsencode(config.home() + _LONGEST_SOCKET))
     if length > _MAX_SOCKET_BYTES:
         raise ClaudeMemError(
