@@ -60,6 +60,16 @@ def comparable(row: models.Observation) -> tuple[str, str, tuple[str, ...], str]
     return (row.tool_name, text.split("\n", 1)[0], tuple(row.files_touched), text)
 
 
+def leaks(folder: Path) -> list[tuple[str, str]]:
+    """Return the file and the beginning of each planted secret or private passage in it."""
+    forbidden = [fact["value"] for fact in FACTS["secrets"] + FACTS["private"]]
+    forbidden += [json.dumps(value)[1:-1] for value in forbidden if not value.isascii()]
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return [
+        (path.name, value[:6]) for path in files for value in forbidden if value.encode() in path.read_bytes()
+    ]
+
+
 def test_three_clients_leave_the_same_memory(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first session gives the same observations from each of the three recorded clients."""
     remembered = {}
@@ -72,6 +82,7 @@ def test_three_clients_leave_the_same_memory(home: Path, monkeypatch: pytest.Mon
             comparable(row) for row in models.Observation.select().order_by(models.Observation.created_at)
         ]
 
+    assert leaks(home) == []
     assert len(remembered["2.1.329"]) > 20
     assert remembered["2.1.197"] == remembered["2.1.329"]
     assert remembered["2.1.50"] == remembered["2.1.329"]
@@ -92,16 +103,10 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def test_no_secret_is_on_the_disk(ledger: Path) -> None:
     """No planted secret and no private passage stands in any file, in any form that grep would find."""
-    forbidden = [fact["value"] for fact in FACTS["secrets"] + FACTS["private"]]
-    forbidden += [json.dumps(value)[1:-1] for value in forbidden if not value.isascii()]
-    files = [path for path in ledger.rglob("*") if path.is_file()]
+    names = {path.name for path in ledger.rglob("*") if path.is_file()}
 
-    found = [
-        (value[:6], path.name) for path in files for value in forbidden if value.encode() in path.read_bytes()
-    ]
-
-    assert {path.name for path in files} >= {"queue.db", "claude-mem.db", "consumer.jsonl"}
-    assert found == []
+    assert names >= {"queue.db", "claude-mem.db", "consumer.jsonl"}
+    assert leaks(ledger) == []
 
 
 def test_what_only_looks_secret_is_kept(ledger: Path) -> None:
