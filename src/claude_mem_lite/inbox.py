@@ -115,8 +115,12 @@ class Transaction:
 
     def __enter__(self) -> sqlite3.Connection:
         """Begin, and return the connection."""
-        create_schema(self._connection)
-        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            create_schema(self._connection)
+            self._connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.Error:
+            self._connection.close()
+            raise
         return self._connection
 
     def __exit__(self, kind: object, *_: object) -> None:

@@ -40,8 +40,9 @@ def record_event(event: PendingEvent) -> None:
 
 def summarize_session(session_id: str) -> str:
     """Write the session's summary from all that is known of it by now, and return it."""
-    for event in queries.unfinished_events(session_id):
-        record_event(event)
+    for event_id in queries.unfinished_events(session_id):
+        if event := queries.pending_event(event_id):
+            record_event(event)
     rows = queries.observations_of(session_id)
     if not rows:
         return ""

@@ -46,10 +46,10 @@ def pending_event(event_id: str) -> PendingEvent | None:
     return PendingEvent.get_or_none(PendingEvent.id == event_id)
 
 
-def unfinished_events(session_id: str) -> list[PendingEvent]:
-    """Return a session's events that have not been worked on, in order."""
+def unfinished_events(session_id: str) -> list[str]:
+    """Return the ids of a session's events that have not been worked on, in order."""
     same = (PendingEvent.session_id == session_id) & (PendingEvent.status == "raw")
-    return list(PendingEvent.select().where(same).order_by(PendingEvent.seq))
+    return [row.id for row in PendingEvent.select(PendingEvent.id).where(same).order_by(PendingEvent.seq)]
 
 
 def fold_of(event: PendingEvent) -> list[PendingEvent]:
