@@ -15,7 +15,7 @@ def answer(event: str, project_dir: str) -> str:
     """Return what Claude Code expects on stdout, or "" when nothing is remembered."""
     import json
 
-    from claude_mem_lite import client
+    from claude_mem_lite import client, inbox
 
     start: dict[str, Any] = json.loads(event)
     parameters = {
@@ -25,11 +25,13 @@ def answer(event: str, project_dir: str) -> str:
     }
     try:
         block = (client.get("/api/context", parameters, timeout_s=WEB_TIMEOUT_S) or {}).get("context")
+        down = False
     except client.UnreachableError:
-        start_services()
-        block = None
+        block, down = None, True
     if block is None:
         block = session_index(project_dir, without=parameters["session_id"])
+    if down or not inbox.ring():
+        start_services()
     if not block:
         return ""
     return json.dumps({"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": block}})
@@ -40,11 +42,12 @@ def session_index(project_dir: str, *, without: str = "") -> str:
     import sqlite3
     import time
 
-    from claude_mem_lite import config
+    from claude_mem_lite import client, config
     from claude_mem_lite.context import layers
 
     try:
-        memory = sqlite3.connect(f"file:{config.memory_path()}?mode=ro", uri=True, timeout=0.1)
+        path = client.quote(config.memory_path())
+        memory = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=0.1)
         rows = memory.execute(
             "SELECT id, last_event_at, summary FROM sessions"
             " WHERE project_dir = ? AND summary != '' AND id != ? ORDER BY last_event_at DESC LIMIT ?",

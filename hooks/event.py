@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # Events that say nothing: a Stop that a Stop hook caused, the client's own compaction. Inside a JSON
 # string the quotes would be escaped, so these bytes are always a key of the event.
+_STOPS = (b'"hook_event_name":"Stop"', b'"hook_event_name": "Stop"', b'"SubagentStop"')
 _NO_OPS = (b'"stop_hook_active":true', b'"stop_hook_active": true')
 _OWN_COMPACTION = (b'"agent_type":""', b'"agent_type": ""')
 
@@ -47,29 +48,12 @@ def respond(raw: bytes, answer: Callable[[str, str], str] | None = None) -> byte
         return b""
 
 
-def project_dir() -> str:
-    """Return the path of the project: the git top level above `CLAUDE_PROJECT_DIR`, else above the cwd."""
-    start = os.path.realpath(os.environ.get("CLAUDE_PROJECT_DIR") or _cwd())
-    folder = start
-    while not os.path.exists(os.path.join(folder, ".git")):
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return start
-        folder = parent
-    return folder
-
-
-def _cwd() -> str:
-    try:
-        return os.getcwd()
-    except FileNotFoundError:  # the session removed the folder it stands in
-        return os.environ.get("PWD") or "/"
-
-
 def _is_no_op(raw: bytes) -> bool:
-    if any(mark in raw for mark in _NO_OPS):
-        return True
-    return b"SubagentStop" in raw and any(mark in raw for mark in _OWN_COMPACTION)
+    if not any(mark in raw for mark in _STOPS):
+        return False
+    return any(mark in raw for mark in _NO_OPS) or (
+        b'"SubagentStop"' in raw and any(mark in raw for mark in _OWN_COMPACTION)
+    )
 
 
 def _store(raw: bytes) -> tuple[str, str]:
@@ -80,7 +64,7 @@ def _store(raw: bytes) -> tuple[str, str]:
     event = redact.scrub(
         raw.decode("utf-8", "replace"), max_chars=max_chars, ignored=(*redact.IGNORED_FILES, *ignored)
     )
-    project = project_dir()
+    project = config.project_dir()
     config.ensure_home()
     inbox.append(event, project)
     return event, project
@@ -88,13 +72,15 @@ def _store(raw: bytes) -> tuple[str, str]:
 
 def _log(error: BaseException) -> None:
     """Note what went wrong, never the user's text, in the day's log; a full disk is not our last word."""
-    from claude_mem_lite.inbox import utc_now
-
-    now, hook = utc_now(), os.path.basename(sys.argv[0])
-    line = f'{{"at": "{now}", "level": "ERROR", "logger": "{hook}", "message": "{type(error).__name__}"}}\n'
     try:
+        from claude_mem_lite.inbox import utc_now
+
+        now, hook = utc_now(), os.path.basename(sys.argv[0])
+        line = (
+            f'{{"at": "{now}", "level": "ERROR", "logger": "{hook}", "message": "{type(error).__name__}"}}\n'
+        )
         config.ensure_home()
         with open(os.path.join(config.log_dir(), f"hooks.jsonl.{now[:10]}"), "a", encoding="utf-8") as log:
             log.write(line)
-    except OSError:
+    except (OSError, ImportError):
         pass

@@ -37,6 +37,8 @@ log = logging.getLogger(__name__)
 MAX_CRASHES = 5
 # Without a ring a waiting worker looks again after this long; it also bounds a retry's lateness.
 POLL_S = 1.0
+# A message whose task could not even be scheduled again, for want of disk space say, is tried after this.
+STRANDED_S = 5.0
 
 
 class JsonSerializer(Serializer):
@@ -67,6 +69,8 @@ class ClaimStorage(SqliteStorage):
     def __init__(self, name: str = "huey", **_: Any) -> None:
         self._mine = threading.local()
         self._bell: int | None = None
+        self._stranded: set[int] = set()
+        config.ensure_home()
         super().__init__(name, filename=config.queue_path(), timeout=10)
 
     def initialize_schema(self) -> None:
@@ -102,6 +106,10 @@ class ClaimStorage(SqliteStorage):
     def acknowledge(self) -> None:
         """Delete the message that this thread has claimed."""
         self.sql("DELETE FROM task WHERE id = ?", (self._mine.id,), commit=True)
+
+    def strand(self) -> None:
+        """Note that this thread could neither finish nor schedule its message, to be free again later."""
+        self._stranded.add(self._mine.id)
 
     def bury(self, message_id: int | None = None) -> None:
         """Set a message aside, kept but never run: one of this thread's, or `message_id`."""
@@ -163,6 +171,9 @@ class ClaimStorage(SqliteStorage):
             " EXISTS (SELECT 1 FROM task WHERE queue = ?1 AND claimed = 1 AND crashes > 0))"
             " ORDER BY priority DESC, id LIMIT 1"
         )
+        while self._stranded:
+            again = (time.time() + STRANDED_S, self._stranded.pop())
+            self.sql("UPDATE task SET claimed = 0, due = ? WHERE id = ?", again, commit=True)
         if not self.sql(due, (self.name, time.time()), results=True):
             return None  # no exclusive lock for a look at an empty queue
         with self.db(commit=True) as cursor:
@@ -214,8 +225,12 @@ class ClaimHuey(Huey):
 
     def execute(self, task: Task, timestamp: dt.datetime | None = None) -> Any:
         """Run a task and acknowledge its message; what kills the thread leaves the claim standing."""
-        value = super().execute(task, timestamp)
-        self.storage.acknowledge()
+        try:
+            value = super().execute(task, timestamp)
+            self.storage.acknowledge()
+        except Exception:
+            self.storage.strand()
+            raise
         return value
 
     def create_consumer(self, **options: Any) -> Consumer:
@@ -228,9 +243,11 @@ class ClaimHuey(Huey):
         instance.stop_when_orphaned()
         open_databases()
         for data in self.storage.release():
-            event_id = self.deserialize_task(data).args[0]
-            reason = f"set aside: {MAX_CRASHES} consumers died with it in hand"
-            inbox.finish(event_id, status="error", note=reason)
+            message = self.serializer.deserialize(data)
+            log.error("set aside: %d consumers died with %s in hand", MAX_CRASHES, message.name)
+            if message.name == inbox.COMPRESS:
+                reason = f"set aside: {MAX_CRASHES} consumers died with it in hand"
+                inbox.finish(message.args[0], status="error", note=reason)
         inbox.take_in_spool()
         inbox.requeue()
         self.storage.open_doorbell()

@@ -11,16 +11,18 @@ from claude_mem_lite.tasks.app import huey
 from claude_mem_lite.tasks.summarize import summarize
 
 IDLE = dt.timedelta(minutes=2)
+EVENT_RETENTION = dt.timedelta(days=30)
+URGENT = 50  # before every event: a long queue must not keep the spool waiting
 
 
-@huey.periodic_task(crontab(minute="*"))
+@huey.periodic_task(crontab(minute="*"), priority=URGENT)
 def requeue() -> None:
     """Take in what lies in the spool, and give every unfinished event its message back."""
     inbox.take_in_spool()
     inbox.requeue()
 
 
-@huey.periodic_task(crontab(minute="*"))
+@huey.periodic_task(crontab(minute="*"), priority=URGENT)
 def summarize_idle(now: dt.datetime | None = None) -> None:
     """Have the sessions summarized that have been silent for two minutes."""
     from claude_mem_lite.storage import queries
@@ -29,12 +31,13 @@ def summarize_idle(now: dt.datetime | None = None) -> None:
         summarize(session_id)
 
 
-@huey.periodic_task(crontab(minute="7", hour="*"))
+@huey.periodic_task(crontab(minute="7", hour="*"), priority=URGENT)
 def prune(now: dt.datetime | None = None) -> None:
-    """Forget log entries and log files of more than 30 days ago."""
+    """Forget finished events, log entries and log files of more than 30 days ago."""
     from claude_mem_lite.storage import queries
 
     now = now or dt.datetime.now(dt.UTC)
+    inbox.prune(before=_stamp(now, EVENT_RETENTION))
     queries.prune_log(before=_stamp(now, dt.timedelta(days=logs.RETENTION_DAYS)))
     logs.prune(now=now.timestamp())
 

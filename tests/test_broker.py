@@ -166,3 +166,25 @@ def test_a_ring_wakes_a_waiting_worker(huey: ClaimHuey) -> None:
     timer.join()
 
     assert task.args == ["a"]
+
+
+def test_a_message_that_could_not_be_finished_is_free_again(
+    huey: ClaimHuey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When the disk is full at the end of a task, its message comes back later, without a restart."""
+    huey.note("a")
+    task = huey.dequeue()
+
+    def full() -> None:
+        raise OSError("disk full")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(huey.storage, "acknowledge", full)
+        with pytest.raises(OSError, match="disk full"):
+            huey.execute(task)
+    waiting = huey.storage._claim()
+    due = huey.storage.sql("SELECT due, claimed FROM task", results=True)
+
+    assert waiting is None
+    assert due[0][0] > time.time()
+    assert due[0][1] == 0

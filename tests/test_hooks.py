@@ -101,6 +101,23 @@ def test_the_project_is_the_git_top_level(home: Path, tmp_path: Path) -> None:
     ]
 
 
+def test_a_project_with_a_name_of_odd_bytes_is_one_all_the_same(home: Path, tmp_path: Path) -> None:
+    """A path that is no valid UTF-8 costs no event."""
+    odd = os.fsencode(tmp_path) + b"/caf\xe9"
+    os.mkdir(odd)
+
+    run_hook("capture", tool_event(), project_dir=os.fsdecode(odd))
+
+    assert rows("SELECT project_dir FROM pending_queue") == [(f"{tmp_path.resolve()}/caf�",)]
+
+
+def test_a_tool_may_have_our_marks_in_its_input(home: Path) -> None:
+    """The key of a Stop event in a tool's own input does not make the call a no-op."""
+    run_hook("capture", tool_event("mcp__a__b", tool_input={"stop_hook_active": True}))
+
+    assert rows("SELECT count(*) FROM pending_queue") == [(1,)]
+
+
 def test_a_hook_works_in_a_folder_that_is_gone(home: Path, tmp_path: Path) -> None:
     """Without CLAUDE_PROJECT_DIR, in a removed working folder, the event is stored all the same."""
     gone = tmp_path / "gone"

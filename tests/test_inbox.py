@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import stat
 from contextlib import closing
@@ -158,3 +159,39 @@ def test_utc_now_sorts_as_text() -> None:
 def test_priority_tells_looking_from_changing(tool_name: str, command: str, expected: str) -> None:
     """A call that may change something is high, one that only looks is low."""
     assert triage.priority(tool_name, command) == expected
+
+
+def test_what_cannot_be_taken_in_holds_up_nothing(home: Path) -> None:
+    """A folder in the spool is passed over, and the files beside it are taken in."""
+    (home / "spool" / "0-folder").mkdir()
+    (home / "spool" / "1-file").write_bytes(b'id\x00when\x00/p\x00{"session_id": "a"}')
+
+    assert inbox.take_in_spool() == 1
+
+
+def test_prune_forgets_finished_events_only(home: Path) -> None:
+    """An old event goes once it is done; an unfinished one stays however old it is."""
+    done, _raw = inbox.append('{"session_id": "a"}', "/p"), inbox.append('{"session_id": "b"}', "/p")
+    inbox.finish(done)
+
+    deleted = (
+        inbox.prune(before="2000"),
+        inbox.prune(before=inbox.utc_now()),
+        inbox.prune(before=inbox.utc_now()),
+    )
+
+    assert deleted == (0, 1, 0)
+    assert rows("SELECT session_id FROM pending_queue") == [("b",)]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "expected"),
+    [("", "~/.claude-mem"), ("/mnt/m", "/mnt/m"), ("~/m", "~/m"), ("m", "~/m"), ("/mnt/a/../m", "/mnt/m")],
+)
+def test_the_data_directory_does_not_depend_on_the_working_folder(
+    monkeypatch: pytest.MonkeyPatch, chosen: str, expected: str
+) -> None:
+    """A relative or tilde path is one in the user's home."""
+    monkeypatch.setenv("CLAUDE_MEM_HOME", chosen)
+
+    assert config.home() == os.path.expanduser(expected)

@@ -30,7 +30,7 @@ USERS = {"hooks": [{"type": "command", "command": "notify-send 'über'", "timeou
 def group(hook: str, **matcher: str) -> dict[str, Any]:
     """Return what we register for one event."""
     command = shlex.join([sys.executable, "-I", "-S", os.path.join(install.HOOKS, f"{hook}.py")])
-    return {**matcher, "hooks": [{"type": "command", "command": command, "timeout": 10}]}
+    return {**matcher, "hooks": [{"type": "command", "command": f"{command} || :", "timeout": 10}]}
 
 
 OURS = {
@@ -513,7 +513,7 @@ def test_the_command_reaches_the_interpreter_through_a_shell(
         (None, ""),
         ("", ""),
         ("/mnt/memory", "CLAUDE_MEM_HOME=/mnt/memory "),
-        ("memory", "CLAUDE_MEM_HOME={cwd}/memory "),
+        ("memory", "CLAUDE_MEM_HOME={user}/memory "),
     ],
 )
 def test_the_command_keeps_the_data_directory_of_the_install(
@@ -527,7 +527,7 @@ def test_the_command_keeps_the_data_directory_of_the_install(
     install.install()
 
     plain = {event: ours["hooks"][0]["command"] for event, ours in OURS.items()}
-    expected = {event: prefix.format(cwd=tmp_path) + command for event, command in plain.items()}
+    expected = {event: prefix.format(user=Path.home()) + command for event, command in plain.items()}
     assert claude.is_dir()
     assert install.registered_events() == expected
 
@@ -630,3 +630,23 @@ def test_the_hook_table_names_known_events_and_existing_files() -> None:
         "PostToolUse": "*",
         "PostToolUseFailure": "*",
     }
+
+
+def test_a_registered_hook_without_its_script_disturbs_nothing(
+    claude: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After an uninstalled package the command ends with 0: 2 would block every prompt of the user."""
+    hooks = tmp_path / "claude_mem_lite" / "hooks"
+    shutil.copytree(install.HOOKS, hooks)
+    monkeypatch.setattr(install, "HOOKS", str(hooks))
+    install.install()
+    shutil.rmtree(hooks)
+
+    commands = install.registered_events()
+    statuses = {
+        subprocess.run(["/bin/sh", "-c", command], check=False, stderr=subprocess.DEVNULL).returncode
+        for command in commands.values()
+    }
+
+    assert list(commands) == list(OURS)
+    assert statuses == {0}

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from conftest import run_hook, tool_event, wait_until
 
-from claude_mem_lite import __version__, client, config
+from claude_mem_lite import __version__, client, config, inbox
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import supervise
 from claude_mem_lite.storage import models, queries
@@ -89,6 +89,32 @@ def test_restart_replaces_both_processes(services: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "Services restarted.\n")
     assert before.isdisjoint({program.pid for program in supervise.programs()})
     assert client.get("/api/health", {}, timeout_s=5) is not None
+
+
+def test_a_service_that_was_told_to_end_comes_back(services: Path) -> None:
+    """A TERM from outside ends the consumer well; the supervisor starts it again."""
+    before = {program.name: program.pid for program in supervise.programs()}["consumer"]
+    assert before is not None
+    os.kill(before, signal.SIGTERM)
+
+    wait_until(lambda: all(p.state == "RUNNING" and p.pid != before for p in supervise.programs()))
+
+
+def test_status_survives_what_it_shows(home: Path) -> None:
+    """A damaged database, and text that looks like markup, are lines of the status, not its end."""
+    claude_mem("search", "x")
+    models.open_databases()
+    event_id = inbox.append(json.dumps(tool_event()), "/p")
+    inbox.finish(event_id, status="error", note="KeyError: [/x]")
+    models.close_databases()
+    shown = claude_mem("status")
+    (home / "queue.db").write_bytes(b"no database " * 1000)
+    damaged = claude_mem("status")
+
+    assert (shown.returncode, damaged.returncode) == (1, 1)
+    assert "KeyError: [/x]" in shown.stdout
+    assert "move it aside" in damaged.stdout
+    assert shown.stderr + damaged.stderr == ""
 
 
 def test_a_killed_service_comes_back(services: Path) -> None:

@@ -19,7 +19,7 @@ from conftest import wait_until
 from test_storage import observation_row, session_row
 
 from claude_mem_lite import __version__, client, inbox
-from claude_mem_lite.storage import queries
+from claude_mem_lite.storage import models, queries
 
 
 class Connection(http.client.HTTPConnection):
@@ -118,6 +118,17 @@ def test_a_wrong_request_says_what_is_wrong(web: Path, path: str, status: int, s
 
     assert answer[0] == status
     assert says in answer[1]["error"]
+
+
+def test_the_id_of_a_session_opens_the_session(web: Path) -> None:
+    """What the block shows of a session can be opened like an observation."""
+    inbox.append('{"session_id": "s3"}', "/p")
+    models.open_databases()
+    session_row("0551cf24-6f7f", summary="Long ago.")
+
+    answer = get(web, "/api/observation/0551cf24")
+
+    assert (answer[0], answer[1]["id"], answer[1]["summary"]) == (200, "0551cf24-6f7f", "Long ago.")
 
 
 def test_another_method_is_refused_in_json(web: Path) -> None:

@@ -105,10 +105,13 @@ def search(request: Request) -> JSONResponse:
 
 
 def observation(request: Request) -> JSONResponse:
-    """Return one observation whole."""
-    row = queries.observation(request.path_params["observation_id"])
-    fields = dict(row.__data__)
-    fields["session_id"] = fields.pop("session")
+    """Return one observation whole; or the session, when the id is a session's."""
+    prefix = request.path_params["observation_id"]
+    try:
+        fields = dict(queries.observation(prefix).__data__)
+        fields["session_id"] = fields.pop("session")
+    except queries.UnknownIdError:
+        fields = dict(queries.session_by_prefix(prefix).__data__)
     del fields["pk"]
     return JSONResponse(fields)
 

@@ -35,7 +35,7 @@ def get(path: str, parameters: dict[str, str], *, timeout_s: float) -> dict[str,
             raise UnreachableError from error
         try:
             # HTTP/1.0, so that the server closes after its answer.
-            query = "&".join(f"{name}={_quote(value)}" for name, value in parameters.items())
+            query = "&".join(f"{name}={quote(value)}" for name, value in parameters.items())
             connection.sendall(f"GET {path}?{query} HTTP/1.0\r\nHost: localhost\r\n\r\n".encode())
             answer = b""
             while chunk := connection.recv(65536):
@@ -48,7 +48,7 @@ def get(path: str, parameters: dict[str, str], *, timeout_s: float) -> dict[str,
     return value if isinstance(value, dict) else None
 
 
-def _quote(text: str) -> str:
+def quote(text: str) -> str:
     """Percent-encode; `urllib.parse` would cost a hook as much as all the rest."""
     return "".join(
         chr(byte) if chr(byte).isalnum() and byte < 128 else f"%{byte:02X}"  # noqa: PLR2004  (ASCII)

@@ -30,8 +30,28 @@ MEMORY_APPLICATION_ID = 0x636D6C31  # "cml1"
 
 
 def home() -> str:
-    """Return the data directory: `CLAUDE_MEM_HOME`, else `~/.claude-mem`."""
-    return os.path.abspath(os.environ.get("CLAUDE_MEM_HOME") or os.path.expanduser("~/.claude-mem"))
+    """Return the data directory: `CLAUDE_MEM_HOME`, else `~/.claude-mem`.
+
+    A relative path is one in the user's home: a session's folder changes, the memory's must not.
+    """
+    chosen = os.path.expanduser(os.environ.get("CLAUDE_MEM_HOME") or "~/.claude-mem")
+    return os.path.normpath(os.path.join(os.path.expanduser("~"), chosen))
+
+
+def project_dir(start: str = "") -> str:
+    """Return the path of a project: the git top level above `start`, or `start` itself without one.
+
+    Without `start`, that of the session: `CLAUDE_PROJECT_DIR`, else the working folder.
+    """
+    start = os.path.realpath(start or os.environ.get("CLAUDE_PROJECT_DIR") or _cwd())
+    folder = start
+    while not os.path.exists(os.path.join(folder, ".git")):
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            folder = start
+            break
+        folder = parent
+    return os.fsencode(folder).decode("utf-8", "replace")
 
 
 def memory_path() -> str:
@@ -136,6 +156,13 @@ def problem() -> str:
             if type(value) is not _KNOWN.get((table, key)):
                 return f"{config_path()}: [{table}] {key} is unknown or of the wrong type: its default holds"
     return ""
+
+
+def _cwd() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:  # the session removed the folder it stands in
+        return os.environ.get("PWD") or "/"
 
 
 def _read_table(name: str) -> dict[str, Any]:

@@ -144,18 +144,19 @@ def create_schema(connection: sqlite3.Connection) -> None:
     connection.execute("COMMIT")
 
 
-def ring() -> None:
-    """Wake the consumer if one listens."""
+def ring() -> bool:
+    """Wake the consumer, and return whether one listens."""
     try:
         pipe = os.open(config.doorbell_path(), os.O_WRONLY | os.O_NONBLOCK)
     except OSError:
-        return  # nobody listens: the consumer looks for itself when it starts
+        return False  # the consumer looks for itself when it starts
     try:
         os.write(pipe, b"!")
     except BlockingIOError:
         pass  # the pipe is full of rings already
     finally:
         os.close(pipe)
+    return True
 
 
 def finish(event_id: str, *, note: str | None = None, status: str = "done") -> None:
@@ -197,21 +198,41 @@ def take_in_spool() -> int:
     """
     taken = 0
     for path in _spool_files():
-        with open(path, "rb") as file:
-            parts = file.read().decode("utf-8", "replace").split("\0", 3)
         try:
+            with open(path, "rb") as file:
+                parts = file.read().decode("utf-8", "replace").split("\0", 3)
             event_id, created_at, project_dir, event = parts
             columns = _columns(event)
         except ValueError:
             os.replace(path, f"{path}.bad")
             continue
+        except OSError:  # a folder, another user's file: `status` counts what stays
+            continue
         with Transaction() as connection:
             _insert(connection, (event_id, created_at, project_dir, event, *columns))
-        os.unlink(path)
+        try:
+            os.unlink(path)
+        except FileNotFoundError:
+            continue  # another process has taken it in at the same time
         taken += 1
     if taken:
         ring()
     return taken
+
+
+def prune(*, before: str) -> int:
+    """Delete finished events older than `before`, a few at a time; return how many."""
+    deleted = 0
+    while True:
+        with Transaction() as connection:
+            some = connection.execute(
+                "DELETE FROM pending_queue WHERE seq IN (SELECT seq FROM pending_queue"
+                " WHERE status = 'done' AND created_at < ? LIMIT 200)",
+                (before,),
+            ).rowcount
+        if not some:
+            return deleted
+        deleted += some
 
 
 def utc_now() -> str:

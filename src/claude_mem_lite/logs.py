@@ -31,11 +31,11 @@ class JsonFormatter(logging.Formatter):
 
 
 def prune(*, now: float) -> int:
-    """Delete the files of `logs/` that nobody has written to for 30 days; return how many."""
+    """Delete the dated files of `logs/` that nobody has written to for 30 days; return how many."""
     deleted = 0
     for name in os.listdir(config.log_dir()):
         path = os.path.join(config.log_dir(), name)
-        if os.path.getmtime(path) < now - RETENTION_DAYS * 86_400:
+        if ".jsonl." in name and os.path.getmtime(path) < now - RETENTION_DAYS * 86_400:
             os.unlink(path)
             deleted += 1
     return deleted

@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 HISTORY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "demo_history")
-PROJECT = "/home/dev/ledger"
+PROJECT = os.path.realpath("/home/dev/ledger")
 QUESTION = "Why must the book not use WAL mode?"
 DRAIN_TIMEOUT_S = 60.0
 
@@ -151,15 +152,19 @@ def _progress() -> Progress:
 def _temporary_home() -> Iterator[str]:
     """Point everything at a folder of its own and remove it at the end, whatever happened."""
     before = os.environ.get("CLAUDE_MEM_HOME")
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: sys.exit(1))
     home = tempfile.mkdtemp(prefix="claude-mem-demo-")
     os.environ["CLAUDE_MEM_HOME"] = home
     try:
         yield home
     finally:
-        supervise.down()
-        models.close_databases()
-        shutil.rmtree(home, ignore_errors=True)
-        if before is None:
-            del os.environ["CLAUDE_MEM_HOME"]
-        else:
-            os.environ["CLAUDE_MEM_HOME"] = before
+        try:
+            supervise.down()
+        finally:
+            models.close_databases()
+            shutil.rmtree(home, ignore_errors=True)
+            if before is None:
+                del os.environ["CLAUDE_MEM_HOME"]
+            else:
+                os.environ["CLAUDE_MEM_HOME"] = before

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from claude_mem_lite import config
 from claude_mem_lite.cli.app import Quiet, app, console
@@ -29,7 +30,7 @@ def install_hooks(
     if quiet:
         return
     console.print(f"{'Installed' if done.changed else 'Already installed'}: {', '.join(done.events)}")
-    console.print(f"Settings  {done.settings}\nSkill     {done.skill}", soft_wrap=True)
+    console.print(escape(f"Settings  {done.settings}\nSkill     {done.skill}"), soft_wrap=True)
     console.print("Sessions that start from now on are remembered.")
 
 

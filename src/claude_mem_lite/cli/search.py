@@ -44,7 +44,7 @@ def search(
 
 def _ask_web(words: str, limit: int, project: str | None) -> dict[str, Any] | None:
     parameters = {"q": words, "limit": str(limit)} | (
-        {"project": os.path.abspath(project)} if project else {}
+        {"project": config.project_dir(project)} if project else {}
     )
     try:
         return client.get("/api/search", parameters, timeout_s=10)
@@ -56,7 +56,7 @@ def _search_here(words: str, limit: int, project: str | None) -> dict[str, Any]:
     if not os.path.exists(config.memory_path()):
         raise ClaudeMemError(f"nothing is remembered yet: there is no {config.memory_path()}")
     models.open_databases(read_only=True)
-    hits = fulltext.search(words, limit=limit, project_dir=os.path.abspath(project) if project else None)
+    hits = fulltext.search(words, limit=limit, project_dir=config.project_dir(project) if project else None)
     return {
         "query": words,
         "search_type": "fts",

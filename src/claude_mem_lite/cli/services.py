@@ -7,13 +7,14 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from claude_mem_lite import __version__, config
 from claude_mem_lite.cli.app import AsJson, Quiet, app, console, print_json
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import install, supervise
-from claude_mem_lite.storage import models, queries
+from claude_mem_lite.storage import DatabaseError, models, queries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,11 +78,18 @@ def _status() -> dict[str, Any]:
     }
     if os.path.exists(config.memory_path()):
         models.open_databases(read_only=True)
-        found["queue"] = queries.queue_stats()
-        found["memory"] = queries.counts()
-        found["last_errors"] = [
-            {"id": row.id, "tool_name": row.tool_name, "note": row.note} for row in queries.last_errors()
-        ]
+        for part, ask in (
+            ("queue", queries.queue_stats),
+            ("memory", queries.counts),
+            ("last_errors", _errors),
+        ):
+            try:
+                found[part] = ask()
+            except DatabaseError as error:
+                path = config.memory_path() if part == "memory" else config.queue_path()
+                found["unreadable"] = (
+                    f"{path} cannot be read ({error}): if it is damaged, move it aside and restart"
+                )
         models.close_databases()
     with contextlib.suppress(ClaudeMemError):
         found["hooks"] = install.registered_events()
@@ -89,9 +97,15 @@ def _status() -> dict[str, Any]:
     return found
 
 
+def _errors() -> list[dict[str, Any]]:
+    return [{"id": row.id, "tool_name": row.tool_name, "note": row.note} for row in queries.last_errors()]
+
+
 def _problems(found: dict[str, Any]) -> list[str]:
     """Return one line for each thing the user can mend, with how."""
     problems = [config.problem()] if config.problem() else []
+    if found.get("unreadable"):
+        problems.append(found["unreadable"])
     down_now = [name for name, service in found["services"].items() if service["state"] != "RUNNING"]
     if down_now:
         problems.append(f"{' and '.join(down_now)} not running: claude-mem up")
@@ -106,7 +120,7 @@ def _problems(found: dict[str, Any]) -> list[str]:
 
 def _spooled() -> int:
     try:
-        return len(os.listdir(config.spool_dir()))
+        return sum(not name.endswith((".tmp", ".bad")) for name in os.listdir(config.spool_dir()))
     except FileNotFoundError:
         return 0
 
@@ -114,7 +128,7 @@ def _spooled() -> int:
 def _show(found: dict[str, Any]) -> None:
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_row("version", found["version"])
-    table.add_row("data", found["home"])
+    table.add_row("data", escape(found["home"]))
     for name, service in found["services"].items():
         running = service["state"] == "RUNNING"
         text = (
@@ -127,10 +141,9 @@ def _show(found: dict[str, Any]) -> None:
         table.add_row(
             "queue", f"{queue['raw']} waiting{waiting}, {queue['done']} done, {queue['error']} in error"
         )
-        table.add_row(
-            "memory",
-            f"{found['memory']['observations']} observations, {found['memory']['sessions']} sessions",
-        )
+    if found["memory"]:
+        memory = found["memory"]
+        table.add_row("memory", f"{memory['observations']} observations, {memory['sessions']} sessions")
     if found["spooled"]:
         table.add_row("spool", f"{found['spooled']} events wait for the consumer")
     table.add_row(
@@ -138,9 +151,12 @@ def _show(found: dict[str, Any]) -> None:
     )
     console.print(table)
     for row in found["last_errors"]:
-        console.print(f"[red]error[/red] {row['id'][:8]} {row['tool_name']}: {row['note']}", soft_wrap=True)
+        console.print(
+            f"[red]error[/red] {row['id'][:8]} {escape(str(row['tool_name']))}: {escape(str(row['note']))}",
+            soft_wrap=True,
+        )
     for problem in found["problems"]:
-        console.print(f"[yellow]![/yellow] {problem}", soft_wrap=True)
+        console.print(f"[yellow]![/yellow] {escape(problem)}", soft_wrap=True)
 
 
 @contextlib.contextmanager

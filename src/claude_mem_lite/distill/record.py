@@ -41,7 +41,8 @@ def record_event(event: PendingEvent) -> None:
 def summarize_session(session_id: str) -> str:
     """Write the session's summary from all that is known of it by now, and return it."""
     for event_id in queries.unfinished_events(session_id):
-        if event := queries.pending_event(event_id):
+        event = queries.pending_event(event_id)
+        if event is not None and event.status == "raw":
             record_event(event)
     rows = queries.observations_of(session_id)
     if not rows:

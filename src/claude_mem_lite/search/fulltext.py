@@ -10,6 +10,7 @@ from claude_mem_lite.storage import queries
 
 Kind = Literal["all", "observation", "session"]
 
+MAX_TERMS = 32
 _PHRASE_OR_WORD = re.compile(r'"([^"]+)"|(\S+)')
 _STOP_WORDS = frozenset(
     """a an and are as at be been by can did do does for from had has have how i in into is it its me my of on
@@ -67,7 +68,8 @@ def match_expression(query: str) -> str:
     terms = [phrase or word for phrase, word in _PHRASE_OR_WORD.findall(query.replace("\0", " "))]
     terms = [term for term in terms if any(character.isalnum() for character in term)]
     telling = [term for term in terms if term.strip("?.,;:!").lower() not in _STOP_WORDS]
-    return " OR ".join('"{}"'.format(term.replace('"', '""')) for term in telling or terms)
+    some = list(dict.fromkeys(telling or terms))[:MAX_TERMS]
+    return " OR ".join('"{}"'.format(term.replace('"', '""')) for term in some)
 
 
 def _observation_hit(row: Any, score: float) -> Hit:

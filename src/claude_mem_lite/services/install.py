@@ -14,6 +14,7 @@ import tempfile
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import json_text
 
@@ -26,7 +27,7 @@ SKILL = os.path.join(PACKAGE, "skills", "mem-search", "SKILL.md")
 
 TIMEOUT_S = 10
 # The end of every command that `_command` has written; a user's own may name the same file.
-_OURS = re.compile(r" -I -S '?/.*claude_mem_lite/hooks/\w+\.py'?$")
+_OURS = re.compile(r" -I -S '?/.*claude_mem_lite/hooks/\w+\.py'?( \|\| :)?$")
 # The original claude-mem has a skill of the same name whose description begins with the same two words.
 _SKILL_MARK = "name: mem-search\ndescription: Search claude-mem, the record of earlier sessions"
 
@@ -144,10 +145,11 @@ def _number(version: str) -> tuple[int, ...]:
 
 def _command(hook: str) -> str:
     home = os.environ.get("CLAUDE_MEM_HOME")
-    prefix = f"CLAUDE_MEM_HOME={shlex.quote(os.path.abspath(home))} " if home else ""
+    prefix = f"CLAUDE_MEM_HOME={shlex.quote(config.home())} " if home else ""
     script = os.path.join(HOOKS, f"{hook}.py")
     # -I: no file of the user's project can stand in for ours. -S: no .pth file slows the start.
-    return f"{prefix}{shlex.quote(sys.executable)} -I -S {shlex.quote(script)}"
+    # || :, because a script that is gone (uninstalled, moved) ends with 2, which blocks the user's prompt.
+    return f"{prefix}{shlex.quote(sys.executable)} -I -S {shlex.quote(script)} || :"
 
 
 def _entries(events: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:

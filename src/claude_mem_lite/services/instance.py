@@ -28,6 +28,16 @@ def become_the_only(name: str) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
 
 
+def is_running(name: str) -> bool:
+    """Tell whether a process holds the lock of that name; a dead one that nobody has reaped does not."""
+    with open(os.path.join(config.home(), f"{name}.lock"), "a", encoding="ascii") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
 def stop_when_orphaned(*, poll_s: float = 1.0) -> None:
     """Send this process SIGTERM, its graceful stop, as soon as its parent has changed."""
     parent = os.getppid()

@@ -5,18 +5,20 @@ from __future__ import annotations
 import fcntl
 import http.client
 import os
+import socket
 import subprocess
 import sys
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from xmlrpc.client import Fault, ServerProxy
 
 from supervisor.xmlrpc import SupervisorTransport
 
 from claude_mem_lite import client, config
 from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.services import instance
 from claude_mem_lite.storage import models
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ CONF = os.path.join(os.path.dirname(os.path.abspath(__file__)), "supervisord.con
 PROGRAMS = ("consumer", "web")
 START_TIMEOUT_S = 20.0
 STOP_TIMEOUT_S = 40.0
+ANSWER_TIMEOUT_S = 10.0
 
 # A unix socket's path has 108 bytes on Linux, 104 on macOS; supervisord binds one with its pid behind it.
 _MAX_SOCKET_BYTES = 103
@@ -70,9 +73,8 @@ def down() -> bool:
     with _alone():
         if _ask("getState") is None:
             return False
-        pids = [program.pid for program in programs() if program.pid] + [cast("int", _ask("getPID"))]
         _ask("shutdown")
-        _wait(lambda: not any(map(_alive, pids)), STOP_TIMEOUT_S, "the services did not stop")
+        _wait(_gone, STOP_TIMEOUT_S, "the services did not stop")
     return True
 
 
@@ -112,11 +114,14 @@ def _ask(method: str, *arguments: Any) -> Any:
     """Call supervisord, or return None when it does not run or refuses."""
     transport = SupervisorTransport(None, None, f"unix://{config.home()}/supervisor.sock")
     proxy: Any = ServerProxy("http://127.0.0.1", transport=transport)
+    before = socket.getdefaulttimeout()
+    socket.setdefaulttimeout(ANSWER_TIMEOUT_S)  # the transport has no setting of its own
     try:
         return getattr(proxy.supervisor, method)(*arguments)
     except (OSError, http.client.HTTPException, Fault):
         return None
     finally:
+        socket.setdefaulttimeout(before)
         transport.close()
 
 
@@ -131,12 +136,8 @@ def _web_answers() -> bool:
         return False
 
 
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
+def _gone() -> bool:
+    return _ask("getState") is None and not any(map(instance.is_running, PROGRAMS))
 
 
 def _wait(done: Callable[[], bool], timeout_s: float, failure: str) -> None:

@@ -149,6 +149,19 @@ def session(session_id: str) -> Session | None:
     return Session.get_or_none(Session.id == session_id)
 
 
+def session_by_prefix(prefix: str) -> Session:
+    """Return the session whose id starts with `prefix`, of at least 6 characters.
+
+    Raises:
+        UnknownIdError: there is none, or more than one.
+    """
+    starts_so = (Session.id >= prefix) & (Session.id < prefix + "\uffff")
+    found = list(Session.select().where(starts_so).limit(2)) if len(prefix) >= MIN_ID_PREFIX else []
+    if len(found) != 1:
+        raise UnknownIdError(f"{prefix!r}: no observation and no session has this id; search shows the ids")
+    return found[0]
+
+
 def save_summary(session_id: str, summary: str, *, summarized_pk: int) -> None:
     """Store a session's summary and up to which observation it goes."""
     Session.update(summary=summary, summarized_pk=summarized_pk).where(Session.id == session_id).execute()
