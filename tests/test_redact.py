@@ -54,18 +54,9 @@ SECRETS = {
     "service token": "hv" + "s." + RANDOM[:24],
 }
 AROUND = [
-    "{}",
-    "x {} y",
-    '"{}"',
-    "'{}'",
-    "={}",
-    "({})",
-    "\n{}\n",
-    "\x1b[32m{}\x1b[0m",
-    "\x1b[01;31m{}\x1b[m",
-    "`{}`",
-    "[{}]",
-]
+    "{}", "x {} y", '"{}"', "'{}'", "={}", "({})", "\n{}\n", "\x1b[32m{}\x1b[0m", "\x1b[01;31m{}\x1b[m",
+    "`{}`", "[{}]", "\\n{}\\n", "     1→{}", "https://u:{}@h.example",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("around", AROUND)
@@ -254,6 +245,29 @@ def test_what_a_command_prints_of_an_ignored_file_goes(command: str, printed: bo
     assert (kept["tool_response"]["stdout"] == "plain words") is not printed
 
 
+@pytest.mark.parametrize(
+    ("tool", "given", "response"),
+    [
+        (
+            "Edit",
+            {"file_path": "/p/.env", "old_string": "WORDS"},
+            {"structuredPatch": [{"lines": ["-WORDS"]}]},
+        ),
+        ("Grep", {"path": "."}, {"content": ".env:3:WORDS"}),
+        ("Bash", {"command": "rg -A1 x"}, {"stdout": "a/.env-12-WORDS"}),
+        ("Bash", {"command": "git diff"}, {"stdout": "--- a/.env\n+++ b/.env\n+WORDS"}),
+        ("Bash", {"command": "cat > .env <<'EOF'\nWORDS\nEOF\nmake"}, {}),
+        ("Bash", {"command": "printf '%s' WORDS >> .env && make"}, {}),
+        ("Bash", {"command": ". ./.env; make"}, {"stdout": "A=WORDS"}),
+    ],
+)
+def test_no_way_leads_to_an_ignored_file(tool: str, given: dict[str, Any], response: dict[str, Any]) -> None:
+    """Whatever shape the call has, alone or in a batch, what it shows or writes of such a file goes."""
+    call = {"tool_name": tool, "tool_input": given, "tool_response": response}
+    for kept in (redact.scrub(event(**call)), redact.scrub(event(tool_calls=[call]))):
+        assert ("WORDS" in kept, "[redacted: contents of .env]" in kept) == (False, True)
+
+
 def test_escapes_hide_nothing() -> None:
     """A token whose letters are written as escapes is found, and half a character does no harm."""
     hidden = "".join(f"\\u{ord(character):04x}" for character in SECRETS["github token"])
@@ -276,6 +290,15 @@ def test_a_large_event_is_cut_after_redaction() -> None:
     assert kept["two"][0].endswith("c" * 1_000)
     assert "characters cut …]" in kept["one"]
     assert token[:12] not in json.dumps(kept)
+
+
+@pytest.mark.parametrize("offset", [12, 20, 39])
+def test_no_half_token_is_left_by_a_cut(offset: int) -> None:
+    """Where a very long text was parted before the search, what stands at the edge goes."""
+    before = ((pem() + "\n") * 35).ljust(12_288 - offset)
+    text = before + SECRETS["github token"] + "x = 1\n" * 60_000
+
+    assert SECRETS["github token"][:10] not in redact.scrub(event(text=text), max_chars=4_096)
 
 
 @pytest.mark.parametrize(

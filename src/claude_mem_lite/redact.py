@@ -20,8 +20,7 @@ IGNORED_FILES = (
     "*.ppk", "*.jks", "*.keystore", "*.kdbx", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "!*.pub",
     ".netrc", "_netrc", ".pgpass", ".my.cnf", ".npmrc", ".pypirc", ".git-credentials", ".htpasswd", ".s3cfg",
     ".vault-token", ".aws/credentials", ".docker/config.json", ".kube/config", "service-account*.json",
-    "service_account*.json", "client_secret*.json", "credentials.json",
-    "application_default_credentials.json",
+    "service_account*.json", "client_secret*.json", "*credentials.json",
 )  # fmt: skip
 
 _PATH_FIELDS = ("file_path", "notebook_path", "path", "glob")
@@ -41,8 +40,7 @@ _CALL_FIELDS = frozenset({
 _PRINTERS = frozenset({
     "cat", "tac", "head", "tail", "less", "more", "bat", "batcat", "nl", "sed", "awk", "gawk", "cut", "grep",
     "egrep", "fgrep", "zgrep", "rg", "ag", "strings", "xxd", "od", "hexdump", "base64", "base32", "diff",
-    "cmp", "comm", "sort", "uniq", "tr", "paste", "column", "fold", "fmt", "rev", "jq", "yq", "tee", "view",
-    "openssl", "keytool", "gpg", "iconv", "dotenv",
+    "comm", "sort", "uniq", "tr", "paste", "column", "fold", "fmt", "rev", "jq", "yq", "tee", "openssl",
 })  # fmt: skip
 _FILTERS = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg", "ag"})  # what they name after a pipe is sought
 _GIT_PRINTERS = frozenset({"show", "diff", "blame", "log", "cat-file", "stash"})
@@ -55,20 +53,24 @@ _SOUGHT = r"(\b(?:[efz]?grep|rg|ag)\b(?:\s+-\S+)*)\s+(?:'[^']*'|\"[^\"]*\"|\S+)"
 _NOT_PRINTED = r"export\s+\$\([^()]*\)|--(?:exclude|env-file)[\w-]*[= ]\S+"
 _QUOTED = r"'[^']*'|\"(?:\\.|[^\"\\])*+\"?"
 _HERE_DOCUMENT = (
-    r"(?ms)(?P<line>^[^\n]*<<-?[ \t]*(?P<quote>['\"]?)(?P<tag>\w+)(?P=quote)[^\n]*\n)"
-    r"(?P<text>.*?)(?P<end>^\s*(?P=tag)\b|\Z)"
+    r"(?ms)(?P<line>^(?:[^\n<]|<(?!<-?[ \t]*['\"]?\w))*+<<-?[ \t]*(?P<quote>['\"]?)(?P<tag>\w+)(?P=quote)"
+    r"[^\n]*+\n)(?P<text>.*?)(?P<end>^[ \t]*(?P=tag)\b|\Z)"
 )
 _REDIRECT = r"(?:>{1,2}\|?|\btee\s+(?:-a\s+)?)\s*['\"]?([^\s'\";|&<>()]+)"
 _ASSIGNMENT = r"(?m)^((?:export )?[A-Z_][A-Z0-9_]*=)(?!\[redacted)\S.*$"
-_ORIGIN = r"(?m)^(?P<file>[^\s:]{1,300}?)(?:-\d+-|:).*$"
+_ORIGIN = r"(?m)^(?P<file>[^\s:]{1,300}?)(?:-\d+-|:)(?!\[redacted).*$"
 _DIFFED = r"(?m)^(?:\+\+\+|---) (\S+)"
 
+_RUN = 20  # the shortest token, an AWS key id, has as many token characters
+_LEAD = 16  # the longest beginning that ends outside the run
+_TOKEN = b"0123456789_-ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_SHAPE = bytes(97 if byte in _TOKEN else 32 for byte in range(256))
 _SEAM = "\n\ue0ff"  # where the middle of a very long string was left out before the search
 _EDGE = 8192  # characters dropped on each side of a seam after the search: half a token may stand there
 _CUT = "\n[… {:,} characters cut …]\n"
 _CUT_BEFORE = r"\n\[… ([0-9,]+) characters cut …\]\n"
 _SHORTEST = 256  # no string is cut shorter
-_MOST_FIELDS = 64
+_LARGE, _MOST_FIELDS = 16, 64
 _MOST_WORK = 2_000_000_000  # characters looked through for known secrets: some seconds
 
 
@@ -89,12 +91,13 @@ def scrub(event: str, *, max_chars: int = 512 * 1024, ignored: tuple[str, ...] =
         tree = json.loads(event)
         if not isinstance(tree, dict):
             raise ValueError(f"a hook event is a JSON object, this is a {type(tree).__name__}")  # noqa: TRY004
-        tree = _map(tree, lambda text, _: _narrow(text, max_chars))
+        tree = _map(_map(tree, _without_private), lambda text, _: _narrow(text, max_chars))
         calls = tree.get("tool_calls")
         for call in (tree, *(calls if isinstance(calls, list) else ())):
             if isinstance(call, dict):
-                call.update(_without_private(call))
                 call.update(_without_ignored(call, ignored))
+        if len(event) > _LARGE * max_chars < len(_dumps(tree)):  # a search in so many strings takes minutes
+            tree = _map(_flat(tree, max_chars), lambda text, _: _narrow(text, max_chars))
         return _fit(_without_secrets(tree), max_chars)
     except RecursionError:
         raise ValueError("a hook event nested too deep to be read") from None
@@ -105,26 +108,43 @@ def redact(text: str) -> str:
     return str(_without_secrets(_narrow(text, len(text))))
 
 
-def _is_suspicious(event: str, ignored: tuple[str, ...]) -> bool:  # noqa: PLR0911  (a list of reasons)
-    from claude_mem_lite.redaction_rules import find_marks, find_values
+def _is_suspicious(event: str, ignored: tuple[str, ...]) -> bool:
+    from claude_mem_lite.redaction_rules import find_values
 
     # A printable character written as \u00XX could hide a secret; \udXXX is half a character.
     if "\\u" in event and any(escape in event for escape in _ODD_ESCAPES):
         return True
-    if find_marks(event) or find_values(event):
+    if _find_marks(event) or find_values(event):
         return True
     tool = _field(event, "tool_name")
     if tool not in _TOOLS and "<private" in event.lower():
         return True
-    if not tool or '"tool_calls"' in event[: event.find('"tool_name"')]:
-        return bool(tool and _mentioned(event, ignored))
-    if tool == "Bash":
-        command = _field(event, "command")
-        lists = any(word in command for word in _LISTERS)
-        return bool(_mentioned(event if lists else command, ignored))
-    if tool == "Grep":
-        return bool(_mentioned(event, ignored))
-    return any(_mentioned(_field(event, name), ignored) for name in _TOOLS.get(tool, _PATH_FIELDS))
+    whole = tool == "Grep" or (tool and '"tool_calls"' in event[: event.find('"tool_name"')])
+    fields = [_field(event, name) for name in _TOOLS.get(tool, _PATH_FIELDS if tool else ())]
+    whole = whole or (tool == "Bash" and any(lister in fields[0] for lister in _LISTERS))
+    return bool(_mentioned(event if whole else " ".join(fields), ignored))
+
+
+def _find_marks(text: str) -> list[str]:
+    """Return what tokens begin with and `text` has where a token may stand: in and before long runs.
+
+    That is why a further kind of token costs an ordinary text next to nothing.
+    """
+    from claude_mem_lite.redaction_rules import MARKS_IN_RUNS, PRIVATE_KEY
+
+    data = text.encode("utf-8", "replace")
+    shape, run, found = data.translate(_SHAPE), b"a" * _RUN, []
+    at = shape.find(run)
+    while at >= 0:
+        end = shape.find(b" ", at)
+        end = end if end >= 0 else len(shape)
+        found.append(data[max(0, at - _LEAD) : end])
+        at = shape.find(run, end)
+    runs = b" ".join(found).decode("latin-1")
+    marks = [mark for mark in MARKS_IN_RUNS if mark in runs]
+    if "~" in text or "%" in text:  # one character is found faster than two
+        marks += [mark for mark in ("Q~", "sig=") if mark in text]
+    return marks + [mark for mark in ("hooks.slack.com/", PRIVATE_KEY) if mark in text]
 
 
 def _field(event: str, name: str) -> str:
@@ -144,13 +164,15 @@ def _mentioned(text: str, ignored: tuple[str, ...]) -> list[str]:
     for core in {max(pattern.strip("!").split("*"), key=len).lower() for pattern in ignored} - {""}:
         at = low.find(core)
         while at >= 0:
-            before, after = low[max(0, at - _EDGE) : at], low[at : at + _EDGE]
+            end = at + len(core)
+            before, after = low[max(0, at - _EDGE) : at], low[end : end + _EDGE]
             start = at - len(before) + len(before.rstrip(_PATH_CHARS))
-            end = at + len(after) - len(after.lstrip(_PATH_CHARS))
+            if after[:1] != "-" or not after[1:2].isdigit():  # FILE-12-text, as grep -A prints it
+                end += len(after) - len(after.lstrip(_PATH_CHARS))
             word = text[start:end].rstrip("*?.")  # .env* stands for .env too
             if word not in names:
                 names[word] = _ignored_name(word, ignored)
-            at = low.find(core, max(end, at + 1))
+            at = low.find(core, end)
     return sorted({name for name in names.values() if name}, key=text.index)
 
 
@@ -188,20 +210,9 @@ def _map(node: Any, change: Change, field: str | None = "") -> Any:
     return node
 
 
-def _without_private(call: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a call that the user's own words stand in, without what is marked as private."""
-    changed: dict[str, Any] = {}
-    for name in _PRIVATE_FIELDS:
-        if isinstance(call.get(name), str):
-            changed[name] = _hide_private(call[name])
-    for name in ("tool_input", "tool_response"):
-        inner = call.get(name)
-        if isinstance(inner, dict) and isinstance(inner.get("prompt"), str):
-            changed[name] = {**inner, "prompt": _hide_private(inner["prompt"])}
-    return changed
-
-
-def _hide_private(text: str) -> str:
+def _without_private(text: str, field: str | None) -> str:
+    if field not in _PRIVATE_FIELDS or "<private" not in text.lower():
+        return text
     import re
 
     parts, done, depth = [], 0, 0
@@ -250,8 +261,7 @@ def _shown(command: str, ignored: tuple[str, ...]) -> str:
         return ""
     plain = re.sub(_SOUGHT, r"\1", re.sub(_NOT_PRINTED, " ", command))
     plain = re.sub(_QUOTED, lambda quoted: re.sub(r"[;&|\n]", " ", quoted[0]), plain)
-    whole = any(mark in plain for mark in _WHOLE)
-    joint = ""
+    whole, joint = any(mark in plain for mark in _WHOLE), ""
     for part in [plain] if whole else re.split(r"(&&|\|\|?|[;\n])", plain):
         words = set(re.findall(r"[\w.-]+", part))
         printers = words & (_PRINTERS - _FILTERS if joint == "|" else _PRINTERS)
@@ -323,9 +333,9 @@ def _narrow(text: str, room: int) -> str:
 
 def _without_secrets(tree: Any) -> Any:
     """Return a JSON tree without its secrets; what is one at one place is taken out at all."""
-    from claude_mem_lite.redaction_rules import clean, find_marks
+    from claude_mem_lite.redaction_rules import clean
 
-    marks = find_marks(text := _dumps(tree))
+    marks = _find_marks(text := _dumps(tree))
     known: dict[str, str] = {}
 
     def cleaned(text: str, field: str | None) -> str:
@@ -361,12 +371,14 @@ def _fit(tree: dict[str, Any], max_chars: int) -> str:
             text = cut(limit)
     if len(text) <= max_chars:
         return text
-    # Too many strings rather than too long ones: each field gives way to the two ends of its own JSON text.
-    fields = [(name[:_SHORTEST], _dumps(value), value) for name, value in list(tree.items())[:_MOST_FIELDS]]
-    share = max_chars // (3 * len(fields))
-    return _dumps(
-        {name: value if len(coded) <= share else _cut(coded, share) for name, coded, value in fields}
-    )
+    share = max_chars // (3 * min(len(tree), _MOST_FIELDS))
+    return _dumps(_map(_flat(tree, share), lambda text, _: _cut(text, share)))
+
+
+def _flat(tree: dict[str, Any], share: int) -> dict[str, Any]:
+    """Return an event whose fields that are longer than `share` in JSON are strings of that JSON."""
+    fields = [(name[:_SHORTEST], value) for name, value in list(tree.items())[:_MOST_FIELDS]]
+    return {name: value if len(coded := _dumps(value)) <= share else coded for name, value in fields}
 
 
 def _cut(text: str, limit: int) -> str:

@@ -14,16 +14,13 @@ if TYPE_CHECKING:
 
 WORD, MIXED, RANDOM, NEVER = 1, 2, 3, 4  # how much a value looks like a secret; 0 is not at all
 
-# Kind, what its tokens begin with, and how they go on. A beginning is looked for only in the long runs of
-# token characters and just before them, so that a further one costs an ordinary text next to nothing.
-# Source: the services' own documentation of their formats. Each pattern consumes what it has looked at,
-# which keeps a hostile text at one pass.
+# Kind, what its tokens begin with, and how they go on; each pattern consumes what it has looked at, which
+# keeps a hostile text at one pass. Source: the services' own documentation of their formats.
 _TOKENS = (
     ("aws key", "AKIA ASIA ABIA ACCA", r"[A-Z0-9]{16}(?![a-z\d])(?:[\s,|:;\"']{1,8}[\w/+]{40}(?![\w/+=]))?"),
     ("google key", "AIza", r"[\w-]{35}(?![\w-])"),
     ("google key", "ya29. GOCSPX-", r"[\w.-]{20,}"),
-    ("github token", "ghp_ gho_ ghu_ ghs_ ghr_", r"\w{30,}(?:\.[\w-]+)*"),
-    ("github token", "github_pat_", r"\w{22,}"),
+    ("github token", "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", r"\w{30,}(?:\.[\w-]+)*"),
     ("gitlab token", "glpat- gldt- glrt- glcbt- glptt- glft- glimt- glagent- glsoat- gloas-", r"[\w.-]{20,}"),
     ("slack token", "xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xoxe.xoxp- xapp-", r"[\w%-]{10,}"),
     ("stripe key", "sk_live_ sk_test_ rk_live_ rk_test_", r"\w{16,}"),
@@ -36,28 +33,24 @@ _TOKENS = (
     ("jwt", "eyJ", r"[\w-]{8,}+(?:\.eyJ[\w-]{8,}+(?:\.[\w-]*+)?)?"),
     ("url signature", "Amz-Signature= Goog-Signature=", r"[0-9A-Fa-f]{40,}"),
     ("service token", "dop_v1_ doo_v1_ dapi shpat_ shpss_ sbp_", r"[0-9a-f]{32,}(?!\w)"),
-    ("service token", "gsk_ xai- pplx- ntn_ lin_api_ NRAK- r8_ glsa_ dckr_pat_ hvs.", r"[\w-]{24,}"),
-    ("service token", "AGE-SECRET-KEY-1", r"[0-9A-Z]{50,}"),
-    # These stand in no such run, or not at its beginning, and are looked for in the whole text.
+    ("service token", "gsk_ xai- pplx- lin_api_ NRAK- glsa_ dckr_pat_ hvs. AGE-SECRET-KEY-1", r"[\w-]{24,}"),
     ("slack webhook", "hooks.slack.com/", r"(?:services|workflows|triggers)/[\w/]{20,}"),
     ("azure signature", "sig=", r"[\w%/+]{42,200}%3[dD]"),
-    ("azure secret", "Q~", r"[\w~.-]{31,34}(?![\w~.-])"),
+    ("azure secret", "Q~", r"[\w~.-]{31,34}(?!\w)"),
 )
-_PRIVATE_KEY = "PRIVATE KEY"
-_MARKS = tuple(mark for _, marks, _ in _TOKENS[:-3] for mark in marks.split())
+PRIVATE_KEY = "PRIVATE KEY"
+# The last three stand in no run of token characters, or not at its beginning.
+MARKS_IN_RUNS = tuple(mark for _, marks, _ in _TOKENS[:-3] for mark in marks.split())
+_BY_MARK = {mark: (kind, rest) for kind, marks, rest in _TOKENS for mark in marks.split()}
 _LEADS = {"azure secret": r"[\w~.-]{3}[0-9]"}  # what belongs to a token before the mark it is found by
 _PROVED = {"api key": RANDOM, "service token": RANDOM, "slack token": MIXED}  # by more than a beginning
-
-_RUN = 20  # the shortest token, an AWS key id, has as many token characters
-_LEAD = 16  # the longest beginning that ends outside the run
-_TOKEN = b"0123456789_-ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-_SHAPE = bytes(97 if byte in _TOKEN else 32 for byte in range(256))
 
 _LABEL = r"(?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
 # Between two lines of a key: line ends, also escaped ones, quotes, margins of diffs, listings and numbers.
 _MARGIN = r"(?:\\+[nrt]|[\s\"'+,>|#*/→:.\\-]|[0-9]{1,6}(?=[\t→:|]))*+"
 _HEADER = r"(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset): [^\n\\\"]{0,200}"
-_LINE = rf"(?:[A-Za-z0-9+/]{{16,}}+={{0,2}}|{_HEADER})"
+_BASE64 = r"[A-Za-z0-9+/]{16,}+={0,2}"
+_LINE = rf"(?:{_BASE64}|{_HEADER})"
 _SHORT_LINE = r"[A-Za-z0-9+/]{1,15}={0,2}"
 # A block of such lines is a key when it is armoured at one end at least. Without the lower end, a short
 # line belongs to it when it looks like base64. Blocks are consumed, key or not: one pass over any text.
@@ -74,8 +67,7 @@ _WORDS = {
 _CONTINUED = {"pass": ("words", "word", "wd", "phrase"), "secret": ("key", "s"), "credential": ("s",)}
 _KEY_OWNERS = (
     "api", "access", "secret", "private", "signing", "encryption", "auth", "account", "master", "shared",
-    "storage", "session", "service", "license", "webhook", "hmac", "jwt", "cookie", "ssh", "deploy", "admin",
-    "consumer", "client", "vault", "fernet", "aes", "app", "rsa",
+    "storage", "session", "service", "license", "webhook", "hmac", "jwt", "cookie", "ssh", "deploy", "app",
 )  # fmt: skip
 _NOT_SECRET = ("public", "next", "page", "continuation", "primary", "foreign", "sort", "cache", "design")
 _ABOUT = frozenset({  # a name that ends so tells something about a secret, not the secret
@@ -84,71 +76,54 @@ _ABOUT = frozenset({  # a name that ends so tells something about a secret, not 
     "ttl", "at", "in", "arn", "ref", "version", "format", "prefix", "suffix", "header", "env", "var", "class",
     "policy", "label", "hint", "placeholder", "endpoint", "regex", "pattern", "position", "index", "usage",
     "used", "budget", "rate", "cost", "algorithm", "alg", "method", "mode", "enabled", "required", "error",
-    "message", "title", "text", "description", "status", "rules", "validator", "provider", "source",
+    "message", "title", "text", "description", "status", "rules", "provider", "source", "spec", "time",
 })  # fmt: skip
 _SCHEMES = ("bearer ", "basic ", "token ", "bot ", "apikey ", "key ")
 # The least weight that counts for what people choose and for what is made at random, by where it stands:
 # NAME=value, "value", at the end of a line, amid code. And the least length, but passwords may be short.
 _ENOUGH = {"env": (WORD, MIXED), "quoted": (WORD, MIXED), "last": (MIXED, RANDOM), "inside": (RANDOM,) * 2}
 _SHORTEST = {"env": 4, "quoted": 8, "last": 8, "inside": 16}
-_SHORTEST_PASSWORD = {WORD: 6, MIXED: 4, RANDOM: 4}
 
 _NAME = "abcdefghijklmnopqrstuvwxyz0123456789_-."
 _AFTER_NAME = "\\\"'`] \t"
 _GOES_ON = frozenset("0123456789_-.ABCDEFGHIJKLMNOPQRSTUVWXYZ=:,>" + _AFTER_NAME)
-_LINE_ENDS = frozenset(("", *"\r\n\"'#"))
+_LINE_ENDS, _ESCAPED_ENDS = frozenset(("", *"\r\n\"'#")), frozenset("rn\"'")
 _NO_TYPE = frozenset("\\\"'`;(){}:/@\n")
 _ASCII = "".join(map(chr, range(33, 127)))
 _SHELL_WORD = _ASCII.translate(dict.fromkeys(map(ord, "\\\"'`")))  # what a word of a shell is made of
 _VALUE = _ASCII.translate(dict.fromkeys(map(ord, "\\\"'`,;&<>(){}[]|=")))
-_AUTHORITY = _ASCII.translate(dict.fromkeys(map(ord, "\\\"'`,;<>(){}[]|^/")))
+_AUTHORITY = _ASCII.translate(dict.fromkeys(map(ord, "\\\"'`,;<>(){}[]|/")))
 _REACH = 48  # the longest name on either side of its word
 _LOOK = 64  # how much of a value is looked at
 _LONGEST = 4096  # the end of a quoted value is looked for as far as this
 
 _REFERENCES = (
-    "${", "$(", "#{", "{{", "{}", "%(", "%s", "%d", "(?", "...", "…", "://", "[redacted", "<", "env.",
-    "environ",
+    "${", "$(", "#{", "{{", "{}", "%(", "%s", "%d", "(?", "...", "…", "://", "[redacted", "<", "arn:",
 )  # fmt: skip
-_STAND_INS = (
-    "your", "example", "changeme", "change-me", "change_me", "placeholder", "redacted", "xxxx", "dummy",
-    "insert", "replace", "hidden", "undefined", "optional", "required", "string",
-)  # fmt: skip
-_PLAIN = frozenset({
-    "password", "passwd", "pass", "pwd", "pw", "secret", "token", "none", "null", "true", "false", "str",
-})  # fmt: skip
-_TELLING = 8  # characters
+_STAND_INS = ("your", "example", "change", "placeholder", "redacted", "xxxx", "dummy", "required", "string")
+_PLAIN = ("password", "passwd", "pass", "pwd", "pw", "secret", "token", "none", "null", "true")
 _FEW, _SHORT = 3, 10  # characters: fewer different ones are no value, fewer of any kind are not random
-
-
-def find_marks(text: str) -> list[str]:
-    """Return what tokens of some kind begin with and `text` has in a place where a token may stand."""
-    runs = _long_runs(text)
-    marks = [mark for mark in _MARKS if mark in runs]
-    if "~" in text or "%" in text:  # one character is found faster than two
-        marks += [mark for mark in ("Q~", "sig=") if mark in text]
-    return marks + [mark for mark in ("hooks.slack.com/", _PRIVATE_KEY) if mark in text]
 
 
 def clean(text: str, marks: list[str], field: str = "") -> tuple[str, dict[str, str]]:
     """Return `text` without its secrets, and the kinds of those that are to be looked for elsewhere too.
 
-    `marks` come from `find_marks` for this text or for a longer one that holds it; `field` is the name that
-    the text has in a JSON object.
+    `marks` are the beginnings of tokens, and `PRIVATE_KEY`, that may stand in it; `field` is its name in a
+    JSON object.
     """
     found: dict[str, str] = {}
-    if _PRIVATE_KEY in marks and _PRIVATE_KEY in text:
+    if PRIVATE_KEY in marks and PRIVATE_KEY in text:
         import re
 
         keys = [block for block in re.finditer(_KEY, text) if block[1] or block[2]]
-        found.update((line, "private key") for block in keys for line in re.findall(_LINE, block[0]))
+        found.update((line, "private key") for block in keys for line in re.findall(_BASE64, block[0]))
         text = _swap(text, [(*block.span(), "private key") for block in keys])
-    for kind, listed, rest in _TOKENS:
-        for mark in listed.split():
-            if mark in marks and mark in text:
-                spans = list(_tokens(text, kind, mark, rest))
-                found.update((text[start:end], kind) for start, end, _ in spans)
-                text = _swap(text, spans)
+    for mark in marks:
+        if mark in text and mark != PRIVATE_KEY:
+            kind, rest = _BY_MARK[mark]
+            spans = list(_tokens(text, kind, mark, rest))
+            found.update((text[start:end], kind) for start, end, _ in spans)
+            text = _swap(text, spans)
     spans = find_values(f"{field}='{text}'") if any(word in field.lower() for word in _WORDS) else []
     if spans and spans[0][:2] == (len(field) + 2, len(field) + 2 + len(text)):
         spans = [(0, len(text), spans[0][2])]
@@ -156,7 +131,9 @@ def clean(text: str, marks: list[str], field: str = "") -> tuple[str, dict[str, 
         spans = find_values(text)
     values = {text[start:end]: kind for start, end, kind in spans}
     # A value unlike other text is the same secret wherever it stands.
-    found.update(item for item in values.items() if len(item[0]) >= _TELLING and weigh(item[0]) >= MIXED)
+    found.update(
+        item for item in values.items() if len(item[0]) >= _SHORTEST["quoted"] and weigh(item[0]) >= MIXED
+    )
     return _swap(text, spans), found
 
 
@@ -167,20 +144,6 @@ def _swap(text: str, spans: list[Span]) -> str:
             parts += [text[done:start], f"[redacted: {kind}]"]
             done = end
     return "".join([*parts, text[done:]])
-
-
-def _long_runs(text: str) -> str:
-    """Return the runs of token characters that are long enough for a token, each with what leads to it."""
-    data = text.encode("utf-8", "replace")
-    shape = data.translate(_SHAPE)
-    run = b"a" * _RUN
-    found, at = [], shape.find(run)
-    while at >= 0:
-        end = shape.find(b" ", at)
-        end = end if end >= 0 else len(shape)
-        found.append(data[max(0, at - _LEAD) : end])
-        at = shape.find(run, end)
-    return b" ".join(found).decode("latin-1")
 
 
 def _tokens(text: str, kind: str, mark: str, rest: str) -> Iterator[Span]:
@@ -228,7 +191,9 @@ def _may_name(low: str, at: int, word: str) -> bool:
         return (rest[0] == sign) is (sign == ">")
     if rest[:1] != " ":
         return False
-    if word == "bearer" or (low.startswith("password", at) and rest[1:2] in ("'", '"')):
+    if word == "bearer":
+        return at == 0 or low[at - 1] not in _NAME or low[at - 2 : at - 1] == "\\"
+    if low.startswith("password", at) and rest[1:2] in ("'", '"'):
         return True
     before = low[max(0, at - _REACH) : at]  # --token X, ENV TOKEN X
     name = before[_name_start(before, len(before)) :] if "--" in before or "env " in before else ""
@@ -248,41 +213,43 @@ def _name_start(low: str, at: int) -> int:
 
 
 def _named_value(text: str, low: str, at: int, word: str) -> Span | None:
-    tail = low[at + len(word) : at + _REACH]
-    name_end = at + len(word) + len(tail) - len(tail.lstrip(_NAME))
+    word_end, kind = at + len(word), _WORDS[word]
+    tail = low[word_end : word_end + _REACH]
+    name_end = word_end + len(tail) - len(tail.lstrip(_NAME))
     rest = text[name_end : name_end + _REACH]
     sign_at = name_end + len(rest) - len(rest.lstrip(_AFTER_NAME))
     sign = text[sign_at : sign_at + 3]
     sign = sign[: len(sign) - len(sign.lstrip("=:>"))] or sign[:1].strip(_NAME + _NAME.upper())
-    value_at, quote = _opening(text, sign_at + len(sign) if sign else name_end, typed=sign == ":")
-    if _WORDS[word] == "authorization":
-        return _credential(text, value_at, quote, sign) if name_end == at + len(word) else None
-    end = _value_end(text, value_at, quote, _VALUE)
-    if not (quote or sign == ">" or text[at].isupper()) and _is_word(text[value_at:end]):
+    start, quote = _opening(text, sign_at + len(sign) if sign else name_end, typed=sign == ":")
+    if kind == "authorization":
+        return _credential(text, start, quote, sign) if name_end == word_end else None
+    end = _value_end(text, start, quote, _VALUE)
+    value = text[start:end]
+    if not quote and (sign in (",", "==") or (sign != ">" and not text[at].isupper() and _is_word(value))):
         return None  # most of what code assigns
-    if word == "pwd" and text[value_at : value_at + 1] in ("/", "~"):
-        return None  # the working directory
-    start = _name_start(low, at)
-    upper = text[start:name_end].isupper()
-    if upper and sign == "=" and sign_at == name_end and value_at == sign_at + 1 + len(quote):
-        place, end = "env", _value_end(text, value_at, quote, _SHELL_WORD)
+    name_at = _name_start(low, at)
+    upper = text[name_at:name_end].isupper()
+    least = _least_weight(text[name_at:at], text[at:word_end], text[word_end:name_end])
+    around = text[name_at - 1 : name_at] + text[end : end + 2]
+    if sign == "::" or (sign == ">" and around != "<</") or (sign == ":" and around[:1] == ":"):
+        least = NEVER  # a path in C++, no element of XML, part of an arn:
+    after = text[end : end + _REACH].lstrip(" ")
+    listed = sign == "=" and start == name_end + 1 and after[:1] in (";", "&")  # a=b;c=d or a=b&c=d
+    if upper and sign == "=" and sign_at == name_end and start == sign_at + 1 + len(quote):
+        place, end = "env", _value_end(text, start, quote, _SHELL_WORD)
     elif quote or sign == ">":
-        place = "quoted"
-    elif text[end : end + 1] in ("(", "[") or ("." in text[value_at:end] and _is_path(text[value_at:end])):
+        place, least = "quoted", max(least, RANDOM) if sign == "," else least
+    elif text[end : end + 1] in ("(", "[") or ("." in value and _is_path(value)):
         return None  # an expression
-    elif (after := text[end : end + _REACH].lstrip(" "))[:1] in _LINE_ENDS or after[:2] in ("\\n", "\\r"):
-        place = "env" if upper and sign == ":" and text[value_at:end].islower() else "last"
+    elif listed or after[:1] in _LINE_ENDS or (after[:1] == "\\" and after.lstrip("\\")[:1] in _ESCAPED_ENDS):
+        place = "env" if upper and sign == ":" and value.islower() else "last"
     else:
         place = "inside"
-    least = _least_weight(text[start:at], text[at : at + len(word)], text[at + len(word) : name_end])
-    least = NEVER if sign == "::" or (sign == ">" and text[start - 1 : start] != "<") else least
-    if not _is_secret(
-        text[value_at:end], _WORDS[word], place, RANDOM if sign == "," and least < RANDOM else least
-    ):
-        return None
-    while end >= value_at + _LOOK and (more := _run_end(text, end, _VALUE)) > end:
+    if (word == "pwd" and value[:1] in ("/", "~")) or not _is_secret(text[start:end], kind, place, least):
+        return None  # PWD is the working directory
+    while end >= start + _LOOK and (more := _run_end(text, end, _VALUE)) > end:
         end = more
-    return value_at, end, _WORDS[word]
+    return start, end, kind
 
 
 def _least_weight(owner: str, word: str, tail: str) -> int:
@@ -296,8 +263,9 @@ def _least_weight(owner: str, word: str, tail: str) -> int:
     parts = tail if upper else "".join(f"_{c}" if c.isupper() else c for c in tail)
     if parts.lower().replace("-", "_").replace(".", "_").rsplit("_", 1)[-1] in _ABOUT:
         return NEVER
-    if known in ("pass", "pwd") and not more and owner and owner[-1] not in "_-.":
-        return WORD if word[0].isupper() and owner[-1].islower() else NEVER  # dbPass, but not compass
+    if known in ("pass", "pwd") and not more:  # db_pass and dbPass, but not compass
+        apart = not owner[-1:].strip("_-.") or (word[0].isupper() and owner[-1].islower())
+        return (WORD if upper else MIXED) if apart else NEVER
     if known == "key" and not whose.endswith(_KEY_OWNERS):
         return RANDOM if upper and owner else NEVER
     return WORD
@@ -327,7 +295,7 @@ def _value_end(text: str, start: int, quote: str, made_of: str) -> int:
         return start + len(text[start:at].rstrip("\\"))
     end = _run_end(text, start, made_of)
     padded = end + len(text[end : end + 2]) - len(text[end : end + 2].lstrip("="))  # base64
-    return padded if not text[padded : padded + 1].strip(_AFTER_NAME + "\r\n&,;)]}") else end
+    return padded if not text[padded : padded + 1].strip(" \t\r\n\\&,;)]}") else end
 
 
 def _run_end(text: str, start: int, made_of: str, most: int = _LOOK) -> int:
@@ -339,13 +307,12 @@ def _run_end(text: str, start: int, made_of: str, most: int = _LOOK) -> int:
 
 
 def _is_secret(value: str, kind: str, place: str, least: int) -> bool:
-    least = max(least, _ENOUGH[place][kind not in ("password", "secret")])
-    if least == NEVER or (least > WORD and _is_word(value)):
-        return False
-    weight = weigh(value)
+    chosen = kind == "password" or (kind == "secret" and place != "last")
+    least = max(least, _ENOUGH[place][not chosen])
+    weight = 0 if least == NEVER or (least > WORD and _is_word(value)) else weigh(value)
     if weight == WORD and place == "quoted" and any(word in value.lower() for word in _PLAIN):
         return False  # the label of a field, in whatever language
-    shortest = _SHORTEST_PASSWORD.get(weight, 0) if kind == "password" else _SHORTEST[place]
+    shortest = _SHORTEST[place] if kind != "password" else 6 if weight == WORD else 4
     return weight >= least and len(value) >= shortest
 
 
@@ -355,11 +322,12 @@ def _credential(text: str, at: int, quote: str, sign: str) -> Span | None:
     start = at + len(scheme)
     end = _value_end(text, start, quote, _VALUE)
     value = text[start:end]
-    if scheme == "basic ":  # base64 of a short text need not look random
-        telling = len(value) % 4 == 0 and not value.islower() and not value.istitle() and weigh(value) >= WORD
+    if scheme == "basic " and len(value) % 4 == 0:  # base64 of a short text need not look random
+        least = WORD
     else:
-        telling = weigh(value) >= (MIXED if scheme or not sign else NEVER if sign == "," else RANDOM)
-    return (start, end, "authorization") if telling and len(value) >= _SHORTEST_PASSWORD[WORD] else None
+        least = MIXED if scheme or not sign else NEVER if sign == "," else RANDOM
+    telling = len(value) >= _SHORTEST["quoted"] and weigh(value) >= least and not _is_word(value)
+    return (start, end, "authorization") if telling else None
 
 
 def _login_passwords(text: str, low: str) -> Iterator[Span]:
@@ -370,11 +338,13 @@ def _login_passwords(text: str, low: str) -> Iterator[Span]:
             start = at + len(sign)
             if sign == "://":
                 login, _, host = text[start : _run_end(text, start, _AUTHORITY, _LONGEST)].rpartition("@")
+                if not login and not host.partition(":")[2].isdecimal():  # no port: a slash in a password
+                    login, _, host = text[start : _run_end(text, start, _AUTHORITY + "/")].rpartition("@")
             else:
                 start += len(text[start : start + 4]) - len(text[start : start + 4].lstrip(" =\\\"'"))
                 login, host = text[start : _run_end(text, start, _SHELL_WORD)], ""
             user, _, password = login.partition(":")
-            other = password.startswith(("$", "%s", "%(", "/")) or host.startswith("sha256:")
+            other = password.startswith(("$", "%s", "%(", "/", "[")) or host.startswith("sha256:")
             if len(set(password)) >= _FEW and password.lower() not in _PLAIN and not other:
                 yield start + len(user) + 1, start + len(login), "password"
             at = text.find(sign, at + 1)
@@ -388,35 +358,42 @@ def weigh(value: str) -> int:
     call = any(_is_path(value.partition(bracket)[0]) for bracket in "([{" if bracket in value)
     if stand_in or call or value.split() != [value]:
         return 0
-    plain = value.replace("_", "").replace(".", "").replace("-", "")
-    if value[0] in "$&*@!#%" and (plain[1:].isalpha() or value[1:].isidentifier()):
+    if value[0] in "$&*@!#%" and (_letters(value[1:]).isalpha() or value[1:].isidentifier()):
         return 0
     if _is_random(value):
         return RANDOM
-    if any(word in low for word in _STAND_INS):
+    plain = _letters(value)
+    number = plain.isdigit() and plain != value
+    if number or value[0] in "/~." or low.startswith("0x") or any(word in low for word in _STAND_INS):
         return 0
     return WORD if plain.isalpha() or plain.isdigit() else MIXED
 
 
 def _is_word(value: str) -> bool:
     """Tell cheaply that `weigh` finds no more than a WORD."""
-    plain = value.replace("_", "").replace(".", "").replace("-", "")
+    plain = _letters(value)
     return plain.isdigit() or (plain.isalpha() and (plain[1:].islower() or plain.isupper()))
+
+
+def _letters(value: str) -> str:
+    for joint in "_-./:+":
+        value = value.replace(joint, "")
+    return value
 
 
 def _is_path(text: str) -> bool:
     """Tell whether `text` is nothing, a variable or an attribute: what stands before a bracket in code."""
-    return all(part.isidentifier() for part in text.split(".")) or not text
+    return not text or all(part.isidentifier() for part in text.split("."))
 
 
 def _is_random(value: str) -> bool:
-    """Tell whether digits and letters, small and capital ones, change about as in a random string."""
-    digits = any(map(str.isdigit, value))
-    if not digits and (value.islower() or value.isupper()):
-        return False
+    """Tell whether letters and digits change about as in a random string, or letters make no syllables."""
     plain = [char for char in value if char.isalnum()]
+    if len(plain) < _SHORT or not any(map(str.isdigit, plain)):
+        spaced = "".join(" " if char in "aeiouyAEIOUY" else char for char in plain)
+        mixed = not (value.islower() or value.isupper())
+        return len(plain) >= _SHORT and mixed and max(map(len, spaced.split()), default=0) > 2 * _FEW
     changes = 0
     for at, char in enumerate(plain[1:]):
         changes += char.isdigit() != plain[at].isdigit() or (char.isupper() and plain[at].islower())
-    weight = 5 if digits else 4  # aVariableWithManyCapitals has no digits
-    return len(plain) >= _SHORT and changes >= _FEW and weight * changes >= len(plain)
+    return changes >= _FEW and 5 * changes > len(plain)
