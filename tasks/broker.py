@@ -23,7 +23,7 @@ from huey.registry import Message
 from huey.serializer import Serializer
 from huey.storage import SqliteStorage
 
-from claude_mem_lite import config, inbox, logs
+from claude_mem_lite import __version__, config, inbox, logs, settings
 from claude_mem_lite.services import instance
 
 if TYPE_CHECKING:
@@ -235,13 +235,16 @@ class ClaimHuey(Huey):
 
     def create_consumer(self, **options: Any) -> Consumer:
         """Return the one consumer of this data directory, once its predecessor is gone."""
+        from claude_mem_lite.storage import upgrades
         from claude_mem_lite.storage.models import open_databases
 
+        credential = settings.load().credential
         config.ensure_home()
         logs.configure("consumer")
         instance.become_the_only("consumer")
         instance.stop_when_orphaned()
         open_databases()
+        upgrades.start(credential=credential.source if credential else "", version=__version__)
         for data in self.storage.release():
             message = self.serializer.deserialize(data)
             log.error("set aside: %d consumers died with %s in hand", MAX_CRASHES, message.name)

@@ -5,11 +5,15 @@ from __future__ import annotations
 from claude_mem_lite import inbox
 from claude_mem_lite.tasks.app import RETRIES, huey
 from claude_mem_lite.tasks.summarize import summarize
+from claude_mem_lite.tasks.upgrade import upgrade_when_ripe
 
 
 @huey.task(**RETRIES, priority=inbox.PRIORITIES["normal"])
 def compress(event_id: str) -> None:
-    """Distill an event; the end of a session, or its compaction, also has it summarized."""
+    """Distill an event by rules, at once; Claude's words replace the local ones later (see `upgrade`).
+
+    The end of a session, or its compaction, also has it summarized.
+    """
     from claude_mem_lite.distill.record import record_event
     from claude_mem_lite.storage import queries
 
@@ -17,7 +21,8 @@ def compress(event_id: str) -> None:
     if event is None or event.status != "raw":
         return
     if event.event_name in {"SessionEnd", "PreCompact"}:
-        summarize(event.session_id)
+        summarize(event.session_id, retell=True)
     record_event(event)
     if event.event_name == "SessionEnd":
         queries.checkpoint()
+    upgrade_when_ripe()

@@ -6,11 +6,14 @@ import datetime as dt
 
 from huey import crontab
 
-from claude_mem_lite import inbox, logs
+from claude_mem_lite import inbox, logs, settings
 from claude_mem_lite.tasks.app import huey
 from claude_mem_lite.tasks.summarize import summarize
+from claude_mem_lite.tasks.upgrade import upgrade_in
 
 IDLE = dt.timedelta(minutes=2)
+# A session that nobody has ended is told by Claude after so long; older ones only when asked for.
+SILENT, FORGOTTEN = dt.timedelta(minutes=30), dt.timedelta(days=1)
 EVENT_RETENTION = dt.timedelta(days=30)
 URGENT = 50  # before every event: a long queue must not keep the spool waiting
 
@@ -29,6 +32,21 @@ def summarize_idle(now: dt.datetime | None = None) -> None:
 
     for session_id in queries.sessions_to_summarize(idle_since=_stamp(now, IDLE)):
         summarize(session_id)
+
+
+@huey.periodic_task(crontab(minute="*"), priority=URGENT)
+def upgrade_waiting(now: dt.datetime | None = None) -> None:
+    """Go on with what waits for Claude, and have it tell the sessions that fell silent; only with a key."""
+    from claude_mem_lite.storage import upgrades
+
+    chosen = settings.load()
+    if chosen.credential is None:
+        return
+    if chosen.summaries:
+        silent = upgrades.outdated_sessions(after=_stamp(now, FORGOTTEN), before=_stamp(now, SILENT))
+        for session_id in silent:
+            upgrades.want_retelling(session_id)
+    upgrade_in(0)
 
 
 @huey.periodic_task(crontab(minute="7", hour="*"), priority=URGENT)

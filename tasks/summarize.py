@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from claude_mem_lite import inbox
 from claude_mem_lite.tasks.app import RETRIES, huey
+from claude_mem_lite.tasks.upgrade import upgrade_in
 
 
 @huey.task(**RETRIES, priority=inbox.PRIORITIES["high"])
-def summarize(session_id: str) -> None:
-    """Summarize a session from its prompts, observations and last messages."""
+def summarize(session_id: str, retell: bool = False) -> None:  # noqa: FBT001, FBT002  (a message's arguments)
+    """Summarize a session from its prompts, observations and last messages; with `retell` by Claude, too."""
     from claude_mem_lite.distill.record import summarize_session
 
-    summarize_session(session_id)
+    summarize_session(session_id, retell=retell)
+    if retell:
+        upgrade_in(0)

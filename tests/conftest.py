@@ -15,13 +15,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fake_messages import FakeMessages, serving
 
 from claude_mem_lite import config
 from claude_mem_lite.cli import demo
+from claude_mem_lite.distill import claude
 from claude_mem_lite.services import install
 from claude_mem_lite.storage import models
 
 DATA = Path(__file__).parent / "data"
+
+
+@pytest.fixture(autouse=True)
+def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep whatever key and proxy the machine has away from the tests, and from the processes they start."""
+    for name in list(os.environ):
+        if name.startswith("ANTHROPIC_") or name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
 
 
 @pytest.fixture
@@ -41,6 +51,20 @@ def memory(home: Path) -> Path:
     """Return a data directory with both databases, open for writing."""
     models.open_databases()
     return home
+
+
+@pytest.fixture
+def fake(memory: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeMessages]:
+    """Serve a Messages API that answers well, and point the SDK at it."""
+    from claudes_words import KEY, words_about
+
+    served = FakeMessages()
+    served.answer = words_about
+    with serving(served) as url:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+        monkeypatch.setattr(claude, "TIMEOUT_S", 0.5)
+        yield served
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from conftest import run_hook, tool_event
 from test_inbox import rows
 
-from claude_mem_lite import config
+from claude_mem_lite import config, settings
 from claude_mem_lite.cli.app import app
 
 ROOT = Path(__file__).parent.parent
@@ -65,12 +65,13 @@ def test_the_settings_of_the_readme_are_the_settings(home: Path) -> None:
     assert text is not None
     (home / "config.toml").write_text(text[1])
 
-    settings = tomllib.loads(text[1])
+    written = tomllib.loads(text[1])
 
-    assert config.problem() == ""
-    assert settings["capture"]["max_event_chars"] == config.DEFAULT_MAX_EVENT_CHARS
+    assert settings.problem() == ""
+    assert written["capture"]["max_event_chars"] == config.DEFAULT_MAX_EVENT_CHARS
     assert config.capture_limits() == (config.DEFAULT_MAX_EVENT_CHARS, ("*.secret",))
     assert config.autostart() is True
+    assert settings.load() == settings.Settings()
 
 
 @pytest.mark.parametrize(
@@ -81,6 +82,11 @@ def test_the_settings_of_the_readme_are_the_settings(home: Path) -> None:
         ("[capture]\nignored_files = '*.x'", "[capture] ignored_files"),
         ("[services]\nautostart = 1", "[services] autostart"),
         ("[services]\ncolour = 'red'", "[services] colour"),
+        ("[compress]\nhigh = 'gpt'", "[compress] high"),
+        ("[claude]\ndaily_budget_usd = -1", "[claude] daily_budget_usd"),
+        ("[claude]\nmodel = 5", "[claude] model"),
+        ("[prices.'some-model']\ninput = 1", "[prices] some-model"),
+        ("top = 1", "[top]"),
         ("\xff", "cannot be used"),
     ],
 )
@@ -90,6 +96,6 @@ def test_a_wrong_setting_is_said_and_costs_no_event(home: Path, text: str, says:
 
     run_hook("capture", tool_event())
 
-    assert says in config.problem()
-    assert "\n" not in config.problem()
+    assert says in settings.problem()
+    assert "\n" not in settings.problem()
     assert rows("SELECT count(*) FROM pending_queue") == [(1,)]

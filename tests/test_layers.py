@@ -18,7 +18,7 @@ PACKAGE = Path(claude_mem_lite.__file__).parent
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"errors"}),
     frozenset({"config"}),
-    frozenset({"triage", "tokens", "logs", "redact", "redaction_rules"}),
+    frozenset({"triage", "tokens", "logs", "redact", "redaction_rules", "settings"}),
     frozenset({"inbox", "client"}),
     frozenset({"storage"}),
     frozenset({"search", "codemap"}),
@@ -41,7 +41,9 @@ LIBRARIES = {
     "typer": ("cli",),
     "rich": ("cli",),
     "supervisor": ("services/supervise.py",),
-    "pydantic": ("web",),
+    "pydantic": ("web", "distill/prompts.py"),
+    "anthropic": ("distill/claude.py",),
+    "httpx2": ("distill/claude.py",),
 }
 
 

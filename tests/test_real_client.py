@@ -46,7 +46,7 @@ def run_session(client: str, home: Path, project: Path, prompt: str) -> list[dic
             command, cwd=project, env=environment, capture_output=True, timeout=120, check=False
         )
     assert done.returncode == 0, done.stderr.decode()
-    return fake.requests
+    return [request.body for request in fake.requests if request.path == "/v1/messages"]
 
 
 @pytest.mark.real_client

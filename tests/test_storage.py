@@ -184,7 +184,7 @@ def test_sessions_to_summarize_are_idle_ones_with_news(memory: Path) -> None:
     for session_id, last in (("idle", "2026-11-21T01"), ("busy", "2026-11-21T05"), ("told", "2026-11-21T01")):
         session_row(session_id, last_event_at=last)
         queries.save_observation(observation_row(session_id, session_id=session_id))
-    queries.save_summary("told", "all said", summarized_pk=3)
+    queries.save_summary("told", "all said", key_files=[], summarized_pk=3)
 
     due = queries.sessions_to_summarize(idle_since="2026-11-21T03")
 

@@ -44,13 +44,14 @@ def web(memory: Path) -> Iterator[Path]:
     )
     inbox.append('{"session_id": "s2"}', "/p")
     process = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"])
-    wait_until(lambda: (memory / "worker.sock").exists() and _answers())
+    wait_until(lambda: (memory / "worker.sock").exists() and answers())
     yield memory
     process.terminate()
     assert process.wait(timeout=20) in {0, -signal.SIGTERM}
 
 
-def _answers() -> bool:
+def answers() -> bool:
+    """Tell whether the web process is up."""
     try:
         return client.get("/api/health", {}, timeout_s=1) is not None
     except client.UnreachableError:
@@ -78,7 +79,7 @@ def test_the_web_process_serves_what_is_remembered(web: Path) -> None:
     assert (health["status"], health["version"], health["home"]) == ("ok", __version__, str(web))
     assert (queue["raw"], queue["done"], queue["error"], queue["messages"]) == (1, 0, 0, 1)
     assert (search["search_type"], [hit["id"] for hit in search["results"]]) == ("fts", ["abcdef1234"])
-    assert detail == observation_row(
+    assert detail == {"written_by": "local", "prompt_version": None} | observation_row(
         "abcdef1234",
         title="Edit storage",
         summary="Why: WAL breaks on NFS.",
@@ -142,7 +143,7 @@ def test_another_method_is_refused_in_json(web: Path) -> None:
 def test_a_missing_database_is_said(home: Path) -> None:
     """Without a memory the web process serves, and says which part is down."""
     process = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"])
-    wait_until(lambda: (home / "worker.sock").exists() and _answers())
+    wait_until(lambda: (home / "worker.sock").exists() and answers())
 
     answer = get(home, "/api/search?q=a")
     process.terminate()

@@ -1,7 +1,7 @@
 """The Starlette app on the unix socket: context, search and details, read from the two databases.
 
-It writes nothing. Every answer is JSON; wrong parameters are 422, unknown ids 404, a part that is down
-503, each with an `error` that says what.
+It writes nothing but messages for the consumer. Every answer is JSON; wrong parameters are 422, unknown ids
+404, a part that is down 503, each with an `error` that says what.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from claude_mem_lite import __version__, config
+from claude_mem_lite import __version__, config, inbox
 from claude_mem_lite.context import builder
 from claude_mem_lite.search import fulltext
-from claude_mem_lite.storage import DatabaseError, models, queries
+from claude_mem_lite.storage import DatabaseError, models, queries, upgrades
+from claude_mem_lite.tokens import estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -28,6 +30,12 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 STARTED = time.monotonic()
+
+# Columns that say where a row stands on its way, not what is remembered.
+_INTERNAL = frozenset({
+    "pk", "tier", "upgrade", "upgrade_attempts", "upgrade_due", "upgrade_note", "batch", "retold",
+    "retold_pk", "summarized_pk",
+})  # fmt: skip
 
 
 def _absolute(path: str) -> str:
@@ -59,6 +67,13 @@ class SearchParameters(_Parameters):
     type: fulltext.Kind = "all"
     project: ProjectPath | None = None
     since: str | None = Field(None, pattern=r"^\d{4}-\d\d-\d\d(T[\d:.]+Z?)?$")
+
+
+class SummarizeParameters(_Parameters):
+    """What `/api/summarize` takes, as a JSON object; it waits for at most `wait_s` seconds."""
+
+    session_id: str = Field(min_length=1)
+    wait_s: float = Field(20, ge=0, le=60)
 
 
 ParametersT = TypeVar("ParametersT", bound=_Parameters)
@@ -112,8 +127,40 @@ def observation(request: Request) -> JSONResponse:
         fields["session_id"] = fields.pop("session")
     except queries.UnknownIdError:
         fields = dict(queries.session_by_prefix(prefix).__data__)
-    del fields["pk"]
-    return JSONResponse(fields)
+    return JSONResponse({name: value for name, value in fields.items() if name not in _INTERNAL})
+
+
+async def summarize(request: Request) -> JSONResponse:
+    """Have a session summarized: 200 with the summary, 202 when it takes longer."""
+    wanted = SummarizeParameters.model_validate_json(await request.body() or b"{}")
+    return await run_in_threadpool(_summary, wanted.session_id, wanted.wait_s)
+
+
+def _summary(session_id: str, wait_s: float) -> JSONResponse:
+    """Leave the work to the consumer, which alone talks to the API, and look until it is done."""
+    queries.known_session(session_id)
+    deadline = time.monotonic() + wait_s
+    message = inbox.enqueue(inbox.SUMMARIZE, session_id, True, priority="high")
+    is_listening = inbox.ring()
+    while True:
+        # In this order: between the two looks the task may end, but not begin to wait for Claude.
+        waits = queries.is_message_left(message)
+        session = queries.known_session(session_id)
+        waits = waits or session.upgrade == upgrades.WAITING
+        if not waits or not is_listening or time.monotonic() > deadline:
+            break
+        time.sleep(0.05)
+    summary = session.summary or ""
+    return JSONResponse({
+        "session_id": session_id,
+        "status": "queued" if waits else "done",
+        "summary": summary,
+        "key_files": session.key_files,
+        "key_decisions": session.key_decisions,
+        "written_by": session.written_by,
+        "tokens": estimate_tokens(summary) if summary else 0,
+        **({} if is_listening else {"note": "the consumer does not run: claude-mem up"}),
+    }, status_code=202 if waits else 200)  # fmt: skip
 
 
 def _parse(model: type[ParametersT], request: Request) -> ParametersT:
@@ -164,6 +211,7 @@ app = Starlette(
         Route("/api/context", context),
         Route("/api/search", search),
         Route("/api/observation/{observation_id}", observation),
+        Route("/api/summarize", summarize, methods=["POST"]),
     ],
     exception_handlers=_HANDLERS,
     lifespan=_lifespan,

@@ -17,12 +17,6 @@ if TYPE_CHECKING:
 DEFAULT_MAX_EVENT_CHARS = 512 * 1024
 MIN_MAX_EVENT_CHARS = 16 * 1024
 
-_KNOWN = {
-    ("capture", "max_event_chars"): int,
-    ("capture", "ignored_files"): list,
-    ("services", "autostart"): bool,
-}
-
 # The header of a SQLite file keeps the application id in these four bytes.
 # Source: https://www.sqlite.org/fileformat.html, section 1.3.
 _APPLICATION_ID_OFFSET = 68
@@ -124,7 +118,7 @@ def refuse_foreign_memory() -> None:
 def capture_limits() -> tuple[int, tuple[str, ...]]:
     """Return the longest event in characters, and the user's own patterns of files never to keep.
 
-    What is missing or of the wrong type has its default; `problem` is how the user hears of it.
+    What is missing or of the wrong type has its default; `settings.problem` is how the user hears of it.
     """
     table = _read_table("capture")
     most, patterns = table.get("max_event_chars"), table.get("ignored_files")
@@ -138,24 +132,6 @@ def capture_limits() -> tuple[int, tuple[str, ...]]:
 def autostart() -> bool:
     """Tell whether a session that finds the services down starts them."""
     return _read_table("services").get("autostart") is not False
-
-
-def problem() -> str:
-    """Return what is wrong with `config.toml` in one line, "" when it can be used as it is."""
-    import tomllib
-
-    try:
-        with open(config_path(), "rb") as file:
-            settings = tomllib.load(file)
-    except FileNotFoundError:
-        return ""
-    except (OSError, ValueError) as error:
-        return f"{config_path()} cannot be used ({error}): the defaults hold"
-    for table, values in settings.items():
-        for key, value in values.items() if isinstance(values, dict) else ():
-            if type(value) is not _KNOWN.get((table, key)):
-                return f"{config_path()}: [{table}] {key} is unknown or of the wrong type: its default holds"
-    return ""
 
 
 def _cwd() -> str:

@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator
+    from typing import Any
 else:
     # The C module itself: `sqlite3` adds adapters for dates, which cost a hook a third of its time.
     try:
@@ -24,6 +25,7 @@ else:
 
 QUEUE_NAME = "claude-mem"
 COMPRESS = "claude_mem_lite.tasks.compress.compress"
+SUMMARIZE = "claude_mem_lite.tasks.summarize.summarize"
 PRIORITIES = {"high": 30, "normal": 20, "low": 10}
 
 # A hook may wait this long for the lock; then the event goes to the spool.
@@ -191,6 +193,20 @@ def requeue() -> int:
     return len(orphans)
 
 
+def enqueue(task: str, *arguments: Any, priority: str = "normal") -> int:
+    """Add a message for a task of the consumer, by the task's dotted name; return the message's number."""
+    import json
+
+    urgency = PRIORITIES[priority]
+    message = {"id": os.urandom(16).hex(), "name": task, "priority": urgency, "args": arguments}
+    with Transaction() as connection:
+        number = connection.execute(
+            "INSERT INTO task (queue, data, priority) VALUES (?, CAST(? AS BLOB), ?)",
+            (QUEUE_NAME, json.dumps(message), urgency),
+        ).lastrowid
+    return number or 0
+
+
 def take_in_spool() -> int:
     """Move the events of the spool into queue.db, oldest first; return how many.
 
@@ -237,7 +253,25 @@ def prune(*, before: str) -> int:
 
 def utc_now() -> str:
     """Return the time as `2026-11-21T03:00:25.123456Z`: fixed width, so that text order is time order."""
-    seconds, nanoseconds = divmod(time.time_ns(), 1_000_000_000)
+    return _utc_text(time.time_ns())
+
+
+def utc_text(at: float) -> str:
+    """Return a time in Unix seconds as `utc_now` writes it."""
+    return _utc_text(int(at * 1_000_000) * 1_000)
+
+
+def unix_time(text: str) -> float:
+    """Return the Unix seconds of a time as `utc_now` writes it; 0 for none."""
+    import calendar
+
+    if not text:
+        return 0.0
+    return calendar.timegm(time.strptime(text[:19], "%Y-%m-%dT%H:%M:%S")) + float(f"0{text[19:-1]}")
+
+
+def _utc_text(at_ns: int) -> str:
+    seconds, nanoseconds = divmod(at_ns, 1_000_000_000)
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{nanoseconds // 1000:06}Z"
 
 

@@ -50,4 +50,4 @@ def claude_mem(
     """
 
 
-from claude_mem_lite.cli import demo, hooks, search, services  # noqa: E402, F401  (they register their commands)
+from claude_mem_lite.cli import claude, demo, hooks, search, services  # noqa: E402, F401  (they register)

@@ -151,11 +151,13 @@ def _progress() -> Progress:
 @contextlib.contextmanager
 def _temporary_home() -> Iterator[str]:
     """Point everything at a folder of its own and remove it at the end, whatever happened."""
-    before = os.environ.get("CLAUDE_MEM_HOME")
+    before = dict(os.environ)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit(1))
     home = tempfile.mkdtemp(prefix="claude-mem-demo-")
     os.environ["CLAUDE_MEM_HOME"] = home
+    for key in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
+        os.environ.pop(key, None)  # nothing of a demo is worth a call
     try:
         yield home
     finally:
@@ -164,7 +166,5 @@ def _temporary_home() -> Iterator[str]:
         finally:
             models.close_databases()
             shutil.rmtree(home, ignore_errors=True)
-            if before is None:
-                del os.environ["CLAUDE_MEM_HOME"]
-            else:
-                os.environ["CLAUDE_MEM_HOME"] = before
+            os.environ.clear()
+            os.environ.update(before)

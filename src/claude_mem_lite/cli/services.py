@@ -4,20 +4,31 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
-from claude_mem_lite import __version__, config
+from claude_mem_lite import __version__, config, inbox, settings
 from claude_mem_lite.cli.app import AsJson, Quiet, app, console, print_json
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import install, supervise
-from claude_mem_lite.storage import DatabaseError, models, queries
+from claude_mem_lite.storage import DatabaseError, models, queries, upgrades
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+# What the user can do about a pause; an outage passes by itself.
+_MENDABLE = {
+    "setup": "mend it, then claude-mem restart",
+    "budget": "what waits goes on at 00:00 UTC, or raise [claude] daily_budget_usd",
+}
+_COUNTS = (
+    ("by_claude", "written"), ("waiting", "waiting"), ("in_batch", "in a batch"), ("error", "turned down"),
+)  # fmt: skip
 
 
 @app.command()
@@ -71,6 +82,7 @@ def _status() -> dict[str, Any]:
         },
         "queue": None,
         "memory": None,
+        "claude": None,
         "last_errors": [],
         "spooled": _spooled(),
         "hooks": {},
@@ -81,12 +93,13 @@ def _status() -> dict[str, Any]:
         for part, ask in (
             ("queue", queries.queue_stats),
             ("memory", queries.counts),
+            ("claude", _claude),
             ("last_errors", _errors),
         ):
             try:
                 found[part] = ask()
             except DatabaseError as error:
-                path = config.memory_path() if part == "memory" else config.queue_path()
+                path = config.memory_path() if part in {"memory", "claude"} else config.queue_path()
                 found["unreadable"] = (
                     f"{path} cannot be read ({error}): if it is damaged, move it aside and restart"
                 )
@@ -97,13 +110,27 @@ def _status() -> dict[str, Any]:
     return found
 
 
+def _claude() -> dict[str, Any]:
+    """Return what Claude has written, what waits and why, and what it has cost today."""
+    chosen, gate = settings.load(), upgrades.read_state("gate")
+    is_paused = gate.get("until", 0) > time.time()
+    return {
+        "model": chosen.model,
+        "key": upgrades.read_state("consumer").get("credential", ""),
+        **upgrades.upgrade_counts(chosen.tiers),
+        "spent_today_usd": round(upgrades.spent_usd(since=inbox.utc_now()[:10]), 6),
+        "daily_budget_usd": chosen.daily_budget_usd,
+        "paused": {name: gate[name] for name in ("kind", "reason", "until")} if is_paused else None,
+    }
+
+
 def _errors() -> list[dict[str, Any]]:
     return [{"id": row.id, "tool_name": row.tool_name, "note": row.note} for row in queries.last_errors()]
 
 
 def _problems(found: dict[str, Any]) -> list[str]:
     """Return one line for each thing the user can mend, with how."""
-    problems = [config.problem()] if config.problem() else []
+    problems = [settings.problem()] if settings.problem() else []
     if found.get("unreadable"):
         problems.append(found["unreadable"])
     down_now = [name for name, service in found["services"].items() if service["state"] != "RUNNING"]
@@ -111,6 +138,9 @@ def _problems(found: dict[str, Any]) -> list[str]:
         problems.append(f"{' and '.join(down_now)} not running: claude-mem up")
     if not found["hooks"]:
         problems.append("hooks not installed: claude-mem install-hooks")
+    paused = found["claude"] and found["claude"]["paused"]
+    if paused and paused["kind"] in _MENDABLE:
+        problems.append(f"Claude writes nothing: {paused['reason']}; {_MENDABLE[paused['kind']]}")
     if found["queue"] and found["queue"]["set_aside"]:
         problems.append(
             f"{found['queue']['set_aside']} messages set aside: see {config.log_dir()}/consumer.jsonl"
@@ -144,6 +174,8 @@ def _show(found: dict[str, Any]) -> None:
     if found["memory"]:
         memory = found["memory"]
         table.add_row("memory", f"{memory['observations']} observations, {memory['sessions']} sessions")
+    if found["claude"]:
+        table.add_row("claude", escape(_told(found["claude"])))
     if found["spooled"]:
         table.add_row("spool", f"{found['spooled']} events wait for the consumer")
     table.add_row(
@@ -157,6 +189,17 @@ def _show(found: dict[str, Any]) -> None:
         )
     for problem in found["problems"]:
         console.print(f"[yellow]![/yellow] {escape(problem)}", soft_wrap=True)
+
+
+def _told(claude: dict[str, Any]) -> str:
+    """Return the row about Claude: who writes, what waits, what it cost."""
+    waits = [f"{claude[name]} {word}" for name, word in _COUNTS if claude[name]]
+    cost = f"${claude['spent_today_usd']:.4f} of ${claude['daily_budget_usd']:.2f} today"
+    if not claude["key"]:
+        return ", ".join(["no key: local words", *waits])
+    paused = claude["paused"]
+    until = f"paused until {inbox.utc_text(paused['until'])[11:16]} UTC" if paused else ""
+    return ", ".join(filter(None, [f"{claude['model']} ({claude['key']})", *waits, cost, until]))
 
 
 @contextlib.contextmanager

@@ -10,13 +10,15 @@ import dataclasses
 import json
 import time
 
-from claude_mem_lite import inbox
+from claude_mem_lite import inbox, settings
 from claude_mem_lite.distill import local
 from claude_mem_lite.distill.observation import Capture, Observation, Skip
-from claude_mem_lite.distill.summary import summarize
-from claude_mem_lite.storage import queries
+from claude_mem_lite.distill.summary import key_files, summarize
+from claude_mem_lite.storage import queries, upgrades
 from claude_mem_lite.storage.models import PendingEvent, memory_database
 from claude_mem_lite.tokens import estimate_tokens
+
+MAX_KEY_FILES = 8
 
 # What the last messages of a session may say in its summary.
 _SPOKEN = ("Stop", "SubagentStop")
@@ -28,7 +30,7 @@ def record_event(event: PendingEvent) -> None:
     # The write lock first: of two workers on one fold the later must see what the earlier wrote.
     with memory_database.atomic():
         queries.touch_session(event)
-        note = _fold(event) if _is_look(event) else _observe(event)
+        note = _fold(event) if is_look(event) else _observe(event)
     inbox.finish(event.id, note=note)
     queries.log_event(
         "compress.done",
@@ -38,31 +40,57 @@ def record_event(event: PendingEvent) -> None:
     )
 
 
-def summarize_session(session_id: str) -> str:
-    """Write the session's summary from all that is known of it by now, and return it."""
+def summarize_session(session_id: str, *, retell: bool = False) -> str:
+    """Write the session's summary from all that is known of it by now, and return it.
+
+    What Claude has told stays, followed by what came since; with `retell` it is asked to tell it all again.
+    """
     for event_id in queries.unfinished_events(session_id):
         event = queries.pending_event(event_id)
         if event is not None and event.status == "raw":
             record_event(event)
-    rows = queries.observations_of(session_id)
-    if not rows:
+    rows, session = queries.observations_of(session_id), queries.session(session_id)
+    if not rows or session is None:
         return ""
+    up_to = max(row.pk for row in rows)
+    if session.retold_pk >= up_to:
+        return session.summary or ""
+    new = [row for row in rows if row.pk > session.retold_pk]
+    done = [row for row in new if row.tool_name not in {"UserPromptSubmit", *_SPOKEN}]
     summary = summarize(
-        prompts=[row.summary for row in rows if row.tool_name == "UserPromptSubmit"],
-        observations=[row for row in rows if row.tool_name not in {"UserPromptSubmit", *_SPOKEN}],
-        last_messages=[row.summary for row in rows if row.tool_name in _SPOKEN],
+        prompts=[row.summary for row in new if row.tool_name == "UserPromptSubmit"],
+        observations=done,
+        last_messages=[row.summary for row in new if row.tool_name in _SPOKEN],
     )
-    queries.save_summary(session_id, summary, summarized_pk=max(row.pk for row in rows))
+    files = key_files(done)
+    if session.retold:
+        summary = f"{session.retold}\nSince then: {summary}"
+        files = list(dict.fromkeys([*session.key_files, *files]))
+    queries.save_summary(session_id, summary, key_files=files[:MAX_KEY_FILES], summarized_pk=up_to)
     queries.log_event("summarize.done", {"observations": len(rows)}, session_id=session_id)
+    chosen = settings.load()
+    if retell and chosen.summaries and chosen.credential:
+        upgrades.want_retelling(session_id)
     return summary
 
 
-def _is_look(event: PendingEvent) -> bool:
+def is_look(event: PendingEvent) -> bool:
+    """Tell whether an event is folded with its neighbours."""
     return event.priority == "low" and event.event_name == "PostToolUse"
 
 
+def capture_of(event: PendingEvent) -> Capture:
+    """Return an event as the distillers take it."""
+    return Capture(
+        event_name=event.event_name,
+        tool_name=event.tool_name,
+        payload=json.loads(event.raw_output.encode("utf-8", "replace")),
+        project_dir=event.project_dir,
+    )
+
+
 def _observe(event: PendingEvent) -> str | None:
-    outcome = local.observe(_capture(event), prompt=queries.latest_prompt(event))
+    outcome = local.observe(capture_of(event), prompt=queries.latest_prompt(event))
     if isinstance(outcome, Skip):
         return outcome.reason
     _save(outcome, [event])
@@ -71,26 +99,17 @@ def _observe(event: PendingEvent) -> str | None:
 
 def _fold(event: PendingEvent) -> str | None:
     events = queries.fold_of(event)
-    outcome = local.fold([_capture(each) for each in events], prompt=queries.latest_prompt(events[0]))
+    outcome = local.fold([capture_of(each) for each in events], prompt=queries.latest_prompt(events[0]))
     if isinstance(outcome, Skip):
         return outcome.reason
     _save(outcome, events)
     return None if event.id == events[0].id else f"folded into {events[0].id}"
 
 
-def _capture(event: PendingEvent) -> Capture:
-    payload = json.loads(event.raw_output.encode("utf-8", "replace"))
-    return Capture(
-        event_name=event.event_name,
-        tool_name=event.tool_name,
-        payload=payload,
-        project_dir=event.project_dir,
-    )
-
-
 def _save(observation: Observation, events: list[PendingEvent]) -> None:
     first, last = events[0], events[-1]
     text = "\n".join((observation.title, observation.summary, observation.detail or ""))
+    tier = first.priority if first.tool_name else ""
     queries.save_observation({
         "id": first.id,
         "session_id": first.session_id,
@@ -104,4 +123,12 @@ def _save(observation: Observation, events: list[PendingEvent]) -> None:
         "tokens_raw": sum(estimate_tokens(event.raw_output) for event in events),
         "tokens_compressed": estimate_tokens(text),
         "created_at": last.created_at,
+        "tier": tier,
+        "written_by": "local",
+        "prompt_version": None,
+        "upgrade": upgrades.WAITING if settings.load().wants_claude(tier) else "",
+        "upgrade_attempts": 0,
+        "upgrade_due": "",
+        "upgrade_note": None,
+        "batch": None,
     })  # fmt: skip

@@ -57,7 +57,7 @@ def summarize(*, prompts: Sequence[str], observations: Sequence[Noted], last_mes
         _lead(requests, reports, [match["subject"] for match in commits], verdict, observations),
         _listed("Ended with", [one_line(report, 150) for report in reports[-1:]] if commits else [], 1),
         _listed("Left open", _open_failures(observations), 2),
-        _listed("Files", _key_files(observations), 6),
+        _listed("Files", key_files(observations), 6),
         _listed(
             "Commits", [f"{match['hash']} {one_line(match['subject'], 60)}" for match in commits[::-1]], 4
         ),
@@ -65,6 +65,14 @@ def summarize(*, prompts: Sequence[str], observations: Sequence[Noted], last_mes
         _listed("Before that", [one_line(report, 90) for report in reports[:-1]], 4),
     ]
     return _fitted([part for part in parts if part])
+
+
+def key_files(observations: Sequence[Noted]) -> list[str]:
+    """Return the files changed most often, the most recent first among equals."""
+    changed = [
+        path for each in reversed(observations) if each.tool_name in _EDITORS for path in each.files_touched
+    ]
+    return [path for path, _ in Counter(changed).most_common()]
 
 
 def _lead(
@@ -141,11 +149,3 @@ def _open_failures(observations: Sequence[Noted]) -> list[str]:
 def _key(step: shell.Step) -> tuple[str, str]:
     """Return what makes two commands one attempt: the program and, of a program of many, the subcommand."""
     return step.program, step.operands[0] if step.program in _SUBCOMMANDS and step.operands else ""
-
-
-def _key_files(observations: Sequence[Noted]) -> list[str]:
-    """Return the files changed most often, the most recent first among equals."""
-    changed = [
-        path for each in reversed(observations) if each.tool_name in _EDITORS for path in each.files_touched
-    ]
-    return [path for path, _ in Counter(changed).most_common()]

@@ -91,7 +91,7 @@ def _session_hit(row: Any, score: float) -> Hit:
         kind="session",
         id=row.id,
         title=row.summary.split("\n", 1)[0][:100],
-        text=row.summary,
+        text="\n".join([row.summary, *row.key_decisions]),
         project_dir=row.project_dir,
         session_id=row.id,
         files=(),

@@ -16,10 +16,10 @@ from xmlrpc.client import Fault, ServerProxy
 
 from supervisor.xmlrpc import SupervisorTransport
 
-from claude_mem_lite import client, config
+from claude_mem_lite import client, config, settings
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import instance
-from claude_mem_lite.storage import models
+from claude_mem_lite.storage import models, upgrades
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -48,6 +48,9 @@ class Program:
 def up() -> bool:
     """Start both services and return when they answer; return whether anything had to be started.
 
+    Services that run without a key are started anew where this environment has one: it is handed over in
+    the environment alone, never on disk.
+
     Raises:
         ClaudeMemError: they could not be started, or the data directory does not allow it.
     """
@@ -56,7 +59,9 @@ def up() -> bool:
     models.close_databases()
     with _alone():
         if all(program.state == "RUNNING" for program in programs()) and _web_answers():
-            return False
+            if not _has_new_key():
+                return False
+            _stop()
         if _ask("getState") is None:
             _spawn()
             _wait(lambda: _ask("getState") is not None, START_TIMEOUT_S, "supervisord did not start")
@@ -73,8 +78,7 @@ def down() -> bool:
     with _alone():
         if _ask("getState") is None:
             return False
-        _ask("shutdown")
-        _wait(_gone, STOP_TIMEOUT_S, "the services did not stop")
+        _stop()
     return True
 
 
@@ -91,6 +95,20 @@ def programs() -> list[Program]:
             uptime_s = row["now"] - row["start"] if running else 0
             found.append(Program(name, row["statename"], row["pid"] or None, uptime_s))
     return found
+
+
+def _stop() -> None:
+    _ask("shutdown")
+    _wait(_gone, STOP_TIMEOUT_S, "the services did not stop")
+
+
+def _has_new_key() -> bool:
+    """Tell whether this environment has a key from elsewhere than the running consumer's."""
+    credential = settings.load().credential
+    models.open_databases(read_only=True)
+    running = upgrades.read_state("consumer").get("credential", "")
+    models.close_databases()
+    return credential is not None and credential.source != running
 
 
 def _spawn() -> None:

@@ -6,7 +6,9 @@ the tables lives here.
 
 from __future__ import annotations
 
+import os
 import sqlite3
+from urllib.parse import quote
 
 from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
@@ -135,8 +137,49 @@ CREATE TRIGGER {table}_fts_delete AFTER DELETE ON {table} BEGIN {delete} END;
 """
 
 
+# Claude's words in place of the local ones: who wrote, by which prompt, what still waits and why.
+# `tier` is the capture's priority, '' for what the user and the assistant said themselves; `upgrade` is
+# '', 'waiting' or 'error'; `batch` is "BATCH_ID/CUSTOM_ID" while a Message Batch has the capture; `retold`
+# is Claude's summary of a session up to observation `retold_pk`.
+_WRITTEN_BY_CLAUDE = """
+ALTER TABLE observations ADD COLUMN tier TEXT NOT NULL DEFAULT '';
+ALTER TABLE observations ADD COLUMN written_by TEXT NOT NULL DEFAULT 'local';
+ALTER TABLE observations ADD COLUMN prompt_version TEXT;
+ALTER TABLE observations ADD COLUMN upgrade TEXT NOT NULL DEFAULT '';
+ALTER TABLE observations ADD COLUMN upgrade_attempts INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE observations ADD COLUMN upgrade_due TEXT NOT NULL DEFAULT '';
+ALTER TABLE observations ADD COLUMN upgrade_note TEXT;
+ALTER TABLE observations ADD COLUMN batch TEXT;
+CREATE INDEX idx_obs_upgrade ON observations(upgrade, tier, pk);
+CREATE INDEX idx_obs_batch ON observations(batch) WHERE batch IS NOT NULL;
+
+ALTER TABLE sessions ADD COLUMN key_files TEXT NOT NULL DEFAULT '[]' CHECK(json_valid(key_files));
+ALTER TABLE sessions ADD COLUMN key_decisions TEXT NOT NULL DEFAULT '[]' CHECK(json_valid(key_decisions));
+ALTER TABLE sessions ADD COLUMN written_by TEXT NOT NULL DEFAULT 'local';
+ALTER TABLE sessions ADD COLUMN prompt_version TEXT;
+ALTER TABLE sessions ADD COLUMN retold TEXT;
+ALTER TABLE sessions ADD COLUMN retold_pk INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN upgrade TEXT NOT NULL DEFAULT '';
+ALTER TABLE sessions ADD COLUMN upgrade_attempts INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN upgrade_due TEXT NOT NULL DEFAULT '';
+ALTER TABLE sessions ADD COLUMN upgrade_note TEXT;
+CREATE INDEX idx_session_upgrade ON sessions(upgrade);
+
+CREATE TABLE state (
+    name TEXT PRIMARY KEY,
+    value TEXT NOT NULL CHECK(json_valid(value))
+);
+
+DROP TRIGGER sessions_fts_insert;
+DROP TRIGGER sessions_fts_update;
+DROP TRIGGER sessions_fts_delete;
+DROP TABLE sessions_fts;
+"""
+_REBUILD = "INSERT INTO sessions_fts(sessions_fts) VALUES ('rebuild');\n"
+
 MIGRATIONS: tuple[str, ...] = (
     _TABLES + _full_text("observations", "title", "summary", "detail") + _full_text("sessions", "summary"),
+    _WRITTEN_BY_CLAUDE + _full_text("sessions", "summary", "key_decisions") + _REBUILD,
 )
 
 
@@ -159,6 +202,20 @@ def migrate() -> int:
     finally:
         connection.close()
     return taken
+
+
+def is_outdated() -> bool:
+    """Tell whether claude-mem.db is there with an older schema; takes no lock."""
+    if not os.path.exists(config.memory_path()):
+        return False
+    connection = sqlite3.connect(f"file:{quote(config.memory_path())}?mode=ro", uri=True, timeout=10)
+    try:
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+    except sqlite3.DatabaseError:
+        return False  # damaged: who reads it next says so
+    finally:
+        connection.close()
+    return int(version) < len(MIGRATIONS)
 
 
 def _step(connection: sqlite3.Connection) -> bool:

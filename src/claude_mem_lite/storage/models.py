@@ -1,4 +1,4 @@
-"""The seven tables as peewee models: six in claude-mem.db, `pending_queue` in queue.db (read here only).
+"""The eight tables as peewee models: seven in claude-mem.db, `pending_queue` in queue.db (read here only).
 
 The columns are made by `migrations` and `inbox`; a test holds the models to them.
 """
@@ -6,21 +6,23 @@ The columns are made by `migrations` and `inbox`; a test holds the models to the
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from peewee import BooleanField, FloatField, ForeignKeyField, IntegerField, Model, SqliteDatabase, TextField
 from playhouse.sqlite_ext import FTS5Model, RowIDField, SearchField
 
 from claude_mem_lite import config, inbox
-from claude_mem_lite.storage.migrations import migrate
+from claude_mem_lite.storage.migrations import is_outdated, migrate
 
 memory_database = SqliteDatabase(None, lock_type="IMMEDIATE")
 queue_database = SqliteDatabase(None)
 
 
 def open_databases(*, read_only: bool = False) -> None:
-    """Point the models at the data directory; unless `read_only`, create and migrate what is there.
+    """Point the models at the data directory; unless `read_only`, create what is missing there.
+
+    An older schema is brought up to date in either case, so that nobody reads columns that are not there yet.
 
     Raises:
         ClaudeMemError: claude-mem.db belongs to another program or to a newer version.
@@ -32,6 +34,8 @@ def open_databases(*, read_only: bool = False) -> None:
         migrate()
         with inbox.Transaction():
             pass
+    elif is_outdated():
+        migrate()
     mode = "?mode=ro" if read_only else "?mode=rw"
     memory_database.init(
         f"file:{quote(config.memory_path())}{mode}", uri=True, timeout=10, pragmas={"foreign_keys": 1}
@@ -75,6 +79,16 @@ class Session(_Table):
     summary = TextField(null=True)
     summarized_pk = IntegerField(default=0)
     observation_count = IntegerField(default=0)
+    key_files = _Json(default=list)
+    key_decisions = _Json(default=list)
+    written_by = TextField(default="local")
+    prompt_version = TextField(null=True)
+    retold = TextField(null=True)
+    retold_pk = IntegerField(default=0)
+    upgrade = TextField(default="")
+    upgrade_attempts = IntegerField(default=0)
+    upgrade_due = TextField(default="")
+    upgrade_note = TextField(null=True)
 
     class Meta:
         table_name = "sessions"
@@ -82,6 +96,9 @@ class Session(_Table):
 
 class Observation(_Table):
     """What one capture, or a fold of several, came down to; `id` is the (first) event's."""
+
+    if TYPE_CHECKING:
+        session_id: str
 
     pk = IntegerField(primary_key=True)
     id = TextField(unique=True)
@@ -96,6 +113,14 @@ class Observation(_Table):
     tokens_raw = IntegerField(default=0)
     tokens_compressed = IntegerField(default=0)
     created_at = TextField()
+    tier = TextField(default="")
+    written_by = TextField(default="local")
+    prompt_version = TextField(null=True)
+    upgrade = TextField(default="")
+    upgrade_attempts = IntegerField(default=0)
+    upgrade_due = TextField(default="")
+    upgrade_note = TextField(null=True)
+    batch = TextField(null=True)
 
     class Meta:
         table_name = "observations"
@@ -179,6 +204,16 @@ class LogEntry(_Table):
         table_name = "event_log"
 
 
+class State(_Table):
+    """One fact that the processes share, as JSON under its name."""
+
+    name = TextField(primary_key=True)
+    value = _Json()
+
+    class Meta:
+        table_name = "state"
+
+
 class PendingEvent(_Table):
     """One event as a hook stored it: `status` is raw, done or error, `note` says why."""
 
@@ -216,10 +251,11 @@ class ObservationIndex(FTS5Model):  # type: ignore[misc]
 
 
 class SessionIndex(FTS5Model):  # type: ignore[misc]
-    """The full text of the sessions' summaries, kept by triggers."""
+    """The full text of the sessions' summaries and decisions, kept by triggers."""
 
     rowid = RowIDField()
     summary = SearchField()
+    key_decisions = SearchField()
 
     class Meta:
         database = memory_database
@@ -227,5 +263,5 @@ class SessionIndex(FTS5Model):  # type: ignore[misc]
 
 
 MODELS: tuple[type[Any], ...] = (
-    Session, Observation, FunctionMapEntry, CallEdge, Learning, LogEntry, PendingEvent,
+    Session, Observation, FunctionMapEntry, CallEdge, Learning, LogEntry, State, PendingEvent,
 )  # fmt: skip

@@ -26,6 +26,7 @@ from claude_mem_lite.storage.models import (
     memory_database,
     queue_database,
 )
+from claude_mem_lite.storage.upgrades import CALL
 
 log = logging.getLogger(__name__)
 
@@ -46,10 +47,18 @@ def pending_event(event_id: str) -> PendingEvent | None:
     return PendingEvent.get_or_none(PendingEvent.id == event_id)
 
 
-def unfinished_events(session_id: str) -> list[str]:
-    """Return the ids of a session's events that have not been worked on, in order."""
-    same = (PendingEvent.session_id == session_id) & (PendingEvent.status == "raw")
-    return [row.id for row in PendingEvent.select(PendingEvent.id).where(same).order_by(PendingEvent.seq)]
+def unfinished_events(session_id: str | None = None) -> list[str]:
+    """Return the ids of a session's events (None: of all) that have not been worked on, in order."""
+    rows = PendingEvent.select(PendingEvent.id).where(PendingEvent.status == "raw")
+    if session_id is not None:
+        rows = rows.where(PendingEvent.session_id == session_id)
+    return [row.id for row in rows.order_by(PendingEvent.seq)]
+
+
+def is_message_left(number: int) -> bool:
+    """Tell whether a task's message has not been worked on yet."""
+    query = "SELECT 1 FROM task WHERE id = ? AND queue = ?"
+    return queue_database.execute_sql(query, (number, inbox.QUEUE_NAME)).fetchone() is not None
 
 
 def fold_of(event: PendingEvent) -> list[PendingEvent]:
@@ -149,6 +158,18 @@ def session(session_id: str) -> Session | None:
     return Session.get_or_none(Session.id == session_id)
 
 
+def known_session(session_id: str) -> Session:
+    """Return a session.
+
+    Raises:
+        UnknownIdError: there is none.
+    """
+    found = session(session_id)
+    if found is None:
+        raise UnknownIdError(f"session {session_id!r}: no session has this id")
+    return found
+
+
 def session_by_prefix(prefix: str) -> Session:
     """Return the session whose id starts with `prefix`, of at least 6 characters.
 
@@ -162,9 +183,11 @@ def session_by_prefix(prefix: str) -> Session:
     return found[0]
 
 
-def save_summary(session_id: str, summary: str, *, summarized_pk: int) -> None:
-    """Store a session's summary and up to which observation it goes."""
-    Session.update(summary=summary, summarized_pk=summarized_pk).where(Session.id == session_id).execute()
+def save_summary(session_id: str, summary: str, *, key_files: list[str], summarized_pk: int) -> None:
+    """Store a session's summary, its key files, and up to which observation they go."""
+    Session.update(summary=summary, key_files=key_files, summarized_pk=summarized_pk).where(
+        Session.id == session_id
+    ).execute()
 
 
 def sessions_to_summarize(*, idle_since: str) -> list[str]:
@@ -302,8 +325,9 @@ def log_event(
 
 
 def prune_log(*, before: str) -> int:
-    """Delete the log entries older than `before`; return how many."""
-    return int(LogEntry.delete().where(LogEntry.created_at < before).execute())
+    """Delete the log entries older than `before`, but for what was paid; return how many."""
+    old = (LogEntry.created_at < before) & (LogEntry.event_type != CALL)
+    return int(LogEntry.delete().where(old).execute())
 
 
 def checkpoint() -> None:

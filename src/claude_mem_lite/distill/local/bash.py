@@ -69,7 +69,7 @@ def findings(capture: Capture) -> str:
     """Return what a command that only looks has shown."""
     if all(shell.is_idle(step) for step in shell.steps(fields.argument(capture, "command"))):
         return ""
-    return "\n".join(evidence.telling_lines(_output(capture)))
+    return "\n".join(evidence.telling_lines(output(capture)))
 
 
 def label(capture: Capture) -> str:
@@ -82,10 +82,28 @@ def shown(capture: Capture, limit: int) -> str:
     return one_line(shell.on_one_line(fields.argument(capture, "command")), limit)
 
 
+def output(capture: Capture) -> str:
+    """Return what a command printed; of one that failed, the client's message with its exit code."""
+    if capture.event_name == "PostToolUseFailure":
+        return fields.text(capture.payload, "error")
+    response = fields.value(capture.payload, "tool_response")
+    parts = (fields.text(response, "stdout"), fields.text(response, "stderr"))
+    return "\n".join(part for part in parts if part.strip()) or fields.answer(capture)
+
+
+def circumstances(capture: Capture) -> list[str]:
+    """Return in sentences what the client says of a command beside its output."""
+    response = fields.value(capture.payload, "tool_response")
+    size, timeout_ms = (fields.number(response, key) for key in ("persistedOutputSize", "timedOutAfterMs"))
+    told = [f"It printed {size:,} characters."] if size else []
+    told += ["It goes on in the background."] if fields.text(response, "backgroundTaskId") else []
+    return told + ([f"Timed out after {timeout_ms / 1000:g} s."] if timeout_ms else [])
+
+
 def _read(capture: Capture) -> _Run:
     command = fields.argument(capture, "command")
     steps = shell.steps(command)
-    exit_code, output = failures.exit_code(_output(capture))
+    exit_code, printed = failures.exit_code(output(capture))
     has_failed = capture.event_name == "PostToolUseFailure" or bool(exit_code)
     only_looks = all(shell.is_lookup(step) for step in steps)
     cwd = fields.text(capture.payload, "cwd") or capture.project_dir
@@ -93,23 +111,15 @@ def _read(capture: Capture) -> _Run:
         command=command,
         steps=steps,
         description=one_line(fields.argument(capture, "description"), 200).rstrip(". "),
-        output=output,
+        output=printed,
         has_failed=has_failed,
         exit_code=exit_code,
         only_looks=only_looks,
-        tests=None if only_looks else runners.test_run(output),
-        deeds=git.deeds(steps, output, has_failed=has_failed),
-        verdict=verdicts.Verdict("", ()) if only_looks else verdicts.verdict(steps, output),
+        tests=None if only_looks else runners.test_run(printed),
+        deeds=git.deeds(steps, printed, has_failed=has_failed),
+        verdict=verdicts.Verdict("", ()) if only_looks else verdicts.verdict(steps, printed),
         changed=tuple(relative(path, capture.project_dir) for path in writes.changed_files(command, cwd)),
     )
-
-
-def _output(capture: Capture) -> str:
-    if capture.event_name == "PostToolUseFailure":
-        return fields.text(capture.payload, "error")
-    response = fields.value(capture.payload, "tool_response")
-    parts = (fields.text(response, "stdout"), fields.text(response, "stderr"))
-    return "\n".join(part for part in parts if part.strip()) or fields.answer(capture)
 
 
 def _reason_to_skip(run: _Run, capture: Capture) -> str:
@@ -165,7 +175,6 @@ def _targets(run: _Run) -> str:
 
 
 def _summary(run: _Run, title: str, capture: Capture, prompt: str | None) -> str:
-    response = fields.value(capture.payload, "tool_response")
     command = one_line(shell.on_one_line(run.command), _COMMAND_CHARS)
     is_told = not run.description or title.startswith(run.description)
     sentences = [f"Ran `{command}`." if is_told else f"{run.description}: `{command}`."]
@@ -180,12 +189,7 @@ def _summary(run: _Run, title: str, capture: Capture, prompt: str | None) -> str
         sentences.append(
             f"Failed{code}: {error}." if error and error not in sentences[-1] else f"Failed{code}."
         )
-    if fields.number(response, "persistedOutputSize"):
-        sentences.append(f"It printed {fields.number(response, 'persistedOutputSize'):,} characters.")
-    if fields.text(response, "backgroundTaskId"):
-        sentences.append("It goes on in the background.")
-    if fields.number(response, "timedOutAfterMs"):
-        sentences.append(f"Timed out after {fields.number(response, 'timedOutAfterMs') / 1000:g} s.")
+    sentences += circumstances(capture)
     if run.changed:
         sentences.append(f"Changed {join(run.changed, 6)}.")
     return conversation.with_reason(" ".join(sentences), prompt)

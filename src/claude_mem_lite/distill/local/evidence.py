@@ -3,6 +3,8 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 
+from claude_mem_lite.distill.local.failures import is_error
+
 # What a line of code tells somebody who does not have the file; the first match counts, no match is worth 1.
 _CODE_WORTH = (
     (re.compile(r"^\W*$"), 0),
@@ -21,10 +23,35 @@ _CODE_WORTH = (
     (re.compile(r"^\s*(?:return|yield|except|catch|if|elif|with)\b|PRAGMA|BEGIN|https?://"), 2),
 )
 _PLAIN_WORTH = ((re.compile(r"^\W*$"), 0), (re.compile(r"^\s*#{1,6}\s"), 1), (re.compile(r"\w"), 2))
+# What a line of an output tells: how it ended, then where and what. Rows of their own where an alternation
+# would begin with different characters: the engine searches that ten times slower.
+_OUTPUT_WORTH = (
+    (re.compile(r"^[\W_]*$"), 0),
+    (
+        re.compile(
+            r"\d (?:passed|failed|passing|failing|errors?|failures?|warnings?|skipped|tests?|examples?"
+            r"|problems?|packages?|files? changed)\b"
+        ),
+        5,
+    ),
+    (
+        re.compile(
+            r"^\s*(?:OK|FAIL|FAILED|ERROR|PASS|BUILD|Tests?|Ran|Success\w*|Finished|TOTAL|test result)\b"
+            r"|^\[\S+ (?:\(root-commit\) )?[0-9a-f]{7,40}\] "
+        ),
+        5,
+    ),
+    (re.compile(r"exit (?:status|code) \d"), 5),
+    (re.compile(r"^(?:E  |> |_{3,} .+ _{3,}$)"), 4),
+    (re.compile(r"[Ww]arning\b"), 4),
+    (re.compile(r"deprecated\b"), 4),
+    (re.compile(r"^(?:\S+:\d+:|\s*File \"(?!<frozen))"), 3),
+    (re.compile(r"https?://"), 3),
+)
 
 # Lines of an output that say nothing: progress, listings, timings, frames.
 _NOISE = re.compile(
-    r"^\W*$|^[.FEsxX]+\s*(?:\[\s*\d+%\])?$|^total \d+$|^[-dlbcps][-rwxsStT]{9}[.+@]?\s"
+    r"^[\W_]*$|^[.FEsxX]+\s*(?:\[\s*\d+%\])?$|^total \d+$|^[-dlbcps][-rwxsStT]{9}[.+@]?\s"
     r"|^(?:real|user|sys)\s+\d+m|^\s*\d+%\s"
     r"|^\s*(?:remote: )?(?:Counting|Compressing|Enumerating|Receiving|Resolving|Writing|Unpacking) objects"
     r"|^Traceback \(most recent call last\):$|^\s+File \"<frozen "
@@ -41,6 +68,12 @@ def code_worth(line: str) -> int:
 def plain_worth(line: str) -> int:
     """How much a line of prose or configuration tells by itself, 0 to 2."""
     return _worth(line, _PLAIN_WORTH)
+
+
+def output_worth(line: str) -> int:
+    """How much a line of a command's output tells by itself, 0 to 5: errors and verdicts most."""
+    points = _worth(line, _OUTPUT_WORTH)
+    return 5 if 0 < points < 5 and is_error(line[:500]) else points  # noqa: PLR2004 - the most
 
 
 def best_lines(lines: Sequence[str], limit: int, worth: Callable[[str], int]) -> str:
@@ -63,13 +96,28 @@ def telling_lines(output: str) -> list[str]:
     return [_FRAME.sub("", line).rstrip() for line in output.splitlines() if not _NOISE.match(line)]
 
 
+def collapsed(lines: Iterable[str]) -> list[str]:
+    """Return the lines, each run of equal ones as one with its number: "retrying × 12"."""
+    runs: list[tuple[str, int]] = []
+    before, times = "", 0
+    for line in lines:
+        if times and line == before:
+            times += 1
+        else:
+            runs.append((before, times))
+            before, times = line, 1
+    runs.append((before, times))
+    return [f"{line} × {times}" if times > 1 and line.strip() else line for line, times in runs if times]
+
+
 def unique(values: Iterable[str]) -> tuple[str, ...]:
     """Return the values without empty ones and repetitions, in the order of their first appearance."""
     return tuple(dict.fromkeys(value for value in values if value))
 
 
 def _worth(line: str, table: Iterable[tuple[re.Pattern[str], int]]) -> int:
+    line = line[:500]
     for pattern, points in table:
-        if pattern.search(line[:500]):
+        if pattern.search(line):
             return points
     return 1

@@ -4,6 +4,7 @@ import re
 
 from claude_mem_lite.distill.observation import one_line
 
+_MARK = re.compile(r"^E  +")  # pytest's
 _EXIT_CODE = re.compile(r"\AExit code (-?\d{1,9})\n?")
 
 # An exception's line comes last, after its traceback; of plain errors the first causes the others.
@@ -36,7 +37,7 @@ def exit_code(error: str) -> tuple[int | None, str]:
 
 def decisive_line(output: str) -> str:
     """Return the line that says what went wrong, as it was; "" for an empty output."""
-    lines = [re.sub(r"^E  +", "", line.strip()) for line in output.splitlines() if line.strip()]
+    lines = [_MARK.sub("", line.strip()) for line in output.splitlines() if line.strip()]
     exceptions = [line for line in lines if _EXCEPTION.match(line)]
     if exceptions:
         return one_line(exceptions[-1], 300)
@@ -45,6 +46,12 @@ def decisive_line(output: str) -> str:
             if pattern.search(line):
                 return _without_folder(line)
     return ""
+
+
+def is_error(line: str) -> bool:
+    """Tell whether a line by itself says that something went wrong."""
+    bare = _MARK.sub("", line.strip())
+    return bool(_EXCEPTION.match(bare)) or any(pattern.search(bare) for pattern in _PLAIN)
 
 
 def last_line(output: str) -> str:

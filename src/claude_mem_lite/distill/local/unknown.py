@@ -72,11 +72,17 @@ def _inputs(capture: Capture) -> list[str]:
     return shown[:_INPUTS_SHOWN]
 
 
-def _answer(capture: Capture) -> str:
+def text_answer(capture: Capture) -> str:
+    """Return what the tool answered where that is text, under whatever name."""
     response = fields.value(capture.payload, "tool_response")
-    text = fields.answer(capture) or next(
+    return fields.answer(capture) or next(
         (found for key in _TEXT_ANSWERS if (found := fields.text(response, key))), ""
     )
+
+
+def _answer(capture: Capture) -> str:
+    response = fields.value(capture.payload, "tool_response")
+    text = text_answer(capture)
     if text or not isinstance(response, dict | list) or not response:
         return text
     try:

@@ -34,8 +34,13 @@ class Edit:
     @property
     def is_plain(self) -> bool:
         """Prose or configuration: its lines are the knowledge."""
-        suffix = os.path.splitext(self.path)[1].lower()
-        return suffix in _PLAIN_SUFFIXES or not suffix
+        return is_plain(self.path)
+
+
+def is_plain(path: str) -> bool:
+    """Tell whether a file is prose or configuration, by its name."""
+    suffix = os.path.splitext(path)[1].lower()
+    return suffix in _PLAIN_SUFFIXES or not suffix
 
 
 def written(capture: Capture) -> Edit:

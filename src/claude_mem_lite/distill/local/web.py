@@ -7,7 +7,7 @@ from claude_mem_lite.distill.observation import Capture, Observation, Skip, clip
 def observe_fetch(capture: Capture, prompt: str | None) -> Observation | Skip:
     """Describe a page that was read: the question and what the page said to it."""
     url = fields.argument(capture, "url")
-    result = (fields.text(capture.payload, "tool_response", "result") or fields.answer(capture)).strip()
+    result = page(capture)
     if not url or not result:
         return Skip("a page without an answer")
     question = one_line(fields.argument(capture, "prompt"), 200).rstrip("?. ")
@@ -23,12 +23,22 @@ def observe_fetch(capture: Capture, prompt: str | None) -> Observation | Skip:
 def observe_search(capture: Capture, prompt: str | None) -> Observation | Skip:
     """Describe a web search: the query, the hits and what was said about them."""
     query = one_line(fields.argument(capture, "query"), 200)
-    results = fields.items(capture.payload, "tool_response", "results")
-    hits = [hit for result in results for hit in fields.items(result, "content")]
-    links = [f"{fields.text(hit, 'title')} {fields.text(hit, 'url')}".strip() for hit in hits]
-    remarks = [*fields.texts(capture.payload, "tool_response", "results"), fields.answer(capture)]
-    found = "\n".join(filter(None, [*(remark.strip() for remark in remarks), *links[:8]]))
+    found = findings(capture, links=8)
     if not query or not found:
         return Skip("a web search that found nothing")
     summary = conversation.with_reason(f"Searched the web for: {query}.", prompt)
     return Observation(one_line(f"Search the web for {query}"), summary, clip(found, 1_200), (), ())
+
+
+def page(capture: Capture) -> str:
+    """Return what was said of a fetched page."""
+    return (fields.text(capture.payload, "tool_response", "result") or fields.answer(capture)).strip()
+
+
+def findings(capture: Capture, *, links: int) -> str:
+    """Return what was said of a search's hits, and the first of them with their addresses."""
+    results = fields.items(capture.payload, "tool_response", "results")
+    hits = [hit for result in results for hit in fields.items(result, "content")]
+    told = [f"{fields.text(hit, 'title')} {fields.text(hit, 'url')}".strip() for hit in hits[:links]]
+    remarks = [*fields.texts(capture.payload, "tool_response", "results"), fields.answer(capture)]
+    return "\n".join(filter(None, [*(remark.strip() for remark in remarks), *told]))

@@ -1,0 +1,188 @@
+"""What Claude's words cost on a recorded history, beside one request a capture with the raw payload.
+
+    python benchmarks/cost.py [--factor N]
+
+Both ways are sent by the real SDK to an API on loopback that counts and answers; nothing leaves the machine.
+Tokens are estimated as characters / 3.5, prices are those of the settings. The answers are the local words
+cut at the bounds that the prompt sets, with a detail for every capture, which the prompt asks for only now
+and then: real answers are shorter. Those of the other way are the whole local observations in its schema.
+Then the same with every payload N times as long.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+import time
+from typing import Any
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests"))
+import lengthen
+from conftest import DATA, restore
+from fake_messages import FakeMessages, serving
+
+from claude_mem_lite import inbox, redact, settings
+from claude_mem_lite.cli import demo
+from claude_mem_lite.distill import cost, upgrade
+from claude_mem_lite.distill.record import record_event, summarize_session
+from claude_mem_lite.storage import models, queries, upgrades
+from claude_mem_lite.tokens import CHARS_PER_TOKEN, estimate_tokens
+
+TITLE_WORDS, SUMMARY_WORDS, DETAIL_WORDS, TOLD_WORDS = 10, 40, 25, 80
+# The other way's prompt and schema, in tokens, and the most of a payload that it sends.
+# Source: the project's requirements, compression prompt and truncation.
+SINGLE_PROMPT_TOKENS, SINGLE_MAX_CHARS = 430, 32_000
+
+
+@dataclasses.dataclass
+class Bill:
+    """Requests, tokens and dollars of one way."""
+
+    name: str
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    usd: float = 0.0
+
+    def add(self, tokens_in: int, tokens_out: int, usd: float) -> None:
+        """Add one request."""
+        self.calls += 1
+        self.tokens_in += tokens_in
+        self.tokens_out += tokens_out
+        self.usd += usd
+
+
+class Fake(FakeMessages):
+    """Answers with the local words, and keeps them for the other way."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.answer = self.tell
+        self.local: dict[str, str] = {}
+
+    def tell(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Return the answer to one request."""
+        content = body["messages"][0]["content"]
+        if "key_decisions" in json.dumps(body["output_config"]):
+            told = first_words(re.sub(r"</?[a-z]+-[0-9a-f]+[^>]*>", "", content), TOLD_WORDS)
+            decisions = [first_words(told, 20)] * 3
+            return {"summary": told, "key_files": ["src/ledger/storage.py"] * 5, "key_decisions": decisions}
+        short_ids = re.findall(r'<record-[0-9a-f]+ id="([0-9a-f]+)">', content)
+        return {"observations": [self.words(short_id) for short_id in short_ids]}
+
+    def words(self, short_id: str) -> dict[str, Any]:
+        """Return the local words about a record, cut at the prompt's bounds."""
+        row = queries.observation(short_id)
+        names = ("title", "summary", "detail", "files_touched", "functions_changed")
+        self.local[row.id] = json.dumps({name: getattr(row, name) for name in names})
+        return {
+            "id": short_id,
+            "title": first_words(row.title, TITLE_WORDS),
+            "summary": first_words(row.summary, SUMMARY_WORDS),
+            "detail": first_words(row.detail, DETAIL_WORDS) or None,
+        }
+
+
+def first_words(text: str | None, limit: int) -> str:
+    """Return at most so many words."""
+    return " ".join((text or "").split()[:limit])
+
+
+def remember(events: list[dict[str, Any]]) -> None:
+    """Take a history in as hooks and consumer do, as fast as it comes."""
+    models.open_databases()
+    for event in events:
+        event_id = inbox.append(redact.scrub(json.dumps(event)), demo.PROJECT)
+        row = queries.pending_event(event_id)
+        if row is None:
+            raise SystemExit("an event could not be stored")
+        record_event(row)
+        if event["hook_event_name"] in {"PreCompact", "SessionEnd"}:
+            summarize_session(event["session_id"], retell=True)
+            drain()
+    drain()
+
+
+def drain() -> None:
+    """Take every step that is due, on a clock that runs as fast as it may."""
+    now = time.time()
+    while (step := upgrade.step(settings.load(), now=now)).wait_s is not None:
+        now += step.wait_s
+
+
+def singly(answers: dict[str, str], chosen: settings.Settings) -> Bill:
+    """Return the bill of one request for each capture with its raw payload."""
+    bill = Bill("one request a capture, raw payload")
+    for event_id, answer in answers.items():
+        event = queries.pending_event(event_id)
+        sent = min(len(event.raw_output), SINGLE_MAX_CHARS) if event else 0
+        tokens_in, tokens_out = SINGLE_PROMPT_TOKENS + int(sent / CHARS_PER_TOKEN), estimate_tokens(answer)
+        bill.add(
+            tokens_in,
+            tokens_out,
+            cost.dollars(chosen.price, input_tokens=tokens_in, output_tokens=tokens_out),
+        )
+    return bill
+
+
+def measure(events: list[dict[str, Any]]) -> tuple[Bill, Bill, Bill, list[str]]:
+    """Return the bills of both ways and of the summaries, and the questions whose answers were not sent."""
+    facts = json.loads(restore((DATA / "ledger" / "facts.json").read_text()))
+    fake, home, before = Fake(), tempfile.mkdtemp(prefix="cml-cost-"), dict(os.environ)
+    ours, summaries = Bill("packs of digests, and the summaries"), Bill("of that, the summaries")
+    try:
+        with serving(fake) as url:
+            os.environ.pop("ANTHROPIC_AUTH_TOKEN", None)
+            os.environ |= {
+                "CLAUDE_MEM_HOME": home,
+                "ANTHROPIC_BASE_URL": url,
+                "ANTHROPIC_API_KEY": "loopback",
+            }
+            with open(os.path.join(home, "config.toml"), "w", encoding="utf-8") as file:
+                file.write("[claude]\ndaily_budget_usd = 1000\n")
+            remember(events)
+        for entry in models.LogEntry.select().where(models.LogEntry.event_type == upgrades.CALL):
+            for bill in (ours, summaries) if entry.data["purpose"] == "summary" else (ours,):
+                bill.add(entry.tokens_in, entry.tokens_out, entry.data["usd"])
+        other = singly(fake.local, settings.load())
+    finally:
+        models.close_databases()
+        shutil.rmtree(home)
+        os.environ.clear()
+        os.environ.update(before)
+    sent = "\n".join(request.body["messages"][0]["content"] for request in fake.requests).lower()
+    asked = [fact for fact in facts["questions"] if fact["kind"] != "transcript_only"]
+    lost = [fact["id"] for fact in asked if not all(each.lower() in sent for each in fact["answer_contains"])]
+    return other, ours, summaries, lost
+
+
+def main() -> None:
+    """Measure the history as it is, and with longer payloads."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--factor", type=int, default=10)
+    factor = parser.parse_args().factor
+    events = list(demo.recorded_events())
+    calls = sum(event["hook_event_name"].startswith("PostToolUse") for event in events)
+    for name, history in (
+        ("as recorded", events),
+        (f"payloads {factor} times", lengthen.lengthened(events, factor)),
+    ):
+        *bills, lost = measure(history)
+        print(f"{name}: {calls} tool calls, {lengthen.size(history):,} characters of payload")
+        for bill in bills:
+            print(
+                f"  {bill.name:<36} {bill.calls:>4} requests  {bill.tokens_in:>8,} tokens in  "
+                f"{bill.tokens_out:>7,} out  ${bill.usd:.4f}  ${bill.usd / calls * 50:.4f} for 50 tool calls"
+            )
+        cheaper = bills[0].usd / bills[1].usd
+        print(f"  {cheaper:.1f} times cheaper; answers that were not sent: {', '.join(lost) or 'none'}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,252 @@
+"""compress and cost: Claude's words for what is still local, by hand, and what they have cost."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from claude_mem_lite import config, inbox, settings
+from claude_mem_lite.cli.app import AsJson, app, console, errors, print_json
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.services import instance
+from claude_mem_lite.storage import models, queries, upgrades
+
+if TYPE_CHECKING:
+    from claude_mem_lite.distill.upgrade import Step
+    from claude_mem_lite.settings import Settings
+
+# In one run a useless answer is asked for once more, an outage is waited for three times.
+MAX_TRIES = 2
+MAX_OUTAGES = 3
+
+
+@app.command()
+def compress(  # noqa: PLR0913  (each is an option of the command)
+    *,
+    pending: Annotated[bool, typer.Option("--pending", help="Ask Claude about what is still local.")] = False,
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", min=1, help="At most so many captures.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would cost.")] = False,
+    batch: Annotated[
+        bool, typer.Option("--batch", help="Send a Message Batch: half the price, answers within a day.")
+    ] = False,
+    retry_errors: Annotated[bool, typer.Option("--errors", help="Also what was turned down before.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Have Claude rewrite what is still in local words; works without the services.
+
+    Says first what it will cost. Without --pending that is all it does.
+    """
+    chosen = settings.load()
+    models.open_databases()
+    _distill_what_is_raw()
+    ids = upgrades.local_observations(chosen.tiers, errors=retry_errors)[:limit]
+    sessions = upgrades.outdated_sessions() if chosen.summaries and not limit else []
+    sessions += [row.id for row in upgrades.waiting_sessions() if row.id not in sessions and not limit]
+    found = _estimate(ids, [] if batch else sessions, chosen, is_batch=batch)
+    if not as_json:
+        _show_estimate(found, chosen)
+    if pending and not dry_run:
+        if chosen.credential is None:
+            raise ClaudeMemError(
+                "there is no key to ask Claude with: set ANTHROPIC_API_KEY, "
+                f"or [claude] api_key in {config.config_path()}"
+            )
+        run = _Run(chosen)
+        if retry_errors:
+            upgrades.reconsider(ids)
+        found |= run.batch(ids) if batch else run.now(ids, sessions)
+    if as_json:
+        print_json(found)
+    elif "written" in found:
+        _show_result(found)
+    if found.get("stopped"):
+        raise typer.Exit(1)
+
+
+@app.command()
+def cost(
+    *,
+    by: Annotated[Literal["day", "session"], typer.Option(help="Sum up by day or by session.")] = "day",
+    days: Annotated[int, typer.Option(min=1, max=3_650, help="So many days back.")] = 30,
+    as_json: AsJson = False,
+) -> None:
+    """Show what Claude's words have cost."""
+    rows: list[dict[str, Any]] = []
+    if os.path.exists(config.memory_path()):
+        models.open_databases(read_only=True)
+        since = inbox.utc_text((dt.datetime.now(dt.UTC) - dt.timedelta(days=days)).timestamp())
+        rows = upgrades.costs(by=by, since=since)
+    total = round(sum(row["usd"] for row in rows), 6)
+    if as_json:
+        print_json({"by": by, "days": days, "usd": total, "rows": rows})
+        return
+    if not rows:
+        console.print(f"No call in the last {days} days.")
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for column in (by, "calls", "captures", "tokens in", "from cache", "into cache", "out", "ms", "$"):
+        table.add_column(column, justify="left" if column == by else "right")
+    for row in rows:
+        numbers = [row[name] for name in ("calls", "captures", "input_tokens", "cache_read_tokens")]
+        numbers += [row[name] for name in ("cache_write_tokens", "output_tokens", "mean_ms")]
+        table.add_row(
+            escape(str(row[by])), *(f"{int(number or 0):,}" for number in numbers), f"{row['usd']:.4f}"
+        )
+    console.print(table)
+    console.print(f"${total:.4f} in {days} days, by the prices of the settings.")
+
+
+def _distill_what_is_raw() -> None:
+    """Do what the consumer would have done first, where none runs."""
+    from claude_mem_lite.distill.record import record_event
+
+    inbox.take_in_spool()
+    if not instance.is_running("consumer"):
+        for event_id in queries.unfinished_events():
+            event = queries.pending_event(event_id)
+            if event is not None and event.status == "raw":
+                record_event(event)
+
+
+def _estimate(ids: list[str], sessions: list[str], chosen: Settings, *, is_batch: bool) -> dict[str, Any]:
+    from claude_mem_lite.distill import requests
+    from claude_mem_lite.distill import upgrade as steps
+    from claude_mem_lite.distill.cost import left_today
+
+    rows = upgrades.waiting_observations(chosen.tiers, ids=ids)
+    packs = [pack for pack in requests.packs(rows, size=steps.MAX_CAPTURES) if pack.observations]
+    usd = sum(
+        requests.expected_usd(
+            pack.request, chosen.price, observations=len(pack.observations), is_batch=is_batch
+        )
+        for pack in packs
+    )
+    told = [row for session_id in sessions if (row := queries.session(session_id))]
+    usd += sum(requests.expected_usd(requests.summary(row), chosen.price, observations=0) for row in told)
+    return {
+        "model": chosen.model,
+        "captures": sum(len(pack.observations) for pack in packs),
+        "summaries": len(told),
+        "requests": len(packs) + len(told),
+        "expected_usd": round(usd, 4),
+        "left_today_usd": round(left_today(chosen, now=time.time()), 4),
+    }
+
+
+def _show_estimate(found: dict[str, Any], chosen: Settings) -> None:
+    if not found["requests"]:
+        console.print("Nothing waits for Claude.")
+        return
+    console.print(
+        f"{found['captures']} captures and {found['summaries']} summaries in {found['requests']} requests: "
+        f"about ${found['expected_usd']:.4f} with {escape(found['model'])}, "
+        f"${max(0.0, found['left_today_usd']):.2f} of today's ${chosen.daily_budget_usd:.2f} are left."
+    )
+
+
+def _show_result(found: dict[str, Any]) -> None:
+    if found["sent"]:
+        console.print(
+            f"Sent {found['sent']} captures as a Message Batch. The services take in what it brings, "
+            "within a day; without them: claude-mem compress --pending"
+        )
+    if found["written"] or not found["sent"]:
+        console.print(f"Claude wrote {found['written']} of {found['asked']} for ${found['usd']:.4f}.")
+    if found["stopped"]:
+        errors.print(f"[yellow]stopped:[/yellow] {escape(found['stopped'])}", soft_wrap=True)
+
+
+class _Run:
+    """One run by hand: it has the turn, ignores pauses, and stops at what will not pass in seconds."""
+
+    def __init__(self, chosen: Settings) -> None:
+        from claude_mem_lite.distill import upgrade as steps
+
+        self._steps = steps
+        self._settings = chosen
+        self._written = self._sent = self._asked = self._outages = 0
+        self._stopped = ""
+        self._spent = upgrades.spent_usd(since="")
+
+    def now(self, ids: list[str], sessions: list[str]) -> dict[str, Any]:
+        """Ask about captures, then about sessions, one request after the other."""
+        self._asked = len(ids) + len(sessions)
+        with self._steps.turn(wait=True), _progress() as progress:
+            task = progress.add_task("asking Claude", total=self._asked)
+            self._take_in_batches()
+            tries: Counter[str] = Counter()
+            while not self._stopped:
+                rows = upgrades.waiting_observations(self._settings.tiers, ids=ids)
+                rows = [row for row in rows if tries[row.id] < MAX_TRIES and row.upgrade != upgrades.ERROR]
+                if not rows:
+                    break
+                together = self._steps.first_together(rows)
+                step = self._steps.write_observations(
+                    together, self._settings, now=time.time(), more=len(rows) > len(together)
+                )
+                if step.failure != "outage":
+                    tries.update(step.asked)
+                self._took(step)
+                progress.update(task, completed=self._written)
+            for session_id in sessions:
+                session = queries.session(session_id)
+                while session is not None and not self._stopped:
+                    step = self._steps.write_summary(session, self._settings, now=time.time())
+                    self._took(step)
+                    progress.update(task, completed=self._written)
+                    if step.failure != "outage":
+                        break
+        return self._result()
+
+    def batch(self, ids: list[str]) -> dict[str, Any]:
+        """Send captures as one Message Batch."""
+        from claude_mem_lite.distill import batches
+
+        self._asked = len(ids)
+        with self._steps.turn(wait=True):
+            self._take_in_batches()
+            rows = upgrades.waiting_observations(self._settings.tiers, ids=ids)
+            if rows:
+                self._took(batches.send(rows, self._settings, now=time.time()), wait=False)
+        return self._result()
+
+    def _take_in_batches(self) -> None:
+        from claude_mem_lite.distill import batches
+
+        for batch_id in upgrades.read_state("batches"):
+            self._took(batches.collect(batch_id, self._settings, now=time.time()), wait=False)
+
+    def _took(self, step: Step, *, wait: bool = True) -> None:
+        self._written += step.written
+        self._sent += step.sent
+        self._outages = self._outages + 1 if step.failure == "outage" else 0
+        if step.failure in {"setup", "budget"} or self._outages > MAX_OUTAGES:
+            self._stopped = step.reason
+        elif step.failure == "outage" and wait:
+            errors.print(f"[dim]{escape(step.reason)}: again in {step.wait_s:.0f} s[/dim]", soft_wrap=True)
+            time.sleep(step.wait_s or 0)
+
+    def _result(self) -> dict[str, Any]:
+        return {
+            "asked": self._asked,
+            "written": self._written,
+            "sent": self._sent,
+            "usd": round(upgrades.spent_usd(since="") - self._spent, 6),
+            "stopped": self._stopped,
+        }
+
+
+def _progress() -> Progress:
+    """Return a progress bar that shows on a terminal only."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)

@@ -1,0 +1,57 @@
+"""When the API may be called: one pause for all workers and processes, and a careful return after it.
+
+Pure: the state is read and written by who calls.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+LONGEST_PAUSE_S = 3_600.0
+# Nobody waits longer because a server says so; the next probe costs nothing.
+_LONGEST_RETRY_AFTER_S = 86_400.0
+# An outage is over in seconds or minutes; a wrong key or an empty purse needs the user.
+_FIRST_PAUSE_S = {"outage": 5.0, "setup": 300.0}
+# A server's short retry-after is believed so often in a row.
+MAX_RETRIES = 3
+# So many captures in a row are not all at fault: it is the request, the model or the purse.
+MAX_REJECTED_IN_A_ROW = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Failures in a row, until when (Unix seconds) nobody calls, and why.
+
+    `kind` is "" (open), "outage", "setup" (key, model or account) or "budget". `rejected` are the
+    captures that were turned down one after the other, with no success in between.
+    """
+
+    kind: str = ""
+    reason: str = ""
+    failures: int = 0
+    until: float = 0.0
+    rejected: tuple[str, ...] = ()
+
+    @property
+    def is_probing(self) -> bool:
+        """Whether the next call is to find out if the API is back: a small one, alone."""
+        return self.failures > 0
+
+
+def after_failure(
+    gate: Gate, *, kind: str, reason: str, now: float, retry_after_s: float | None = None
+) -> Gate:
+    """Return the gate closed for 5, 10, 20, 40 … seconds up to an hour, or for what the API asks for.
+
+    Where the cause needs the user it begins with 5 minutes.
+    """
+    failures = gate.failures + 1 if gate.kind == kind else 1
+    pause_s = min(LONGEST_PAUSE_S, _FIRST_PAUSE_S[kind] * 2.0 ** min(failures - 1, 20))
+    if retry_after_s is not None:
+        pause_s = min(_LONGEST_RETRY_AFTER_S, max(retry_after_s, pause_s if failures > MAX_RETRIES else 0.0))
+    return Gate(kind=kind, reason=reason, failures=failures, until=now + pause_s)
+
+
+def capture_pause_s(attempts: int, *, longest_s: float) -> float:
+    """Return how long one capture waits after its n-th failed attempt (1, 2 …): 5, 10, 20 … seconds."""
+    return min(longest_s, 5.0 * 2.0 ** min(max(attempts, 1) - 1, 20))

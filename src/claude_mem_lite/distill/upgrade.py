@@ -1,0 +1,351 @@
+"""Claude's words in place of the local ones: what is sent together, when, and what becomes of the answer.
+
+One step is at most one request. Whoever takes it holds the lock of the data directory, so that there is
+one conversation with the API at a time; the local words stand until better ones are stored.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import fcntl
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from claude_mem_lite import config, inbox
+from claude_mem_lite.distill import claude, cost, gate, prompts, requests
+from claude_mem_lite.distill.claude import OutageError, RejectedError, SetupError
+from claude_mem_lite.distill.gate import Gate
+from claude_mem_lite.distill.observation import OBSERVATION_CHARS, SUMMARY_CHARS, clean, clip, one_line
+from claude_mem_lite.distill.record import MAX_KEY_FILES
+from claude_mem_lite.storage import queries, upgrades
+from claude_mem_lite.tokens import estimate_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from claude_mem_lite.distill.claude import Answer, Request
+    from claude_mem_lite.settings import Settings
+    from claude_mem_lite.storage.models import Observation, Session
+
+MAX_CAPTURES = 16
+# Captures of a session wait for company: one that changed something until it has been quiet for so long,
+# none longer than the age.
+QUIET_S = 12.0
+AGE_S = 60.0
+# Between two requests while there is more to do: 20 a minute, below the limits of any account.
+PACE_S = 3.0
+BUSY_S = 5.0
+# What was paid for and useless is tried again more and more rarely.
+_LONGEST_USELESS_S = 86_400.0
+_KEY_DECISIONS, _DECISION_CHARS = 6, 300
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a step did: how many captures or summaries it wrote, sent as a batch, and asked about (ids).
+
+    The next may be taken in `wait_s` seconds; None when nothing waits.
+    `failure` is "outage", "setup", "budget", "rejected" or "useless", `reason` says why in one line.
+    """
+
+    wait_s: float | None
+    written: int = 0
+    sent: int = 0
+    asked: tuple[str, ...] = ()
+    failure: str = ""
+    reason: str = ""
+
+
+@contextlib.contextmanager
+def turn(*, wait: bool) -> Iterator[bool]:
+    """Hold the lock on the conversation with the API; without `wait` yield False when another has it."""
+    with open(os.path.join(config.home(), "api.lock"), "a", encoding="ascii") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+
+
+def step(settings: Settings, *, now: float) -> Step:
+    """Take the next step by the rules: pauses, company, budget. Call it with the turn in hand."""
+    closed = read_gate()
+    if closed.kind != "budget" and now < closed.until:
+        return Step(closed.until - now, failure=closed.kind, reason=closed.reason)
+    rows = upgrades.waiting_observations(settings.tiers)
+    telling = upgrades.waiting_sessions() if settings.summaries else []
+    due = [row for row in rows if row.upgrade_due <= inbox.utc_text(now)]
+    chosen = _choose(due, {session.id for session in telling}, now=now, is_probing=closed.is_probing)
+    if chosen:
+        return write_observations(chosen, settings, now=now, more=len(due) > len(chosen))
+    busy = {row.session_id for row in due}
+    for session in telling:
+        if session.upgrade_due <= inbox.utc_text(now) and session.id not in busy:
+            return write_summary(session, settings, now=now)
+    dues = [row.upgrade_due for row in rows] + [session.upgrade_due for session in telling]
+    waits = [inbox.unix_time(due_at) - now for due_at in dues if due_at]
+    waits += [_ripe_in_s(group, now=now) for group in _by_session(due).values()]
+    return Step(max(0.0, min(waits)) if waits else None)
+
+
+def write_observations(
+    rows: Sequence[Observation], settings: Settings, *, now: float, more: bool = False
+) -> Step:
+    """Ask Claude about captures of one session, as many of them as fit into a request, and store its words.
+
+    `more` says that others follow at once, so that the prompt is worth caching.
+    """
+    pack = requests.pack(rows)
+    for row in pack.gone:
+        upgrades.reject(row.id, note="its raw event is no longer kept")
+    if not pack.observations:
+        return Step(0.0)
+    try:
+        answer = _ask(pack.request, settings, now=now, more=more)
+    except _StoppedError as stopped:
+        if len(rows) == 1 and stopped.step.failure == "outage":
+            upgrades.put_off([rows[0].id], due=now, note=stopped.step.reason)  # the next probe is another
+        return stopped.step
+    except RejectedError as error:
+        return turn_down(pack.observations, str(error), now=now)
+    asked = tuple(row.id for row in pack.observations)
+    with upgrades.transaction():
+        enter(
+            "observations",
+            answer,
+            settings,
+            now=now,
+            session_id=rows[0].session_id,
+            captures=len(pack.observations),
+        )
+        if answer.stop_reason != claude.REFUSAL:
+            written = take_answer(pack.observations, answer, settings, now=now)
+    if answer.stop_reason == claude.REFUSAL:
+        return turn_down(pack.observations, claude.DECLINED, now=now)
+    return Step(PACE_S, written=written, asked=asked, failure="" if written else "useless")
+
+
+def take_answer(rows: Sequence[Observation], answer: Answer, settings: Settings, *, now: float) -> int:
+    """Store what an answer says about each of some captures; return how many it was good for.
+
+    A capture that the answer leaves out or names twice is put off, it alone.
+    """
+    found = prompts.parse_observations(answer.text)
+    written = 0
+    for row in rows:
+        own = [each for each in found if each.id == requests.short_id(row)]
+        if len(rows) == len(found) == 1:
+            own = found  # nothing else can be meant
+        if len(own) == 1:
+            _store(row, own[0], by=settings.model)
+            written += 1
+        else:
+            pause_s = gate.capture_pause_s(row.upgrade_attempts + 1, longest_s=_LONGEST_USELESS_S)
+            note = f"the answer had {len(own)} observations of it ({answer.stop_reason})"
+            upgrades.put_off([row.id], due=now + pause_s, note=note)
+    return written
+
+
+def turn_down(rows: Sequence[Observation], reason: str, *, now: float) -> Step:
+    """Mark a capture that the API will never take; of several try each alone, at once.
+
+    Where three in a row are turned down, it is none of them: they wait, and the user is told.
+    """
+    if len(rows) > 1:
+        upgrades.put_off([row.id for row in rows], due=now, note=reason)
+        return Step(0.0)
+    row = rows[0]
+    upgrades.reject(row.id, note=reason)
+    inbox.finish(row.id, status="error", note=f"not written by Claude: {reason}")
+    rejected = (*read_gate().rejected, row.id)
+    if len(rejected) < gate.MAX_REJECTED_IN_A_ROW:
+        write_gate(Gate(rejected=rejected))  # an answer all the same: the API is there
+        return Step(0.0, failure="rejected", reason=reason)
+    upgrades.reconsider(rejected)
+    for event_id in rejected:
+        inbox.finish(event_id)
+    return close_gate(SetupError(f"request after request is turned down: {reason}"), now=now)
+
+
+def write_summary(session: Session, settings: Settings, *, now: float) -> Step:
+    """Ask Claude for a session's summary and store it."""
+    request, up_to = requests.summary(session), session.summarized_pk
+    try:
+        answer = _ask(request, settings, now=now)
+    except _StoppedError as stopped:
+        if stopped.step.failure == "outage":
+            upgrades.put_off_session(session.id, due=now, note=stopped.step.reason)
+        return stopped.step
+    except RejectedError as error:
+        upgrades.reject_session(session.id, note=str(error))
+        return Step(0.0, failure="rejected", reason=str(error))
+    with upgrades.transaction():
+        enter("summary", answer, settings, now=now, session_id=session.id)
+        told = prompts.parse_summary(answer.text)
+        if answer.stop_reason == claude.REFUSAL:
+            upgrades.reject_session(session.id, note=claude.DECLINED)
+        elif told is None:
+            pause_s = gate.capture_pause_s(session.upgrade_attempts + 1, longest_s=_LONGEST_USELESS_S)
+            note = f"the answer was no summary ({answer.stop_reason})"
+            upgrades.put_off_session(session.id, due=now + pause_s, note=note)
+        else:
+            upgrades.write_summary(
+                session.id,
+                summary=clip(clean(told.summary), SUMMARY_CHARS),
+                key_files=[one_line(clean(path), 200) for path in told.key_files[:MAX_KEY_FILES]],
+                key_decisions=[
+                    one_line(clean(each), _DECISION_CHARS) for each in told.key_decisions[:_KEY_DECISIONS]
+                ],
+                retold_pk=up_to,
+                written_by=settings.model,
+                prompt_version=prompts.SUMMARY_VERSION,
+            )
+            return Step(PACE_S, written=1)
+    return Step(PACE_S, failure="useless", reason="the summary could not be used")
+
+
+def read_gate() -> Gate:
+    """Return the state of the conversation that all workers and processes share."""
+    fields = upgrades.read_state("gate")
+    return Gate(**{**fields, "rejected": tuple(fields.get("rejected", ()))})
+
+
+def write_gate(state: Gate) -> None:
+    """Tell all workers and processes whether the API may be called."""
+    upgrades.write_state("gate", dataclasses.asdict(state))
+
+
+def close_gate(error: OutageError | SetupError, *, now: float) -> Step:
+    """Have nobody call for a while, the longer the more often it has failed, and say so."""
+    kind, retry_after_s = (
+        ("outage", error.retry_after_s) if isinstance(error, OutageError) else ("setup", None)
+    )
+    closed = gate.after_failure(
+        read_gate(), kind=kind, reason=str(error), now=now, retry_after_s=retry_after_s
+    )
+    write_gate(closed)
+    pause_s = closed.until - now
+    queries.log_event("claude.paused", {"kind": kind, "failures": closed.failures, "pause_s": round(pause_s)})
+    return Step(pause_s, failure=kind, reason=str(error))
+
+
+def stop_for_budget(settings: Settings, *, now: float) -> Step:
+    """Have nobody call before the next day, or before the budget is raised."""
+    reason = f"the daily budget of ${settings.daily_budget_usd:.2f} is used up"
+    write_gate(Gate(kind="budget", reason=reason, until=cost.next_day(now)))
+    return Step(cost.next_day(now) - now, failure="budget", reason=reason)
+
+
+def enter(  # noqa: PLR0913  (one row of the ledger)
+    purpose: str,
+    answer: Answer,
+    settings: Settings,
+    *,
+    now: float,
+    session_id: str,
+    captures: int = 0,
+    is_batch: bool = False,
+) -> None:
+    """Enter an answer into the ledger."""
+    tokens = {
+        name: getattr(answer, name)
+        for name in ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+    }
+    upgrades.record_call(
+        upgrades.Call(
+            purpose=purpose,
+            model=settings.model,
+            usd=round(cost.dollars(settings.price, **tokens, is_batch=is_batch), 8),
+            duration_ms=answer.duration_ms,
+            captures=captures,
+            session_id=session_id,
+            is_batch=is_batch,
+            **tokens,
+        ),
+        now=now,
+    )
+
+
+def first_together(rows: Sequence[Observation]) -> list[Observation]:
+    """Return the first captures that may share a request; what has failed before goes alone."""
+    first = rows[0]
+    if first.upgrade_attempts:
+        return [first]
+    fresh = [row for row in rows if row.session_id == first.session_id and not row.upgrade_attempts]
+    return fresh[:MAX_CAPTURES]
+
+
+class _StoppedError(Exception):
+    """The request was not answered; what was asked about is not to blame."""
+
+    def __init__(self, stopped: Step) -> None:
+        super().__init__(stopped.reason)
+        self.step = stopped
+
+
+def _choose(
+    due: Sequence[Observation], telling: set[str], *, now: float, is_probing: bool
+) -> list[Observation]:
+    """Return the captures for the next request: of one session, ripe; what has failed before goes alone."""
+    if is_probing and due:
+        return [min(due, key=lambda row: (row.upgrade_attempts, row.pk))]
+    fresh = [row for row in due if not row.upgrade_attempts]
+    for session_id, rows in _by_session(fresh).items():
+        if session_id in telling or _ripe_in_s(rows, now=now) <= 0:
+            return first_together(rows)
+    return [row for row in due if row.upgrade_attempts][:1]
+
+
+def _by_session(rows: Sequence[Observation]) -> dict[str, list[Observation]]:
+    found: dict[str, list[Observation]] = {}
+    for row in rows:
+        found.setdefault(row.session_id, []).append(row)
+    return found
+
+
+def _ripe_in_s(rows: Sequence[Observation], *, now: float) -> float:
+    """Return in how many seconds the fresh captures of one session go, 0 or less for now."""
+    # A digest is at most as long as its raw event, and bounded; knowing better would cost reading them.
+    tokens = sum(min(row.tokens_raw, requests.DIGEST_TOKENS) for row in rows)
+    if len(rows) >= MAX_CAPTURES or tokens >= requests.MAX_PACK_TOKENS:
+        return 0.0
+    ripe_at = inbox.unix_time(rows[0].created_at) + AGE_S
+    if any(row.tier == "high" for row in rows):
+        ripe_at = min(ripe_at, inbox.unix_time(rows[-1].created_at) + QUIET_S)
+    return ripe_at - now
+
+
+def _ask(request: Request, settings: Settings, *, now: float, more: bool = False) -> Answer:
+    """Return the answer to a request within the budget, the gate kept.
+
+    Raises:
+        RejectedError: this request will never be answered.
+        _StoppedError: there was no call, or none came through.
+    """
+    if requests.worst_usd(request, settings.price) > cost.left_today(settings, now=now):
+        raise _StoppedError(stop_for_budget(settings, now=now))
+    try:
+        recently = upgrades.has_called(since=inbox.utc_text(now - claude.CACHED_S))
+        answer = claude.ask(request, settings, is_repeated=more or recently)
+    except (OutageError, SetupError) as error:
+        raise _StoppedError(close_gate(error, now=now)) from None
+    write_gate(Gate())
+    return answer
+
+
+def _store(row: Observation, said: prompts.WrittenObservation, *, by: str) -> None:
+    title = one_line(clean(said.title)).rstrip(". ")
+    summary = clip(clean(said.summary), SUMMARY_CHARS)
+    detail = clip(clean(said.detail or ""), OBSERVATION_CHARS - len(summary)).strip() or row.detail
+    upgrades.write_observation(
+        row.id,
+        title=title,
+        summary=summary,
+        detail=detail,
+        tokens_compressed=estimate_tokens("\n".join((title, summary, detail or ""))),
+        written_by=by,
+        prompt_version=prompts.OBSERVATIONS_VERSION,
+    )

@@ -1,0 +1,170 @@
+"""What the services and the CLI can be told in `config.toml` and the environment; hooks read `config` alone.
+
+Standard library only: the consumer asks for every capture whether Claude is to write about it.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tomllib
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from claude_mem_lite import config
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+TIERS = ("high", "normal", "low")
+
+_WRITERS = ("claude", "local")
+_KNOWN: Mapping[str, Mapping[str, type | tuple[str, ...]]] = {
+    "capture": {"max_event_chars": int, "ignored_files": list},
+    "services": {"autostart": bool},
+    "claude": {"model": str, "daily_budget_usd": float, "batch_after_hours": float, "api_key": str},
+    "compress": dict.fromkeys((*TIERS, "summaries"), _WRITERS),
+}
+_PRICE_KEYS = ("input", "output", "cache_minimum_tokens")
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Dollars per million tokens of a model, and the shortest prefix in tokens that the API caches for it.
+
+    A cache write costs 1.25 times the input price, a read 0.1 times; a Message Batch half of everything.
+    Source: platform.claude.com, pricing and prompt caching, November 2026.
+    """
+
+    input: float
+    output: float
+    cache_minimum_tokens: int = 4_096
+
+
+PRICES: Mapping[str, Price] = MappingProxyType(
+    {
+        "claude-haiku-4-5-20251001": Price(1.0, 5.0),
+        "claude-haiku-4-5": Price(1.0, 5.0),
+        "claude-sonnet-5": Price(2.0, 10.0, cache_minimum_tokens=1_024),
+    }
+)
+# For a model that nobody has given a price: rather too much than a budget that does not hold.
+UNKNOWN_PRICE = Price(5.0, 25.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """A key for the API, and where it was found; its value shows in no repr."""
+
+    kind: str
+    source: str
+    value: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Who writes what, with which model, and for how much a day."""
+
+    credential: Credential | None = None
+    model: str = "claude-haiku-4-5-20251001"
+    daily_budget_usd: float = 1.0
+    batch_after_hours: float = 0.0
+    tiers: frozenset[str] = frozenset({"high", "normal"})
+    summaries: bool = True
+    prices: Mapping[str, Price] = field(default_factory=lambda: PRICES)
+
+    @property
+    def price(self) -> Price:
+        """The price of the model."""
+        return self.prices.get(self.model, UNKNOWN_PRICE)
+
+    def wants_claude(self, tier: str) -> bool:
+        """Tell whether Claude is to write about captures of a tier, and can."""
+        return self.credential is not None and tier in self.tiers
+
+
+def load() -> Settings:
+    """Return the settings; whatever is missing or wrong has its default, `problem` says which."""
+    tables, _ = _read()
+    claude, compress = tables.get("claude", {}), tables.get("compress", {})
+    chosen = {key: claude[key] for key in ("model", "daily_budget_usd", "batch_after_hours") if key in claude}
+    default = Settings()
+    return Settings(
+        **chosen,
+        credential=_credential(claude.get("api_key", "")),
+        tiers=frozenset(
+            tier
+            for tier in TIERS
+            if compress.get(tier, "claude" if tier in default.tiers else "local") == "claude"
+        ),
+        summaries=compress.get("summaries", "claude") == "claude",
+        prices={**PRICES, **{name: Price(**row) for name, row in tables.get("prices", {}).items()}},
+    )
+
+
+def problem() -> str:
+    """Return what is wrong with `config.toml` in one line, "" when it can be used as it is."""
+    tables, wrong = _read()
+    if not wrong and tables.get("claude", {}).get("api_key") and not _is_private():
+        wrong = f"{config.config_path()} holds a key that others may read, so it is not used: chmod 600 it"
+    settings = load()
+    if not wrong and settings.credential and settings.model not in settings.prices:
+        wrong = (
+            f"no price is known for {settings.model}: it is counted as ${UNKNOWN_PRICE.input:g} and "
+            f'${UNKNOWN_PRICE.output:g} a million tokens; set [prices."{settings.model}"] input and output'
+        )
+    return wrong
+
+
+def _read() -> tuple[dict[str, dict[str, Any]], str]:
+    """Return the tables as far as they are usable, and what is wrong with the first setting that is not."""
+    try:
+        with open(config.config_path(), "rb") as file:
+            given = tomllib.load(file)
+    except FileNotFoundError:
+        return {}, ""
+    except (OSError, ValueError) as error:
+        return {}, f"{config.config_path()} cannot be used ({error}): the defaults hold"
+    usable: dict[str, dict[str, Any]] = {}
+    wrong = ""
+    for table, values in given.items():
+        for key, value in values.items() if isinstance(values, dict) else {"": values}.items():
+            known = _price(value) if table == "prices" else _known(table, key, value)
+            if known is not None:
+                usable.setdefault(table, {})[key] = known
+            elif not wrong:
+                wrong = f"{config.config_path()}: [{table}] {key} is unknown or of the wrong type"
+    return usable, f"{wrong}: its default holds" if wrong else ""
+
+
+def _known(table: str, key: str, value: Any) -> Any:
+    """Return a setting that can be used, else None."""
+    kind = _KNOWN.get(table, {}).get(key)
+    if kind is float and type(value) in {int, float}:
+        return float(value) if 0 <= value < float("inf") else None
+    if isinstance(kind, tuple):
+        return value if value in kind else None
+    return value if type(value) is kind else None
+
+
+def _price(value: Any) -> dict[str, Any] | None:
+    """Return the fields of a `Price`, or None when that is no price."""
+    if not isinstance(value, dict) or not {"input", "output"} <= set(value) <= set(_PRICE_KEYS):
+        return None
+    return value if all(type(each) in {int, float} and each >= 0 for each in value.values()) else None
+
+
+def _credential(written: str) -> Credential | None:
+    """Return the key of the environment, else that of `config.toml` where nobody else can read it."""
+    for source, kind in (("ANTHROPIC_API_KEY", "api_key"), ("ANTHROPIC_AUTH_TOKEN", "auth_token")):
+        value = os.environ.get(source, "").strip()
+        if value:
+            return Credential(kind, source, value)
+    if written.strip() and _is_private():
+        return Credential("api_key", "config.toml", written.strip())
+    return None
+
+
+def _is_private() -> bool:
+    return not os.stat(config.config_path()).st_mode & (stat.S_IRWXG | stat.S_IRWXO)

@@ -1,0 +1,274 @@
+"""What waits for Claude's words, what came of it, what it cost, and the facts that the processes share.
+
+An observation or a session *waits* while its `upgrade` is "waiting"; the local words stand meanwhile.
+Times are Unix seconds here and UTC text in the tables.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from peewee import SQL, fn
+
+from claude_mem_lite import inbox
+from claude_mem_lite.storage.models import LogEntry, Observation, Session, State, memory_database
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+WAITING, ERROR = "waiting", "error"
+CALL = "claude.call"
+
+_MAX_ROWS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One answer of the API; tokens read from and written to the prompt cache are not in `input_tokens`."""
+
+    purpose: str
+    model: str
+    usd: float
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    duration_ms: int = 0
+    captures: int = 0
+    session_id: str = ""
+    is_batch: bool = False
+
+
+# --- observations ----------------------------------------------------------------------------------
+
+
+def waiting_observations(tiers: Collection[str], *, ids: Sequence[str] | None = None) -> list[Observation]:
+    """Return what waits and is in no Message Batch, oldest first, whether it is due yet or not.
+
+    With `ids` those of them that are still local, whether they wait or not.
+    """
+    rows = Observation.select().where(Observation.batch.is_null())
+    if ids is None:
+        rows = rows.where((Observation.upgrade == WAITING) & Observation.tier.in_(sorted(tiers)))
+    else:
+        rows = rows.where(Observation.id.in_(ids) & (Observation.written_by == "local"))
+    return list(rows.order_by(Observation.pk).limit(_MAX_ROWS))
+
+
+def local_observations(tiers: Collection[str], *, errors: bool = False) -> list[str]:
+    """Return the ids of the captures that Claude could still write about, oldest first."""
+    rows = Observation.select(Observation.id).where(
+        Observation.tier.in_(sorted(tiers))
+        & (Observation.written_by == "local")
+        & Observation.batch.is_null()
+    )
+    if not errors:
+        rows = rows.where(Observation.upgrade != ERROR)
+    return [row.id for row in rows.order_by(Observation.pk)]
+
+
+def write_observation(observation_id: str, **words: Any) -> None:
+    """Replace the local words; the facts that the parsers read out (files, functions) stay.
+
+    `words`: title, summary, tokens_compressed, written_by, prompt_version, and detail where there is a better
+    one than the local evidence.
+    """
+    Observation.update(upgrade="", upgrade_note=None, batch=None, **words).where(
+        Observation.id == observation_id
+    ).execute()
+
+
+def put_off(observation_ids: Iterable[str], *, due: float, note: str) -> None:
+    """Have observations tried again at `due`; one more attempt has failed."""
+    _put_off(Observation, observation_ids, due, note)
+
+
+def reject(observation_id: str, *, note: str) -> None:
+    """Mark an observation as one that Claude will not write about; the local words stand."""
+    _reject(Observation, observation_id, note)
+
+
+def reconsider(observation_ids: Iterable[str]) -> None:
+    """Have rejected observations wait again."""
+    Observation.update(upgrade=WAITING, batch=None).where(Observation.id.in_(list(observation_ids))).execute()
+
+
+def send_in_batch(observation_ids: Iterable[str], *, batch: str) -> None:
+    """Note which request of which Message Batch has some observations: "BATCH_ID/CUSTOM_ID"."""
+    Observation.update(batch=batch).where(Observation.id.in_(list(observation_ids))).execute()
+
+
+def observations_in_batch(batch: str) -> list[Observation]:
+    """Return the observations of one request of a Message Batch."""
+    return list(Observation.select().where(Observation.batch == batch).order_by(Observation.pk))
+
+
+def leave_batch(batch_id: str) -> None:
+    """Have what a Message Batch has not brought wait again."""
+    Observation.update(batch=None).where(Observation.batch.startswith(f"{batch_id}/")).execute()
+
+
+def upgrade_counts(tiers: Collection[str]) -> dict[str, int]:
+    """Return how many captures Claude has written about, wait, are in a batch, in error, or stay local."""
+    mine = Observation.tier.in_(sorted(tiers))
+    in_batch = Observation.batch.is_null(False)
+    local = (Observation.written_by == "local") & mine
+    return {
+        "by_claude": Observation.select().where(Observation.written_by != "local").count(),
+        "waiting": Observation.select().where((Observation.upgrade == WAITING) & mine & ~in_batch).count(),
+        "in_batch": Observation.select().where(in_batch).count(),
+        "error": Observation.select().where(Observation.upgrade == ERROR).count(),
+        "local": Observation.select().where(local & (Observation.upgrade == "") & ~in_batch).count(),
+    }
+
+
+def rejected(limit: int = 5) -> list[Observation]:
+    """Return the newest observations that Claude would not write about."""
+    rows = Observation.select().where(Observation.upgrade == ERROR).order_by(Observation.pk.desc())
+    return list(rows.limit(limit))
+
+
+# --- sessions --------------------------------------------------------------------------------------
+
+
+def want_retelling(session_id: str) -> None:
+    """Have Claude write a session's summary, unless it has told all that is known."""
+    Session.update(upgrade=WAITING, upgrade_attempts=0, upgrade_due="").where(
+        (Session.id == session_id) & (Session.summarized_pk > Session.retold_pk)
+    ).execute()
+
+
+def outdated_sessions(*, after: str = "", before: str = "9") -> list[str]:
+    """Return the sessions, last heard of between two times, that have gone on since Claude told them."""
+    rows = Session.select(Session.id).where(
+        (Session.last_event_at > after)
+        & (Session.last_event_at < before)
+        & (Session.summarized_pk > Session.retold_pk)
+        & (Session.upgrade == "")
+    )
+    return [row.id for row in rows.order_by(Session.last_event_at)]
+
+
+def waiting_sessions() -> list[Session]:
+    """Return the sessions whose summary waits for Claude, longest waiting first."""
+    rows = Session.select().where(Session.upgrade == WAITING)
+    return list(rows.order_by(Session.upgrade_attempts, Session.last_event_at).limit(_MAX_ROWS))
+
+
+def write_summary(session_id: str, **words: Any) -> None:
+    """Replace a session's summary by Claude's.
+
+    `words`: summary, key_files, key_decisions, retold_pk (the last observation it knows of), written_by,
+    prompt_version.
+    """
+    Session.update(retold=words["summary"], upgrade="", upgrade_attempts=0, upgrade_note=None, **words).where(
+        Session.id == session_id
+    ).execute()
+
+
+def put_off_session(session_id: str, *, due: float, note: str) -> None:
+    """Have a summary tried again at `due`; one more attempt has failed."""
+    _put_off(Session, [session_id], due, note)
+
+
+def reject_session(session_id: str, *, note: str) -> None:
+    """Mark a summary as one that Claude will not write; the local one stands."""
+    _reject(Session, session_id, note)
+
+
+# --- costs -----------------------------------------------------------------------------------------
+
+
+def record_call(call: Call, *, now: float) -> None:
+    """Enter an answer into the ledger; it belongs into the transaction that stores what it brought."""
+    names = [name for name in call.__slots__ if name not in {"session_id", "duration_ms"}]
+    tokens_in = call.input_tokens + call.cache_read_tokens + call.cache_write_tokens
+    LogEntry.create(
+        id=os.urandom(16).hex(),
+        session_id=call.session_id or None,
+        event_type=CALL,
+        data={name: getattr(call, name) for name in names},
+        duration_ms=call.duration_ms,
+        tokens_in=tokens_in,
+        tokens_out=call.output_tokens,
+        created_at=inbox.utc_text(now),
+    )
+
+
+def spent_usd(*, since: str) -> float:
+    """Return the dollars of all calls since a time."""
+    total = LogEntry.select(fn.SUM(fn.json_extract(LogEntry.data, "$.usd"))).where(
+        (LogEntry.event_type == CALL) & (LogEntry.created_at >= since)
+    )
+    return float(total.scalar() or 0.0)
+
+
+def has_called(*, since: str) -> bool:
+    """Tell whether the API has answered since a time."""
+    recent = (LogEntry.event_type == CALL) & (LogEntry.created_at >= since)
+    return bool(LogEntry.select().where(recent).exists())
+
+
+def costs(*, by: str, since: str) -> list[dict[str, Any]]:
+    """Return the ledger summed up by `day` or by `session`, newest first."""
+    key = fn.SUBSTR(LogEntry.created_at, 1, 10) if by == "day" else LogEntry.session_id
+
+    def total(path: str) -> Any:
+        return fn.SUM(fn.json_extract(LogEntry.data, f"$.{path}")).alias(path)
+
+    rows = (
+        LogEntry.select(
+            key.alias(by),
+            fn.COUNT(LogEntry.pk).alias("calls"),
+            *map(total, ("captures", "input_tokens", "cache_read_tokens", "cache_write_tokens")),
+            total("output_tokens"),
+            total("usd"),
+            fn.ROUND(fn.AVG(LogEntry.duration_ms)).alias("mean_ms"),
+        )
+        .where((LogEntry.event_type == CALL) & (LogEntry.created_at >= since))
+        .group_by(SQL("1"))
+        .order_by(fn.MAX(LogEntry.created_at).desc())
+    )
+    found: Any = rows.dicts()
+    return list(found)
+
+
+# --- shared facts ----------------------------------------------------------------------------------
+
+
+def read_state(name: str) -> dict[str, Any]:
+    """Return what was last written under a name, or an empty object."""
+    row = State.get_or_none(State.name == name)
+    return dict(row.value) if row else {}
+
+
+def write_state(name: str, value: dict[str, Any]) -> None:
+    """Put a fact under a name."""
+    State.insert(name=name, value=value).on_conflict_replace().execute()
+
+
+def start(*, credential: str, version: str) -> None:
+    """Note what the consumer that starts now has to call the API with, and allow a call at once."""
+    write_state("consumer", {"credential": credential, "version": version, "started_at": inbox.utc_now()})
+    gate = read_state("gate")
+    if gate:
+        write_state("gate", gate | {"until": 0.0})
+
+
+def transaction() -> Any:
+    """Return a context in which several changes are made, or none."""
+    return memory_database.atomic()
+
+
+def _put_off(model: Any, ids: Iterable[str], due: float, note: str) -> None:
+    model.update(
+        upgrade_attempts=model.upgrade_attempts + 1, upgrade_due=inbox.utc_text(due), upgrade_note=note
+    ).where(model.id.in_(list(ids))).execute()
+
+
+def _reject(model: Any, row_id: str, note: str) -> None:
+    model.update(upgrade=ERROR, upgrade_attempts=model.upgrade_attempts + 1, upgrade_note=note).where(
+        model.id == row_id
+    ).execute()

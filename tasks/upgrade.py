@@ -1,0 +1,50 @@
+"""upgrade: Claude's words replace the local ones, one request at a time."""
+
+from __future__ import annotations
+
+import time
+
+from claude_mem_lite import settings
+from claude_mem_lite.tasks.app import huey
+
+# A capture that stands alone is sent after so long at the latest; `distill.upgrade` knows what is ripe.
+_RIPE_S = 12.0
+# After every capture: local words at once are worth more than better ones.
+PRIORITY = 5
+# What is further away is left to the periodic task.
+_SOON_S = 90.0
+
+_scheduled = {"at": 0.0}
+
+
+@huey.task(priority=PRIORITY)
+def upgrade() -> None:
+    """Take one step, and schedule the next; without a key nothing of it is loaded."""
+    _scheduled["at"] = 0.0
+    chosen = settings.load()
+    if chosen.credential is None:
+        return
+    from claude_mem_lite.distill import batches
+    from claude_mem_lite.distill import upgrade as steps
+
+    wait_s: float | None = steps.BUSY_S
+    with steps.turn(wait=False) as has_turn:
+        if has_turn:
+            now = time.time()
+            wait_s = (batches.step(chosen, now=now) or steps.step(chosen, now=now)).wait_s
+    if wait_s is not None:
+        upgrade_in(wait_s)
+
+
+def upgrade_in(delay_s: float) -> None:
+    """Have the next step taken after a while, unless one is due before."""
+    at = time.time() + delay_s
+    if delay_s <= _SOON_S and not time.time() <= _scheduled["at"] <= at:
+        _scheduled["at"] = at
+        upgrade.schedule(delay=delay_s)
+
+
+def upgrade_when_ripe() -> None:
+    """Have a step taken when a capture of this moment may be ripe, where there is a key."""
+    if settings.load().credential:
+        upgrade_in(_RIPE_S)

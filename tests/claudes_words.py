@@ -1,0 +1,82 @@
+"""What several tests of Claude's words share: its answers, captures to write about, and a fake clock."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from typing import Any
+
+from conftest import tool_event
+
+from claude_mem_lite import inbox, settings
+from claude_mem_lite.distill import upgrade
+from claude_mem_lite.distill.record import record_event
+from claude_mem_lite.storage import models, queries
+
+KEY = "sk-ant-test-0123456789"
+PROJECT = "/home/dev/ledger"
+
+
+def words_about(body: dict[str, Any]) -> dict[str, Any]:
+    """Answer as Claude would: one observation for each record, or a summary."""
+    if "key_decisions" in json.dumps(body["output_config"]):
+        return {
+            "summary": "Amounts are cents now.",
+            "key_files": ["money.py"],
+            "key_decisions": ["No floats."],
+        }
+    content = body["messages"][0]["content"]
+    return {"observations": [words(each) for each in record_ids(content)]}
+
+
+def words(short_id: str) -> dict[str, Any]:
+    """Return Claude's words about one record."""
+    return {"id": short_id, "title": f"Claude on {short_id}", "summary": "Because of cents.", "detail": None}
+
+
+def record_ids(content: str) -> list[str]:
+    """Return the ids of the records in a request."""
+    return re.findall(r'<record-[0-9a-f]+ id="([0-9a-f]+)">', content)
+
+
+def capture(number: int = 0, *, session_id: str = "s1", tool: str = "Edit", **event: Any) -> str:
+    """Store one tool call with its local observation and return the event's id."""
+    default = {
+        "tool_input": {
+            "file_path": f"{PROJECT}/money.py",
+            "old_string": "a = None",
+            "new_string": f"a = {number}",
+        },
+        "tool_response": {"filePath": f"{PROJECT}/money.py"},
+    }
+    event_id = inbox.append(json.dumps(tool_event(tool, session_id=session_id, **(default | event))), PROJECT)
+    row = queries.pending_event(event_id)
+    assert row is not None
+    record_event(row)
+    return event_id
+
+
+def play(*, seconds: float = 120, start: float | None = None) -> list[tuple[float, upgrade.Step]]:
+    """Take steps on a fake clock, each when the one before says, for so many seconds."""
+    begin = time.time() if start is None else start
+    now, taken = begin, []
+    while now <= begin + seconds:
+        step = upgrade.step(settings.load(), now=now)
+        taken.append((now - begin, step))
+        if step.wait_s is None:
+            break
+        now += max(step.wait_s, 0.001)
+    return taken
+
+
+def row_of(event_id: str) -> models.Observation:
+    """Return an observation as it stands."""
+    return models.Observation.get(models.Observation.id == event_id)
+
+
+def status_of(event_id: str) -> str:
+    """Return the state of an event in the queue."""
+    row = queries.pending_event(event_id)
+    assert row is not None
+    return str(row.status)

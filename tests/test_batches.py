@@ -1,0 +1,146 @@
+"""Message Batches at half the price: sent, asked about, taken in, and never a reason to lose a capture."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from claudes_words import capture, play, row_of, status_of
+from fake_messages import FakeMessages
+
+from claude_mem_lite import settings
+from claude_mem_lite.distill import batches, upgrade
+from claude_mem_lite.storage import models, upgrades
+
+
+def send(ids: list[str], *, now: float | None = None) -> upgrade.Step:
+    """Send captures as a batch."""
+    chosen = settings.load()
+    rows = upgrades.waiting_observations(chosen.tiers, ids=ids)
+    return batches.send(rows, chosen, now=time.time() if now is None else now)
+
+
+def collect(*, after_s: float = 301) -> upgrade.Step | None:
+    """Take the step that is due after so many seconds."""
+    return batches.step(settings.load(), now=time.time() + after_s)
+
+
+def calls() -> list[models.LogEntry]:
+    """Return the entries of the ledger."""
+    return list(models.LogEntry.select().where(models.LogEntry.event_type == upgrades.CALL))
+
+
+def test_a_batch_brings_words_at_half_the_price(fake: FakeMessages) -> None:
+    """Captures are sent in packs, nothing else asks about them meanwhile, the ledger has half the price."""
+    ids = [capture(number, session_id=f"s{number // 12}") for number in range(15)]
+
+    sent = send(ids)
+    meanwhile = play(seconds=200)
+    early = collect(after_s=100)
+    fake.end_batches()
+    taken = collect()
+
+    assert (sent.sent, len(fake.batches["msgbatch_000001"].requests)) == (15, 2)
+    assert [step.written for _, step in meanwhile] == [0]
+    assert early is None
+    assert taken is not None
+    assert taken.written == 15
+    assert all(row_of(each).title == f"Claude on {each[:8]}" for each in ids)
+    assert upgrades.read_state("batches") == {}
+    entry = calls()[0]
+    assert entry.data["is_batch"] is True
+    assert entry.data["usd"] == pytest.approx((entry.tokens_in + 5 * entry.tokens_out) / 2e6)
+
+
+def test_a_batch_that_is_not_done_is_asked_about_every_five_minutes(fake: FakeMessages) -> None:
+    """It costs one small request, and nothing is taken in twice."""
+    ids = [capture(1)]
+    send(ids)
+
+    first = collect()
+    second = collect(after_s=302)
+    fake.end_batches()
+    third = collect(after_s=700)
+    fourth = collect(after_s=1_100)
+
+    assert first is not None
+    assert (first.written, second) == (0, None)
+    assert third is not None
+    assert (third.written, fourth) == (1, None)
+    assert len(calls()) == 1
+
+
+@pytest.mark.parametrize("outcome", ["expired", "canceled", "errored"])
+def test_a_request_of_a_batch_that_fails_waits_again(fake: FakeMessages, outcome: str) -> None:
+    """What the batch has not brought is asked about as if there had been none."""
+    good, bad = capture(1), capture(2, session_id="s2")
+    send([good, bad])
+    fake.batch_faults = {1: outcome}
+    fake.end_batches()
+
+    collect()
+    after_the_batch = row_of(bad).upgrade, row_of(bad).batch
+    play()
+
+    assert after_the_batch == ("waiting", None)
+    assert [row_of(each).written_by != "local" for each in (good, bad)] == [True, True]
+    assert status_of(bad) == "done"
+
+
+def test_a_batch_that_nobody_knows_sets_its_captures_free(fake: FakeMessages) -> None:
+    """Another account's key, or a batch too old: the captures wait again."""
+    event_id = capture(1)
+    send([event_id])
+    fake.batches.clear()
+
+    collect()
+
+    assert upgrades.read_state("batches") == {}
+    assert row_of(event_id).batch is None
+    play()
+    assert row_of(event_id).written_by != "local"
+
+
+def test_an_outage_keeps_the_batch(
+    fake: FakeMessages,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """While the API cannot be asked, what is on its way stays on its way."""
+    event_id = capture(1)
+    send([event_id])
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
+
+    taken = collect()
+
+    assert taken is not None
+    assert taken.failure == "outage"
+    assert row_of(event_id).batch == "msgbatch_000001/0"
+    assert list(upgrades.read_state("batches")) == ["msgbatch_000001"]
+
+
+def test_a_batch_stays_within_the_daily_budget(fake: FakeMessages, home: Path) -> None:
+    """As many requests as the day can pay for go in; what is on its way counts as spent."""
+    (home / "config.toml").write_text("[claude]\ndaily_budget_usd = 0.004\n")
+    ids = [capture(number, session_id=f"s{number}") for number in range(8)]
+
+    first = send(ids)
+    second = send([each for each in ids if row_of(each).batch is None])
+
+    assert 0 < first.sent < 8
+    assert (second.sent, second.failure) == (0, "budget")
+    assert len(fake.batches) == 1
+
+
+def test_what_waits_for_long_goes_by_batch_where_the_settings_say_so(fake: FakeMessages, home: Path) -> None:
+    """After an outage of hours the backlog costs half."""
+    (home / "config.toml").write_text("[claude]\nbatch_after_hours = 1\n")
+    event_id = capture(1)
+
+    before = batches.step(settings.load(), now=time.time() + 3_500)
+    after = batches.step(settings.load(), now=time.time() + 3_700)
+
+    assert before is None
+    assert after is not None
+    assert after.sent == 1
+    assert row_of(event_id).batch == "msgbatch_000001/0"

@@ -1,0 +1,210 @@
+"""Claude's words through the real services: hooks, consumer and web process against an API on loopback."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from claudes_words import KEY, PROJECT, capture, row_of
+from conftest import run_hook, tool_event, wait_until
+from fake_messages import FakeMessages, Fault
+from test_web import Connection, answers
+
+from claude_mem_lite import config, inbox
+from claude_mem_lite.services import supervise
+from claude_mem_lite.storage import models, queries, upgrades
+
+EDIT = {
+    "tool_input": {"file_path": f"{PROJECT}/a.py", "old_string": "x = 1", "new_string": "x = 2"},
+    "tool_response": {"filePath": f"{PROJECT}/a.py"},
+}
+Start = Callable[[], "subprocess.Popen[bytes]"]
+
+
+def end_session(session_id: str = "s1") -> None:
+    """Run the hook of a session's end."""
+    event = {"session_id": session_id, "hook_event_name": "SessionEnd", "reason": "other"}
+    run_hook("cleanup", event, project_dir=PROJECT)
+
+
+def by_claude() -> list[str]:
+    """Return the ids of the observations that Claude has written."""
+    rows = models.Observation.select().where(models.Observation.written_by != "local")
+    return [row.id for row in rows]
+
+
+def test_a_session_ends_in_claudes_words(fake: FakeMessages, consumer: Start) -> None:
+    """Hooks to consumer to the API and back: observation, summary and ledger, within seconds."""
+    consumer()
+    run_hook("capture", tool_event("Edit", **EDIT), project_dir=PROJECT)
+    end_session()
+
+    session = wait_until(lambda: models.Session.get_or_none(models.Session.written_by != "local"))
+
+    assert session.summary == "Amounts are cents now."
+    assert len(by_claude()) == 1
+    assert upgrades.read_state("consumer")["credential"] == "ANTHROPIC_API_KEY"
+    assert [row["calls"] for row in upgrades.costs(by="session", since="")] == [2]
+
+
+def test_a_hanging_api_holds_up_no_local_words(fake: FakeMessages, consumer: Start) -> None:
+    """While one worker waits for an answer, the other distills what comes in."""
+    fake.faults = [Fault("hang", seconds=10, first=1)]
+    consumer()
+    run_hook("capture", tool_event("Edit", **EDIT), project_dir=PROJECT)
+    end_session()
+    wait_until(lambda: fake.requests)
+
+    started = time.monotonic()
+    run_hook("capture", tool_event("Edit", session_id="s2", **EDIT), project_dir=PROJECT)
+    wait_until(lambda: models.Observation.get_or_none(models.Observation.session == "s2"))
+
+    assert time.monotonic() - started < 8
+    assert by_claude() == []
+
+
+def test_a_consumer_killed_in_a_call_loses_no_words(fake: FakeMessages, consumer: Start) -> None:
+    """The next consumer asks again."""
+    fake.faults = [Fault("hang", seconds=30, first=1)]
+    first = consumer()
+    run_hook("capture", tool_event("Edit", **EDIT), project_dir=PROJECT)
+    end_session()
+    wait_until(lambda: fake.requests)
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+
+    consumer()
+
+    assert len(wait_until(by_claude)) == 1
+
+
+def test_without_a_key_nothing_of_it_is_loaded(memory: Path) -> None:
+    """The tasks of a keyless consumer load neither the SDK nor what it needs."""
+    run_hook("capture", tool_event("Edit", **EDIT), project_dir=PROJECT)
+    end_session()
+    script = """
+import sys
+from claude_mem_lite.storage.models import open_databases
+from claude_mem_lite.tasks.consumer import huey, periodic
+open_databases()
+for task in (periodic.requeue, periodic.summarize_idle, periodic.upgrade_waiting):
+    task.call_local()
+while huey.storage.queue_size() - huey.storage.schedule_size():
+    huey.execute(huey.dequeue())
+print(sorted({"anthropic", "httpx2", "pydantic", "pydantic_core"} & set(sys.modules)))
+"""
+
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+    )
+
+    assert done.stdout == "[]\n"
+    assert queries.known_session("s1").summary
+
+
+def post(body: Any) -> tuple[int, dict[str, Any]]:
+    """Return status and JSON of a request for a summary."""
+    connection = Connection(Path(config.socket_path()))
+    connection.request("POST", "/api/summarize", body if isinstance(body, str) else json.dumps(body))
+    response = connection.getresponse()
+    value = json.loads(response.read())
+    connection.close()
+    return response.status, value
+
+
+@pytest.fixture
+def web(memory: Path) -> Iterator[Path]:
+    """Start the web process."""
+    process = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"])
+    wait_until(lambda: (memory / "worker.sock").exists() and answers())
+    yield memory
+    process.terminate()
+    process.wait(timeout=20)
+
+
+def test_a_summary_can_be_asked_for(fake: FakeMessages, consumer: Start, web: Path) -> None:
+    """200 with Claude's summary, its files and decisions, once it is there."""
+    event_id = capture()
+    consumer()
+    wait_until(inbox.ring)
+
+    status, told = post({"session_id": "s1"})
+
+    assert (status, told["status"]) == (200, "done")
+    assert told["summary"] == "Amounts are cents now."
+    assert (told["key_files"], told["key_decisions"]) == (["money.py"], ["No floats."])
+    assert told["tokens"] == 6
+    assert row_of(event_id).written_by != "local"
+
+
+def test_a_summary_that_takes_longer_is_said_to(fake: FakeMessages, consumer: Start, web: Path) -> None:
+    """202 with what there is: while the API is down the local summary, without a consumer none yet."""
+    fake.faults = [Fault("status", status=529)]
+    capture()
+
+    alone = post({"session_id": "s1", "wait_s": 5})
+    consumer()
+    wait_until(lambda: queries.known_session("s1").summary)
+    in_outage = post({"session_id": "s1", "wait_s": 1})
+
+    assert (alone[0], alone[1]["status"], alone[1]["summary"]) == (202, "queued", "")
+    assert alone[1]["note"] == "the consumer does not run: claude-mem up"
+    assert (in_outage[0], in_outage[1]["written_by"]) == (202, "local")
+    assert in_outage[1]["summary"]
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "says"),
+    [
+        ({"session_id": "nobody"}, 404, "no session has this id"),
+        ({}, 422, "session_id"),
+        ({"session_id": "s1", "wait_s": 99}, 422, "wait_s"),
+        ("not json", 422, "JSON"),
+        ({"session_id": "s1", "more": 1}, 422, "more"),
+    ],
+)
+def test_a_wrong_request_for_a_summary_is_said(web: Path, body: Any, status: int, says: str) -> None:
+    """Unknown sessions are 404, wrong parameters 422, each with what is wrong."""
+    answered = post(body)
+
+    assert answered[0] == status
+    assert says in answered[1]["error"]
+
+
+def test_up_hands_a_key_over_in_the_environment_alone(
+    home: Path,
+    fake: FakeMessages,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Services that run without one are started anew; it lies in no file, and the web process has it not."""
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    try:
+        supervise.up()
+        before = {program.name: program.pid for program in supervise.programs()}
+        again = supervise.up()
+        monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+        handed_over, unchanged = supervise.up(), supervise.up()
+        models.open_databases(read_only=True)
+        wait_until(lambda: upgrades.read_state("consumer")["credential"] == "ANTHROPIC_API_KEY")
+        after = {program.name: program.pid for program in supervise.programs()}
+        if sys.platform == "linux":
+            environments = {name: Path(f"/proc/{pid}/environ").read_bytes() for name, pid in after.items()}
+            assert KEY.encode() in environments["consumer"]
+            assert KEY.encode() not in environments["web"]
+    finally:
+        models.close_databases()
+        supervise.down()
+    assert (again, handed_over, unchanged) == (False, True, False)
+    assert before["consumer"] != after["consumer"]
+    for folder, _, names in os.walk(home):
+        for name in names:
+            path = Path(folder, name)
+            assert not path.is_file() or KEY.encode() not in path.read_bytes(), name

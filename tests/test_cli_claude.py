@@ -1,0 +1,198 @@
+"""claude-mem compress and cost, as processes: what they print, what they cost, how they end."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from claudes_words import KEY, capture, play, row_of
+from conftest import run_hook, tool_event
+from fake_messages import FakeMessages, Fault
+
+from claude_mem_lite import config
+from claude_mem_lite.distill.record import summarize_session
+from claude_mem_lite.storage import models, queries, upgrades
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the program as a user does, its services down."""
+    return subprocess.run(
+        [sys.executable, "-m", "claude_mem_lite.cli", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env={**os.environ, "COLUMNS": "200"},
+    )
+
+
+def test_compress_says_what_it_would_cost_and_asks_nobody(fake: FakeMessages) -> None:
+    """Without --pending, or with --dry-run, the estimate is all there is."""
+    for number in range(3):
+        capture(number)
+
+    plain, dry = run("compress"), run("compress", "--pending", "--dry-run", "--json")
+
+    assert plain.returncode == dry.returncode == 0
+    assert plain.stdout.startswith("3 captures and 0 summaries in 1 requests: about $0.00")
+    found = json.loads(dry.stdout)
+    assert (found["captures"], found["requests"], found["left_today_usd"]) == (3, 1, 1.0)
+    assert 0.001 < found["expected_usd"] < 0.01
+    assert fake.requests == []
+
+
+def test_compress_pending_upgrades_everything_by_hand(fake: FakeMessages) -> None:
+    """What came without a key and without services is distilled, told by Claude, and summed up."""
+    ids = [capture(number) for number in range(12)]
+    summarize_session("s1")
+    run_hook(
+        "capture", tool_event("Bash", tool_input={"command": "make"}, tool_response={"stdout": "built\n"})
+    )
+
+    done = run("compress", "--pending")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Claude wrote 14 of 14 for $0.0" in done.stdout
+    assert all(row_of(each).written_by != "local" for each in ids)
+    assert queries.unfinished_events() == []
+    assert queries.known_session("s1").summary == "Amounts are cents now."
+    assert run("compress", "--pending").stdout.startswith("Nothing waits for Claude.")
+
+
+def test_compress_takes_only_so_many(fake: FakeMessages) -> None:
+    """With --limit the oldest captures go, and no summary."""
+    ids = [capture(number) for number in range(4)]
+    summarize_session("s1")
+
+    run("compress", "--pending", "--limit", "2")
+
+    assert [row_of(each).written_by != "local" for each in ids] == [True, True, False, False]
+    assert queries.known_session("s1").written_by == "local"
+
+
+def test_compress_without_a_key_says_how_to_get_one(
+    fake: FakeMessages,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One line on stderr, exit 1."""
+    capture()
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+
+    done = run("compress", "--pending")
+
+    assert done.returncode == 1
+    assert "there is no key to ask Claude with: set ANTHROPIC_API_KEY" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_compress_stops_at_a_wrong_key_and_says_why(fake: FakeMessages) -> None:
+    """Nothing is marked as failed, and the key is not in what is printed."""
+    event_id = capture()
+    fake.faults = [Fault("status", status=401)]
+
+    done = run("compress", "--pending")
+
+    assert done.returncode == 1
+    assert "stopped: HTTP 401, authentication_error" in done.stderr
+    assert "Claude wrote 0 of 1" in done.stdout
+    assert KEY not in done.stdout + done.stderr
+    assert row_of(event_id).upgrade == "waiting"
+
+
+def test_compress_waits_for_a_short_outage(fake: FakeMessages) -> None:
+    """A 429 is waited for as long as the API says, with a word about it."""
+    event_id = capture()
+    fake.faults = [Fault("status", status=429, retry_after=0.2, first=1)]
+
+    done = run("compress", "--pending")
+
+    assert done.returncode == 0
+    assert "HTTP 429, rate_limit_error" in done.stderr
+    assert row_of(event_id).written_by != "local"
+
+
+def test_compress_asks_again_about_what_was_turned_down(fake: FakeMessages) -> None:
+    """Only with --errors."""
+    event_id = capture()
+    fake.faults = [Fault("refusal")]
+    play()
+    fake.faults = []
+
+    without = run("compress", "--pending")
+    after_without = row_of(event_id).upgrade
+    run("compress", "--pending", "--errors")
+
+    assert without.stdout.startswith("Nothing waits")
+    assert after_without == "error"
+    assert row_of(event_id).written_by != "local"
+
+
+def test_compress_sends_a_batch_and_takes_it_in(fake: FakeMessages) -> None:
+    """The first run sends, the second collects."""
+    event_id = capture()
+
+    sent = run("compress", "--pending", "--batch")
+    fake.end_batches()
+    taken = run("compress", "--pending", "--json")
+
+    assert "Sent 1 captures as a Message Batch" in sent.stdout
+    assert json.loads(taken.stdout)["written"] == 1
+    assert row_of(event_id).written_by != "local"
+
+
+def test_cost_shows_the_ledger_by_day_and_by_session(fake: FakeMessages) -> None:
+    """Calls, captures, tokens and dollars; the sum is that of the rows."""
+    capture(1)
+    capture(2, session_id="s2")
+    play()
+
+    table, by_day, by_session = run("cost"), run("cost", "--json"), run("cost", "--by", "session", "--json")
+
+    assert table.returncode == 0
+    day, sessions = json.loads(by_day.stdout), json.loads(by_session.stdout)
+    assert [(row["calls"], row["captures"]) for row in day["rows"]] == [(2, 2)]
+    assert sorted(row["session"] for row in sessions["rows"]) == ["s1", "s2"]
+    assert day["usd"] == pytest.approx(sum(row["usd"] for row in sessions["rows"]), abs=1e-6)
+    assert f"${day['usd']:.4f} in 30 days" in table.stdout
+
+
+def test_cost_of_nothing_is_said(home: Path) -> None:
+    """A new user gets an answer, not an error."""
+    assert run("cost").stdout == "No call in the last 30 days.\n"
+
+
+def test_status_tells_of_claude(fake: FakeMessages, home: Path) -> None:
+    """Who writes, what waits, what it cost; a used up budget and a wrong key with what to do."""
+    (home / "config.toml").write_text("[claude]\ndaily_budget_usd = 0.000001\n")
+    capture()
+    play()
+    upgrades.start(credential="ANTHROPIC_API_KEY", version="0")
+    play(start=None, seconds=70)
+
+    found = json.loads(run("status", "--json").stdout)
+
+    assert found["claude"]["waiting"] == 1
+    assert found["claude"]["key"] == "ANTHROPIC_API_KEY"
+    assert [line.partition(";")[0] for line in found["problems"] if "[claude] daily_budget_usd" in line] == [
+        "Claude writes nothing: the daily budget of $0.00 is used up"
+    ]
+    assert KEY not in json.dumps(found)
+
+
+def test_a_key_in_the_settings_must_be_the_users_alone(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A config.toml that others may read is not used for a key, and status says so."""
+    path = Path(config.config_path())
+    path.write_text(f'[claude]\napi_key = "{KEY}"\n')
+    path.chmod(0o644)
+    open_to_all = json.loads(run("status", "--json").stdout)
+    path.chmod(0o600)
+    own = json.loads(run("status", "--json").stdout)
+
+    assert "holds a key that others may read, so it is not used: chmod 600 it" in open_to_all["problems"][0]
+    assert not any("holds a key" in line for line in own["problems"])
+    assert KEY not in json.dumps([open_to_all, own])
+    models.close_databases()
