@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 
-from claude_mem_lite import client, inbox
+from claude_mem_lite import client, inbox, settings
 from claude_mem_lite.services import install, supervise
 from claude_mem_lite.storage import models, queries
 
@@ -101,6 +101,7 @@ def main() -> None:
     options = parser.parse_args()
     home = tempfile.mkdtemp(prefix="cml-bench-")
     os.environ |= {"CLAUDE_MEM_HOME": home, "CLAUDE_PROJECT_DIR": "/p"}
+    settings.forget_key()
     try:
         supervise.up()
         models.open_databases(read_only=True)

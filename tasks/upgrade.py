@@ -37,14 +37,13 @@ def upgrade() -> None:
 
 
 def upgrade_in(delay_s: float) -> None:
-    """Have the next step taken after a while, unless one is due before."""
+    """Have the next step taken after a while, unless one is due before, or there is no key."""
     at = time.time() + delay_s
-    if delay_s <= _SOON_S and not time.time() <= _scheduled["at"] <= at:
+    if settings.load().credential and delay_s <= _SOON_S and not time.time() <= _scheduled["at"] <= at:
         _scheduled["at"] = at
         upgrade.schedule(delay=delay_s)
 
 
 def upgrade_when_ripe() -> None:
-    """Have a step taken when a capture of this moment may be ripe, where there is a key."""
-    if settings.load().credential:
-        upgrade_in(_RIPE_S)
+    """Have a step taken when a capture of this moment may be ripe."""
+    upgrade_in(_RIPE_S)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 TIERS = ("high", "normal", "low")
 
+_KEYS = {"ANTHROPIC_API_KEY": "api_key", "ANTHROPIC_AUTH_TOKEN": "auth_token"}
 _WRITERS = ("claude", "local")
 _KNOWN: Mapping[str, Mapping[str, type | tuple[str, ...]]] = {
     "capture": {"max_event_chars": int, "ignored_files": list},
@@ -103,6 +104,12 @@ def load() -> Settings:
     )
 
 
+def forget_key() -> None:
+    """Take the key out of this process's environment: what it starts must not spend the user's money."""
+    for name in _KEYS:
+        os.environ.pop(name, None)
+
+
 def problem() -> str:
     """Return what is wrong with `config.toml` in one line, "" when it can be used as it is."""
     tables, wrong = _read()
@@ -157,7 +164,7 @@ def _price(value: Any) -> dict[str, Any] | None:
 
 def _credential(written: str) -> Credential | None:
     """Return the key of the environment, else that of `config.toml` where nobody else can read it."""
-    for source, kind in (("ANTHROPIC_API_KEY", "api_key"), ("ANTHROPIC_AUTH_TOKEN", "auth_token")):
+    for source, kind in _KEYS.items():
         value = os.environ.get(source, "").strip()
         if value:
             return Credential(kind, source, value)

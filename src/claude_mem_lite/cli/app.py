@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
 from claude_mem_lite import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # rich honours NO_COLOR and leaves colours out where stdout is no terminal.
 console = Console(highlight=False)
@@ -28,6 +32,16 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but er
 def print_json(value: Any) -> None:
     """Print a value as indented JSON, the same on a terminal and in a pipe."""
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+@contextlib.contextmanager
+def working(what: str, *, quiet: bool) -> Iterator[None]:
+    """Show a spinner on a terminal while something takes its time."""
+    if quiet or not console.is_terminal:
+        yield
+    else:
+        with console.status(what):
+            yield
 
 
 def _version(wanted: bool) -> None:  # noqa: FBT001  (Typer's callback)

@@ -14,18 +14,21 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from claude_mem_lite import config, inbox, settings
-from claude_mem_lite.cli.app import AsJson, app, console, errors, print_json
+from claude_mem_lite.cli.app import AsJson, app, console, errors, print_json, working
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import instance
 from claude_mem_lite.storage import models, queries, upgrades
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from claude_mem_lite.distill.upgrade import Step
     from claude_mem_lite.settings import Settings
 
 # In one run a useless answer is asked for once more, an outage is waited for three times.
 MAX_TRIES = 2
 MAX_OUTAGES = 3
+_DONE = (upgrades.ERROR, upgrades.GONE)
 
 
 @app.command()
@@ -48,11 +51,11 @@ def compress(  # noqa: PLR0913  (each is an option of the command)
     """
     chosen = settings.load()
     models.open_databases()
-    _distill_what_is_raw()
-    ids = upgrades.local_observations(chosen.tiers, errors=retry_errors)[:limit]
-    sessions = upgrades.outdated_sessions() if chosen.summaries and not limit else []
-    sessions += [row.id for row in upgrades.waiting_sessions() if row.id not in sessions and not limit]
-    found = _estimate(ids, [] if batch else sessions, chosen, is_batch=batch)
+    with working("reckoning", quiet=as_json):
+        _distill_what_is_raw()
+        ids = upgrades.local_observations(chosen.tiers, errors=retry_errors)[:limit]
+        sessions = _sessions() if chosen.summaries and not limit else []
+        found = _estimate(ids, [] if batch else sessions, chosen, is_batch=batch)
     if not as_json:
         _show_estimate(found, chosen)
     if pending and not dry_run:
@@ -61,9 +64,9 @@ def compress(  # noqa: PLR0913  (each is an option of the command)
                 "there is no key to ask Claude with: set ANTHROPIC_API_KEY, "
                 f"or [claude] api_key in {config.config_path()}"
             )
-        run = _Run(chosen)
         if retry_errors:
             upgrades.reconsider(ids)
+        run = _Run(chosen)
         found |= run.batch(ids) if batch else run.now(ids, sessions)
     if as_json:
         print_json(found)
@@ -106,6 +109,12 @@ def cost(
     console.print(f"${total:.4f} in {days} days, by the prices of the settings.")
 
 
+def _sessions() -> list[str]:
+    """Return the sessions whose summary Claude could bring up to date."""
+    waiting = [row.id for row in upgrades.waiting_sessions()]
+    return list(dict.fromkeys([*waiting, *upgrades.outdated_sessions()]))
+
+
 def _distill_what_is_raw() -> None:
     """Do what the consumer would have done first, where none runs."""
     from claude_mem_lite.distill.record import record_event
@@ -119,33 +128,37 @@ def _distill_what_is_raw() -> None:
 
 
 def _estimate(ids: list[str], sessions: list[str], chosen: Settings, *, is_batch: bool) -> dict[str, Any]:
+    """Return what the captures and sessions would cost; of very many from the first of them."""
     from claude_mem_lite.distill import requests
     from claude_mem_lite.distill import upgrade as steps
     from claude_mem_lite.distill.cost import left_today
 
-    rows = upgrades.waiting_observations(chosen.tiers, ids=ids)
+    price, sample = chosen.price, ids[: upgrades.MAX_ROWS]
+    rows = upgrades.waiting_observations(chosen.tiers, ids=sample)
     packs = [pack for pack in requests.packs(rows, size=steps.MAX_CAPTURES) if pack.observations]
     usd = sum(
-        requests.expected_usd(
-            pack.request, chosen.price, observations=len(pack.observations), is_batch=is_batch
-        )
+        requests.expected_usd(pack.request, price, observations=len(pack.observations), is_batch=is_batch)
         for pack in packs
     )
+    found = sum(len(pack.observations) for pack in packs)
+    times = len(ids) / len(sample) if sample else 1
     told = [row for session_id in sessions if (row := queries.session(session_id))]
-    usd += sum(requests.expected_usd(requests.summary(row), chosen.price, observations=0) for row in told)
+    usd_told = sum(requests.expected_usd(requests.summary(row), price, observations=0) for row in told)
     return {
         "model": chosen.model,
-        "captures": sum(len(pack.observations) for pack in packs),
+        "captures": round(found * times),
         "summaries": len(told),
-        "requests": len(packs) + len(told),
-        "expected_usd": round(usd, 4),
+        "requests": round(len(packs) * times) + len(told),
+        "expected_usd": round(usd * times + usd_told, 4),
+        "in_batch": upgrades.upgrade_counts(chosen.tiers)["in_batch"],
         "left_today_usd": round(left_today(chosen, now=time.time()), 4),
     }
 
 
 def _show_estimate(found: dict[str, Any], chosen: Settings) -> None:
     if not found["requests"]:
-        console.print("Nothing waits for Claude.")
+        in_batch = f" but {found['in_batch']} captures in a Message Batch" if found["in_batch"] else ""
+        console.print(f"Nothing waits for Claude{in_batch}.")
         return
     console.print(
         f"{found['captures']} captures and {found['summaries']} summaries in {found['requests']} requests: "
@@ -160,8 +173,10 @@ def _show_result(found: dict[str, Any]) -> None:
             f"Sent {found['sent']} captures as a Message Batch. The services take in what it brings, "
             "within a day; without them: claude-mem compress --pending"
         )
-    if found["written"] or not found["sent"]:
-        console.print(f"Claude wrote {found['written']} of {found['asked']} for ${found['usd']:.4f}.")
+    if found["written"] or found["asked"] > found["sent"]:
+        left = max(0, found["asked"] - found["written"] - found["sent"])
+        still = f"; {left} still in local words" if left else ""
+        console.print(f"Claude wrote {found['written']} for ${found['usd']:.4f}{still}.")
     if found["stopped"]:
         errors.print(f"[yellow]stopped:[/yellow] {escape(found['stopped'])}", soft_wrap=True)
 
@@ -170,61 +185,63 @@ class _Run:
     """One run by hand: it has the turn, ignores pauses, and stops at what will not pass in seconds."""
 
     def __init__(self, chosen: Settings) -> None:
+        from claude_mem_lite.distill import batches
         from claude_mem_lite.distill import upgrade as steps
 
-        self._steps = steps
-        self._settings = chosen
-        self._written = self._sent = self._asked = self._outages = 0
+        self._steps, self._batches, self._settings = steps, batches, chosen
+        self._asked = self._written = self._sent = self._outages = 0
         self._stopped = ""
         self._spent = upgrades.spent_usd(since="")
 
     def now(self, ids: list[str], sessions: list[str]) -> dict[str, Any]:
         """Ask about captures, then about sessions, one request after the other."""
         self._asked = len(ids) + len(sessions)
-        with self._steps.turn(wait=True), _progress() as progress:
-            task = progress.add_task("asking Claude", total=self._asked)
-            self._take_in_batches()
-            tries: Counter[str] = Counter()
-            while not self._stopped:
-                rows = upgrades.waiting_observations(self._settings.tiers, ids=ids)
-                rows = [row for row in rows if tries[row.id] < MAX_TRIES and row.upgrade != upgrades.ERROR]
-                if not rows:
-                    break
-                together = self._steps.first_together(rows)
-                step = self._steps.write_observations(
-                    together, self._settings, now=time.time(), more=len(rows) > len(together)
-                )
-                if step.failure != "outage":
-                    tries.update(step.asked)
-                self._took(step)
-                progress.update(task, completed=self._written)
-            for session_id in sessions:
-                session = queries.session(session_id)
-                while session is not None and not self._stopped:
-                    step = self._steps.write_summary(session, self._settings, now=time.time())
+        with _progress() as progress:
+            task = progress.add_task("waiting for the services' request", total=self._asked)
+            with self._steps.turn(wait=True):
+                progress.update(task, description="asking Claude")
+                self._take_in_batches()
+                for step in self._each(ids, sessions):
                     self._took(step)
                     progress.update(task, completed=self._written)
-                    if step.failure != "outage":
-                        break
         return self._result()
 
     def batch(self, ids: list[str]) -> dict[str, Any]:
-        """Send captures as one Message Batch."""
-        from claude_mem_lite.distill import batches
-
+        """Send captures as Message Batches."""
         self._asked = len(ids)
         with self._steps.turn(wait=True):
             self._take_in_batches()
-            rows = upgrades.waiting_observations(self._settings.tiers, ids=ids)
-            if rows:
-                self._took(batches.send(rows, self._settings, now=time.time()), wait=False)
+            for some in _chunks(ids):
+                rows = upgrades.waiting_observations(self._settings.tiers, ids=some)
+                if rows and not self._stopped:
+                    self._took(self._batches.send(rows, self._settings, now=time.time()), wait=False)
         return self._result()
 
-    def _take_in_batches(self) -> None:
-        from claude_mem_lite.distill import batches
+    def _each(self, ids: list[str], sessions: list[str]) -> Iterator[Step]:
+        """Yield a step for each request, until all is done or something stops the run."""
+        tries: Counter[str] = Counter()
+        for some in _chunks(ids):
+            while not self._stopped:
+                rows = upgrades.waiting_observations(self._settings.tiers, ids=some)
+                rows = [row for row in rows if tries[row.id] < MAX_TRIES and row.upgrade not in _DONE]
+                if not rows:
+                    break
+                together = self._steps.first_together(rows)
+                more = len(rows) > len(together)
+                step = self._steps.write_observations(together, self._settings, now=time.time(), more=more)
+                tries.update(step.asked)
+                yield step
+        for session_id in sessions:
+            failure = "outage"
+            while failure == "outage" and not self._stopped:
+                session = queries.known_session(session_id)
+                step = self._steps.write_summary(session, self._settings, now=time.time())
+                failure = step.failure
+                yield step
 
+    def _take_in_batches(self) -> None:
         for batch_id in upgrades.read_state("batches"):
-            self._took(batches.collect(batch_id, self._settings, now=time.time()), wait=False)
+            self._took(self._batches.collect(batch_id, self._settings, now=time.time()), wait=False)
 
     def _took(self, step: Step, *, wait: bool = True) -> None:
         self._written += step.written
@@ -244,6 +261,11 @@ class _Run:
             "usd": round(upgrades.spent_usd(since="") - self._spent, 6),
             "stopped": self._stopped,
         }
+
+
+def _chunks(ids: list[str]) -> Iterator[list[str]]:
+    for start in range(0, len(ids), upgrades.MAX_ROWS):
+        yield ids[start : start + upgrades.MAX_ROWS]
 
 
 def _progress() -> Progress:

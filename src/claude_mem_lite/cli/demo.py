@@ -19,7 +19,7 @@ from rich.panel import Panel
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from claude_mem_lite import client
+from claude_mem_lite import client, settings
 from claude_mem_lite.cli.app import app, console
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import install, supervise
@@ -156,8 +156,7 @@ def _temporary_home() -> Iterator[str]:
         signal.signal(number, lambda *_: sys.exit(1))
     home = tempfile.mkdtemp(prefix="claude-mem-demo-")
     os.environ["CLAUDE_MEM_HOME"] = home
-    for key in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
-        os.environ.pop(key, None)  # nothing of a demo is worth a call
+    settings.forget_key()
     try:
         yield home
     finally:

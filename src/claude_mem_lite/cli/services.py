@@ -5,21 +5,17 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
 from claude_mem_lite import __version__, config, inbox, settings
-from claude_mem_lite.cli.app import AsJson, Quiet, app, console, print_json
+from claude_mem_lite.cli.app import AsJson, Quiet, app, console, print_json, working
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import install, supervise
 from claude_mem_lite.storage import DatabaseError, models, queries, upgrades
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 # What the user can do about a pause; an outage passes by itself.
 _MENDABLE = {
@@ -34,7 +30,7 @@ _COUNTS = (
 @app.command()
 def up(*, quiet: Quiet = False) -> None:
     """Start the services and wait until they answer."""
-    with _working("starting", quiet=quiet):
+    with working("starting", quiet=quiet):
         started = supervise.up()
     if not quiet:
         console.print("Services started." if started else "Services are running already.")
@@ -43,7 +39,7 @@ def up(*, quiet: Quiet = False) -> None:
 @app.command()
 def down(*, quiet: Quiet = False) -> None:
     """Stop the services, finishing the work in hand."""
-    with _working("stopping", quiet=quiet):
+    with working("stopping", quiet=quiet):
         stopped = supervise.down()
     if not quiet:
         console.print("Services stopped." if stopped else "Services were not running.")
@@ -52,7 +48,7 @@ def down(*, quiet: Quiet = False) -> None:
 @app.command()
 def restart(*, quiet: Quiet = False) -> None:
     """Stop the services and start them again, with this version and this environment."""
-    with _working("restarting", quiet=quiet):
+    with working("restarting", quiet=quiet):
         supervise.down()
         supervise.up()
     if not quiet:
@@ -200,13 +196,3 @@ def _told(claude: dict[str, Any]) -> str:
     paused = claude["paused"]
     until = f"paused until {inbox.utc_text(paused['until'])[11:16]} UTC" if paused else ""
     return ", ".join(filter(None, [f"{claude['model']} ({claude['key']})", *waits, cost, until]))
-
-
-@contextlib.contextmanager
-def _working(what: str, *, quiet: bool) -> Iterator[None]:
-    """Show a spinner on a terminal while something takes its time."""
-    if quiet or not console.is_terminal:
-        yield
-    else:
-        with console.status(what):
-            yield

@@ -54,8 +54,7 @@ def send(rows: Sequence[Observation], settings: Settings, *, now: float) -> Step
     """Send captures as one Message Batch, as many as the daily budget allows."""
     left, usd, packs = cost.left_today(settings, now=now), 0.0, []
     for pack in requests.packs(rows, size=upgrade.MAX_CAPTURES):
-        for row in pack.gone:
-            upgrades.reject(row.id, note="its raw event is no longer kept")
+        upgrades.leave_local(row.id for row in pack.gone)
         worst = requests.worst_usd(pack.request, settings.price, is_batch=True)
         if pack.observations and usd + worst <= left:
             packs.append(pack)

@@ -99,8 +99,7 @@ def write_observations(
     `more` says that others follow at once, so that the prompt is worth caching.
     """
     pack = requests.pack(rows)
-    for row in pack.gone:
-        upgrades.reject(row.id, note="its raw event is no longer kept")
+    upgrades.leave_local(row.id for row in pack.gone)
     if not pack.observations:
         return Step(0.0)
     try:

@@ -1,11 +1,13 @@
 """What waits for Claude's words, what came of it, what it cost, and the facts that the processes share.
 
-An observation or a session *waits* while its `upgrade` is "waiting"; the local words stand meanwhile.
+An observation or a session *waits* while its `upgrade` is "waiting"; the local words stand meanwhile. It is
+in "error" when the API will not take it, "gone" when its raw event is no longer kept.
 Times are Unix seconds here and UTC text in the tables.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,10 +20,12 @@ from claude_mem_lite.storage.models import LogEntry, Observation, Session, State
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-WAITING, ERROR = "waiting", "error"
+log = logging.getLogger(__name__)
+
+WAITING, ERROR, GONE = "waiting", "error", "gone"
 CALL = "claude.call"
 
-_MAX_ROWS = 1_000
+MAX_ROWS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +51,14 @@ class Call:
 def waiting_observations(tiers: Collection[str], *, ids: Sequence[str] | None = None) -> list[Observation]:
     """Return what waits and is in no Message Batch, oldest first, whether it is due yet or not.
 
-    With `ids` those of them that are still local, whether they wait or not.
+    With `ids`, at most MAX_ROWS, those of them that are still local, whether they wait or not.
     """
     rows = Observation.select().where(Observation.batch.is_null())
     if ids is None:
         rows = rows.where((Observation.upgrade == WAITING) & Observation.tier.in_(sorted(tiers)))
     else:
         rows = rows.where(Observation.id.in_(ids) & (Observation.written_by == "local"))
-    return list(rows.order_by(Observation.pk).limit(_MAX_ROWS))
+    return list(rows.order_by(Observation.upgrade_attempts, Observation.pk).limit(MAX_ROWS))
 
 
 def local_observations(tiers: Collection[str], *, errors: bool = False) -> list[str]:
@@ -64,8 +68,7 @@ def local_observations(tiers: Collection[str], *, errors: bool = False) -> list[
         & (Observation.written_by == "local")
         & Observation.batch.is_null()
     )
-    if not errors:
-        rows = rows.where(Observation.upgrade != ERROR)
+    rows = rows.where(Observation.upgrade.not_in([GONE] if errors else [GONE, ERROR]))
     return [row.id for row in rows.order_by(Observation.pk)]
 
 
@@ -88,6 +91,11 @@ def put_off(observation_ids: Iterable[str], *, due: float, note: str) -> None:
 def reject(observation_id: str, *, note: str) -> None:
     """Mark an observation as one that Claude will not write about; the local words stand."""
     _reject(Observation, observation_id, note)
+
+
+def leave_local(observation_ids: Iterable[str]) -> None:
+    """Note that the raw events of some observations are no longer kept, so that nobody can write better."""
+    Observation.update(upgrade=GONE).where(Observation.id.in_(list(observation_ids))).execute()
 
 
 def reconsider(observation_ids: Iterable[str]) -> None:
@@ -154,7 +162,7 @@ def outdated_sessions(*, after: str = "", before: str = "9") -> list[str]:
 def waiting_sessions() -> list[Session]:
     """Return the sessions whose summary waits for Claude, longest waiting first."""
     rows = Session.select().where(Session.upgrade == WAITING)
-    return list(rows.order_by(Session.upgrade_attempts, Session.last_event_at).limit(_MAX_ROWS))
+    return list(rows.order_by(Session.upgrade_attempts, Session.last_event_at).limit(MAX_ROWS))
 
 
 def write_summary(session_id: str, **words: Any) -> None:
@@ -185,11 +193,14 @@ def record_call(call: Call, *, now: float) -> None:
     """Enter an answer into the ledger; it belongs into the transaction that stores what it brought."""
     names = [name for name in call.__slots__ if name not in {"session_id", "duration_ms"}]
     tokens_in = call.input_tokens + call.cache_read_tokens + call.cache_write_tokens
+    data = {name: getattr(call, name) for name in names}
+    line = {"event": CALL, "session_id": call.session_id, "duration_ms": call.duration_ms, **data}
+    log.info(CALL, extra={"event": line})
     LogEntry.create(
         id=os.urandom(16).hex(),
         session_id=call.session_id or None,
         event_type=CALL,
-        data={name: getattr(call, name) for name in names},
+        data=data,
         duration_ms=call.duration_ms,
         tokens_in=tokens_in,
         tokens_out=call.output_tokens,
