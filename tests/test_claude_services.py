@@ -29,10 +29,10 @@ EDIT = {
 Start = Callable[[], "subprocess.Popen[bytes]"]
 
 
-def end_session(session_id: str = "s1") -> None:
-    """Run the hook of a session's end."""
-    event = {"session_id": session_id, "hook_event_name": "SessionEnd", "reason": "other"}
-    run_hook("cleanup", event, project_dir=PROJECT)
+def end_session(event_name: str = "SessionEnd") -> None:
+    """Run the hook of a session's end, or of its compaction."""
+    hook = "cleanup" if event_name == "SessionEnd" else "compact"
+    run_hook(hook, {"session_id": "s1", "hook_event_name": event_name}, project_dir=PROJECT)
 
 
 def by_claude() -> list[str]:
@@ -41,11 +41,12 @@ def by_claude() -> list[str]:
     return [row.id for row in rows]
 
 
-def test_a_session_ends_in_claudes_words(fake: FakeMessages, consumer: Start) -> None:
+@pytest.mark.parametrize("event_name", ["SessionEnd", "PreCompact"])
+def test_a_session_ends_in_claudes_words(fake: FakeMessages, consumer: Start, event_name: str) -> None:
     """Hooks to consumer to the API and back: observation, summary and ledger, within seconds."""
     consumer()
     run_hook("capture", tool_event("Edit", **EDIT), project_dir=PROJECT)
-    end_session()
+    end_session(event_name)
 
     session = wait_until(lambda: models.Session.get_or_none(models.Session.written_by != "local"))
 

@@ -400,6 +400,19 @@ def test_odd_words_of_the_model_are_made_harmless(fake: FakeMessages) -> None:
     assert len(row.summary) + len(row.detail or "") <= 2_000
 
 
+def test_words_that_say_nothing_are_none(fake: FakeMessages) -> None:
+    """A title of invisible characters is no title: the local one stands, and Claude is asked again."""
+    event_id = capture()
+    local = row_of(event_id)
+    fake.answer = lambda body: {
+        "observations": [words(record_ids(body["messages"][0]["content"])[0]) | {"title": "\u200b \x07"}]
+    }
+
+    play(seconds=14)
+
+    assert (row_of(event_id).title, row_of(event_id).upgrade) == (local.title, "waiting")
+
+
 def test_a_session_is_told_by_claude_and_goes_on(fake: FakeMessages) -> None:
     """The summary with files and decisions; what comes later is added by rules, then told anew."""
     first = capture(1)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import secrets
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from claude_mem_lite.distill.observation import clean
 
@@ -68,17 +68,26 @@ language of the requests."""
 _ANSWER_CHARS = 60_000
 
 
+def _cleaned(value: Any) -> Any:
+    return clean(value).strip() if isinstance(value, str) else value
+
+
+# What a model writes is cleaned like everything that was captured, and must say something.
+_Clean = Annotated[str, BeforeValidator(_cleaned)]
+_Text = Annotated[_Clean, Field(min_length=1)]
+
+
 class _Written(BaseModel):
-    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+    model_config = ConfigDict(extra="forbid")
 
 
 class WrittenObservation(_Written):
     """Claude's words about one capture."""
 
     id: str
-    title: str = Field(min_length=1)
-    summary: str = Field(min_length=1)
-    detail: str | None
+    title: _Text
+    summary: _Text
+    detail: _Clean | None
 
 
 class WrittenObservations(_Written):
@@ -90,9 +99,9 @@ class WrittenObservations(_Written):
 class WrittenSummary(_Written):
     """Claude's words about a session."""
 
-    summary: str = Field(min_length=1)
-    key_files: list[str]
-    key_decisions: list[str]
+    summary: _Text
+    key_files: list[_Clean]
+    key_decisions: list[_Clean]
 
 
 _WrittenT = TypeVar("_WrittenT", bound=_Written)

@@ -17,7 +17,7 @@ from claude_mem_lite import config, inbox
 from claude_mem_lite.distill import claude, cost, gate, prompts, requests
 from claude_mem_lite.distill.claude import OutageError, RejectedError, SetupError
 from claude_mem_lite.distill.gate import Gate
-from claude_mem_lite.distill.observation import OBSERVATION_CHARS, SUMMARY_CHARS, clean, clip, one_line
+from claude_mem_lite.distill.observation import OBSERVATION_CHARS, SUMMARY_CHARS, clip, one_line
 from claude_mem_lite.distill.record import MAX_KEY_FILES
 from claude_mem_lite.storage import queries, upgrades
 from claude_mem_lite.tokens import estimate_tokens
@@ -39,7 +39,7 @@ PACE_S = 3.0
 BUSY_S = 5.0
 # What was paid for and useless is tried again more and more rarely.
 _LONGEST_USELESS_S = 86_400.0
-_KEY_DECISIONS, _DECISION_CHARS = 6, 300
+_KEY_DECISIONS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,11 +193,9 @@ def write_summary(session: Session, settings: Settings, *, now: float) -> Step:
         else:
             upgrades.write_summary(
                 session.id,
-                summary=clip(clean(told.summary), SUMMARY_CHARS),
-                key_files=[one_line(clean(path), 200) for path in told.key_files[:MAX_KEY_FILES]],
-                key_decisions=[
-                    one_line(clean(each), _DECISION_CHARS) for each in told.key_decisions[:_KEY_DECISIONS]
-                ],
+                summary=clip(told.summary, SUMMARY_CHARS),
+                key_files=_lines(told.key_files, MAX_KEY_FILES, chars=200),
+                key_decisions=_lines(told.key_decisions, _KEY_DECISIONS, chars=300),
                 retold_pk=up_to,
                 written_by=settings.model,
                 prompt_version=prompts.SUMMARY_VERSION,
@@ -335,10 +333,14 @@ def _ask(request: Request, settings: Settings, *, now: float, more: bool = False
     return answer
 
 
+def _lines(texts: Sequence[str], most: int, *, chars: int) -> list[str]:
+    return [one_line(text, chars) for text in texts if text][:most]
+
+
 def _store(row: Observation, said: prompts.WrittenObservation, *, by: str) -> None:
-    title = one_line(clean(said.title)).rstrip(". ")
-    summary = clip(clean(said.summary), SUMMARY_CHARS)
-    detail = clip(clean(said.detail or ""), OBSERVATION_CHARS - len(summary)).strip() or row.detail
+    title = one_line(said.title).rstrip(". ")
+    summary = clip(said.summary, SUMMARY_CHARS)
+    detail = clip(said.detail or "", OBSERVATION_CHARS - len(title) - len(summary)) or row.detail
     upgrades.write_observation(
         row.id,
         title=title,
