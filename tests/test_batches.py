@@ -9,7 +9,7 @@ import pytest
 from claudes_words import capture, play, row_of, status_of
 from fake_messages import FakeMessages
 
-from claude_mem_lite import settings
+from claude_mem_lite import inbox, settings
 from claude_mem_lite.distill import batches, upgrade
 from claude_mem_lite.storage import models, upgrades
 
@@ -114,7 +114,7 @@ def test_an_outage_keeps_the_batch(
     taken = collect()
 
     assert taken is not None
-    assert taken.failure == "outage"
+    assert taken.failure == "batch"
     assert row_of(event_id).batch == "msgbatch_000001/0"
     assert list(upgrades.read_state("batches")) == ["msgbatch_000001"]
 
@@ -144,3 +144,34 @@ def test_what_waits_for_long_goes_by_batch_where_the_settings_say_so(fake: FakeM
     assert after is not None
     assert after.sent == 1
     assert row_of(event_id).batch == "msgbatch_000001/0"
+
+
+def test_a_batch_that_cannot_be_asked_about_holds_up_nothing(fake: FakeMessages) -> None:
+    """Its endpoint fails for hours: other captures go on, and after two days it is given up."""
+    lost, other = capture(1), capture(2, session_id="s2")
+    send([lost])
+    fake.batches["msgbatch_000001"] = object()  # type: ignore[assignment]  (the fake answers 500 then)
+
+    asked = [collect(after_s=after_s) for after_s in (400, 800)]
+    play(start=time.time() + 900, seconds=120)
+    kept = list(upgrades.read_state("batches"))
+    collect(after_s=2 * 86_400 + 60)
+
+    assert [step.failure for step in asked if step] == ["batch", "batch"]
+    assert row_of(other).written_by != "local"
+    assert kept == ["msgbatch_000001"]
+    assert upgrades.read_state("batches") == {}
+    assert (row_of(lost).batch, row_of(lost).upgrade) == (None, "waiting")
+
+
+def test_captures_without_their_events_are_no_reason_to_stop(fake: FakeMessages) -> None:
+    """What was pruned stays in local words; nobody speaks of a budget."""
+    event_id = capture(1)
+    inbox.finish(event_id)
+    inbox.prune(before="9")
+
+    step = send([event_id])
+
+    assert (step.failure, step.sent) == ("", 0)
+    assert row_of(event_id).upgrade == "gone"
+    assert fake.batches == {}

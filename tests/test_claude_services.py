@@ -56,6 +56,23 @@ def test_a_session_ends_in_claudes_words(fake: FakeMessages, consumer: Start, ev
     assert [row["calls"] for row in upgrades.costs(by="session", since="")] == [2]
 
 
+def test_the_sdks_own_log_keeps_nothing_of_what_is_sent(
+    fake: FakeMessages, consumer: Start, memory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even when the user's shell asks the SDK for every detail."""
+    monkeypatch.setenv("ANTHROPIC_LOG", "debug")
+    consumer()
+    run_hook("capture", tool_event("Edit", **EDIT), project_dir=PROJECT)
+    end_session()
+    wait_until(by_claude)
+
+    logged = "".join(path.read_text() for path in (memory / "logs").iterdir())
+
+    assert "claude.call" in logged
+    assert "x = 2" not in logged
+    assert "HTTP Request" not in logged
+
+
 def test_a_hanging_api_holds_up_no_local_words(fake: FakeMessages, consumer: Start) -> None:
     """While one worker waits for an answer, the other distills what comes in."""
     fake.faults = [Fault("hang", seconds=10, first=1)]

@@ -197,3 +197,37 @@ def test_a_key_in_the_settings_must_be_the_users_alone(memory: Path, monkeypatch
     assert not any("holds a key" in line for line in own["problems"])
     assert KEY not in json.dumps([open_to_all, own])
     models.close_databases()
+
+
+def test_compress_does_not_sleep_through_a_long_pause(fake: FakeMessages) -> None:
+    """When the API wants an hour, the run ends and says so; a second one does not even ask."""
+    capture()
+    fake.faults = [Fault("status", status=429, retry_after=3_600)]
+
+    first, second = run("compress", "--pending"), run("compress", "--pending")
+
+    assert (first.returncode, second.returncode) == (1, 1)
+    assert "to be tried again in 60 minutes" in first.stderr
+    assert len(fake.requests) == 1
+
+
+def test_compress_errors_asks_only_about_what_was_turned_down(fake: FakeMessages) -> None:
+    """What nobody has asked for does not begin to wait for the services."""
+    ids = [capture(number) for number in range(3)]
+    upgrades.reject(ids[1], note="no")
+    models.Observation.update(upgrade="").where(models.Observation.id.in_([ids[0], ids[2]])).execute()
+
+    assert upgrades.reconsider(ids) == [ids[1]]
+    assert [row_of(each).upgrade for each in ids] == ["", "waiting", ""]
+
+
+def test_a_batch_that_cannot_be_sent_is_said(fake: FakeMessages, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exit 1, with the reason; the captures wait."""
+    event_id = capture()
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
+
+    done = run("compress", "--pending", "--batch")
+
+    assert done.returncode == 1
+    assert "stopped: no Message Batch could be sent: the API cannot be reached" in done.stderr
+    assert row_of(event_id).batch is None

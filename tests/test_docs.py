@@ -85,6 +85,11 @@ def test_the_settings_of_the_readme_are_the_settings(home: Path) -> None:
         ("[compress]\nhigh = 'gpt'", "[compress] high"),
         ("[claude]\ndaily_budget_usd = -1", "[claude] daily_budget_usd"),
         ("[claude]\nmodel = 5", "[claude] model"),
+        ("[claude]\nmodel = ''", "[claude] model"),
+        (f"[claude]\ndaily_budget_usd = 1{'0' * 400}", "[claude] daily_budget_usd"),
+        ("[claude]\nbatch_after_hours = 1e300", "[claude] batch_after_hours"),
+        ("[prices.m]\ninput = inf\noutput = 1", "[prices] m"),
+        (f"x = {'[' * 5_000}", "cannot be used"),
         ("[prices.'some-model']\ninput = 1", "[prices] some-model"),
         ("top = 1", "[top]"),
         ("\xff", "cannot be used"),
@@ -96,6 +101,7 @@ def test_a_wrong_setting_is_said_and_costs_no_event(home: Path, text: str, says:
 
     run_hook("capture", tool_event())
 
+    assert settings.load().model
     assert says in settings.problem()
     assert "\n" not in settings.problem()
     assert rows("SELECT count(*) FROM pending_queue") == [(1,)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
+import sqlite3
 import sys
 import time
 from collections import Counter
@@ -17,7 +18,7 @@ from conftest import run_hook, tool_event
 from fake_messages import FakeMessages, Fault
 
 from claude_mem_lite import settings
-from claude_mem_lite.distill import gate, prompts, upgrade
+from claude_mem_lite.distill import cost, gate, prompts, upgrade
 from claude_mem_lite.distill.record import record_event, summarize_session
 from claude_mem_lite.settings import Settings
 from claude_mem_lite.storage import models, queries, upgrades
@@ -212,7 +213,7 @@ def test_a_cut_answer_gives_what_is_whole_in_it(fake: FakeMessages) -> None:
 
 
 def test_a_pack_that_is_turned_down_is_tried_one_by_one(fake: FakeMessages) -> None:
-    """One bad capture costs its company one request more, and only it ends in error."""
+    """One bad capture gets a second chance, and only it ends in error."""
     ids = [capture(number) for number in range(4)]
     fake.faults = [Fault("status", status=400, match=f"id=..{ids[2][:8]}")]
 
@@ -220,7 +221,7 @@ def test_a_pack_that_is_turned_down_is_tried_one_by_one(fake: FakeMessages) -> N
 
     assert [row_of(each).upgrade for each in ids] == ["", "", "error", ""]
     assert [status_of(each) for each in ids] == ["done", "done", "error", "done"]
-    assert len(fake.requests) == 5
+    assert len(fake.requests) == 6
 
 
 def test_three_turned_down_in_a_row_are_not_at_fault(fake: FakeMessages) -> None:
@@ -495,3 +496,165 @@ def test_a_hook_event_of_the_recorded_kind_ends_with_claudes_words(fake: FakeMes
     play()
 
     assert row_of(event_id).written_by == Settings().model
+
+
+def test_requests_keep_their_pace(fake: FakeMessages) -> None:
+    """However many chains of tasks there are, the next request goes three seconds after the last."""
+    for number in range(3):
+        capture(number, session_id=f"s{number}")
+    start = time.time() + 61
+    upgrade.step(settings.load(), now=start)
+
+    early = [upgrade.step(settings.load(), now=start + seconds) for seconds in (0.1, 1.0, 2.9)]
+    late = upgrade.step(settings.load(), now=start + 3.1)
+
+    assert [step.written for step in early] == [0, 0, 0]
+    assert early[0].wait_s == pytest.approx(2.9)
+    assert late.written == 1
+
+
+def test_a_summary_that_somebody_waits_for_goes_first(fake: FakeMessages) -> None:
+    """A backlog of other sessions does not keep an ended session from its summary."""
+    for number in range(20):
+        capture(number, session_id=f"old{number}")
+    capture(99, session_id="ended")
+    summarize_session("ended", retell=True)
+
+    play(start=time.time() + 61, seconds=4)
+
+    assert queries.known_session("ended").summary == "Amounts are cents now."
+    assert len(fake.requests) == 2
+
+
+def test_after_an_outage_one_small_request_goes_first(fake: FakeMessages) -> None:
+    """The probe is one capture; then packs again."""
+    for number in range(6):
+        capture(number)
+    fake.faults = [Fault("status", status=529, first=1)]
+
+    play(start=time.time() + 61)
+
+    sizes = [len(record_ids(request.body["messages"][0]["content"])) for request in fake.requests]
+    assert sizes == [6, 1, 5]
+
+
+def test_captures_that_were_turned_down_by_an_empty_purse_come_back(fake: FakeMessages) -> None:
+    """Once something is taken again, what was turned down before has its second chance."""
+    ids = [capture(number, session_id=f"s{number}") for number in range(2)]
+    fake.faults = [Fault("status", status=400)]
+    play(start=time.time() + 61, seconds=60)
+    in_between = [row_of(each).upgrade for each in ids]
+    fake.faults = []
+
+    later = capture(9, session_id="later")
+    play(start=time.time() + 200, seconds=120)
+
+    assert in_between == ["error", "error"]
+    assert [row_of(each).written_by != "local" for each in (*ids, later)] == [True] * 3
+    assert [status_of(each) for each in ids] == ["done", "done"]
+
+
+def test_three_that_are_really_at_fault_end_in_error(fake: FakeMessages) -> None:
+    """They are tried again after something else was taken, and not a third time."""
+    bad = [capture(number, session_id=f"bad{number}") for number in range(3)]
+    fake.faults = [Fault("status", status=400, match="|".join(f"id=..{each[:8]}" for each in bad))]
+    play(start=time.time() + 61, seconds=30)
+
+    good = capture(9, session_id="good")
+    play(start=time.time() + 500, seconds=3_600)
+
+    assert row_of(good).written_by != "local"
+    assert [row_of(each).upgrade for each in bad] == ["error"] * 3
+    assert len(fake.requests) < 14
+
+
+def test_answers_of_no_use_do_not_go_on_for_ever(fake: FakeMessages) -> None:
+    """A gateway that always answers prose is paid for five times, then it is a fault of the setup."""
+    for number in range(30):
+        capture(number, session_id=f"s{number}")
+    fake.faults = [Fault("prose")]
+
+    play(start=time.time() + 61, seconds=250)
+
+    assert len(fake.requests) == 5
+    assert upgrade.read_gate().reason == "answer after answer cannot be used"
+
+
+def test_a_call_is_in_the_ledger_before_it_is_made(fake: FakeMessages, memory: Path) -> None:
+    """At its worst until it is settled, so that a process killed in a call spends nothing unseen."""
+    seen: list[float] = []
+
+    def answer(body: dict[str, Any]) -> dict[str, Any]:
+        connection = sqlite3.connect(memory / "claude-mem.db")
+        seen.append(
+            connection.execute("SELECT sum(json_extract(data, '$.usd')) FROM event_log").fetchone()[0]
+        )
+        connection.close()
+        return words_about(body)
+
+    fake.answer = answer
+    capture()
+
+    play()
+
+    assert seen[0] > upgrades.spent_usd(since="") > 0
+    assert len(upgrades.costs(by="day", since="")) == 1
+
+
+def test_the_budget_is_of_one_day(fake: FakeMessages, home: Path) -> None:
+    """What was spent yesterday does not count today."""
+    call = upgrades.Call(purpose="observations", model="m", usd=0.9999, input_tokens=1, output_tokens=1)
+    upgrades.record_call(call, now=time.time() - 2 * 86_400)
+    event_id = capture()
+
+    play()
+
+    assert row_of(event_id).written_by != "local"
+
+
+def test_a_session_that_goes_on_during_its_telling_keeps_what_came(fake: FakeMessages) -> None:
+    """Claude's words stand for the beginning, the rest is added by rules."""
+
+    def answer(body: dict[str, Any]) -> dict[str, Any]:
+        if "key_decisions" in json.dumps(body["output_config"]):
+            capture(
+                5, tool="Bash", tool_input={"command": "make otter"}, tool_response={"stdout": "built otter"}
+            )
+            summarize_session("s1")
+            models.close_databases()
+        return words_about(body)
+
+    capture()
+    summarize_session("s1", retell=True)
+    fake.answer = answer
+
+    play()
+
+    session = queries.known_session("s1")
+    assert session.summary is not None
+    assert session.summary.startswith("Amounts are cents now.\nSince then: ")
+    assert session.summarized_pk > session.retold_pk
+
+
+def test_a_secret_in_an_error_is_redacted(fake: FakeMessages) -> None:
+    """An API that echoes what it got does not bring a token back into the memory."""
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    event_id = capture()
+    told = {"type": "error", "error": {"type": "invalid_request_error", "message": f"bad content {token}"}}
+    fake.faults = [Fault("status", status=400, body=told)]
+
+    play()
+
+    assert token not in str(row_of(event_id).upgrade_note)
+    assert "bad content" in str(row_of(event_id).upgrade_note)
+
+
+def test_prices_of_cache_and_batch() -> None:
+    """A write costs 1.25 of the input price, a read 0.1, a batch half of everything."""
+    price = settings.Price(1.0, 5.0)
+    million = 1_000_000
+
+    assert cost.dollars(price, input_tokens=million, output_tokens=million) == 6.0
+    assert cost.dollars(price, input_tokens=0, output_tokens=0, cache_write_tokens=million) == 1.25
+    assert cost.dollars(price, input_tokens=0, output_tokens=0, cache_read_tokens=million) == 0.1
+    assert cost.dollars(price, input_tokens=million, output_tokens=million, is_batch=True) == 3.0

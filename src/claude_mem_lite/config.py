@@ -73,6 +73,11 @@ def spool_dir() -> str:
     return os.path.join(home(), "spool")
 
 
+def lance_dir() -> str:
+    """Return the folder of the vectors."""
+    return os.path.join(home(), "lance")
+
+
 def log_dir() -> str:
     """Return the folder of the JSONL logs."""
     return os.path.join(home(), "logs")

@@ -243,7 +243,7 @@ def prune(*, before: str) -> int:
         with Transaction() as connection:
             some = connection.execute(
                 "DELETE FROM pending_queue WHERE seq IN (SELECT seq FROM pending_queue"
-                " WHERE status = 'done' AND created_at < ? LIMIT 200)",
+                " WHERE status <> 'raw' AND created_at < ? LIMIT 200)",
                 (before,),
             ).rowcount
         if not some:

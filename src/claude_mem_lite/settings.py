@@ -27,6 +27,7 @@ _KNOWN: Mapping[str, Mapping[str, type | tuple[str, ...]]] = {
     "claude": {"model": str, "daily_budget_usd": float, "batch_after_hours": float, "api_key": str},
     "compress": dict.fromkeys((*TIERS, "summaries"), _WRITERS),
 }
+_MOST = 1_000_000
 _PRICE_KEYS = ("input", "output", "cache_minimum_tokens")
 
 
@@ -131,7 +132,7 @@ def _read() -> tuple[dict[str, dict[str, Any]], str]:
             given = tomllib.load(file)
     except FileNotFoundError:
         return {}, ""
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         return {}, f"{config.config_path()} cannot be used ({error}): the defaults hold"
     usable: dict[str, dict[str, Any]] = {}
     wrong = ""
@@ -148,18 +149,23 @@ def _read() -> tuple[dict[str, dict[str, Any]], str]:
 def _known(table: str, key: str, value: Any) -> Any:
     """Return a setting that can be used, else None."""
     kind = _KNOWN.get(table, {}).get(key)
-    if kind is float and type(value) in {int, float}:
-        return float(value) if 0 <= value < float("inf") else None
+    if kind is float:
+        return float(value) if _is_amount(value) else None
     if isinstance(kind, tuple):
-        return value if value in kind else None
-    return value if type(value) is kind else None
+        return value if isinstance(value, str) and value in kind else None
+    return value if type(value) is kind and value != "" else None
 
 
 def _price(value: Any) -> dict[str, Any] | None:
     """Return the fields of a `Price`, or None when that is no price."""
     if not isinstance(value, dict) or not {"input", "output"} <= set(value) <= set(_PRICE_KEYS):
         return None
-    return value if all(type(each) in {int, float} and each >= 0 for each in value.values()) else None
+    return value if all(map(_is_amount, value.values())) else None
+
+
+def _is_amount(value: Any) -> bool:
+    """Tell whether that is a number of dollars, hours or tokens, and not one that nobody can mean."""
+    return type(value) in {int, float} and 0 <= value <= _MOST
 
 
 def _credential(written: str) -> Credential | None:

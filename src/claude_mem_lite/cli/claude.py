@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 # In one run a useless answer is asked for once more, an outage is waited for three times.
 MAX_TRIES = 2
 MAX_OUTAGES = 3
+LONGEST_WAIT_S = 60.0
 _DONE = (upgrades.ERROR, upgrades.GONE)
 
 
@@ -54,19 +55,21 @@ def compress(  # noqa: PLR0913  (each is an option of the command)
     with working("reckoning", quiet=as_json):
         _distill_what_is_raw()
         ids = upgrades.local_observations(chosen.tiers, errors=retry_errors)[:limit]
-        sessions = _sessions() if chosen.summaries and not limit else []
+        sessions = _sessions(errors=retry_errors) if chosen.summaries and not limit else []
         found = _estimate(ids, [] if batch else sessions, chosen, is_batch=batch)
     if not as_json:
         _show_estimate(found, chosen)
+        if found["requests"] and not pending:
+            console.print("To have it done: [bold]claude-mem compress --pending[/bold]")
     if pending and not dry_run:
         if chosen.credential is None:
             raise ClaudeMemError(
                 "there is no key to ask Claude with: set ANTHROPIC_API_KEY, "
                 f"or [claude] api_key in {config.config_path()}"
             )
-        if retry_errors:
-            upgrades.reconsider(ids)
         run = _Run(chosen)
+        if retry_errors:
+            run.reconsider(ids)
         found |= run.batch(ids) if batch else run.now(ids, sessions)
     if as_json:
         print_json(found)
@@ -109,10 +112,10 @@ def cost(
     console.print(f"${total:.4f} in {days} days, by the prices of the settings.")
 
 
-def _sessions() -> list[str]:
+def _sessions(*, errors: bool) -> list[str]:
     """Return the sessions whose summary Claude could bring up to date."""
     waiting = [row.id for row in upgrades.waiting_sessions()]
-    return list(dict.fromkeys([*waiting, *upgrades.outdated_sessions()]))
+    return list(dict.fromkeys([*waiting, *upgrades.outdated_sessions(errors=errors)]))
 
 
 def _distill_what_is_raw() -> None:
@@ -196,6 +199,8 @@ class _Run:
     def now(self, ids: list[str], sessions: list[str]) -> dict[str, Any]:
         """Ask about captures, then about sessions, one request after the other."""
         self._asked = len(ids) + len(sessions)
+        closed = self._steps.read_gate()
+        self._wait_for(closed.until - time.time() if closed.kind == "outage" else 0, closed.reason)
         with _progress() as progress:
             task = progress.add_task("waiting for the services' request", total=self._asked)
             with self._steps.turn(wait=True):
@@ -214,8 +219,16 @@ class _Run:
             for some in _chunks(ids):
                 rows = upgrades.waiting_observations(self._settings.tiers, ids=some)
                 if rows and not self._stopped:
-                    self._took(self._batches.send(rows, self._settings, now=time.time()), wait=False)
+                    step = self._batches.send(rows, self._settings, now=time.time())
+                    self._took(step)
+                    self._stopped = self._stopped or step.reason
         return self._result()
+
+    def reconsider(self, ids: list[str]) -> None:
+        """Have what was turned down before wait again."""
+        for some in _chunks(ids):
+            for event_id in upgrades.reconsider(some):
+                inbox.finish(event_id)
 
     def _each(self, ids: list[str], sessions: list[str]) -> Iterator[Step]:
         """Yield a step for each request, until all is done or something stops the run."""
@@ -241,17 +254,24 @@ class _Run:
 
     def _take_in_batches(self) -> None:
         for batch_id in upgrades.read_state("batches"):
-            self._took(self._batches.collect(batch_id, self._settings, now=time.time()), wait=False)
+            self._took(self._batches.collect(batch_id, self._settings, now=time.time()))
 
-    def _took(self, step: Step, *, wait: bool = True) -> None:
+    def _took(self, step: Step) -> None:
         self._written += step.written
         self._sent += step.sent
         self._outages = self._outages + 1 if step.failure == "outage" else 0
         if step.failure in {"setup", "budget"} or self._outages > MAX_OUTAGES:
             self._stopped = step.reason
-        elif step.failure == "outage" and wait:
-            errors.print(f"[dim]{escape(step.reason)}: again in {step.wait_s:.0f} s[/dim]", soft_wrap=True)
-            time.sleep(step.wait_s or 0)
+        elif step.failure == "outage":
+            self._wait_for(step.wait_s or 0, step.reason)
+
+    def _wait_for(self, pause_s: float, reason: str) -> None:
+        """Sleep through a short pause; a long one ends the run, for the services go on by themselves."""
+        if pause_s > LONGEST_WAIT_S:
+            self._stopped = f"{reason}; to be tried again in {pause_s / 60:.0f} minutes"
+        elif pause_s > 0:
+            errors.print(f"[dim]{escape(reason)}: again in {pause_s:.0f} s[/dim]", soft_wrap=True)
+            time.sleep(pause_s)
 
     def _result(self) -> dict[str, Any]:
         return {

@@ -7,6 +7,7 @@ stands in `prompts`, when it may be asked in `gate`. No error bears the key or w
 from __future__ import annotations
 
 import email.utils
+import logging
 import math
 import time
 from dataclasses import dataclass, field, replace
@@ -156,6 +157,8 @@ def _calling(settings: Settings, call: Callable[[Anthropic], T]) -> T:
     import anthropic
     import httpx2  # what the SDK lets through while it reads a batch's results
 
+    for name in ("anthropic", "httpx2", "httpcore2"):  # they log addresses, and bodies when told to
+        logging.getLogger(name).setLevel(logging.WARNING)
     try:
         # Base URL, proxies and certificates as the SDK finds them in the environment.
         with anthropic.Anthropic(
@@ -220,7 +223,10 @@ def _answer(message: Message, *, duration_ms: int = 0) -> Answer:
 
 def _batch_answer(result: MessageBatchResult) -> Answer | ClaudeError:
     if result.type == "succeeded":
-        return _answer(result.message)
+        try:
+            return _answer(result.message)
+        except (ValueError, TypeError, AttributeError):
+            return OutageError("an answer of the Message Batch cannot be read")
     if result.type == "errored" and result.error.error.type == "invalid_request_error":
         return RejectedError(one_line(redact.redact(result.error.error.message), _REASON_CHARS))
     return OutageError(f"the request of the Message Batch was {result.type}")

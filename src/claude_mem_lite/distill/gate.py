@@ -5,7 +5,7 @@ Pure: the state is read and written by who calls.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 LONGEST_PAUSE_S = 3_600.0
 # Nobody waits longer because a server says so; the next probe costs nothing.
@@ -16,14 +16,17 @@ _FIRST_PAUSE_S = {"outage": 5.0, "setup": 300.0}
 MAX_RETRIES = 3
 # So many captures in a row are not all at fault: it is the request, the model or the purse.
 MAX_REJECTED_IN_A_ROW = 3
+MAX_USELESS_IN_A_ROW = 5
+_MOST_RETRIED = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
     """Failures in a row, until when (Unix seconds) nobody calls, and why.
 
-    `kind` is "" (open), "outage", "setup" (key, model or account) or "budget". `rejected` are the
-    captures that were turned down one after the other, with no success in between.
+    `kind` is "" (open), "outage", "setup" (key, model or account) or "budget". `rejected` is what was turned
+    down since the last success, `retried` what was given its second chance; `useless` counts the answers in a
+    row that nothing could be made of.
     """
 
     kind: str = ""
@@ -31,6 +34,9 @@ class Gate:
     failures: int = 0
     until: float = 0.0
     rejected: tuple[str, ...] = ()
+    retried: tuple[str, ...] = ()
+    useless: int = 0
+    called_at: float = 0.0
 
     @property
     def is_probing(self) -> bool:
@@ -49,7 +55,15 @@ def after_failure(
     pause_s = min(LONGEST_PAUSE_S, _FIRST_PAUSE_S[kind] * 2.0 ** min(failures - 1, 20))
     if retry_after_s is not None:
         pause_s = min(_LONGEST_RETRY_AFTER_S, max(retry_after_s, pause_s if failures > MAX_RETRIES else 0.0))
-    return Gate(kind=kind, reason=reason, failures=failures, until=now + pause_s)
+    return replace(
+        gate, kind=kind, reason=reason, failures=failures, until=now + pause_s, called_at=now, useless=0
+    )
+
+
+def after_success(gate: Gate, *, now: float) -> Gate:
+    """Return the gate open; what was turned down before gets a second chance, for it may not be to blame."""
+    retried = (*gate.retried, *(each for each in gate.rejected if each not in gate.retried))
+    return Gate(retried=retried[-_MOST_RETRIED:], called_at=now)
 
 
 def capture_pause_s(attempts: int, *, longest_s: float) -> float:

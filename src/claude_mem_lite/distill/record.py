@@ -68,9 +68,10 @@ def summarize_session(session_id: str, *, retell: bool = False) -> str:
         files = list(dict.fromkeys([*session.key_files, *files]))
     queries.save_summary(session_id, summary, key_files=files[:MAX_KEY_FILES], summarized_pk=up_to)
     queries.log_event("summarize.done", {"observations": len(rows)}, session_id=session_id)
-    chosen = settings.load()
-    if retell and chosen.summaries and chosen.credential:
-        upgrades.want_retelling(session_id)
+    if retell:
+        chosen = settings.load()
+        is_wanted = chosen.summaries and chosen.credential is not None
+        (upgrades.want_retelling if is_wanted else upgrades.cancel_retelling)(session_id)
     return summary
 
 

@@ -30,6 +30,8 @@ MAX_PACK_TOKENS, DIGEST_TOKENS = int(MAX_PACK_CHARS / CHARS_PER_TOKEN), int(DIGE
 OBSERVATION_TOKENS, SUMMARY_TOKENS = 120, 250
 _MAX_OBSERVATION_TOKENS, _MAX_SUMMARY_TOKENS = 350, 1_200
 _MOST_TOKENS = 8_000
+# Chinese text has about a token a character of three bytes; only the budget looks at this bound.
+_DENSEST_BYTES_PER_TOKEN = 2.5
 
 _REQUEST_CHARS = 600
 _SUMMARY_CHARS = 24_000
@@ -127,13 +129,10 @@ def input_tokens(request: Request) -> int:
 
 
 def worst_usd(request: Request, price: Price, *, is_batch: bool = False) -> float:
-    """Return what a request costs if the answer is as long as it may be."""
-    return cost.dollars(
-        price,
-        input_tokens=input_tokens(request),
-        output_tokens=request.max_tokens,
-        is_batch=is_batch,
-    )
+    """Return what a request costs with text as dense as it can be and the longest answer allowed."""
+    sent = len(f"{request.system}{request.content}{json.dumps(request.schema)}".encode("utf-8", "replace"))
+    tokens = int(sent / _DENSEST_BYTES_PER_TOKEN)
+    return cost.dollars(price, input_tokens=tokens, output_tokens=request.max_tokens, is_batch=is_batch)
 
 
 def expected_usd(request: Request, price: Price, *, observations: int, is_batch: bool = False) -> float:

@@ -18,7 +18,7 @@ from claude_mem_lite.distill import claude, cost, gate, prompts, requests
 from claude_mem_lite.distill.claude import OutageError, RejectedError, SetupError
 from claude_mem_lite.distill.gate import Gate
 from claude_mem_lite.distill.observation import OBSERVATION_CHARS, SUMMARY_CHARS, clip, one_line
-from claude_mem_lite.distill.record import MAX_KEY_FILES
+from claude_mem_lite.distill.record import MAX_KEY_FILES, summarize_session
 from claude_mem_lite.storage import queries, upgrades
 from claude_mem_lite.tokens import estimate_tokens
 
@@ -40,6 +40,7 @@ BUSY_S = 5.0
 # What was paid for and useless is tried again more and more rarely.
 _LONGEST_USELESS_S = 86_400.0
 _KEY_DECISIONS = 6
+_SESSION = "session "  # before a session's id among the names of what was turned down
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,20 +72,30 @@ def turn(*, wait: bool) -> Iterator[bool]:
 
 
 def step(settings: Settings, *, now: float) -> Step:
-    """Take the next step by the rules: pauses, company, budget. Call it with the turn in hand."""
+    """Take the next step by the rules: pauses, pace, company, budget. Call it with the turn in hand."""
     closed = read_gate()
-    if closed.kind != "budget" and now < closed.until:
-        return Step(closed.until - now, failure=closed.kind, reason=closed.reason)
+    opens_at = closed.until if closed.kind != "budget" else 0.0
+    if now < opens_at or 0 <= now - closed.called_at < PACE_S:
+        is_paused = now < opens_at
+        wait_s = max(opens_at, closed.called_at + PACE_S) - now
+        return Step(
+            wait_s, failure=closed.kind if is_paused else "", reason=closed.reason if is_paused else ""
+        )
     rows = upgrades.waiting_observations(settings.tiers)
     telling = upgrades.waiting_sessions() if settings.summaries else []
     due = [row for row in rows if row.upgrade_due <= inbox.utc_text(now)]
-    chosen = _choose(due, {session.id for session in telling}, now=now, is_probing=closed.is_probing)
+    if closed.is_probing and due:
+        probe = min(due, key=lambda row: (row.upgrade_attempts, row.pk))
+        return write_observations([probe], settings, now=now)
+    for session in telling:  # somebody waits for these
+        own = [row for row in due if row.session_id == session.id]
+        if own:
+            return write_observations(first_together(own), settings, now=now, more=True)
+        if session.upgrade_due <= inbox.utc_text(now):
+            return write_summary(session, settings, now=now)
+    chosen = _ripe(due, now=now)
     if chosen:
         return write_observations(chosen, settings, now=now, more=len(due) > len(chosen))
-    busy = {row.session_id for row in due}
-    for session in telling:
-        if session.upgrade_due <= inbox.utc_text(now) and session.id not in busy:
-            return write_summary(session, settings, now=now)
     dues = [row.upgrade_due for row in rows] + [session.upgrade_due for session in telling]
     waits = [inbox.unix_time(due_at) - now for due_at in dues if due_at]
     waits += [_ripe_in_s(group, now=now) for group in _by_session(due).values()]
@@ -102,15 +113,15 @@ def write_observations(
     upgrades.leave_local(row.id for row in pack.gone)
     if not pack.observations:
         return Step(0.0)
+    asked = tuple(row.id for row in pack.observations)
     try:
-        answer = _ask(pack.request, settings, now=now, more=more)
+        entry_id, answer = _ask(pack.request, settings, now=now, more=more)
     except _StoppedError as stopped:
         if len(rows) == 1 and stopped.step.failure == "outage":
             upgrades.put_off([rows[0].id], due=now, note=stopped.step.reason)  # the next probe is another
         return stopped.step
     except RejectedError as error:
         return turn_down(pack.observations, str(error), now=now)
-    asked = tuple(row.id for row in pack.observations)
     with upgrades.transaction():
         enter(
             "observations",
@@ -118,13 +129,15 @@ def write_observations(
             settings,
             now=now,
             session_id=rows[0].session_id,
-            captures=len(pack.observations),
+            captures=len(asked),
+            entry_id=entry_id,
         )
         if answer.stop_reason != claude.REFUSAL:
             written = take_answer(pack.observations, answer, settings, now=now)
     if answer.stop_reason == claude.REFUSAL:
-        return turn_down(pack.observations, claude.DECLINED, now=now)
-    return Step(PACE_S, written=written, asked=asked, failure="" if written else "useless")
+        turn_down(pack.observations, claude.DECLINED, now=now, is_final=True)
+        return _declined(now=now)
+    return _answered(Step(PACE_S, written=written, asked=asked), now=now)
 
 
 def take_answer(rows: Sequence[Observation], answer: Answer, settings: Settings, *, now: float) -> int:
@@ -148,49 +161,45 @@ def take_answer(rows: Sequence[Observation], answer: Answer, settings: Settings,
     return written
 
 
-def turn_down(rows: Sequence[Observation], reason: str, *, now: float) -> Step:
-    """Mark a capture that the API will never take; of several try each alone, at once.
+def turn_down(rows: Sequence[Observation], reason: str, *, now: float, is_final: bool = False) -> Step:
+    """Mark a capture that the API does not take; of several try each alone, at once.
 
-    Where three in a row are turned down, it is none of them: they wait, and the user is told.
+    Unless `is_final` it gets a second chance once something else has been taken. Where three in a row are
+    turned down it is none of them: they wait, and the user is told.
     """
     if len(rows) > 1:
         upgrades.put_off([row.id for row in rows], due=now, note=reason)
         return Step(0.0)
-    row = rows[0]
-    upgrades.reject(row.id, note=reason)
-    inbox.finish(row.id, status="error", note=f"not written by Claude: {reason}")
-    rejected = (*read_gate().rejected, row.id)
-    if len(rejected) < gate.MAX_REJECTED_IN_A_ROW:
-        write_gate(Gate(rejected=rejected))  # an answer all the same: the API is there
-        return Step(0.0, failure="rejected", reason=reason)
-    upgrades.reconsider(rejected)
-    for event_id in rejected:
-        inbox.finish(event_id)
-    return close_gate(SetupError(f"request after request is turned down: {reason}"), now=now)
+    upgrades.reject(rows[0].id, note=reason)
+    inbox.finish(rows[0].id, status="error", note=f"not written by Claude: {reason}")
+    return Step(0.0) if is_final else _turned_down(rows[0].id, reason, now=now)
 
 
 def write_summary(session: Session, settings: Settings, *, now: float) -> Step:
     """Ask Claude for a session's summary and store it."""
     request, up_to = requests.summary(session), session.summarized_pk
     try:
-        answer = _ask(request, settings, now=now)
+        entry_id, answer = _ask(request, settings, now=now)
     except _StoppedError as stopped:
         if stopped.step.failure == "outage":
             upgrades.put_off_session(session.id, due=now, note=stopped.step.reason)
         return stopped.step
     except RejectedError as error:
         upgrades.reject_session(session.id, note=str(error))
-        return Step(0.0, failure="rejected", reason=str(error))
+        return _turned_down(f"{_SESSION}{session.id}", str(error), now=now)
+    written = 0
     with upgrades.transaction():
-        enter("summary", answer, settings, now=now, session_id=session.id)
+        enter("summary", answer, settings, now=now, session_id=session.id, entry_id=entry_id)
         told = prompts.parse_summary(answer.text)
         if answer.stop_reason == claude.REFUSAL:
             upgrades.reject_session(session.id, note=claude.DECLINED)
-        elif told is None:
+            return _declined(now=now)
+        if told is None:
             pause_s = gate.capture_pause_s(session.upgrade_attempts + 1, longest_s=_LONGEST_USELESS_S)
             note = f"the answer was no summary ({answer.stop_reason})"
             upgrades.put_off_session(session.id, due=now + pause_s, note=note)
         else:
+            written = 1
             upgrades.write_summary(
                 session.id,
                 summary=clip(told.summary, SUMMARY_CHARS),
@@ -200,14 +209,17 @@ def write_summary(session: Session, settings: Settings, *, now: float) -> Step:
                 written_by=settings.model,
                 prompt_version=prompts.SUMMARY_VERSION,
             )
-            return Step(PACE_S, written=1)
-    return Step(PACE_S, failure="useless", reason="the summary could not be used")
+    since = queries.known_session(session.id)
+    if written and since.summarized_pk > up_to:  # it went on during the call
+        summarize_session(session.id, retell=since.status == "closed")
+    return _answered(Step(PACE_S, written=written), now=now)
 
 
 def read_gate() -> Gate:
     """Return the state of the conversation that all workers and processes share."""
     fields = upgrades.read_state("gate")
-    return Gate(**{**fields, "rejected": tuple(fields.get("rejected", ()))})
+    lists = {name: tuple(fields.get(name, ())) for name in ("rejected", "retried")}
+    return Gate(**{**fields, **lists})
 
 
 def write_gate(state: Gate) -> None:
@@ -232,7 +244,7 @@ def close_gate(error: OutageError | SetupError, *, now: float) -> Step:
 def stop_for_budget(settings: Settings, *, now: float) -> Step:
     """Have nobody call before the next day, or before the budget is raised."""
     reason = f"the daily budget of ${settings.daily_budget_usd:.2f} is used up"
-    write_gate(Gate(kind="budget", reason=reason, until=cost.next_day(now)))
+    write_gate(dataclasses.replace(read_gate(), kind="budget", reason=reason, until=cost.next_day(now)))
     return Step(cost.next_day(now) - now, failure="budget", reason=reason)
 
 
@@ -245,8 +257,9 @@ def enter(  # noqa: PLR0913  (one row of the ledger)
     session_id: str,
     captures: int = 0,
     is_batch: bool = False,
+    entry_id: str = "",
 ) -> None:
-    """Enter an answer into the ledger."""
+    """Enter an answer into the ledger, in place of what was reserved for it."""
     tokens = {
         name: getattr(answer, name)
         for name in ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
@@ -263,6 +276,7 @@ def enter(  # noqa: PLR0913  (one row of the ledger)
             **tokens,
         ),
         now=now,
+        entry_id=entry_id,
     )
 
 
@@ -283,15 +297,11 @@ class _StoppedError(Exception):
         self.step = stopped
 
 
-def _choose(
-    due: Sequence[Observation], telling: set[str], *, now: float, is_probing: bool
-) -> list[Observation]:
-    """Return the captures for the next request: of one session, ripe; what has failed before goes alone."""
-    if is_probing and due:
-        return [min(due, key=lambda row: (row.upgrade_attempts, row.pk))]
+def _ripe(due: Sequence[Observation], *, now: float) -> list[Observation]:
+    """Return the captures of the first session that wait for nobody; else one that has failed before."""
     fresh = [row for row in due if not row.upgrade_attempts]
-    for session_id, rows in _by_session(fresh).items():
-        if session_id in telling or _ripe_in_s(rows, now=now) <= 0:
+    for rows in _by_session(fresh).values():
+        if _ripe_in_s(rows, now=now) <= 0:
             return first_together(rows)
     return [row for row in due if row.upgrade_attempts][:1]
 
@@ -315,22 +325,70 @@ def _ripe_in_s(rows: Sequence[Observation], *, now: float) -> float:
     return ripe_at - now
 
 
-def _ask(request: Request, settings: Settings, *, now: float, more: bool = False) -> Answer:
-    """Return the answer to a request within the budget, the gate kept.
+def _ask(request: Request, settings: Settings, *, now: float, more: bool = False) -> tuple[str, Answer]:
+    """Return the answer to a request within the budget, and the entry in the ledger that is to be settled.
 
     Raises:
-        RejectedError: this request will never be answered.
+        RejectedError: the API does not take this request.
         _StoppedError: there was no call, or none came through.
     """
-    if requests.worst_usd(request, settings.price) > cost.left_today(settings, now=now):
+    worst_usd = requests.worst_usd(request, settings.price)
+    if worst_usd > cost.left_today(settings, now=now):
         raise _StoppedError(stop_for_budget(settings, now=now))
+    recently = upgrades.has_called(since=inbox.utc_text(now - claude.CACHED_S))
+    entry_id = upgrades.reserve(worst_usd, now=now)
     try:
-        recently = upgrades.has_called(since=inbox.utc_text(now - claude.CACHED_S))
-        answer = claude.ask(request, settings, is_repeated=more or recently)
+        return entry_id, claude.ask(request, settings, is_repeated=more or recently)
     except (OutageError, SetupError) as error:
+        upgrades.release(entry_id)
         raise _StoppedError(close_gate(error, now=now)) from None
-    write_gate(Gate())
-    return answer
+    except RejectedError:
+        upgrades.release(entry_id)
+        raise
+
+
+def _declined(*, now: float) -> Step:
+    _answered(Step(PACE_S, written=1), now=now)
+    return Step(PACE_S, failure="rejected", reason=claude.DECLINED)
+
+
+def _answered(taken: Step, *, now: float) -> Step:
+    """Open the gate after an answer of use; close it where answer after answer is of none."""
+    before = read_gate()
+    if not taken.written:
+        useless = before.useless + 1
+        if useless >= gate.MAX_USELESS_IN_A_ROW:
+            return close_gate(SetupError("answer after answer cannot be used"), now=now)
+        write_gate(Gate(retried=before.retried, useless=useless, called_at=now))
+        return dataclasses.replace(taken, failure="useless")
+    again = [each for each in before.rejected if each not in before.retried]
+    _second_chance(again)
+    write_gate(gate.after_success(before, now=now))
+    return taken
+
+
+def _turned_down(name: str, reason: str, *, now: float) -> Step:
+    """Note that the API does not take something; after three in a row look for the fault elsewhere."""
+    before = read_gate()
+    if name in before.retried:
+        write_gate(dataclasses.replace(before, until=0.0, called_at=now))
+        return Step(PACE_S, failure="rejected", reason=reason)
+    rejected = tuple(dict.fromkeys((*before.rejected, name)))
+    if len(rejected) < gate.MAX_REJECTED_IN_A_ROW:
+        # An answer all the same: nobody needs to wait.
+        write_gate(dataclasses.replace(before, until=0.0, rejected=rejected, called_at=now))
+        return Step(PACE_S, failure="rejected", reason=reason)
+    _second_chance(rejected)
+    write_gate(dataclasses.replace(before, rejected=rejected))
+    return close_gate(SetupError(f"request after request is turned down: {reason}"), now=now)
+
+
+def _second_chance(names: Sequence[str]) -> None:
+    for event_id in upgrades.reconsider(name for name in names if not name.startswith(_SESSION)):
+        inbox.finish(event_id)
+    for name in names:
+        if name.startswith(_SESSION):
+            upgrades.reconsider_session(name.removeprefix(_SESSION))
 
 
 def _lines(texts: Sequence[str], most: int, *, chars: int) -> list[str]:
@@ -338,7 +396,7 @@ def _lines(texts: Sequence[str], most: int, *, chars: int) -> list[str]:
 
 
 def _store(row: Observation, said: prompts.WrittenObservation, *, by: str) -> None:
-    title = one_line(said.title).rstrip(". ")
+    title = one_line(said.title).rstrip(". ") or row.title
     summary = clip(said.summary, SUMMARY_CHARS)
     detail = clip(said.detail or "", OBSERVATION_CHARS - len(title) - len(summary)) or row.detail
     upgrades.write_observation(

@@ -150,7 +150,9 @@ ALTER TABLE observations ADD COLUMN upgrade_attempts INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE observations ADD COLUMN upgrade_due TEXT NOT NULL DEFAULT '';
 ALTER TABLE observations ADD COLUMN upgrade_note TEXT;
 ALTER TABLE observations ADD COLUMN batch TEXT;
-CREATE INDEX idx_obs_upgrade ON observations(upgrade, tier, pk);
+CREATE INDEX idx_obs_upgrade ON observations(upgrade, upgrade_attempts, pk);
+CREATE INDEX idx_obs_writer ON observations(written_by, tier, pk);
+CREATE INDEX idx_log_type_time ON event_log(event_type, created_at);
 CREATE INDEX idx_obs_batch ON observations(batch) WHERE batch IS NOT NULL;
 
 ALTER TABLE sessions ADD COLUMN key_files TEXT NOT NULL DEFAULT '[]' CHECK(json_valid(key_files));

@@ -69,7 +69,8 @@ def local_observations(tiers: Collection[str], *, errors: bool = False) -> list[
         & Observation.batch.is_null()
     )
     rows = rows.where(Observation.upgrade.not_in([GONE] if errors else [GONE, ERROR]))
-    return [row.id for row in rows.order_by(Observation.pk)]
+    found: Any = rows.order_by(Observation.pk).tuples()
+    return [observation_id for (observation_id,) in found]
 
 
 def write_observation(observation_id: str, **words: Any) -> None:
@@ -98,14 +99,22 @@ def leave_local(observation_ids: Iterable[str]) -> None:
     Observation.update(upgrade=GONE).where(Observation.id.in_(list(observation_ids))).execute()
 
 
-def reconsider(observation_ids: Iterable[str]) -> None:
-    """Have rejected observations wait again."""
-    Observation.update(upgrade=WAITING, batch=None).where(Observation.id.in_(list(observation_ids))).execute()
+def reconsider(observation_ids: Iterable[str]) -> list[str]:
+    """Have those of some observations wait again that were turned down, each alone; return their ids."""
+    mine = Observation.id.in_(list(observation_ids)) & (Observation.upgrade == ERROR)
+    ids = [row.id for row in Observation.select(Observation.id).where(mine)]
+    Observation.update(upgrade=WAITING, batch=None).where(Observation.id.in_(ids)).execute()
+    return ids
 
 
 def send_in_batch(observation_ids: Iterable[str], *, batch: str) -> None:
     """Note which request of which Message Batch has some observations: "BATCH_ID/CUSTOM_ID"."""
     Observation.update(batch=batch).where(Observation.id.in_(list(observation_ids))).execute()
+
+
+def leave_request(batch: str) -> None:
+    """Have what one request of a Message Batch has not brought wait again."""
+    Observation.update(batch=None).where(Observation.batch == batch).execute()
 
 
 def observations_in_batch(batch: str) -> list[Observation]:
@@ -115,7 +124,9 @@ def observations_in_batch(batch: str) -> list[Observation]:
 
 def leave_batch(batch_id: str) -> None:
     """Have what a Message Batch has not brought wait again."""
-    Observation.update(batch=None).where(Observation.batch.startswith(f"{batch_id}/")).execute()
+    # "0" comes after "/": a range, because LIKE would read every row.
+    mine = (Observation.batch > f"{batch_id}/") & (Observation.batch < f"{batch_id}0")
+    Observation.update(batch=None).where(mine).execute()
 
 
 def upgrade_counts(tiers: Collection[str]) -> dict[str, int]:
@@ -148,13 +159,25 @@ def want_retelling(session_id: str) -> None:
     ).execute()
 
 
-def outdated_sessions(*, after: str = "", before: str = "9") -> list[str]:
+def reconsider_session(session_id: str) -> None:
+    """Have the summary of a session that was turned down wait again."""
+    mine = (Session.id == session_id) & (Session.upgrade == ERROR)
+    Session.update(upgrade=WAITING).where(mine).execute()
+
+
+def cancel_retelling(session_id: str) -> None:
+    """Have nobody wait for Claude's summary of a session: there is no key, or it is not wanted."""
+    mine = (Session.id == session_id) & (Session.upgrade == WAITING)
+    Session.update(upgrade="").where(mine).execute()
+
+
+def outdated_sessions(*, after: str = "", before: str = "9", errors: bool = False) -> list[str]:
     """Return the sessions, last heard of between two times, that have gone on since Claude told them."""
     rows = Session.select(Session.id).where(
         (Session.last_event_at > after)
         & (Session.last_event_at < before)
         & (Session.summarized_pk > Session.retold_pk)
-        & (Session.upgrade == "")
+        & Session.upgrade.in_(["", ERROR] if errors else [""])
     )
     return [row.id for row in rows.order_by(Session.last_event_at)]
 
@@ -189,8 +212,27 @@ def reject_session(session_id: str, *, note: str) -> None:
 # --- costs -----------------------------------------------------------------------------------------
 
 
-def record_call(call: Call, *, now: float) -> None:
-    """Enter an answer into the ledger; it belongs into the transaction that stores what it brought."""
+def reserve(usd: float, *, now: float) -> str:
+    """Enter a call into the ledger before it is made, at its worst; return the entry's id to settle it by.
+
+    What is killed in a call leaves this behind, so that no budget is spent unseen.
+    """
+    entry_id = os.urandom(16).hex()
+    LogEntry.create(id=entry_id, event_type=CALL, data={"usd": usd}, created_at=inbox.utc_text(now))
+    return entry_id
+
+
+def release(entry_id: str) -> None:
+    """Take back the entry of a call that brought no answer."""
+    LogEntry.delete().where(LogEntry.id == entry_id).execute()
+
+
+def record_call(call: Call, *, now: float, entry_id: str = "") -> None:
+    """Enter an answer into the ledger, in place of what was reserved for it.
+
+    It belongs into the transaction that stores what the answer brought.
+    """
+    release(entry_id)
     names = [name for name in call.__slots__ if name not in {"session_id", "duration_ms"}]
     tokens_in = call.input_tokens + call.cache_read_tokens + call.cache_write_tokens
     data = {name: getattr(call, name) for name in names}
@@ -264,7 +306,7 @@ def start(*, credential: str, version: str) -> None:
     """Note what the consumer that starts now has to call the API with, and allow a call at once."""
     write_state("consumer", {"credential": credential, "version": version, "started_at": inbox.utc_now()})
     gate = read_state("gate")
-    if gate:
+    if gate.get("kind") == "setup":  # a restart may be the cure; an outage has its own time
         write_state("gate", gate | {"until": 0.0})
 
 
