@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from claude_mem_lite import inbox
 from claude_mem_lite.tasks.app import RETRIES, huey
+from claude_mem_lite.tasks.embed import embed_in
 from claude_mem_lite.tasks.summarize import summarize
 from claude_mem_lite.tasks.upgrade import upgrade_when_ripe
 
@@ -26,3 +27,4 @@ def compress(event_id: str) -> None:
     if event.event_name == "SessionEnd":
         queries.checkpoint()
     upgrade_when_ripe()
+    embed_in()

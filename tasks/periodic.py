@@ -8,6 +8,7 @@ from huey import crontab
 
 from claude_mem_lite import inbox, logs, settings
 from claude_mem_lite.tasks.app import huey
+from claude_mem_lite.tasks.embed import embed_in, optimize
 from claude_mem_lite.tasks.summarize import summarize
 from claude_mem_lite.tasks.upgrade import upgrade_in
 
@@ -47,6 +48,18 @@ def upgrade_waiting(now: dt.datetime | None = None) -> None:
         for session_id in silent:
             upgrades.want_retelling(session_id)
     upgrade_in(0)
+
+
+@huey.periodic_task(crontab(minute="*"), priority=URGENT)
+def embed_pending() -> None:
+    """Go on with what has no vector yet: the web process may have been down."""
+    embed_in()
+
+
+@huey.periodic_task(crontab(minute="*/10"), priority=URGENT)
+def optimize_vectors() -> None:
+    """Keep the vectors' folder small."""
+    optimize()
 
 
 @huey.periodic_task(crontab(minute="7", hour="*"), priority=URGENT)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from claude_mem_lite import inbox
 from claude_mem_lite.tasks.app import RETRIES, huey
+from claude_mem_lite.tasks.embed import embed_in
 from claude_mem_lite.tasks.upgrade import upgrade_in
 
 
@@ -13,5 +14,6 @@ def summarize(session_id: str, retell: bool = False) -> None:  # noqa: FBT001, F
     from claude_mem_lite.distill.record import summarize_session
 
     summarize_session(session_id, retell=retell)
+    embed_in()
     if retell:
         upgrade_in(0)

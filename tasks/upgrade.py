@@ -6,6 +6,7 @@ import time
 
 from claude_mem_lite import settings
 from claude_mem_lite.tasks.app import huey
+from claude_mem_lite.tasks.embed import embed_in
 
 # A capture that stands alone is sent after so long at the latest; `distill.upgrade` knows what is ripe.
 _RIPE_S = 12.0
@@ -31,7 +32,10 @@ def upgrade() -> None:
     with steps.turn(wait=False) as has_turn:
         if has_turn:
             now = time.time()
-            wait_s = (batches.step(chosen, now=now) or steps.step(chosen, now=now)).wait_s
+            step = batches.step(chosen, now=now) or steps.step(chosen, now=now)
+            wait_s = step.wait_s
+            if step.written:
+                embed_in()
     if wait_s is not None:
         upgrade_in(wait_s)
 

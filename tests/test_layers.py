@@ -44,6 +44,15 @@ LIBRARIES = {
     "pydantic": ("web", "distill/prompts.py"),
     "anthropic": ("distill/claude.py",),
     "httpx2": ("distill/claude.py",),
+    "numpy": ("search", "web"),
+    "lancedb": ("search/vectors.py",),
+    "pyarrow": ("search/vectors.py",),
+    "onnxruntime": ("search/embedder/minilm.py",),
+    "tokenizers": ("search/embedder/minilm.py",),
+    "torch": ("search/embedder/transformer.py",),
+    "transformers": ("search/embedder/transformer.py",),
+    "sentence_transformers": ("search/embedder/transformer.py",),
+    "huggingface_hub": ("search/embedder/records.py",),
 }
 
 

@@ -6,6 +6,7 @@ It writes nothing but messages for the consumer. Every answer is JSON; wrong par
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import dataclasses
 import os
@@ -21,6 +22,7 @@ from starlette.routing import Route
 from claude_mem_lite import __version__, config, inbox
 from claude_mem_lite.context import builder
 from claude_mem_lite.search import fulltext
+from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.storage import DatabaseError, models, queries, upgrades
 from claude_mem_lite.tokens import estimate_tokens
 
@@ -30,11 +32,13 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 STARTED = time.monotonic()
+searcher = Searcher()
+_IDLE_LOOK_S = 60.0
 
 # Columns that say where a row stands on its way, not what is remembered.
 _INTERNAL = frozenset({
     "pk", "tier", "upgrade", "upgrade_attempts", "upgrade_due", "upgrade_note", "batch", "retold",
-    "retold_pk", "summarized_pk",
+    "retold_pk", "summarized_pk", "embedding_status",
 })  # fmt: skip
 
 
@@ -74,6 +78,12 @@ class SummarizeParameters(_Parameters):
 
     session_id: str = Field(min_length=1)
     wait_s: float = Field(20, ge=0, le=60)
+
+
+class EmbedParameters(_Parameters):
+    """What `/api/embed` takes: the consumer's texts."""
+
+    texts: list[Annotated[str, Field(max_length=50_000)]] = Field(max_length=64)
 
 
 ParametersT = TypeVar("ParametersT", bound=_Parameters)
@@ -163,6 +173,16 @@ def _summary(session_id: str, wait_s: float) -> JSONResponse:
     }, status_code=202 if waits else 200)  # fmt: skip
 
 
+async def embed(request: Request) -> JSONResponse:
+    """Return the vectors of texts for the consumer; 503 while there is no model."""
+    wanted = EmbedParameters.model_validate_json(await request.body() or b"{}")
+    found = await run_in_threadpool(searcher.embed, wanted.texts, now=time.monotonic())
+    if found is None:
+        why = searcher.holder.problem or "the embedding model is being loaded"
+        return JSONResponse({"error": why}, status_code=503)
+    return JSONResponse(found)
+
+
 def _parse(model: type[ParametersT], request: Request) -> ParametersT:
     return model.model_validate(dict(request.query_params))
 
@@ -192,8 +212,17 @@ def _database_down(_: Request, error: Exception) -> JSONResponse:
 @contextlib.asynccontextmanager
 async def _lifespan(_: Starlette) -> AsyncIterator[None]:
     models.open_databases(read_only=True)
+    watch = asyncio.create_task(_unload_when_idle())
     yield
+    watch.cancel()
+    searcher.holder.drop()
     models.close_databases()
+
+
+async def _unload_when_idle() -> None:
+    while True:
+        await asyncio.sleep(_IDLE_LOOK_S)
+        searcher.holder.unload_if_idle(time.monotonic())
 
 
 _HANDLERS: dict[Any, Any] = {
@@ -212,6 +241,7 @@ app = Starlette(
         Route("/api/search", search),
         Route("/api/observation/{observation_id}", observation),
         Route("/api/summarize", summarize, methods=["POST"]),
+        Route("/api/embed", embed, methods=["POST"]),
     ],
     exception_handlers=_HANDLERS,
     lifespan=_lifespan,

@@ -1,4 +1,4 @@
-"""GET over the web process's unix socket, for those who cannot wait for an HTTP library to load.
+"""GET and POST over the web process's unix socket, for those who cannot wait for an HTTP library to load.
 
 Standard library only; hooks use it.
 """
@@ -26,6 +26,18 @@ def get(path: str, parameters: dict[str, str], *, timeout_s: float) -> dict[str,
     Raises:
         UnreachableError: there is nothing to connect to.
     """
+    query = "&".join(f"{name}={quote(value)}" for name, value in parameters.items())
+    return _exchange(f"GET {path}?{query} HTTP/1.0\r\nHost: localhost\r\n\r\n".encode(), timeout_s)
+
+
+def post(path: str, value: dict[str, Any], *, timeout_s: float) -> dict[str, Any] | None:
+    """Return the JSON object that the web process answers to one, or None; see `get`."""
+    body = json.dumps(value).encode()
+    head = f"POST {path} HTTP/1.0\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
+    return _exchange(head.encode() + body, timeout_s)
+
+
+def _exchange(request: bytes, timeout_s: float) -> dict[str, Any] | None:
     deadline = time.monotonic() + timeout_s
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(timeout_s)
@@ -35,8 +47,7 @@ def get(path: str, parameters: dict[str, str], *, timeout_s: float) -> dict[str,
             raise UnreachableError from error
         try:
             # HTTP/1.0, so that the server closes after its answer.
-            query = "&".join(f"{name}={quote(value)}" for name, value in parameters.items())
-            connection.sendall(f"GET {path}?{query} HTTP/1.0\r\nHost: localhost\r\n\r\n".encode())
+            connection.sendall(request)
             answer = b""
             while chunk := connection.recv(65536):
                 answer += chunk

@@ -83,6 +83,11 @@ def log_dir() -> str:
     return os.path.join(home(), "logs")
 
 
+def models_dir() -> str:
+    """Return the folder of the embedding models that the user has fetched; it need not exist."""
+    return os.path.join(home(), "models")
+
+
 def config_path() -> str:
     """Return the path of the user's `config.toml`; it need not exist."""
     return os.path.join(home(), "config.toml")

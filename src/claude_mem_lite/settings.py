@@ -25,6 +25,7 @@ _KNOWN: Mapping[str, Mapping[str, type | tuple[str, ...]]] = {
     "capture": {"max_event_chars": int, "ignored_files": list},
     "services": {"autostart": bool},
     "claude": {"model": str, "daily_budget_usd": float, "batch_after_hours": float, "api_key": str},
+    "search": {"embedding_model": str},
     "compress": dict.fromkeys((*TIERS, "summaries"), _WRITERS),
 }
 _MOST = 1_000_000
@@ -66,7 +67,7 @@ class Credential:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Who writes what, with which model, and for how much a day."""
+    """Who writes what, with which model, and for how much a day; which model search uses."""
 
     credential: Credential | None = None
     model: str = "claude-haiku-4-5-20251001"
@@ -74,6 +75,7 @@ class Settings:
     batch_after_hours: float = 0.0
     tiers: frozenset[str] = frozenset({"high", "normal"})
     summaries: bool = True
+    embedding_model: str = "auto"
     prices: Mapping[str, Price] = field(default_factory=lambda: PRICES)
 
     @property
@@ -101,6 +103,7 @@ def load() -> Settings:
             if compress.get(tier, "claude" if tier in default.tiers else "local") == "claude"
         ),
         summaries=compress.get("summaries", "claude") == "claude",
+        embedding_model=tables.get("search", {}).get("embedding_model", default.embedding_model),
         prices={**PRICES, **{name: Price(**row) for name, row in tables.get("prices", {}).items()}},
     )
 

@@ -179,9 +179,33 @@ DROP TABLE sessions_fts;
 """
 _REBUILD = "INSERT INTO sessions_fts(sessions_fts) VALUES ('rebuild');\n"
 
+
+def _embedded(table: str, *columns: str) -> str:
+    """Return the DDL that keeps which model's vector a row has: "pending" once its text has changed."""
+    changed = " OR ".join(f"old.{column} IS NOT new.{column}" for column in columns)
+    return f"""
+ALTER TABLE {table} ADD COLUMN embedding_status TEXT NOT NULL DEFAULT 'pending';
+CREATE INDEX idx_{table}_embedding ON {table}(embedding_status, pk);
+CREATE TRIGGER {table}_unembedded AFTER UPDATE OF {", ".join(columns)} ON {table} WHEN {changed} BEGIN
+    UPDATE {table} SET embedding_status = 'pending' WHERE pk = new.pk;
+END;
+"""  # noqa: S608  (the names are ours)
+
+
+# What of each table is embedded; `storage.embeddings` puts the same columns together.
+_EMBEDDED = (
+    _embedded("observations", "title", "summary")
+    + _embedded("sessions", "summary", "key_decisions")
+    + _embedded("learnings", "content")
+    + _embedded("function_map", "qualified_name", "signature", "docstring")
+)
+
 MIGRATIONS: tuple[str, ...] = (
     _TABLES + _full_text("observations", "title", "summary", "detail") + _full_text("sessions", "summary"),
     _WRITTEN_BY_CLAUDE + _full_text("sessions", "summary", "key_decisions") + _REBUILD,
+    _EMBEDDED
+    + _full_text("learnings", "content")
+    + _full_text("function_map", "qualified_name", "signature", "docstring"),
 )
 
 

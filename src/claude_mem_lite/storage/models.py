@@ -89,6 +89,7 @@ class Session(_Table):
     upgrade_attempts = IntegerField(default=0)
     upgrade_due = TextField(default="")
     upgrade_note = TextField(null=True)
+    embedding_status = TextField(default="pending")
 
     class Meta:
         table_name = "sessions"
@@ -121,6 +122,7 @@ class Observation(_Table):
     upgrade_due = TextField(default="")
     upgrade_note = TextField(null=True)
     batch = TextField(null=True)
+    embedding_status = TextField(default="pending")
 
     class Meta:
         table_name = "observations"
@@ -142,6 +144,7 @@ class FunctionMapEntry(_Table):
     decorators = _Json(default=list)
     change_type = TextField(default="new")
     updated_at = TextField()
+    embedding_status = TextField(default="pending")
 
     class Meta:
         table_name = "function_map"
@@ -182,6 +185,7 @@ class Learning(_Table):
     is_active = BooleanField(default=True)
     created_at = TextField()
     updated_at = TextField()
+    embedding_status = TextField(default="pending")
 
     class Meta:
         table_name = "learnings"
@@ -260,6 +264,30 @@ class SessionIndex(FTS5Model):  # type: ignore[misc]
     class Meta:
         database = memory_database
         table_name = "sessions_fts"
+
+
+class LearningIndex(FTS5Model):  # type: ignore[misc]
+    """The full text of the learnings, kept by triggers."""
+
+    rowid = RowIDField()
+    content = SearchField()
+
+    class Meta:
+        database = memory_database
+        table_name = "learnings_fts"
+
+
+class FunctionIndex(FTS5Model):  # type: ignore[misc]
+    """The full text of the function map, kept by triggers."""
+
+    rowid = RowIDField()
+    qualified_name = SearchField()
+    signature = SearchField()
+    docstring = SearchField()
+
+    class Meta:
+        database = memory_database
+        table_name = "function_map_fts"
 
 
 MODELS: tuple[type[Any], ...] = (

@@ -1,0 +1,54 @@
+"""Turning text into vectors: which models there are (`records`), and loading one.
+
+The only place that knows onnxruntime, tokenizers, torch and sentence-transformers; each is imported when a
+model that needs it is loaded. A process that serves others keeps its model in a `holder`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.search.embedder import records
+from claude_mem_lite.search.embedder.records import ModelRecord, QueryKind, download, find, resolve
+
+if TYPE_CHECKING:
+    from claude_mem_lite.search.embedder.interface import Embedder
+
+__all__ = ["ModelRecord", "QueryKind", "download", "find", "load", "resolve"]
+
+
+def load(record: ModelRecord) -> Embedder:
+    """Return the embedder of a model that is on this machine, warm. Raises: ClaudeMemError."""
+    path = records.find(record)
+    if not path:
+        raise records.missing(record)
+    try:
+        embedder = _open(path, record)
+        embedder.embed_query("warm", "all")
+    except ClaudeMemError:
+        raise
+    except ModuleNotFoundError as error:
+        if record.source and error.name in {"torch", "transformers", "sentence_transformers"}:
+            raise records.not_installed(record) from error
+        raise _unloadable(path, record, error) from error
+    except Exception as error:  # what the libraries make of a broken folder is anything
+        raise _unloadable(path, record, error) from error
+    return embedder
+
+
+def _open(path: str, record: ModelRecord) -> Embedder:
+    if record.source:
+        from claude_mem_lite.search.embedder import transformer
+
+        return transformer.open_model(path, record)
+    from claude_mem_lite.search.embedder import minilm
+
+    return minilm.open_model(path, record)
+
+
+def _unloadable(path: str, record: ModelRecord, error: Exception) -> ClaudeMemError:
+    return ClaudeMemError(
+        f"cannot load the embedding model {record.name} from {path}: {records.first_line(error)}. "
+        "Search goes on with full text; claude-mem model list shows the others."
+    )

@@ -1,0 +1,106 @@
+"""The one embedder of a process: loaded in a thread on first need, dropped when nobody has asked for long."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import logging
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.search.embedder import load as load_model
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from claude_mem_lite.search.embedder.interface import Embedder
+    from claude_mem_lite.search.embedder.records import ModelRecord
+
+log = logging.getLogger(__name__)
+
+IDLE_S = 30 * 60.0
+
+
+class Holder:
+    """Holds at most one loaded embedder; every method may be called from any thread.
+
+    `choose` names the model each time one is to be loaded. What went wrong is in `problem`, is logged
+    once, and stands until `drop`.
+    """
+
+    def __init__(
+        self,
+        choose: Callable[[], ModelRecord],
+        *,
+        load: Callable[[ModelRecord], Embedder] = load_model,
+        idle_s: float = IDLE_S,
+    ) -> None:
+        self.problem = ""
+        self._choose = choose
+        self._load_model = load
+        self._idle_s = idle_s
+        self._embedder: Embedder | None = None
+        self._loader: threading.Thread | None = None
+        self._used_at = 0.0
+        self._lock = threading.Lock()
+
+    def ready(self, now: float) -> Embedder | None:
+        """Return the embedder, or None at once and have it loaded, unless that has failed before."""
+        with self._lock:
+            self._used_at = now
+            if self._embedder is None and self._loader is None and not self.problem:
+                self._loader = threading.Thread(target=self._load, name="embedder", daemon=True)
+                self._loader.start()
+            return self._embedder
+
+    def wait(self, timeout_s: float | None = None) -> None:
+        """Wait until no load is under way."""
+        with self._lock:
+            loader = self._loader
+        if loader is not None:
+            loader.join(timeout_s)
+
+    def unload_if_idle(self, now: float) -> bool:
+        """Drop an embedder that nobody has asked for in `idle_s` seconds; tell whether there was one."""
+        with self._lock:
+            if self._embedder is None or now - self._used_at < self._idle_s:
+                return False
+            name = self._embedder.record.name
+            self._embedder = None
+        _free_memory()
+        log.info("unloaded %s after %.0f idle minutes", name, self._idle_s / 60)
+        return True
+
+    def drop(self) -> None:
+        """Forget the embedder and what went wrong: the next need chooses and loads anew.
+
+        Waits for a load that is under way; a process that ends calls it, because torch must not be
+        half imported when the interpreter goes.
+        """
+        self.wait()
+        with self._lock:
+            self._embedder = None
+            self.problem = ""
+        _free_memory()
+
+    def _load(self) -> None:
+        started = time.perf_counter()
+        embedder, problem = None, ""
+        try:
+            embedder = self._load_model(self._choose())
+            log.info("loaded %s in %.1f s", embedder.record.name, time.perf_counter() - started)
+        except (ClaudeMemError, OSError) as error:
+            problem = str(error)
+            log.warning("search goes on with full text alone: %s", problem)
+        with self._lock:
+            self._embedder, self.problem, self._loader = embedder, problem, None
+
+
+def _free_memory() -> None:
+    """Give what is no longer used back to the system; glibc keeps it unless told."""
+    gc.collect()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)

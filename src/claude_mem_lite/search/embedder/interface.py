@@ -1,0 +1,48 @@
+"""What every embedder offers, and what all of them do to texts and vectors; no model is named here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from claude_mem_lite.search.embedder.records import ModelRecord, QueryKind
+
+# Far more than tokens have in any prose or code: a text of a megabyte must not take seconds to cut.
+_MOST_CHARS_PER_TOKEN = 100
+
+Vectors = npt.NDArray[np.float32]
+
+
+class Embedder(Protocol):
+    """A loaded model; several threads may share it. It leaves memory when nobody refers to it."""
+
+    @property
+    def record(self) -> ModelRecord:
+        """What is known of the model, its dimension included."""
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """Return one vector a text: (n, dimension) float32, unit length."""
+
+    def embed_query(self, text: str, kind: QueryKind) -> Vectors:
+        """Return the vector of a query for documents of this kind: (dimension,) float32, unit length."""
+
+
+def encodable(text: str, max_tokens: int) -> str:
+    """Return what a tokenizer need see of a text; each lone surrogate is a "?", for one raises TypeError."""
+    return text[: max_tokens * _MOST_CHARS_PER_TOKEN].encode("utf-8", "replace").decode()
+
+
+def unit_length(vectors: npt.NDArray[np.floating]) -> Vectors:
+    """Return the rows as float32 of length 1; a row of zeros stays one.
+
+    After truncation and after bfloat16 a model's own vectors no longer have that length.
+    """
+    rows = vectors.astype(np.float32)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    rows /= np.where(lengths > 0, lengths, 1)
+    return rows

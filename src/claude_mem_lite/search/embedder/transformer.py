@@ -1,0 +1,84 @@
+"""Any sentence-transformers model that lies in a folder, on the processor; nothing is fetched here."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.search.embedder.interface import Vectors, encodable, unit_length
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from claude_mem_lite.search.embedder.records import Dtype, ModelRecord, QueryKind
+
+BATCH = 8
+
+
+class TransformerEmbedder:
+    """A sentence-transformers model, pooled as its own configuration says, with the prompts of its record."""
+
+    def __init__(self, record: ModelRecord, model: Any) -> None:
+        self.record = record
+        self._model = model
+        # A fast tokenizer that two threads use at once raises "Already borrowed".
+        self._one_at_a_time = threading.Lock()
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """Return one vector a text: (n, dimension) float32, unit length."""
+        if not texts:
+            return np.zeros((0, self.record.dimension), np.float32)
+        return self._encode(self._model.encode_document, texts, self.record.document_prompt)
+
+    def embed_query(self, text: str, kind: QueryKind) -> Vectors:
+        """Return the vector of a query behind the prompt of its kind: (dimension,) float32, unit length."""
+        prompts = self.record.query_prompts
+        prompt = None if prompts is None else prompts[kind]
+        vector: Vectors = self._encode(self._model.encode_query, [text], prompt)[0]
+        return vector
+
+    def _encode(self, encode: Any, texts: Sequence[str], prompt: str | None) -> Vectors:
+        given = [encodable(text, self.record.max_tokens) for text in texts]
+        with self._one_at_a_time:
+            vectors = encode(given, prompt=prompt, batch_size=BATCH, show_progress_bar=False)
+        return unit_length(vectors)
+
+
+def open_model(path: str, record: ModelRecord) -> TransformerEmbedder:
+    """Return the model in a folder. Raises: ClaudeMemError when it has fewer dimensions than asked for."""
+    from sentence_transformers import SentenceTransformer
+    from transformers.utils import logging as transformers_logging
+
+    transformers_logging.disable_progress_bar()
+    model = SentenceTransformer(
+        path,
+        device="cpu",
+        local_files_only=True,
+        truncate_dim=record.dimension or None,
+        model_kwargs={"dtype": dtype(record.dtype)},
+    )
+    if model.max_seq_length is None or model.max_seq_length > record.max_tokens:
+        model.max_seq_length = record.max_tokens
+    embedder = TransformerEmbedder(record, model)
+    dimension = embedder.embed_query("dimension", "all").shape[0]
+    if record.dimension not in {0, dimension}:
+        raise ClaudeMemError(
+            f"the embedding model {record.name} in {path} gives {dimension} dimensions, not the "
+            f"{record.dimension} that were asked for"
+        )
+    embedder.record = dataclasses.replace(record, dimension=dimension)
+    return embedder
+
+
+def dtype(rule: Dtype) -> Any:
+    """Return torch's type for the weights: bfloat16 is three times slower where the processor lacks it."""
+    import torch
+
+    capabilities = torch.cpu.get_capabilities()
+    if rule == "processor" and (capabilities.get("avx512_bf16") or capabilities.get("amx_bf16")):
+        return torch.bfloat16
+    return torch.float32
