@@ -21,15 +21,16 @@ from starlette.routing import Route
 
 from claude_mem_lite import __version__, config, inbox
 from claude_mem_lite.context import builder
-from claude_mem_lite.search import fulltext
-from claude_mem_lite.search.hybrid import Searcher
+from claude_mem_lite.search.hybrid import Searcher, Type
 from claude_mem_lite.storage import DatabaseError, models, queries, upgrades
+from claude_mem_lite.storage.search import Scope
 from claude_mem_lite.tokens import estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from starlette.requests import Request
+
 
 STARTED = time.monotonic()
 searcher = Searcher()
@@ -48,6 +49,7 @@ def _absolute(path: str) -> str:
     return path
 
 
+Time = Annotated[str, Field(pattern=r"^(\d{4}-\d\d-\d\d(T[\d:.]+Z?)?)?$")]
 ProjectPath = Annotated[str, AfterValidator(_absolute)]
 
 
@@ -68,9 +70,14 @@ class SearchParameters(_Parameters):
 
     q: str = Field(min_length=1, max_length=2_000)
     limit: int = Field(10, ge=1, le=100)
-    type: fulltext.Kind = "all"
+    type: Type = "all"
     project: ProjectPath | None = None
-    since: str | None = Field(None, pattern=r"^\d{4}-\d\d-\d\d(T[\d:.]+Z?)?$")
+    since: Time = ""
+    until: Time = ""
+    file: str = ""
+    session: str = ""
+    tool: str = ""
+    explain: bool = False
 
 
 class SummarizeParameters(_Parameters):
@@ -117,15 +124,21 @@ def search(request: Request) -> JSONResponse:
     """Return what is remembered of some words."""
     wanted = _parse(SearchParameters, request)
     started = time.monotonic()
-    hits = fulltext.search(
-        wanted.q, limit=wanted.limit, kind=wanted.type, project_dir=wanted.project, since=wanted.since
+    scope = Scope(
+        project_dir=wanted.project,
+        since=wanted.since,
+        until=wanted.until,
+        file=wanted.file,
+        session_id=wanted.session,
+        tool=wanted.tool,
     )
+    found = searcher.search(wanted.q, type=wanted.type, scope=scope, limit=wanted.limit, now=started)
     return JSONResponse({
         "query": wanted.q,
-        "search_type": "fts",
-        "count": len(hits),
+        "search_type": found.search_type,
+        "count": len(found.hits),
         "took_ms": round((time.monotonic() - started) * 1000, 1),
-        "results": [hit.as_json() for hit in hits],
+        "results": [hit.as_json(explain=wanted.explain) for hit in found.hits],
     })  # fmt: skip
 
 

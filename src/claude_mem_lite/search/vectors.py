@@ -98,6 +98,24 @@ class Vectors:
             found = query.select(["id", "_distance"]).limit(limit).to_list()
         return [(row["id"], 1.0 - row["_distance"]) for row in found]
 
+    def of_rows(self, kind: Kind, ids: Collection[str]) -> dict[str, list[float]]:
+        """Return the vectors of some rows; one that has none is left out."""
+        return self._read(kind, f"id IN ({', '.join(map(_quoted, sorted(ids)))})", len(ids)) if ids else {}
+
+    def some(self, kind: Kind, project_dir: str | None, *, limit: int) -> list[list[float]]:
+        """Return vectors of a project (None: of all), whichever are read first."""
+        where = f"project_dir = {_quoted(project_dir)}" if project_dir else None
+        return list(self._read(kind, where, limit).values())
+
+    def _read(self, kind: Kind, where: str | None, limit: int) -> dict[str, list[float]]:
+        with _said("read vectors"):
+            table = self._table(kind)
+            if table is None:
+                return {}
+            query = table.search().select(["id", "vector"]).limit(limit)
+            found = (query.where(where) if where else query).to_list()
+        return {row["id"]: row["vector"] for row in found}
+
     def delete(self, kind: Kind, ids: Collection[str]) -> None:
         """Delete rows; unknown ids are nothing."""
         with _said("delete vectors"):

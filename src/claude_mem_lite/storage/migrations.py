@@ -179,6 +179,12 @@ DROP TABLE sessions_fts;
 """
 _REBUILD = "INSERT INTO sessions_fts(sessions_fts) VALUES ('rebuild');\n"
 
+# In how many rows a word stands: what a rare word is.
+_VOCABULARIES = "".join(
+    f"CREATE VIRTUAL TABLE {table}_vocabulary USING fts5vocab({table}_fts, 'row');\n"
+    for table in ("observations", "sessions", "learnings", "function_map")
+)
+
 
 def _embedded(table: str, *columns: str) -> str:
     """Return the DDL that keeps which model's vector a row has: "pending" once its text has changed."""
@@ -205,7 +211,8 @@ MIGRATIONS: tuple[str, ...] = (
     _WRITTEN_BY_CLAUDE + _full_text("sessions", "summary", "key_decisions") + _REBUILD,
     _EMBEDDED
     + _full_text("learnings", "content")
-    + _full_text("function_map", "qualified_name", "signature", "docstring"),
+    + _full_text("function_map", "qualified_name", "signature", "docstring")
+    + _VOCABULARIES,
 )
 
 

@@ -17,6 +17,7 @@ from claude_mem_lite.storage.models import (
     ObservationIndex,
     Session,
     SessionIndex,
+    memory_database,
 )
 
 if TYPE_CHECKING:
@@ -121,6 +122,17 @@ def ids_in(kind: Kind, scope: Scope, *, limit: int) -> list[str]:
     source = _SOURCES[kind]
     rows = _select(kind, scope, Value(None)).order_by(source.table.pk.desc()).limit(limit)
     return [values[0] for values in rows.tuples()]
+
+
+def vocabulary(kind: Kind, stems: Collection[str]) -> tuple[int, dict[str, int]]:
+    """Return how many rows of a kind there are, and in how many of them some stems occur."""
+    source = _SOURCES[kind]
+    name = source.table._meta.table_name  # noqa: SLF001  (peewee's only way)
+    marks = ", ".join("?" * len(stems))
+    query = f"SELECT term, doc FROM {name}_vocabulary WHERE term IN ({marks})"  # noqa: S608  (a name of ours)
+    counts = dict(memory_database.execute_sql(query, list(stems)).fetchall()) if stems else {}
+    newest = memory_database.execute_sql(f"SELECT max(pk) FROM {name}").fetchone()[0]  # noqa: S608
+    return int(newest or 0), counts
 
 
 def _select(kind: Kind, scope: Scope, rank: Any) -> Any:

@@ -76,8 +76,7 @@ class Holder:
     def drop(self) -> None:
         """Forget the embedder and what went wrong: the next need chooses and loads anew.
 
-        Waits for a load that is under way; a process that ends calls it, because torch must not be
-        half imported when the interpreter goes.
+        Waits for a load that is under way, which may be seconds.
         """
         self.wait()
         with self._lock:

@@ -19,17 +19,20 @@ Vectors = npt.NDArray[np.float32]
 
 
 class Embedder(Protocol):
-    """A loaded model; several threads may share it. It leaves memory when nobody refers to it."""
+    """A loaded model; several threads may share it. It leaves memory when nobody refers to it.
+
+    Vectors are float32 of length 1, or all zeros where a model knows nothing of a text.
+    """
 
     @property
     def record(self) -> ModelRecord:
         """What is known of the model, its dimension included."""
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """Return one vector a text: (n, dimension) float32, unit length."""
+        """Return one vector a text: (n, dimension)."""
 
     def embed_query(self, text: str, kind: QueryKind) -> Vectors:
-        """Return the vector of a query for documents of this kind: (dimension,) float32, unit length."""
+        """Return the vector of a query for documents of this kind: (dimension,)."""
 
 
 def encodable(text: str, max_tokens: int) -> str:

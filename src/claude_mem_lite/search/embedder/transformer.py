@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import threading
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,8 +25,6 @@ class TransformerEmbedder:
     def __init__(self, record: ModelRecord, model: Any) -> None:
         self.record = record
         self._model = model
-        # A fast tokenizer that two threads use at once raises "Already borrowed".
-        self._one_at_a_time = threading.Lock()
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Return one vector a text: (n, dimension) float32, unit length."""
@@ -43,9 +41,7 @@ class TransformerEmbedder:
 
     def _encode(self, encode: Any, texts: Sequence[str], prompt: str | None) -> Vectors:
         given = [encodable(text, self.record.max_tokens) for text in texts]
-        with self._one_at_a_time:
-            vectors = encode(given, prompt=prompt, batch_size=BATCH, show_progress_bar=False)
-        return unit_length(vectors)
+        return unit_length(encode(given, prompt=prompt, batch_size=BATCH, show_progress_bar=False))
 
 
 def open_model(path: str, record: ModelRecord) -> TransformerEmbedder:
@@ -61,7 +57,8 @@ def open_model(path: str, record: ModelRecord) -> TransformerEmbedder:
         truncate_dim=record.dimension or None,
         model_kwargs={"dtype": dtype(record.dtype)},
     )
-    if model.max_seq_length is None or model.max_seq_length > record.max_tokens:
+    own = model.max_seq_length  # infinite for a table of word vectors, where it can't be set
+    if own is None or record.max_tokens < own < math.inf:
         model.max_seq_length = record.max_tokens
     embedder = TransformerEmbedder(record, model)
     dimension = embedder.embed_query("dimension", "all").shape[0]

@@ -1,0 +1,289 @@
+"""Which rows answer a query best: one score from words, their order, names written in full, and meaning.
+
+Pure functions over the candidates that full text and vectors have found; finding them, reading their rows and
+counting words in the project is the caller's part.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import dataclass
+from math import log
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from claude_mem_lite.search.words import STOP_WORDS, forms, lemma, stem, words
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+Vectors = NDArray[np.float32]
+
+MAX_TERMS = 32
+# Source for the form and the two constants: Robertson and Zaragoza, The Probabilistic Relevance Framework:
+# BM25 and Beyond, 2009, 3.5 (BM25F: fields are weighted before the count saturates); Lucene's defaults.
+SATURATION = 1.2
+LENGTH_PENALTY = 0.75
+# A title says what a row is about, a detail mostly what else was on the screen, a path where but not what.
+FIELD_WEIGHTS = {"title": 2.0, "summary": 1.0, "detail": 0.5, "files": 0.2}
+DETAIL_CHARACTERS = 2000  # more costs time and says little
+# A row that has all words of the query tells more than one that has the same weight in some of them.
+COVERAGE = 0.2
+# Two words that stand together in the query and in the row, as a share of what each says alone.
+PAIR = 0.4
+PAIR_WINDOW = 3
+# An identifier, path or quoted phrase that the row has as it was written, beyond what its parts count.
+EXACT = 1.0
+# A centred cosine of 1 is worth as much as this many points of BM25. BM25 is a sum of evidence in logarithms,
+# so more words of the query that match outweigh the vector and few leave it the word; scaling both legs to
+# 0..1, as convex fusion does, loses that. Flat from 14 to 20 for MiniLM; a stronger encoder deserves more.
+MEANING = 18.0
+
+_QUOTED = re.compile(r'"([^"]+)"')
+_INNER = r"(?:\.|::|/|_|->|-|:|(?<=[a-z0-9])(?=[A-Z]))"
+# get_user_by_id, AuthService.login, src/db/session.py, 3.11, --line-length, camelCase, __init__
+_IDENTIFIER = re.compile(
+    rf"(?<!\w)(?:--?|__|\.{{0,2}}/)?\w+(?:{_INNER}+\w+)+(?:__|/)?(?!\w)|(?<!\S)--\w+|__\w+__"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A word of the query: what it is counted as, and what to ask the index for."""
+
+    lemma: str
+    words: tuple[str, ...]
+
+    @property
+    def stems(self) -> tuple[str, ...]:
+        """Return the stems under which the index's vocabulary counts this term."""
+        return tuple(dict.fromkeys(stem(word) for word in self.words))
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What a query asks for.
+
+    `pairs` are the terms (by position) that follow each other; `exact` are identifiers, paths and quoted
+    phrases in lower case; with `exact_only` the query is nothing else, and rows that have them come first.
+    """
+
+    terms: tuple[Term, ...]
+    pairs: tuple[tuple[int, int], ...]
+    exact: tuple[str, ...]
+    exact_only: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A row to rank; `cosine` as `cosines` gives it, None when the row or the query has no vector."""
+
+    id: str
+    title: str
+    summary: str = ""
+    detail: str = ""
+    files: tuple[str, ...] = ()
+    cosine: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A candidate's score, the sum of its parts.
+
+    `words` is BM25 with the bonus for coverage, `order` for pairs, `exact` for names in full, `meaning` for
+    the cosine; `coverage` (0 to 1) is the share of the query's evidence that the row has.
+    """
+
+    id: str
+    score: float
+    words: float
+    order: float
+    exact: float
+    meaning: float
+    coverage: float
+    cosine: float | None
+    exact_found: tuple[str, ...]
+
+    def explain(self) -> dict[str, Any]:
+        """Return the parts, rounded, for `--explain`."""
+        parts = {name: getattr(self, name) for name in self.__slots__ if name != "id"}
+        return {name: round(part, 3) if isinstance(part, float) else part for name, part in parts.items()}
+
+
+def analyze(text: str) -> Query:
+    """Return the terms of a query, its pairs of neighbours and what it names in full."""
+    text = text.replace("\0", " ")
+    found = [*_QUOTED.findall(text), *_IDENTIFIER.findall(_QUOTED.sub(" ", text))]
+    exact = tuple(dict.fromkeys(_flat(name) for name in found if words(name)))
+    all_words = words(text)
+    telling = [word for word in all_words if word not in STOP_WORDS] or all_words
+    lemmas = [lemma(word) for word in telling]
+    kept = list(dict.fromkeys(lemmas))[:MAX_TERMS]
+    position = {name: at for at, name in enumerate(kept)}
+    pairs = {
+        (position[one], position[other]): None
+        for one, other in itertools.pairwise(lemmas)
+        if one != other and one in position and other in position
+    }
+    first_word = dict(reversed(list(zip(lemmas, telling, strict=True))))
+    left = _IDENTIFIER.sub(" ", _QUOTED.sub(" ", text))
+    return Query(
+        terms=tuple(Term(name, forms(first_word[name])) for name in kept),
+        pairs=tuple(pairs),
+        exact=exact,
+        exact_only=bool(exact) and all(word in STOP_WORDS for word in words(left)),
+    )
+
+
+def cosines(query: Vectors, rows: Vectors, centre: Vectors) -> Vectors:
+    """Return the cosine of each row with the query after both have lost what all rows have in common.
+
+    `query` (dim,), `rows` (n, dim), `centre` (dim,) the mean of the project's vectors, or of 50 of them.
+    Without this a project's own theme is a part of each cosine: what a common word is to BM25.
+    Source: Mu and Viswanath, All-but-the-Top, 2018 (only the mean is taken off here).
+    """
+    similar: Vectors = _unit(rows - centre) @ _unit(query - centre)
+    return similar
+
+
+def rank(
+    query: Query, candidates: Sequence[Candidate], *, row_count: int, document_counts: Mapping[str, int]
+) -> list[Scored]:
+    """Return the candidates best first; equals stay in the order given.
+
+    `row_count` is the number of rows searched in, `document_counts` tells in how many of them a stem occurs
+    (see `Term.stems`). Lengths are compared within the candidates.
+    """
+    if not candidates:
+        return []
+    counts, lengths, pairs = _count(query, candidates)
+    evidence = _evidence(query, row_count, document_counts, (counts > 0).sum(axis=0))
+    norm = SATURATION * (1 - LENGTH_PENALTY + LENGTH_PENALTY * lengths / max(float(lengths.mean()), 1e-9))
+    bm25 = (counts * (SATURATION + 1) / (counts + norm[:, None])) @ evidence
+    coverage = (counts > 0) @ evidence / max(float(evidence.sum()), 1e-9)
+    pair_evidence = np.array([min(evidence[one], evidence[other]) for one, other in query.pairs])
+    order = PAIR * (pairs @ pair_evidence) if query.pairs else np.zeros(len(candidates))
+    meaning = _meaning(candidates, coverage)
+    scored = []
+    for at, candidate in enumerate(candidates):
+        found = _exact_found(query, candidate)
+        parts = {
+            "words": float(bm25[at] * (1 + COVERAGE * coverage[at])),
+            "order": float(order[at]),
+            "exact": EXACT * len(found),
+            "meaning": float(meaning[at]),
+        }
+        scored.append(
+            Scored(
+                id=candidate.id,
+                score=sum(parts.values()),
+                coverage=float(coverage[at]),
+                cosine=candidate.cosine,
+                exact_found=found,
+                **parts,
+            )
+        )
+    return sorted(scored, key=lambda row: (-len(row.exact_found) if query.exact_only else 0, -row.score))
+
+
+class _Positions(dict[str, int]):
+    """The position in the query of what a word is counted as, -1 for others; each word is stemmed once."""
+
+    def __init__(self, query: Query) -> None:
+        super().__init__()
+        self._terms = {term.lemma: at for at, term in enumerate(query.terms)}
+
+    def __missing__(self, word: str) -> int:
+        self[word] = at = self._terms.get(lemma(word), -1)
+        return at
+
+
+def _count(query: Query, candidates: Sequence[Candidate]) -> tuple[Any, Any, Any]:
+    """Return per candidate the weighted count of each term, the weighted length, and which pairs it has."""
+    positions = _Positions(query)
+    counts = np.zeros((len(candidates), len(query.terms)))
+    lengths = np.zeros(len(candidates))
+    pairs = np.zeros((len(candidates), len(query.pairs)))
+    for row, candidate in enumerate(candidates):
+        for field, weight in FIELD_WEIGHTS.items():
+            terms = [positions[word] for word in words(_text(candidate, field))]
+            lengths[row] += weight * len(terms)
+            places: dict[int, list[int]] = {}
+            for place, term in enumerate(terms):
+                if term >= 0:
+                    counts[row, term] += weight
+                    places.setdefault(term, []).append(place)
+            for at, (one, other) in enumerate(query.pairs):
+                if one in places and other in places and _follows(places[one], places[other]):
+                    pairs[row, at] = 1.0
+    return counts, lengths, pairs
+
+
+def _text(candidate: Candidate, field: str) -> str:
+    if field == "files":
+        return " ".join(candidate.files)
+    text: str = getattr(candidate, field)
+    return text[:DETAIL_CHARACTERS] if field == "detail" else text
+
+
+def _follows(ones: list[int], others: list[int]) -> bool:
+    return any(0 < other - one <= PAIR_WINDOW for one in ones for other in others)
+
+
+def _evidence(
+    query: Query, row_count: int, document_counts: Mapping[str, int], seen: Any
+) -> NDArray[np.float64]:
+    """Return the inverse document frequency of each term.
+
+    Source: the form that can't be negative, as in Lucene's BM25Similarity.
+    """
+    idf = []
+    for term, candidates_with in zip(query.terms, seen, strict=True):
+        with_term = max(sum(document_counts.get(name, 0) for name in term.stems), int(candidates_with))
+        with_term = min(with_term, row_count)
+        idf.append(log(1 + (row_count - with_term + 0.5) / (with_term + 0.5)))
+    return np.array(idf)
+
+
+def _meaning(candidates: Sequence[Candidate], coverage: Any) -> NDArray[np.float64]:
+    """Return the points for the cosine; a row not embedded yet gets those of a usual row that has words."""
+    known = np.array([candidate.cosine is not None for candidate in candidates])
+    cosine = np.array([candidate.cosine or 0.0 for candidate in candidates])
+    if known.any() and not known.all():
+        alike = known & (coverage > 0)
+        cosine[~known] = np.median(cosine[alike if alike.any() else known])
+    return MEANING * cosine
+
+
+def _exact_found(query: Query, candidate: Candidate) -> tuple[str, ...]:
+    if not query.exact:
+        return ()
+    text = _flat("\n".join(_text(candidate, field) for field in FIELD_WEIGHTS))
+    return tuple(name for name in query.exact if _has(text, name))
+
+
+def _has(text: str, name: str) -> bool:
+    """Tell whether a text has a name that does not go on in letters on either side."""
+    at = text.find(name)
+    while at >= 0:
+        before, after = text[at - 1 : at], text[at + len(name) : at + len(name) + 1]
+        if not (_letter(before) and _letter(name[0])) and not (_letter(after) and _letter(name[-1])):
+            return True
+        at = text.find(name, at + 1)
+    return False
+
+
+def _letter(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.lower().split())
+
+
+def _unit(vectors: Vectors) -> Vectors:
+    unit: Vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-9)
+    return unit

@@ -1,0 +1,152 @@
+"""From text to terms: the words, stems and lemmas that full text search and ranking agree on.
+
+Words and stems are those of SQLite's `porter unicode61 remove_diacritics 2`; what a row scores stands in
+`ranking`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import unicodedata
+from functools import cache
+
+# Function words; pronouns as well, since a fact is told with the name and asked for without it.
+STOP_WORDS = frozenset(
+    """a an and are as at be been by can did do does for from had has have he her hers herself him himself
+    his how i in into is it its itself me my of on or our she should that the their them then there
+    these they this to us was we were what when where which who why will with you your""".split()  # noqa: SIM905  (reads as words)
+)
+# What no suffix rule can join: irregular verbs and nouns of everyday English, "base: its forms". Forms that
+# are more often another word are left out (a bit, the left side, a rose, live).
+_IRREGULAR = """
+    become: became; begin: began begun; bind: bound; blow: blew blown; break: broke broken; bring: brought;
+    build: built; buy: bought; catch: caught; choose: chose chosen; come: came; deal: dealt; draw: drew
+    drawn; drink: drank drunk; drive: drove driven; eat: ate eaten; fall: fell fallen; feel: felt; fight:
+    fought; find: found; fly: flew flown; forget: forgot forgotten; freeze: froze frozen; get: got gotten;
+    give: gave given; go: went gone goes; grow: grew grown; hang: hung; hear: heard; hide: hid hidden; hold:
+    held; keep: kept; know: knew known; lead: led; lend: lent; lose: lost; make: made; mean: meant; meet:
+    met; pay: paid; ride: rode ridden; ring: rang rung; rise: risen; run: ran; say: said; see: saw seen;
+    seek: sought; sell: sold; send: sent; shake: shook shaken; shoot: shot; show: shown; shrink: shrank
+    shrunk; sing: sang sung; sit: sat; sleep: slept; speak: spoke spoken; spend: spent; stand: stood; steal:
+    stole stolen; stick: stuck; strike: struck; swim: swam swum; take: took taken; teach: taught; tell:
+    told; think: thought; throw: threw thrown; understand: understood; wake: woke woken; wear: wore worn;
+    win: won; write: wrote written; rewrite: rewrote rewritten; override: overrode overridden; rebuild:
+    rebuilt; resend: resent; child: children; foot: feet; index: indices; man: men; matrix: matrices; mouse:
+    mice; person: people; vertex: vertices; woman: women; bad: worse worst; good: better best
+"""
+_WORD = re.compile(r"[^\W_]+")
+_VOWELS = frozenset("aeiou")
+_LONGEST_STEMMED = 64  # Source: FTS5_PORTER_MAX_TOKEN in SQLite's ext/fts5/fts5_tokenize.c
+_SHORTEST_STEMMED = 3
+
+# Source: M. F. Porter, An algorithm for suffix stripping, 1980, steps 2 to 4, as amended by him (logi, bli).
+_STEP_2 = {
+    "ational": "ate", "tional": "tion", "enci": "ence", "anci": "ance", "izer": "ize", "bli": "ble",
+    "alli": "al", "entli": "ent", "eli": "e", "ousli": "ous", "ization": "ize", "ation": "ate", "ator": "ate",
+    "alism": "al",
+    "iveness": "ive", "fulness": "ful", "ousness": "ous", "aliti": "al", "iviti": "ive", "biliti": "ble",
+    "logi": "log",
+}  # fmt: skip
+_STEP_3 = {"icate": "ic", "ative": "", "alize": "al", "iciti": "ic", "ical": "ic", "ful": "", "ness": ""}
+_STEP_4 = (
+    "al ance ence er ic able ible ant ement ment ent ion ou ism ate iti ous ive ize".split()  # noqa: SIM905
+)
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text as the index has them: lower case, without diacritics, split at `_`."""
+    if not text.isascii():
+        decomposed = unicodedata.normalize("NFKD", text)
+        text = "".join(character for character in decomposed if not unicodedata.combining(character))
+    return _WORD.findall(text.lower())
+
+
+def lemma(word: str) -> str:
+    """Return what a word is counted as: the stem, for an irregular form that of its base."""
+    stemmed = stem(word)
+    return _bases().get(stemmed, stemmed)
+
+
+def forms(word: str) -> tuple[str, ...]:
+    """Return the words to ask the index for in order to find `word` in all its forms, itself first."""
+    return (word, *(form for form in _forms().get(lemma(word), ()) if form != word))
+
+
+@cache
+def _forms() -> dict[str, tuple[str, ...]]:
+    entries = (entry.split(":") for entry in _IRREGULAR.split(";"))
+    return {stem(base.strip()): (base.strip(), *others.split()) for base, others in entries}
+
+
+@cache
+def _bases() -> dict[str, str]:
+    return {stem(form): base for base, family in _forms().items() for form in family}
+
+
+def stem(word: str) -> str:
+    """Return the Porter stem of a word in lower case."""
+    if not _SHORTEST_STEMMED <= len(word) <= _LONGEST_STEMMED:
+        return word
+    word = _without_ending(_without_plural(word))
+    if word.endswith("y") and _has_vowel(word[:-1]):
+        word = word[:-1] + "i"
+    for step in (_STEP_2, _STEP_3):
+        suffix = _longest_suffix(word, step)
+        if suffix and _measure(word[: -len(suffix)]) > 0:
+            word = word[: -len(suffix)] + step[suffix]
+    suffix = _longest_suffix(word, _STEP_4)
+    rest = word[: -len(suffix)] if suffix else ""
+    if _measure(rest) > 1 and (suffix != "ion" or rest.endswith(("s", "t"))):
+        word = rest
+    if word.endswith("e"):
+        rest = word[:-1]
+        if _measure(rest) > 1 or (_measure(rest) == 1 and not _ends_short(rest)):
+            word = rest
+    return word[:-1] if word.endswith("ll") and _measure(word) > 1 else word
+
+
+def _without_plural(word: str) -> str:
+    if word.endswith(("sses", "ies")):
+        return word[:-2]
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
+
+
+def _without_ending(word: str) -> str:
+    """Take off -ed and -ing (step 1b)."""
+    if word.endswith("eed"):
+        return word[:-1] if _measure(word[:-3]) > 0 else word
+    rest = word.removesuffix("ed") if word.endswith("ed") else word.removesuffix("ing")
+    if rest == word or not _has_vowel(rest):
+        return word
+    if rest.endswith(("at", "bl", "iz")):
+        return rest + "e"
+    if rest[-1:] == rest[-2:-1] and rest[-1] not in "lsz" and _is_consonant(rest, len(rest) - 1):
+        return rest[:-1]
+    return rest + "e" if _measure(rest) == 1 and _ends_short(rest) else rest
+
+
+def _longest_suffix(word: str, suffixes: dict[str, str] | list[str]) -> str:
+    return max((suffix for suffix in suffixes if word.endswith(suffix)), key=len, default="")
+
+
+def _is_consonant(word: str, at: int) -> bool:
+    if word[at] == "y":
+        return at == 0 or not _is_consonant(word, at - 1)
+    return word[at] not in _VOWELS
+
+
+def _has_vowel(word: str) -> bool:
+    return any(not _is_consonant(word, at) for at in range(len(word)))
+
+
+def _measure(word: str) -> int:
+    """Return how often a consonant follows a vowel."""
+    kinds = [_is_consonant(word, at) for at in range(len(word))]
+    return sum(after and not before for before, after in itertools.pairwise(kinds))
+
+
+def _ends_short(word: str) -> bool:
+    """Tell whether the word ends consonant, vowel, consonant, the last not w, x or y."""
+    kinds = [_is_consonant(word, at) for at in range(len(word))]
+    return kinds[-3:] == [True, False, True] and word[-1] not in "wxy"

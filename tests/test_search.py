@@ -1,0 +1,204 @@
+"""Hybrid search on real parts: MiniLM, LanceDB, a consumer and a web process on a socket."""
+
+from __future__ import annotations
+
+import base64
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import DATA, restore, wait_until
+from test_storage import observation_row, session_row
+from test_web import answers
+
+from claude_mem_lite import client, config, inbox
+from claude_mem_lite.cli import demo
+from claude_mem_lite.search import vectors
+from claude_mem_lite.search.vectors import Vectors, VectorsError
+from claude_mem_lite.storage import embeddings, models, queries, search
+from claude_mem_lite.storage.search import Scope
+
+KEY = "minilm_384"
+
+
+def unit(*direction: float) -> np.ndarray:
+    """Return a vector of 8 numbers and length 1."""
+    vector = np.zeros(8, dtype=np.float32)
+    vector[: len(direction)] = direction
+    return vector / np.linalg.norm(vector)
+
+
+@pytest.fixture
+def store(home: Path) -> Vectors:
+    """Return vectors of two projects."""
+    made = Vectors("tiny_8", 8)
+    rows = [
+        ("a", "/p", unit(1)),
+        ("b", "/p", unit(1, 1)),
+        ("c", "/it's", unit(1, 0.1)),
+        ("d", "/p", unit(0, 1)),
+    ]
+    made.write("observation", rows)
+    return made
+
+
+def test_the_nearest_vectors_of_a_project_are_found(store: Vectors) -> None:
+    """Best first with their cosine, within a project, within some ids, or everywhere."""
+    here = store.nearest("observation", unit(1), limit=2, project_dir="/p")
+    quoted = store.nearest("observation", unit(1), limit=5, project_dir="/it's")
+    some = store.nearest("observation", unit(1), limit=5, ids=["d", "b", "nobody"])
+
+    assert [(row_id, round(cosine, 3)) for row_id, cosine in here] == [("a", 1.0), ("b", 0.707)]
+    assert [row_id for row_id, _ in quoted] == ["c"]
+    assert [row_id for row_id, _ in some] == ["b", "d"]
+    assert store.nearest("session", unit(1), limit=5) == []
+    assert store.nearest("observation", unit(1), limit=5, ids=[]) == []
+
+
+def test_a_vector_written_again_is_replaced(store: Vectors) -> None:
+    """By its id; deleted ones are gone, and optimizing changes nothing that is found."""
+    store.write("observation", [("a", "/p", unit(0, 0, 1))])
+    store.delete("observation", ["d"])
+    store.optimize()
+
+    assert store.count("observation") == 3
+    assert store.nearest("observation", unit(0, 0, 1), limit=1)[0][0] == "a"
+    assert sorted(store.of_rows("observation", ["a", "d", "c"])) == ["a", "c"]
+
+
+def test_another_model_has_tables_of_its_own(store: Vectors) -> None:
+    """Its vectors are not mixed with the first model's, which can be dropped."""
+    other = Vectors("other_8", 8)
+    other.write("observation", [("z", "/p", unit(1))])
+
+    other.drop_others()
+
+    assert other.count("observation") == 1
+    assert Vectors("tiny_8", 8).count("observation") == 0
+
+
+def test_broken_files_are_said_in_one_line(store: Vectors) -> None:
+    """Whatever LanceDB raises is one error of ours; thrown away, the tables are made anew."""
+    for path in Path(config.lance_dir()).rglob("*"):
+        if path.is_file():
+            path.write_bytes(b"broken")
+
+    with pytest.raises(VectorsError, match="LanceDB could not") as raised:
+        Vectors("tiny_8", 8).nearest("observation", unit(1), limit=1)
+
+    assert "\n" not in str(raised.value)
+    vectors.discard()
+    anew = Vectors("tiny_8", 8)
+    anew.write("observation", [("a", "/p", unit(1))])
+    assert anew.count("observation") == 1
+
+
+def test_a_changed_text_is_pending_again(memory: Path) -> None:
+    """What is embedded is told by the model; an update of the words, and of nothing else, undoes it."""
+    session_row(summary="Moved the book.")
+    queries.save_observation(observation_row("o1", title="Edit storage", summary="Why: NFS."))
+    [(row_id, project, text)] = embeddings.texts_to_embed("observation", KEY, limit=5)
+    embeddings.mark_embedded("observation", [(row_id, text)], model=KEY)
+    embedded = embeddings.count_embedded(KEY)["observation"]
+
+    models.Observation.update(tokens_raw=9).execute()
+    untouched = embeddings.texts_to_embed("observation", KEY, limit=5)
+    models.Observation.update(title="Write storage").execute()
+
+    assert (project, text, embedded) == ("/p", "Edit storage\nWhy: NFS.", (1, 1))
+    assert untouched == []
+    assert embeddings.texts_to_embed("observation", KEY, limit=5)[0][2] == "Write storage\nWhy: NFS."
+    assert embeddings.texts_to_embed("session", KEY, limit=5)[0][2].startswith("Moved the book.")
+
+
+def test_a_text_that_changed_while_it_was_embedded_stays_pending(memory: Path) -> None:
+    """The vector of the old words is not taken for that of the new ones."""
+    session_row()
+    queries.save_observation(observation_row("o1", title="Old"))
+    [(row_id, _, text)] = embeddings.texts_to_embed("observation", KEY, limit=5)
+    models.Observation.update(title="New").execute()
+
+    embeddings.mark_embedded("observation", [(row_id, text)], model=KEY)
+
+    assert embeddings.count_embedded(KEY)["observation"] == (0, 1)
+
+
+def test_rows_are_found_within_their_scope(memory: Path) -> None:
+    """By file, tool, session and time; a file's name need not be its whole path."""
+    session_row("s1")
+    queries.save_observation(
+        observation_row("o1", title="Teach otters", files_touched=["src/pond_a.py"], tool_name="Edit")
+    )
+    queries.save_observation(observation_row("o2", title="Feed otters", tool_name="Bash"))
+
+    def found(**scope: str) -> list[str]:
+        return sorted(row.id for row in search.by_text("observation", "otters", Scope(**scope), limit=9))
+
+    assert found() == ["o1", "o2"]
+    assert found(file="src/pond_a.py") == found(file="pond_a.py") == ["o1"]
+    assert found(file="ond_a.py") == []
+    assert found(tool="Bash") == ["o2"]
+    assert found(session_id="s2") == found(since="2030") == []
+
+
+@pytest.fixture
+def services(memory: Path, consumer: Callable[[], Any]) -> Iterator[Path]:
+    """Start a web process and a consumer."""
+    web = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"])
+    consumer()
+    wait_until(lambda: (memory / "worker.sock").exists() and answers())
+    yield memory
+    web.terminate()
+    web.wait(timeout=20)
+
+
+def ask(**parameters: str) -> dict[str, Any]:
+    """Search over the socket."""
+    found = client.get("/api/search", parameters, timeout_s=20)
+    assert found is not None
+    return found
+
+
+def test_the_recorded_history_is_found_by_meaning_and_words(services: Path) -> None:
+    """The evidence of nearly every question is among the first five; each hit says why."""
+    facts = json.loads(restore((DATA / "ledger" / "facts.json").read_text()))
+    for event in demo.recorded_events():
+        inbox.append(json.dumps(event), demo.PROJECT)
+    first = ask(q="otters")
+    wait_until(lambda: queries.queue_stats()["raw"] == 0, timeout_s=120)
+
+    def all_embedded() -> bool:
+        counts = embeddings.count_embedded(KEY)
+        return counts["observation"][0] == counts["observation"][1] > 100
+
+    wait_until(all_embedded, timeout_s=180)
+    answered = 0
+    for fact in facts["questions"]:
+        found = ask(q=fact["q"], project=demo.PROJECT, limit="5", explain="true")
+        texts = [
+            json.dumps(
+                client.get(f"/api/observation/{hit['id']}", {}, timeout_s=5), ensure_ascii=False
+            ).lower()
+            for hit in found["results"]
+        ]
+        answered += any(all(each.lower() in text for each in fact["answer_contains"]) for text in texts)
+
+    assert first["search_type"] == "fts"
+    assert found["search_type"] == "hybrid"
+    assert {"words", "meaning", "exact", "cosine"} <= set(found["results"][0]["why"])
+    assert answered >= 46
+
+
+def test_embed_answers_vectors_or_why_not(services: Path) -> None:
+    """503 while the model is loaded, then float32 rows of unit length; wrong requests 422."""
+    answer = wait_until(lambda: client.post("/api/embed", {"texts": ["cents", "floats"]}, timeout_s=10))
+
+    rows = np.frombuffer(base64.b64decode(answer["vectors"]), dtype="<f4").reshape(2, answer["dimension"])
+    assert answer["key"] == KEY
+    assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-4)
+    assert client.post("/api/embed", {"texts": "cents"}, timeout_s=10) is None
