@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import base64
 import logging
-from dataclasses import dataclass
+import re
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from claude_mem_lite import settings
-from claude_mem_lite.search import embedder
+from claude_mem_lite.search import embedder, ranking
 from claude_mem_lite.search.embedder.holder import Holder
+from claude_mem_lite.search.nearest import View, Views
+from claude_mem_lite.search.profiles import Profiles
+from claude_mem_lite.search.results import Found, Hit, best
 from claude_mem_lite.search.vectors import Vectors, VectorsError
 from claude_mem_lite.storage import search as storage
 
@@ -22,13 +27,13 @@ if TYPE_CHECKING:
 
     from claude_mem_lite.search.embedder import ModelRecord, QueryKind
     from claude_mem_lite.search.embedder.interface import Embedder
-    from claude_mem_lite.search.ranking import Query, Scored
+    from claude_mem_lite.search.ranking import Profile
     from claude_mem_lite.storage.search import Kind, Row, Scope
 
 log = logging.getLogger(__name__)
 
 Type = Literal["all", "observation", "session", "learning", "code"]
-_KINDS: dict[Type, tuple[Kind, ...]] = {
+KINDS: dict[Type, tuple[Kind, ...]] = {
     "all": ("observation", "session", "learning"),
     "observation": ("observation",),
     "session": ("session",),
@@ -36,83 +41,41 @@ _KINDS: dict[Type, tuple[Kind, ...]] = {
     "code": ("function",),
 }
 
-# So many candidates of each leg are ranked.
-DEPTH = 100
+# So many candidates of each leg are ranked; with 30 as well, with 100 not better.
+DEPTH = 50
 # A narrow scope is looked through row by row up to this size.
 _NARROW_ROWS = 2_000
-# As many vectors tell what the rows of a project have in common.
-_CENTRE_ROWS = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """One result: `id` opens it, `score` is comparable within one answer, `why` are its parts."""
-
-    row: Row
-    score: float
-    why: dict[str, Any]
-
-    def as_json(self, *, explain: bool = False) -> dict[str, Any]:
-        """Return the fields for an answer in JSON."""
-        row = self.row
-        text = "\n".join(filter(None, [row.summary, row.detail if row.kind == "session" else ""]))
-        found: dict[str, Any] = {
-            "kind": row.kind,
-            "id": row.id,
-            "title": row.title or row.summary.split("\n", 1)[0][:100],
-            "text": text,
-            "project_dir": row.project_dir,
-            "session_id": row.session_id,
-            "tool_name": row.tool_name,
-            "files": list(row.files),
-            "created_at": row.created_at,
-            "score": round(self.score, 4),
-        }
-        return found | ({"why": self.why} if explain else {})
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The hits, best first, and whether vectors had a part in it ("hybrid") or not ("fts")."""
-
-    hits: list[Hit]
-    search_type: Literal["hybrid", "fts"]
+_ID = re.compile(r"[0-9a-f][0-9a-f-]{7,63}")
 
 
 class Searcher:
-    """What a process needs to search: the one model, and the reader's side of the vectors."""
+    """What a process needs to search: the one model, and the reader's side of the vectors.
 
-    def __init__(self) -> None:
+    With `by_meaning` off it loads no model and reads no vectors.
+    """
+
+    def __init__(self, *, by_meaning: bool = True) -> None:
         self.holder = Holder(lambda: embedder.resolve(settings.load().embedding_model), load=self._load)
-        self._vectors: Vectors | None = None
-        self._centres: dict[tuple[Kind, str | None], Any] = {}
+        self._by_meaning = by_meaning
+        self._views: Views | None = None
+        self._profiles = Profiles()
 
     def search(self, text: str, *, type: Type, scope: Scope, limit: int, now: float) -> Found:  # noqa: A002
         """Return the best rows; the first search after a start does not wait for the model."""
-        from claude_mem_lite.search import ranking
-
         query = ranking.analyze(text)
         if not query.terms:
             return Found([], "fts")
-        model = self.holder.ready(now)
+        model = self.holder.ready(now) if self._by_meaning else None
+        asked = _Asked(text, query, model)
         hits: list[Hit] = []
-        is_hybrid = False
-        embedded: dict[str, Any] = {}
-        for kind in _KINDS[type]:
-            rows = _by_words(kind, query, scope)
+        for kind in KINDS[type]:
+            profile = self._profiles.get(kind, scope.project_dir, now=now)
+            rows = _by_words(kind, query, scope, profile)
             cosines: dict[str, float] = {}
-            if model is not None and self._vectors is not None:
-                try:
-                    rows, cosines = self._with_vectors(
-                        kind, text, rows, scope, model=model, embedded=embedded
-                    )
-                except VectorsError as error:
-                    log.warning("full text alone: %s", error)
-                    self.holder.drop()
-                is_hybrid = is_hybrid or bool(cosines)
-            hits += _ranked(kind, query, rows, cosines)
-        hits.sort(key=lambda hit: -hit.score)
-        return Found(hits[:limit], "hybrid" if is_hybrid else "fts")
+            if model is not None:
+                rows, cosines = self._by_vectors(kind, asked, rows, scope)
+            hits += _ranked(kind, asked, rows, cosines, profile)
+        return Found(best(hits, limit=limit), "hybrid" if asked.is_hybrid else "fts")
 
     def embed(self, texts: Sequence[str], *, now: float) -> dict[str, Any] | None:
         """Return the vectors of documents for the consumer, base64 of little-endian float32 rows.
@@ -131,54 +94,51 @@ class Searcher:
 
     def _load(self, record: ModelRecord) -> Embedder:
         model = embedder.load(record)
-        self._vectors = Vectors(key_of(model.record), model.record.dimension)
-        self._centres.clear()
+        self._open(model.record)
         return model
 
-    def _with_vectors(  # noqa: PLR0913  (one search, one kind)
-        self,
-        kind: Kind,
-        text: str,
-        rows: list[Row],
-        scope: Scope,
-        *,
-        model: Embedder,
-        embedded: dict[str, Any],
+    def _open(self, record: ModelRecord) -> None:
+        try:
+            self._views = Views(Vectors(key_of(record), record.dimension))
+        except VectorsError as error:
+            self._views = None
+            log.warning("full text alone: %s", error)
+
+    def _by_vectors(
+        self, kind: Kind, asked: _Asked, rows: list[Row], scope: Scope
     ) -> tuple[list[Row], dict[str, float]]:
-        """Return the rows with those that the vectors find, and the cosine of each that has a vector.
-
-        `embedded` keeps the query's vectors by their prompt, so that one search embeds each once.
-        """
-        import numpy as np
-
-        from claude_mem_lite.search import ranking
-
-        assert self._vectors is not None  # noqa: S101  (who calls has looked)
-        prompts = model.record.query_prompts
-        prompt = prompts[_query_kind(kind)] if prompts else kind
-        if prompt not in embedded:
-            embedded[prompt] = model.embed_query(text, _query_kind(kind))
-        vector = embedded[prompt]
-        ids = storage.ids_in(kind, scope, limit=_NARROW_ROWS) if storage.is_narrow(scope) else None
-        near = self._vectors.nearest(kind, vector, limit=DEPTH, project_dir=scope.project_dir, ids=ids)
-        known = {row.id for row in rows}
-        rows = [*rows, *storage.by_id(kind, [row_id for row_id, _ in near if row_id not in known], scope)]
-        own = self._vectors.of_rows(kind, [row.id for row in rows])
-        if not own:
+        """Return the rows with those that the vectors find, and the cosine of each that has a vector."""
+        assert asked.model is not None  # noqa: S101  (who calls has looked)
+        try:
+            view = self._views.get(kind, scope.project_dir) if self._views else None
+            return _with_vectors(kind, asked, rows, scope, view) if view else (rows, {})
+        except VectorsError as error:
+            log.warning("full text alone: %s", error)
+            self._open(asked.model.record)
             return rows, {}
-        matrix = np.array(list(own.values()), dtype=np.float32)
-        cosines = ranking.cosines(vector, matrix, self._centre(kind, scope.project_dir))
-        return rows, dict(zip(own, map(float, cosines), strict=True))
 
-    def _centre(self, kind: Kind, project_dir: str | None) -> Any:
-        """Return the mean of a project's vectors, as it was when it was first asked for."""
-        import numpy as np
 
-        assert self._vectors is not None  # noqa: S101  (who calls has looked)
-        if (kind, project_dir) not in self._centres:
-            some = self._vectors.some(kind, project_dir, limit=_CENTRE_ROWS)
-            self._centres[kind, project_dir] = np.array(some, dtype=np.float32).mean(axis=0)
-        return self._centres[kind, project_dir]
+class _Asked:
+    """One search: its words, and its vectors by the prompts of the kinds, each embedded once."""
+
+    def __init__(self, text: str, query: ranking.Query, model: Embedder | None) -> None:
+        self.query = query
+        self.is_hybrid = False
+        self.meaning = model.record.meaning if model is not None else 0.0
+        self.id = text.strip() if _ID.fullmatch(text.strip()) else ""
+        self.model = model
+        self._text = text
+        self._vectors: dict[str, Any] = {}
+
+    def vector(self, kind: Kind) -> Any:
+        """Return the query's vector for a kind of rows: (dim,) float32."""
+        assert self.model is not None  # noqa: S101  (who calls has looked)
+        query_kind: QueryKind = "code" if kind == "function" else kind
+        prompts = self.model.record.query_prompts
+        prompt = prompts[query_kind] if prompts else query_kind
+        if prompt not in self._vectors:
+            self._vectors[prompt] = self.model.embed_query(self._text, query_kind)
+        return self._vectors[prompt]
 
 
 def key_of(record: ModelRecord) -> str:
@@ -186,15 +146,37 @@ def key_of(record: ModelRecord) -> str:
     return f"{record.name}_{record.dimension}"
 
 
-def _by_words(kind: Kind, query: Query, scope: Scope) -> list[Row]:
-    words = dict.fromkeys(word for term in query.terms for word in term.words)
-    return storage.by_text(kind, " OR ".join(f'"{word}"' for word in words), scope, limit=DEPTH)
+def _by_words(kind: Kind, query: ranking.Query, scope: Scope, profile: Profile) -> list[Row]:
+    """Return what full text finds; what is named in full first, lest common words crowd it out."""
+    match = ranking.match_expression(query, profile)
+    rows = storage.by_text(kind, match, scope, limit=DEPTH)
+    if query.exact_only:
+        named = storage.by_text(kind, ranking.named_expression(query), scope, limit=DEPTH)
+        rows = list({row.id: row for row in (*named, *rows)}.values())
+    return rows
 
 
-def _ranked(kind: Kind, query: Query, rows: Sequence[Row], cosines: dict[str, float]) -> list[Hit]:
-    from claude_mem_lite.search import ranking
+def _with_vectors(
+    kind: Kind, asked: _Asked, rows: list[Row], scope: Scope, view: View
+) -> tuple[list[Row], dict[str, float]]:
+    vector = asked.vector(kind)
+    ids = storage.ids_in(kind, scope, limit=_NARROW_ROWS) if storage.is_narrow(scope) else None
+    own = view.nearest(vector - view.centre, limit=DEPTH, ids=ids)
+    known = {row.id for row in rows}
+    rows = [*rows, *storage.by_id(kind, [row_id for row_id in own if row_id not in known], scope)]
+    own |= view.of_rows(known - own.keys())
+    own = {row.id: own[row.id] for row in rows if row.id in own}
+    if not own:
+        return rows, {}
+    asked.is_hybrid = True
+    cosines = ranking.cosines(vector, np.array(list(own.values())), view.centre)
+    return rows, dict(zip(own, map(float, cosines), strict=True))
 
-    row_count, counts = storage.vocabulary(kind, {stem for term in query.terms for stem in term.stems})
+
+def _ranked(
+    kind: Kind, asked: _Asked, rows: list[Row], cosines: dict[str, float], profile: Profile
+) -> list[Hit]:
+    opened = storage.by_prefix(kind, asked.id) if asked.id else []
     candidates = [
         ranking.Candidate(
             id=row.id,
@@ -206,10 +188,11 @@ def _ranked(kind: Kind, query: Query, rows: Sequence[Row], cosines: dict[str, fl
         )
         for row in rows
     ]
-    scored: list[Scored] = ranking.rank(query, candidates, row_count=row_count, document_counts=counts)
+    scored = ranking.rank(asked.query, candidates, profile, meaning=asked.meaning)
     by_id = {row.id: row for row in rows}
-    return [Hit(by_id[each.id], each.score, each.explain()) for each in scored]
-
-
-def _query_kind(kind: Kind) -> QueryKind:
-    return "code" if kind == "function" else kind
+    hits = [
+        Hit(by_id[each.id], each.score, each, rank=(0, each.named_first, each.score))
+        for each in scored
+        if each.id not in {row.id for row in opened}
+    ]
+    return [*(Hit(row, 0.0, None, rank=(1, 0, 0)) for row in opened), *hits]

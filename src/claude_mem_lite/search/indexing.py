@@ -19,6 +19,8 @@ from claude_mem_lite.storage import embeddings
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
 log = logging.getLogger(__name__)
 
 # So few texts hold up a search for a quarter of a second at most.
@@ -58,14 +60,16 @@ class Index:
             self._vectors[1].optimize()
 
     def _embed(self, kind: Kind, rows: Sequence[tuple[str, str, str]], model: dict[str, Any]) -> bool:
-        found = client.post("/api/embed", {"texts": [text for _, _, text in rows]}, timeout_s=_ANSWER_S)
+        texts = [text for _, _, text in rows]
+        first_lines = [text.split("\n", 1)[0] for text in texts]
+        found = client.post("/api/embed", {"texts": texts + first_lines}, timeout_s=_ANSWER_S)
         if found is None or found["key"] != model["key"]:
             return False
         flat = np.frombuffer(base64.b64decode(found["vectors"]), dtype="<f4")
-        matrix = flat.reshape(len(rows), int(found["dimension"]))
+        matrix = blended(*flat.reshape(2, len(rows), int(found["dimension"])))
         try:
             self._open(str(found["key"]), int(found["dimension"])).write(
-                kind, [(row[0], row[1], vector) for row, vector in zip(rows, matrix, strict=True)]
+                kind, [(*row, vector) for row, vector in zip(rows, matrix, strict=True)]
             )
         except VectorsError as error:
             self._start_anew(error)
@@ -87,3 +91,13 @@ class Index:
         self._vectors = None
         vectors.discard()
         embeddings.forget_vectors()
+
+
+def blended(texts: NDArray[np.float32], first_lines: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the vectors to keep, each (n, dim): a text and its first line count the same.
+
+    Short questions are told by the first line, long ones by the whole.
+    """
+    mean = texts + first_lines
+    kept: NDArray[np.float32] = mean / np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), 1e-9)
+    return kept

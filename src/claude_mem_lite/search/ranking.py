@@ -1,24 +1,25 @@
 """Which rows answer a query best: one score from words, their order, names written in full, and meaning.
 
-Pure functions over the candidates that full text and vectors have found; finding them, reading their rows and
-counting words in the project is the caller's part.
+Pure functions over the candidates that full text and vectors have found; asking the indexes, reading rows and
+keeping a project's profile and the centre of its vectors is the caller's part.
 """
 
 from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from math import log
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from claude_mem_lite.search.words import STOP_WORDS, forms, lemma, stem, words
+from claude_mem_lite.search.words import STOP_WORDS, forms, lemma, words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 Vectors = NDArray[np.float32]
 
@@ -30,6 +31,9 @@ LENGTH_PENALTY = 0.75
 # A title says what a row is about, a detail mostly what else was on the screen, a path where but not what.
 FIELD_WEIGHTS = {"title": 2.0, "summary": 1.0, "detail": 0.5, "files": 0.2}
 DETAIL_CHARACTERS = 2000  # more costs time and says little
+# Full text looks at no more rows than this: the rarest words find what the common ones only confirm, and BM25
+# over every row with a common word is what makes FTS5 slow. Down to a tenth of the rows nothing was lost.
+ROW_BUDGET = 5000
 # A row that has all words of the query tells more than one that has the same weight in some of them.
 COVERAGE = 0.2
 # Two words that stand together in the query and in the row, as a share of what each says alone.
@@ -37,10 +41,9 @@ PAIR = 0.4
 PAIR_WINDOW = 3
 # An identifier, path or quoted phrase that the row has as it was written, beyond what its parts count.
 EXACT = 1.0
-# A centred cosine of 1 is worth as much as this many points of BM25. BM25 is a sum of evidence in logarithms,
-# so more words of the query that match outweigh the vector and few leave it the word; scaling both legs to
-# 0..1, as convex fusion does, loses that. Flat from 14 to 20 for MiniLM; a stronger encoder deserves more.
-MEANING = 18.0
+# The share of a row's likeness to its nearest fellow candidates that is taken off; 0.1 to 0.2 do as well.
+CROWDED = 0.1
+NEIGHBOURS = 10
 
 _QUOTED = re.compile(r'"([^"]+)"')
 _INNER = r"(?:\.|::|/|_|->|-|:|(?<=[a-z0-9])(?=[A-Z]))"
@@ -57,11 +60,6 @@ class Term:
     lemma: str
     words: tuple[str, ...]
 
-    @property
-    def stems(self) -> tuple[str, ...]:
-        """Return the stems under which the index's vocabulary counts this term."""
-        return tuple(dict.fromkeys(stem(word) for word in self.words))
-
 
 @dataclass(frozen=True, slots=True)
 class Query:
@@ -75,6 +73,23 @@ class Query:
     pairs: tuple[tuple[int, int], ...]
     exact: tuple[str, ...]
     exact_only: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """How common words are in a project: in how many of `sampled` rows, out of `row_count`, each lemma is.
+
+    With nothing sampled, rarity is judged from the candidates alone. `share` is the project's of all rows.
+    """
+
+    row_count: int
+    share: float = 1.0
+    sampled: int = 0
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    def rows_with(self, name: str) -> float:
+        """Return the estimated number of the project's rows that have a lemma."""
+        return self.counts.get(name, 0) * self.row_count / max(self.sampled, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +109,8 @@ class Scored:
     """A candidate's score, the sum of its parts.
 
     `words` is BM25 with the bonus for coverage, `order` for pairs, `exact` for names in full, `meaning` for
-    the cosine; `coverage` (0 to 1) is the share of the query's evidence that the row has.
+    the cosine; `coverage` (0 to 1) is the share of the query's evidence that the row has. Rows with more of
+    what a query of names alone names come first: `named_first`.
     """
 
     id: str
@@ -106,10 +122,11 @@ class Scored:
     coverage: float
     cosine: float | None
     exact_found: tuple[str, ...]
+    named_first: int
 
     def explain(self) -> dict[str, Any]:
         """Return the parts, rounded, for `--explain`."""
-        parts = {name: getattr(self, name) for name in self.__slots__ if name != "id"}
+        parts = {name: getattr(self, name) for name in self.__slots__ if name not in {"id", "named_first"}}
         return {name: round(part, 3) if isinstance(part, float) else part for name, part in parts.items()}
 
 
@@ -138,35 +155,73 @@ def analyze(text: str) -> Query:
     )
 
 
-def cosines(query: Vectors, rows: Vectors, centre: Vectors) -> Vectors:
-    """Return the cosine of each row with the query after both have lost what all rows have in common.
+def profile(texts: Iterable[str], *, row_count: int, share: float = 1.0) -> Profile:
+    """Return how common words are in a project of `row_count` rows, from the texts of some of its rows.
 
-    `query` (dim,), `rows` (n, dim), `centre` (dim,) the mean of the project's vectors, or of 50 of them.
-    Without this a project's own theme is a part of each cosine: what a common word is to BM25.
-    Source: Mu and Viswanath, All-but-the-Top, 2018 (only the mean is taken off here).
+    A text is title, summary and detail.
     """
-    similar: Vectors = _unit(rows - centre) @ _unit(query - centre)
+    counts: Counter[str] = Counter()
+    sampled = 0
+    for text in texts:
+        counts.update({lemma(word) for word in words(text)})
+        sampled += 1
+    return Profile(row_count=row_count, share=share, sampled=sampled, counts=counts)
+
+
+def match_expression(query: Query, profile: Profile) -> str:
+    """Return the FTS5 query: the rarest terms in all their forms and what is named in full, joined by OR.
+
+    Common terms are left out once the others find `ROW_BUDGET` rows; the ranking counts them all the same.
+    """
+    wanted: list[str] = []
+    rows = 0.0
+    for term in sorted(query.terms, key=lambda term: profile.rows_with(term.lemma)):
+        rows += profile.rows_with(term.lemma)
+        if wanted and rows > ROW_BUDGET * profile.share:
+            break
+        wanted += term.words
+    return _any_of([*wanted, *query.exact])
+
+
+def named_expression(query: Query) -> str:
+    """Return the FTS5 query for what is named in full."""
+    return _any_of(query.exact)
+
+
+def cosines(query: Vectors, rows: Vectors, centre: Vectors) -> Vectors:
+    """Return how alike each candidate is to the query: a cosine, less what says nothing about the query.
+
+    `query` (dim,), `rows` (n, dim) all candidates with a vector, `centre` (dim,) the mean of the project's
+    vectors, or of 50 of them. Both sides lose what all rows of the project have in common (its theme is to a
+    cosine what a common word is to BM25), then each row a share of its likeness to its nearest fellows: a row
+    that is like everything is near every query.
+    Source: Mu and Viswanath, All-but-the-Top, 2018 (the mean alone); Conneau et al., Word translation without
+    parallel data, 2018, 2.3 (CSLS, here for rows alone and by a share).
+    """
+    centred = _unit(rows - centre)
+    likeness = centred @ centred.T
+    np.fill_diagonal(likeness, -np.inf)
+    nearest = min(NEIGHBOURS, len(rows) - 1)
+    crowd = np.sort(likeness, axis=1)[:, -nearest:].mean(axis=1) if nearest > 0 else np.zeros(len(rows))
+    similar: Vectors = centred @ _unit(query - centre) - CROWDED * crowd
     return similar
 
 
-def rank(
-    query: Query, candidates: Sequence[Candidate], *, row_count: int, document_counts: Mapping[str, int]
-) -> list[Scored]:
+def rank(query: Query, candidates: Sequence[Candidate], profile: Profile, *, meaning: float) -> list[Scored]:
     """Return the candidates best first; equals stay in the order given.
 
-    `row_count` is the number of rows searched in, `document_counts` tells in how many of them a stem occurs
-    (see `Term.stems`). Lengths are compared within the candidates.
+    Candidates are the union of both legs, about 50 of each; lengths are compared within them.
     """
     if not candidates:
         return []
     counts, lengths, pairs = _count(query, candidates)
-    evidence = _evidence(query, row_count, document_counts, (counts > 0).sum(axis=0))
+    evidence = _evidence(query, profile, (counts > 0).sum(axis=0))
     norm = SATURATION * (1 - LENGTH_PENALTY + LENGTH_PENALTY * lengths / max(float(lengths.mean()), 1e-9))
     bm25 = (counts * (SATURATION + 1) / (counts + norm[:, None])) @ evidence
     coverage = (counts > 0) @ evidence / max(float(evidence.sum()), 1e-9)
     pair_evidence = np.array([min(evidence[one], evidence[other]) for one, other in query.pairs])
     order = PAIR * (pairs @ pair_evidence) if query.pairs else np.zeros(len(candidates))
-    meaning = _meaning(candidates, coverage)
+    points = meaning * _meaning(candidates, coverage)
     scored = []
     for at, candidate in enumerate(candidates):
         found = _exact_found(query, candidate)
@@ -174,7 +229,7 @@ def rank(
             "words": float(bm25[at] * (1 + COVERAGE * coverage[at])),
             "order": float(order[at]),
             "exact": EXACT * len(found),
-            "meaning": float(meaning[at]),
+            "meaning": float(points[at]),
         }
         scored.append(
             Scored(
@@ -183,21 +238,26 @@ def rank(
                 coverage=float(coverage[at]),
                 cosine=candidate.cosine,
                 exact_found=found,
+                named_first=len(found) if query.exact_only else 0,
                 **parts,
             )
         )
-    return sorted(scored, key=lambda row: (-len(row.exact_found) if query.exact_only else 0, -row.score))
+    return sorted(scored, key=lambda row: (-row.named_first, -row.score))
 
 
 class _Positions(dict[str, int]):
-    """The position in the query of what a word is counted as, -1 for others; each word is stemmed once."""
+    """The position in the query of what a word is counted as, -1 for other words.
+
+    Stemming leaves the first two letters alone, so that most words need none.
+    """
 
     def __init__(self, query: Query) -> None:
         super().__init__()
         self._terms = {term.lemma: at for at, term in enumerate(query.terms)}
+        self._starts = {word[:2] for term in query.terms for word in term.words}
 
     def __missing__(self, word: str) -> int:
-        self[word] = at = self._terms.get(lemma(word), -1)
+        self[word] = at = self._terms.get(lemma(word), -1) if word[:2] in self._starts else -1
         return at
 
 
@@ -208,8 +268,8 @@ def _count(query: Query, candidates: Sequence[Candidate]) -> tuple[Any, Any, Any
     lengths = np.zeros(len(candidates))
     pairs = np.zeros((len(candidates), len(query.pairs)))
     for row, candidate in enumerate(candidates):
-        for field, weight in FIELD_WEIGHTS.items():
-            terms = [positions[word] for word in words(_text(candidate, field))]
+        for name, weight in FIELD_WEIGHTS.items():
+            terms = [positions[word] for word in words(_text(candidate, name))]
             lengths[row] += weight * len(terms)
             places: dict[int, list[int]] = {}
             for place, term in enumerate(terms):
@@ -222,47 +282,49 @@ def _count(query: Query, candidates: Sequence[Candidate]) -> tuple[Any, Any, Any
     return counts, lengths, pairs
 
 
-def _text(candidate: Candidate, field: str) -> str:
-    if field == "files":
+def _text(candidate: Candidate, name: str) -> str:
+    if name == "files":
         return " ".join(candidate.files)
-    text: str = getattr(candidate, field)
-    return text[:DETAIL_CHARACTERS] if field == "detail" else text
+    text: str = getattr(candidate, name)
+    return text[:DETAIL_CHARACTERS] if name == "detail" else text
 
 
 def _follows(ones: list[int], others: list[int]) -> bool:
     return any(0 < other - one <= PAIR_WINDOW for one in ones for other in others)
 
 
-def _evidence(
-    query: Query, row_count: int, document_counts: Mapping[str, int], seen: Any
-) -> NDArray[np.float64]:
+def _evidence(query: Query, profile: Profile, candidates_with: Any) -> NDArray[np.float64]:
     """Return the inverse document frequency of each term.
 
     Source: the form that can't be negative, as in Lucene's BM25Similarity.
     """
     idf = []
-    for term, candidates_with in zip(query.terms, seen, strict=True):
-        with_term = max(sum(document_counts.get(name, 0) for name in term.stems), int(candidates_with))
-        with_term = min(with_term, row_count)
-        idf.append(log(1 + (row_count - with_term + 0.5) / (with_term + 0.5)))
+    for term, seen in zip(query.terms, candidates_with, strict=True):
+        row_count = max(profile.row_count, int(seen))
+        rows_with = min(max(profile.rows_with(term.lemma), float(seen)), row_count)
+        idf.append(log(1 + (row_count - rows_with + 0.5) / (rows_with + 0.5)))
     return np.array(idf)
 
 
 def _meaning(candidates: Sequence[Candidate], coverage: Any) -> NDArray[np.float64]:
-    """Return the points for the cosine; a row not embedded yet gets those of a usual row that has words."""
+    """Return the cosines; a row not embedded yet has that of a usual row that has words of the query."""
     known = np.array([candidate.cosine is not None for candidate in candidates])
     cosine = np.array([candidate.cosine or 0.0 for candidate in candidates])
     if known.any() and not known.all():
         alike = known & (coverage > 0)
         cosine[~known] = np.median(cosine[alike if alike.any() else known])
-    return MEANING * cosine
+    return cosine
 
 
 def _exact_found(query: Query, candidate: Candidate) -> tuple[str, ...]:
     if not query.exact:
         return ()
-    text = _flat("\n".join(_text(candidate, field) for field in FIELD_WEIGHTS))
+    text = _flat("\n".join(_text(candidate, name) for name in FIELD_WEIGHTS))
     return tuple(name for name in query.exact if _has(text, name))
+
+
+def _any_of(names: Iterable[str]) -> str:
+    return " OR ".join('"{}"'.format(name.replace('"', '""')) for name in names)
 
 
 def _has(text: str, name: str) -> bool:

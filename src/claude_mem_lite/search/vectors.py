@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import hashlib
 import os
 import re
 import shutil
+import time
 from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
 
 from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
-
-    import numpy as np
 
 Kind = Literal["observation", "session", "learning", "function"]
 KINDS: tuple[Kind, ...] = ("observation", "session", "learning", "function")
@@ -56,20 +58,27 @@ class Vectors:
                 ),
             )
         self._tables: dict[Kind, Any] = {}
+        self._written_at: dict[Kind, int] = {}
 
-    def write(self, kind: Kind, rows: Sequence[tuple[str, str, np.ndarray]]) -> None:
-        """Insert or replace (id, project_dir, vector) rows; vectors are float32 of unit length."""
+    def write(self, kind: Kind, rows: Sequence[tuple[str, str, str, np.ndarray]]) -> None:
+        """Insert or replace (id, project_dir, text, vector) rows; vectors are float32 of unit length."""
         import pyarrow as pa
 
         for start in range(0, len(rows), _ROWS_PER_WRITE):
             some = rows[start : start + _ROWS_PER_WRITE]
-            ids, projects, vectors = zip(*some, strict=True)
-            flat = pa.array([float(number) for vector in vectors for number in vector], pa.float32())
-            data = pa.table(
-                [ids, projects, pa.FixedSizeListArray.from_arrays(flat, self._dimension)],
-                schema=self._schema(),
-            )
+            ids, projects, texts, vectors = zip(*some, strict=True)
+            flat = pa.array(np.concatenate(vectors).astype(np.float32))
             with _said(f"write {len(some)} vectors"):
+                data = pa.table(
+                    [
+                        ids,
+                        projects,
+                        list(map(digest, texts)),
+                        pa.FixedSizeListArray.from_arrays(flat, self._dimension),
+                        [self._now(kind)] * len(some),
+                    ],
+                    schema=self._schema(),
+                )
                 merge = self._table(kind, create=True).merge_insert("id")
                 merge.when_matched_update_all().when_not_matched_insert_all().execute(data)
 
@@ -81,40 +90,76 @@ class Vectors:
         limit: int,
         project_dir: str | None = None,
         ids: Collection[str] | None = None,
-    ) -> list[tuple[str, float]]:
-        """Return the nearest rows of a project (None: of all), best first, as (id, cosine)."""
+    ) -> dict[str, np.ndarray]:
+        """Return the vectors of the rows of a project (None: of all) nearest to one, by id, best first."""
         if ids is not None and not ids:
-            return []
+            return {}
         with _said("search the vectors"):
             table = self._table(kind)
             if table is None:
-                return []
+                return {}
             query = table.search(vector, vector_column_name="vector").distance_type("cosine")
-            conditions = [f"project_dir = {_quoted(project_dir)}"] if project_dir else []
+            conditions = _of(project_dir)
             if ids is not None:
                 conditions.append(f"id IN ({', '.join(map(_quoted, sorted(ids)))})")
             if conditions:
                 query = query.where(" AND ".join(conditions), prefilter=True)
-            found = query.select(["id", "_distance"]).limit(limit).to_list()
-        return [(row["id"], 1.0 - row["_distance"]) for row in found]
+            return self._by_id(query.select(["id", "vector", "_distance"]).limit(limit))
 
-    def of_rows(self, kind: Kind, ids: Collection[str]) -> dict[str, list[float]]:
+    def of_rows(self, kind: Kind, ids: Collection[str]) -> dict[str, np.ndarray]:
         """Return the vectors of some rows; one that has none is left out."""
         return self._read(kind, f"id IN ({', '.join(map(_quoted, sorted(ids)))})", len(ids)) if ids else {}
 
-    def some(self, kind: Kind, project_dir: str | None, *, limit: int) -> list[list[float]]:
-        """Return vectors of a project (None: of all), whichever are read first."""
-        where = f"project_dir = {_quoted(project_dir)}" if project_dir else None
-        return list(self._read(kind, where, limit).values())
+    def of_project(
+        self, kind: Kind, project_dir: str | None, *, after: int = 0, limit: int | None = None
+    ) -> tuple[list[str], np.ndarray, int]:
+        """Return ids, vectors (n, dim) and the latest `written_at` of a project's rows (None: of all).
 
-    def _read(self, kind: Kind, where: str | None, limit: int) -> dict[str, list[float]]:
+        `after`: those written later alone.
+        """
+        with _said("read the vectors"):
+            query = self._table(kind).search().select(["id", "vector", "written_at"])
+            conditions = [*_of(project_dir), *([f"written_at > {after}"] if after else [])]
+            if conditions:
+                query = query.where(" AND ".join(conditions))
+            table = (query.limit(limit) if limit else query).to_arrow().combine_chunks()
+            return (
+                table["id"].to_pylist(),
+                self._matrix(table),
+                max(table["written_at"].to_pylist(), default=0),
+            )
+
+    def digests(self, kind: Kind) -> dict[str, str]:
+        """Return of which text each row's vector is (see `digest`), by id."""
+        with _said("read the vectors"):
+            table = self._table(kind)
+            if table is None:
+                return {}
+            found = table.search().select(["id", "digest"]).to_arrow()
+            return dict(zip(found["id"].to_pylist(), found["digest"].to_pylist(), strict=True))
+
+    def version(self, kind: Kind) -> int | None:
+        """Return what changes with every write, None while there is no table."""
+        with _said("open the vectors"):
+            table = self._table(kind)
+            return int(table.version) if table is not None else None
+
+    def _read(self, kind: Kind, where: str, limit: int) -> dict[str, np.ndarray]:
         with _said("read vectors"):
             table = self._table(kind)
             if table is None:
                 return {}
-            query = table.search().select(["id", "vector"]).limit(limit)
-            found = (query.where(where) if where else query).to_list()
-        return {row["id"]: row["vector"] for row in found}
+            return self._by_id(table.search().select(["id", "vector"]).where(where).limit(limit))
+
+    def _by_id(self, query: Any) -> dict[str, np.ndarray]:
+        """Return the vectors by id, in the order found, without a Python number for each of theirs."""
+        table = query.to_arrow().combine_chunks()
+        return dict(zip(table["id"].to_pylist(), self._matrix(table), strict=True))
+
+    def _matrix(self, table: Any) -> np.ndarray:
+        flat = table["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
+        matrix: np.ndarray = flat.reshape(-1, self._dimension)
+        return matrix
 
     def delete(self, kind: Kind, ids: Collection[str]) -> None:
         """Delete rows; unknown ids are nothing."""
@@ -123,11 +168,11 @@ class Vectors:
             if table is not None and ids:
                 table.delete(f"id IN ({', '.join(map(_quoted, sorted(ids)))})")
 
-    def count(self, kind: Kind) -> int:
-        """Return how many vectors of a kind there are."""
+    def count(self, kind: Kind, project_dir: str | None = None) -> int:
+        """Return how many vectors of a kind a project has (None: all together)."""
         with _said("count the vectors"):
             table = self._table(kind)
-            return int(table.count_rows()) if table is not None else 0
+            return int(table.count_rows(*_of(project_dir))) if table is not None else 0
 
     def optimize(self) -> None:
         """Merge small files, bring the indexes up to date, and drop old versions.
@@ -155,6 +200,15 @@ class Vectors:
                 if not name.endswith(f"-{self._suffix}"):
                     self._database.drop_table(name)
 
+    def _now(self, kind: Kind) -> int:
+        """Return a time in nanoseconds later than that of every write so far, whatever the clock says."""
+        table = self._table(kind, create=True)
+        if kind not in self._written_at:
+            times = table.search().select(["written_at"]).to_arrow()["written_at"].to_pylist()
+            self._written_at[kind] = max(times, default=0)
+        self._written_at[kind] = max(self._written_at[kind] + 1, time.time_ns())
+        return self._written_at[kind]
+
     def _table(self, kind: Kind, *, create: bool = False) -> Any:
         name = f"{kind}-{self._suffix}"
         if kind not in self._tables and name in self._names():
@@ -170,7 +224,15 @@ class Vectors:
         import pyarrow as pa
 
         vector = pa.list_(pa.float32(), self._dimension)
-        return pa.schema([("id", pa.string()), ("project_dir", pa.string()), ("vector", vector)])
+        return pa.schema([
+            ("id", pa.string()), ("project_dir", pa.string()), ("digest", pa.string()), ("vector", vector),
+            ("written_at", pa.int64()),
+        ])  # fmt: skip
+
+
+def digest(text: str) -> str:
+    """Return what tells whether a vector is of this text."""
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def discard() -> None:
@@ -186,6 +248,11 @@ def _said(what: str) -> Iterator[None]:
     except (RuntimeError, ValueError, OSError, KeyError, TypeError, AttributeError) as error:
         line = str(error).split("\n", 1)[0][:200]
         raise VectorsError(f"LanceDB could not {what} ({type(error).__name__}: {line})") from error
+
+
+def _of(project_dir: str | None) -> list[str]:
+    """Return the condition for a project's rows, if any."""
+    return [f"project_dir = {_quoted(project_dir)}"] if project_dir else []
 
 
 def _quoted(text: str) -> str:

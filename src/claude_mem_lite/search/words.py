@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 import unicodedata
-from functools import cache
+from functools import cache, lru_cache
 
 # Function words; pronouns as well, since a fact is told with the name and asked for without it.
 STOP_WORDS = frozenset(
@@ -34,6 +34,19 @@ _IRREGULAR = """
     win: won; write: wrote written; rewrite: rewrote rewritten; override: overrode overridden; rebuild:
     rebuilt; resend: resent; child: children; foot: feet; index: indices; man: men; matrix: matrices; mouse:
     mice; person: people; vertex: vertices; woman: women; bad: worse worst; good: better best
+"""
+# What those who write code write short: one of a pair is in the question, the other in the answer.
+_SHORT = """
+    application: app apps; argument: arg args; asynchronous: async; attribute: attr attrs; authentication:
+    auth authn; boolean: bool; character: char chars; command: cmd cmds; configuration: config configs;
+    database: db dbs; dependency: dep deps; dictionary: dict dicts; directory: dir dirs; documentation: doc
+    docs; environment: env envs; exception: exc; expression: expr exprs; function: func funcs fn;
+    identifier: ident; implementation: impl impls; initialize: init; integer: int ints; kubernetes: k8s;
+    library: lib libs; maximum: max; message: msg msgs; minimum: min; number: num nums; object: obj objs;
+    package: pkg pkgs; parameter: param params; parenthesis: parentheses parens paren; performance: perf;
+    postgresql: postgres; previous: prev; reference: ref refs; regex: regexp regexes; repository: repo
+    repos; response: resp; statement: stmt stmts; synchronous: sync; temporary: temp tmp; value: val vals;
+    variable: var vars; vulnerability: vuln
 """
 _WORD = re.compile(r"[^\W_]+")
 _VOWELS = frozenset("aeiou")
@@ -62,8 +75,9 @@ def words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
+@lru_cache(maxsize=1 << 16)
 def lemma(word: str) -> str:
-    """Return what a word is counted as: the stem, for an irregular form that of its base."""
+    """Return what a word is counted as: its stem, or the base of its family in the tables above."""
     stemmed = stem(word)
     return _bases().get(stemmed, stemmed)
 
@@ -75,7 +89,7 @@ def forms(word: str) -> tuple[str, ...]:
 
 @cache
 def _forms() -> dict[str, tuple[str, ...]]:
-    entries = (entry.split(":") for entry in _IRREGULAR.split(";"))
+    entries = (entry.split(":") for entry in f"{_IRREGULAR};{_SHORT}".split(";"))
     return {stem(base.strip()): (base.strip(), *others.split()) for base, others in entries}
 
 

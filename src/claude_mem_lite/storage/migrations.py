@@ -171,19 +171,18 @@ CREATE TABLE state (
     name TEXT PRIMARY KEY,
     value TEXT NOT NULL CHECK(json_valid(value))
 );
-
-DROP TRIGGER sessions_fts_insert;
-DROP TRIGGER sessions_fts_update;
-DROP TRIGGER sessions_fts_delete;
-DROP TABLE sessions_fts;
 """
-_REBUILD = "INSERT INTO sessions_fts(sessions_fts) VALUES ('rebuild');\n"
 
-# In how many rows a word stands: what a rare word is.
-_VOCABULARIES = "".join(
-    f"CREATE VIRTUAL TABLE {table}_vocabulary USING fts5vocab({table}_fts, 'row');\n"
-    for table in ("observations", "sessions", "learnings", "function_map")
-)
+
+def _without_full_text(table: str) -> str:
+    """Return the DDL that undoes `_full_text`."""
+    triggers = "".join(f"DROP TRIGGER {table}_fts_{event};\n" for event in ("insert", "update", "delete"))
+    return f"{triggers}DROP TABLE {table}_fts;\n"
+
+
+def _rebuilt(table: str) -> str:
+    """Return the statement that fills a full text index from its table."""
+    return f"INSERT INTO {table}_fts({table}_fts) VALUES ('rebuild');\n"  # noqa: S608  (a name of ours)
 
 
 def _embedded(table: str, *columns: str) -> str:
@@ -208,11 +207,17 @@ _EMBEDDED = (
 
 MIGRATIONS: tuple[str, ...] = (
     _TABLES + _full_text("observations", "title", "summary", "detail") + _full_text("sessions", "summary"),
-    _WRITTEN_BY_CLAUDE + _full_text("sessions", "summary", "key_decisions") + _REBUILD,
+    _WRITTEN_BY_CLAUDE
+    + _without_full_text("sessions")
+    + _full_text("sessions", "summary", "key_decisions")
+    + _rebuilt("sessions"),
     _EMBEDDED
     + _full_text("learnings", "content")
-    + _full_text("function_map", "qualified_name", "signature", "docstring")
-    + _VOCABULARIES,
+    + _full_text("function_map", "qualified_name", "signature", "docstring"),
+    # Paths are found by their words too.
+    _without_full_text("observations")
+    + _full_text("observations", "title", "summary", "detail", "files_touched")
+    + _rebuilt("observations"),
 )
 
 

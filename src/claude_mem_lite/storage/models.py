@@ -248,6 +248,7 @@ class ObservationIndex(FTS5Model):  # type: ignore[misc]
     title = SearchField()
     summary = SearchField()
     detail = SearchField()
+    files_touched = SearchField()
 
     class Meta:
         database = memory_database

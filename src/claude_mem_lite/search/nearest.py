@@ -1,0 +1,142 @@
+"""The reader's side of the vectors: those of a project in memory while they are few, else LanceDB's index.
+
+Reading a project's 10,000 vectors from LanceDB costs every search more than all the rest of it; comparing
+them in memory less than a millisecond.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from claude_mem_lite.search.vectors import INDEX_FROM_ROWS, Kind, Vectors
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+Array = NDArray[np.float32]
+
+# The projects used last are kept up to so many bytes together: 43,000 vectors of MiniLM.
+KEEP_BYTES = 64 << 20
+_CENTRE_ROWS = 2_000
+
+
+class View(Protocol):
+    """The vectors of one kind in one project, or in all; `centre` (dim,) is their mean."""
+
+    @property
+    def centre(self) -> Array:
+        """Return the mean of the vectors, or of 2,000 of them."""
+
+    def nearest(self, vector: Array, *, limit: int, ids: Collection[str] | None = None) -> dict[str, Array]:
+        """Return the nearest vectors by id, best first; those of `ids` alone when they are given."""
+
+    def of_rows(self, ids: Collection[str]) -> dict[str, Array]:
+        """Return the vectors of some rows; one that has none is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class InMemory:
+    """A copy of the table at `version`, with everything written up to `written_at`."""
+
+    places: dict[str, int]
+    matrix: Array
+    centre: Array
+    version: int
+    written_at: int
+
+    def nearest(self, vector: Array, *, limit: int, ids: Collection[str] | None = None) -> dict[str, Array]:
+        """See `View`."""
+        names = list(self.places)
+        matrix = self.matrix
+        if ids is not None:
+            names = [row_id for row_id in ids if row_id in self.places]
+            matrix = matrix[[self.places[row_id] for row_id in names]]
+        similar = matrix @ vector  # all of length 1
+        found = np.argsort(-similar, kind="stable")[:limit]
+        return {names[place]: matrix[place] for place in found}
+
+    def of_rows(self, ids: Collection[str]) -> dict[str, Array]:
+        """See `View`."""
+        return {row_id: self.matrix[self.places[row_id]] for row_id in ids if row_id in self.places}
+
+
+@dataclass(frozen=True, slots=True)
+class OnDisk:
+    """What is too large to be copied: each call asks LanceDB."""
+
+    vectors: Vectors
+    kind: Kind
+    project_dir: str | None
+    centre: Array
+
+    def nearest(self, vector: Array, *, limit: int, ids: Collection[str] | None = None) -> dict[str, Array]:
+        """See `View`."""
+        return self.vectors.nearest(self.kind, vector, limit=limit, project_dir=self.project_dir, ids=ids)
+
+    def of_rows(self, ids: Collection[str]) -> dict[str, Array]:
+        """See `View`."""
+        return self.vectors.of_rows(self.kind, ids)
+
+
+class Views:
+    """The views of one model's vectors; every method may be called from any thread."""
+
+    def __init__(self, vectors: Vectors) -> None:
+        self._vectors = vectors
+        self._kept: dict[tuple[Kind, str | None], InMemory | OnDisk] = {}  # those used last at the end
+        self._lock = threading.Lock()
+
+    def get(self, kind: Kind, project_dir: str | None) -> View | None:
+        """Return the vectors of a project (None: of all) as they are now; None without any.
+
+        Raises: VectorsError.
+        """
+        with self._lock:
+            version = self._vectors.version(kind)
+            kept = self._kept.pop((kind, project_dir), None)
+            if version is None:
+                return None
+            if not isinstance(kept, OnDisk) and (kept is None or kept.version != version):
+                kept = self._read(kind, project_dir, version, kept)
+            if kept is not None:
+                self._kept[kind, project_dir] = kept
+                self._make_room()
+            return kept
+
+    def _read(
+        self, kind: Kind, project_dir: str | None, version: int, kept: InMemory | None
+    ) -> InMemory | OnDisk | None:
+        """Return the view at a version, from what was written since the one that is kept."""
+        if kept is None or version < kept.version:
+            kept = None
+            if self._vectors.count(kind, project_dir) > INDEX_FROM_ROWS:
+                some = self._vectors.of_project(kind, project_dir, limit=_CENTRE_ROWS)[1]
+                return OnDisk(self._vectors, kind, project_dir, some.mean(axis=0))
+        after = kept.written_at if kept else 0
+        ids, matrix, written_at = self._vectors.of_project(kind, project_dir, after=after)
+        if kept:
+            places, old = dict(kept.places), kept.matrix
+            fresh = [row_id not in places for row_id in ids]
+            places |= {row_id: len(old) + place for place, row_id in enumerate(np.array(ids)[fresh].tolist())}
+            matrix_then = np.vstack([old, matrix[fresh]])
+            matrix_then[[places[row_id] for row_id in ids]] = matrix
+            matrix = matrix_then
+        else:
+            places = {row_id: place for place, row_id in enumerate(ids)}
+        if not places:
+            return None
+        return InMemory(places, matrix, matrix.mean(axis=0), version, max(after, written_at))
+
+    def _make_room(self) -> None:
+        """Forget what was used longest ago, but never the last."""
+        sizes = {key: kept.matrix.nbytes for key, kept in self._kept.items() if isinstance(kept, InMemory)}
+        total = sum(sizes.values())
+        for key, size in list(sizes.items())[:-1]:
+            if total > KEEP_BYTES:
+                del self._kept[key]
+                total -= size

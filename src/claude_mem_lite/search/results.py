@@ -1,0 +1,82 @@
+"""What a search answers: hits with their reasons, those that say the same folded into one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from claude_mem_lite.search.words import words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from claude_mem_lite.search.ranking import Scored
+    from claude_mem_lite.storage.search import Row
+
+# Hits of which so large a share of the words is the same say the same.
+ALIKE = 0.9
+
+
+@dataclass(slots=True)
+class Hit:
+    """One result: `id` opens it, `score` is comparable within one answer.
+
+    `why` are the parts of the score, None where the query is the row's id; `rank` sorts, highest first;
+    `folded` are the ids of worse hits that say the same.
+    """
+
+    row: Row
+    score: float
+    why: Scored | None
+    rank: tuple[float, ...] = ()
+    folded: list[str] = field(default_factory=list)
+
+    def as_json(self, *, explain: bool = False) -> dict[str, Any]:
+        """Return the fields for an answer in JSON."""
+        row = self.row
+        text = "\n".join(filter(None, [row.summary, row.detail if row.kind == "session" else ""]))
+        found: dict[str, Any] = {
+            "kind": row.kind,
+            "id": row.id,
+            "title": row.title or row.summary.split("\n", 1)[0][:100],
+            "text": text,
+            "project_dir": row.project_dir,
+            "session_id": row.session_id,
+            "tool_name": row.tool_name,
+            "files": list(row.files),
+            "created_at": row.created_at,
+            "score": round(self.score, 4),
+            "folded": self.folded,
+        }
+        return found | ({"why": self.why.explain() if self.why else {"id": True}} if explain else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The hits, best first, and whether vectors had a part in it ("hybrid") or not ("fts")."""
+
+    hits: list[Hit]
+    search_type: Literal["hybrid", "fts"]
+
+
+def best(hits: Iterable[Hit], *, limit: int) -> list[Hit]:
+    """Return the best hits; one that says what a better one of its project says is folded into that."""
+    kept: list[tuple[Hit, frozenset[str]]] = []
+    for hit in sorted(hits, key=lambda hit: hit.rank, reverse=True):
+        said = frozenset(words(f"{hit.row.title} {hit.row.summary}"))
+        same = next((other for other, saying in kept if _alike(hit, said, other, saying)), None)
+        if same is not None:
+            same.folded.append(hit.row.id)
+        elif len(kept) < limit:
+            kept.append((hit, said))
+        else:
+            break
+    return [hit for hit, _ in kept]
+
+
+def _alike(hit: Hit, said: frozenset[str], other: Hit, saying: frozenset[str]) -> bool:
+    return (
+        (hit.row.kind, hit.row.project_dir) == (other.row.kind, other.row.project_dir)
+        and len(said & saying) >= ALIKE * len(said | saying)
+        and bool(said)
+    )
