@@ -73,7 +73,7 @@ class Searcher:
             rows = _by_words(kind, query, scope, profile)
             cosines: dict[str, float] = {}
             if model is not None:
-                rows, cosines = self._by_vectors(kind, asked, rows, scope)
+                rows, cosines = self._by_vectors(kind, asked, rows, scope, now)
             hits += _ranked(kind, asked, rows, cosines, profile)
         return Found(best(hits, limit=limit), "hybrid" if asked.is_hybrid else "fts")
 
@@ -105,12 +105,12 @@ class Searcher:
             log.warning("full text alone: %s", error)
 
     def _by_vectors(
-        self, kind: Kind, asked: _Asked, rows: list[Row], scope: Scope
+        self, kind: Kind, asked: _Asked, rows: list[Row], scope: Scope, now: float
     ) -> tuple[list[Row], dict[str, float]]:
         """Return the rows with those that the vectors find, and the cosine of each that has a vector."""
         assert asked.model is not None  # noqa: S101  (who calls has looked)
         try:
-            view = self._views.get(kind, scope.project_dir) if self._views else None
+            view = self._views.get(kind, scope.project_dir, now=now) if self._views else None
             return _with_vectors(kind, asked, rows, scope, view) if view else (rows, {})
         except VectorsError as error:
             log.warning("full text alone: %s", error)

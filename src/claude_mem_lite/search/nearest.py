@@ -22,6 +22,7 @@ Array = NDArray[np.float32]
 
 # The projects used last are kept up to so many bytes together: 43,000 vectors of MiniLM.
 KEEP_BYTES = 64 << 20
+LOOK_AGAIN_S = 1.0
 _CENTRE_ROWS = 2_000
 
 
@@ -89,15 +90,20 @@ class Views:
     def __init__(self, vectors: Vectors) -> None:
         self._vectors = vectors
         self._kept: dict[tuple[Kind, str | None], InMemory | OnDisk] = {}  # those used last at the end
+        self._versions: dict[Kind, int | None] = {}
+        self._looked_at: dict[Kind, float] = {}
         self._lock = threading.Lock()
 
-    def get(self, kind: Kind, project_dir: str | None) -> View | None:
-        """Return the vectors of a project (None: of all) as they are now; None without any.
+    def get(self, kind: Kind, project_dir: str | None, *, now: float) -> View | None:
+        """Return the vectors of a project (None: of all) as of the last second; None without any.
 
         Raises: VectorsError.
         """
         with self._lock:
-            version = self._vectors.version(kind)
+            if now - self._looked_at.get(kind, -LOOK_AGAIN_S) >= LOOK_AGAIN_S:
+                self._versions[kind] = self._vectors.version(kind)
+                self._looked_at[kind] = now
+            version = self._versions[kind]
             kept = self._kept.pop((kind, project_dir), None)
             if version is None:
                 return None

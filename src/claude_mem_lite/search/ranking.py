@@ -245,41 +245,37 @@ def rank(query: Query, candidates: Sequence[Candidate], profile: Profile, *, mea
     return sorted(scored, key=lambda row: (-row.named_first, -row.score))
 
 
-class _Positions(dict[str, int]):
-    """The position in the query of what a word is counted as, -1 for other words.
+def _count(query: Query, candidates: Sequence[Candidate]) -> tuple[Any, Any, Any]:
+    """Return per candidate the weighted count of each term, the weighted length, and which pairs it has."""
+    told = [[words(_text(candidate, name)) for name in FIELD_WEIGHTS] for candidate in candidates]
+    terms = _terms_of(query, set(itertools.chain(*itertools.chain(*told))))
+    counts, pairs, lengths = [], [], []
+    for fields in told:
+        count, has_pair, length = [0.0] * len(query.terms), [0.0] * len(query.pairs), 0.0
+        for weight, field_words in zip(FIELD_WEIGHTS.values(), fields, strict=True):
+            length += weight * len(field_words)
+            places: dict[int, list[int]] = {}
+            for place, word in enumerate(field_words):
+                if word in terms:
+                    count[terms[word]] += weight
+                    places.setdefault(terms[word], []).append(place)
+            for at, (one, other) in enumerate(query.pairs):
+                if one in places and other in places and _follows(places[one], places[other]):
+                    has_pair[at] = 1.0
+        counts.append(count)
+        pairs.append(has_pair)
+        lengths.append(length)
+    return np.array(counts), np.array(lengths), np.array(pairs)
+
+
+def _terms_of(query: Query, some: set[str]) -> dict[str, int]:
+    """Return which of some words are counted as which term of the query, by position.
 
     Stemming leaves the first two letters alone, so that most words need none.
     """
-
-    def __init__(self, query: Query) -> None:
-        super().__init__()
-        self._terms = {term.lemma: at for at, term in enumerate(query.terms)}
-        self._starts = {word[:2] for term in query.terms for word in term.words}
-
-    def __missing__(self, word: str) -> int:
-        self[word] = at = self._terms.get(lemma(word), -1) if word[:2] in self._starts else -1
-        return at
-
-
-def _count(query: Query, candidates: Sequence[Candidate]) -> tuple[Any, Any, Any]:
-    """Return per candidate the weighted count of each term, the weighted length, and which pairs it has."""
-    positions = _Positions(query)
-    counts = np.zeros((len(candidates), len(query.terms)))
-    lengths = np.zeros(len(candidates))
-    pairs = np.zeros((len(candidates), len(query.pairs)))
-    for row, candidate in enumerate(candidates):
-        for name, weight in FIELD_WEIGHTS.items():
-            terms = [positions[word] for word in words(_text(candidate, name))]
-            lengths[row] += weight * len(terms)
-            places: dict[int, list[int]] = {}
-            for place, term in enumerate(terms):
-                if term >= 0:
-                    counts[row, term] += weight
-                    places.setdefault(term, []).append(place)
-            for at, (one, other) in enumerate(query.pairs):
-                if one in places and other in places and _follows(places[one], places[other]):
-                    pairs[row, at] = 1.0
-    return counts, lengths, pairs
+    at = {term.lemma: position for position, term in enumerate(query.terms)}
+    starts = {word[:2] for term in query.terms for word in term.words}
+    return {word: at[lemma(word)] for word in some if word[:2] in starts and lemma(word) in at}
 
 
 def _text(candidate: Candidate, name: str) -> str:

@@ -1,24 +1,18 @@
-"""The questions that search puts to claude-mem.db: rows by full text, and rows by id, within a scope."""
+"""The questions that search puts to claude-mem.db: rows by full text, and rows by id, within a scope.
+
+Written in SQL: a search asks several, and building each by peewee takes longer than answering it.
+"""
+
+# ruff: noqa: S608  every statement is put together from names of ours; what users say is a parameter
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from peewee import SQL, Value
-
-from claude_mem_lite.storage.models import (
-    FunctionIndex,
-    FunctionMapEntry,
-    Learning,
-    LearningIndex,
-    Observation,
-    ObservationIndex,
-    Session,
-    SessionIndex,
-    memory_database,
-)
+from claude_mem_lite.storage.models import memory_database
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -41,7 +35,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One thing that can be found, whatever its kind; `bm25` is positive, None where text did not find it."""
+    """One thing that can be found, whatever its kind."""
 
     kind: Kind
     id: str
@@ -53,69 +47,104 @@ class Row:
     session_id: str
     tool_name: str
     created_at: str
-    bm25: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """A table, its full text index with the weights of the columns, and its columns as a `Row` has them."""
+    """A table `t` with its full text index, and its columns as a `Row` has them, in SQL.
 
-    table: Any
-    index: Any
-    weights: tuple[float, ...]
-    title: Any
-    summary: Any
-    detail: Any
-    files: str  # SQL of a JSON list
-    session_id: Any
-    tool_name: Any
-    at: Any
+    `weights` are those of the index's columns, `always` is the condition for a row to be found at all.
+    """
+
+    table: str
+    weights: str
+    title: str = "''"
+    summary: str = "''"
+    detail: str = "''"
+    files: str = "'[]'"  # a JSON list
+    session_id: str = "''"
+    tool_name: str = "''"
+    at: str = "''"
+    always: str = "1"
+
+    @property
+    def columns(self) -> str:
+        """The columns of a `Row` from `id` on, in order."""
+        return (
+            f"t.id, {self.title}, {self.summary}, {self.detail}, {self.files}, t.project_dir, "
+            f"{self.session_id}, {self.tool_name}, {self.at}"
+        )
 
 
-_NOTHING = Value("")
-# A hit in the title counts more than one in the evidence, a path hardly: it says where, not what.
 _SOURCES: dict[Kind, _Source] = {
     "observation": _Source(
-        Observation, ObservationIndex, (3.0, 2.0, 1.0, 0.2), Observation.title, Observation.summary,
-        Observation.detail, "t1.files_touched", Observation.session_id, Observation.tool_name,
-        Observation.created_at,
+        "observations",
+        # A hit in the title counts more than one in the evidence, a path hardly: it says where, not what.
+        weights="3.0, 2.0, 1.0, 0.2",
+        title="t.title",
+        summary="t.summary",
+        detail="t.detail",
+        files="t.files_touched",
+        session_id="t.session_id",
+        tool_name="t.tool_name",
+        at="t.created_at",
     ),
     "session": _Source(
-        Session, SessionIndex, (1.0, 1.0), _NOTHING, Session.summary, Session.key_decisions,
-        "t1.key_files", Session.id, _NOTHING, Session.last_event_at,
+        "sessions",
+        weights="1.0, 1.0",
+        summary="t.summary",
+        detail="t.key_decisions",
+        files="t.key_files",
+        session_id="t.id",
+        at="t.last_event_at",
+        always="t.summary IS NOT NULL",
     ),
     "learning": _Source(
-        Learning, LearningIndex, (1.0,), Learning.category, Learning.content, _NOTHING, "'[]'",
-        Learning.source_session_id, _NOTHING, Learning.updated_at,
+        "learnings",
+        weights="1.0",
+        title="t.category",
+        summary="t.content",
+        session_id="t.source_session_id",
+        at="t.updated_at",
+        always="t.is_active",
     ),
     "function": _Source(
-        FunctionMapEntry, FunctionIndex, (3.0, 2.0, 1.0), FunctionMapEntry.qualified_name,
-        FunctionMapEntry.signature, FunctionMapEntry.docstring,
-        "json_array(t1.file_path)", FunctionMapEntry.session_id, _NOTHING,
-        FunctionMapEntry.updated_at,
+        "function_map",
+        weights="3.0, 2.0, 1.0",
+        title="t.qualified_name",
+        summary="t.signature",
+        detail="t.docstring",
+        files="json_array(t.file_path)",
+        session_id="t.session_id",
+        at="t.updated_at",
     ),
-}  # fmt: skip
+}
 
 
 def by_text(kind: Kind, match: str, scope: Scope, *, limit: int) -> list[Row]:
     """Return the best rows of a kind for an FTS5 query, best first."""
     source = _SOURCES[kind]
-    rank = source.index.bm25(*source.weights)
-    rows = _select(kind, scope, rank).join(source.index, on=(source.table.pk == source.index.rowid))
-    rows = rows.where(source.index.match(match)).order_by(SQL("score"), source.table.pk.desc()).limit(limit)
-    return _rows(kind, rows)
+    where, parameters = _within(kind, scope)
+    index = f"{source.table}_fts"
+    return _rows(
+        kind,
+        f"SELECT {source.columns} FROM {index} JOIN {source.table} AS t ON t.pk = {index}.rowid "
+        f"WHERE {index} MATCH ? AND {where} "
+        f"ORDER BY bm25({index}, {source.weights}), t.pk DESC LIMIT ?",
+        (match, *parameters, limit),
+    )
 
 
 def by_id(kind: Kind, ids: Collection[str], scope: Scope) -> list[Row]:
     """Return those of some rows that are in the scope, in no order."""
-    return _rows(kind, _select(kind, scope, Value(None)).where(_SOURCES[kind].table.id.in_(list(ids))))
+    where, parameters = _within(kind, scope)
+    chosen = "t.id IN (SELECT value FROM json_each(?))"
+    return _select(kind, f"{chosen} AND {where}", (json.dumps(list(ids)), *parameters))
 
 
 def by_prefix(kind: Kind, prefix: str) -> list[Row]:
     """Return the rows, at most five, whose id begins so."""
-    row_id = _SOURCES[kind].table.id
-    rows = _select(kind, Scope(), Value(None)).where(row_id >= prefix, row_id < f"{prefix}~").limit(5)
-    return _rows(kind, rows)
+    return _select(kind, "t.id >= ? AND t.id < ? LIMIT 5", (prefix, f"{prefix}~"))
 
 
 def is_narrow(scope: Scope) -> bool:
@@ -125,64 +154,59 @@ def is_narrow(scope: Scope) -> bool:
 
 def ids_in(kind: Kind, scope: Scope, *, limit: int) -> list[str]:
     """Return the newest ids in a scope."""
-    source = _SOURCES[kind]
-    rows = _select(kind, scope, Value(None)).order_by(source.table.pk.desc()).limit(limit)
-    return [values[0] for values in rows.tuples()]
+    where, parameters = _within(kind, scope)
+    query = f"SELECT t.id FROM {_SOURCES[kind].table} AS t WHERE {where} ORDER BY t.pk DESC LIMIT ?"
+    return [row_id for (row_id,) in memory_database.execute_sql(query, (*parameters, limit))]
 
 
 def count(kind: Kind, project_dir: str | None = None) -> int:
     """Return how many rows of a kind a project has (None: all projects together)."""
-    return int(_select(kind, Scope(project_dir=project_dir), Value(None)).count())
+    where, parameters = _within(kind, Scope(project_dir=project_dir))
+    query = f"SELECT count(*) FROM {_SOURCES[kind].table} AS t WHERE {where}"
+    return int(memory_database.execute_sql(query, parameters).fetchone()[0])
 
 
 def sample(kind: Kind, project_dir: str | None, *, one_in: int) -> list[Row]:
     """Return every nth row of a project (None: of all), oldest first."""
-    table = _SOURCES[kind].table
-    rows = _select(kind, Scope(project_dir=project_dir), Value(None)).where(table.pk % one_in == 0)
-    return _rows(kind, rows.order_by(table.pk))
+    where, parameters = _within(kind, Scope(project_dir=project_dir))
+    return _select(kind, f"t.pk % ? = 0 AND {where} ORDER BY t.pk", (one_in, *parameters))
 
 
-def _select(kind: Kind, scope: Scope, rank: Any) -> Any:
+def _within(kind: Kind, scope: Scope) -> tuple[str, tuple[str, ...]]:
+    """Return the condition for a row to be in a scope, with its parameters."""
     source = _SOURCES[kind]
-    columns = (
-        source.table.id, source.title, source.summary, source.detail, SQL(source.files),
-        source.table.project_dir, source.session_id, source.tool_name, source.at, rank.alias("score"),
-    )  # fmt: skip
-    rows = source.table.select(*columns)
+    conditions: dict[str, tuple[str, ...]] = {source.always: ()}
     if scope.project_dir:
-        here = source.table.project_dir == scope.project_dir
-        rows = rows.where(here | source.table.project_dir.is_null() if kind == "learning" else here)
-    if kind == "learning":
-        rows = rows.where(Learning.is_active)
-    if kind == "session":
-        rows = rows.where(Session.summary.is_null(False))
+        everywhere = " OR t.project_dir IS NULL" if kind == "learning" else ""
+        conditions[f"(t.project_dir = ?{everywhere})"] = (scope.project_dir,)
     if scope.since:
-        rows = rows.where(source.at >= scope.since)
+        conditions[f"{source.at} >= ?"] = (scope.since,)
     if scope.until:
-        rows = rows.where(source.at < scope.until)
+        conditions[f"{source.at} < ?"] = (scope.until,)
     if scope.session_id:
-        rows = rows.where(source.session_id == scope.session_id)
+        conditions[f"{source.session_id} = ?"] = (scope.session_id,)
     if scope.tool:
-        rows = rows.where(source.tool_name == scope.tool)
+        conditions[f"{source.tool_name} = ?"] = (scope.tool,)
     if scope.file:
         ending = f"/{scope.file}"
-        rows = rows.where(
-            SQL(
-                f"EXISTS (SELECT 1 FROM json_each({source.files}) AS file"  # noqa: S608  (a name of ours)
-                " WHERE file.value = ? OR substr(file.value, -length(?)) = ?)",
-                (scope.file, ending, ending),
-            )
-        )
-    return rows
+        conditions[
+            f"EXISTS (SELECT 1 FROM json_each({source.files}) AS file "
+            "WHERE file.value = ? OR substr(file.value, -length(?)) = ?)"
+        ] = (scope.file, ending, ending)
+    return " AND ".join(conditions), tuple(itertools.chain(*conditions.values()))
 
 
-def _rows(kind: Kind, query: Any) -> list[Row]:
-    """Return what a query of `_select` finds, without peewee's look at each value."""
-    return [_row(kind, values) for values in memory_database.execute(query)]
+def _select(kind: Kind, where: str, parameters: tuple[Any, ...]) -> list[Row]:
+    source = _SOURCES[kind]
+    return _rows(kind, f"SELECT {source.columns} FROM {source.table} AS t WHERE {where}", parameters)
+
+
+def _rows(kind: Kind, query: str, parameters: tuple[Any, ...]) -> list[Row]:
+    return [_row(kind, values) for values in memory_database.execute_sql(query, parameters)]
 
 
 def _row(kind: Kind, values: tuple[Any, ...]) -> Row:
-    row_id, title, summary, detail, files, project_dir, session_id, tool_name, at, score = values
+    row_id, title, summary, detail, files, project_dir, session_id, tool_name, at = values
     return Row(
         kind=kind,
         id=row_id,
@@ -194,5 +218,4 @@ def _row(kind: Kind, values: tuple[Any, ...]) -> Row:
         session_id=session_id or "",
         tool_name=tool_name or "",
         created_at=at,
-        bm25=None if score is None else -score,  # SQLite's is negative, best first
     )
