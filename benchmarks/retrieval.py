@@ -33,7 +33,7 @@ from rich.progress import track
 from rich.table import Table
 
 from claude_mem_lite.search import embedder
-from claude_mem_lite.search.hybrid import Searcher, key_of
+from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.search.indexing import blended
 from claude_mem_lite.search.vectors import Vectors
 from claude_mem_lite.search.words import STOP_WORDS, words
@@ -102,8 +102,7 @@ class Encoder:
 def ours(rows: list[Row], encoder: Encoder, vectors: np.ndarray) -> Iterator[Search]:
     """Search as the product does: its databases, its vectors, its ranking, in this process."""
     with memory(rows):
-        key = key_of(encoder.model.record)
-        store = Vectors(key, encoder.model.record.dimension)
+        store = Vectors(encoder.model.record.key, encoder.model.record.dimension)
         titles = encoder.documents([row["title"] for row in rows])
         kept = blended(vectors, titles)
         store.write(

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pipeline import process_numbers, report
@@ -28,12 +28,14 @@ from rich.progress import track
 
 from claude_mem_lite import client, config
 from claude_mem_lite.search import embedder
-from claude_mem_lite.search.hybrid import key_of
 from claude_mem_lite.search.vectors import Vectors
 from claude_mem_lite.storage import embeddings, models
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
 PROJECTS = 10
-KEY = key_of(embedder.resolve("minilm"))
+KEY = embedder.resolve("minilm").key
 DIMENSION = 384
 # Words as frequent as in prose: the nth is n times rarer than the first.
 VOCABULARY = [
@@ -51,42 +53,55 @@ def prose(chance: random.Random, length: int) -> str:
     return " ".join(chance.choices(VOCABULARY, cum_weights=_SHARES, k=length))
 
 
+def made_up(number: int, chance: random.Random) -> dict[str, Any]:
+    """Return an observation of about 100 words, in one of the projects."""
+    folder, module = prose(chance, 1), prose(chance, 1)
+    return {
+        "id": f"o{number}",
+        "session": f"s{number % PROJECTS}",
+        "project_dir": f"/p{number % PROJECTS}",
+        "tool_name": "Edit",
+        "title": f"{prose(chance, 8)} item{number}",
+        "summary": prose(chance, 25),
+        "detail": prose(chance, 60),
+        "files_touched": [f"src/{folder}/{module}.py"],
+        "created_at": "2026-11-01",
+    }
+
+
+def make_sessions() -> None:
+    """Remember a session a project."""
+    for project in range(PROJECTS):
+        models.Session.create(id=f"s{project}", project_dir=f"/p{project}", started_at="", last_event_at="")
+
+
+def working(steps: Iterable[int], what: str) -> Iterable[int]:
+    """Show a bar on a terminal while going through the steps."""
+    progress = Console(stderr=True)
+    return track(steps, what, console=progress, transient=True, disable=not progress.is_terminal)
+
+
 def fill(rows: int) -> None:
     """Remember made-up rows, with vectors."""
     chance, noise = random.Random(1), np.random.default_rng(1)
     centres = noise.normal(size=(PROJECTS, DIMENSION))
     models.open_databases()
+    make_sessions()
     store = Vectors(KEY, DIMENSION)
-    progress = Console(stderr=True)
-    steps = range(0, rows, 1000)
-    for project in range(PROJECTS):
-        models.Session.create(id=f"s{project}", project_dir=f"/p{project}", started_at="", last_event_at="")
-    for start in track(
-        steps, f"{rows} rows", console=progress, transient=True, disable=not progress.is_terminal
-    ):
-        numbers = range(start, min(start + 1000, rows))
-        told = [(f"{prose(chance, 8)} item{number}", prose(chance, 25)) for number in numbers]
+    for start in working(range(0, rows, 1000), f"{rows} rows"):
+        some = [made_up(number, chance) for number in range(start, min(start + 1000, rows))]
         with models.memory_database.atomic():
-            models.Observation.insert_many([
-                {
-                    "id": f"o{number}", "session": f"s{number % PROJECTS}", "project_dir": f"/p{number % PROJECTS}",
-                    "tool_name": "Edit", "title": title, "summary": summary, "detail": prose(chance, 60),
-                    "files_touched": [f"src/{title.split()[0]}/{title.split()[1]}.py"], "created_at": "2026-11-01",
-                }
-                for number, (title, summary) in zip(numbers, told, strict=True)
-            ]).execute()  # fmt: skip
-        spread = centres[[number % PROJECTS for number in numbers]] + noise.normal(
-            size=(len(told), DIMENSION)
-        )
-        vectors = (spread / np.linalg.norm(spread, axis=1, keepdims=True)).astype(np.float32)
-        texts = ["\n".join(words) for words in told]
-        rows_told = zip(numbers, texts, vectors, strict=True)
+            models.Observation.insert_many(some).execute()
+        near = [centres[int(row["session"][1:])] for row in some]
+        vectors = np.array(near) + noise.normal(size=(len(some), DIMENSION))
+        vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+        texts = [f"{row['title']}\n{row['summary']}" for row in some]
+        told = zip(some, texts, vectors, strict=True)
         store.write(
-            "observation", [(f"o{n}", f"/p{n % PROJECTS}", text, vector) for n, text, vector in rows_told]
+            "observation", [(row["id"], row["project_dir"], text, vector) for row, text, vector in told]
         )
-        embeddings.mark_embedded(
-            "observation", [(f"o{n}", t) for n, t in zip(numbers, texts, strict=True)], model=KEY
-        )
+        marked = [(row["id"], text) for row, text in zip(some, texts, strict=True)]
+        embeddings.mark_embedded("observation", marked, model=KEY)
     store.optimize()
     models.close_databases()
 

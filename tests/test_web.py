@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import shutil
 import signal
 import socket
 import stat
@@ -19,7 +20,9 @@ from conftest import wait_until
 from test_storage import observation_row, session_row
 
 from claude_mem_lite import __version__, client, inbox
+from claude_mem_lite.services import install
 from claude_mem_lite.storage import models, queries
+from claude_mem_lite.tokens import estimate_tokens
 
 
 class Connection(http.client.HTTPConnection):
@@ -79,7 +82,12 @@ def test_the_web_process_serves_what_is_remembered(web: Path) -> None:
     assert (health["status"], health["version"], health["home"]) == ("ok", __version__, str(web))
     assert (queue["raw"], queue["done"], queue["error"], queue["messages"]) == (1, 0, 0, 1)
     assert (search["search_type"], [hit["id"] for hit in search["results"]]) == ("fts", ["abcdef1234"])
-    assert detail == {"written_by": "local", "prompt_version": None} | observation_row(
+    assert detail == {
+        "written_by": "local",
+        "prompt_version": None,
+        "before": [],
+        "after": [],
+    } | observation_row(
         "abcdef1234",
         title="Edit storage",
         summary="Why: WAL breaks on NFS.",
@@ -130,6 +138,55 @@ def test_the_id_of_a_session_opens_the_session(web: Path) -> None:
     answer = get(web, "/api/observation/0551cf24")
 
     assert (answer[0], answer[1]["id"], answer[1]["summary"]) == (200, "0551cf24-6f7f", "Long ago.")
+
+
+def test_an_observation_is_shown_among_its_neighbours(web: Path) -> None:
+    """The three before and after it in its session, oldest first, in short."""
+    for number in range(10):
+        queries.save_observation(observation_row(f"{number}00000", title=f"Step {number}"))
+    session_row("s2")
+    queries.save_observation(observation_row("other01", session="s2"))
+
+    detail = get(web, "/api/observation/600000")[1]
+
+    assert [row["title"] for row in detail["before"]] == ["Step 3", "Step 4", "Step 5"]
+    assert [row["id"] for row in detail["after"]] == ["700000", "800000", "900000"]
+    assert set(detail["after"][0]) == {"id", "title", "tool_name", "created_at"}
+
+
+def test_a_folder_stands_for_its_project(web: Path, tmp_path: Path) -> None:
+    """Who asks from a folder inside a repository asks about the repository."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "src").mkdir()
+    session_row("s3", project_dir=str(tmp_path))
+    queries.save_observation(
+        observation_row("def456", session="s3", project_dir=str(tmp_path), title="Otters")
+    )
+
+    found = get(web, f"/api/search?q=otters&project={tmp_path}/src")[1]
+
+    assert [hit["id"] for hit in found["results"]] == ["def456"]
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="the skill's lines call curl")
+def test_the_skill_is_short_and_its_lines_work(web: Path) -> None:
+    """Run as a model would run them, with words and an id filled in."""
+    skill = Path(install.SKILL).read_text()
+    lines = skill.split("```sh\n")[1].split("```")[0].replace("WORDS", "why the storage moved")
+    home = {"CLAUDE_MEM_HOME": str(web), "PATH": os.environ["PATH"]}
+
+    def run(script: str) -> list[dict[str, Any]]:
+        done = subprocess.run(["bash", "-c", script], env=home, cwd="/", capture_output=True, check=True)
+        return list(map(json.loads, done.stdout.decode().replace("}{", "}\n{").splitlines()))
+
+    scoped, _ = run(lines.replace("/ID", "/000000"))
+    everywhere = [line for line in lines.splitlines() if not line.startswith("curl -s ")]
+    found = run("\n".join(everywhere).replace('--data-urlencode "project=$PWD"', ""))[0]["results"]
+    opened = run(lines.replace("/ID", f"/{found[0]['id'][:8]}"))[1]
+
+    assert estimate_tokens(skill) < 200
+    assert scoped["results"] == []
+    assert (found[0]["id"], opened["title"]) == ("abcdef1234", "Edit storage")
 
 
 def test_another_method_is_refused_in_json(web: Path) -> None:

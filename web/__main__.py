@@ -16,6 +16,8 @@ def main() -> None:
     """Bind the socket, readable by the user alone, and run uvicorn on it."""
     config.ensure_home()
     logs.configure("web")
+    # Before numpy is loaded: its threads wait busily, and what they multiply here is small.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     instance.become_the_only("web")
     instance.stop_when_orphaned()
     # uvicorn would make a socket of its own open to everybody.

@@ -43,14 +43,15 @@ _INTERNAL = frozenset({
 })  # fmt: skip
 
 
-def _absolute(path: str) -> str:
+def _project(path: str) -> str:
+    """Return the project that a folder belongs to."""
     if not os.path.isabs(path):
         raise ValueError("must be an absolute path")
-    return path
+    return config.project_dir(path)
 
 
 Time = Annotated[str, Field(pattern=r"^(\d{4}-\d\d-\d\d(T[\d:.]+Z?)?)?$")]
-ProjectPath = Annotated[str, AfterValidator(_absolute)]
+ProjectPath = Annotated[str, AfterValidator(_project)]
 
 
 class _Parameters(BaseModel):
@@ -143,14 +144,21 @@ def search(request: Request) -> JSONResponse:
 
 
 def observation(request: Request) -> JSONResponse:
-    """Return one observation whole; or the session, when the id is a session's."""
+    """Return one observation whole with its neighbours in time; or the session whose id it is."""
     prefix = request.path_params["observation_id"]
     try:
-        fields = dict(queries.observation(prefix).__data__)
+        row = queries.observation(prefix)
+        fields = dict(row.__data__)
         fields["session_id"] = fields.pop("session")
+        before, after = queries.neighbours(row)
+        fields |= {"before": list(map(_in_short, before)), "after": list(map(_in_short, after))}
     except queries.UnknownIdError:
         fields = dict(queries.session_by_prefix(prefix).__data__)
     return JSONResponse({name: value for name, value in fields.items() if name not in _INTERNAL})
+
+
+def _in_short(row: models.Observation) -> dict[str, Any]:
+    return {"id": row.id, "title": row.title, "tool_name": row.tool_name, "created_at": row.created_at}
 
 
 async def summarize(request: Request) -> JSONResponse:
@@ -187,7 +195,7 @@ def _summary(session_id: str, wait_s: float) -> JSONResponse:
 
 
 async def embed(request: Request) -> JSONResponse:
-    """Return the vectors of texts for the consumer; 503 while there is no model."""
+    """Return the vectors of texts for the consumer; 503 when there is no model."""
     wanted = EmbedParameters.model_validate_json(await request.body() or b"{}")
     found = await run_in_threadpool(searcher.embed, wanted.texts, now=time.monotonic())
     if found is None:

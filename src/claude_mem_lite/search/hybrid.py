@@ -43,6 +43,8 @@ KINDS: dict[Type, tuple[Kind, ...]] = {
 
 # So many candidates of each leg are ranked; with 30 as well, with 100 not better.
 DEPTH = 50
+# A large model takes as long from a slow disk.
+_LOAD_S = 60.0
 # A narrow scope is looked through row by row up to this size.
 _NARROW_ROWS = 2_000
 _ID = re.compile(r"[0-9a-f][0-9a-f-]{7,63}")
@@ -80,14 +82,16 @@ class Searcher:
     def embed(self, texts: Sequence[str], *, now: float) -> dict[str, Any] | None:
         """Return the vectors of documents for the consumer, base64 of little-endian float32 rows.
 
-        None while the model is being loaded, or when it cannot be.
+        Waits for the model; None when it cannot be loaded.
         """
+        if self.holder.ready(now) is None:
+            self.holder.wait(_LOAD_S)
         model = self.holder.ready(now)
         if model is None:
             return None
         rows = model.embed_documents(list(texts)).astype("<f4") if texts else None
         return {
-            "key": key_of(model.record),
+            "key": model.record.key,
             "dimension": model.record.dimension,
             "vectors": base64.b64encode(rows.tobytes()).decode() if rows is not None else "",
         }
@@ -99,7 +103,7 @@ class Searcher:
 
     def _open(self, record: ModelRecord) -> None:
         try:
-            self._views = Views(Vectors(key_of(record), record.dimension))
+            self._views = Views(Vectors(record.key, record.dimension))
         except VectorsError as error:
             self._views = None
             log.warning("full text alone: %s", error)
@@ -139,11 +143,6 @@ class _Asked:
         if prompt not in self._vectors:
             self._vectors[prompt] = self.model.embed_query(self._text, query_kind)
         return self._vectors[prompt]
-
-
-def key_of(record: ModelRecord) -> str:
-    """Return what distinguishes a model's vectors from all others."""
-    return f"{record.name}_{record.dimension}"
 
 
 def _by_words(kind: Kind, query: ranking.Query, scope: Scope, profile: Profile) -> list[Row]:

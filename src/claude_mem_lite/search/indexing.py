@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from claude_mem_lite import client
-from claude_mem_lite.search import vectors
+from claude_mem_lite import client, settings
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.search import embedder, vectors
 from claude_mem_lite.search.vectors import KINDS, Kind, Vectors, VectorsError
 from claude_mem_lite.storage import embeddings
 
@@ -26,7 +27,7 @@ log = logging.getLogger(__name__)
 # So few texts hold up a search for a quarter of a second at most.
 TEXTS_AT_ONCE = 16
 OPTIMIZE_EVERY = 200
-# The web process is down, or loads its model.
+# The web process is down, or has no model; what was asked of it or of LanceDB did not work this time.
 LATER_S, SOON_S = 60.0, 3.0
 _ANSWER_S = 120.0
 
@@ -41,17 +42,22 @@ class Index:
     def step(self) -> float | None:
         """Embed some of what is pending; return in how many seconds to go on, None when all is done."""
         try:
-            model = client.post("/api/embed", {"texts": []}, timeout_s=5)
-        except client.UnreachableError:
+            wanted = embedder.resolve(settings.load().embedding_model).key
+            if wanted and not self._pending(wanted):
+                return None  # asking would have the model loaded
+            model = client.post("/api/embed", {"texts": []}, timeout_s=_ANSWER_S)
+        except (ClaudeMemError, client.UnreachableError):
             return LATER_S
         if model is None:
-            return SOON_S
-        key = str(model["key"])
-        for kind in KINDS:
-            rows = embeddings.texts_to_embed(kind, key, limit=TEXTS_AT_ONCE)
-            if rows:
-                return 0.0 if self._embed(kind, rows, model) else SOON_S
-        return None
+            return LATER_S
+        pending = self._pending(str(model["key"]))
+        if pending is None:
+            return None
+        return 0.0 if self._embed(*pending, model) else SOON_S
+
+    def _pending(self, key: str) -> tuple[Kind, list[tuple[str, str, str]]] | None:
+        found = ((kind, embeddings.texts_to_embed(kind, key, limit=TEXTS_AT_ONCE)) for kind in KINDS)
+        return next(((kind, rows) for kind, rows in found if rows), None)
 
     def optimize(self) -> None:
         """Keep the folder small and the queries fast; nothing to do without new writes."""

@@ -33,7 +33,7 @@ FIELD_WEIGHTS = {"title": 2.0, "summary": 1.0, "detail": 0.5, "files": 0.2}
 DETAIL_CHARACTERS = 2000  # more costs time and says little
 # Full text looks at no more rows than this: the rarest words find what the common ones only confirm, and BM25
 # over every row with a common word is what makes FTS5 slow. Down to a tenth of the rows nothing was lost.
-ROW_BUDGET = 5000
+ROW_BUDGET = 3000
 # A row that has all words of the query tells more than one that has the same weight in some of them.
 COVERAGE = 0.2
 # Two words that stand together in the query and in the row, as a share of what each says alone.

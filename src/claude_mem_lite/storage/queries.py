@@ -231,6 +231,14 @@ def observations_of(session_id: str) -> list[Observation]:
     return list(rows.order_by(Observation.created_at, Observation.pk))
 
 
+def neighbours(row: Observation, *, each_way: int = 3) -> tuple[list[Observation], list[Observation]]:
+    """Return what came before and after an observation in its session, both oldest first."""
+    rows = Observation.select().where(Observation.session == row.session_id)
+    before = rows.where(Observation.pk < row.pk).order_by(Observation.pk.desc()).limit(each_way)
+    after = rows.where(Observation.pk > row.pk).order_by(Observation.pk).limit(each_way)
+    return list(before)[::-1], list(after)
+
+
 def recent_observations(project_dir: str, *, limit: int, without_session: str = "") -> list[Observation]:
     """Return a project's newest observations, newest first."""
     rows = Observation.select().where(

@@ -60,6 +60,11 @@ class ModelRecord:
     max_tokens: int = MAX_TOKENS
     dtype: Dtype = "processor"
 
+    @property
+    def key(self) -> str:
+        """What tells this model's vectors from all others; "" while the dimension is not known."""
+        return f"{self.name}_{self.dimension}" if self.dimension else ""
+
 
 MINILM = ModelRecord(
     name="minilm",

@@ -1,0 +1,87 @@
+"""What single writes do to the vectors: folder size at any time, and searches at the end against the start.
+
+    python benchmarks/writes.py [--rows N] [--searches N]
+
+Remembers rows one at a time and has each embedded and written by itself, by the consumer's own code and the
+real web process: the worst case, for a consumer takes those that wait together. Prints the largest the folder
+of vectors has been, the search times after a tenth and after all, and this process's peak memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+
+from pipeline import process_numbers
+from search_scale import folder_mib, made_up, make_sessions, times, web, working
+
+from claude_mem_lite import config
+from claude_mem_lite.search.indexing import Index
+from claude_mem_lite.storage import embeddings, models, queries
+
+
+def p95(values: list[float]) -> float:
+    """Return the 95th percentile."""
+    return sorted(values)[int(len(values) * 0.95)]
+
+
+def main() -> None:
+    """Write all rows, and search on the way."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rows", type=int, default=10_000)
+    parser.add_argument("--searches", type=int, default=300)
+    options = parser.parse_args()
+    home = tempfile.mkdtemp(prefix="cml-bench-")
+    os.environ |= {"CLAUDE_MEM_HOME": home, "LANCEDB_LOG": "error"}
+    try:
+        models.open_databases()
+        make_sessions()
+        with web("minilm"):
+            write(options.rows, options.searches)
+    finally:
+        models.close_databases()
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def write(rows: int, searches: int) -> None:
+    """Write and print."""
+    index, chance, largest, early = Index(), random.Random(1), 0.0, [0.0]
+    taken = []
+    for number in working(range(1, rows + 1), "writing"):
+        row = made_up(number, chance)
+        row["summary"] = row["summary"][:60]  # embedding takes most of the time
+        queries.save_observation(row)
+        started = time.perf_counter()
+        if index.step() != 0.0:
+            sys.exit(f"row {number} was not embedded")
+        taken.append((time.perf_counter() - started) * 1000)
+        if number % 20 == 0:
+            largest = max(largest, folder_mib(config.lance_dir()))
+        if number == rows // 10:
+            early = times(searches, "hybrid")
+            report(number, largest, early)
+    late = times(searches, "hybrid")
+    report(rows, largest, late)
+    print(f"search p95 at the end is {p95(late) / p95(early):.2f} × that after a tenth")
+    print(f"one row embedded and written p50 {statistics.median(taken):.0f} ms   p95 {p95(taken):.0f} ms")
+    print(f"embedded {embeddings.count_embedded('minilm_384')['observation'][0]} of {rows}")
+    print(f"peak memory of the writing process {process_numbers(os.getpid())[1]:.0f} MiB")
+
+
+def report(rows: int, largest: float, found: list[float]) -> None:
+    """Print a row of figures."""
+    median = statistics.median(found)
+    print(f"{rows:>6} rows   folder at most {largest:5.1f} MiB", end="   ")
+    print(f"search p50 {median:5.1f} ms   p95 {p95(found):5.1f} ms", flush=True)
+
+
+if __name__ == "__main__":
+    main()
