@@ -19,6 +19,7 @@ import numpy as np
 
 from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.search import memory
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -32,7 +33,7 @@ _ROWS_PER_WRITE = 500
 # Versions that a reader of the other process may still have open.
 _KEEP_VERSIONS = dt.timedelta(seconds=10)
 _READ_CONSISTENCY = dt.timedelta(seconds=1)
-_INDEX_CACHE_BYTES, _METADATA_CACHE_BYTES = 64 << 20, 32 << 20
+_INDEX_CACHE_BYTES, _METADATA_CACHE_BYTES = 64 << 20, 16 << 20
 
 
 class VectorsError(ClaudeMemError):
@@ -45,6 +46,7 @@ class Vectors:
     def __init__(self, key: str, dimension: int) -> None:
         # Before its import: every query without a score in its columns would be a line on stderr.
         os.environ.setdefault("LANCEDB_LOG", "error")
+        memory.hold_down()
         import lancedb
 
         self._dimension = dimension
@@ -192,6 +194,7 @@ class Vectors:
                 if "vector" not in indexed and table.count_rows() >= INDEX_FROM_ROWS:
                     table.create_index("vector", config=HnswSq(distance_type="cosine"))
                 table.optimize(cleanup_older_than=_KEEP_VERSIONS)
+        memory.give_back()
 
     def drop_others(self) -> None:
         """Drop the tables of every other model."""

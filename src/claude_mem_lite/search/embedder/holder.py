@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
-import gc
 import logging
 import threading
 import time
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.search import memory
 from claude_mem_lite.search.embedder import load as load_model
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ class Holder:
                 return False
             name = self._embedder.record.name
             self._embedder = None
-        _free_memory()
+        memory.give_back()
         log.info("unloaded %s after %.0f idle minutes", name, self._idle_s / 60)
         return True
 
@@ -82,7 +81,7 @@ class Holder:
         with self._lock:
             self._embedder = None
             self.problem = ""
-        _free_memory()
+        memory.give_back()
 
     def _load(self) -> None:
         started = time.perf_counter()
@@ -95,11 +94,3 @@ class Holder:
             log.warning("search goes on with full text alone: %s", problem)
         with self._lock:
             self._embedder, self.problem, self._loader = embedder, problem, None
-
-
-def _free_memory() -> None:
-    """Give what is no longer used back to the system; glibc keeps it unless told."""
-    gc.collect()
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)

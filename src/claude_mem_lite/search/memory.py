@@ -1,0 +1,24 @@
+"""Keeping what heavy libraries leave behind in this process small; nothing happens where libc is not glibc."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+
+# Source: malloc.h of glibc; mallopt(3).
+_M_ARENA_MAX = -8
+_ARENAS = 2
+
+
+def hold_down() -> None:
+    """Let all threads share two arenas: each of LanceDB's would keep what it once needed for ever."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, _ARENAS)
+
+
+def give_back() -> None:
+    """Give what is no longer used back to the system; glibc keeps it unless told."""
+    gc.collect()
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
