@@ -1,4 +1,4 @@
-"""Keeping small what heavy libraries leave behind in this process; nothing happens without glibc.
+"""Keeping small what heavy libraries leave behind in this process; nothing happens without glibc."""
 
 from __future__ import annotations
 
