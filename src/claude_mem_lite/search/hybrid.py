@@ -55,7 +55,7 @@ class Searcher:
     """
 
     def __init__(self, *, by_meaning: bool = True) -> None:
-        self.holder = Holder(lambda: embedder.resolve(settings.load().embedding_model), load=self._load)
+        self.holder = Holder(_chosen, load=self._load)
         self._by_meaning = by_meaning
         self._views: Views | None = None
         self._profiles = Profiles()
@@ -144,6 +144,11 @@ class _Asked:
 def key_of(record: ModelRecord) -> str:
     """Return what distinguishes a model's vectors from all others."""
     return f"{record.name}_{record.dimension}"
+
+
+def _chosen() -> ModelRecord:
+    chosen = settings.load()
+    return embedder.resolve(chosen.embedding_model, dimension=chosen.dimension)
 
 
 def _by_words(kind: Kind, query: ranking.Query, scope: Scope, profile: Profile) -> list[Row]:
