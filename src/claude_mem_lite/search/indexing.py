@@ -1,6 +1,6 @@
 """Brings the vectors up to date with SQLite: the web process embeds what is pending, LanceDB is written here.
 
-Lives in the consumer alone, the one writer. Doing a step again changes nothing.
+The consumer takes it step by step; `turns` keeps it apart from `reembed`. A step done again changes nothing.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from claude_mem_lite import client
-from claude_mem_lite.search import vectors
+from claude_mem_lite import client, settings
+from claude_mem_lite.search import turns, vectors
 from claude_mem_lite.search.vectors import KINDS, Kind, Vectors, VectorsError
 from claude_mem_lite.storage import embeddings
 
@@ -40,44 +40,59 @@ class Index:
 
     def step(self) -> float | None:
         """Embed some of what is pending; return in how many seconds to go on, None when all is done."""
+        with turns.step() as is_mine:
+            return self._step() if is_mine else SOON_S
+
+    def optimize(self) -> None:
+        """Keep the folder small and the queries fast; nothing to do without new writes."""
+        with turns.step() as is_mine:
+            if is_mine:
+                self._optimize()
+
+    def _step(self) -> float | None:
         try:
             model = client.post("/api/embed", {"texts": []}, timeout_s=5)
         except client.UnreachableError:
             return LATER_S
         if model is None:
-            return SOON_S
+            return LATER_S if settings.load().embedding_model == "none" else SOON_S
         key = str(model["key"])
+        if turns.is_run_of(key):
+            self._vectors = None
+            return SOON_S
         for kind in KINDS:
             rows = embeddings.texts_to_embed(kind, key, limit=TEXTS_AT_ONCE)
             if rows:
                 return 0.0 if self._embed(kind, rows, model) else SOON_S
+        self._drop_others(key, int(model["dimension"]))
         return None
 
-    def optimize(self) -> None:
-        """Keep the folder small and the queries fast; nothing to do without new writes."""
-        if self._vectors and self._unoptimized:
+    def _optimize(self) -> None:
+        if self._vectors and self._unoptimized and not turns.is_run_of(self._vectors[0]):
             self._unoptimized = 0
             self._vectors[1].optimize()
 
     def _embed(self, kind: Kind, rows: Sequence[tuple[str, str, str]], model: dict[str, Any]) -> bool:
         texts = [text for _, _, text in rows]
-        first_lines = [text.split("\n", 1)[0] for text in texts]
-        found = client.post("/api/embed", {"texts": texts + first_lines}, timeout_s=_ANSWER_S)
+        found = client.post("/api/embed", {"texts": with_first_lines(texts)}, timeout_s=_ANSWER_S)
         if found is None or found["key"] != model["key"]:
             return False
         flat = np.frombuffer(base64.b64decode(found["vectors"]), dtype="<f4")
         matrix = blended(*flat.reshape(2, len(rows), int(found["dimension"])))
+        was_open = self._vectors is not None
         try:
             self._open(str(found["key"]), int(found["dimension"])).write(
                 kind, [(*row, vector) for row, vector in zip(rows, matrix, strict=True)]
             )
         except VectorsError as error:
-            self._start_anew(error)
+            self._vectors = None
+            if not was_open:  # else another process may have put other files in their place
+                self._start_anew(error)
             return False
         embeddings.mark_embedded(kind, [(row_id, text) for row_id, _, text in rows], model=str(found["key"]))
         self._unoptimized += len(rows)
         if self._unoptimized >= OPTIMIZE_EVERY:
-            self.optimize()
+            self._optimize()
         return True
 
     def _open(self, key: str, dimension: int) -> Vectors:
@@ -85,12 +100,26 @@ class Index:
             self._vectors = key, Vectors(key, dimension)
         return self._vectors[1]
 
+    def _drop_others(self, key: str, dimension: int) -> None:
+        """Forget the vectors of the models before this one, which has all of its own."""
+        spare = turns.in_the_making()
+        if vectors.has_others(key, spare=spare):
+            try:
+                self._open(key, dimension).drop_others(spare=spare)
+                log.info("dropped the vectors of all models but %s", key)
+            except VectorsError as error:
+                log.warning("left for later: %s", error)
+
     def _start_anew(self, error: VectorsError) -> None:
         """Throw the vectors away: SQLite has all that they are made of."""
         log.warning("the vectors are made anew: %s", error)
-        self._vectors = None
         vectors.discard()
         embeddings.forget_vectors()
+
+
+def with_first_lines(texts: Sequence[str]) -> list[str]:
+    """Return what is embedded for texts: themselves, then their first lines; `blended` takes both."""
+    return [*texts, *(text.split("\n", 1)[0] for text in texts)]
 
 
 def blended(texts: NDArray[np.float32], first_lines: NDArray[np.float32]) -> NDArray[np.float32]:
