@@ -19,10 +19,11 @@ _NEXT_HEADER = re.compile(r"^[ \t]*\[", re.MULTILINE)
 _NOT_PRINTED = "\x7f"  # JSON leaves it as it is, TOML does not take it
 
 
-def choose_model(model: str, *, dimension: int = 0) -> None:
+def choose_model(model: str, *, dimension: int = 0, only_check: bool = False) -> None:
     """Write `[search] embedding_model` and `dimension` (0, the default, only where it stands already).
 
-    The file is replaced in one step and keeps its mode; a new one is the user's alone.
+    The file is replaced in one step and keeps its mode; a new one is the user's alone. With `only_check`
+    nothing is written.
     Raises: ClaudeMemError when it cannot be changed without a change to the rest.
     """
     config.ensure_home()
@@ -36,7 +37,8 @@ def choose_model(model: str, *, dimension: int = 0) -> None:
         raise ClaudeMemError(
             f"{path} was left as it is ({error}): write it there yourself, under [search]: {lines}"
         ) from error
-    _replace(path, content, mode)
+    if not only_check:
+        _replace(path, content, mode)
 
 
 def _edited(before: str, wanted: dict[str, Any]) -> str:
