@@ -299,16 +299,17 @@ def test_broken_vectors_are_made_anew(web: Path) -> None:
 def test_the_consumer_writes_on_after_a_rebuild(web: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its tables were replaced under its hands: it opens the new ones, and does not start anew."""
     index = Index()
-    queries.save_observation(observation_row("new", title="Dig a lake"))
-    index.step()
+    for number in range(9):  # more versions of the table than the new one will have
+        queries.save_observation(observation_row(f"new{number}", title=f"Dig lake {number}"))
+        index.step()
     run("auto", rebuild=True)
     monkeypatch.setattr(vectors, "discard", lambda: pytest.fail("thrown away"))
     queries.save_observation(observation_row("newer", title="Dig a canal"))
 
     wait_until(lambda: index.step() is None)
 
-    assert Vectors(MINILM, 384).count("observation") == ROWS + 2
-    assert embedded(MINILM) == ROWS + 3
+    assert Vectors(MINILM, 384).count("observation") == ROWS + 10
+    assert embedded(MINILM) == ROWS + 11
 
 
 def test_the_consumer_changes_the_model_by_itself(web: Path, tiny: str) -> None:

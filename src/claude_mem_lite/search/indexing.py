@@ -79,15 +79,12 @@ class Index:
             return False
         flat = np.frombuffer(base64.b64decode(found["vectors"]), dtype="<f4")
         matrix = blended(*flat.reshape(2, len(rows), int(found["dimension"])))
-        was_open = self._vectors is not None
         try:
             self._open(str(found["key"]), int(found["dimension"])).write(
                 kind, [(*row, vector) for row, vector in zip(rows, matrix, strict=True)]
             )
         except VectorsError as error:
-            self._vectors = None
-            if not was_open:  # else another process may have put other files in their place
-                self._start_anew(error)
+            self._start_anew(error)
             return False
         embeddings.mark_embedded(kind, [(row_id, text) for row_id, _, text in rows], model=str(found["key"]))
         self._unoptimized += len(rows)
@@ -113,6 +110,7 @@ class Index:
     def _start_anew(self, error: VectorsError) -> None:
         """Throw the vectors away: SQLite has all that they are made of."""
         log.warning("the vectors are made anew: %s", error)
+        self._vectors = None
         vectors.discard()
         embeddings.forget_vectors()
 
