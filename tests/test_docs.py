@@ -22,7 +22,7 @@ def test_the_readme_names_every_command() -> None:
     """Each command of the program stands in the README, and each that stands there exists."""
     commands = {
         command.name or command.callback.__name__ for command in app.registered_commands if command.callback
-    }
+    } | {str(group.name) for group in app.registered_groups}
 
     named = set(re.findall(r"claude-mem ([a-z-]+)", README)) | set(
         re.findall(r"^\| .*`([a-z-]+)` ", README, re.MULTILINE)

@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 from conftest import DATA, restore, run_hook, wait_until
+from test_storage import find
 
 from claude_mem_lite import config
 from claude_mem_lite.cli import demo
-from claude_mem_lite.search import fulltext
+from claude_mem_lite.search.results import Hit
 from claude_mem_lite.services import install
 from claude_mem_lite.storage import models, queries
 
@@ -147,16 +148,15 @@ def test_the_search_finds_most_answers(ledger: Path) -> None:
     """Full text alone has the evidence among its first five results for most questions."""
     found = 0
     for fact in FACTS["questions"]:
-        hits = fulltext.search(fact["q"], limit=5, project_dir=demo.PROJECT)
+        hits = find(fact["q"], limit=5, project_dir=demo.PROJECT)
         texts = [_whole(hit).lower() for hit in hits]
         found += any(all(answer.lower() in text for answer in fact["answer_contains"]) for text in texts)
 
-    assert found >= 30
+    assert found >= 40
 
 
-def _whole(hit: fulltext.Hit) -> str:
-    detail = queries.observation(hit.id).detail if hit.kind == "observation" else ""
-    return f"{hit.title}\n{hit.text}\n{detail or ''}"
+def _whole(hit: Hit) -> str:
+    return f"{hit.row.title}\n{hit.row.summary}\n{hit.row.detail}"
 
 
 def test_every_session_has_a_summary(ledger: Path) -> None:

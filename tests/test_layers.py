@@ -18,7 +18,7 @@ PACKAGE = Path(claude_mem_lite.__file__).parent
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"errors"}),
     frozenset({"config"}),
-    frozenset({"triage", "tokens", "logs", "redact", "redaction_rules", "settings"}),
+    frozenset({"triage", "tokens", "logs", "redact", "redaction_rules", "settings", "settings_file"}),
     frozenset({"inbox", "client"}),
     frozenset({"storage"}),
     frozenset({"search", "codemap"}),

@@ -16,8 +16,11 @@ import pytest
 
 from claude_mem_lite import config, inbox, logs
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.search import fulltext
+from claude_mem_lite.search import ranking
+from claude_mem_lite.search.hybrid import Searcher, Type
+from claude_mem_lite.search.results import Hit
 from claude_mem_lite.storage import migrations, models, queries
+from claude_mem_lite.storage.search import Scope
 
 NOW = "2026-11-21T03:00:00.000000Z"
 
@@ -41,6 +44,13 @@ def observation_row(observation_id: str, **fields: Any) -> dict[str, Any]:
         "created_at": NOW,
         **fields,
     }
+
+
+def find(query: str, *, type: Type = "all", limit: int = 10, **scope: str) -> list[Hit]:  # noqa: A002
+    """Return what full text alone finds."""
+    found = Searcher(by_meaning=False).search(query, type=type, scope=Scope(**scope), limit=limit, now=0)
+    assert found.search_type == "fts"
+    return found.hits
 
 
 def test_migrate_makes_the_columns_of_the_models(memory: Path) -> None:
@@ -109,7 +119,7 @@ def test_the_full_text_follows_its_table(memory: Path) -> None:
     models.Observation.delete().where(models.Observation.id == "b").execute()
     models.memory_database.execute_sql("VACUUM")
 
-    found = {word: [hit.id for hit in fulltext.search(word)] for word in ("zebra", "camel", "giraffe")}
+    found = {word: [hit.row.id for hit in find(word)] for word in ("zebra", "camel", "giraffe")}
 
     assert found == {"zebra": [], "camel": [], "giraffe": ["a"]}
 
@@ -146,37 +156,48 @@ def test_an_observation_opens_by_a_unique_prefix(memory: Path, prefix: str, foun
 
 
 @pytest.mark.parametrize(
-    ("query", "expression"),
+    ("query", "terms"),
     [
-        ("Why must the book not use WAL mode?", '"must" OR "book" OR "not" OR "use" OR "WAL" OR "mode?"'),
-        ('"largest remainder" allocate', '"largest remainder" OR "allocate"'),
-        ("AuthService.login src/db.py", '"AuthService.login" OR "src/db.py"'),
-        ("what is it", '"what" OR "is" OR "it"'),
-        ('say "hi" 5" tall', '"say" OR "hi" OR "5""" OR "tall"'),
-        ("NEAR( AND * ^ :", '"NEAR("'),
+        ("Why must the book not use WAL mode?", "must|book|not|use|wal|mode"),
+        ('"largest remainder" allocate', "largest remainder|allocate"),
+        ("AuthService.login src/db.py", "authservice.login|src/db.py"),
+        ("what is it", "what|is|it"),
+        ('say "hi" 5" tall', "say|hi|5|tall"),
+        ("NEAR( AND * ^ :", "near"),
+        ("title: NOT -wal {a b}: c", "title|not|wal|b|c"),
         ("?? -- ", ""),
     ],
 )
-def test_any_query_is_a_valid_expression(memory: Path, query: str, expression: str) -> None:
+def test_any_query_is_a_valid_expression(memory: Path, query: str, terms: str) -> None:
     """Operators of the query language are words like others, and no query is an error."""
-    assert fulltext.match_expression(query) == expression
-    assert fulltext.search(query) == []
+    session_row()
+    queries.save_observation(observation_row("all", title=terms.replace("|", " and ")))
+    analyzed = ranking.analyze(query)
+    expression = ranking.match_expression(analyzed, ranking.profile([], row_count=0))
+
+    asked = [term for term in expression.split(" OR ") if term]
+
+    assert {f'"{term}"' for term in terms.split("|") if term} <= set(asked)
+    assert all(term[0] == term[-1] == '"' and '"' not in term[1:-1] for term in asked)
+    assert [hit.row.id for hit in find(query)] == (["all"] if terms else [])
+    assert find(query, project_dir="/q") == []
 
 
 def test_search_stays_in_its_project_and_time(memory: Path) -> None:
     """Only the project asked for is searched, from the time asked for, sessions and observations alike."""
     session_row(summary="the otter session")
-    queries.save_observation(observation_row("old", title="otter", created_at="2026-01-01T00:00:00.000000Z"))
+    long_ago = "2026-01-01T00:00:00.000000Z"
+    queries.save_observation(observation_row("old", title="feed an otter", created_at=long_ago))
     queries.save_observation(observation_row("new", title="otter"))
     queries.save_observation(observation_row("other", title="otter", project_dir="/q"))
 
-    everywhere = fulltext.search("otters")
-    scoped = fulltext.search("otters", project_dir="/p", since="2026-11-01")
-    sessions = fulltext.search("otters", kind="session")
+    everywhere = find("otters")
+    scoped = find("otters", project_dir="/p", since="2026-11-01")
+    sessions = find("otters", type="session")
 
-    assert sorted(hit.id for hit in everywhere) == ["new", "old", "other", "s1"]
-    assert sorted(hit.id for hit in scoped) == ["new", "s1"]
-    assert [(hit.kind, hit.id) for hit in sessions] == [("session", "s1")]
+    assert sorted(hit.row.id for hit in everywhere) == ["new", "old", "other", "s1"]
+    assert sorted(hit.row.id for hit in scoped) == ["new", "s1"]
+    assert [(hit.row.kind, hit.row.id) for hit in sessions] == [("session", "s1")]
 
 
 def test_sessions_to_summarize_are_idle_ones_with_news(memory: Path) -> None:

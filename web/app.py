@@ -204,6 +204,13 @@ async def embed(request: Request) -> JSONResponse:
     return JSONResponse(found)
 
 
+async def model(request: Request) -> JSONResponse:
+    """Say which model search uses; a POST has it chosen anew, for the settings have changed."""
+    if request.method == "POST":
+        await run_in_threadpool(searcher.choose_anew, now=time.monotonic())
+    return JSONResponse(searcher.model())
+
+
 def _parse(model: type[ParametersT], request: Request) -> ParametersT:
     return model.model_validate(dict(request.query_params))
 
@@ -263,6 +270,7 @@ app = Starlette(
         Route("/api/observation/{observation_id}", observation),
         Route("/api/summarize", summarize, methods=["POST"]),
         Route("/api/embed", embed, methods=["POST"]),
+        Route("/api/model", model, methods=["GET", "POST"]),
     ],
     exception_handlers=_HANDLERS,
     lifespan=_lifespan,

@@ -25,7 +25,7 @@ _KNOWN: Mapping[str, Mapping[str, type | tuple[str, ...]]] = {
     "capture": {"max_event_chars": int, "ignored_files": list},
     "services": {"autostart": bool},
     "claude": {"model": str, "daily_budget_usd": float, "batch_after_hours": float, "api_key": str},
-    "search": {"embedding_model": str},
+    "search": {"embedding_model": str, "dimension": int},
     "compress": dict.fromkeys((*TIERS, "summaries"), _WRITERS),
 }
 _MOST = 1_000_000
@@ -76,6 +76,7 @@ class Settings:
     tiers: frozenset[str] = frozenset({"high", "normal"})
     summaries: bool = True
     embedding_model: str = "auto"
+    dimension: int = 0
     prices: Mapping[str, Price] = field(default_factory=lambda: PRICES)
 
     @property
@@ -91,7 +92,7 @@ class Settings:
 def load() -> Settings:
     """Return the settings; whatever is missing or wrong has its default, `problem` says which."""
     tables, _ = _read()
-    claude, compress = tables.get("claude", {}), tables.get("compress", {})
+    claude, compress, search = (tables.get(name, {}) for name in ("claude", "compress", "search"))
     chosen = {key: claude[key] for key in ("model", "daily_budget_usd", "batch_after_hours") if key in claude}
     default = Settings()
     return Settings(
@@ -103,7 +104,8 @@ def load() -> Settings:
             if compress.get(tier, "claude" if tier in default.tiers else "local") == "claude"
         ),
         summaries=compress.get("summaries", "claude") == "claude",
-        embedding_model=tables.get("search", {}).get("embedding_model", default.embedding_model),
+        embedding_model=search.get("embedding_model", default.embedding_model),
+        dimension=search.get("dimension", default.dimension),
         prices={**PRICES, **{name: Price(**row) for name, row in tables.get("prices", {}).items()}},
     )
 

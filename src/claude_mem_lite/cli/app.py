@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
-from claude_mem_lite import __version__
+from claude_mem_lite import __version__, config
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.storage import models as storage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,6 +35,13 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but er
 def print_json(value: Any) -> None:
     """Print a value as indented JSON, the same on a terminal and in a pipe."""
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def open_memory(*, read_only: bool = False) -> None:
+    """Open the databases of a memory that is there. Raises: ClaudeMemError when none is."""
+    if not os.path.exists(config.memory_path()):
+        raise ClaudeMemError(f"nothing is remembered yet: there is no {config.memory_path()}")
+    storage.open_databases(read_only=read_only)
 
 
 @contextlib.contextmanager
@@ -64,4 +74,4 @@ def claude_mem(
     """
 
 
-from claude_mem_lite.cli import claude, demo, hooks, search, services  # noqa: E402, F401  (they register)
+from claude_mem_lite.cli import claude, demo, hooks, models, search, services  # noqa: E402, F401  (they register)

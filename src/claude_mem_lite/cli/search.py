@@ -2,64 +2,231 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
-from typing import Annotated, Any
+import re
+import time
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
 
-from claude_mem_lite import client, config
-from claude_mem_lite.cli.app import AsJson, app, console, print_json
-from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.search import fulltext
-from claude_mem_lite.storage import models
+from claude_mem_lite import client, config, inbox
+from claude_mem_lite.cli.app import AsJson, app, console, open_memory, print_json
+from claude_mem_lite.distill.observation import clean, one_line
+from claude_mem_lite.storage import queries
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Type = Literal["all", "observation", "session", "learning", "code"]
+
+_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
+_AGO = re.compile(rf"(\d{{1,6}})([{''.join(_UNITS)}])")
+# An age is said in the largest unit of which there is one; what is older than two weeks has a date.
+_AGES = ((86_400, "d"), (3_600, "h"), (60, "m"))
+_DATED_FROM_S = 14 * 86_400
+_ID_CHARS = 8
+_SCORE_CHARS = 6
+_TEXT_LINES = 2
+_BADGES = {"hybrid": "bold green", "fts": "bold yellow"}
+_ANSWER_S = 10
+
+
+def _time(given: str) -> str:
+    """Return a date, a time or an age as the memory writes times; without a zone it is this machine's."""
+    now = dt.datetime.now(dt.UTC)
+    try:
+        ago = _AGO.fullmatch(given)
+        if ago:
+            at = now - dt.timedelta(**{_UNITS[ago[2]]: int(ago[1])})
+        else:
+            at = dt.datetime.fromisoformat(given).astimezone(dt.UTC)
+    except (ValueError, OverflowError, OSError) as error:
+        raise typer.BadParameter(
+            f"{given!r} is no time: 2026-11-01, 2026-11-01T14:30, or an age like 12h, 2d, 3w"
+        ) from error
+    return at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 @app.command()
-def search(
+def search(  # noqa: PLR0913  (each is an option of the command)
     query: Annotated[list[str], typer.Argument(help='Words, or a "quoted phrase".')],
     *,
     limit: Annotated[
         int, typer.Option("--limit", "-n", min=1, max=100, help="At most this many results.")
     ] = 10,
-    project: Annotated[str | None, typer.Option(help="Only this project's folder.")] = None,
+    type: Annotated[Type, typer.Option("--type", "-t", help="Only this kind.")] = "all",  # noqa: A002
+    project: Annotated[
+        str, typer.Option(metavar="PATH", help="The project of this folder, instead of the current one's.")
+    ] = "",
+    all_projects: Annotated[bool, typer.Option("--all-projects", "-a", help="In all projects.")] = False,
+    file: Annotated[str, typer.Option(metavar="PATH", help="Only what touched this file.")] = "",
+    since: Annotated[
+        str | None, typer.Option(parser=_time, metavar="TIME", help="Not older: 2026-11-01, 12h, 2d, 3w.")
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option(parser=_time, metavar="TIME", help="Only older: 2026-11-01, 12h, 2d, 3w.")
+    ] = None,
+    session: Annotated[str, typer.Option(metavar="ID", help="Only this session.")] = "",
+    tool: Annotated[str, typer.Option(metavar="NAME", help="Only this tool: Edit, Bash, …")] = "",
+    explain: Annotated[bool, typer.Option("--explain", help="Say why each was found.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Find observations and session summaries; works without the services too."""
-    words = " ".join(query)
-    found = _ask_web(words, limit, project) or _search_here(words, limit, project)
+    """Find what is remembered of this project, by words and meaning; exit 1 when nothing is found.
+
+    Without the services it searches by words alone.
+    """
+    if project and all_projects:
+        raise typer.BadParameter("--project and --all-projects exclude each other")
+    scope = {
+        "project": "" if all_projects else config.project_dir(os.path.expanduser(project)),
+        "since": since or "",
+        "until": until or "",
+        "file": file,
+        "session": _whole_id(session) if session else "",
+        "tool": tool,
+    }
+    asked = {"q": " ".join(query), "limit": str(limit), "type": type} | (
+        {"explain": "true"} if explain else {}
+    )
+    found = _ask_web(asked | scope) or _search_here(asked, scope)
     if as_json:
         print_json(found)
-        return
-    for hit in found["results"]:
-        console.print(f"[bold]{escape(hit['title'])}[/bold]", soft_wrap=True)
+    elif found["results"]:
+        _show(found, with_project=all_projects)
+    else:
         where = (
-            f"{hit['kind']} {hit['id'][:8]}  {hit['created_at'][:16].replace('T', ' ')}  {hit['project_dir']}"
+            f" in {clean(scope['project'])}. --all-projects searches everywhere" if not all_projects else ""
         )
-        console.print(f"[dim]{escape(where)}[/dim]", soft_wrap=True)
-        console.print(f"{escape(hit['text'][:300])}\n", soft_wrap=True)
+        console.print(Text(f"Nothing found{where}."), soft_wrap=True)
     if not found["results"]:
-        console.print("Nothing found.")
+        raise typer.Exit(1)
 
 
-def _ask_web(words: str, limit: int, project: str | None) -> dict[str, Any] | None:
-    parameters = {"q": words, "limit": str(limit)} | (
-        {"project": config.project_dir(project)} if project else {}
-    )
+def _whole_id(prefix: str) -> str:
+    """Return the id of the session that `prefix` is or begins."""
+    open_memory(read_only=True)
+    return prefix if queries.session(prefix) else queries.session_by_prefix(prefix).id
+
+
+def _ask_web(parameters: Mapping[str, str]) -> dict[str, Any] | None:
+    given = {name: value for name, value in parameters.items() if value}
     try:
-        return client.get("/api/search", parameters, timeout_s=10)
+        return client.get("/api/search", given, timeout_s=_ANSWER_S)
     except client.UnreachableError:
         return None
 
 
-def _search_here(words: str, limit: int, project: str | None) -> dict[str, Any]:
-    if not os.path.exists(config.memory_path()):
-        raise ClaudeMemError(f"nothing is remembered yet: there is no {config.memory_path()}")
-    models.open_databases(read_only=True)
-    hits = fulltext.search(words, limit=limit, project_dir=config.project_dir(project) if project else None)
+def _search_here(asked: Mapping[str, str], scope: Mapping[str, str]) -> dict[str, Any]:
+    """Return what the web process would answer, by full text alone."""
+    from claude_mem_lite.search.hybrid import Searcher
+    from claude_mem_lite.storage.search import Scope
+
+    open_memory(read_only=True)
+    started = time.monotonic()
+    narrowed = Scope(
+        project_dir=scope["project"] or None,
+        since=scope["since"],
+        until=scope["until"],
+        file=scope["file"],
+        session_id=scope["session"],
+        tool=scope["tool"],
+    )
+    kind: Any = asked["type"]
+    found = Searcher(by_meaning=False).search(
+        asked["q"], type=kind, scope=narrowed, limit=int(asked["limit"]), now=started
+    )
     return {
-        "query": words,
-        "search_type": "fts",
-        "count": len(hits),
-        "results": [hit.as_json() for hit in hits],
+        "query": asked["q"],
+        "search_type": found.search_type,
+        "count": len(found.hits),
+        "took_ms": round((time.monotonic() - started) * 1000, 1),
+        "results": [hit.as_json(explain="explain" in asked) for hit in found.hits],
     }
+
+
+def _show(found: dict[str, Any], *, with_project: bool) -> None:
+    """Print a line for the whole, then of each hit a line and the beginning of its text."""
+    hits, badge = found["results"], str(found["search_type"])
+    head = Text.assemble((f"[{badge}]", _BADGES.get(badge, "bold")), f" {len(hits)} found", end="")
+    if "took_ms" in found:
+        head.append(f" in {found['took_ms']:.0f} ms", style="dim")
+    console.print(head)
+    now = time.time()
+    rows = [(hit, _one_line(hit["kind"]), _age(hit["created_at"], now)) for hit in hits]
+    widths = [max(len(kind) for _, kind, _ in rows), max(len(age) for _, _, age in rows)]
+    for hit, kind, age in rows:
+        line = Table.grid(padding=(0, 2, 0, 0))
+        line.add_column(width=_SCORE_CHARS, justify="right", style="green")
+        line.add_column(width=widths[0], style="cyan", no_wrap=True)
+        line.add_column(width=_ID_CHARS, style="yellow", no_wrap=True)
+        line.add_column(width=widths[1], style="dim", no_wrap=True)
+        line.add_column()
+        title = Text(_one_line(hit["title"]), style="bold")
+        if hit["folded"]:
+            title.append(f"  +{len(hit['folded'])} alike", style="not bold magenta")
+        score = f"{hit['score']:.2f}"
+        line.add_row(*map(Text, (score, kind, _one_line(hit["id"])[:_ID_CHARS], age)), title)
+        console.print()
+        console.print(line)
+        for text in _below(hit, with_project=with_project):
+            console.print(Padding(text, (0, 2, 0, _SCORE_CHARS + 2), expand=False))
+
+
+def _below(hit: dict[str, Any], *, with_project: bool) -> list[Text]:
+    """Return the lines under a hit: its project, its text, why it was found; those there are."""
+    lines = []
+    if with_project and hit["project_dir"]:
+        lines.append(Text(_one_line(hit["project_dir"]), style="blue", overflow="fold"))
+    title, text = _one_line(hit["title"]), _one_line(hit["text"]).strip()
+    rest = text.removeprefix(title.rstrip("…"))
+    if not rest or rest.startswith(" "):  # a session's title is the beginning of its text
+        text = rest.strip()
+    if text:
+        lines.append(_cut(text, max(console.width - _SCORE_CHARS - 4, 20)))
+    if "why" in hit:
+        lines.append(Text(_reasons(hit["why"]), style="italic"))
+    return lines
+
+
+def _cut(text: str, width: int) -> Text:
+    """Return as much of a text as fits in two lines."""
+    lines = Text(one_line(text, _TEXT_LINES * width), style="dim").wrap(console, width)
+    if len(lines) > _TEXT_LINES:
+        lines[_TEXT_LINES - 1].truncate(width - 1)
+        lines[_TEXT_LINES - 1].rstrip()
+        lines[_TEXT_LINES - 1].append("…")
+    return Text("\n").join(lines[:_TEXT_LINES])
+
+
+def _reasons(why: dict[str, Any]) -> str:
+    """Return which legs found a hit, and the parts of its score that count."""
+    if "id" in why:
+        return "found by its id"
+    legs = [
+        leg for leg, has in (("words", why.get("words")), ("meaning", why.get("cosine") is not None)) if has
+    ]
+    numbers = {name: value for name, value in why.items() if isinstance(value, int | float) and value}
+    parts = [f"{name} {value:g}" for name, value in numbers.items() if name != "score"]
+    named = [_one_line(name) for name in why.get("exact_found", ())]
+    return f"found by {' and '.join(legs) or 'words'}: {', '.join([*parts, *named])}"
+
+
+def _age(at: str, now: float) -> str:
+    """Return how long ago a time of the memory was, or its date."""
+    try:
+        age_s = now - inbox.unix_time(at)
+    except ValueError:
+        return _one_line(at)[:10]
+    if not 0 <= age_s < _DATED_FROM_S:
+        return dt.datetime.fromtimestamp(now - age_s).astimezone().date().isoformat()
+    whole = ((int(age_s // size), unit) for size, unit in _AGES)
+    return next((f"{number}{unit} ago" for number, unit in whole if number), "now")
+
+
+def _one_line(text: str) -> str:
+    """Return captured text as it may be printed: nobody vouches for what is in it."""
+    return " ".join(clean(text).split())

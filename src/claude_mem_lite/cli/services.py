@@ -78,6 +78,7 @@ def _status() -> dict[str, Any]:
         },
         "queue": None,
         "memory": None,
+        "search": None,
         "claude": None,
         "last_errors": [],
         "spooled": _spooled(),
@@ -89,13 +90,14 @@ def _status() -> dict[str, Any]:
         for part, ask in (
             ("queue", queries.queue_stats),
             ("memory", queries.counts),
+            ("search", _search),
             ("claude", _claude),
             ("last_errors", _errors),
         ):
             try:
                 found[part] = ask()
             except DatabaseError as error:
-                path = config.memory_path() if part in {"memory", "claude"} else config.queue_path()
+                path = config.memory_path() if part in {"memory", "search", "claude"} else config.queue_path()
                 found["unreadable"] = (
                     f"{path} cannot be read ({error}): if it is damaged, move it aside and restart"
                 )
@@ -120,6 +122,12 @@ def _claude() -> dict[str, Any]:
     }
 
 
+def _search() -> dict[str, Any]:
+    from claude_mem_lite.search import inventory
+
+    return inventory.state()
+
+
 def _errors() -> list[dict[str, Any]]:
     return [{"id": row.id, "tool_name": row.tool_name, "note": row.note} for row in queries.last_errors()]
 
@@ -134,6 +142,8 @@ def _problems(found: dict[str, Any]) -> list[str]:
         problems.append(f"{' and '.join(down_now)} not running: claude-mem up")
     if not found["hooks"]:
         problems.append("hooks not installed: claude-mem install-hooks")
+    if found["search"] and found["search"]["problem"] and found["search"]["setting"] != "none":
+        problems.append("no search by meaning: see claude-mem model list")
     paused = found["claude"] and found["claude"]["paused"]
     if paused and paused["kind"] in _MENDABLE:
         problems.append(f"Claude writes nothing: {paused['reason']}; {_MENDABLE[paused['kind']]}")
@@ -170,6 +180,8 @@ def _show(found: dict[str, Any]) -> None:
     if found["memory"]:
         memory = found["memory"]
         table.add_row("memory", f"{memory['observations']} observations, {memory['sessions']} sessions")
+    if found["search"]:
+        table.add_row("search", escape(_found_by(found["search"])))
     if found["claude"]:
         table.add_row("claude", escape(_told(found["claude"])))
     if found["spooled"]:
@@ -185,6 +197,15 @@ def _show(found: dict[str, Any]) -> None:
         )
     for problem in found["problems"]:
         console.print(f"[yellow]![/yellow] {escape(problem)}", soft_wrap=True)
+
+
+def _found_by(search: dict[str, Any]) -> str:
+    """Return the row about search: by which model and how far, or why by full text alone."""
+    if search["problem"]:
+        return f"full text alone: {search['problem']}"
+    named = "" if search["setting"] == search["model"] else f" ({search['setting']})"
+    embedded = f"{search['model']}{named}, {search['embedded']} of {search['total']} embedded"
+    return embedded if search["loaded"] is not None else f"full text alone: web not running; {embedded}"
 
 
 def _told(claude: dict[str, Any]) -> str:

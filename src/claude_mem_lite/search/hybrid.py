@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from claude_mem_lite import settings
+from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.search import embedder, ranking
 from claude_mem_lite.search.embedder.holder import Holder
 from claude_mem_lite.search.nearest import View, Views
@@ -57,9 +58,9 @@ class Searcher:
     """
 
     def __init__(self, *, by_meaning: bool = True) -> None:
-        self.holder = Holder(lambda: embedder.resolve(settings.load().embedding_model), load=self._load)
+        self.holder = Holder(_chosen, load=self._load)
         self._by_meaning = by_meaning
-        self._views: Views | None = None
+        self._views: tuple[str, Views] | None = None  # with the key of their model
         self._profiles = Profiles()
 
     def search(self, text: str, *, type: Type, scope: Scope, limit: int, now: float) -> Found:  # noqa: A002
@@ -96,6 +97,24 @@ class Searcher:
             "vectors": base64.b64encode(rows.tobytes()).decode() if rows is not None else "",
         }
 
+    def model(self) -> dict[str, Any]:
+        """Return which model search uses, whether it is in memory, and what keeps it from use."""
+        loaded, problem = self.holder.loaded, self.holder.problem
+        name, dimension = settings.load().embedding_model, 0
+        try:
+            record = loaded.record if loaded else _chosen()
+            name, dimension = record.name, record.dimension
+        except ClaudeMemError as error:
+            problem = problem or str(error)
+        return {"model": name, "dimension": dimension, "loaded": loaded is not None, "problem": problem}
+
+    def choose_anew(self, *, now: float) -> None:
+        """Use the model that the settings name now: loaded at once if one was, else on the next need."""
+        was_loaded = self.holder.loaded is not None
+        self.holder.drop()
+        if was_loaded:
+            self.holder.ready(now)
+
     def _load(self, record: ModelRecord) -> Embedder:
         model = embedder.load(record)
         self._open(model.record)
@@ -103,7 +122,7 @@ class Searcher:
 
     def _open(self, record: ModelRecord) -> None:
         try:
-            self._views = Views(Vectors(record.key, record.dimension))
+            self._views = record.key, Views(Vectors(record.key, record.dimension))
         except VectorsError as error:
             self._views = None
             log.warning("full text alone: %s", error)
@@ -114,7 +133,10 @@ class Searcher:
         """Return the rows with those that the vectors find, and the cosine of each that has a vector."""
         assert asked.model is not None  # noqa: S101  (who calls has looked)
         try:
-            view = self._views.get(kind, scope.project_dir, now=now) if self._views else None
+            key, views = self._views or ("", None)
+            if views is None or key != asked.model.record.key:  # the model has changed meanwhile
+                return rows, {}
+            view = views.get(kind, scope.project_dir, now=now)
             return _with_vectors(kind, asked, rows, scope, view) if view else (rows, {})
         except VectorsError as error:
             log.warning("full text alone: %s", error)
@@ -143,6 +165,11 @@ class _Asked:
         if prompt not in self._vectors:
             self._vectors[prompt] = self.model.embed_query(self._text, query_kind)
         return self._vectors[prompt]
+
+
+def _chosen() -> ModelRecord:
+    chosen = settings.load()
+    return embedder.resolve(chosen.embedding_model, dimension=chosen.dimension)
 
 
 def _by_words(kind: Kind, query: ranking.Query, scope: Scope, profile: Profile) -> list[Row]:

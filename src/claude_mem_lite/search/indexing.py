@@ -1,6 +1,6 @@
 """Brings the vectors up to date with SQLite: the web process embeds what is pending, LanceDB is written here.
 
-Lives in the consumer alone, the one writer. Doing a step again changes nothing.
+The consumer takes it step by step; `turns` keeps it apart from `reembed`. A step done again changes nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from claude_mem_lite import client, settings
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.search import embedder, vectors
+from claude_mem_lite.search import embedder, turns, vectors
 from claude_mem_lite.search.vectors import KINDS, Kind, Vectors, VectorsError
 from claude_mem_lite.storage import embeddings
 
@@ -41,34 +41,49 @@ class Index:
 
     def step(self) -> float | None:
         """Embed some of what is pending; return in how many seconds to go on, None when all is done."""
+        with turns.step() as is_mine:
+            return self._step() if is_mine else SOON_S
+
+    def optimize(self) -> None:
+        """Keep the folder small and the queries fast; nothing to do without new writes."""
+        with turns.step() as is_mine:
+            if is_mine:
+                self._optimize()
+
+    def _step(self) -> float | None:
+        chosen = settings.load()
         try:
-            wanted = embedder.resolve(settings.load().embedding_model).key
-            if wanted and not self._pending(wanted):
+            record = embedder.resolve(chosen.embedding_model, dimension=chosen.dimension)
+            if record.key and not self._pending(record.key):
+                self._drop_others(record.key, record.dimension)
                 return None  # asking would have the model loaded
             model = client.post("/api/embed", {"texts": []}, timeout_s=_ANSWER_S)
         except (ClaudeMemError, client.UnreachableError):
             return LATER_S
         if model is None:
             return LATER_S
-        pending = self._pending(str(model["key"]))
-        if pending is None:
-            return None
-        return 0.0 if self._embed(*pending, model) else SOON_S
+        key = str(model["key"])
+        if turns.is_run_of(key):
+            self._vectors = None
+            return SOON_S
+        pending = self._pending(key)
+        if pending:
+            return 0.0 if self._embed(*pending, model) else SOON_S
+        self._drop_others(key, int(model["dimension"]))
+        return None
 
     def _pending(self, key: str) -> tuple[Kind, list[tuple[str, str, str]]] | None:
         found = ((kind, embeddings.texts_to_embed(kind, key, limit=TEXTS_AT_ONCE)) for kind in KINDS)
         return next(((kind, rows) for kind, rows in found if rows), None)
 
-    def optimize(self) -> None:
-        """Keep the folder small and the queries fast; nothing to do without new writes."""
-        if self._vectors and self._unoptimized:
+    def _optimize(self) -> None:
+        if self._vectors and self._unoptimized and not turns.is_run_of(self._vectors[0]):
             self._unoptimized = 0
             self._vectors[1].optimize()
 
     def _embed(self, kind: Kind, rows: Sequence[tuple[str, str, str]], model: dict[str, Any]) -> bool:
         texts = [text for _, _, text in rows]
-        first_lines = [text.split("\n", 1)[0] for text in texts]
-        found = client.post("/api/embed", {"texts": texts + first_lines}, timeout_s=_ANSWER_S)
+        found = client.post("/api/embed", {"texts": with_first_lines(texts)}, timeout_s=_ANSWER_S)
         if found is None or found["key"] != model["key"]:
             return False
         flat = np.frombuffer(base64.b64decode(found["vectors"]), dtype="<f4")
@@ -83,7 +98,7 @@ class Index:
         embeddings.mark_embedded(kind, [(row_id, text) for row_id, _, text in rows], model=str(found["key"]))
         self._unoptimized += len(rows)
         if self._unoptimized >= OPTIMIZE_EVERY:
-            self.optimize()
+            self._optimize()
         return True
 
     def _open(self, key: str, dimension: int) -> Vectors:
@@ -91,12 +106,27 @@ class Index:
             self._vectors = key, Vectors(key, dimension)
         return self._vectors[1]
 
+    def _drop_others(self, key: str, dimension: int) -> None:
+        """Forget the vectors of the models before this one, which has all of its own."""
+        spare = turns.in_the_making()
+        if vectors.has_others(key, spare=spare):
+            try:
+                self._open(key, dimension).drop_others(spare=spare)
+                log.info("dropped the vectors of all models but %s", key)
+            except VectorsError as error:
+                log.warning("left for later: %s", error)
+
     def _start_anew(self, error: VectorsError) -> None:
         """Throw the vectors away: SQLite has all that they are made of."""
         log.warning("the vectors are made anew: %s", error)
         self._vectors = None
         vectors.discard()
         embeddings.forget_vectors()
+
+
+def with_first_lines(texts: Sequence[str]) -> list[str]:
+    """Return what is embedded for texts: themselves, then their first lines; `blended` takes both."""
+    return [*texts, *(text.split("\n", 1)[0] for text in texts)]
 
 
 def blended(texts: NDArray[np.float32], first_lines: NDArray[np.float32]) -> NDArray[np.float32]:

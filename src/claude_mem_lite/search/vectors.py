@@ -30,6 +30,7 @@ KINDS: tuple[Kind, ...] = ("observation", "session", "learning", "function")
 # Up to here looking at every vector is as fast as an index, and exact; source: LanceDB 0.40, measured.
 INDEX_FROM_ROWS = 20_000
 _ROWS_PER_WRITE = 500
+_FOLDER = ".lance"  # what LanceDB puts behind a table's name
 # Versions that a reader of the other process may still have open.
 _KEEP_VERSIONS = dt.timedelta(seconds=10)
 _READ_CONSISTENCY = dt.timedelta(seconds=1)
@@ -50,7 +51,7 @@ class Vectors:
         import lancedb
 
         self._dimension = dimension
-        self._suffix = re.sub(r"[^A-Za-z0-9]+", "_", key)
+        self._suffix = _suffix(key)
         with _said(f"open {config.lance_dir()}"):
             self._database: Any = lancedb.connect(
                 config.lance_dir(),
@@ -196,11 +197,11 @@ class Vectors:
                 table.optimize(cleanup_older_than=_KEEP_VERSIONS)
         memory.give_back()
 
-    def drop_others(self) -> None:
-        """Drop the tables of every other model."""
+    def drop_others(self, *, spare: str = "") -> None:
+        """Drop the tables of every other model, but not those of the model with the key `spare`."""
         with _said("drop another model's vectors"):
             for name in self._names():
-                if not name.endswith(f"-{self._suffix}"):
+                if not _is_of(name, self._suffix, spare):
                     self._database.drop_table(name)
 
     def _now(self, kind: Kind) -> int:
@@ -238,6 +239,16 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
+def has_others(key: str, *, spare: str = "") -> bool:
+    """Tell whether `drop_others` would drop anything, without loading LanceDB."""
+    try:
+        names = os.listdir(config.lance_dir())
+    except FileNotFoundError:
+        return False
+    tables = (name.removesuffix(_FOLDER) for name in names if name.endswith(_FOLDER))
+    return not all(_is_of(table, key, spare) for table in tables)
+
+
 def discard() -> None:
     """Delete all vectors of all models: who finds them broken makes them anew from SQLite."""
     shutil.rmtree(config.lance_dir(), ignore_errors=True)
@@ -260,3 +271,12 @@ def _of(project_dir: str | None) -> list[str]:
 
 def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
+
+
+def _suffix(key: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]+", "_", key)
+
+
+def _is_of(table: str, *keys: str) -> bool:
+    """Tell whether a table is one of some models'."""
+    return table.endswith(tuple(f"-{_suffix(key)}" for key in keys if key))

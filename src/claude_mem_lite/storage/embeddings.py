@@ -6,6 +6,7 @@ again by a trigger. The kinds are those of `search.vectors`.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from peewee import fn
@@ -13,9 +14,10 @@ from peewee import fn
 from claude_mem_lite.storage.models import FunctionMapEntry, Learning, Observation, Session, memory_database
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 PENDING = "pending"
+_ROWS_PER_READ = 500
 
 # Of each kind the rows, and what of them is embedded: title and summary together do better than either.
 _TEXTS: dict[str, tuple[Any, Any]] = {
@@ -37,13 +39,24 @@ _TEXTS: dict[str, tuple[Any, Any]] = {
 
 def texts_to_embed(kind: str, model: str, *, limit: int) -> list[tuple[str, str, str]]:
     """Return (id, project_dir, text) of rows without a vector of this model, newest first."""
-    table, text = _TEXTS[kind]
-    rows = table.select(table.id, table.project_dir, text.alias("text"))
-    rows = rows.where(table.embedding_status != model)
-    if kind == "session":
-        rows = rows.where(table.summary.is_null(False))
-    newest = rows.order_by(table.pk.desc()).limit(limit).tuples()
-    return [(row_id, project_dir or "", str(told)) for row_id, project_dir, told in newest]
+    rows = _rows(kind).where(_TEXTS[kind][0].embedding_status != model).limit(limit)
+    return [(row_id, project_dir or "", str(told)) for _, row_id, project_dir, told in rows.tuples()]
+
+
+def all_texts(kind: str, *, without: str = "") -> Iterator[tuple[str, str, str]]:
+    """Yield (id, project_dir, text) of all rows, newest first, but not of those marked with a model.
+
+    What is changed meanwhile may be told as it was or as it is.
+    """
+    table, before = _TEXTS[kind][0], None
+    while True:
+        rows = _rows(kind).where(table.embedding_status != without).limit(_ROWS_PER_READ)
+        page = list((rows if before is None else rows.where(table.pk < before)).tuples())
+        for _, row_id, project_dir, told in page:
+            yield row_id, project_dir or "", str(told)
+        if len(page) < _ROWS_PER_READ:
+            return
+        before = page[-1][0]
 
 
 def mark_embedded(kind: str, rows: Iterable[tuple[str, str]], *, model: str) -> None:
@@ -63,8 +76,25 @@ def forget_vectors() -> None:
 
 
 def count_embedded(model: str) -> dict[str, tuple[int, int]]:
-    """Return of each kind how many rows have a vector of this model, and how many there are."""
+    """Return of each kind how many rows have a vector of this model, and how many can have one."""
     return {
-        kind: (table.select().where(table.embedding_status == model).count(), table.select().count())
+        kind: (_rows(kind).where(table.embedding_status == model).count(), _rows(kind).count())
         for kind, (table, _) in _TEXTS.items()
     }
+
+
+def count_by_model() -> dict[str, int]:
+    """Return how many rows have a vector of each model that any row has one of."""
+    counts: Counter[str] = Counter()
+    for table, _ in _TEXTS.values():
+        status = table.embedding_status
+        rows: Any = table.select(status, fn.COUNT(table.pk)).where(status != PENDING).group_by(status)
+        counts.update(dict(rows.tuples()))
+    return dict(counts)
+
+
+def _rows(kind: str) -> Any:
+    """Return pk, id, project and text of the rows that have something to embed, newest first."""
+    table, text = _TEXTS[kind]
+    rows = table.select(table.pk, table.id, table.project_dir, text.alias("text")).order_by(table.pk.desc())
+    return rows.where(table.summary.is_null(False)) if kind == "session" else rows

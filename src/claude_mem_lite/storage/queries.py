@@ -19,10 +19,8 @@ from claude_mem_lite.storage import DatabaseError
 from claude_mem_lite.storage.models import (
     LogEntry,
     Observation,
-    ObservationIndex,
     PendingEvent,
     Session,
-    SessionIndex,
     memory_database,
     queue_database,
 )
@@ -266,49 +264,6 @@ def observation(prefix: str) -> Observation:
 def counts() -> dict[str, int]:
     """Return how many sessions and observations are remembered."""
     return {"sessions": Session.select().count(), "observations": Observation.select().count()}
-
-
-# --- search ----------------------------------------------------------------------------------------
-
-
-def search_observations(match: str, **scope: Any) -> list[tuple[Observation, float]]:
-    """Return the best observations for an FTS5 query with their scores, best (highest) first.
-
-    `scope`: see `_search`.
-    """
-    # A hit in the title counts three times one in the detail.
-    rank = ObservationIndex.bm25(3.0, 2.0, 1.0)
-    return _search(Observation, ObservationIndex, match, rank, Observation.created_at, **scope)
-
-
-def search_sessions(match: str, **scope: Any) -> list[tuple[Session, float]]:
-    """Return the best sessions for an FTS5 query with their scores, best (highest) first.
-
-    `scope`: see `_search`.
-    """
-    return _search(Session, SessionIndex, match, SessionIndex.bm25(), Session.last_event_at, **scope)
-
-
-def _search(  # noqa: PLR0913  (one query for two tables)
-    model: Any,
-    index: Any,
-    match: str,
-    rank: Any,
-    at: Any,
-    *,
-    limit: int,
-    project_dir: str | None = None,
-    since: str | None = None,
-) -> list[tuple[Any, float]]:
-    """Return at most `limit` rows of a project (None: of all) from a time on (None: ever)."""
-    rows = model.select(model, rank.alias("rank")).join(index, on=(model.pk == index.rowid))
-    rows = rows.where(index.match(match))
-    if project_dir:
-        rows = rows.where(model.project_dir == project_dir)
-    if since:
-        rows = rows.where(at >= since)
-    # SQLite's bm25 is negative, best first.
-    return [(row, -row.rank) for row in rows.order_by(rank, model.pk.desc()).limit(limit).objects()]
 
 
 # --- log -------------------------------------------------------------------------------------------

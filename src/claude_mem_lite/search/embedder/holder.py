@@ -54,6 +54,11 @@ class Holder:
                 self._loader.start()
             return self._embedder
 
+    @property
+    def loaded(self) -> Embedder | None:
+        """The embedder that is in memory, if any; to look is no need."""
+        return self._embedder
+
     def wait(self, timeout_s: float | None = None) -> None:
         """Wait until no load is under way."""
         with self._lock:

@@ -1,0 +1,229 @@
+"""model and reembed: which embedding model search uses, and the vectors of what is remembered."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from claude_mem_lite import config, settings, settings_file
+from claude_mem_lite.cli.app import AsJson, app, console, errors, open_memory, print_json, working
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.storage import models as storage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from claude_mem_lite.search.inventory import Model
+
+models = typer.Typer(no_args_is_help=True, help="The embedding models that search by meaning can use.")
+app.add_typer(models, name="model")
+
+_DIMENSION_HELP = "Cut the vectors to so many numbers, where the model allows it; 0: whole."
+Name = Annotated[str, typer.Argument(metavar="NAME", help="auto, minilm, qwen3, owner/name, or a folder.")]
+Dimension = Annotated[int, typer.Option(min=0, metavar="N", help=_DIMENSION_HELP)]
+
+
+@models.command("list")
+def list_models(*, as_json: AsJson = False) -> None:
+    """Show which models there are, where they lie, and which one search uses."""
+    from claude_mem_lite.search import inventory, turns
+
+    if os.path.exists(config.memory_path()):
+        open_memory(read_only=True)
+    found, chosen = inventory.models(), settings.load()
+    _, problem = inventory.chosen()
+    half_made = turns.in_the_making()
+    if as_json:
+        print_json({
+            "setting": chosen.embedding_model,
+            "dimension": chosen.dimension,
+            "problem": problem,
+            "half_made": half_made,
+            "models": [dataclasses.asdict(model) for model in found],
+        })  # fmt: skip
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("model")
+    for column in ("dimensions", "size", "vectors"):
+        table.add_column(column, justify="right")
+    table.add_column("where", overflow="fold")
+    for model in found:
+        table.add_row(*_row(model))
+    console.print(table)
+    setting = f'[search] embedding_model = "{chosen.embedding_model}"'
+    in_use = next((model.name for model in found if model.is_in_use), "")
+    says = f"Search uses {in_use}, by {setting}." if in_use else f"Search is by full text alone: {problem}"
+    console.print(Text(says), soft_wrap=True)
+    if half_made:
+        says = f"Vectors of {half_made} are being made, or half made: claude-mem reembed goes on with them."
+        console.print(Text(says), soft_wrap=True)
+
+
+@models.command()
+def download(name: Name) -> None:
+    """Fetch a model from the Hugging Face hub into the data directory, unless it is here."""
+    from claude_mem_lite.search import embedder
+
+    if not errors.is_terminal:
+        os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
+    record = embedder.resolve(name)
+    was_here = embedder.find(record)
+    if not was_here:
+        config.ensure_home()
+    path = embedder.download(record)
+    console.print(Text(f"{record.name} {'is' if was_here else 'lies now'} in {path}"), soft_wrap=True)
+    if not was_here:
+        console.print(
+            f"To use it at once: [bold]claude-mem model use {name}[/bold]. To use it once all vectors are "
+            f"made: [bold]claude-mem reembed --model {name}[/bold]",
+            soft_wrap=True,
+        )
+
+
+@models.command()
+def use(name: Name, *, dimension: Dimension = 0) -> None:
+    """Have search use a model, or "none" of them; the rows are embedded anew in the background.
+
+    Until a row is, it is found by its words alone. To swap only when all are: claude-mem reembed --model.
+    """
+    from claude_mem_lite.search import embedder, inventory, turns
+    from claude_mem_lite.search.reembed import tell_web
+
+    if name == inventory.NONE:
+        if dimension:
+            raise typer.BadParameter("full text has no dimension")
+    else:
+        record = embedder.resolve(name, dimension=dimension)
+        inventory.check(record)
+    config.ensure_home()
+    with working("telling the web process", quiet=False), turns.run() as say:
+        settings_file.choose_model(name, dimension=dimension)
+        say("")
+        is_told = tell_web()
+    if name == inventory.NONE:
+        console.print("Search is by full text alone from now on.")
+    else:
+        when = "in the background" if is_told else "in the background once the services run: claude-mem up"
+        console.print(
+            Text(f"Search uses {record.name}. What has no vectors of it is embedded anew {when}."),
+            soft_wrap=True,
+        )
+    _say_deaf(is_told)
+
+
+@models.command()
+def bench(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="A model; without, the one in use.")
+    ] = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Measure a model on this machine: load time, milliseconds a text, memory."""
+    from claude_mem_lite.search import embedder
+    from claude_mem_lite.search.embedder import bench as benchmark
+
+    chosen = settings.load()
+    wanted, dimension = (name, 0) if name else (chosen.embedding_model, chosen.dimension)
+    with working("measuring", quiet=as_json):
+        found = benchmark.measure(embedder.resolve(wanted, dimension=dimension))
+    if as_json:
+        print_json(dataclasses.asdict(found))
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    table.add_column()
+    table.add_column(justify="right")
+    for what, value in (
+        ("model", found.model),
+        ("dimensions", str(found.dimension)),
+        ("load", f"{found.load_s:.2f} s"),
+        ("a short title", f"{found.title_ms:.1f} ms"),
+        ("an observation of 110 tokens", f"{found.observation_ms:.1f} ms"),
+        (f"{benchmark.BATCH} observations together", f"{found.batch_ms:.1f} ms"),
+        ("memory at the peak", f"+{found.memory_bytes / 2**20:.0f} MiB"),
+    ):
+        table.add_row(what, Text(value))
+    console.print(table)
+
+
+@app.command()
+def reembed(
+    *,
+    model: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Change to this model once all its vectors are made."),
+    ] = None,
+    dimension: Annotated[int | None, typer.Option(min=0, metavar="N", help=_DIMENSION_HELP)] = None,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Throw all vectors away and make them anew.")
+    ] = False,
+) -> None:
+    """Make the vectors that are missing, here and now; search goes on meanwhile.
+
+    Works without the services. Cut short, the same command goes on from there.
+    """
+    from claude_mem_lite.search import reembed as run
+
+    if rebuild and (model or dimension is not None):
+        raise typer.BadParameter("--rebuild is for the model in use: neither --model nor --dimension")
+    chosen = settings.load()
+    if dimension is None:
+        dimension = 0 if model else chosen.dimension
+    open_memory()
+    try:
+        with _progress() as progress:
+            task = progress.add_task("loading the model", total=None)
+
+            def show(made: int, to_make: int) -> None:
+                progress.update(task, description="embedding", completed=made, total=to_make)
+
+            done = run.reembed(
+                model or chosen.embedding_model, dimension=dimension, rebuild=rebuild, progress=show
+            )
+    except KeyboardInterrupt:
+        same = f"claude-mem reembed --model {model}" if model else "claude-mem reembed"
+        raise ClaudeMemError(f"stopped; what is made is kept, and {same} goes on from there") from None
+    finally:
+        storage.close_databases()
+    console.print(
+        Text(f"{done.made} vectors made, {done.there} were there, {done.total} in all: {done.key}."),
+        soft_wrap=True,
+    )
+    if done.is_swapped:
+        console.print(Text(f"Search uses {done.model} from now on."), soft_wrap=True)
+    _say_deaf(done.is_told)
+
+
+def _say_deaf(is_told: bool | None) -> None:  # noqa: FBT001  (the answer of `tell_web`)
+    if is_told is False:
+        errors.print("[yellow]the web process did not answer:[/yellow] claude-mem restart", soft_wrap=True)
+
+
+def _row(model: Model) -> tuple[Text, ...]:
+    """Return the cells of a model."""
+    vectors = [
+        f"{count}" if dimension == model.dimension else f"{count} of {dimension}"
+        for dimension, count in sorted(model.vectors.items())
+    ]
+    return (
+        Text(model.name, style="bold green" if model.is_in_use else ""),
+        Text(str(model.dimension or "")),
+        Text(f"{model.size_bytes / 2**20:.0f} MiB" if model.path else ""),
+        Text(", ".join(vectors)),
+        Text(model.path or f"claude-mem model download {model.name}", style="dim"),
+    )
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator[Progress]:
+    """Show a progress bar on a terminal only."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        yield progress

@@ -1,0 +1,145 @@
+"""Which embedding models there are on this machine, which one search uses, and of which rows have vectors."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from claude_mem_lite import client, config, settings
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.search import embedder
+from claude_mem_lite.search.embedder import records
+from claude_mem_lite.storage import embeddings
+
+if TYPE_CHECKING:
+    from claude_mem_lite.search.embedder import ModelRecord
+
+NONE = "none"
+_ANSWER_S = 5
+_UNFINISHED = ".part"  # see `embedder.download`
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model: `path` is "" where it must be fetched, `dimension` 0 where only the model itself knows it.
+
+    `vectors`: how many rows have one, by dimension.
+    """
+
+    name: str
+    source: str
+    dimension: int
+    path: str
+    size_bytes: int
+    is_in_use: bool
+    vectors: dict[int, int]
+
+
+def models() -> list[Model]:
+    """Return the known models, those that were fetched, and the one of the settings."""
+    in_use, _ = chosen()
+    wanted = [*records.RECORDS.values(), *_fetched(), *([in_use] if in_use else [])]
+    by_name = {record.name: record for record in wanted}
+    if in_use:
+        by_name[in_use.name] = in_use
+    counts = _vectors()
+    return [_model(record, counts, is_in_use=record is in_use) for record in by_name.values()]
+
+
+def chosen() -> tuple[ModelRecord | None, str]:
+    """Return the model that the settings name, if it can be used, and what is wrong otherwise."""
+    wanted = settings.load()
+    if wanted.embedding_model == NONE:
+        return None, f'[search] embedding_model = "{NONE}"'
+    try:
+        record = embedder.resolve(wanted.embedding_model, dimension=wanted.dimension)
+        check(record)
+    except ClaudeMemError as error:
+        return None, str(error)
+    return record, ""
+
+
+def check(record: ModelRecord) -> None:
+    """Raise ClaudeMemError unless a model and the libraries that it needs are on this machine."""
+    if not embedder.find(record):
+        raise records.missing(record)
+    if record.source and not importlib.util.find_spec("sentence_transformers"):
+        raise records.not_installed(record)
+
+
+def state() -> dict[str, Any]:
+    """Return which model search uses, by which setting, how many rows it has embedded, and what hinders it.
+
+    `loaded` is None while the web process is down.
+    """
+    wanted = settings.load()
+    record, problem = chosen()
+    name, dimension = (record.name, record.dimension) if record else ("", 0)
+    found: dict[str, Any] = {"setting": wanted.embedding_model, "loaded": None}
+    try:
+        web = client.get("/api/model", {}, timeout_s=_ANSWER_S) or {}
+    except client.UnreachableError:
+        web = {}
+    else:
+        found["loaded"] = web.get("loaded", False)
+        problem = problem or web.get("problem", "")
+    if web.get("loaded"):
+        name, dimension = web["model"], web["dimension"]
+    dimension = dimension or max(_vectors().get(name, {}), default=0)
+    counts = embeddings.count_embedded(f"{name}_{dimension}").values()
+    return found | {
+        "model": name,
+        "dimension": dimension,
+        "embedded": sum(embedded for embedded, _ in counts),
+        "total": sum(total for _, total in counts),
+        "problem": problem,
+    }
+
+
+def _model(record: ModelRecord, counts: dict[str, dict[int, int]], *, is_in_use: bool) -> Model:
+    path = embedder.find(record)
+    return Model(
+        name=record.name,
+        source=record.source,
+        dimension=record.dimension,
+        path=path,
+        size_bytes=_size(path),
+        is_in_use=is_in_use,
+        vectors=counts.get(record.name, {}),
+    )
+
+
+def _vectors() -> dict[str, dict[int, int]]:
+    """Return how many rows have vectors, by the names and the dimensions of the models; see `ModelRecord.key`."""
+    found: dict[str, dict[int, int]] = {}
+    for key, count in embeddings.count_by_model().items() if os.path.exists(config.memory_path()) else ():
+        name, _, dimension = key.rpartition("_")
+        if dimension.isdecimal():
+            found.setdefault(name, {})[int(dimension)] = count
+    return found
+
+
+def _fetched() -> list[ModelRecord]:
+    """Return the models of the data directory."""
+    try:
+        folders = sorted(os.listdir(config.models_dir()))
+    except FileNotFoundError:
+        return []
+    names = [folder.replace("--", "/", 1) for folder in folders if not folder.endswith(_UNFINISHED)]
+    found = []
+    for name in names:
+        with contextlib.suppress(ClaudeMemError):  # a folder of another kind
+            found.append(embedder.resolve(name))
+    return [record for record in found if embedder.find(record)]
+
+
+def _size(path: str) -> int:
+    """Return the bytes of a file, or of all files in a folder, whatever links to them."""
+    if not os.path.isdir(path):
+        return os.path.getsize(path) if path else 0
+    return sum(
+        os.path.getsize(os.path.join(folder, name)) for folder, _, names in os.walk(path) for name in names
+    )

@@ -1,0 +1,168 @@
+"""Makes the vectors of all rows with one model in this process, behind a running system, and swaps to them.
+
+Until the swap the rows keep the mark of the old model, whose vectors search and the consumer go on with.
+What was made stays when a run is cut short: the next one looks at the digests and goes on from there.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from claude_mem_lite import client, settings, settings_file
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.search import embedder, turns, vectors
+from claude_mem_lite.search.indexing import TEXTS_AT_ONCE, blended, with_first_lines
+from claude_mem_lite.search.vectors import KINDS, Kind, Vectors, VectorsError, digest
+from claude_mem_lite.storage import embeddings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from claude_mem_lite.search.embedder.interface import Embedder
+
+    Row = tuple[str, str, str]  # id, project_dir, text
+    Progress = Callable[[int, int], None]
+
+OPTIMIZE_EVERY = 400
+# What comes in or changes during a run is made in the next pass; what comes in during the last is pending.
+_PASSES = 3
+_ROWS_PER_MARK = 500
+_ANSWER_S = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A run that is through: rows whose vectors it made, rows that had theirs, and all rows.
+
+    `is_told`: whether the web process has taken the model; None where it did not run or need not be told.
+    """
+
+    model: str
+    key: str
+    made: int
+    there: int
+    total: int
+    is_swapped: bool
+    is_told: bool | None
+
+
+def reembed(setting: str, *, dimension: int, progress: Progress, rebuild: bool = False) -> Done:
+    """Complete the vectors of a model, then have search use it; `progress` takes rows made and rows to make.
+
+    With `rebuild` all vectors there are are thrown away first. Raises: ClaudeMemError.
+    """
+    chosen = settings.load()
+    is_new = (setting, dimension) != (chosen.embedding_model, chosen.dimension)
+    record = embedder.resolve(setting, dimension=dimension)
+    if is_new:
+        settings_file.choose_model(setting, dimension=dimension, only_check=True)
+    with turns.run() as say:
+        model = embedder.load(record)
+        key = model.record.key
+        say(key)
+        with turns.step(wait=True):  # the consumer ends its step, and takes no other with this model
+            if rebuild:
+                vectors.discard()
+                embeddings.forget_vectors()
+        run = _Run(model, key, progress)
+        made = run.make()
+        with turns.step(wait=True):
+            if is_new:
+                settings_file.choose_model(setting, dimension=dimension)
+            run.mark()
+            is_told = tell_web() if is_new or rebuild or not _web_has(model) else None
+            if is_told is not False:
+                run.drop_others()
+        say("")
+    total = sum(count for _, count in embeddings.count_embedded(key).values())
+    return Done(model.record.name, key, made, max(0, total - made), total, is_new, is_told)
+
+
+def tell_web() -> bool | None:
+    """Have the web process take the model of the settings; None where none runs, False without an answer."""
+    try:
+        return client.post("/api/model", {}, timeout_s=_ANSWER_S) is not None
+    except client.UnreachableError:
+        return None
+
+
+def _web_has(model: Embedder) -> bool:
+    """Tell whether the web process uses this model already, or is down."""
+    try:
+        state = client.get("/api/model", {}, timeout_s=_ANSWER_S) or {}
+    except client.UnreachableError:
+        return True
+    return (state.get("model"), state.get("dimension")) == (model.record.name, model.record.dimension)
+
+
+class _Run:
+    """The vectors of one model on their way to completeness."""
+
+    def __init__(self, model: Embedder, key: str, progress: Progress) -> None:
+        self._model, self._key, self._progress = model, key, progress
+        self._unoptimized = 0
+        try:
+            self._vectors = Vectors(key, model.record.dimension)
+            self._digests = {kind: self._vectors.digests(kind) for kind in KINDS}
+        except VectorsError as error:
+            raise ClaudeMemError(
+                f"{error}. To make all vectors anew: claude-mem reembed --rebuild"
+            ) from error
+
+    def make(self) -> int:
+        """Make what is missing; return of how many rows."""
+        made: set[tuple[Kind, str]] = set()
+        for _ in range(_PASSES):
+            missing = sum(1 for kind in KINDS for _ in self._missing(kind))
+            if not missing:
+                break
+            to_make = len(made) + missing
+            for kind in KINDS:
+                for rows in _batches(self._missing(kind)):
+                    self._write(kind, rows)
+                    made.update((kind, row_id) for row_id, _, _ in rows)
+                    self._progress(len(made), to_make)
+        self._optimize()
+        return len(made)
+
+    def mark(self) -> None:
+        """Note of every row whose vector is that of its text that it has one."""
+        for kind in KINDS:
+            rows = embeddings.all_texts(kind, without=self._key)
+            has = ((row_id, text) for row_id, _, text in rows if self._has(kind, row_id, text))
+            while some := list(itertools.islice(has, _ROWS_PER_MARK)):
+                embeddings.mark_embedded(kind, some, model=self._key)
+
+    def drop_others(self) -> None:
+        """Drop the vectors of all other models."""
+        self._vectors.drop_others()
+
+    def _missing(self, kind: Kind) -> Iterator[Row]:
+        for row in embeddings.all_texts(kind):
+            if not self._has(kind, row[0], row[2]):
+                yield row
+
+    def _has(self, kind: Kind, row_id: str, text: str) -> bool:
+        return self._digests[kind].get(row_id) == digest(text)
+
+    def _write(self, kind: Kind, rows: list[Row]) -> None:
+        found: Any = self._model.embed_documents(with_first_lines([text for _, _, text in rows]))
+        matrix = blended(*found.reshape(2, len(rows), self._model.record.dimension))
+        self._vectors.write(kind, [(*row, vector) for row, vector in zip(rows, matrix, strict=True)])
+        self._digests[kind].update((row_id, digest(text)) for row_id, _, text in rows)
+        self._unoptimized += len(rows)
+        if self._unoptimized >= OPTIMIZE_EVERY:
+            self._optimize()
+
+    def _optimize(self) -> None:
+        if self._unoptimized:
+            self._unoptimized = 0
+            self._vectors.optimize()
+
+
+def _batches(rows: Iterator[Row]) -> Iterator[list[Row]]:
+    while some := list(itertools.islice(rows, TEXTS_AT_ONCE)):
+        yield some

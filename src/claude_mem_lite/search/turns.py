@@ -1,0 +1,85 @@
+"""Who writes the vectors: the consumer, a step at a time, or one run of reembed for as long as it takes."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import time
+from typing import TYPE_CHECKING
+
+from claude_mem_lite import config
+from claude_mem_lite.errors import ClaudeMemError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+# Who looks whether a run is alive holds its lock for microseconds.
+_TRIES, _PAUSE_S = 20, 0.01
+
+
+@contextlib.contextmanager
+def step(*, wait: bool = False) -> Iterator[bool]:
+    """Hold the lock on what search reads; without `wait` yield False when another has it."""
+    with open(os.path.join(config.home(), "embed.lock"), "a", encoding="ascii") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+
+
+@contextlib.contextmanager
+def run() -> Iterator[Callable[[str], None]]:
+    """Be the only run of reembed; yield what says of which model (by its key) vectors are being made.
+
+    The key stays behind when the run is cut short: nobody is to drop what the next one goes on with. A run
+    that is through says "". Raises: ClaudeMemError when another one is at work.
+    """
+    with open(_run_path(), "a", encoding="utf-8") as lock:
+        if not _taken(lock.fileno()):
+            raise ClaudeMemError(
+                "another claude-mem reembed is at work: wait until it is through, or stop it"
+            )
+
+        def say(key: str) -> None:
+            lock.truncate(0)
+            lock.write(key)
+            lock.flush()
+
+        yield say
+
+
+def in_the_making() -> str:
+    """Return the key of the model whose vectors a run is making, or has left half made; "" for none."""
+    try:
+        with open(_run_path(), encoding="utf-8") as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
+
+
+def is_run_of(key: str) -> bool:
+    """Tell whether a run is at work on a model's vectors."""
+    if in_the_making() != key:
+        return False
+    with open(_run_path(), "a", encoding="utf-8") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def _taken(lock: int) -> bool:
+    for _ in range(_TRIES):
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        time.sleep(_PAUSE_S)
+    return False
+
+
+def _run_path() -> str:
+    return os.path.join(config.home(), "reembed.lock")

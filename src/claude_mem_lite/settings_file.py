@@ -1,0 +1,104 @@
+"""Changes `config.toml` for the user: one setting at a time, and not a byte of the rest."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import stat
+import tempfile
+import tomllib
+from typing import Any
+
+from claude_mem_lite import config
+from claude_mem_lite.errors import ClaudeMemError
+
+_HEADER = re.compile(r"^[ \t]*\[[ \t]*search[ \t]*\][ \t]*(?:#.*)?\r?$", re.MULTILINE)
+_NEXT_HEADER = re.compile(r"^[ \t]*\[", re.MULTILINE)
+_NOT_PRINTED = "\x7f"  # JSON leaves it as it is, TOML does not take it
+
+
+def choose_model(model: str, *, dimension: int = 0, only_check: bool = False) -> None:
+    """Write `[search] embedding_model` and `dimension` (0, the default, only where it stands already).
+
+    The file is replaced in one step and keeps its mode; a new one is the user's alone. With `only_check`
+    nothing is written.
+    Raises: ClaudeMemError when it cannot be changed without a change to the rest.
+    """
+    config.ensure_home()
+    path = os.path.realpath(config.config_path())
+    before, mode = _read(path)
+    wanted: dict[str, Any] = {"embedding_model": model, "dimension": dimension}
+    try:
+        content = _edited(before, wanted).encode()
+    except (ValueError, TypeError, RecursionError) as error:
+        lines = ", ".join(f"{name} = {_literal(value)}" for name, value in wanted.items())
+        raise ClaudeMemError(
+            f"{path} was left as it is ({error}): write it there yourself, under [search]: {lines}"
+        ) from error
+    if not only_check:
+        _replace(path, content, mode)
+
+
+def _edited(before: str, wanted: dict[str, Any]) -> str:
+    """Return the text with the settings in it. Raises: ValueError unless all else says what it said."""
+    old = tomllib.loads(before)
+    search = old.get("search", {})
+    new = {name: value for name, value in wanted.items() if value or name in search}
+    after = before
+    for name, value in reversed(new.items()):
+        after = _with(after, name, _literal(value))
+    if tomllib.loads(after) != old | {"search": search | new}:
+        raise ValueError("its [search] is written in a way of its own")
+    return after
+
+
+def _with(text: str, name: str, literal: str) -> str:
+    """Return the text with a setting in its table [search], which is added at the end where there is none."""
+    end_of_line = "\r\n" if "\r\n" in text else "\n"
+    header = _HEADER.search(text)
+    if header is None:
+        gap = "" if not text else end_of_line if text.endswith("\n") else 2 * end_of_line
+        return f"{text}{gap}[search]{end_of_line}{name} = {literal}{end_of_line}"
+    start = header.end()
+    following = _NEXT_HEADER.search(text, start)
+    end = following.start() if following else len(text)
+    setting = re.compile(
+        rf"""^(?P<name>[ \t]*{name}[ \t]*=[ \t]*)(?:"[^"\n]*"|'[^'\n]*'|[-+\w]+)(?=[ \t]*(?:\#.*)?\r?$)""",
+        re.MULTILINE,
+    )
+    table, found = setting.subn(lambda match: match["name"] + literal, text[start:end], count=1)
+    if not found:
+        returns = "\r" if header[0].endswith("\r") else ""
+        table = f"\n{name} = {literal}{returns}{table}"
+    return text[:start] + table + text[end:]
+
+
+def _literal(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False).replace(_NOT_PRINTED, "\\u007f")
+
+
+def _read(path: str) -> tuple[str, int]:
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            return file.read(), stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+    except FileNotFoundError:
+        return "", 0o600
+    except ValueError as error:
+        raise ClaudeMemError(f"{path} was left as it is ({error})") from error
+
+
+def _replace(path: str, content: bytes, mode: int) -> None:
+    handle, part = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".config-")
+    try:
+        with open(handle, "wb") as file:
+            os.fchmod(file.fileno(), mode)
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(part)
+        raise

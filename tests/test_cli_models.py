@@ -1,0 +1,230 @@
+"""claude-mem model and the search row of status, as processes: what they print, how they end."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import wait_until
+from test_storage import observation_row, session_row
+from test_web import answers
+
+from claude_mem_lite import client, settings
+from claude_mem_lite.search.embedder import bench, minilm, records
+from claude_mem_lite.storage import embeddings, queries
+
+
+@pytest.fixture(autouse=True)
+def _no_hub(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the models and the settings of the machine away, and point the hub where nobody is."""
+    for name in ("HF_HOME", "HF_HUB_CACHE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home / "claude"))
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+
+
+def claude_mem(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the command as a user does."""
+    return subprocess.run(
+        [sys.executable, "-m", "claude_mem_lite.cli", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env={**os.environ, "COLUMNS": "200"},
+    )
+
+
+def as_json(*arguments: str) -> Any:
+    """Return what a command prints with --json."""
+    return json.loads(claude_mem(*arguments, "--json").stdout)
+
+
+def remember(model: str) -> None:
+    """Store two observations, one of them marked with a model."""
+    session_row()
+    for number in range(2):
+        queries.save_observation(observation_row(f"o{number}", title=f"Dig pond {number}"))
+    embeddings.mark_embedded("observation", [("o0", "Dig pond 0\n")], model=model)
+
+
+def test_list_says_where_the_models_are(memory: Path) -> None:
+    """What is on disk and how large, what must be fetched, what search uses and of what there are vectors."""
+    remember("minilm_384")
+    folder = memory / "models" / "owner--name"
+    folder.mkdir(parents=True)
+    (folder / "modules.json").write_text("[]")
+    (folder / "model.safetensors").write_bytes(b"x" * 3_000_000)
+    (memory / "models" / "Qwen--Qwen3-Embedding-0.6B.part").mkdir()
+
+    shown, found = claude_mem("model", "list"), as_json("model", "list")
+
+    small, large, mine = found["models"]
+    assert [line.split() for line in shown.stdout.splitlines()] == [
+        ["model", "dimensions", "size", "vectors", "where"],
+        ["minilm", "384", "22", "MiB", "1", small["path"]],
+        ["qwen3", "1024", "claude-mem", "model", "download", "qwen3"],
+        ["owner/name", "3", "MiB", str(folder)],
+        ["Search", "uses", "minilm,", "by", "[search]", "embedding_model", "=", '"auto".'],
+    ]
+    assert small["size_bytes"] == os.path.getsize(small["path"])
+    assert (small["is_in_use"], large["is_in_use"], mine["is_in_use"]) == (True, False, False)
+    assert (small["vectors"], large["path"], mine["dimension"]) == ({"384": 1}, "", 0)
+    assert (found["setting"], found["problem"], found["half_made"]) == ("auto", "", "")
+
+
+def test_list_needs_no_memory(home: Path) -> None:
+    """Before the first event there are models already; listing them makes no memory."""
+    done = claude_mem("model", "list")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not (home / "claude-mem.db").exists()
+
+
+def test_use_writes_the_setting(home: Path) -> None:
+    """The rest of config.toml stays; none is full text alone."""
+    (home / "config.toml").write_text("[services]\nautostart = false # mine\n")
+
+    first, second = claude_mem("model", "use", "minilm"), claude_mem("model", "use", "none")
+
+    assert first.stdout == (
+        "Search uses minilm. What has no vectors of it is embedded anew in the background "
+        "once the services run: claude-mem up.\n"
+    )
+    assert second.stdout == "Search is by full text alone from now on.\n"
+    assert (home / "config.toml").read_text() == (
+        '[services]\nautostart = false # mine\n\n[search]\nembedding_model = "none"\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["use", "nothing"], "there is no embedding model 'nothing'"),
+        (["use", "qwen3"], "Fetch it: claude-mem model download qwen3"),
+        (["use", "minilm", "--dimension", "100"], "vectors of 100 dimensions were asked for"),
+        (["download", "/nowhere"], "is no sentence-transformers model"),
+        (["download", "qwen3"], "cannot fetch Qwen/Qwen3-Embedding-0.6B from the Hugging Face hub"),
+        (["bench", "qwen3"], "Fetch it: claude-mem model download qwen3"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(home: Path, arguments: list[str], says: str) -> None:
+    """It changes no setting."""
+    before = (home / "config.toml").read_text()
+
+    done = claude_mem("model", *arguments)
+
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert says in done.stderr
+    assert (home / "config.toml").read_text() == before
+
+
+def test_a_download_without_the_extra_says_what_to_install(home: Path) -> None:
+    """Not that a module is missing."""
+    program = (
+        "import sys; sys.modules['huggingface_hub'] = None\nfrom claude_mem_lite.cli import main\nmain()"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", program, "model", "download", "qwen3"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert "pip install 'claude-mem-lite[qwen]'" in done.stderr
+
+
+def test_what_is_on_disk_is_not_fetched(home: Path) -> None:
+    """It only says where it is."""
+    done = claude_mem("model", "download", "minilm")
+
+    assert done.returncode == 0
+    assert re.fullmatch(r"minilm is in /.*/model.onnx\n", done.stdout)
+
+
+def test_bench_measures_the_model_in_use(home: Path) -> None:
+    """Every number is there; the observation has the length that is said of it."""
+    found, shown = as_json("model", "bench"), claude_mem("model", "bench", "minilm").stdout
+    model: Any = minilm.open_model(records.find(records.MINILM), records.MINILM)
+
+    assert (found.pop("model"), found.pop("dimension")) == ("minilm", 384)
+    assert sorted(found) == ["batch_ms", "load_s", "memory_bytes", "observation_ms", "title_ms"]
+    assert all(value > 0 for value in found.values())
+    assert [line.split("  ")[0] for line in shown.splitlines()] == [
+        "model",
+        "dimensions",
+        "load",
+        "a short title",
+        "an observation of 110 tokens",
+        "16 observations together",
+        "memory at the peak",
+    ]
+    assert len(model._tokens(bench.OBSERVATION)) == 110
+
+
+def test_status_says_how_search_finds(memory: Path) -> None:
+    """By which model and how far; or why by full text alone, as a problem unless it was chosen."""
+    remember("minilm_384")
+    down = as_json("status")["search"]
+    process = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"])
+    wait_until(lambda: (memory / "worker.sock").exists() and answers())
+    idle = as_json("status")["search"]
+    wait_until(lambda: client.post("/api/embed", {"texts": []}, timeout_s=20))
+    up, shown_up = as_json("status")["search"], claude_mem("status").stdout
+    claude_mem("model", "use", "none")
+    none, shown_none = as_json("status"), claude_mem("status").stdout
+    process.terminate()
+    process.wait(timeout=20)
+    (memory / "config.toml").write_text('[search]\nembedding_model = "qwen3"\n')
+    missing, shown_missing = as_json("status"), claude_mem("status").stdout
+
+    assert down == {
+        "setting": "auto",
+        "model": "minilm",
+        "dimension": 384,
+        "loaded": None,
+        "embedded": 1,
+        "total": 2,
+        "problem": "",
+    }
+    assert (idle, up) == (down | {"loaded": False}, down | {"loaded": True})
+    assert re.search(r"^search +minilm \(auto\), 1 of 2 embedded *$", shown_up, re.MULTILINE)
+    assert none["search"]["problem"] == '[search] embedding_model = "none"'
+    assert re.search(
+        r'^search +full text alone: \[search\] embedding_model = "none"', shown_none, re.MULTILINE
+    )
+    assert "no search by meaning: see claude-mem model list" not in none["problems"]
+    assert re.search(
+        r"^search +full text alone: the embedding model qwen3 is not on", shown_missing, re.MULTILINE
+    )
+    assert "no search by meaning: see claude-mem model list" in missing["problems"]
+
+
+def test_the_web_process_takes_the_model_of_the_settings(memory: Path) -> None:
+    """When it is told to, and not before; what cannot be used is said."""
+    process = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"])
+    wait_until(lambda: (memory / "worker.sock").exists() and answers())
+    wait_until(lambda: client.post("/api/embed", {"texts": []}, timeout_s=20))
+    (memory / "config.toml").write_text('[search]\nembedding_model = "qwen3"\n')
+
+    before = client.get("/api/model", {}, timeout_s=20)
+    client.post("/api/model", {}, timeout_s=20)
+    after = wait_until(lambda: (client.get("/api/model", {}, timeout_s=20) or {}).get("problem"))
+    claude_mem("model", "use", "auto")
+    again = wait_until(lambda: (client.get("/api/model", {}, timeout_s=20) or {}).get("model") == "minilm")
+    process.terminate()
+    process.wait(timeout=20)
+
+    assert before == {"model": "minilm", "dimension": 384, "loaded": True, "problem": ""}
+    assert after.startswith("the embedding model qwen3 is not on this machine")
+    assert again
+    assert settings.load().embedding_model == "auto"

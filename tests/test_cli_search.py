@@ -1,0 +1,220 @@
+"""claude-mem search, as a process: what it asks, what it prints, how it ends."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import wait_until
+from test_storage import observation_row, session_row
+from test_web import answers
+
+from claude_mem_lite import client, inbox
+from claude_mem_lite.search.indexing import Index
+from claude_mem_lite.storage import models, queries
+
+THEN = "2026-03-05T12:00:00.000000Z"
+EVIL = "[red]Feed[/red] otters \x1b[31mred\x1b]0;title\x07 \x9b2J\u202eevil [/]\r\n[bold"
+
+
+def run(*arguments: str, columns: int = 80, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Search as a user does."""
+    return subprocess.run(
+        [sys.executable, "-m", "claude_mem_lite.cli", "search", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env={**os.environ, "COLUMNS": str(columns)},
+        cwd=cwd,
+    )
+
+
+def ids(*arguments: str) -> list[str]:
+    """Return what is found, best first."""
+    return [hit["id"] for hit in json.loads(run(*arguments, "--json").stdout)["results"]]
+
+
+@pytest.fixture
+def otters(memory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a memory of two projects and three sessions."""
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", "/p")
+    session_row("0551cf24-6f7f", summary="Taught the otters to juggle.\nAll of them.", last_event_at=stamp(0))
+    session_row("s1")
+    rows: list[dict[str, Any]] = [
+        {"id": "a1b2c3d4e5f6", "title": "Teach otters", "files_touched": ["src/pond.py"], "created_at": THEN},
+        {"id": "b1b2c3d4e5f6", "title": "Feed otters", "tool_name": "Bash", "created_at": stamp(50)},
+        {"id": "c1b2c3d4e5f6", "title": "Count otters", "project_dir": "/q", "created_at": stamp(1)},
+        {"id": "d1b2c3d4e5f6", "title": "Count otters", "project_dir": "/q", "created_at": stamp(1)},
+    ]
+    for row in rows:
+        fields = {"summary": f"{row['title']} in the pond.", **row}
+        queries.save_observation(observation_row(fields.pop("id"), **fields))
+    return memory
+
+
+def stamp(hours: float) -> str:
+    """Return a time so many hours ago."""
+    return inbox.utc_text((dt.datetime.now(dt.UTC) - dt.timedelta(hours=hours)).timestamp())
+
+
+def test_search_answers_without_the_services(otters: Path) -> None:
+    """By words, within the project of the current folder, in lines that fit."""
+    found = run("otters", "pond")
+
+    lines = found.stdout.splitlines()
+    assert (found.returncode, found.stderr) == (0, "")
+    assert lines[0].startswith("[fts] 3 found in ")
+    assert any("observation  a1b2c3d4  2026-03-05  Teach otters" in line for line in lines)
+    assert any("observation  b1b2c3d4  2d ago" in line for line in lines)
+    assert any("session      0551cf24  now" in line for line in lines)
+    assert any(line.strip() == "All of them." for line in lines)
+    assert "Count" not in found.stdout
+    assert "/p" not in found.stdout
+    assert max(map(len, lines)) <= 80
+
+
+def test_all_projects_are_searched_when_asked(otters: Path) -> None:
+    """Each hit names its project; what says the same is one hit."""
+    found = run("count", "otters", "-a", "-n", "1")
+
+    assert "c1b2c3d4  1h ago  Count otters  +1 alike" in found.stdout.replace("d1b2", "c1b2")
+    assert "\n        /q" in found.stdout
+
+
+def test_options_narrow_the_search(otters: Path) -> None:
+    """By kind, project, file, tool, session and time, alone and together."""
+    observations = {"a1b2c3d4e5f6", "b1b2c3d4e5f6"}
+
+    assert set(ids("otters", "-t", "observation")) == observations
+    assert ids("otters", "--type", "session") == ["0551cf24-6f7f"]
+    assert ids("otters", "--type", "learning") == ids("otters", "--type", "code") == []
+    assert len(ids("otters", "--project", "/q")) == 1
+    assert ids("otters", "--file", "pond.py") == ["a1b2c3d4e5f6"]
+    assert ids("otters", "--tool", "Bash") == ["b1b2c3d4e5f6"]
+    assert ids("otters", "--session", "0551cf") == ["0551cf24-6f7f"]
+    assert set(ids("otters", "--session", "s1", "--since", "2020-01-01")) == observations
+    assert ids("otters", "--since", "3d", "--until", "12h") == ["b1b2c3d4e5f6"]
+    assert ids("otters", "--since", "2026-03-05T13:00+01:00", "--until", "2026-03-05T12:00:01Z") == [
+        "a1b2c3d4e5f6"
+    ]
+    assert len(ids("otters", "-n", "1")) == 1
+
+
+def test_the_current_folder_names_the_project(
+    otters: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the hooks do it: the top of the repository; nothing found says where else to look."""
+    monkeypatch.delenv("CLAUDE_PROJECT_DIR")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "[b]").mkdir()
+
+    here = run("otters", cwd=tmp_path / "[b]")
+    inside = run("otters", "--project", str(tmp_path / "[b]"), "--json")
+    everywhere = run("nothing", "-a")
+
+    assert here.returncode == inside.returncode == everywhere.returncode == 1
+    assert here.stdout == f"Nothing found in {tmp_path}. --all-projects searches everywhere.\n"
+    assert json.loads(inside.stdout)["results"] == []
+    assert everywhere.stdout == "Nothing found.\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--since", "soon"], ["--until", "9" * 6 + "w"], ["--type", "thing"], ["--project", "/p", "-a"]],
+)
+def test_wrong_usage_is_2(otters: Path, arguments: list[str]) -> None:
+    """A time that is none, a kind that is none, and two scopes at once are said."""
+    done = run("otters", *arguments)
+
+    assert done.returncode == 2
+    assert "Error" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_unknown_session_is_one_line(otters: Path) -> None:
+    """It is not taken for a session without hits."""
+    done = run("otters", "--session", "abcdef0")
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "claude-mem: 'abcdef0': no observation and no session has this id; search shows the ids\n"
+    )
+
+
+def test_captured_text_cannot_act(otters: Path) -> None:
+    """Markup is shown as it is, escape sequences and invisible characters are not."""
+    hostile = {"title": EVIL, "summary": f"{EVIL} pelican", "project_dir": EVIL, "session_id": "s1"}
+    queries.save_observation(observation_row("e\x1b[1m2345678", **hostile))
+
+    found = run("pelican", "-a", "--explain", columns=200)
+
+    assert found.returncode == 0
+    assert "[red]Feed[/red] otters red 2Jevil [/] [bold" in found.stdout
+    assert not {character for character in found.stdout if character < " "} - {"\n"}
+    assert not {"\x9b", "\u202e"} & set(found.stdout)
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120])
+def test_long_text_is_cut_to_two_lines(otters: Path, columns: int) -> None:
+    """Whatever the width, no line is longer, and a hit is a few lines."""
+    words = "a heron saw the pelican dive " * 40
+    queries.save_observation(observation_row("f1b2c3d4", title=f"Heron {words[:90]}", summary=words))
+
+    found = run("heron", columns=columns)
+
+    lines = found.stdout.splitlines()
+    assert max(map(len, lines)) <= columns
+    assert lines[-1].rstrip().endswith("…")
+    assert lines[-2].startswith("        a heron")
+
+
+@pytest.fixture
+def web(otters: Path) -> Iterator[Path]:
+    """Start a web process on the memory, and have all of it embedded."""
+    process = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"])
+    wait_until(lambda: (otters / "worker.sock").exists() and answers())
+    index = Index()
+    wait_until(lambda: index.step() is None)
+    yield otters
+    process.terminate()
+    process.wait(timeout=20)
+
+
+def test_search_asks_the_web_process(web: Path) -> None:
+    """By meaning too, with its reasons; --json is what the API answers."""
+    shown = run("otters", "pond", "--explain")
+    printed = json.loads(run("otters", "pond", "--explain", "--json", "-t", "observation").stdout)
+    asked = {"q": "otters pond", "project": "/p", "explain": "true", "type": "observation"}
+    answer = client.get("/api/search", asked, timeout_s=10)
+
+    assert answer is not None
+    assert shown.stdout.startswith("[hybrid] 3 found in ")
+    assert "found by words and meaning: words " in shown.stdout
+    assert printed | {"took_ms": 0} == answer | {"took_ms": 0}
+    assert printed["search_type"] == "hybrid"
+
+
+def test_a_web_process_that_answers_an_error_is_not_waited_for(web: Path) -> None:
+    """A query that the API does not take is searched for here."""
+    found = run("otters " * 400)
+
+    assert found.returncode == 0
+    assert found.stdout.startswith("[fts] 3 found in ")
+
+
+def test_an_empty_memory_is_one_line(home: Path) -> None:
+    """Before the first event there is nothing to search, and that is said."""
+    models.close_databases()
+
+    done = run("otters")
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"claude-mem: nothing is remembered yet: there is no {home}/claude-mem.db\n"

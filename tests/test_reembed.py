@@ -1,0 +1,375 @@
+"""claude-mem reembed: a model is changed behind a running system, cut short, and gone on with."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny_qwen3
+from conftest import wait_until
+from test_storage import observation_row, session_row
+from test_web import answers
+
+from claude_mem_lite import client, config, settings
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.search import embedder, turns, vectors
+from claude_mem_lite.search.indexing import LATER_S, SOON_S, TEXTS_AT_ONCE, Index
+from claude_mem_lite.search.reembed import Done, reembed
+from claude_mem_lite.search.vectors import Vectors, digest
+from claude_mem_lite.storage import embeddings, models, queries
+
+MINILM = "minilm_384"
+ROWS = 40
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the folder of a tiny Qwen3, or skip the test where what it needs is not installed."""
+    for library in ("torch", "sentence_transformers"):
+        pytest.importorskip(
+            library, reason=f"{library} is not installed: the extra [qwen]", exc_type=ImportError
+        )
+    return str(tiny_qwen3.make(tmp_path_factory.mktemp("tiny")))
+
+
+@pytest.fixture
+def ponds(memory: Path) -> Path:
+    """Return a memory of 40 observations and a session, none of them embedded."""
+    session_row(summary="Dug ponds.")
+    session_row("s2")  # without a summary there is nothing to embed
+    for number in range(ROWS):
+        queries.save_observation(observation_row(f"o{number}", title=f"Dig pond {number}", summary="Wet."))
+    return memory
+
+
+@pytest.fixture
+def web(ponds: Path) -> Iterator[Path]:
+    """Start a web process on the memory, and have all of it embedded with MiniLM."""
+    process = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"])
+    wait_until(lambda: (ponds / "worker.sock").exists() and answers())
+    run("auto")
+    wait_until(lambda: search_type() == "hybrid")
+    yield ponds
+    process.terminate()
+    process.wait(timeout=20)
+
+
+def run(setting: str, *, dimension: int = 0, progress: Any = None, rebuild: bool = False) -> Done:
+    """Run as the command does, in this process."""
+    show = progress or (lambda *_: None)
+    return reembed(setting, dimension=dimension, progress=show, rebuild=rebuild)
+
+
+def claude_mem(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the command as a user does."""
+    command = [sys.executable, "-m", "claude_mem_lite.cli", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+
+def search_type() -> str:
+    """Return how the web process searches."""
+    found = client.get("/api/search", {"q": "digging"}, timeout_s=20)
+    assert found is not None
+    return str(found["search_type"])
+
+
+def tables() -> list[str]:
+    """Return whose vectors there are."""
+    names = [name.removesuffix(".lance") for name in os.listdir(config.lance_dir())]
+    return sorted({name.partition("-")[2] for name in names})
+
+
+def embedded(key: str) -> int:
+    """Return how many rows are marked with a model."""
+    return sum(count for count, _ in embeddings.count_embedded(key).values())
+
+
+def once(act: Callable[[], Any]) -> Callable[[int, int], None]:
+    """Return a `progress` that acts when the first rows are made."""
+    acts = iter([act])
+    return lambda *_: next(acts, lambda: None)()
+
+
+def stop() -> None:
+    """Interrupt as Ctrl-C does."""
+    raise KeyboardInterrupt
+
+
+def test_a_model_is_completed_without_the_services(ponds: Path) -> None:
+    """What is missing is made, what is there is left; nothing is written to the settings."""
+    first = claude_mem("reembed")
+    queries.save_observation(observation_row("new", title="Dig a lake"))
+    models.Observation.update(title="Fill pond 3").where(models.Observation.id == "o3").execute()
+    second = claude_mem("reembed")
+
+    assert (first.returncode, first.stderr) == (second.returncode, second.stderr) == (0, "")
+    assert first.stdout == "41 vectors made, 0 were there, 41 in all: minilm_384.\n"
+    assert second.stdout == "2 vectors made, 40 were there, 42 in all: minilm_384.\n"
+    assert embeddings.count_embedded(MINILM)["observation"] == (41, 41)
+    assert embeddings.count_embedded(MINILM)["session"] == (1, 1)
+    assert embeddings.count_by_model() == {MINILM: 42}
+    assert "search" not in (ponds / "config.toml").read_text()
+
+
+def test_a_vector_that_was_lost_is_made_again(ponds: Path) -> None:
+    """The tables are looked at, not the marks."""
+    run("auto")
+    Vectors(MINILM, 384).delete("observation", ["o1", "o2"])
+
+    done = run("auto")
+
+    assert (done.made, done.there, done.total) == (2, 39, 41)
+
+
+def test_the_vectors_are_those_of_the_consumer(web: Path, tiny: str) -> None:
+    """Both blend a text with its first line in the same way."""
+    here = Vectors(MINILM, 384).of_rows("observation", ["o5"])["o5"]
+    vectors.discard()
+    embeddings.forget_vectors()
+    client.post("/api/model", {}, timeout_s=20)
+    index = Index()
+    wait_until(lambda: index.step() is None)
+
+    there = Vectors(MINILM, 384).of_rows("observation", ["o5"])["o5"]
+
+    assert there == pytest.approx(here, abs=1e-5)
+
+
+def test_a_model_is_changed_behind_a_running_system(web: Path, tiny: str) -> None:
+    """Until the swap all goes on with the old vectors; after it with the new ones, without a restart."""
+    key = f"{tiny}_64"
+    during: dict[str, Any] = {}
+
+    def look() -> None:
+        index = Index()
+        queries.save_observation(observation_row("new", title="Dig a lake"))
+        steps = [index.step(), index.step()]
+        during.update(
+            steps=steps, old=embedded(MINILM), new=embedded(key), search=search_type(), tables=len(tables())
+        )
+
+    done = run(tiny, progress=once(look))
+    after = wait_until(lambda: (client.get("/api/model", {}, timeout_s=20) or {}).get("loaded"))
+
+    assert during == {"steps": [0.0, None], "old": 42, "new": 0, "search": "hybrid", "tables": 2}
+    assert (done.key, done.made, done.there, done.total) == (key, 42, 0, 42)
+    assert (done.is_swapped, done.is_told, after) == (True, True, True)
+    assert settings.load().embedding_model == tiny
+    assert (embedded(MINILM), embedded(key), len(tables())) == (0, 42, 1)
+    assert search_type() == "hybrid"
+    assert Index().step() is None
+    assert turns.in_the_making() == ""
+
+
+def test_a_cut_model_has_vectors_of_its_own(ponds: Path, tiny: str) -> None:
+    """Its dimension is written beside its name; whole again, it is another model."""
+    first = claude_mem("reembed", "--model", tiny, "--dimension", "32")
+    written = settings.load()
+    again = run(tiny, dimension=32)
+    whole = run(tiny)
+
+    assert first.stdout == (
+        f"41 vectors made, 0 were there, 41 in all: {tiny}_32.\nSearch uses {tiny} from now on.\n"
+    )
+    assert (written.embedding_model, written.dimension) == (tiny, 32)
+    assert (again.made, again.there, again.is_swapped) == (0, 41, False)
+    assert (whole.key, whole.made, whole.is_swapped) == (f"{tiny}_64", 41, True)
+    assert settings.load().dimension == 0
+
+
+def test_a_run_cut_short_is_gone_on_with(web: Path, tiny: str) -> None:
+    """After Ctrl-C the system is as it was, the consumer leaves the half alone, and the rest is made."""
+    with pytest.raises(KeyboardInterrupt):
+        run(tiny, progress=once(stop))
+    steps = Index().step()
+    before = (settings.load().embedding_model, embedded(MINILM), search_type(), len(tables()))
+
+    done = run(tiny)
+
+    assert steps is None
+    assert before == ("auto", 41, "hybrid", 2)
+    assert (done.made, done.there, done.total) == (41 - TEXTS_AT_ONCE, TEXTS_AT_ONCE, 41)
+    assert len(tables()) == 1
+
+
+def test_a_killed_run_is_gone_on_with(ponds: Path, tiny: str) -> None:
+    """What was written before the kill is not made again, and nothing is in the way of the next run."""
+    code = f"""if True:
+        import os, signal
+        from claude_mem_lite.search.reembed import reembed
+        from claude_mem_lite.storage import models
+        models.open_databases()
+        def progress(made, to_make):
+            if made >= {2 * TEXTS_AT_ONCE}:
+                os.kill(os.getpid(), signal.SIGKILL)
+        reembed({tiny!r}, dimension=0, progress=progress)
+    """
+    killed = subprocess.run([sys.executable, "-c", code], check=False)
+    half = turns.in_the_making()
+
+    done = run(tiny)
+
+    assert (killed.returncode, half) == (-signal.SIGKILL, f"{tiny}_64")
+    assert (done.made, done.there) == (41 - 2 * TEXTS_AT_ONCE, 2 * TEXTS_AT_ONCE)
+
+
+def test_ctrl_c_is_one_line(ponds: Path) -> None:
+    """It says how to go on."""
+    program = "import sys; from claude_mem_lite.search import reembed; from claude_mem_lite.cli import main\n"
+    program += "def stopped(*a, **k): raise KeyboardInterrupt\nreembed.reembed = stopped\nmain()"
+
+    done = subprocess.run(
+        [sys.executable, "-c", program, "reembed", "--model", "minilm"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(
+        "claude-mem: stopped; what is made is kept, and claude-mem reembed --model m"
+    )
+    assert done.stderr.count("\n") == 1
+
+
+def test_what_changes_during_a_run_has_the_vector_of_its_last_text(ponds: Path) -> None:
+    """A row that was told anew after it was embedded is embedded once more."""
+
+    def change() -> None:
+        models.Observation.update(title="Fill in").where(models.Observation.id == f"o{ROWS - 1}").execute()
+        queries.save_observation(observation_row("new", title="Dig a lake"))
+
+    done = run("auto", progress=once(change))
+
+    digests = Vectors(MINILM, 384).digests("observation")
+    assert (done.made, done.total) == (42, 42)
+    assert digests[f"o{ROWS - 1}"] == digest("Fill in\nWet.")
+    assert embedded(MINILM) == 42
+
+
+def test_the_consumer_stands_back_from_the_model_of_a_run(web: Path) -> None:
+    """Two do not write the same tables: it comes back when the run is through."""
+    index, steps = Index(), []
+    queries.save_observation(observation_row("new", title="Dig a lake"))
+
+    run("auto", progress=once(lambda: steps.append(index.step())))
+    queries.save_observation(observation_row("newer", title="Dig a canal"))
+    steps += [index.step(), index.step()]
+
+    assert steps == [SOON_S, 0.0, None]
+    assert embedded(MINILM) == 43
+
+
+def test_only_one_run_is_at_work(ponds: Path, tiny: str) -> None:
+    """Another one, and a change of the model, are refused in one line."""
+    refused: list[Any] = []
+
+    def others() -> None:
+        refused.extend([claude_mem("reembed"), claude_mem("model", "use", "none")])
+
+    run("auto", progress=once(others))
+
+    line = "claude-mem: another claude-mem reembed is at work: wait until it is through, or stop it\n"
+    assert [(each.returncode, each.stdout, each.stderr) for each in refused] == [(1, "", line)] * 2
+    assert settings.load().embedding_model == "auto"
+
+
+def test_broken_vectors_are_made_anew(web: Path) -> None:
+    """Without --rebuild it says so; with it all are made, and found by the running web process."""
+    for path in Path(config.lance_dir()).rglob("*"):
+        if path.is_file():
+            path.write_bytes(b"broken")
+
+    broken = claude_mem("reembed")
+    done = claude_mem("reembed", "--rebuild")
+
+    assert (broken.returncode, broken.stdout, broken.stderr.count("\n")) == (1, "", 1)
+    assert "claude-mem reembed --rebuild" in broken.stderr
+    assert done.stdout == "41 vectors made, 0 were there, 41 in all: minilm_384.\n"
+    wait_until(lambda: search_type() == "hybrid")
+
+
+def test_the_consumer_writes_on_after_a_rebuild(web: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its tables were replaced under its hands: it opens the new ones, and does not start anew."""
+    index = Index()
+    for number in range(9):  # more versions of the table than the new one will have
+        queries.save_observation(observation_row(f"new{number}", title=f"Dig lake {number}"))
+        index.step()
+    run("auto", rebuild=True)
+    monkeypatch.setattr(vectors, "discard", lambda: pytest.fail("thrown away"))
+    queries.save_observation(observation_row("newer", title="Dig a canal"))
+
+    wait_until(lambda: index.step() is None)
+
+    assert Vectors(MINILM, 384).count("observation") == ROWS + 10
+    assert embedded(MINILM) == ROWS + 11
+
+
+def test_the_consumer_changes_the_model_by_itself(web: Path, tiny: str) -> None:
+    """After `model use` it embeds all rows anew, then drops the vectors of the model before."""
+    told = claude_mem("model", "use", tiny)
+    index = Index()
+    mixed = wait_until(lambda: index.step() == 0.0 and tables())
+    wait_until(lambda: index.step() is None)
+
+    assert (told.returncode, told.stderr) == (0, "")
+    assert told.stdout == (
+        f"Search uses {tiny}. What has no vectors of it is embedded anew in the background.\n"
+    )
+    assert len(mixed) == 2
+    assert tables() == [vectors._suffix(f"{tiny}_64")]
+    assert embedded(f"{tiny}_64") == 41
+    assert search_type() == "hybrid"
+
+
+def test_without_a_model_the_consumer_rests(web: Path) -> None:
+    """Full text alone is a choice, not an outage: nobody asks every three seconds whether it is over."""
+    claude_mem("model", "use", "none")
+
+    assert search_type() == "fts"
+    assert Index().step() == LATER_S
+    assert claude_mem("reembed").stderr == (
+        'claude-mem: search is by full text alone: [search] embedding_model = "none"\n'
+    )
+
+
+def test_a_setting_that_cannot_be_written_is_said_first(ponds: Path, tiny: str) -> None:
+    """Not after hours of work."""
+    (ponds / "config.toml").write_text('search = { embedding_model = "auto" }')
+
+    with pytest.raises(ClaudeMemError, match="left as it is"):
+        run(tiny)
+
+    assert not os.path.exists(config.lance_dir())
+
+
+def test_an_empty_memory_and_a_missing_model_are_one_line(home: Path) -> None:
+    """Nothing is started."""
+    nothing = claude_mem("reembed")
+    models.open_databases()
+    missing = claude_mem("reembed", "--model", "/nowhere")
+
+    assert (nothing.returncode, missing.returncode) == (1, 1)
+    assert nothing.stderr.startswith("claude-mem: nothing is remembered yet")
+    assert missing.stderr.startswith("claude-mem: /nowhere is no sentence-transformers model")
+    assert nothing.stderr.count("\n") == missing.stderr.count("\n") == 1
+
+
+def test_list_says_what_is_half_made(ponds: Path, tiny: str) -> None:
+    """Until `model use` gives it up."""
+    with pytest.raises(KeyboardInterrupt):
+        run(tiny, progress=once(stop))
+
+    listed = json.loads(claude_mem("model", "list", "--json").stdout)
+    claude_mem("model", "use", "auto")
+
+    assert listed["half_made"] == f"{tiny}_64"
+    assert turns.in_the_making() == ""
+    assert embedder.resolve("auto").name == "minilm"
