@@ -113,7 +113,7 @@ def _model(record: ModelRecord, counts: dict[str, dict[int, int]], *, is_in_use:
 
 
 def _vectors() -> dict[str, dict[int, int]]:
-    """Return how many rows have vectors, by the names and the dimensions of the models; see `ModelRecord.key`."""
+    """Return how many rows have vectors, by names and dimensions of models; see `ModelRecord.key`."""
     found: dict[str, dict[int, int]] = {}
     for key, count in embeddings.count_by_model().items() if os.path.exists(config.memory_path()) else ():
         name, _, dimension = key.rpartition("_")
