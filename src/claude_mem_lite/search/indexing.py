@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from claude_mem_lite import client
+from claude_mem_lite import client, config
 from claude_mem_lite.search import vectors
 from claude_mem_lite.search.vectors import KINDS, Kind, Vectors, VectorsError
 from claude_mem_lite.storage import embeddings
@@ -82,7 +82,13 @@ class Index:
 
     def _open(self, key: str, dimension: int) -> Vectors:
         if self._vectors is None or self._vectors[0] != key:
-            self._vectors = key, Vectors(key, dimension)
+            store = Vectors(key, dimension)
+            self._vectors = key, store
+            # Every row is written before it is marked: fewer rows than marks are lost ones.
+            marked = embeddings.count_embedded(key)
+            if any(store.count(kind) < marked[kind][0] for kind in KINDS):
+                log.warning("vectors are missing in %s: all are made anew", config.lance_dir())
+                embeddings.forget_vectors()
         return self._vectors[1]
 
     def _start_anew(self, error: VectorsError) -> None:
