@@ -11,6 +11,9 @@ import uvicorn
 from claude_mem_lite import config, logs
 from claude_mem_lite.services import instance
 
+# With uvicorn's 64 KiB a client that sends more finds its connection closed, not an answer that says why.
+_LONGEST_HEAD_BYTES = 4 << 20
+
 
 def main() -> None:
     """Bind the socket, readable by the user alone, and run uvicorn on it."""
@@ -26,7 +29,11 @@ def main() -> None:
             os.unlink(config.socket_path())
         listener.bind(config.socket_path())
         settings = uvicorn.Config(
-            "claude_mem_lite.web.app:app", log_config=None, access_log=False, timeout_graceful_shutdown=5
+            "claude_mem_lite.web.app:app",
+            log_config=None,
+            access_log=False,
+            timeout_graceful_shutdown=5,
+            h11_max_incomplete_event_size=_LONGEST_HEAD_BYTES,
         )
         uvicorn.Server(settings).run(sockets=[listener])
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from claude_mem_lite import client, settings
+from claude_mem_lite import client, config, settings
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.search import embedder, turns, vectors
 from claude_mem_lite.search.vectors import KINDS, Kind, Vectors, VectorsError
@@ -54,6 +54,8 @@ class Index:
         chosen = settings.load()
         try:
             record = embedder.resolve(chosen.embedding_model, dimension=chosen.dimension)
+            if record.key and embeddings.count_by_model().get(record.key) and vectors.is_gone(record.key):
+                self._start_anew(f"{config.lance_dir()} has none of {record.key}")
             if record.key and not self._pending(record.key):
                 self._drop_others(record.key, record.dimension)
                 return None  # asking would have the model loaded
@@ -103,7 +105,13 @@ class Index:
 
     def _open(self, key: str, dimension: int) -> Vectors:
         if self._vectors is None or self._vectors[0] != key:
-            self._vectors = key, Vectors(key, dimension)
+            store = Vectors(key, dimension)
+            self._vectors = key, store
+            # Every row is written before it is marked: fewer rows than marks are lost ones.
+            marked = embeddings.count_embedded(key)
+            if any(store.count(kind) < marked[kind][0] for kind in KINDS):
+                log.warning("vectors are missing in %s: all are made anew", config.lance_dir())
+                embeddings.forget_vectors()
         return self._vectors[1]
 
     def _drop_others(self, key: str, dimension: int) -> None:
@@ -116,7 +124,7 @@ class Index:
             except VectorsError as error:
                 log.warning("left for later: %s", error)
 
-    def _start_anew(self, error: VectorsError) -> None:
+    def _start_anew(self, error: VectorsError | str) -> None:
         """Throw the vectors away: SQLite has all that they are made of."""
         log.warning("the vectors are made anew: %s", error)
         self._vectors = None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from claude_mem_lite.search.vectors import INDEX_FROM_ROWS, Kind, Vectors
+from claude_mem_lite.search.vectors import INDEX_FROM_ROWS, Kind, Vectors, Version
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -47,7 +47,7 @@ class InMemory:
     places: dict[str, int]
     matrix: Array
     centre: Array
-    version: int
+    version: Version
     written_at: int
 
     def nearest(self, vector: Array, *, limit: int, ids: Collection[str] | None = None) -> dict[str, Array]:
@@ -115,10 +115,10 @@ class Views:
             return kept
 
     def _read(
-        self, kind: Kind, project_dir: str | None, version: int, kept: InMemory | None
+        self, kind: Kind, project_dir: str | None, version: Version, kept: InMemory | None
     ) -> InMemory | OnDisk | None:
         """Return the view at a version, from what was written since the one that is kept."""
-        if kept is None or version < kept.version:
+        if kept is None or version[0] != kept.version[0]:
             kept = None
             if self._vectors.count(kind, project_dir) > INDEX_FROM_ROWS:
                 some = self._vectors.of_project(kind, project_dir, limit=_CENTRE_ROWS)[1]

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 Kind = Literal["observation", "session", "learning", "function"]
 KINDS: tuple[Kind, ...] = ("observation", "session", "learning", "function")
+# When the table was made, and a number that grows with each write: one made anew begins at 1 again.
+Version = tuple[bytes, int]
+_MADE_AT = b"made_at"
 
 # Up to here looking at every vector is as fast as an index, and exact; source: LanceDB 0.40, measured.
 INDEX_FROM_ROWS = 20_000
@@ -141,11 +144,14 @@ class Vectors:
             found = table.search().select(["id", "digest"]).to_arrow()
             return dict(zip(found["id"].to_pylist(), found["digest"].to_pylist(), strict=True))
 
-    def version(self, kind: Kind) -> int | None:
+    def version(self, kind: Kind) -> Version | None:
         """Return what changes with every write, None while there is no table."""
         with _said("open the vectors"):
             table = self._table(kind)
-            return int(table.version) if table is not None else None
+            if table is None:
+                return None
+            made = (table.schema.metadata or {}).get(_MADE_AT, b"")
+            return made, int(table.version)
 
     def _read(self, kind: Kind, where: str, limit: int) -> dict[str, np.ndarray]:
         with _said("read vectors"):
@@ -218,7 +224,8 @@ class Vectors:
         if kind not in self._tables and name in self._names():
             self._tables[kind] = self._database.open_table(name)
         if kind not in self._tables and create:
-            self._tables[kind] = self._database.create_table(name, schema=self._schema())
+            schema = self._schema().with_metadata({_MADE_AT: str(time.time_ns())})
+            self._tables[kind] = self._database.create_table(name, schema=schema)
         return self._tables.get(kind)
 
     def _names(self) -> list[str]:
@@ -241,12 +248,20 @@ def digest(text: str) -> str:
 
 def has_others(key: str, *, spare: str = "") -> bool:
     """Tell whether `drop_others` would drop anything, without loading LanceDB."""
+    return not all(_is_of(table, key, spare) for table in _tables())
+
+
+def is_gone(key: str) -> bool:
+    """Tell whether a model has no table at all, without loading LanceDB."""
+    return not any(_is_of(table, key) for table in _tables())
+
+
+def _tables() -> list[str]:
     try:
         names = os.listdir(config.lance_dir())
     except FileNotFoundError:
-        return False
-    tables = (name.removesuffix(_FOLDER) for name in names if name.endswith(_FOLDER))
-    return not all(_is_of(table, key, spare) for table in tables)
+        return []
+    return [name.removesuffix(_FOLDER) for name in names if name.endswith(_FOLDER)]
 
 
 def discard() -> None:

@@ -49,6 +49,9 @@ _SHORT = """
     variable: var vars; vulnerability: vuln
 """
 _WORD = re.compile(r"[^\W_]+")
+# The combining marks that are dropped, as bits from U+0300 on; every other mark ends a word.
+# Source: sqlite3Fts5UnicodeIsdiacritic in SQLite's ext/fts5/fts5_unicode2.c.
+_FIRST_MARK, _DROPPED_MARKS = 0x300, 0x000361F8_08029FDF
 _VOWELS = frozenset("aeiou")
 _LONGEST_STEMMED = 64  # Source: FTS5_PORTER_MAX_TOKEN in SQLite's ext/fts5/fts5_tokenize.c
 _SHORTEST_STEMMED = 3
@@ -69,10 +72,7 @@ _STEP_4 = (
 
 def words(text: str) -> list[str]:
     """Return the words of a text as the index has them: lower case, without diacritics, split at `_`."""
-    if not text.isascii():
-        decomposed = unicodedata.normalize("NFKD", text)
-        text = "".join(character for character in decomposed if not unicodedata.combining(character))
-    return _WORD.findall(text.lower())
+    return _WORD.findall(text.lower() if text.isascii() else text.translate(_FOLDED))
 
 
 @lru_cache(maxsize=1 << 16)
@@ -98,8 +98,36 @@ def _bases() -> dict[str, str]:
     return {stem(form): base for base, family in _forms().items() for form in family}
 
 
+class _Folded(dict[int, str]):
+    """What becomes of a character: lower case, a Latin letter without its diacritics.
+
+    In other alphabets what looks like a diacritic makes another letter, and SQLite leaves it.
+    """
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        if unicodedata.category(character).startswith("M"):
+            folded = "" if code >= _FIRST_MARK and _DROPPED_MARKS >> (code - _FIRST_MARK) & 1 else " "
+        else:
+            base = unicodedata.normalize("NFD", character)[0]
+            folded = base.lower() if base.isascii() else character.casefold()
+            folded = folded if len(folded) == 1 else character.lower()
+        self[code] = folded
+        return folded
+
+
+_FOLDED = _Folded()
+
+
 def stem(word: str) -> str:
     """Return the Porter stem of a word in lower case."""
+    if not word.isascii():  # SQLite's stemmer looks at bytes, none of them a vowel
+        as_bytes = word.encode("utf-8", "replace").decode("latin-1")
+        return _stem(as_bytes).encode("latin-1").decode("utf-8", "replace")
+    return _stem(word)
+
+
+def _stem(word: str) -> str:
     if not _SHORTEST_STEMMED <= len(word) <= _LONGEST_STEMMED:
         return word
     word = _without_ending(_without_plural(word))
@@ -121,14 +149,14 @@ def stem(word: str) -> str:
 
 
 def _without_plural(word: str) -> str:
-    if word.endswith(("sses", "ies")):
+    if word[1:].endswith(("sses", "ies")):
         return word[:-2]
     return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
 
 
 def _without_ending(word: str) -> str:
     """Take off -ed and -ing (step 1b)."""
-    if word.endswith("eed"):
+    if word[1:].endswith("eed"):
         return word[:-1] if _measure(word[:-3]) > 0 else word
     rest = word.removesuffix("ed") if word.endswith("ed") else word.removesuffix("ing")
     if rest == word or not _has_vowel(rest):

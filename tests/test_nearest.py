@@ -1,0 +1,276 @@
+"""The reader's copy of the vectors follows what the writer's process does, and stays within its memory."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import wait_until
+
+from claude_mem_lite.search import nearest, vectors
+from claude_mem_lite.search.nearest import InMemory, OnDisk, View, Views
+from claude_mem_lite.search.vectors import Vectors
+
+KEY, DIMENSION = "tiny_8", 8
+ROWS = 40
+# The writer's process: rows "id project seed" from its arguments, each write of its own.
+WRITER = """
+import sys, numpy as np
+from claude_mem_lite.search.vectors import Vectors
+store = Vectors("tiny_8", 8)
+for row in sys.argv[1:]:
+    row_id, project, seed = row.split()
+    vector = np.random.default_rng(int(seed)).normal(size=8).astype(np.float32)
+    store.write("observation", [(row_id, project, seed, vector / np.linalg.norm(vector))])
+"""
+
+
+def vector(seed: int) -> np.ndarray:
+    """Return a direction of one's own."""
+    made = np.random.default_rng(seed).normal(size=DIMENSION).astype(np.float32)
+    unit: np.ndarray = made / np.linalg.norm(made)
+    return unit
+
+
+def write(store: Vectors, *rows: tuple[str, str, int]) -> None:
+    """Write (id, project, seed) rows at once."""
+    store.write("observation", [(row_id, project, str(seed), vector(seed)) for row_id, project, seed in rows])
+
+
+def write_elsewhere(*rows: str) -> None:
+    """Write "id project seed" rows in another process."""
+    subprocess.run([sys.executable, "-I", "-c", WRITER, *rows], check=True, timeout=60)
+
+
+def nearest_ids(view: View | None, seed: int, limit: int = 3) -> list[str]:
+    """Return the ids nearest to a direction."""
+    assert view is not None
+    return list(view.nearest(vector(seed), limit=limit))
+
+
+@pytest.fixture
+def writer(home: Path) -> Vectors:
+    """Return the writer's handle, with three rows of a project written."""
+    made = Vectors(KEY, DIMENSION)
+    write(made, ("a", "/p", 1), ("b", "/p", 2), ("c", "/p", 3))
+    return made
+
+
+@pytest.fixture
+def views(writer: Vectors) -> Views:
+    """Return the reader's side, with a handle of its own."""
+    return Views(Vectors(KEY, DIMENSION))
+
+
+def seen(views: Views, project_dir: str | None = "/p") -> dict[str, bytes]:
+    """Return each id of a project with its vector as a view has it."""
+    view = views.get("observation", project_dir)
+    if view is None:
+        return {}
+    found = view.nearest(vector(0), limit=1_000)
+    assert view.of_rows(found).keys() == found.keys()
+    assert all(np.array_equal(row, found[row_id]) for row_id, row in view.of_rows(found).items())
+    return {row_id: row.tobytes() for row_id, row in found.items()}
+
+
+def expected(**seeds: int) -> dict[str, bytes]:
+    """Return what `seen` should."""
+    return {row_id: vector(seed).tobytes() for row_id, seed in seeds.items()}
+
+
+def test_a_view_is_the_rows_of_its_project(writer: Vectors, views: Views) -> None:
+    """Nearest first, within some ids, with their mean; another project and no project have theirs."""
+    write(writer, ("d", "/q", 4))
+
+    here, there, everywhere = (views.get("observation", project) for project in ("/p", "/q", None))
+
+    assert here is not None
+    assert nearest_ids(here, 2, limit=1) == ["b"]
+    assert list(here.nearest(vector(2), limit=5, ids=["nobody", "c", "a"])) == sorted(
+        "ac", key=lambda row_id: -float(vector({"a": 1, "c": 3}[row_id]) @ vector(2))
+    )
+    assert here.nearest(vector(2), limit=5, ids=[]) == here.of_rows([]) == {}
+    assert here.of_rows(["d", "nobody"]) == {}
+    assert np.allclose(here.centre, (vector(1) + vector(2) + vector(3)) / 3)
+    assert nearest_ids(there, 1) == ["d"]
+    assert sorted(nearest_ids(everywhere, 1, limit=9)) == ["a", "b", "c", "d"]
+    assert views.get("observation", "/nowhere") is None
+    assert views.get("session", "/p") is None
+
+
+def test_what_another_process_writes_is_seen(views: Views) -> None:
+    """New rows, rows written again and a second project, in several writes; nothing is there twice."""
+    before = seen(views), seen(views, "/q"), seen(views, None)
+
+    write_elsewhere("d /p 4", "a /p 5", "e /q 6", "d /p 7")
+    wait_until(lambda: len(seen(views)) == 4 and seen(views)["d"] == vector(7).tobytes())
+
+    assert before == (expected(a=1, b=2, c=3), {}, expected(a=1, b=2, c=3))
+    assert seen(views) == expected(a=5, b=2, c=3, d=7)
+    assert seen(views, "/q") == expected(e=6)
+    assert seen(views, None) == expected(a=5, b=2, c=3, d=7, e=6)
+
+
+def test_the_mean_follows_the_rows(writer: Vectors, views: Views) -> None:
+    """Of the rows as they are now, each once."""
+    seen(views)
+
+    write(writer, ("a", "/p", 5), ("d", "/p", 6))
+    wait_until(lambda: len(seen(views)) == 4)
+
+    view = views.get("observation", "/p")
+    assert view is not None
+    assert np.allclose(view.centre, (vector(5) + vector(2) + vector(3) + vector(6)) / 4, atol=1e-6)
+
+
+def test_many_small_writes_and_optimizing_lose_nothing(writer: Vectors, views: Views) -> None:
+    """Whether a look falls between two writes or not."""
+    for number in range(ROWS):
+        write(writer, (f"n{number % 7}", "/p", number))
+        if number % 5 == 0:
+            seen(views)
+        if number % 10 == 0:
+            writer.optimize()
+    newest = {f"n{number % 7}": number for number in range(ROWS)}
+
+    assert wait_until(lambda: (now := seen(views)) == expected(a=1, b=2, c=3, **newest) and now)
+
+
+def test_a_view_without_changes_is_read_once(writer: Vectors, views: Views) -> None:
+    """The same object is given again, until something is written."""
+    first, again = views.get("observation", "/p"), views.get("observation", "/p")
+    write(writer, ("d", "/p", 4))
+    wait_until(lambda: len(seen(views)) == 4)
+
+    assert first is again
+    assert isinstance(first, InMemory)
+    assert len(first.places) == 3  # who still works with it has what it had
+    assert views.get("observation", "/p") is not first
+
+
+def test_tables_that_are_thrown_away_are_forgotten(writer: Vectors, views: Views) -> None:
+    """A deleted folder is no rows or an error of ours, never old rows; made anew, its rows are seen."""
+    seen(views)
+
+    vectors.discard()
+    wait_until(lambda: _is_gone(views))
+    write(Vectors(KEY, DIMENSION), ("z", "/p", 9))
+
+    assert wait_until(
+        lambda: not _is_gone(anew := Views(Vectors(KEY, DIMENSION))) and seen(anew)
+    ) == expected(z=9)
+
+
+def _is_gone(views: Views) -> bool:
+    try:
+        return seen(views) == {}
+    except vectors.VectorsError:
+        return True
+
+
+def test_a_table_made_anew_between_two_looks_is_seen(writer: Vectors, views: Views) -> None:
+    """With as many versions as the old one, or more: none of the old rows is left, none of the new missed."""
+    write(writer, ("old", "/p", 1))
+    seen(views)
+
+    vectors.discard()
+    write_elsewhere("a /p 11", "b /p 12", "c /p 13", "d /p 14")
+
+    def now() -> dict[str, bytes]:
+        try:
+            return seen(views)
+        except vectors.VectorsError:
+            return {}
+
+    assert wait_until(lambda: now() == expected(a=11, b=12, c=13, d=14), timeout_s=10)
+
+
+def test_a_large_project_is_asked_of_the_index(
+    writer: Vectors, views: Views, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Above the limit LanceDB answers, and answers the same; rows written later are found at once."""
+    write(writer, *[(f"n{number:02}", "/p", number) for number in range(ROWS)], ("x", "/q", 1))
+    copied = Views(Vectors(KEY, DIMENSION)).get("observation", "/p")
+    monkeypatch.setattr(nearest, "INDEX_FROM_ROWS", ROWS)
+    monkeypatch.setattr(vectors, "INDEX_FROM_ROWS", ROWS)
+    wait_until(lambda: len(Views(Vectors(KEY, DIMENSION))._vectors.of_project("observation", "/p")[0]) > ROWS)
+
+    asked = wait_until(lambda: views.get("observation", "/p"))
+    everything, small = views.get("observation", None), views.get("observation", "/q")
+
+    assert isinstance(copied, InMemory)
+    assert isinstance(asked, OnDisk)
+    assert isinstance(everything, OnDisk)
+    assert isinstance(small, InMemory)
+    assert np.allclose(asked.centre, copied.centre, atol=1e-6)
+    for seed in range(100, 110):
+        assert nearest_ids(asked, seed, limit=5) == nearest_ids(copied, seed, limit=5)
+    some = ["n01", "n07", "nobody", "x"]
+    assert list(asked.nearest(vector(7), limit=9, ids=some)) == ["n07", "n01"]
+    assert sorted(asked.of_rows(["n01", "nobody"])) == sorted(copied.of_rows(["n01", "nobody"])) == ["n01"]
+    write(writer, ("late", "/p", 77))
+    assert wait_until(lambda: nearest_ids(views.get("observation", "/p"), 77, limit=1) == ["late"])
+
+
+def test_the_index_of_a_large_project_finds_the_nearest(
+    writer: Vectors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the approximate index built: what is nearest is found, an indexed row and a newer one."""
+    monkeypatch.setattr(vectors, "INDEX_FROM_ROWS", ROWS)
+    monkeypatch.setattr(nearest, "INDEX_FROM_ROWS", ROWS)
+    rows = [(f"n{number:03}", "/p", 1_000 + number) for number in range(300)]
+    write(writer, *rows)
+    writer.optimize()
+    write(writer, ("late", "/p", 77))
+
+    view = Views(Vectors(KEY, DIMENSION)).get("observation", "/p")
+
+    assert "vector" in {
+        column for index in writer._table("observation").list_indices() for column in index.columns
+    }
+    assert isinstance(view, OnDisk)
+    assert nearest_ids(view, 1_007, limit=1) == ["n007"]
+    assert nearest_ids(view, 77, limit=1) == ["late"]
+
+
+def test_what_was_used_longest_ago_is_forgotten(
+    writer: Vectors, views: Views, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The copies together stay within the limit; the last one is kept, however large."""
+    for project in ("/q", "/r"):
+        write(writer, *[(f"{project}{number}", project, number) for number in range(3)])
+    row_bytes = 4 * DIMENSION
+    monkeypatch.setattr(nearest, "KEEP_BYTES", 7 * row_bytes)
+    wait_until(lambda: views.get("observation", "/r"))
+
+    first = views.get("observation", "/p")
+    views.get("observation", "/q")
+    used = views.get("observation", "/p")
+    views.get("observation", "/r")
+    kept = [project for _, project in views._kept]
+    monkeypatch.setattr(nearest, "KEEP_BYTES", row_bytes)
+    views.get("observation", "/q")
+
+    assert used is first
+    assert kept == ["/p", "/r"]
+    assert [project for _, project in views._kept] == ["/q"]
+    assert seen(views) == expected(a=1, b=2, c=3)
+
+
+def test_a_clock_that_steps_back_loses_nothing(
+    writer: Vectors, views: Views, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of this writer or of the next one, each write is later than those before."""
+    seen(views)
+    monkeypatch.setattr(time, "time_ns", lambda: 1)
+
+    write(writer, ("d", "/p", 4))
+    wait_until(lambda: len(seen(views)) == 4)
+    write(Vectors(KEY, DIMENSION), ("e", "/p", 5), ("a", "/p", 6))
+    wait_until(lambda: len(seen(views)) == 5)
+
+    assert seen(views) == expected(a=6, b=2, c=3, d=4, e=5)

@@ -1,0 +1,231 @@
+"""Whatever is asked, search answers: 200 or 422, in JSON, over a connection that stays open."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import random
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, quote_from_bytes
+
+import pytest
+from conftest import wait_until
+from test_storage import NOW, observation_row, session_row
+from test_web import Connection, answers, get
+
+from claude_mem_lite.search.hybrid import KINDS
+from claude_mem_lite.storage import embeddings, models, queries
+
+ROWS = 300
+WORDS_ALONE, WITH_MEANING = 5_000, 500
+ODD = 0.05
+MEGABYTE = 1 << 20
+KEY = "minilm_384"
+
+# fmt: off
+VOCABULARY = """
+    ledger cents float round tokens refresh session.py src/db/session.py get_user_by_id AuthService.login
+    __init__ --line-length camelCase 3.11 wrote database why the of to and nothing otters résumé
+    Ёлка データベース
+    데이터베이스 数据库 שלום مرحبا हिन्दी
+""".split()  # noqa: SIM905  (reads as words)
+STOP = ["the", "of and to", "why what is it", "THE", "a an the"]
+SIGNS = r"""
+    AND OR NOT NEAR NEAR( NEAR/3 title: {title summary}: ^ * + - -- ( ) " "" ' ; : , . / \ | & ! ~ ` @ # $
+    ** {}
+    % %% %s %00 %0 %zz %n %(x)s ? ?1 :x @x {0} ${x} $(x) `x` <a> </claude-mem> &amp; &#0; ../../etc/passwd
+    0 -1 1e309 NaN null None True 0x10 1,000 ½ 🦊 ﷺ "unbalanced a"b"c ""a""
+""".split()  # noqa: SIM905
+SYNTAX = [
+    *SIGNS, "'; DROP TABLE observations; --", "1 OR 1=1", "' UNION SELECT * FROM sessions --", '"a b" "c',
+    "x' AND rank MATCH 'bm25()'", "\0", "a\0b", "\r\n", "\r\nHost: x\r\n\r\n", "\t", "\x1b[0m",
+    "\x7f", "\u2028",
+    "\ufeff", "\ufffd", "\U0010ffff", "👩\u200d👩\u200d👧", "\u202eabc\u202c", "\u200f",
+    "e\u0301" * 5, "\u0301",
+    "Z\u0351\u036b\u0343\u036a",
+]
+LONG = ["a" * 300, "a_" * 200, "a." * 200, "/" * 500, "-" * 500, "." * 500, "9" * 400, '"' * 300, "é" * 500]
+# As a parameter's whole value, whatever its type.
+VALUES = [
+    "", " ", "0", "1", "-1", "10", "100", "101", "1e3", "9" * 40, "NaN", "inf", "true", "yes", "2",
+    "null", "[]",
+    "all", "observation", "session", "learning", "code", "function", "ALL", "/p", "/", "//", "p",
+    "../p", "/p\0",
+    "/\ud83d", "2026", "2026-11-21", "2026-11-21T03:00", "2026-11-21T03:00:00.000000Z", "2026-99-99",
+    "[", "{}",
+    "9999-12-31T", "'; --", "%", "_", "src/a.py", "a.py", '"', "\\", "s1", "Edit", "🦊", "a" * 5_000,
+]
+PARAMETERS = ["", *"limit type project since until file session tool explain colour q".split()]  # noqa: SIM905
+# fmt: on
+
+
+def made_up(chance: random.Random) -> str:
+    """Return the query string of a request that nobody meant."""
+    if chance.random() < ODD:
+        return _bytes(chance)
+    words = chance.choices([*VOCABULARY, *STOP, *SYNTAX], k=chance.choice([0, 1, 1, 2, 2, 3, 4]))
+    if chance.random() < ODD:
+        words += chance.choices([*SYNTAX, *LONG], k=10)
+    pairs = [("q", chance.choice([" ", " ", "", '"', "  ", "\n"]).join(words))]
+    names = chance.sample(PARAMETERS, k=chance.choice([0, 0, 0, 1, 2, 4]))
+    pairs += [(name, chance.choice(VALUES)) for name in names]
+    chance.shuffle(pairs)
+    return "&".join(f"{quote(name)}={quote(value, errors='surrogatepass')}" for name, value in pairs)
+
+
+def _bytes(chance: random.Random) -> str:
+    """Return bytes that are no UTF-8, percent signs that stand alone, and pairs that are none."""
+    odd = quote_from_bytes(chance.randbytes(chance.choice([1, 3, 20])))
+    alone = ["q", "q=%&q=%e9%", "=&=&", "&&&", "", "q=+%2B;q=y"]
+    return chance.choice([f"q={odd}", f"{odd}={odd}&q=x", f"q=x&{odd}", *alone])
+
+
+def ask(connection: http.client.HTTPConnection, query: str) -> tuple[int, dict[str, Any]]:
+    """Return status and JSON of a search over a connection that stays open."""
+    connection.request("GET", f"/api/search?{query}")
+    response = connection.getresponse()
+    assert not response.will_close
+    return response.status, json.loads(response.read())
+
+
+def fuzz(home: Path, *, requests: int, seed: int) -> tuple[Counter[int], Counter[str]]:
+    """Return how many answers had which status, and those of 200 which `search_type`; all are whole."""
+    chance = random.Random(seed)  # noqa: S311  (a test, no secret)
+    statuses: Counter[int] = Counter()
+    types: Counter[str] = Counter()
+    with closing(Connection(home / "worker.sock")) as connection:
+        connection.connect()
+        connection.auto_open = 0  # a closed connection is an error, not opened again
+        for _ in range(requests):
+            query = made_up(chance)
+            status, answer = ask(connection, query)
+            statuses[status] += 1
+            if status == 200:
+                types[answer["search_type"]] += 1
+                assert answer["count"] == len(answer["results"]) <= 100, query
+            else:
+                assert (status, list(answer)) == (422, ["error"]), (query, answer)
+                assert answer["error"], query
+    return statuses, types
+
+
+def fill() -> None:
+    """Store sessions, observations, learnings and functions of two projects, made of the words asked for."""
+    chance = random.Random(0)  # noqa: S311  (a test, no secret)
+
+    def some(count: int) -> str:
+        return " ".join(chance.choices([*VOCABULARY, *VOCABULARY, *SYNTAX], k=count)).replace("\0", " ")
+
+    with models.memory_database.atomic():
+        for number in range(10):
+            session_row(
+                f"s{number}", project_dir=("/p", "/q")[number % 2], summary=some(20), key_decisions=[some(5)]
+            )
+        for number in range(ROWS):
+            row = observation_row(f"{number:08x}", title=some(4), summary=some(8), detail=some(12))
+            row |= {"session_id": f"s{number % 10}", "project_dir": ("/p", "/q")[number % 2]}
+            queries.save_observation(row | {"files_touched": [f"src/{number}/a.py"]})
+        for number in range(20):
+            models.Learning.create(
+                id=f"l{number}",
+                project_dir=(None, "/p")[number % 2],
+                category="build",
+                content=some(15),
+                source_session_id="s1",
+                created_at=NOW,
+                updated_at=NOW,
+            )
+            models.FunctionMapEntry.create(
+                id=f"f{number}",
+                session_id="s1",
+                project_dir="/p",
+                file_path="src/a.py",
+                qualified_name=f"a.get_{number}",
+                kind="function",
+                signature=some(3),
+                docstring=some(10),
+                body_hash="x",
+                updated_at=NOW,
+            )
+
+
+@pytest.fixture
+def web(memory: Path) -> Iterator[Path]:
+    """Start a web process on a few hundred rows."""
+    fill()
+    process = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"])
+    wait_until(lambda: (memory / "worker.sock").exists() and answers())
+    yield memory
+    process.terminate()
+    process.wait(timeout=20)
+
+
+@pytest.fixture
+def full_text_alone(memory: Path) -> None:
+    """Choose no model."""
+    with (memory / "config.toml").open("a") as file:
+        file.write('[search]\nembedding_model = "none"\n')
+
+
+def test_five_thousand_queries_are_answered_by_words(full_text_alone: None, web: Path) -> None:
+    """Operators, quotes, SQL, NUL, marks, wrong parameters: 200 or 422 over one connection."""
+    statuses, types = fuzz(web, requests=WORDS_ALONE, seed=1)
+
+    assert sum(statuses.values()) == WORDS_ALONE
+    assert min(statuses[200], statuses[422]) > WORDS_ALONE // 5
+    assert types == {"fts": statuses[200]}
+
+
+def test_queries_are_answered_by_meaning(web: Path, consumer: Callable[[], Any]) -> None:
+    """The same with MiniLM and vectors: whatever the model is given, it gives a vector."""
+    consumer()
+
+    def all_embedded() -> bool:
+        get(web, "/api/search?q=ledger")
+        return all(done == rows for done, rows in embeddings.count_embedded(KEY).values())
+
+    wait_until(all_embedded, timeout_s=120)
+    statuses, types = fuzz(web, requests=WITH_MEANING, seed=2)
+
+    assert min(statuses[200], statuses[422]) > WITH_MEANING // 5
+    assert types["hybrid"] > 0.6 * statuses[200]
+
+
+@pytest.mark.parametrize("megabytes", [0.1, 1])
+def test_a_query_that_is_too_long_is_refused_in_json(
+    full_text_alone: None, web: Path, megabytes: float
+) -> None:
+    """A megabyte in the address is a parameter like any other, and the connection goes on."""
+    with closing(Connection(web / "worker.sock")) as connection:
+        status, answer = ask(connection, "q=" + "a" * int(megabytes * MEGABYTE))
+        first = connection.sock
+        next_status, _ = ask(connection, "q=ledger")
+        is_same = connection.sock is first
+
+    assert (status, next_status, is_same) == (422, 200, True)
+    assert "2000 characters" in answer["error"]
+
+
+def test_a_request_without_end_is_refused(full_text_alone: None, web: Path) -> None:
+    """What is longer than any request is not read to its end, and others are served."""
+    with (
+        closing(Connection(web / "worker.sock")) as connection,
+        pytest.raises((BrokenPipeError, ConnectionResetError, http.client.BadStatusLine, AssertionError)),
+    ):
+        ask(connection, "q=" + "a" * (8 * MEGABYTE))
+
+    assert get(web, "/api/search?q=ledger")[0] == 200
+
+
+def test_every_kind_can_be_asked_for(full_text_alone: None, web: Path) -> None:
+    """The rows of this file's memory are found in each of the kinds, so that the queries above meet rows."""
+    found = {name: get(web, f"/api/search?q=ledger+tokens+cents&type={name}&limit=100")[1] for name in KINDS}
+
+    assert all(answer["count"] > 0 for answer in found.values())
+    assert {hit["kind"] for hit in found["all"]["results"]} == {"observation", "session", "learning"}

@@ -1,0 +1,256 @@
+"""The vectors survive writers that are killed and whatever is done to their files."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import tool_event, wait_until
+from test_web import Connection, answers
+
+from claude_mem_lite import config, inbox
+from claude_mem_lite.search import vectors
+from claude_mem_lite.search.nearest import Views
+from claude_mem_lite.search.vectors import Vectors
+from claude_mem_lite.storage import embeddings, models, queries
+
+KILLS = 4
+ROWS_BETWEEN_KILLS = 10
+EVENTS_BEFORE, EVENTS_AFTER = 10, 16
+DAMAGES = 2
+KEY = "minilm_384"
+# Writes rows one by one from a number on, says each when it is written, and optimizes now and then.
+WRITER = """
+import datetime as dt, sys
+import numpy as np
+from claude_mem_lite.search import vectors
+vectors._KEEP_VERSIONS = dt.timedelta(seconds=3)  # so that old versions go while the test runs
+store = vectors.Vectors("tiny_8", 8)
+number = int(sys.argv[1])
+while True:
+    vector = np.random.default_rng(number).normal(size=8).astype(np.float32)
+    row = (f"r{number}", "/p", f"text {number}", vector / np.linalg.norm(vector))
+    store.write("observation", [row, ("again", "/p", f"text {number}", vector / np.linalg.norm(vector))])
+    print(number, flush=True)
+    number += 1
+    if number % 7 == 0:
+        store.optimize()
+"""
+
+
+def kill_writers(said: list[int], seed: int = 1) -> None:
+    """Have one writer after another killed in the middle of its work; `said` gets what they have written."""
+    chance = random.Random(seed)  # noqa: S311  (a test, no secret)
+    for _ in range(KILLS):
+        start = str(said[-1] + 1 if said else 0)
+        writer = subprocess.Popen([sys.executable, "-I", "-c", WRITER, start], stdout=subprocess.PIPE)
+        assert writer.stdout is not None
+        said += [int(writer.stdout.readline()) for _ in range(ROWS_BETWEEN_KILLS)]
+        time.sleep(chance.uniform(0, 0.03))
+        writer.kill()
+        rest = writer.stdout.read().splitlines()
+        said += map(int, rest)
+        writer.stdout.close()
+        writer.wait()
+
+
+def test_rows_are_there_once_when_writers_are_killed(home: Path) -> None:
+    """Of what a killed writer said to have written nothing is lost or doubled, and a reader never fails."""
+    said: list[int] = []
+    writers = threading.Thread(target=kill_writers, args=(said,))
+    views = Views(Vectors("tiny_8", 8))
+    looks: list[int] = []
+
+    writers.start()
+    while writers.is_alive():
+        least = len(looks) and looks[-1]
+        view = views.get("observation", "/p")
+        found = view.nearest(np.eye(8, dtype=np.float32)[0], limit=1_000) if view else {}
+        looks.append(len(found))
+        assert len(found) >= least
+        time.sleep(0.01)
+    writers.join()
+
+    store = Vectors("tiny_8", 8)
+    ids, _, _ = store.of_project("observation", "/p")
+    counts, digests = Counter(ids), store.digests("observation")
+    assert said == list(range(len(said)))
+    assert len(said) >= KILLS * ROWS_BETWEEN_KILLS
+    assert set(counts.values()) == {1}
+    assert {f"r{number}" for number in said} <= counts.keys()
+    assert len(counts) <= len(said) + 1 + 1  # `again`, and a row written but not said by the last one
+    assert all(digests[f"r{number}"] == vectors.digest(f"text {number}") for number in said)
+    assert looks[0] < looks[-1]
+    store.write("observation", [("last", "/p", "last", np.eye(8, dtype=np.float32)[0])])
+    store.optimize()
+    assert store.count("observation") == len(ids) + 1
+    assert (
+        wait_until(lambda: (view := views.get("observation", "/p")) and len(view.of_rows([*ids, "last"]))) > 1
+    )
+
+
+@pytest.fixture
+def services(memory: Path, consumer: Callable[[], Any]) -> Iterator[Path]:
+    """Start a web process and a consumer."""
+    web = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"])
+    consumer()
+    wait_until(lambda: (memory / "worker.sock").exists() and answers())
+    yield memory
+    web.terminate()
+    web.wait(timeout=20)
+
+
+def remember(number: int) -> None:
+    """Append an event that becomes an observation."""
+    event = tool_event(
+        tool_input={"command": f"make target-{number}", "description": f"Build the otter's pond {number}"},
+        tool_response={"stdout": f"built {number}\n" * 20, "stderr": "", "interrupted": False},
+    )
+    inbox.append(json.dumps(event), "/p")
+
+
+class Searches(threading.Thread):
+    """Searches all the time over one connection after another, and notes status and type of each answer."""
+
+    def __init__(self, home: Path) -> None:
+        super().__init__()
+        self.seen: Counter[tuple[int, str]] = Counter()
+        self.is_over = False
+        self._home = home
+
+    def run(self) -> None:
+        """Search until it is over."""
+        number = 0
+        while not self.is_over:
+            number += 1
+            status, answer = search(self._home, f"otter+target+{number % 40}")
+            self.seen[status, answer.get("search_type", str(answer))] += 1
+
+    def count(self, search_type: str) -> int:
+        """Return how many answers were of a type."""
+        return self.seen[200, search_type]
+
+
+def search(home: Path, query: str) -> tuple[int, dict[str, Any]]:
+    """Return status and JSON of a search."""
+    with closing(Connection(home / "worker.sock")) as connection:
+        connection.request("GET", f"/api/search?q={query}&project=/p&limit=100")
+        response = connection.getresponse()
+        return response.status, json.loads(response.read())
+
+
+def all_embedded() -> bool:
+    """Tell whether everything is worked on and, as SQLite has it, embedded."""
+    done, rows = embeddings.count_embedded(KEY)["observation"]
+    return queries.queue_stats()["raw"] == 0 and done == rows > 0
+
+
+def stored() -> set[str]:
+    """Return the ids of the observations that have a vector, each of its text as it is now."""
+    ids, _, _ = (store := Vectors(KEY, 384)).of_project("observation", "/p")
+    digests = store.digests("observation")
+    assert len(ids) == len(set(ids))
+    texts = {row.id: f"{row.title}\n{row.summary}" for row in models.Observation.select()}
+    return {row_id for row_id in ids if vectors.digest(texts[row_id]) == digests[row_id]}
+
+
+def delete() -> None:
+    """Delete the folder of the vectors."""
+    shutil.rmtree(config.lance_dir(), ignore_errors=True)
+
+
+def scribble() -> None:
+    """Overwrite all files of the vectors with garbage."""
+    for path in Path(config.lance_dir()).rglob("*"):
+        if path.is_file():
+            path.write_bytes(b"\x00garbage\xff" * 50)
+
+
+def scribble_on_some() -> None:
+    """Overwrite the rows' files alone: the tables can be opened, not read."""
+    for path in Path(config.lance_dir()).rglob("*.lance"):
+        if path.is_file():
+            path.write_bytes(b"\x00garbage\xff" * 50)
+
+
+@pytest.mark.parametrize("damage", [delete, scribble, scribble_on_some])
+def test_vectors_come_back_after_damage_under_load(services: Path, damage: Callable[[], None]) -> None:
+    """Searches are answered all the time, by words meanwhile; then all rows are found by meaning again."""
+    for number in range(EVENTS_BEFORE):
+        remember(number)
+    searches = Searches(services)
+    searches.start()
+    try:
+        wait_until(lambda: all_embedded() and searches.count("hybrid"), timeout_s=60)
+        number = EVENTS_BEFORE
+        for _ in range(DAMAGES):
+            for _ in range(EVENTS_AFTER):
+                remember(number)
+                number += 1
+                if number % EVENTS_AFTER == EVENTS_AFTER // 2:
+                    damage()
+                time.sleep(0.05)
+        wait_until(lambda: queries.queue_stats()["raw"] == 0, timeout_s=60)
+        everything = {row.id for row in models.Observation.select()}
+        wait_until(lambda: all_embedded() and _stored_or_none() == everything, timeout_s=60)
+        before = searches.count("hybrid")
+        wait_until(lambda: searches.count("hybrid") > before + 5)
+        is_anew = "the vectors are made anew" in _logged(services)
+    finally:
+        searches.is_over = True
+        searches.join()
+
+    status, answer = search(services, "otter")
+    assert {status for status, _ in searches.seen} == {200}
+    assert {search_type for _, search_type in searches.seen} == {"hybrid", "fts"}
+    assert (status, answer["search_type"]) == (200, "hybrid")
+    assert len(everything) > EVENTS_BEFORE
+    assert is_anew
+
+
+def test_vectors_deleted_while_no_consumer_runs_are_made_anew(
+    memory: Path, consumer: Callable[[], subprocess.Popen[bytes]]
+) -> None:
+    """The next row that is embedded tells that the others are gone."""
+    web = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"])
+    first = consumer()
+    wait_until(lambda: (memory / "worker.sock").exists() and answers())
+    for number in range(EVENTS_BEFORE):
+        remember(number)
+    wait_until(lambda: search(memory, "otter")[0] == 200 and all_embedded(), timeout_s=60)
+    first.terminate()
+    first.wait(timeout=30)
+
+    delete()
+    consumer()
+    remember(EVENTS_BEFORE)
+    wait_until(lambda: models.Observation.select().count() > EVENTS_BEFORE)
+    everything = {row.id for row in models.Observation.select()}
+
+    assert wait_until(lambda: all_embedded() and _stored_or_none() == everything, timeout_s=60)
+    wait_until(lambda: search(memory, "otter")[1]["search_type"] == "hybrid")
+    web.terminate()
+    web.wait(timeout=20)
+
+
+def _logged(home: Path) -> str:
+    return "".join(path.read_text(errors="replace") for path in (home / "logs").iterdir() if path.is_file())
+
+
+def _stored_or_none() -> set[str]:
+    try:
+        return stored()
+    except vectors.VectorsError:
+        return set()
