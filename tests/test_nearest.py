@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 import time
@@ -13,7 +14,7 @@ from conftest import wait_until
 
 from claude_mem_lite.search import nearest, vectors
 from claude_mem_lite.search.nearest import InMemory, OnDisk, View, Views
-from claude_mem_lite.search.vectors import Vectors
+from claude_mem_lite.search.vectors import Kind, Vectors
 
 KEY, DIMENSION = "tiny_8", 8
 ROWS = 40
@@ -27,6 +28,13 @@ for row in sys.argv[1:]:
     vector = np.random.default_rng(int(seed)).normal(size=8).astype(np.float32)
     store.write("observation", [(row_id, project, seed, vector / np.linalg.norm(vector))])
 """
+
+_SECONDS = itertools.count(step=2.0)
+
+
+def look(views: Views, kind: Kind, project_dir: str | None) -> View | None:
+    """Return a view as it is now: it looks again at most once a second."""
+    return views.get(kind, project_dir, now=next(_SECONDS))
 
 
 def vector(seed: int) -> np.ndarray:
@@ -68,7 +76,7 @@ def views(writer: Vectors) -> Views:
 
 def seen(views: Views, project_dir: str | None = "/p") -> dict[str, bytes]:
     """Return each id of a project with its vector as a view has it."""
-    view = views.get("observation", project_dir)
+    view = look(views, "observation", project_dir)
     if view is None:
         return {}
     found = view.nearest(vector(0), limit=1_000)
@@ -86,7 +94,7 @@ def test_a_view_is_the_rows_of_its_project(writer: Vectors, views: Views) -> Non
     """Nearest first, within some ids, with their mean; another project and no project have theirs."""
     write(writer, ("d", "/q", 4))
 
-    here, there, everywhere = (views.get("observation", project) for project in ("/p", "/q", None))
+    here, there, everywhere = (look(views, "observation", project) for project in ("/p", "/q", None))
 
     assert here is not None
     assert nearest_ids(here, 2, limit=1) == ["b"]
@@ -98,8 +106,8 @@ def test_a_view_is_the_rows_of_its_project(writer: Vectors, views: Views) -> Non
     assert np.allclose(here.centre, (vector(1) + vector(2) + vector(3)) / 3)
     assert nearest_ids(there, 1) == ["d"]
     assert sorted(nearest_ids(everywhere, 1, limit=9)) == ["a", "b", "c", "d"]
-    assert views.get("observation", "/nowhere") is None
-    assert views.get("session", "/p") is None
+    assert look(views, "observation", "/nowhere") is None
+    assert look(views, "session", "/p") is None
 
 
 def test_what_another_process_writes_is_seen(views: Views) -> None:
@@ -122,7 +130,7 @@ def test_the_mean_follows_the_rows(writer: Vectors, views: Views) -> None:
     write(writer, ("a", "/p", 5), ("d", "/p", 6))
     wait_until(lambda: len(seen(views)) == 4)
 
-    view = views.get("observation", "/p")
+    view = look(views, "observation", "/p")
     assert view is not None
     assert np.allclose(view.centre, (vector(5) + vector(2) + vector(3) + vector(6)) / 4, atol=1e-6)
 
@@ -142,14 +150,14 @@ def test_many_small_writes_and_optimizing_lose_nothing(writer: Vectors, views: V
 
 def test_a_view_without_changes_is_read_once(writer: Vectors, views: Views) -> None:
     """The same object is given again, until something is written."""
-    first, again = views.get("observation", "/p"), views.get("observation", "/p")
+    first, again = look(views, "observation", "/p"), look(views, "observation", "/p")
     write(writer, ("d", "/p", 4))
     wait_until(lambda: len(seen(views)) == 4)
 
     assert first is again
     assert isinstance(first, InMemory)
     assert len(first.places) == 3  # who still works with it has what it had
-    assert views.get("observation", "/p") is not first
+    assert look(views, "observation", "/p") is not first
 
 
 def test_tables_that_are_thrown_away_are_forgotten(writer: Vectors, views: Views) -> None:
@@ -194,13 +202,13 @@ def test_a_large_project_is_asked_of_the_index(
 ) -> None:
     """Above the limit LanceDB answers, and answers the same; rows written later are found at once."""
     write(writer, *[(f"n{number:02}", "/p", number) for number in range(ROWS)], ("x", "/q", 1))
-    copied = Views(Vectors(KEY, DIMENSION)).get("observation", "/p")
+    copied = look(Views(Vectors(KEY, DIMENSION)), "observation", "/p")
     monkeypatch.setattr(nearest, "INDEX_FROM_ROWS", ROWS)
     monkeypatch.setattr(vectors, "INDEX_FROM_ROWS", ROWS)
     wait_until(lambda: len(Views(Vectors(KEY, DIMENSION))._vectors.of_project("observation", "/p")[0]) > ROWS)
 
-    asked = wait_until(lambda: views.get("observation", "/p"))
-    everything, small = views.get("observation", None), views.get("observation", "/q")
+    asked = wait_until(lambda: look(views, "observation", "/p"))
+    everything, small = look(views, "observation", None), look(views, "observation", "/q")
 
     assert isinstance(copied, InMemory)
     assert isinstance(asked, OnDisk)
@@ -213,7 +221,7 @@ def test_a_large_project_is_asked_of_the_index(
     assert list(asked.nearest(vector(7), limit=9, ids=some)) == ["n07", "n01"]
     assert sorted(asked.of_rows(["n01", "nobody"])) == sorted(copied.of_rows(["n01", "nobody"])) == ["n01"]
     write(writer, ("late", "/p", 77))
-    assert wait_until(lambda: nearest_ids(views.get("observation", "/p"), 77, limit=1) == ["late"])
+    assert wait_until(lambda: nearest_ids(look(views, "observation", "/p"), 77, limit=1) == ["late"])
 
 
 def test_the_index_of_a_large_project_finds_the_nearest(
@@ -227,7 +235,7 @@ def test_the_index_of_a_large_project_finds_the_nearest(
     writer.optimize()
     write(writer, ("late", "/p", 77))
 
-    view = Views(Vectors(KEY, DIMENSION)).get("observation", "/p")
+    view = look(Views(Vectors(KEY, DIMENSION)), "observation", "/p")
 
     assert "vector" in {
         column for index in writer._table("observation").list_indices() for column in index.columns
@@ -245,15 +253,15 @@ def test_what_was_used_longest_ago_is_forgotten(
         write(writer, *[(f"{project}{number}", project, number) for number in range(3)])
     row_bytes = 4 * DIMENSION
     monkeypatch.setattr(nearest, "KEEP_BYTES", 7 * row_bytes)
-    wait_until(lambda: views.get("observation", "/r"))
+    wait_until(lambda: look(views, "observation", "/r"))
 
-    first = views.get("observation", "/p")
-    views.get("observation", "/q")
-    used = views.get("observation", "/p")
-    views.get("observation", "/r")
+    first = look(views, "observation", "/p")
+    look(views, "observation", "/q")
+    used = look(views, "observation", "/p")
+    look(views, "observation", "/r")
     kept = [project for _, project in views._kept]
     monkeypatch.setattr(nearest, "KEEP_BYTES", row_bytes)
-    views.get("observation", "/q")
+    look(views, "observation", "/q")
 
     assert used is first
     assert kept == ["/p", "/r"]

@@ -90,7 +90,7 @@ class Views:
     def __init__(self, vectors: Vectors) -> None:
         self._vectors = vectors
         self._kept: dict[tuple[Kind, str | None], InMemory | OnDisk] = {}  # those used last at the end
-        self._versions: dict[Kind, int | None] = {}
+        self._versions: dict[Kind, Version | None] = {}
         self._looked_at: dict[Kind, float] = {}
         self._lock = threading.Lock()
 
