@@ -76,6 +76,7 @@ def test_search_answers_without_the_services(otters: Path) -> None:
     assert any("observation  b1b2c3d4  2d ago" in line for line in lines)
     assert any("session      0551cf24  now" in line for line in lines)
     assert any(line.strip() == "All of them." for line in lines)
+    assert any(line.strip() == "in the pond." for line in lines)
     assert "Count" not in found.stdout
     assert "/p" not in found.stdout
     assert max(map(len, lines)) <= 80

@@ -183,8 +183,8 @@ def _below(hit: dict[str, Any], *, with_project: bool) -> list[Text]:
         lines.append(Text(_one_line(hit["project_dir"]), style="blue", overflow="fold"))
     title, text = _one_line(hit["title"]), _one_line(hit["text"]).strip()
     rest = text.removeprefix(title.rstrip("…"))
-    if not rest or rest.startswith(" "):  # a session's title is the beginning of its text
-        text = rest.strip()
+    if not rest[:1].isalnum():  # many a title is the first sentence of its text
+        text = rest.lstrip(" .,:;")
     if text:
         lines.append(_cut(text, max(console.width - _SCORE_CHARS - 4, 20)))
     if "why" in hit:
