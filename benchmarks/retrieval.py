@@ -19,6 +19,7 @@ import importlib.util
 import json
 import os
 import shutil
+import sqlite3
 import sys
 import tempfile
 import time
@@ -38,7 +39,6 @@ from claude_mem_lite.search.indexing import blended
 from claude_mem_lite.search.vectors import Vectors
 from claude_mem_lite.search.words import STOP_WORDS, words
 from claude_mem_lite.storage import models
-from claude_mem_lite.storage import search as storage
 from claude_mem_lite.storage.search import Scope
 
 METRICS = ("nDCG@10", "R@5", "R@10", "MRR@10")
@@ -129,17 +129,23 @@ def ours_without_vectors(rows: list[Row], _: Encoder, __: np.ndarray) -> Iterato
 
 @contextlib.contextmanager
 def fts5(rows: list[Row], _: Encoder, __: np.ndarray) -> Iterator[Search]:
-    """Search by SQLite's FTS5 alone: porter, OR, stop words out, titles three times, names as phrases."""
-    with memory(rows):
+    """Search by SQLite's FTS5 alone: porter, OR, stop words out, titles twice, names as phrases."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as database:
+        database.execute(
+            "CREATE VIRTUAL TABLE rows USING fts5(id UNINDEXED, project UNINDEXED, title, summary, "
+            "tokenize='porter unicode61 remove_diacritics 2')"
+        )
+        values = [(row["id"], row["project"], row["title"], row["summary"] or "") for row in rows]
+        database.executemany("INSERT INTO rows VALUES (?, ?, ?, ?)", values)
+        query = (
+            "SELECT id FROM rows WHERE rows MATCH ? AND project = ? ORDER BY bm25(rows, 0, 0, 2, 1) LIMIT ?"
+        )
 
         def search(text: str, project: str) -> list[str]:
             found = [part for part in text.replace('"', " ").split() if words(part)]
             telling = [part for part in found if part.strip("?.,;:!").lower() not in STOP_WORDS]
             match = " OR ".join(f'"{part}"' for part in dict.fromkeys(telling or found))
-            scope = Scope(project_dir=project)
-            return (
-                [row.id for row in storage.by_text("observation", match, scope, limit=DEPTH)] if match else []
-            )
+            return [row_id for (row_id,) in database.execute(query, (match or '""', project, DEPTH))]
 
         yield search
 

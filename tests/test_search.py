@@ -19,6 +19,7 @@ from test_web import answers
 from claude_mem_lite import client, config, inbox
 from claude_mem_lite.cli import demo
 from claude_mem_lite.search import vectors
+from claude_mem_lite.search.indexing import with_first_lines
 from claude_mem_lite.search.vectors import Vectors, VectorsError
 from claude_mem_lite.storage import embeddings, models, queries, search
 from claude_mem_lite.storage.search import Scope
@@ -127,6 +128,14 @@ def test_a_text_that_changed_while_it_was_embedded_stays_pending(memory: Path) -
     embeddings.mark_embedded("observation", [(row_id, text)], model=KEY)
 
     assert embeddings.count_embedded(KEY)["observation"] == (0, 1)
+
+
+def test_a_text_of_any_length_can_be_embedded() -> None:
+    """The web process takes 50,000 characters; one text that it turns down would hold up all."""
+    cut = with_first_lines(["word " * 50_000, "short\nand more"])
+
+    assert [len(text) <= 50_000 for text in cut] == [True] * 4
+    assert cut[1::2] == ["short\nand more", "short"]
 
 
 def test_rows_are_found_within_their_scope(memory: Path) -> None:

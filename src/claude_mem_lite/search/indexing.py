@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 # So few texts hold up a search for a quarter of a second at most.
 TEXTS_AT_ONCE = 16
 OPTIMIZE_EVERY = 200
+# Far more than any model reads, and less than the web process takes.
+LONGEST_TEXT = 20_000
 # The web process is down, or has no model; what was asked of it or of LanceDB did not work this time.
 LATER_S, SOON_S = 60.0, 3.0
 _ANSWER_S = 120.0
@@ -134,6 +136,7 @@ class Index:
 
 def with_first_lines(texts: Sequence[str]) -> list[str]:
     """Return what is embedded for texts: themselves, then their first lines; `blended` takes both."""
+    texts = [text[:LONGEST_TEXT] for text in texts]
     return [*texts, *(text.split("\n", 1)[0] for text in texts)]
 
 
