@@ -268,11 +268,11 @@ BUDGETED = Profile(row_count=10_000, sampled=100, counts={"rare": 1, "some": 40,
 @pytest.mark.parametrize(
     ("query", "share", "match"),
     [
-        ("common some rare", 1.7, '"rare" OR "some"'),
-        ("common some rare", 0.8, '"rare"'),
-        ("common some rare", 3.4, '"rare" OR "some"'),
-        ("common some rare", 4.5, '"rare" OR "some" OR "common"'),
-        ("some cents", 1.7, '"cents" OR "some"'),
+        ("common some rare", 2.5, '"rare" OR "some"'),
+        ("common some rare", 1.0, '"rare"'),
+        ("common some rare", 5.0, '"rare" OR "some"'),
+        ("common some rare", 6.7, '"rare" OR "some" OR "common"'),
+        ("some cents", 2.5, '"cents" OR "some"'),
         ("common", 1.0, '"common"'),
         ("common new", 1.0, '"new"'),
         ("common_name", 1.0, '"name" OR "common_name"'),
@@ -280,7 +280,7 @@ BUDGETED = Profile(row_count=10_000, sampled=100, counts={"rare": 1, "some": 40,
     ],
 )
 def test_the_index_is_asked_for_the_rarest_words(query: str, share: float, match: str) -> None:
-    """Until 3,000 rows (of all projects) are found; a first word and names in any case."""
+    """Until 2,000 rows (of all projects) are found; a first word and names in any case."""
     profile = replace(BUDGETED, share=share)
 
     assert ranking.match_expression(analyze(query), profile) == match

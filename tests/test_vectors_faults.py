@@ -76,7 +76,7 @@ def test_rows_are_there_once_when_writers_are_killed(home: Path) -> None:
     writers.start()
     while writers.is_alive():
         least = len(looks) and looks[-1]
-        view = views.get("observation", "/p")
+        view = views.get("observation", "/p", now=time.monotonic())
         found = view.nearest(np.eye(8, dtype=np.float32)[0], limit=1_000) if view else {}
         looks.append(len(found))
         assert len(found) >= least
@@ -97,7 +97,13 @@ def test_rows_are_there_once_when_writers_are_killed(home: Path) -> None:
     store.optimize()
     assert store.count("observation") == len(ids) + 1
     assert (
-        wait_until(lambda: (view := views.get("observation", "/p")) and len(view.of_rows([*ids, "last"]))) > 1
+        wait_until(
+            lambda: (
+                (view := views.get("observation", "/p", now=time.monotonic()))
+                and len(view.of_rows([*ids, "last"]))
+            )
+        )
+        > 1
     )
 
 

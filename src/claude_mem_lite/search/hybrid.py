@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import logging
 import re
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -25,6 +26,7 @@ from claude_mem_lite.storage import search as storage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from concurrent.futures import Future
 
     from claude_mem_lite.search.embedder import ModelRecord, QueryKind
     from claude_mem_lite.search.embedder.interface import Embedder
@@ -48,6 +50,7 @@ DEPTH = 50
 _LOAD_S = 60.0
 # A narrow scope is looked through row by row up to this size.
 _NARROW_ROWS = 2_000
+_THREADS = ThreadPoolExecutor(2, thread_name_prefix="query")
 _ID = re.compile(r"[0-9a-f][0-9a-f-]{7,63}")
 
 
@@ -69,7 +72,7 @@ class Searcher:
         if not query.terms:
             return Found([], "fts")
         model = self.holder.ready(now) if self._by_meaning else None
-        asked = _Asked(text, query, model)
+        asked = _Asked(text, query, model, KINDS[type])
         hits: list[Hit] = []
         for kind in KINDS[type]:
             profile = self._profiles.get(kind, scope.project_dir, now=now)
@@ -145,26 +148,37 @@ class Searcher:
 
 
 class _Asked:
-    """One search: its words, and its vectors by the prompts of the kinds, each embedded once."""
+    """One search: its words, and its vectors by the prompts of the kinds, each embedded once.
 
-    def __init__(self, text: str, query: ranking.Query, model: Embedder | None) -> None:
+    That begins at once in another thread: full text is asked meanwhile.
+    """
+
+    def __init__(
+        self, text: str, query: ranking.Query, model: Embedder | None, kinds: Sequence[Kind]
+    ) -> None:
         self.query = query
         self.is_hybrid = False
         self.meaning = model.record.meaning if model is not None else 0.0
         self.id = text.strip() if _ID.fullmatch(text.strip()) else ""
         self.model = model
-        self._text = text
-        self._vectors: dict[str, Any] = {}
+        self._vectors: dict[str, Future[Any]] = {}
+        if model is not None:
+            for kind in kinds:
+                if self._prompt(kind) not in self._vectors:
+                    embedded = _THREADS.submit(model.embed_query, text, _query_kind(kind))
+                    self._vectors[self._prompt(kind)] = embedded
 
     def vector(self, kind: Kind) -> Any:
         """Return the query's vector for a kind of rows: (dim,) float32."""
-        assert self.model is not None  # noqa: S101  (who calls has looked)
-        query_kind: QueryKind = "code" if kind == "function" else kind
-        prompts = self.model.record.query_prompts
-        prompt = prompts[query_kind] if prompts else query_kind
-        if prompt not in self._vectors:
-            self._vectors[prompt] = self.model.embed_query(self._text, query_kind)
-        return self._vectors[prompt]
+        return self._vectors[self._prompt(kind)].result()
+
+    def _prompt(self, kind: Kind) -> str:
+        prompts = self.model.record.query_prompts if self.model is not None else None
+        return prompts[_query_kind(kind)] if prompts else _query_kind(kind)
+
+
+def _query_kind(kind: Kind) -> QueryKind:
+    return "code" if kind == "function" else kind
 
 
 def _chosen() -> ModelRecord:

@@ -10,6 +10,7 @@ import itertools
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import log
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,9 @@ FIELD_WEIGHTS = {"title": 2.0, "summary": 1.0, "detail": 0.5, "files": 0.2}
 DETAIL_CHARACTERS = 2000  # more costs time and says little
 # Full text looks at no more rows than this: the rarest words find what the common ones only confirm, and BM25
 # over every row with a common word is what makes FTS5 slow. Down to a tenth of the rows nothing was lost.
-ROW_BUDGET = 3000
+ROW_BUDGET = 2000
+# So many rows' words are kept, about 2 kB each.
+_ROWS_KEPT = 8192
 # A row that has all words of the query tells more than one that has the same weight in some of them.
 COVERAGE = 0.2
 # Two words that stand together in the query and in the row, as a share of what each says alone.
@@ -247,18 +250,18 @@ def rank(query: Query, candidates: Sequence[Candidate], profile: Profile, *, mea
 
 def _count(query: Query, candidates: Sequence[Candidate]) -> tuple[Any, Any, Any]:
     """Return per candidate the weighted count of each term, the weighted length, and which pairs it has."""
-    told = [[words(_text(candidate, name)) for name in FIELD_WEIGHTS] for candidate in candidates]
-    terms = _terms_of(query, set(itertools.chain(*itertools.chain(*told))))
+    terms = {term.lemma: at for at, term in enumerate(query.terms)}
     counts, pairs, lengths = [], [], []
-    for fields in told:
+    for candidate in candidates:
         count, has_pair, length = [0.0] * len(query.terms), [0.0] * len(query.pairs), 0.0
-        for weight, field_words in zip(FIELD_WEIGHTS.values(), fields, strict=True):
-            length += weight * len(field_words)
+        told = _told(candidate.title, candidate.summary, _detail(candidate), candidate.files)
+        for weight, lemmas in zip(FIELD_WEIGHTS.values(), told, strict=True):
+            length += weight * len(lemmas)
             places: dict[int, list[int]] = {}
-            for place, word in enumerate(field_words):
-                if word in terms:
-                    count[terms[word]] += weight
-                    places.setdefault(terms[word], []).append(place)
+            for place, name in enumerate(lemmas):
+                if name in terms:
+                    count[terms[name]] += weight
+                    places.setdefault(terms[name], []).append(place)
             for at, (one, other) in enumerate(query.pairs):
                 if one in places and other in places and _follows(places[one], places[other]):
                     has_pair[at] = 1.0
@@ -268,21 +271,14 @@ def _count(query: Query, candidates: Sequence[Candidate]) -> tuple[Any, Any, Any
     return np.array(counts), np.array(lengths), np.array(pairs)
 
 
-def _terms_of(query: Query, some: set[str]) -> dict[str, int]:
-    """Return which of some words are counted as which term of the query, by position.
-
-    Stemming leaves the first two letters alone, so that most words need none.
-    """
-    at = {term.lemma: position for position, term in enumerate(query.terms)}
-    starts = {word[:2] for term in query.terms for word in term.words}
-    return {word: at[lemma(word)] for word in some if word[:2] in starts and lemma(word) in at}
+@lru_cache(maxsize=_ROWS_KEPT)
+def _told(title: str, summary: str, detail: str, files: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """Return the lemmas of the fields in the order of their weights; most of a project's rows come again."""
+    return tuple(tuple(map(lemma, words(text))) for text in (title, summary, detail, " ".join(files)))
 
 
-def _text(candidate: Candidate, name: str) -> str:
-    if name == "files":
-        return " ".join(candidate.files)
-    text: str = getattr(candidate, name)
-    return text[:DETAIL_CHARACTERS] if name == "detail" else text
+def _detail(candidate: Candidate) -> str:
+    return candidate.detail[:DETAIL_CHARACTERS]
 
 
 def _follows(ones: list[int], others: list[int]) -> bool:
@@ -315,7 +311,8 @@ def _meaning(candidates: Sequence[Candidate], coverage: Any) -> NDArray[np.float
 def _exact_found(query: Query, candidate: Candidate) -> tuple[str, ...]:
     if not query.exact:
         return ()
-    text = _flat("\n".join(_text(candidate, name) for name in FIELD_WEIGHTS))
+    fields = candidate.title, candidate.summary, _detail(candidate), *candidate.files
+    text = _flat("\n".join(fields))
     return tuple(name for name in query.exact if _has(text, name))
 
 

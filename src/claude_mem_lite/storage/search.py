@@ -137,9 +137,14 @@ def by_text(kind: Kind, match: str, scope: Scope, *, limit: int) -> list[Row]:
 
 def by_id(kind: Kind, ids: Collection[str], scope: Scope) -> list[Row]:
     """Return those of some rows that are in the scope, in no order."""
+    source = _SOURCES[kind]
     where, parameters = _within(kind, scope)
-    chosen = "t.id IN (SELECT value FROM json_each(?))"
-    return _select(kind, f"{chosen} AND {where}", (json.dumps(list(ids)), *parameters))
+    return _rows(
+        kind,
+        f"SELECT {source.columns} FROM json_each(?) AS wanted CROSS JOIN {source.table} AS t "
+        f"ON t.id = wanted.value WHERE {where}",
+        (json.dumps(list(ids)), *parameters),
+    )
 
 
 def by_prefix(kind: Kind, prefix: str) -> list[Row]:
