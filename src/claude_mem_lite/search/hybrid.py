@@ -26,7 +26,6 @@ from claude_mem_lite.storage import search as storage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from concurrent.futures import Future
 
     from claude_mem_lite.search.embedder import ModelRecord, QueryKind
     from claude_mem_lite.search.embedder.interface import Embedder
@@ -44,7 +43,7 @@ KINDS: dict[Type, tuple[Kind, ...]] = {
     "code": ("function",),
 }
 
-# So many candidates of each leg are ranked; with 30 as well, with 100 not better.
+# So many candidates of each leg are ranked: 30 do hardly worse, 100 no better.
 DEPTH = 50
 # A large model takes as long from a slow disk.
 _LOAD_S = 60.0
@@ -72,7 +71,7 @@ class Searcher:
         if not query.terms:
             return Found([], "fts")
         model = self.holder.ready(now) if self._by_meaning else None
-        asked = _Asked(text, query, model, KINDS[type])
+        asked = _Asked(text, query, model, type)
         hits: list[Hit] = []
         for kind in KINDS[type]:
             profile = self._profiles.get(kind, scope.project_dir, now=now)
@@ -148,37 +147,21 @@ class Searcher:
 
 
 class _Asked:
-    """One search: its words, and its vectors by the prompts of the kinds, each embedded once.
+    """One search: its words, and its vector, which is made in another thread while full text is asked."""
 
-    That begins at once in another thread: full text is asked meanwhile.
-    """
-
-    def __init__(
-        self, text: str, query: ranking.Query, model: Embedder | None, kinds: Sequence[Kind]
-    ) -> None:
+    def __init__(self, text: str, query: ranking.Query, model: Embedder | None, kind: QueryKind) -> None:
         self.query = query
         self.is_hybrid = False
-        self.meaning = model.record.meaning if model is not None else 0.0
         self.id = text.strip() if _ID.fullmatch(text.strip()) else ""
         self.model = model
-        self._vectors: dict[str, Future[Any]] = {}
-        if model is not None:
-            for kind in kinds:
-                if self._prompt(kind) not in self._vectors:
-                    embedded = _THREADS.submit(model.embed_query, text, _query_kind(kind))
-                    self._vectors[self._prompt(kind)] = embedded
+        self.meaning = model.record.meaning if model is not None else 0.0
+        self._vector = _THREADS.submit(model.embed_query, text, kind) if model is not None else None
 
-    def vector(self, kind: Kind) -> Any:
-        """Return the query's vector for a kind of rows: (dim,) float32."""
-        return self._vectors[self._prompt(kind)].result()
-
-    def _prompt(self, kind: Kind) -> str:
-        prompts = self.model.record.query_prompts if self.model is not None else None
-        return prompts[_query_kind(kind)] if prompts else _query_kind(kind)
-
-
-def _query_kind(kind: Kind) -> QueryKind:
-    return "code" if kind == "function" else kind
+    @property
+    def vector(self) -> Any:
+        """The query's vector: (dim,) float32."""
+        assert self._vector is not None  # noqa: S101  (who asks has looked for a model)
+        return self._vector.result()
 
 
 def _chosen() -> ModelRecord:
@@ -199,7 +182,7 @@ def _by_words(kind: Kind, query: ranking.Query, scope: Scope, profile: Profile) 
 def _with_vectors(
     kind: Kind, asked: _Asked, rows: list[Row], scope: Scope, view: View
 ) -> tuple[list[Row], dict[str, float]]:
-    vector = asked.vector(kind)
+    vector = asked.vector
     ids = storage.ids_in(kind, scope, limit=_NARROW_ROWS) if storage.is_narrow(scope) else None
     own = view.nearest(vector - view.centre, limit=DEPTH, ids=ids)
     known = {row.id for row in rows}
@@ -230,9 +213,9 @@ def _ranked(
     ]
     scored = ranking.rank(asked.query, candidates, profile, meaning=asked.meaning)
     by_id = {row.id: row for row in rows}
-    hits = [
-        Hit(by_id[each.id], each.score, each, rank=(0, each.named_first, each.score))
+    hits = {
+        each.id: Hit(by_id[each.id], each.score, each, rank=(0, each.named_first, each.score))
         for each in scored
-        if each.id not in {row.id for row in opened}
-    ]
-    return [*(Hit(row, 0.0, None, rank=(1, 0, 0)) for row in opened), *hits]
+    }
+    hits |= {row.id: Hit(row, 0.0, None, rank=(1, 0, 0)) for row in opened}
+    return list(hits.values())

@@ -188,7 +188,7 @@ class Vectors:
 
         Without it the folder grows with the square of the writes.
         """
-        from lancedb.index import Bitmap, HnswSq
+        from lancedb.index import Bitmap, BTree, HnswSq
 
         for kind in KINDS:
             with _said("optimize the vectors"):
@@ -199,6 +199,7 @@ class Vectors:
                 if "project_dir" not in indexed and table.count_rows():
                     table.create_index("project_dir", config=Bitmap())
                 if "vector" not in indexed and table.count_rows() >= INDEX_FROM_ROWS:
+                    table.create_index("id", config=BTree())
                     table.create_index("vector", config=HnswSq(distance_type="cosine"))
                 table.optimize(cleanup_older_than=_KEEP_VERSIONS)
         memory.give_back()
