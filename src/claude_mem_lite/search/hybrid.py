@@ -70,7 +70,7 @@ class Searcher:
         query = ranking.analyze(text)
         if not query.terms:
             return Found([], "fts")
-        model = self.holder.ready(now) if self._by_meaning else None
+        model = self.holder.ready(now) if self._by_meaning and self.holder.loaded else None
         asked = _Asked(text, query, model, type)
         hits: list[Hit] = []
         for kind in KINDS[type]:
@@ -80,6 +80,8 @@ class Searcher:
             if model is not None:
                 rows, cosines = self._by_vectors(kind, asked, rows, scope, now)
             hits += _ranked(kind, asked, rows, cosines, profile)
+        if self._by_meaning and model is None:
+            self.holder.ready(now)  # not before: to load one keeps the processor busy
         return Found(best(hits, limit=limit), "hybrid" if asked.is_hybrid else "fts")
 
     def embed(self, texts: Sequence[str], *, now: float) -> dict[str, Any] | None:
