@@ -1,0 +1,436 @@
+"""What each scope of one file binds, evaluates and calls, as nested tuples that are cheap to keep.
+
+A scope is a module, class, function or lambda. Nothing is resolved here: `calls` does that over all files,
+so that a changed file is lowered again and no other. A tuple's first item is its kind; expressions:
+n name, a attribute, c call, s subscript, k constant, x builtin type, L list, T tuple, D dict, G
+comprehension, f lambda, | either, o operator, v others, w await, y yield, Y yield from, := walrus, * starred.
+"""
+
+import ast
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Expr = Any  # None (nothing to know) or a nested tuple as described above
+Op = tuple[Any, ...]
+
+_CONSTANT_CHARS = 60
+_OPERATORS = {
+    "Add": "add", "Sub": "sub", "Mult": "mul", "MatMult": "matmul", "Div": "truediv", "Mod": "mod",
+    "Pow": "pow", "LShift": "lshift", "RShift": "rshift", "BitOr": "or", "BitXor": "xor", "BitAnd": "and",
+    "FloorDiv": "floordiv", "Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge",
+    "In": "contains", "NotIn": "contains", "USub": "neg", "UAdd": "pos", "Invert": "invert", "Not": "bool",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter; `kind` is "" for a plain one, "k" keyword only, "*" or "**"."""
+
+    name: str
+    kind: str
+    annotation: Expr
+    default: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """One scope; `name` is qualified within its file, `parent` an index into the file's scopes (module: -1)."""
+
+    name: str
+    kind: str
+    line: int
+    parent: int
+    parameters: tuple[Parameter, ...] = ()
+    decorators: tuple[Expr, ...] = ()
+    returns: Expr = None
+    bases: tuple[Expr, ...] = ()
+    metaclass: Expr = None
+    body: tuple[Op, ...] = ()
+    bound: frozenset[str] = frozenset()
+    outer: frozenset[str] = frozenset()
+    is_async: bool = False
+    is_generator: bool = False
+    is_stub: bool = False
+
+
+def lower(tree: ast.Module) -> tuple[Scope, ...]:
+    """Return the scopes of a module, itself first; a statement nested too deeply is left out."""
+    lowering = _Lowering()
+    lowering.scope(-1, "", "module", tree.body, tree)
+    return tuple(scope for scope in lowering.scopes if scope is not None)
+
+
+class _Lowering:
+    """One file's walk; `scopes` fills from the outside in."""
+
+    def __init__(self) -> None:
+        self.scopes: list[Scope | None] = []
+        self.index = -1
+        self.name = ""
+        self.bound: set[str] = set()
+        self.outer: set[str] = set()
+        self.is_generator = False
+        self.expressions = {
+            getattr(ast, name.removeprefix("on_")): getattr(self, name) for name in dir(self) if name[:3] == "on_"
+        }
+        self.statements = {
+            getattr(ast, name.removeprefix("do_")): getattr(self, name) for name in dir(self) if name[:3] == "do_"
+        }
+
+    def scope(self, parent: int, name: str, kind: str, body: Sequence[ast.stmt] | ast.expr, node: Any) -> int:
+        """Lower one scope and all in it; return its index."""
+        index = len(self.scopes)
+        self.scopes.append(None)
+        settings: dict[str, Any] = {}
+        if kind == "class":
+            settings["bases"] = tuple([self.expr(base) for base in node.bases])
+            settings["decorators"] = tuple([self.expr(each) for each in node.decorator_list])
+            metaclass = [word.value for word in node.keywords if word.arg == "metaclass"]
+            settings["metaclass"] = self.expr(metaclass[0]) if metaclass else None
+        elif kind != "module":
+            settings["parameters"] = self.parameters(node.args)
+        if kind == "function":
+            settings["decorators"] = tuple([self.expr(each) for each in node.decorator_list])
+            settings["returns"] = self.annotation(node.returns)
+            settings["is_async"] = node.__class__ is ast.AsyncFunctionDef
+            settings["is_stub"] = all(_is_stub(statement) for statement in node.body)
+        outside = (self.index, self.name, self.bound, self.outer, self.is_generator)
+        self.index, self.name, self.bound, self.outer, self.is_generator = index, name, set(), set(), False
+        for parameter in settings.get("parameters", ()):
+            self.bound.add(parameter.name)
+        ops = (("r", self.expr(body)),) if isinstance(body, ast.expr) else self.block(body)
+        self.scopes[index] = Scope(
+            name=name, kind=kind, line=getattr(node, "lineno", 1), parent=parent, body=ops,
+            bound=frozenset(self.bound - self.outer), outer=frozenset(self.outer),
+            is_generator=self.is_generator, **settings,
+        )  # fmt: skip
+        self.index, self.name, self.bound, self.outer, self.is_generator = outside
+        return index
+
+    def inner(self, name: str, kind: str, body: Sequence[ast.stmt] | ast.expr, node: Any) -> int:
+        return self.scope(self.index, f"{self.name}.{name}" if self.name else name, kind, body, node)
+
+    def parameters(self, node: ast.arguments) -> tuple[Parameter, ...]:
+        plain = [*node.posonlyargs, *node.args]
+        defaults = [None] * (len(plain) - len(node.defaults)) + node.defaults
+        found = [(arg, "", default) for arg, default in zip(plain, defaults, strict=True)]
+        found += [(node.vararg, "*", None)] if node.vararg else []
+        found += [(arg, "k", default) for arg, default in zip(node.kwonlyargs, node.kw_defaults, strict=True)]
+        found += [(node.kwarg, "**", None)] if node.kwarg else []
+        return tuple([
+            Parameter(arg.arg, kind, self.annotation(arg.annotation), self.expr(default))
+            for arg, kind, default in found
+        ])
+
+    # statements
+
+    def block(self, statements: Iterable[ast.stmt]) -> tuple[Op, ...]:
+        ops: list[Op] = []
+        for statement in statements:
+            handler = self.statements.get(statement.__class__)
+            if handler is None:
+                continue
+            try:
+                op = handler(statement)
+            except RecursionError:
+                continue
+            if op is not None:
+                ops.append(op)
+        return tuple(ops)
+
+    def do_Expr(self, node: ast.Expr) -> Op | None:
+        value = self.expr(node.value)
+        return None if value is None or value[0] == "k" else ("e", value)
+
+    def do_Assign(self, node: ast.Assign) -> Op:
+        value = self.expr(node.value)
+        return ("=", tuple([self.target(each) for each in node.targets]), value)
+
+    def do_AnnAssign(self, node: ast.AnnAssign) -> Op:
+        value = self.expr(node.value)
+        return (":", self.target(node.target), self.annotation(node.annotation), value)
+
+    def do_AugAssign(self, node: ast.AugAssign) -> Op:
+        target = self.target(node.target)
+        load = self.expr(node.target)
+        return ("+", target, _OPERATORS[node.op.__class__.__name__], load, self.expr(node.value), node.lineno)
+
+    def do_Return(self, node: ast.Return) -> Op:
+        return ("r", self.expr(node.value))
+
+    def do_Raise(self, node: ast.Raise) -> Op:
+        return ("raise", self.expr(node.exc), self.expr(node.cause))
+
+    def do_Continue(self, _: ast.Continue) -> Op:
+        return ("stop",)
+
+    do_Break = do_Continue
+
+    def do_Assert(self, node: ast.Assert) -> Op:
+        return ("assert", self.expr(node.test), self.expr(node.msg))
+
+    def do_If(self, node: ast.If) -> Op:
+        test = self.expr(node.test)
+        return ("?", test, self.block(node.body), self.block(node.orelse))
+
+    def do_For(self, node: ast.For | ast.AsyncFor) -> Op:
+        items = self.expr(node.iter)
+        is_async = node.__class__ is ast.AsyncFor
+        target = self.target(node.target)
+        return ("for", target, items, self.block(node.body), self.block(node.orelse), node.lineno, is_async)
+
+    do_AsyncFor = do_For
+
+    def do_While(self, node: ast.While) -> Op:
+        return ("while", self.expr(node.test), self.block(node.body), self.block(node.orelse))
+
+    def do_Try(self, node: Any) -> Op:
+        body = self.block(node.body)
+        handlers = []
+        for handler in node.handlers:
+            if handler.name:
+                self.bound.add(handler.name)
+            handlers.append((self.expr(handler.type), handler.name, self.block(handler.body)))
+        return ("try", body, tuple(handlers), self.block(node.orelse), self.block(node.finalbody))
+
+    do_TryStar = do_Try
+
+    def do_With(self, node: ast.With | ast.AsyncWith) -> Op:
+        items = tuple([
+            (self.expr(item.context_expr), self.target(item.optional_vars) if item.optional_vars else None)
+            for item in node.items
+        ])
+        return ("with", items, self.block(node.body), node.lineno, node.__class__ is ast.AsyncWith)
+
+    do_AsyncWith = do_With
+
+    def do_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Op:
+        self.bound.add(node.name)
+        return ("def", node.name, self.inner(node.name, "function", node.body, node))
+
+    do_AsyncFunctionDef = do_FunctionDef
+
+    def do_ClassDef(self, node: ast.ClassDef) -> Op:
+        self.bound.add(node.name)
+        return ("class", node.name, self.inner(node.name, "class", node.body, node))
+
+    def do_Import(self, node: ast.Import) -> Op:
+        names = tuple([(alias.name, alias.asname) for alias in node.names])
+        self.bound.update(asname or name.partition(".")[0] for name, asname in names)
+        return ("import", names)
+
+    def do_ImportFrom(self, node: ast.ImportFrom) -> Op:
+        names = tuple([(alias.name, alias.asname) for alias in node.names])
+        self.bound.update(asname or name for name, asname in names)
+        return ("from", node.module or "", node.level, names)
+
+    def do_Global(self, node: ast.Global) -> None:
+        self.outer.update(node.names)
+
+    def do_Nonlocal(self, node: ast.Nonlocal) -> Op:
+        self.outer.update(node.names)
+        return ("nonlocal", tuple(node.names))
+
+    def do_Delete(self, node: ast.Delete) -> Op | None:
+        subscripts = tuple([
+            (self.expr(each.value), each.lineno) for each in node.targets if isinstance(each, ast.Subscript)
+        ])
+        return ("del", subscripts) if subscripts else None
+
+    def do_Match(self, node: ast.Match) -> Op:
+        cases = []
+        for case in node.cases:
+            classes: list[tuple[Expr, str | None]] = []
+            self.pattern(case.pattern, classes)
+            cases.append((tuple(classes), self.expr(case.guard), self.block(case.body)))
+        return ("match", self.expr(node.subject), tuple(cases))
+
+    def pattern(self, node: ast.AST, classes: list[tuple[Expr, str | None]], name: str | None = None) -> None:
+        """Collect the classes that a pattern names, each with the name that it binds."""
+        if isinstance(node, ast.MatchAs):
+            if node.name:
+                self.bound.add(node.name)
+            if node.pattern:
+                self.pattern(node.pattern, classes, node.name)
+            return
+        if isinstance(node, ast.MatchStar | ast.MatchMapping) and (bound := getattr(node, "name", None)):
+            self.bound.add(bound)
+        if isinstance(node, ast.MatchClass):
+            classes.append((self.expr(node.cls), name))
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.pattern):
+                self.pattern(child, classes)
+
+    def target(self, node: ast.expr) -> Expr:
+        kind = node.__class__
+        if kind is ast.Name:
+            self.bound.add(node.id)  # type: ignore[attr-defined]
+            return ("n", node.id)  # type: ignore[attr-defined]
+        if isinstance(node, ast.Attribute):
+            return ("a", self.expr(node.value), node.attr, node.lineno)
+        if isinstance(node, ast.Subscript):
+            return ("s", self.expr(node.value), self.expr(node.slice), node.lineno)
+        if isinstance(node, ast.Tuple | ast.List):
+            return ("T", tuple([self.target(each) for each in node.elts]))
+        if isinstance(node, ast.Starred):
+            return ("*", self.target(node.value))
+        return None
+
+    # expressions
+
+    def expr(self, node: ast.expr | None) -> Expr:
+        if node is None:
+            return None
+        handler = self.expressions.get(node.__class__)
+        return None if handler is None else handler(node)
+
+    def some(self, nodes: Iterable[ast.expr | None]) -> Expr:
+        """Evaluate for what is called in it alone; None where nothing is."""
+        found = tuple([each for each in map(self.expr, nodes) if each is not None and each[0] not in "kx"])
+        return ("v", found) if found else None
+
+    def on_Name(self, node: ast.Name) -> Expr:
+        return ("n", node.id)
+
+    def on_Attribute(self, node: ast.Attribute) -> Expr:
+        return ("a", self.expr(node.value), node.attr, node.lineno)
+
+    def on_Constant(self, node: ast.Constant) -> Expr:
+        value = node.value
+        kind = value.__class__
+        if kind is str and len(value) <= _CONSTANT_CHARS:
+            return ("k", value)
+        if kind is int and -_CONSTANT_CHARS < value < _CONSTANT_CHARS:
+            return ("k", value)
+        return None if value is None or value is ... else ("x", kind.__name__)
+
+    def on_JoinedStr(self, node: ast.JoinedStr) -> Expr:
+        return ("o", "str", self.some(node.values), None, node.lineno)
+
+    def on_FormattedValue(self, node: ast.FormattedValue) -> Expr:
+        return ("o", "format", self.expr(node.value), self.expr(node.format_spec), node.lineno)
+
+    def on_Call(self, node: ast.Call) -> Expr:
+        return (
+            "c",
+            self.expr(node.func),
+            tuple([self.expr(each) for each in node.args]),
+            tuple([(word.arg, self.expr(word.value)) for word in node.keywords]),
+            getattr(node.func, "end_lineno", None) or node.lineno,
+        )
+
+    def on_Starred(self, node: ast.Starred) -> Expr:
+        return ("*", self.expr(node.value))
+
+    def on_Subscript(self, node: ast.Subscript) -> Expr:
+        return ("s", self.expr(node.value), self.expr(node.slice), node.lineno)
+
+    def on_Slice(self, node: ast.Slice) -> Expr:
+        return self.some([node.lower, node.upper, node.step])
+
+    def on_List(self, node: ast.List | ast.Set) -> Expr:
+        return ("L", tuple([self.expr(each) for each in node.elts]))
+
+    on_Set = on_List
+
+    def on_Tuple(self, node: ast.Tuple) -> Expr:
+        return ("T", tuple([self.expr(each) for each in node.elts]))
+
+    def on_Dict(self, node: ast.Dict) -> Expr:
+        return (
+            "D",
+            tuple([("**",) if each is None else self.expr(each) for each in node.keys]),
+            tuple([self.expr(each) for each in node.values]),
+        )
+
+    def comprehension(self, node: Any, elements: Sequence[ast.expr], kind: str) -> Expr:
+        loops = []
+        for loop in node.generators:
+            items = self.expr(loop.iter)
+            target = self.target(loop.target)
+            loops.append((target, items, tuple([self.expr(each) for each in loop.ifs]), bool(loop.is_async)))
+        return ("G", kind, tuple([self.expr(each) for each in elements]), tuple(loops), node.lineno)
+
+    def on_ListComp(self, node: ast.ListComp) -> Expr:
+        return self.comprehension(node, [node.elt], "list")
+
+    def on_SetComp(self, node: ast.SetComp) -> Expr:
+        return self.comprehension(node, [node.elt], "set")
+
+    def on_GeneratorExp(self, node: ast.GeneratorExp) -> Expr:
+        return self.comprehension(node, [node.elt], "generator")
+
+    def on_DictComp(self, node: ast.DictComp) -> Expr:
+        return self.comprehension(node, [node.key, node.value], "dict")
+
+    def on_Lambda(self, node: ast.Lambda) -> Expr:
+        return ("f", self.inner("<lambda>", "lambda", node.body, node))
+
+    def on_BoolOp(self, node: ast.BoolOp) -> Expr:
+        kind = "and" if node.op.__class__ is ast.And else "or"
+        return ("|", kind, tuple([self.expr(each) for each in node.values]))
+
+    def on_IfExp(self, node: ast.IfExp) -> Expr:
+        return ("if", self.expr(node.test), self.expr(node.body), self.expr(node.orelse))
+
+    def on_BinOp(self, node: ast.BinOp) -> Expr:
+        left, right = self.expr(node.left), self.expr(node.right)
+        if left is None and right is None:
+            return None
+        return ("o", _OPERATORS[node.op.__class__.__name__], left, right, node.lineno)
+
+    def on_UnaryOp(self, node: ast.UnaryOp) -> Expr:
+        value = self.expr(node.operand)
+        return None if value is None else ("o", _OPERATORS[node.op.__class__.__name__], value, None, node.lineno)
+
+    def on_Compare(self, node: ast.Compare) -> Expr:
+        left = self.expr(node.left)
+        parts = []
+        for op, comparator in zip(node.ops, node.comparators, strict=True):
+            right = self.expr(comparator)
+            if name := _OPERATORS.get(op.__class__.__name__):
+                pair = (right, left) if name == "contains" else (left, right)
+                parts.append(("o", name, *pair, node.lineno))
+            else:  # `is`, `is not`
+                parts.append(("v", (left, right)))
+            left = right
+        return parts[0] if len(parts) == 1 else ("v", tuple(parts))
+
+    def on_Await(self, node: ast.Await) -> Expr:
+        return ("w", self.expr(node.value))
+
+    def on_Yield(self, node: ast.Yield) -> Expr:
+        self.is_generator = True
+        return ("y", self.expr(node.value))
+
+    def on_YieldFrom(self, node: ast.YieldFrom) -> Expr:
+        self.is_generator = True
+        return ("Y", self.expr(node.value), node.lineno)
+
+    def on_NamedExpr(self, node: ast.NamedExpr) -> Expr:
+        return (":=", self.target(node.target), self.expr(node.value))
+
+    def annotation(self, node: ast.expr | None) -> Expr:
+        """Lower an annotation; a quoted one is read, too."""
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            try:
+                node = ast.parse(node.value, mode="eval").body
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                return None
+        if isinstance(node, ast.Subscript):
+            inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            return ("s", self.annotation(node.value), tuple([self.annotation(each) for each in inner]), 0)
+        if isinstance(node, ast.BinOp):
+            return ("|", "or", (self.annotation(node.left), self.annotation(node.right)))
+        if isinstance(node, ast.List):
+            return None
+        return self.expr(node)
+
+
+def _is_stub(node: ast.stmt) -> bool:
+    """Tell whether a statement does nothing but say that a subclass is to do it."""
+    if isinstance(node, ast.Raise):
+        raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+        return isinstance(raised, ast.Name) and raised.id == "NotImplementedError"
+    return isinstance(node, ast.Pass) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
