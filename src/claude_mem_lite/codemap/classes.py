@@ -17,12 +17,14 @@ _MOST_SUBCLASSES = 40
 
 @dataclass(slots=True, eq=False)
 class Class:
-    """A class; `bases` are those of the project, `is_open` says that a foreign one may add attributes."""
+    """A class; `bases` are those of the project, `is_open`: a foreign one may add attributes; `is_record`: a dataclass."""
 
     name: str
     unit: Unit
     bases: tuple[Class, ...] = ()
     is_open: bool = False
+    is_enum: bool = False
+    is_record: bool = False
     metaclass: Class | None = None
     attributes: dict[str, Cell] = field(default_factory=dict)
     fields: dict[str, Cell] = field(default_factory=dict)

@@ -1,9 +1,9 @@
 """What a name may stand for: sets of abstract values, and the cells that keep them between scopes.
 
 A value is a tuple whose first item is its kind: inst (class, is it exactly that class), cls (the same), fn (unit),
-bound (unit, receiver), prop (unit), mod (module), ext (dotted name of something foreign), seq (values),
+bound (unit, receiver), prop (getter, setter or None), mod (module), ext (dotted name of something foreign), seq (values),
 tup (values of each place), map (pairs of key and values, values of other keys), super (class, receiver),
-partial (values, arguments, keywords), coro (values awaited), ctx (values entered). A set of them is a tuple
+partial (values, arguments, keywords), coro (values awaited), ctx (values entered), cm (container, method). A set of them is a tuple
 without repeats; the empty one is "unknown".
 """
 
@@ -28,11 +28,16 @@ _CONTAINERS = frozenset({"seq", "tup", "map", "partial", "coro", "ctx"})
 
 @dataclass(slots=True, eq=False)
 class Cell:
-    """The values of one name, attribute or result; `readers` are evaluated again when it grows."""
+    """The values of one name, attribute or result, each with the scope that wrote it.
+
+    `readers` (in order) are evaluated again when the values change; `is_passed` says that some came through an
+    argument, which is weaker evidence than an assignment.
+    """
 
     values: Values = ()
     is_passed: bool = False
-    readers: set[Unit] = field(default_factory=set)
+    parts: dict[Unit, Values] = field(default_factory=dict)
+    readers: dict[Unit, None] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)
@@ -46,20 +51,22 @@ class Unit:
     parent: Unit | None
     owner: Class | None = None
     binding: str = ""
-    has_inner: bool = False
+    index: int = 0
+    inner: list[Unit] = field(default_factory=list)
     runs: int = 0
     parameters: dict[str, Cell] = field(default_factory=dict)
     returned: Cell = field(default_factory=Cell)
     yielded: Cell = field(default_factory=Cell)
+    declared: Cell = field(default_factory=Cell)
     cells: dict[str, Cell] = field(default_factory=dict)
-    typed: Values | None = None
+    written: dict[Cell, Values] = field(default_factory=dict)
     edges: dict[str, Any] = field(default_factory=dict)
     missed: list[Any] = field(default_factory=list)
 
 
 @dataclass(slots=True, eq=False)
 class Module:
-    """One file; `names` holds its globals, `named` grows when a name is added to them."""
+    """One file; `names` holds its globals, `named` changes when a star import brings more."""
 
     name: str
     path: str
