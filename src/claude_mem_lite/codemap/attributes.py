@@ -267,4 +267,4 @@ def _entered(values: Values) -> Values:
     return found
 
 
-LEVELS = ("direct", "typed", "several", "passed", "callback", "protocol", "override", "guess")
+LEVELS = ("direct", "typed", "several", "passed", "callback", "protocol", "any", "override", "guess")

@@ -93,7 +93,7 @@ class Calls(Attributes):
         elif func is not None and func[0] != "n":
             shape, is_lexical = "chain", False
         certain = sum(value[0] in {"fn", "bound", "cls", "inst"} and len(value) < 4 for value in callees)
-        level = "passed" if weak else "several" if certain > 1 else "direct" if is_lexical else "typed"
+        level = "any" if certain > 2 else "several" if certain > 1 else "passed" if weak else "direct" if is_lexical else "typed"
         return Site(line, shape, level, resolution)
 
     def miss(self, func: Expr, line: int) -> None:
@@ -155,7 +155,9 @@ class Calls(Attributes):
         return self.result(unit, receiver)
 
     def pass_on(self, unit: Unit, passed: Arguments, named: Keywords, *, is_bound: bool) -> None:
-        """Bind arguments to parameters."""
+        """Bind arguments to parameters; what tests and examples pass says nothing of the code they use."""
+        if self.unit.module.is_aside and not unit.module.is_aside:
+            return
         parameters = unit.scope.parameters
         plain = [each for each in parameters if not each.kind][1 if is_bound else 0 :]
         rest = [each for each in parameters if each.kind == "*"]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # Share of edges of a level that ran, where their caller ran, in the test suites of huey, starlette and
 # sqlparse together (`benchmarks/codemap.py --executed`).
 CONFIDENCE = {
-    "direct": 0.95, "typed": 0.95, "several": 0.8, "passed": 0.8, "callback": 0.9, "protocol": 0.8,
+    "direct": 0.95, "typed": 0.95, "several": 0.8, "passed": 0.8, "callback": 0.9, "protocol": 0.8, "any": 0.5,
     "override": 0.5, "guess": 0.4,
 }  # fmt: skip
 UNRESOLVED_CONFIDENCE = 0.5  # Source: unified PRD 8

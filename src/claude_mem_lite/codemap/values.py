@@ -66,11 +66,15 @@ class Unit:
 
 @dataclass(slots=True, eq=False)
 class Module:
-    """One file; `names` holds its globals, `named` changes when a star import brings more."""
+    """One file; `names` holds its globals, `named` changes when a star import brings more.
+
+    `is_aside`: tests and examples, which show how code is used but not what it calls.
+    """
 
     name: str
     path: str
     is_package: bool
+    is_aside: bool = False
     units: list[Unit] = field(default_factory=list)
     names: dict[str, Cell] = field(default_factory=dict)
     named: Cell = field(default_factory=Cell)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,9 @@ if TYPE_CHECKING:
 
     from claude_mem_lite.codemap.scopes import Expr, Op, Scope
 
-_MOST_RUNS = 6  # of one scope; most need two
-_ACCESSORS = ("setter", "getter", "deleter")
+_MOST_RUNS = 4  # of one scope; most need two
+_MOST_RUNS_ASIDE = 2
+_ASIDE = re.compile(r"(^|/)(tests?|testing|examples?|docs|benchmarks?|conftest\.py|test_[^/]*\.py|[^/]*_test\.py)(/|$)")
 
 
 class World:
@@ -27,6 +29,7 @@ class World:
         self.modules: dict[str, Module] = {}
         for path in sorted(files):
             module = Module(names[path], path, path.rpartition("/")[2].startswith("__init__."))
+            module.is_aside = bool(_ASIDE.search(path))
             self.modules[module.name] = module
             _add_units(module, files[path])
         self.bodies: deque[Unit] = deque()
@@ -55,7 +58,8 @@ class World:
 
     def wake(self, unit: Unit) -> None:
         """Have a scope evaluated (again), unless that was done often enough."""
-        if unit not in self.pending and unit.runs < _MOST_RUNS:
+        most = _MOST_RUNS_ASIDE if unit.module.is_aside else _MOST_RUNS
+        if unit not in self.pending and unit.runs < most:
             self.pending.add(unit)
             (self.bodies if unit.scope.kind == "module" else self.waiting).append(unit)
 
