@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from claude_mem_lite.codemap.project import Edge
 
 Pair = tuple[str, str]
+LIMIT_S = 240  # some suites hang under a profiler; what ran until then counts
 _TRANSPARENT = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lambda>")
 
 
@@ -48,10 +49,19 @@ def record(root: str, out: str, arguments: list[str]) -> None:
             if caller is not None and is_inside(caller.f_code):
                 seen.add((caller.f_code, caller.f_lasti, frame.f_code))
 
+    watch = threading.Timer(LIMIT_S, lambda: (write(out, root, set(seen), -1), os._exit(0)))
+    watch.daemon = True
+    watch.start()
     threading.setprofile(profile)
     sys.setprofile(profile)
     status = pytest.main(["-q", "-p", "no:cacheprovider", *arguments])
     sys.setprofile(None)
+    write(out, root, seen, int(status))
+    os._exit(0)  # a thread that a test left behind would hold the process
+
+
+def write(out: str, root: str, seen: set[tuple[Any, int, Any]], status: int) -> None:
+    """Write what was seen, `status` being pytest's or -1 when the time was up."""
     names: dict[Any, list[tuple[int, str]]] = {}
     rows = set()
     for caller, place, callee in seen:
@@ -62,7 +72,7 @@ def record(root: str, out: str, arguments: list[str]) -> None:
         ends = [os.path.relpath(os.path.abspath(each.co_filename), root) for each in (caller, callee)]
         rows.add((ends[0], caller.co_qualname, ends[1], callee.co_qualname, opcode))
     with open(out, "w") as file:
-        json.dump({"status": int(status), "rows": sorted(rows)}, file)
+        json.dump({"status": status, "rows": sorted(rows)}, file)
 
 
 def plain(qualified: str) -> str:

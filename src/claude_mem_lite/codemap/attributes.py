@@ -54,6 +54,8 @@ class Attributes:
         if found is not None:
             if name in self.passed:
                 self.weak = True
+            if not found and name in self.unit.cells:  # an inner function may have set it
+                return self.read(self.unit.cells[name])
             return found
         outer = self.outer
         if outer is not None and name not in self.unit.scope.outer:

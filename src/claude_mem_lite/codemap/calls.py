@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from claude_mem_lite.codemap.classes import Class
     from claude_mem_lite.codemap.scopes import Expr
 
+_CALLABLE = frozenset({"fn", "bound", "cls", "inst"})
 Arguments = list[tuple[bool, Values]]  # (is it starred, values)
 Keywords = list[tuple[str | None, Values]]  # the name is None for `**`
 
@@ -92,8 +93,11 @@ class Calls(Attributes):
                 shape = "module.f()"
         elif func is not None and func[0] != "n":
             shape, is_lexical = "chain", False
-        certain = sum(value[0] in {"fn", "bound", "cls", "inst"} and len(value) < 4 for value in callees)
-        level = "any" if certain > 2 else "several" if certain > 1 else "passed" if weak else "direct" if is_lexical else "typed"
+        certain = 1
+        if len(callees) > 1:  # values, but of how many functions?
+            certain = len({value[1] for value in callees if value[0] in _CALLABLE and len(value) < 4})
+        is_table = not any(value[0] in {"bound", "inst"} for value in callees)  # functions kept in a list or dict
+        level = "any" if certain > 2 and not is_table else "several" if certain > 1 else "passed" if weak else "direct" if is_lexical else "typed"
         return Site(line, shape, level, resolution)
 
     def miss(self, func: Expr, line: int) -> None:
@@ -236,12 +240,13 @@ class Calls(Attributes):
     def protocol(self, values: Values, method: str, line: int, passed: Arguments | None = None) -> Values:
         """Resolve an operator or statement that calls a special method of instances of the project."""
         found: Values = ()
+        owners = len({value[1] for value in values if value[0] == "inst"})
         for value in values:
             if value[0] != "inst":
                 continue
             for each in self.bind(self.in_order(value[1].mro, method), value, method, line):
                 if each[0] == "bound":
-                    level = "passed" if self.weak else "protocol"
+                    level = "any" if owners > 2 else "several" if owners > 1 else "protocol"
                     site = Site(line, "protocol", level, "")
                     found = join(found, self.enter(each[1], value, passed or [], [], site))
         return found

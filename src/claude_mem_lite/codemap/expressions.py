@@ -226,8 +226,8 @@ class Expressions(Calls):
         raise NotImplementedError
 
     def assign_more(self, target: Expr, values: Values) -> None:
-        """Replace what a variable holds by a larger container."""
-        self.assign(target, values)
+        """Replace what a variable holds by a larger container; statements provide it."""
+        raise NotImplementedError
 
     def narrow(self, test: Expr, *, is_true: bool) -> None:
         """Take a test into account; statements provide it."""

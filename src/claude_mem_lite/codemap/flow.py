@@ -223,8 +223,8 @@ class Flow(Expressions):
             for value in values:
                 if value[0] == "ctx":
                     found = join(found, value[1])
-                elif value[0] == "ext":
-                    found = join(found, FOREIGN)
+                elif value[0] == "ext":  # most give themselves
+                    found = join(found, (value,))
                 elif value[0] == "inst":
                     given = self.protocol((value,), enter, line)
                     found = join(found, self.awaited(given, line) if is_async else given)
@@ -417,6 +417,13 @@ class Flow(Expressions):
                 self.assign(inner, _place(values, place, len(target[1]), is_rest=inner is not None and inner[0] == "*"))
         elif kind == "*":
             self.assign(target[1], sequence(items(values)) if not values or values[0][0] != "seq" else values)
+
+    def assign_more(self, target: Expr, values: Values) -> None:
+        """Replace what a variable holds by a larger container, be it another scope's variable."""
+        if target[0] == "n" and target[1] not in self.env and self.outer is None:
+            self.assign_outer(target[1], values)
+        else:
+            self.assign(target, values)
 
     def assign_outer(self, name: str, values: Values) -> None:
         unit = self.unit.parent

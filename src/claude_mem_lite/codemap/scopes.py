@@ -125,9 +125,12 @@ class _Lowering:
 
     # statements
 
-    def block(self, statements: Iterable[ast.stmt]) -> tuple[Op, ...]:
+    def block(self, statements: Sequence[ast.stmt]) -> tuple[Op, ...]:
         ops: list[Op] = []
+        replaced = _replaced(statements)
         for statement in statements:
+            if statement in replaced:
+                continue
             handler = self.statements.get(statement.__class__)
             if handler is None:
                 continue
@@ -327,7 +330,7 @@ class _Lowering:
         return ("s", self.expr(node.value), self.expr(node.slice), node.lineno)
 
     def on_Slice(self, node: ast.Slice) -> Expr:
-        return self.some([node.lower, node.upper, node.step])
+        return self.some([node.lower, node.upper, node.step]) or ("v", ())
 
     def on_List(self, node: ast.List | ast.Set) -> Expr:
         return ("L", tuple([self.expr(each) for each in node.elts]))
@@ -426,6 +429,21 @@ class _Lowering:
         if isinstance(node, ast.List):
             return None
         return self.expr(node)
+
+
+def _replaced(statements: Sequence[ast.stmt]) -> set[ast.stmt]:
+    """Return the functions that a later one of the same name replaces: undecorated ones and overloads."""
+    last: dict[str, ast.stmt] = {}
+    found: set[ast.stmt] = set()
+    for statement in statements:
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+            earlier = last.get(statement.name)
+            if earlier is not None and not statement.decorator_list:
+                found.add(earlier)
+            plain = all(getattr(each, "id", getattr(each, "attr", "")) == "overload" for each in statement.decorator_list)
+            if plain:
+                last[statement.name] = statement
+    return found
 
 
 def _is_stub(node: ast.stmt) -> bool:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Value = tuple[Any, ...]
 Values = tuple[Value, ...]
 
-_MOST = 12  # more candidates than this say nothing
+_MOST = 24  # more candidates than this say nothing
 _DEEPEST = 3  # lists of lists of lists
 _CONTAINERS = frozenset({"seq", "tup", "map", "partial", "coro", "ctx"})
 
