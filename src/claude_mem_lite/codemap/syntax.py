@@ -13,13 +13,21 @@ _FIELDS = {node: tuple(field for field in node._fields if field not in _UNSEEN) 
 
 
 def fingerprint(head: str, nodes: Iterable[ast.AST]) -> str:
-    """Return the MD5 of a piece of syntax, 32 hex digits; positions, quotes and needless brackets do not count.
-
-    Raises: RecursionError for an expression nested some 900 deep.
-    """
+    """Return the MD5 of a piece of syntax, 32 hex digits; positions, quotes and needless brackets do not count."""
+    nodes = list(nodes)
     out = [head]
-    for node in nodes:
-        _dump(node, out.append)
+    try:
+        for node in nodes:
+            _dump(node, out.append)
+    except RecursionError:  # an expression some 900 deep: its nodes by level tell nearly as much
+        out = [head]
+        for node in nodes:
+            out += [
+                f"{type(each).__name__} {getattr(each, 'id', getattr(each, 'value', ''))!s:.200}"
+                if isinstance(each, ast.Name | ast.Constant)
+                else type(each).__name__
+                for each in ast.walk(node)
+            ]
     return hashlib.md5("\n".join(out).encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
 
 
