@@ -30,7 +30,7 @@ class Attributes:
         self.missed: list[Any] = []
         first = unit.scope.parameters[0].name if unit.scope.parameters else ""
         self.self_name = first if unit.owner and unit.binding != "static" else ""
-        self.reader = outer.reader if outer else unit
+        self.reader: Unit = outer.reader if outer else unit
 
     def read(self, cell: Cell) -> Values:
         """Return a cell's values; this scope is evaluated again when they change."""
@@ -165,7 +165,9 @@ class Attributes:
                 found = join(found, self.read(each.field_of(attr)))
         return found
 
-    def bind(self, on_class: Values, value: Value, attr: str, line: int, *, is_override: bool = False) -> Values:
+    def bind(
+        self, on_class: Values, value: Value, attr: str, line: int, *, is_override: bool = False
+    ) -> Values:
         """Return class attributes as an instance (or class method's class) gives them."""
         found: Values = ()
         for each in on_class:
@@ -180,7 +182,11 @@ class Attributes:
                 else:
                     new = (("bound", unit, value),)
             elif kind == "prop":
-                new = self.get_property(each, value, line, is_override=is_override) if value[0] == "inst" else ()
+                new = (
+                    self.get_property(each, value, line, is_override=is_override)
+                    if value[0] == "inst"
+                    else ()
+                )
             elif kind == "inst" and value[0] == "inst" and (get := self.in_order(each[1].mro, "__get__")):
                 new = ()
                 for method in self.bind(get, each, "__get__", line):
@@ -219,10 +225,14 @@ class Attributes:
             overriding = self.below(value, attr, 0, is_only=False)
             found = join(found, tuple([each for each in overriding if each[0] == "bound"]))
         if not found and owner.metaclass is not None:
-            return self.bind(self.in_order(owner.metaclass.mro, attr), ("inst", owner.metaclass, True), attr, 0)
+            return self.bind(
+                self.in_order(owner.metaclass.mro, attr), ("inst", owner.metaclass, True), attr, 0
+            )
         if not found and attr in {"__name__", "__dict__", "__mro__", "__doc__", "__module__"}:
             return FOREIGN
-        return found or ((("inst", owner, True),) if owner.is_enum else FOREIGN if owner.may_have_more else ())
+        return found or (
+            (("inst", owner, True),) if owner.is_enum else FOREIGN if owner.may_have_more else ()
+        )
 
     # results and edges
 
@@ -239,12 +249,17 @@ class Attributes:
             found = self.read(unit.returned) or self.read(unit.declared)
         self.weak = outside or self.weak
         if receiver is not None and receiver[0] in {"inst", "cls"} and unit.owner:
-            found = tuple([
-                ("inst", receiver[1], receiver[2])
-                if each[0] == "inst" and each[1] is unit.owner and not each[2] and each[1] in receiver[1].mro
-                else each
-                for each in found
-            ])
+            found = tuple(
+                [
+                    ("inst", receiver[1], receiver[2])
+                    if each[0] == "inst"
+                    and each[1] is unit.owner
+                    and not each[2]
+                    and each[1] in receiver[1].mro
+                    else each
+                    for each in found
+                ]
+            )
         if unit.binding == "context":
             return (("ctx", shallow(_entered(found), 2)),)
         return (("coro", shallow(found, 2)),) if scope.is_async and not scope.is_generator else found

@@ -10,7 +10,7 @@ from claude_mem_lite.codemap.values import Unit, Value, Values, content, items, 
 
 if TYPE_CHECKING:
     from claude_mem_lite.codemap.classes import Class
-    from claude_mem_lite.codemap.scopes import Expr
+    from claude_mem_lite.codemap.lowering import Expr
 
 _CALLABLE = frozenset({"fn", "bound", "cls", "inst"})
 Arguments = list[tuple[bool, Values]]  # (is it starred, values)
@@ -31,6 +31,10 @@ class Calls(Attributes):
 
     def expr(self, node: Expr) -> Values:
         """Return what an expression may be; the evaluation of expressions provides it."""
+        raise NotImplementedError
+
+    def assign_more(self, target: Expr, values: Values) -> None:
+        """Replace what a variable holds by a larger container; statements provide it."""
         raise NotImplementedError
 
     def call(self, node: Expr) -> Values:
@@ -96,8 +100,20 @@ class Calls(Attributes):
         certain = 1
         if len(callees) > 1:  # values, but of how many functions?
             certain = len({value[1] for value in callees if value[0] in _CALLABLE and len(value) < 4})
-        is_table = not any(value[0] in {"bound", "inst"} for value in callees)  # functions kept in a list or dict
-        level = "any" if certain > 2 and not is_table else "several" if certain > 1 else "passed" if weak else "direct" if is_lexical else "typed"
+        is_table = not any(
+            value[0] in {"bound", "inst"} for value in callees
+        )  # functions kept in a list or dict
+        level = (
+            "any"
+            if certain > 2 and not is_table
+            else "several"
+            if certain > 1
+            else "passed"
+            if weak
+            else "direct"
+            if is_lexical
+            else "typed"
+        )
         return Site(line, shape, level, resolution)
 
     def miss(self, func: Expr, line: int) -> None:
@@ -108,7 +124,13 @@ class Calls(Attributes):
             self.missed.append((line, func[1], None))
         elif func[0] == "a":
             receiver = func[1]
-            called = receiver[1] if receiver and receiver[0] == "n" else receiver[2] if receiver and receiver[0] == "a" else ""
+            called = (
+                receiver[1]
+                if receiver and receiver[0] == "n"
+                else receiver[2]
+                if receiver and receiver[0] == "a"
+                else ""
+            )
             self.missed.append((line, func[2], called))
 
     def super_value(self, arguments: list[Values]) -> Values:
@@ -139,7 +161,9 @@ class Calls(Attributes):
             found: Values = ()
             for method in self.load(callee, "__call__", site.line):
                 if method[0] == "bound":
-                    found = join(found, self.call_value(method, passed, named, site._replace(shape="instance()")))
+                    found = join(
+                        found, self.call_value(method, passed, named, site._replace(shape="instance()"))
+                    )
             return found
         if kind == "partial":
             earlier: Arguments = [(False, each) for each in callee[2]]
@@ -149,7 +173,9 @@ class Calls(Attributes):
             return foreign.call(self, callee[1], passed, named, site)
         return ()
 
-    def enter(self, unit: Unit, receiver: Value | None, passed: Arguments, named: Keywords, site: Site) -> Values:
+    def enter(
+        self, unit: Unit, receiver: Value | None, passed: Arguments, named: Keywords, site: Site
+    ) -> Values:
         """Note an edge to a function, bind its parameters, return what it gives."""
         self.note(unit, site.line, site.shape, site.level, site.resolution)
         if unit.scope.name.endswith(".__new__") and receiver is None and unit.owner:
@@ -184,7 +210,9 @@ class Calls(Attributes):
                 spread = union([value[2] for value in values if value[0] == "map"])
                 for each in plain[place:]:
                     self.give(cells[each.name], spread)
-                self.pass_on(unit, [], [(key, held) for key, held in pairs if isinstance(key, str)], is_bound=False)
+                self.pass_on(
+                    unit, [], [(key, held) for key, held in pairs if isinstance(key, str)], is_bound=False
+                )
                 if others:
                     self.give(cells[others], spread)
             elif name in cells and name != others and not any(name == each.name for each in rest):

@@ -10,9 +10,11 @@ from claude_mem_lite.codemap.known import AWAITABLES, ITERABLES, MAPPINGS, TRANS
 from claude_mem_lite.codemap.values import Values, at, content, items, join, mapping, sequence, union
 
 if TYPE_CHECKING:
-    from claude_mem_lite.codemap.scopes import Expr
+    from claude_mem_lite.codemap.lowering import Expr
 
-_REFLECTED = frozenset({"add", "sub", "mul", "truediv", "floordiv", "mod", "or", "and", "xor", "matmul", "pow"})
+_REFLECTED = frozenset(
+    {"add", "sub", "mul", "truediv", "floordiv", "mod", "or", "and", "xor", "matmul", "pow"}
+)
 _MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
 
 
@@ -223,10 +225,6 @@ class Expressions(Calls):
 
     def assign(self, target: Expr, values: Values) -> None:
         """Bind a target; statements provide it."""
-        raise NotImplementedError
-
-    def assign_more(self, target: Expr, values: Values) -> None:
-        """Replace what a variable holds by a larger container; statements provide it."""
         raise NotImplementedError
 
     def narrow(self, test: Expr, *, is_true: bool) -> None:

@@ -127,7 +127,9 @@ def describe(found: Sequence[Definition], *, limit: int = MAX_FUNCTIONS) -> tupl
         if earlier is not None and any(text.startswith(accessor) for text in function.decorators):
             both = hashlib.md5((earlier.body_hash + function.body_hash).encode(), usedforsecurity=False)
             decorators = earlier.decorators + function.decorators
-            function = replace(earlier, decorators=decorators, end_line=function.end_line, body_hash=both.hexdigest())
+            function = replace(
+                earlier, decorators=decorators, end_line=function.end_line, body_hash=both.hexdigest()
+            )
         by_name[name] = function
     return tuple(by_name.values())
 

@@ -9,7 +9,7 @@ from claude_mem_lite.codemap.values import Value, Values, at, content, items, jo
 
 if TYPE_CHECKING:
     from claude_mem_lite.codemap.calls import Arguments, Calls, Keywords, Site
-    from claude_mem_lite.codemap.scopes import Expr
+    from claude_mem_lite.codemap.lowering import Expr
 
 _SPECIAL = {
     "len": "__len__", "str": "__str__", "repr": "__repr__", "bool": "__bool__", "hash": "__hash__",
@@ -25,7 +25,9 @@ _SAME = frozenset({
     "functools.singledispatch", "types.MethodType", "types.coroutine", "contextlib.closing",
     "contextlib.asynccontextmanager", "contextlib.contextmanager", "staticmethod", "classmethod",
 })  # fmt: skip
-_RUNS = frozenset({"asyncio.run", "asyncio.wait_for", "asyncio.shield", "asyncio.create_task", "asyncio.ensure_future"})
+_RUNS = frozenset(
+    {"asyncio.run", "asyncio.wait_for", "asyncio.shield", "asyncio.create_task", "asyncio.ensure_future"}
+)
 
 
 def call(run: Calls, name: str, passed: Arguments, named: Keywords, site: Site) -> Values:
@@ -50,7 +52,9 @@ def call(run: Calls, name: str, passed: Arguments, named: Keywords, site: Site) 
     if name == "map":
         return sequence(_mapped(run, passed, site))
     if name in {"min", "max"}:
-        return union([run.iterate(first, site.line)] if len(passed) == 1 else [values for _, values in passed])
+        return union(
+            [run.iterate(first, site.line)] if len(passed) == 1 else [values for _, values in passed]
+        )
     if name in {"any", "all", "sum"}:
         run.iterate(first, site.line)
         return ()
@@ -73,7 +77,9 @@ def _made(run: Calls, name: str, passed: Arguments, named: Keywords, site: Site)
         return tuple([("cls", value[1], value[2]) for value in first if value[0] == "inst"])
     if name == "property":
         setter = [value[1] for value in second if value[0] == "fn"]
-        return tuple([("prop", value[1], setter[0] if setter else None) for value in first if value[0] == "fn"])
+        return tuple(
+            [("prop", value[1], setter[0] if setter else None) for value in first if value[0] == "fn"]
+        )
     if name == "enumerate":
         return sequence((("tup", ((), run.iterate(first, site.line))),))
     if name in {"zip", "itertools.product"}:
@@ -86,7 +92,11 @@ def _made(run: Calls, name: str, passed: Arguments, named: Keywords, site: Site)
     if name in _SAME:
         return first or (("ext", name),)
     if name in _RUNS:
-        return (("coro", run.awaited(first, site.line)),) if name != "asyncio.run" else run.awaited(first, site.line)
+        return (
+            (("coro", run.awaited(first, site.line)),)
+            if name != "asyncio.run"
+            else run.awaited(first, site.line)
+        )
     if name == "asyncio.gather":
         return (("coro", sequence(union([run.awaited(values, site.line) for _, values in passed]))),)
     if name in {"typing.cast", "cast"}:
@@ -108,11 +118,19 @@ def call_back(run: Calls, name: str, passed: Arguments, named: Keywords, site: S
         for value in run.keyword(passed, named, 9, "args"):
             arguments += [(False, each) for each in value[1]] if value[0] == "tup" else []
     else:
-        source = passed[1][1] if name in {"filter", "functools.reduce"} and len(passed) > 1 else passed[0][1] if passed else ()
+        source = (
+            passed[1][1]
+            if name in {"filter", "functools.reduce"} and len(passed) > 1
+            else passed[0][1]
+            if passed
+            else ()
+        )
         arguments = [(False, items(source))]
     for value in given:
         if value[0] in {"fn", "bound", "partial", "cls"}:
-            run.call_value(value, arguments, [], site._replace(shape="callback", level="callback", resolution=""))
+            run.call_value(
+                value, arguments, [], site._replace(shape="callback", level="callback", resolution="")
+            )
 
 
 def _mapped(run: Calls, passed: Arguments, site: Site) -> Values:
@@ -134,7 +152,13 @@ def container_method(run: Calls, callee: Value, func: Expr, passed: Arguments, n
             added = join(first, run.as_mapping(named))
             grown = tuple([value for value in added if value[0] == "map"])
         else:
-            what = second if method == "insert" else run.iterate(first, 0) if method in {"extend", "update"} else first
+            what = (
+                second
+                if method == "insert"
+                else run.iterate(first, 0)
+                if method in {"extend", "update"}
+                else first
+            )
             grown = sequence(what) if what else ()
         if grown and func[1] is not None:
             run.assign_more(func[1], merged(container, grown))
@@ -153,7 +177,13 @@ def container_method(run: Calls, callee: Value, func: Expr, passed: Arguments, n
     if method in {"copy", "union", "difference", "intersection"}:
         return (container,)
     if method == "sort":
-        call_back(run, "list.sort", [(False, (container,))], named, run.site(None, (), (), weak=run.weak, line=func[3]))
+        call_back(
+            run,
+            "list.sort",
+            [(False, (container,))],
+            named,
+            run.site(None, (), (), weak=run.weak, line=func[3]),
+        )
     if method == "popitem":
         return (("tup", ((), content((container,)))),)
     return ()

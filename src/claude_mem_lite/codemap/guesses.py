@@ -27,7 +27,12 @@ def guess(world: World) -> tuple[dict[Unit, dict[str, Any]], list[tuple[Unit, in
                 target = None if receiver is None else _only(methods.get(name, []), name, receiver)
                 if target is not None:
                     resolution = "direct" if target.module is module else "import"
-                    guessed.setdefault(unit, {})[target.name] = (LEVELS.index("guess"), line, "guess", resolution)
+                    guessed.setdefault(unit, {})[target.name] = (
+                        LEVELS.index("guess"),
+                        line,
+                        "guess",
+                        resolution,
+                    )
                 elif name not in (BUILTINS if receiver is None else NOISE_METHODS) or name in methods:
                     if receiver not in NOISE_OBJECTS and not (name.startswith("__") and name.endswith("__")):
                         missed.append((unit, line, f"{receiver}.{name}" if receiver else name))

@@ -19,7 +19,7 @@ NOISE_METHODS = frozenset({
     "lstrip", "match", "partition", "pop", "popitem", "read", "readline", "readlines", "remove", "replace",
     "reverse", "rfind", "rpartition", "rsplit", "rstrip", "search", "seek", "setdefault", "sort", "split",
     "splitlines", "startswith", "strip", "sub", "title", "tell", "union", "update", "upper", "values", "write",
-    "group", "groups", "put", "start", "stop", "send", "set", "acquire", "release", "wait", "join", "run", "next",
+    "group", "groups", "put", "start", "stop", "send", "set", "acquire", "release", "wait", "run", "next",
     "connect", "execute", "commit", "rollback", "cursor", "fetchone", "fetchall", "result", "cancel", "done",
 })  # fmt: skip
 
@@ -60,5 +60,10 @@ MAPPINGS = frozenset({
     "dict", "Dict", "Mapping", "MutableMapping", "defaultdict", "DefaultDict", "OrderedDict", "WeakValueDictionary",
     "ChainMap",
 })  # fmt: skip
-TRANSPARENT = frozenset({"Optional", "Union", "Annotated", "Final", "ClassVar", "Required", "NotRequired", "ReadOnly"})
+TRANSPARENT = frozenset(
+    {"Optional", "Union", "Annotated", "Final", "ClassVar", "Required", "NotRequired", "ReadOnly"}
+)
 AWAITABLES = frozenset({"Awaitable", "Coroutine", "Future", "Task"})
+RECORDS = frozenset({
+    "dataclasses.dataclass", "attr.s", "attr.define", "attr.frozen", "attrs.define", "attrs.frozen",
+})  # fmt: skip

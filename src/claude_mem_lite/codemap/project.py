@@ -13,7 +13,8 @@ from claude_mem_lite.codemap import guesses, sources
 from claude_mem_lite.codemap.attributes import LEVELS
 from claude_mem_lite.codemap.extract import Function, definitions_of, describe, parse
 from claude_mem_lite.codemap.imports import module_names
-from claude_mem_lite.codemap.scopes import Op, Scope, lower
+from claude_mem_lite.codemap.lowering import Op
+from claude_mem_lite.codemap.scopes import Scope, lower
 from claude_mem_lite.codemap.world import World
 
 if TYPE_CHECKING:
@@ -176,7 +177,14 @@ def _edges_of(world: World) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
                     found[edge.caller, callee] = edge
     unresolved = {
         (unit.caller, name): Edge(
-            unit.caller, name, unit.module.path, line, "unresolved", "unresolved", UNRESOLVED_CONFIDENCE, "unresolved"
+            unit.caller,
+            name,
+            unit.module.path,
+            line,
+            "unresolved",
+            "unresolved",
+            UNRESOLVED_CONFIDENCE,
+            "unresolved",
         )
         for unit, line, name in missed
     }

@@ -71,7 +71,11 @@ def text(node: ast.expr) -> str:
 
 
 def _inner(node: ast.expr) -> str:
-    return text(node) if isinstance(node, ast.Name | ast.Attribute) else ast.unparse(ast.Attribute(node, ""))[:-1]
+    return (
+        text(node)
+        if isinstance(node, ast.Name | ast.Attribute)
+        else ast.unparse(ast.Attribute(node, ""))[:-1]
+    )
 
 
 def parameters(node: ast.arguments, *, skip_first: bool = False) -> str:

@@ -13,11 +13,14 @@ from claude_mem_lite.codemap.values import Cell, Module, Unit, Values, union
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from claude_mem_lite.codemap.scopes import Expr, Op, Scope
+    from claude_mem_lite.codemap.lowering import Expr, Op
+    from claude_mem_lite.codemap.scopes import Scope
 
 _MOST_RUNS = 4  # of one scope; most need two
 _MOST_RUNS_ASIDE = 2
-_ASIDE = re.compile(r"(^|/)(tests?|testing|examples?|docs|benchmarks?|conftest\.py|test_[^/]*\.py|[^/]*_test\.py)(/|$)")
+_ASIDE = re.compile(
+    r"(^|/)(tests?|testing|examples?|docs|benchmarks?|conftest\.py|test_[^/]*\.py|[^/]*_test\.py)(/|$)"
+)
 
 
 class World:
