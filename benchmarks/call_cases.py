@@ -31,8 +31,7 @@ def cases(folder: str = FOLDER) -> list[Case]:
     for path in sorted(glob.glob(os.path.join(folder, "*.txt"))):
         category = os.path.basename(path).removesuffix(".txt")
         with open(path) as file:
-            for text in file.read().split("=== ")[1:]:
-                found.append(_case(category, text))
+            found += [_case(category, text) for text in file.read().split("=== ")[1:]]
     return found
 
 

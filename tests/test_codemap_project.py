@@ -36,7 +36,8 @@ def test_edge_says_where_how_and_how_surely(tmp_path: Path) -> None:
     """An edge names caller, callee, file, line, resolution, level, confidence and the call's form."""
     found = project(
         tmp_path,
-        main="from other import g\n\n\nclass A:\n    def m(self):\n        self.n()\n        g()\n\n    def n(self): pass\n",
+        main="from other import g\n\n\nclass A:\n    def m(self):\n        self.n()\n        g()\n"
+        "\n    def n(self): pass\n",
         other="def g(): h()\n\n\ndef h(): pass\n",
     )
 
@@ -67,9 +68,13 @@ def test_unique_name_is_a_guess_and_scored_apart(tmp_path: Path) -> None:
 
 def test_unresolved_calls_leave_out_noise(tmp_path: Path) -> None:
     """What nothing is known of is told by its name; builtins and methods of str, list and dict are not."""
-    found = project(tmp_path, main="def f(x, y):\n    print(x)\n    x.append(1)\n    y.unheard_of()\n    missing()\n")
+    found = project(
+        tmp_path, main="def f(x, y):\n    print(x)\n    x.append(1)\n    y.unheard_of()\n    missing()\n"
+    )
 
-    assert [(edge.caller, edge.callee, edge.line, edge.resolution, edge.confidence) for edge in found.unresolved()] == [
+    assert [
+        (edge.caller, edge.callee, edge.line, edge.resolution, edge.confidence) for edge in found.unresolved()
+    ] == [
         ("main.f", "y.unheard_of", 4, "unresolved", 0.5),
         ("main.f", "missing", 5, "unresolved", 0.5),
     ]
@@ -141,12 +146,24 @@ def test_kept_maps_come_back_from_pickle(tmp_path: Path) -> None:
 
 def test_edges_are_the_same_in_every_process(tmp_path: Path) -> None:
     """The order of hashes has no part in the result."""
-    project(tmp_path, **{f"m{n}": f"import m{(n + 1) % 5} as o\nclass A(o.A):\n    def m(self): super().m()\n" for n in range(5)})
-    script = f"from claude_mem_lite.codemap.project import Project as P; p = P({str(tmp_path)!r}); p.scan(); print(p.edges())"
+    project(
+        tmp_path,
+        **{
+            f"m{n}": f"import m{(n + 1) % 5} as o\nclass A(o.A):\n    def m(self): super().m()\n"
+            for n in range(5)
+        },
+    )
+    script = (
+        "from claude_mem_lite.codemap.project import Project\n"
+        f"p = Project({str(tmp_path)!r}); p.scan(); print(p.edges())"
+    )
 
     outputs = {
         subprocess.run(
-            [sys.executable, "-c", script], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True
+            [sys.executable, "-c", script],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
         ).stdout
         for seed in ("0", "1", "2")
     }
@@ -208,7 +225,8 @@ def test_circles_of_everything_end(tmp_path: Path) -> None:
     found = project(
         tmp_path,
         a="from b import *\nclass A(B): pass\ndef f(x): return f([x, f])\nf(f)\n",
-        b="from a import *\nclass B(A):\n    def m(self):\n        self.x = {1: self.x, 2: [self.x]}\n        return self.m()\n",
+        b="from a import *\nclass B(A):\n    def m(self):\n        self.x = {1: self.x, 2: [self.x]}\n"
+        "        return self.m()\n",
     )
 
     assert ("a.f", "a.f") in pairs(found)
@@ -238,7 +256,12 @@ def test_files_have_the_names_that_imports_use(
 
 def test_import_means_the_full_name_then_a_neighbour_then_the_only_ending() -> None:
     """A script finds the file beside it; a source folder nobody told of is found by a unique ending."""
-    finder = Finder({path: path[:-3].replace("/", ".") for path in ("helper.py", "tools/helper.py", "tools/run.py", "code/web/app.py")})
+    finder = Finder(
+        {
+            path: path[:-3].replace("/", ".")
+            for path in ("helper.py", "tools/helper.py", "tools/run.py", "code/web/app.py")
+        }
+    )
 
     assert finder.absolute("helper", "tools.run") == "helper"
     assert finder.absolute("run", "tools.helper") == "tools.run"
@@ -248,7 +271,16 @@ def test_import_means_the_full_name_then_a_neighbour_then_the_only_ending() -> N
 
 def test_python_files_leave_out_environments_and_hidden_folders(tmp_path: Path) -> None:
     """Only the project's own sources are listed, in order."""
-    for name in ("b.py", "a/c.pyi", ".git/x.py", "venv/x.py", "env2/pyvenv.cfg", "env2/x.py", "a/__pycache__/x.py", "t.txt"):
+    for name in (
+        "b.py",
+        "a/c.pyi",
+        ".git/x.py",
+        "venv/x.py",
+        "env2/pyvenv.cfg",
+        "env2/x.py",
+        "a/__pycache__/x.py",
+        "t.txt",
+    ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("")
 

@@ -110,7 +110,7 @@ class Attributes:
             receiver = value[2]
             order = receiver[1].mro
             start = order.index(value[1]) + 1 if value[1] in order else 1
-            return self.bind(self.in_order(order[start:], attr), receiver, attr, line) or (
+            return self.bind(self.in_order(order[start:], attr), receiver, line) or (
                 FOREIGN if receiver[1].may_have_more else ()
             )
         if kind == "bound" and attr == "__self__":
@@ -133,7 +133,7 @@ class Attributes:
         owner, is_exact = value[1], value[2]
         self.read(owner.inherited)
         on_class = self.in_order(owner.mro, attr)
-        found = self.bind(on_class, value, attr, line) if on_class else ()
+        found = self.bind(on_class, value, line) if on_class else ()
         if not found or on_class[0][0] not in {"fn", "prop"}:
             for each in owner.mro:
                 found = join(found, self.read(each.field_of(attr)))
@@ -145,7 +145,7 @@ class Attributes:
             return (("cls", owner, is_exact),)
         fallback = self.in_order(owner.mro, "__getattr__")
         if fallback and not attr.startswith("__"):
-            for each in self.bind(fallback, value, "__getattr__", line):
+            for each in self.bind(fallback, value, line):
                 if each[0] == "bound":
                     self.note(each[1], line, "protocol", "protocol")
             return FOREIGN
@@ -159,15 +159,13 @@ class Attributes:
             cell = each.attributes.get(attr)
             if cell is not None:
                 receiver = (kind, each, False)
-                for bound in self.bind(self.read(cell), receiver, attr, line, is_override=True):
+                for bound in self.bind(self.read(cell), receiver, line, is_override=True):
                     found = join(found, ((*bound[:3], True),) if bound[0] == "bound" else (bound,))
             if is_only and kind == "inst":
                 found = join(found, self.read(each.field_of(attr)))
         return found
 
-    def bind(
-        self, on_class: Values, value: Value, attr: str, line: int, *, is_override: bool = False
-    ) -> Values:
+    def bind(self, on_class: Values, value: Value, line: int, *, is_override: bool = False) -> Values:
         """Return class attributes as an instance (or class method's class) gives them."""
         found: Values = ()
         for each in on_class:
@@ -189,7 +187,7 @@ class Attributes:
                 )
             elif kind == "inst" and value[0] == "inst" and (get := self.in_order(each[1].mro, "__get__")):
                 new = ()
-                for method in self.bind(get, each, "__get__", line):
+                for method in self.bind(get, each, line):
                     if method[0] == "bound":
                         self.note(method[1], line, "protocol", "protocol")
                         new = join(new, self.result(method[1], each))
@@ -225,9 +223,7 @@ class Attributes:
             overriding = self.below(value, attr, 0, is_only=False)
             found = join(found, tuple([each for each in overriding if each[0] == "bound"]))
         if not found and owner.metaclass is not None:
-            return self.bind(
-                self.in_order(owner.metaclass.mro, attr), ("inst", owner.metaclass, True), attr, 0
-            )
+            return self.bind(self.in_order(owner.metaclass.mro, attr), ("inst", owner.metaclass, True), 0)
         if not found and attr in {"__name__", "__dict__", "__mro__", "__doc__", "__module__"}:
             return FOREIGN
         return found or (

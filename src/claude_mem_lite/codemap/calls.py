@@ -18,7 +18,7 @@ Keywords = list[tuple[str | None, Values]]  # the name is None for `**`
 
 
 class Site(NamedTuple):
-    """Where a call stands and how much its callee is sure: shape, level of evidence, resolution if special."""
+    """Where a call stands and how sure its callee is: form, level of evidence, resolution if special."""
 
     line: int
     shape: str
@@ -226,7 +226,7 @@ class Calls(Attributes):
             self.write(cell, values)
 
     def construct(self, value: Value, passed: Arguments, named: Keywords, site: Site) -> Values:
-        """Resolve `Cls(…)`: the class itself, `__init__`, `__new__`, `__post_init__`, the metaclass's `__call__`."""
+        """Resolve `Cls(…)`: the class, `__init__`, `__new__`, `__post_init__`, the metaclass's `__call__`."""
         owner: Class = value[1]
         made: Value = ("inst", owner, value[2])
         self.read(owner.inherited)
@@ -272,7 +272,7 @@ class Calls(Attributes):
         for value in values:
             if value[0] != "inst":
                 continue
-            for each in self.bind(self.in_order(value[1].mro, method), value, method, line):
+            for each in self.bind(self.in_order(value[1].mro, method), value, line):
                 if each[0] == "bound":
                     level = "any" if owners > 2 else "several" if owners > 1 else "protocol"
                     site = Site(line, "protocol", level, "")

@@ -17,7 +17,7 @@ _MOST_SUBCLASSES = 40
 
 @dataclass(slots=True, eq=False)
 class Class:
-    """A class; `bases` are those of the project, `is_open`: a foreign one may add attributes; `is_record`: a dataclass."""
+    """A class; `bases` are the project's, `is_open`: a foreign one may add more; `is_record`: a dataclass."""
 
     name: str
     unit: Unit

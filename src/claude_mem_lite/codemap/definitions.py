@@ -50,7 +50,7 @@ class Definitions(Targets):
         self.assign(("n", name), value)
 
     def decorated(self, decorator: Expr, value: Values, line: int) -> Values:
-        """Return what a decorator makes of a function or class; a foreign one is taken to leave it as it is."""
+        """Return what a decorator makes of a function or class; a foreign one leaves it as it is."""
         found = self.expr(decorator)
         if any(each[0] == "ext" and each[1] in CONTEXT_MANAGERS for each in found):
             for each in value:

@@ -194,7 +194,7 @@ class Expressions(Calls):
         return ()
 
     def declared(self, node: Expr) -> Values:
-        """Return what an annotation says of a value: instances of the project's classes, and containers of them."""
+        """Return what an annotation says: instances of the project's classes, and containers of them."""
         if node is None or node[0] in {"k", "x"}:
             return ()
         if node[0] in {"n", "a"}:
@@ -253,9 +253,10 @@ def _instances(values: Values) -> Values:
 
 
 _HANDLERS = {
-    "x": Expressions.foreign_type, "s": Expressions.subscript, "L": Expressions.listing, "T": Expressions.tuple_of,
-    "D": Expressions.dictionary, "G": Expressions.comprehension, "f": Expressions.function,
-    "|": Expressions.either, "if": Expressions.choice, "o": Expressions.operator, "v": Expressions.several,
-    "w": Expressions.wait, "y": Expressions.give_out, "Y": Expressions.give_all, ":=": Expressions.walrus,
+    "x": Expressions.foreign_type, "s": Expressions.subscript, "L": Expressions.listing,
+    "T": Expressions.tuple_of, "D": Expressions.dictionary, "G": Expressions.comprehension,
+    "f": Expressions.function, "|": Expressions.either, "if": Expressions.choice,
+    "o": Expressions.operator, "v": Expressions.several, "w": Expressions.wait,
+    "y": Expressions.give_out, "Y": Expressions.give_all, ":=": Expressions.walrus,
     "*": Expressions.starred, "**": Expressions.nothing,
 }  # fmt: skip

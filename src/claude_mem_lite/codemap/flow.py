@@ -276,9 +276,10 @@ def _line(node: Expr) -> int:
 
 
 _STATEMENTS: dict[str, Any] = {
-    "e": Flow.evaluate_only, "=": Flow.assign_all, ":": Flow.annotated, "+": Flow.augmented, "r": Flow.give_back,
-    "raise": Flow.fail, "stop": Flow.stop, "assert": Flow.check, "?": Flow.choose, "for": Flow.loop,
-    "while": Flow.repeat, "try": Flow.attempt, "with": Flow.enter_with, "def": Flow.define,
-    "class": Flow.define_class, "import": Flow.import_modules, "from": Flow.import_names, "del": Flow.delete,
-    "match": Flow.match, "nonlocal": lambda _flow, _op: None,
+    "e": Flow.evaluate_only, "=": Flow.assign_all, ":": Flow.annotated, "+": Flow.augmented,
+    "r": Flow.give_back, "raise": Flow.fail, "stop": Flow.stop, "assert": Flow.check, "?": Flow.choose,
+    "for": Flow.loop, "while": Flow.repeat, "try": Flow.attempt, "with": Flow.enter_with,
+    "def": Flow.define, "class": Flow.define_class, "import": Flow.import_modules,
+    "from": Flow.import_names, "del": Flow.delete, "match": Flow.match,
+    "nonlocal": lambda _flow, _op: None,
 }  # fmt: skip

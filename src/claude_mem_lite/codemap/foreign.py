@@ -13,17 +13,20 @@ if TYPE_CHECKING:
 
 _SPECIAL = {
     "len": "__len__", "str": "__str__", "repr": "__repr__", "bool": "__bool__", "hash": "__hash__",
-    "int": "__int__", "float": "__float__", "abs": "__abs__", "bytes": "__bytes__", "format": "__format__",
-    "next": "__next__", "iter": "__iter__", "reversed": "__reversed__", "round": "__round__", "dir": "__dir__",
+    "int": "__int__", "float": "__float__", "abs": "__abs__", "bytes": "__bytes__",
+    "format": "__format__", "next": "__next__", "iter": "__iter__", "reversed": "__reversed__",
+    "round": "__round__", "dir": "__dir__",
 }  # fmt: skip
 _LISTS = frozenset({
     "list", "tuple", "set", "frozenset", "sorted", "reversed", "iter", "filter", "collections.deque",
-    "itertools.chain", "itertools.cycle", "itertools.islice", "itertools.takewhile", "itertools.dropwhile",
+    "itertools.chain", "itertools.cycle", "itertools.islice", "itertools.takewhile",
+    "itertools.dropwhile",
 })  # fmt: skip
 _SAME = frozenset({
-    "copy.copy", "copy.deepcopy", "dataclasses.replace", "weakref.proxy", "functools.lru_cache", "functools.cache",
-    "functools.singledispatch", "types.MethodType", "types.coroutine", "contextlib.closing",
-    "contextlib.asynccontextmanager", "contextlib.contextmanager", "staticmethod", "classmethod",
+    "copy.copy", "copy.deepcopy", "dataclasses.replace", "weakref.proxy", "functools.lru_cache",
+    "functools.cache", "functools.singledispatch", "types.MethodType", "types.coroutine",
+    "contextlib.closing", "contextlib.asynccontextmanager", "contextlib.contextmanager", "staticmethod",
+    "classmethod",
 })  # fmt: skip
 _RUNS = frozenset(
     {"asyncio.run", "asyncio.wait_for", "asyncio.shield", "asyncio.create_task", "asyncio.ensure_future"}

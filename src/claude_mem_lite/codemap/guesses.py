@@ -33,10 +33,15 @@ def guess(world: World) -> tuple[dict[Unit, dict[str, Any]], list[tuple[Unit, in
                         "guess",
                         resolution,
                     )
-                elif name not in (BUILTINS if receiver is None else NOISE_METHODS) or name in methods:
-                    if receiver not in NOISE_OBJECTS and not (name.startswith("__") and name.endswith("__")):
-                        missed.append((unit, line, f"{receiver}.{name}" if receiver else name))
+                elif not _is_noise(name, receiver) or (name in methods and receiver not in NOISE_OBJECTS):
+                    missed.append((unit, line, f"{receiver}.{name}" if receiver else name))
     return guessed, missed
+
+
+def _is_noise(name: str, receiver: str | None) -> bool:
+    if receiver is None:
+        return name in BUILTINS
+    return name in NOISE_METHODS or receiver in NOISE_OBJECTS or (name[:2] == "__" == name[-2:])
 
 
 def _methods(world: World) -> dict[str, list[tuple[Class, Unit]]]:
@@ -50,7 +55,7 @@ def _methods(world: World) -> dict[str, list[tuple[Class, Unit]]]:
 
 
 def _only(candidates: list[tuple[Class, Unit]], name: str, receiver: str) -> Unit | None:
-    """Return the one method that a name can mean: of the only class that has it, or of the receiver's name."""
+    """Return the one method a name can mean: of the only class that has it, or of the receiver's name."""
     called = receiver.replace("_", "").lower()
     alike = [unit for owner, unit in candidates if called and owner.name.rpartition(".")[2].lower() == called]
     if len(set(alike)) == 1:

@@ -1,7 +1,7 @@
 """Expressions of a syntax tree as nested tuples that are cheap to keep and to evaluate.
 
-A tuple's first item is its kind: n name, a attribute, c call, s subscript, k constant, x builtin type, L list,
-T tuple, D dict, G comprehension, f lambda, | either, if choice, o operator, v others, w await, y yield,
+A tuple's first item is its kind: n name, a attribute, c call, s subscript, k constant, x builtin type,
+L list, T tuple, D dict, G comprehension, f lambda, | either, if choice, o operator, v others, w await, y yield,
 Y yield from, := walrus, * starred.
 """
 
@@ -15,9 +15,10 @@ Op = tuple[Any, ...]
 _CONSTANT_CHARS = 60
 OPERATORS = {
     "Add": "add", "Sub": "sub", "Mult": "mul", "MatMult": "matmul", "Div": "truediv", "Mod": "mod",
-    "Pow": "pow", "LShift": "lshift", "RShift": "rshift", "BitOr": "or", "BitXor": "xor", "BitAnd": "and",
-    "FloorDiv": "floordiv", "Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge",
-    "In": "contains", "NotIn": "contains", "USub": "neg", "UAdd": "pos", "Invert": "invert", "Not": "bool",
+    "Pow": "pow", "LShift": "lshift", "RShift": "rshift", "BitOr": "or", "BitXor": "xor",
+    "BitAnd": "and", "FloorDiv": "floordiv", "Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le",
+    "Gt": "gt", "GtE": "ge", "In": "contains", "NotIn": "contains", "USub": "neg", "UAdd": "pos",
+    "Invert": "invert", "Not": "bool",
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""A project's code map: its files, each read once for as long as it does not change, and the calls among them."""
+"""A project's code map: its files, each mapped again only when it has changed, and the calls among them."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from claude_mem_lite.codemap import guesses, sources
 from claude_mem_lite.codemap.attributes import LEVELS
 from claude_mem_lite.codemap.extract import Function, definitions_of, describe, parse
 from claude_mem_lite.codemap.imports import module_names
-from claude_mem_lite.codemap.lowering import Op
 from claude_mem_lite.codemap.scopes import Scope, lower
 from claude_mem_lite.codemap.world import World
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from claude_mem_lite.codemap.lowering import Op
+
 # Share of edges of a level that ran, where their caller ran, in the test suites of huey, starlette and
 # sqlparse together (`benchmarks/codemap.py --executed`).
 CONFIDENCE = {
-    "direct": 0.95, "typed": 0.95, "several": 0.8, "passed": 0.8, "callback": 0.9, "protocol": 0.8, "any": 0.5,
-    "override": 0.5, "guess": 0.4,
+    "direct": 0.95, "typed": 0.95, "several": 0.8, "passed": 0.8, "callback": 0.9, "protocol": 0.8,
+    "any": 0.5, "override": 0.5, "guess": 0.4,
 }  # fmt: skip
 UNRESOLVED_CONFIDENCE = 0.5  # Source: unified PRD 8
 
@@ -48,8 +49,8 @@ class FileMap:
 class Edge:
     """A call: dotted names of caller and callee, the caller's file and line.
 
-    `resolution` is "direct", "self_method", "import" or "unresolved"; `level` names the evidence, `confidence` is
-    how often edges of that level were right; `shape` is the call's form, e.g. "self.m()".
+    `resolution` is "direct", "self_method", "import" or "unresolved"; `level` names the evidence,
+    `confidence` is how often edges of that level were right; `shape` is the call's form, e.g. "self.m()".
     """
 
     caller: str
@@ -82,8 +83,8 @@ def scan_source(path: str, data: bytes | str) -> FileMap:
 class Project:
     """The Python files below a folder, and who calls whom in them.
 
-    `files` maps relative paths to their maps; hand back what was kept of an earlier scan and only changed files
-    are read into a new map.
+    `files` maps relative paths to their maps; hand back what was kept of an earlier scan and only
+    changed files are mapped again.
     """
 
     def __init__(self, folder: str, files: Mapping[str, FileMap] | None = None) -> None:
@@ -96,8 +97,8 @@ class Project:
     def scan(self, paths: Iterable[str] | None = None) -> tuple[str, ...]:
         """Read what changed, by content: of all files or of some; return the paths that did.
 
-        Paths are relative to the folder. A file that is gone leaves the map; one that can't be parsed any more
-        keeps its last good map, with its error.
+        Paths are relative to the folder. A file that is gone leaves the map; one that can't be parsed any
+        more keeps its last good map, with its error.
         """
         wanted = list(sources.python_files(self.folder)) if paths is None else list(paths)
         changed = [path for path in self.files if path not in set(wanted)] if paths is None else []

@@ -25,7 +25,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """One scope; `name` is qualified within its file, `parent` an index into the file's scopes (module: -1)."""
+    """One scope; `name` is qualified within its file, `parent` an index into its scopes (module: -1)."""
 
     name: str
     kind: str

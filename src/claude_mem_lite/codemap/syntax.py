@@ -13,7 +13,7 @@ _FIELDS = {node: tuple(field for field in node._fields if field not in _UNSEEN) 
 
 
 def fingerprint(head: str, nodes: Iterable[ast.AST]) -> str:
-    """Return the MD5 of a piece of syntax, 32 hex digits; positions, quotes and needless brackets do not count."""
+    """Return the MD5 of syntax, 32 hex digits; positions, quotes and needless brackets do not count."""
     nodes = list(nodes)
     out = [head]
     try:

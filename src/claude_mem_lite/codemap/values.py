@@ -1,10 +1,10 @@
 """What a name may stand for: sets of abstract values, and the cells that keep them between scopes.
 
-A value is a tuple whose first item is its kind: inst (class, is it exactly that class), cls (the same), fn (unit),
-bound (unit, receiver), prop (getter, setter or None), mod (module), ext (dotted name of something foreign), seq (values),
-tup (values of each place), map (pairs of key and values, values of other keys), super (class, receiver),
-partial (values, arguments, keywords), coro (values awaited), ctx (values entered), cm (container, method). A set of them is a tuple
-without repeats; the empty one is "unknown".
+A value is a tuple whose first item is its kind: inst (class, is it exactly that class), cls (the same), fn
+(unit), bound (unit, receiver), prop (getter, setter or None), mod (module), ext (dotted name of something
+foreign), seq (values), tup (values of each place), map (pairs of key and values, values of other keys),
+super (class, receiver), partial (values, arguments, keywords), coro (values awaited), ctx (values entered),
+cm (container, method). A set of them is a tuple without repeats; the empty one is "unknown".
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _CONTAINERS = frozenset({"seq", "tup", "map", "partial", "coro", "ctx"})
 class Cell:
     """The values of one name, attribute or result, each with the scope that wrote it.
 
-    `readers` (in order) are evaluated again when the values change; `is_passed` says that some came through an
-    argument, which is weaker evidence than an assignment.
+    `readers` (in order) are evaluated again when the values change; `is_passed` says that some came
+    through an argument, which is weaker evidence than an assignment.
     """
 
     values: Values = ()

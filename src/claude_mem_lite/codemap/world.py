@@ -13,6 +13,7 @@ from claude_mem_lite.codemap.values import Cell, Module, Unit, Values, union
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from claude_mem_lite.codemap.attributes import Attributes
     from claude_mem_lite.codemap.lowering import Expr, Op
     from claude_mem_lite.codemap.scopes import Scope
 
@@ -40,7 +41,7 @@ class World:
         self.pending: set[Unit] = set()
 
     def run(self) -> None:
-        """Evaluate modules, those imported first, then functions, and again what depends on what has changed."""
+        """Evaluate modules, imported ones first, then functions, then again what depends on what changed."""
         for module in self.in_import_order():
             self.wake(module.units[0])
         for module in self.modules.values():
@@ -71,7 +72,7 @@ class World:
         for reader in cell.readers:
             self.wake(reader)
 
-    def keep(self, flow: Flow) -> None:
+    def keep(self, flow: Attributes) -> None:
         """Take over the edges of an evaluation."""
         flow.unit.edges, flow.unit.missed = flow.edges, flow.missed
 
