@@ -138,7 +138,10 @@ class Attributes:
             for each in owner.mro:
                 found = join(found, self.read(each.field_of(attr)))
         if not is_exact and (not found or on_class):
-            found = join(found, self.below(value, attr, line, is_only=not found))
+            below = self.below(value, attr, line, is_only=not found)
+            if any(each[0] == "bound" for each in below):  # a stub there is there to be overridden
+                found = tuple([_as_override(each) for each in found])
+            found = join(found, below)
         if found:
             return found
         if attr == "__class__":
@@ -157,6 +160,8 @@ class Attributes:
         kind = value[0]
         for each in value[1].below():
             cell = each.attributes.get(attr)
+            if each.unit.module.is_aside and not self.unit.module.is_aside:
+                continue
             if cell is not None:
                 receiver = (kind, each, False)
                 for bound in self.bind(self.read(cell), receiver, line, is_override=True):
@@ -271,6 +276,12 @@ class Attributes:
         old = self.edges.get(unit.name)
         if old is None or new < old:
             self.edges[unit.name] = new
+
+
+def _as_override(value: Value) -> Value:
+    """Mark a method that does nothing but say that a subclass is to do it."""
+    is_stub = value[0] == "bound" and len(value) == 3 and value[1].scope.is_stub
+    return (*value, True) if is_stub else value
 
 
 def _entered(values: Values) -> Values:

@@ -100,20 +100,12 @@ class Calls(Attributes):
         certain = 1
         if len(callees) > 1:  # values, but of how many functions?
             certain = len({value[1] for value in callees if value[0] in _CALLABLE and len(value) < 4})
-        is_table = not any(
-            value[0] in {"bound", "inst"} for value in callees
-        )  # functions kept in a list or dict
-        level = (
-            "any"
-            if certain > 2 and not is_table
-            else "several"
-            if certain > 1
-            else "passed"
-            if weak
-            else "direct"
-            if is_lexical
-            else "typed"
-        )
+        level = "passed" if weak else "direct" if is_lexical else "typed"
+        if (
+            certain > 1
+        ):  # functions kept in a list or dict are all called some time, methods of many classes not
+            is_table = not any(value[0] in {"bound", "inst"} for value in callees)
+            level = "any" if weak or (certain > 2 and not is_table) else "several"
         return Site(line, shape, level, resolution)
 
     def miss(self, func: Expr, line: int) -> None:
@@ -152,7 +144,7 @@ class Calls(Attributes):
         if kind == "fn":
             return self.enter(callee[1], None, passed, named, site)
         if kind == "bound":
-            if len(callee) > 3 and site.level != "passed":
+            if len(callee) > 3:
                 site = site._replace(level="override")
             return self.enter(callee[1], callee[2], passed, named, site)
         if kind == "cls":

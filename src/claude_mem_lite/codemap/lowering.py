@@ -1,8 +1,8 @@
 """Expressions of a syntax tree as nested tuples that are cheap to keep and to evaluate.
 
 A tuple's first item is its kind: n name, a attribute, c call, s subscript, k constant, x builtin type,
-L list, T tuple, D dict, G comprehension, f lambda, | either, if choice, o operator, v others, w await, y yield,
-Y yield from, := walrus, * starred.
+L list, T tuple, D dict, G comprehension, f lambda, | either, if choice, o operator, v others, w await,
+y yield, Y yield from, := walrus, * starred.
 """
 
 import ast

@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 
     from claude_mem_lite.codemap.lowering import Op
 
-# Share of edges of a level that ran, where their caller ran, in the test suites of huey, starlette and
-# sqlparse together (`benchmarks/codemap.py --executed`).
+# Share of a level's edges that ran where their caller ran, in the test suites of huey 3.5.4, starlette 1.10.0 and
+# sqlparse 0.6.1 together: `benchmarks/codemap.py --executed`. A callback runs, but a library calls it.
 CONFIDENCE = {
-    "direct": 0.95, "typed": 0.95, "several": 0.8, "passed": 0.8, "callback": 0.9, "protocol": 0.8,
-    "any": 0.5, "override": 0.5, "guess": 0.4,
+    "direct": 0.95, "typed": 0.93, "several": 0.84, "passed": 0.94, "callback": 0.8, "protocol": 0.79,
+    "any": 0.42, "override": 0.37, "guess": 0.9,
 }  # fmt: skip
+STRONG = 0.75  # a confidence from which on edges are told without asking
 UNRESOLVED_CONFIDENCE = 0.5  # Source: unified PRD 8
 
 
@@ -130,14 +131,16 @@ class Project:
         self.files[new.path] = new
         self._edges = None
 
-    def edges(self, *, guesses: bool = True) -> tuple[Edge, ...]:
+    def edges(self, *, least: float = 0.0, guesses: bool = True) -> tuple[Edge, ...]:
         """Return the calls among the project's functions, one edge a pair, in the order of files and lines.
 
-        Without `guesses`, those are left out that rest on a unique name alone.
+        `least` is the lowest confidence; without `guesses`, those are left out that rest on a name alone.
         """
         self._resolve()
         found = self._edges or ()
-        return found if guesses else tuple([edge for edge in found if edge.level != "guess"])
+        return tuple(
+            [edge for edge in found if edge.confidence >= least and (guesses or edge.level != "guess")]
+        )
 
     def unresolved(self) -> tuple[Edge, ...]:
         """Return calls whose callee is unknown, by the name that is written; noise is left out."""
