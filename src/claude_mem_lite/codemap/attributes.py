@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 FOREIGN: Values = (("ext", "?"),)
 _DOTS = 3
+_PLAIN = frozenset({"inst", "cls", "fn", "bound", "mod", "ext", "prop"})
 
 
 class Attributes:
@@ -43,8 +44,11 @@ class Attributes:
         """Add values to a cell; they arrive there when the evaluation is over."""
         if self.weak and values and not cell.is_passed:
             cell.is_passed = True
-        kept = tuple([value for value in values if value[0] != "key"])
-        self.writes[cell] = join(self.writes.get(cell, ()), shallow(kept))
+        writes = self.writes
+        if len(values) != 1 or values[0][0] not in _PLAIN:
+            values = shallow(tuple([value for value in values if value[0] != "key"]))
+        before = writes.get(cell)
+        writes[cell] = join(before, values) if before else values
 
     # names
 

@@ -50,7 +50,10 @@ class Calls(Attributes):
                 callees = FOREIGN
             else:
                 base = self.expr(func[1])
-                callees = union([self.load(value, func[2], line) for value in base])
+                if len(base) == 1:
+                    callees = self.load(base[0], func[2], line)
+                else:
+                    callees = union([self.load(value, func[2], line) for value in base])
         elif func == ("n", "super") and "super" not in self.env:
             self.weak = outside
             return self.super_value([self.expr(each) for each in arguments])
@@ -64,10 +67,12 @@ class Calls(Attributes):
             else:
                 passed.append((False, self.expr(each)))
         named: Keywords = [(name, self.expr(each)) for name, each in keywords]
-        site = self.site(func, base, callees, weak=weak, line=line)
         if not callees:
             self.miss(func, line)
             return ()
+        if len(callees) == 1 and callees[0][0] == "ext":  # most calls leave the project
+            return foreign.call(self, callees[0][1], passed, named, Site(line, "f()", "direct", ""))
+        site = self.site(func, base, callees, weak=weak, line=line)
         found: Values = ()
         for callee in callees:
             if callee[0] == "cm":

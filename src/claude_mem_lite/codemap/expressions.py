@@ -29,7 +29,10 @@ class Expressions(Calls):
         if kind == "n":
             return self.name(node[1])
         if kind == "a":
-            return union([self.load(value, node[2], node[3]) for value in self.expr(node[1])])
+            values = self.expr(node[1])
+            if len(values) == 1:
+                return self.load(values[0], node[2], node[3])
+            return union([self.load(value, node[2], node[3]) for value in values])
         if kind == "c":
             return self.call(node)
         if kind == "k":

@@ -22,6 +22,7 @@ Value = tuple[Any, ...]
 Values = tuple[Value, ...]
 
 _MOST = 24  # more candidates than this say nothing
+_MOST_KEYS = 200
 _DEEPEST = 3  # lists of lists of lists
 _CONTAINERS = frozenset({"seq", "tup", "map", "partial", "coro", "ctx"})
 
@@ -95,6 +96,8 @@ def join(first: Values, second: Values) -> Values:
         return first
     if not first:
         return second
+    if len(second) == 1:
+        return first if second[0] in first or len(first) >= _MOST else first + second
     added = tuple([value for value in second if value not in first])
     return (first + added)[:_MOST] if added else first
 
@@ -109,7 +112,10 @@ def union(many: Iterable[Values]) -> Values:
 
 def shallow(values: Values, depth: int = _DEEPEST) -> Values:
     """Drop containers nested deeper than `depth`, so that values stop growing."""
-    if not any(value[0] in _CONTAINERS for value in values):
+    for value in values:
+        if value[0] in _CONTAINERS:
+            break
+    else:
         return values
     return tuple([value for value in values if value[0] not in _CONTAINERS or _fits(value, depth)])
 
@@ -134,14 +140,12 @@ def _fits(value: Value, depth: int) -> bool:
 
 def sequence(values: Values) -> Values:
     """Return a list, set or iterator of what `values` holds."""
-    return (("seq", shallow(values, _DEEPEST - 1)),)
+    return (("seq", values),)
 
 
 def mapping(pairs: dict[Any, Values], others: Values) -> Values:
-    """Return a dict; `pairs` are its constant keys."""
-    limit = _DEEPEST - 1
-    kept = tuple([(key, shallow(values, limit)) for key, values in list(pairs.items())[:200]])
-    return (("map", kept, shallow(others, limit)),)
+    """Return a dict; `pairs` are its constant keys, too many of which are a table of data."""
+    return (("map", tuple(pairs.items()) if len(pairs) <= _MOST_KEYS else (), others),)
 
 
 def items(values: Values) -> Values:
