@@ -56,6 +56,16 @@ class Definition:
     node: DefinitionNode
 
     @property
+    def is_accessor(self) -> bool:
+        """It is the setter, getter or deleter of a property defined before it."""
+        return any(
+            isinstance(each, ast.Attribute)
+            and isinstance(each.value, ast.Name)
+            and each.value.id == self.node.name
+            for each in self.node.decorator_list
+        )
+
+    @property
     def first_line(self) -> int:
         """The line on which it begins, decorators included."""
         return min([self.node.lineno, *(decorator.lineno for decorator in self.node.decorator_list)])
@@ -123,8 +133,7 @@ def describe(found: Sequence[Definition], *, limit: int = MAX_FUNCTIONS) -> tupl
         if earlier is None and len(by_name) >= limit:
             break
         function = _describe(definition)
-        accessor = f"@{definition.node.name}."
-        if earlier is not None and any(text.startswith(accessor) for text in function.decorators):
+        if earlier is not None and definition.is_accessor:
             both = hashlib.md5((earlier.body_hash + function.body_hash).encode(), usedforsecurity=False)
             decorators = earlier.decorators + function.decorators
             function = replace(
