@@ -46,7 +46,7 @@ class Attributes:
             cell.is_passed = True
         writes = self.writes
         if len(values) != 1 or values[0][0] not in _PLAIN:
-            values = shallow(tuple([value for value in values if value[0] != "key"]))
+            values = shallow(tuple([value for value in values if value[0] not in {"key", "start"}]))
         before = writes.get(cell)
         writes[cell] = join(before, values) if before else values
 
@@ -108,7 +108,7 @@ class Attributes:
             return self.load_class(value, attr)
         if kind == "ext":
             return ((("ext", f"{value[1]}.{attr}"),)) if value[1].count(".") < _DOTS else FOREIGN
-        if kind in {"seq", "map", "tup"}:
+        if kind in {"seq", "map", "tup", "start"}:
             return (("cm", value, attr),)
         if kind == "super":
             receiver = value[2]
@@ -121,7 +121,7 @@ class Attributes:
             return (value[2],)
         if kind in {"fn", "bound"} and attr in {"__wrapped__", "__func__", "__call__"}:
             return (value,)
-        return FOREIGN if kind in {"fn", "bound", "partial", "coro", "key"} else ()
+        return FOREIGN if kind in {"fn", "bound", "partial", "coro", "key", "start"} else ()
 
     def in_order(self, order: tuple[Class, ...], attr: str) -> Values:
         """Return what the first class that has it binds to an attribute."""

@@ -110,7 +110,7 @@ class Calls(Attributes):
             certain > 1
         ):  # functions kept in a list or dict are all called some time, methods of many classes not
             is_table = not any(value[0] in {"bound", "inst"} for value in callees)
-            level = "any" if weak or (certain > 2 and not is_table) else "several"
+            level = "any" if not is_table and (weak or certain > 2) else "several"
         return Site(line, shape, level, resolution)
 
     def miss(self, func: Expr, line: int) -> None:

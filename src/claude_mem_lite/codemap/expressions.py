@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _REFLECTED = frozenset(
     {"add", "sub", "mul", "truediv", "floordiv", "mod", "or", "and", "xor", "matmul", "pow"}
 )
+_SHORTEST_START = 3  # of a name put together
 _MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
 
 
@@ -137,6 +138,8 @@ class Expressions(Calls):
         second = self.expr(right)
         if not first and not second:
             return ()
+        if name in {"str", "add", "mod"} and (starts := _start(second if name == "str" else first)):
+            return starts
         if name in {"str", "format"}:
             if name == "format" and not self.protocol(first, "__format__", line):
                 self.protocol(first, "__str__", line)
@@ -241,6 +244,13 @@ class Expressions(Calls):
                 values = self.expr(parameter.default)
                 if values:
                     self.write(unit.parameters[parameter.name], values)
+
+
+def _start(values: Values) -> Values:
+    """Return how a text starts that is put together: "visit_" + name."""
+    texts = [value[1] for value in values if value[0] == "key" and isinstance(value[1], str)]
+    starts = [text.partition("%")[0].partition("{")[0] for text in texts]
+    return tuple([("start", start) for start in starts if len(start) >= _SHORTEST_START])
 
 
 def _instances(values: Values) -> Values:

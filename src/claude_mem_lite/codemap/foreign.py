@@ -72,6 +72,18 @@ def _made(run: Calls, name: str, passed: Arguments, named: Keywords, site: Site)
         return (("partial", first, tuple([values for _, values in passed[1:]]), kept),) if first else ()
     if name == "getattr":
         keys = [value[1] for value in second if value[0] == "key"]
+        starts = tuple([value[1] for value in second if value[0] == "start"])
+        if starts:  # dispatch by name: any method that starts so
+            keys += sorted(
+                {
+                    name
+                    for value in first
+                    if value[0] == "inst"
+                    for each in value[1].mro
+                    for name in each.attributes
+                    if name.startswith(starts)
+                }
+            )
         found = union([run.load(value, key, site.line) for key in keys for value in first])
         return join(found, run.keyword(passed, named, 2, "default"))
     if name == "setattr":
@@ -147,6 +159,8 @@ def _mapped(run: Calls, passed: Arguments, site: Site) -> Values:
 def container_method(run: Calls, callee: Value, func: Expr, passed: Arguments, named: Keywords) -> Values:
     """Resolve a method of a list, tuple or dict; one that adds to it changes the variable that holds it."""
     _, container, method = callee
+    if container[0] == "start":  # of a text, in other letters
+        return (container,) if method in {"lower", "upper", "strip", "format", "replace"} else ()
     first = passed[0][1] if passed else ()
     second = passed[1][1] if len(passed) > 1 else ()
     is_map = container[0] == "map"

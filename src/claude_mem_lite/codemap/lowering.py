@@ -79,7 +79,9 @@ class ExpressionLowering:
         return None if value is None or value is ... else ("x", kind.__name__)
 
     def on_JoinedStr(self, node: ast.JoinedStr) -> Expr:
-        return ("o", "str", self.some(node.values), None, node.lineno)
+        first = node.values[0] if node.values else None
+        start = first.value if isinstance(first, ast.Constant) else ""
+        return ("o", "str", self.some(node.values), ("k", start) if start else None, node.lineno)
 
     def on_FormattedValue(self, node: ast.FormattedValue) -> Expr:
         return ("o", "format", self.expr(node.value), self.expr(node.format_spec), node.lineno)
