@@ -284,7 +284,10 @@ def test_python_files_leave_out_environments_and_hidden_folders(tmp_path: Path) 
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("")
 
-    assert list(sources.python_files(str(tmp_path))) == ["b.py", "a/c.pyi"]
+    (tmp_path / "a" / "build").mkdir()
+    (tmp_path / "a" / "build" / "__init__.py").write_text("")
+
+    assert list(sources.python_files(str(tmp_path))) == ["b.py", "a/c.pyi", "a/build/__init__.py"]
 
 
 def test_file_map_is_a_plain_value() -> None:

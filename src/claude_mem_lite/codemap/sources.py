@@ -18,13 +18,14 @@ _SKIPPED = frozenset({
 
 
 def python_files(folder: str) -> Iterator[str]:
-    """Paths relative to a folder, posix, sorted; hidden folders, environments and builds are left out."""
+    """Paths relative to a folder, posix, sorted; hidden folders, environments and builds are left out
+    (a package of such a name is none)."""
     for current, folders, names in os.walk(folder):
         folders[:] = sorted(
             name
             for name in folders
             if name[0] != "."
-            and name not in _SKIPPED
+            and (name not in _SKIPPED or os.path.exists(os.path.join(current, name, "__init__.py")))
             and not name.endswith(".egg-info")
             and not os.path.exists(os.path.join(current, name, "pyvenv.cfg"))
         )
