@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from claude_mem_lite.codemap.attributes import FOREIGN
 from claude_mem_lite.codemap.definitions import Definitions
 from claude_mem_lite.codemap.foreign import merged
-from claude_mem_lite.codemap.values import Values, join, mapping, sequence, union
+from claude_mem_lite.codemap.values import Values, items, join, mapping, sequence, union
 
 if TYPE_CHECKING:
     from claude_mem_lite.codemap.lowering import Expr, Op
@@ -204,17 +204,10 @@ class Flow(Definitions):
             self.env[name] = join(self.env.get(name, ()), values)
 
         def catch(kind: Expr, name: str | None) -> None:
-            values = self.expr(kind)
-            found = (
-                union([value[1] if value[0] == "tup" else ((value,),) for value in values]) if values else ()
-            )
-            flat: Values = ()
-            for each in found:
-                flat = join(flat, each if each and isinstance(each[0], tuple) else (each,))
+            flat = union([items((value,)) if value[0] == "tup" else (value,) for value in self.expr(kind)])
             if name:
-                self.env[name] = (
-                    tuple([("inst", each[1], False) for each in flat if each[0] == "cls"]) or FOREIGN
-                )
+                caught = tuple([("inst", each[1], False) for each in flat if each[0] == "cls"])
+                self.env[name] = caught or FOREIGN
 
         def go_on() -> None:
             self.env = dict(after_body)

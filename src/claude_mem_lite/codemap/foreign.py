@@ -159,6 +159,7 @@ def _mapped(run: Calls, passed: Arguments, site: Site) -> Values:
 def container_method(run: Calls, callee: Value, func: Expr, passed: Arguments, named: Keywords) -> Values:
     """Resolve a method of a list, tuple or dict; one that adds to it changes the variable that holds it."""
     _, container, method = callee
+    holder = func[1] if func is not None and func[0] == "a" else None  # else the method has a name of its own
     if container[0] == "start":  # of a text, in other letters
         return (container,) if method in {"lower", "upper", "strip", "format", "replace"} else ()
     first = passed[0][1] if passed else ()
@@ -177,15 +178,15 @@ def container_method(run: Calls, callee: Value, func: Expr, passed: Arguments, n
                 else first
             )
             grown = sequence(what) if what else ()
-        if grown and func[1] is not None:
-            run.assign_more(func[1], merged(container, grown))
+        if grown and holder is not None:
+            run.assign_more(holder, merged(container, grown))
         return ()
     if method in {"get", "pop", "setdefault", "popleft", "__getitem__"}:
         keys = [value[1] for value in first if value[0] == "key"]
         found = at((container,), keys[0] if keys else None) if first or is_map else content((container,))
-        if method == "setdefault" and func[1] is not None and second:
+        if method == "setdefault" and holder is not None and second:
             pairs = {keys[0]: second} if keys else {}
-            run.assign_more(func[1], merged(container, mapping(pairs, () if keys else second)))
+            run.assign_more(holder, merged(container, mapping(pairs, () if keys else second)))
         return join(found, second) if is_map else found
     if method == "values":
         return sequence(content((container,)))
@@ -199,7 +200,7 @@ def container_method(run: Calls, callee: Value, func: Expr, passed: Arguments, n
             "list.sort",
             [(False, (container,))],
             named,
-            run.site(None, (), (), weak=run.weak, line=func[3]),
+            run.site(None, (), (), weak=run.weak, line=func[3] if holder is not None else 0),
         )
     if method == "popitem":
         return (("tup", ((), content((container,)))),)

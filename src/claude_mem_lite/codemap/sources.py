@@ -18,8 +18,10 @@ _SKIPPED = frozenset({
 
 
 def python_files(folder: str) -> Iterator[str]:
-    """Paths relative to a folder, posix, sorted; hidden folders, environments and builds are left out
-    (a package of such a name is none)."""
+    """Paths relative to a folder, posix, sorted; hidden folders, environments and builds are left out.
+
+    A package that is named like one is kept.
+    """
     for current, folders, names in os.walk(folder):
         folders[:] = sorted(
             name
