@@ -1,5 +1,6 @@
 """The code map's two pure questions: what does a source define, and what changed between two of them."""
 
+import sys
 import warnings
 
 import pytest
@@ -165,6 +166,12 @@ AFTER = (
         (BEFORE, BEFORE, ()),
         ("def a(): ...\n", "def a(:\n", ()),
         ("def a(:\n", "def a(): ...\n", ()),
+        # a property is one thing: its getter changed, its setter did not
+        (
+            "class A:\n    @property\n    def p(self): return 1\n    @p.setter\n    def p(self, v): pass\n",
+            "class A:\n    @property\n    def p(self): return 2\n    @p.setter\n    def p(self, v): pass\n",
+            (Change("A.p", "method", "modified"),),
+        ),
         # of two definitions of one name the last counts
         ("def a():\n    return 1\n", "def a():\n    return 2\n\ndef a():\n    return 1\n", ()),
     ],
@@ -180,3 +187,64 @@ def test_function_is_a_plain_value() -> None:
 
     assert function == Function("f", "function", "f()", None, (), 1, 1, function.body_hash)
     assert extract("def f(): ...\n") == (function,)
+
+
+PROPERTY = """\
+class A:
+    @property
+    def p(self) -> int:
+        \"\"\"Gets.\"\"\"
+        return 1
+
+    @p.setter
+    def p(self, value: int) -> None:
+        self._p = value
+"""
+
+
+def test_accessors_of_a_property_are_one_function() -> None:
+    """A property is told by its getter, spans its setter, and changes with either."""
+    (_, found) = extract(PROPERTY)
+
+    assert (found.signature, found.docstring, found.line, found.end_line) == ("p() -> int", "Gets.", 3, 9)
+    assert found.decorators == ("@property", "@p.setter")
+    assert _hash(PROPERTY.replace("return 1", "return 2"), "A.p") != found.body_hash
+    assert _hash(PROPERTY.replace("= value", "= 0"), "A.p") != found.body_hash
+
+
+def test_last_definition_counts() -> None:
+    """Of overloads and of plain repetition the last one stays."""
+    source = "@overload\ndef f(a: int): ...\n@overload\ndef f(a: str): ...\ndef f(a): return a\n"
+
+    assert [(f.qualified_name, f.signature, f.line) for f in extract(source)] == [("f", "f(a)", 5)]
+
+
+@pytest.mark.parametrize(
+    ("head", "signature"),
+    [
+        ("def f(a, /, b, *, c): ...", "f(a, /, b, *, c)"),
+        ("def f(a: int = 1, *b: str, c: 'X' = None, **d): ...", "f(a: int=1, *b: str, c: 'X'=None, **d)"),
+        ("def f(a=-1, b=(1, 2), c=x.y[z]) -> dict[str, list[int]]: ...", None),
+        ("async def f() -> None: ...", "f() -> None"),
+        ("class f(A[int], metaclass=M): ...", "f(A[int], metaclass=M)"),
+    ],
+)
+def test_signature_is_what_stands_between_the_brackets(head: str, signature: str | None) -> None:
+    """Types, defaults, `*`, `/` and `**` are kept, as `ast.unparse` writes them."""
+    (function,) = extract(head)
+
+    assert function.signature == (signature or "f(a=-1, b=(1, 2), c=x.y[z]) -> dict[str, list[int]]")
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="type parameters came with Python 3.12")
+def test_signature_has_type_parameters() -> None:
+    """A generic function and class show what they are generic in."""
+    assert [f.signature for f in extract("def f[T](a: T) -> T: ...\nclass C[K]: ...\n")] == [
+        "f[T](a: T) -> T",
+        "C[K]",
+    ]
+
+
+def test_functions_of_a_file_are_bounded() -> None:
+    """A generated file gives its first 500 functions."""
+    assert len(extract("".join(f"def f{n}(): ...\n" for n in range(600)))) == 500

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from claude_mem_lite.codemap.extract import Definition, body_hash, definitions
 
+Part = tuple[Definition, list[str]]
+
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -23,33 +25,36 @@ def diff(before: str | None, after: str | None) -> tuple[Change, ...]:
     try:
         old, new = _by_name(before or ""), _by_name(after or "")
         changes = [
-            (definition.first_line, _change(definition, "deleted"))
-            for name, (definition, _) in old.items()
+            (parts[0][0].first_line, _change(parts[-1][0], "deleted"))
+            for name, parts in old.items()
             if name not in new
         ]
-        for name, (definition, text) in new.items():
+        for name, parts in new.items():
             if name not in old:
-                changes.append((definition.first_line, _change(definition, "new")))
-            elif _differ(old[name], (definition, text)):
-                changes.append((definition.first_line, _change(definition, "modified")))
+                changes.append((parts[0][0].first_line, _change(parts[-1][0], "new")))
+            elif _differ(old[name], parts):
+                changes.append((parts[0][0].first_line, _change(parts[-1][0], "modified")))
     except (SyntaxError, RecursionError, MemoryError):
         return ()
     return tuple(change for _, change in sorted(changes, key=lambda pair: pair[0]))
 
 
-def _by_name(source: str) -> dict[str, tuple[Definition, list[str]]]:
+def _by_name(source: str) -> dict[str, list[Part]]:
+    """Return the definition that counts, by name; of a property its accessors, too."""
     lines = source.splitlines()
-    return {
-        found.qualified_name: (found, lines[found.first_line - 1 : found.last_line])
-        for found in definitions(source)
-    }
+    parts: dict[str, list[Part]] = {}
+    for found in definitions(source):
+        earlier = parts.pop(found.qualified_name, []) if found.is_accessor else []
+        parts.pop(found.qualified_name, None)
+        parts[found.qualified_name] = [*earlier, (found, lines[found.first_line - 1 : found.last_line])]
+    return parts
 
 
-def _differ(old: tuple[Definition, list[str]], new: tuple[Definition, list[str]]) -> bool:
-    """Return the same lines need no hash: dumping a tree costs ten times what reading it costs."""
-    if old[1] == new[1]:
+def _differ(old: list[Part], new: list[Part]) -> bool:
+    """Tell whether one does something else; the same lines need no hash."""
+    if [text for _, text in old] == [text for _, text in new]:
         return False
-    return body_hash(old[0].node) != body_hash(new[0].node)
+    return [body_hash(each.node) for each, _ in old] != [body_hash(each.node) for each, _ in new]
 
 
 def _change(definition: Definition, change_type: str) -> Change:

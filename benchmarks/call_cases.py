@@ -1,0 +1,60 @@
+"""The cases with hand-written truth in `tests/data/codemap`, and how a map's edges compare with them.
+
+A file is a category. A case is `=== its name`, its files (`--- path`; the first is main.py unless said
+otherwise) and `--- calls`, one `caller -> callee` a line. Edges to a class itself are no calls of a function.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from dataclasses import dataclass
+
+from claude_mem_lite.codemap.project import Edge, Project, scan_source
+
+FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests", "data", "codemap")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One case: files by path, and the pairs of caller and callee that are true."""
+
+    category: str
+    name: str
+    files: dict[str, str]
+    calls: frozenset[tuple[str, str]]
+
+
+def cases(folder: str = FOLDER) -> list[Case]:
+    """Read all cases."""
+    found = []
+    for path in sorted(glob.glob(os.path.join(folder, "*.txt"))):
+        category = os.path.basename(path).removesuffix(".txt")
+        with open(path) as file:
+            found += [_case(category, text) for text in file.read().split("=== ")[1:]]
+    return found
+
+
+def _case(category: str, text: str) -> Case:
+    name, _, rest = text.partition("\n")
+    files: dict[str, str] = {}
+    path = "main.py"
+    for line in rest.splitlines(keepends=True):
+        if line.startswith("--- "):
+            path = line[4:].strip()
+            files[path] = ""
+        else:
+            files[path] = files.get(path, "") + line
+    calls = frozenset(
+        (caller, callee)
+        for caller, _, callee in (line.partition(" -> ") for line in files.pop("calls").splitlines())
+    )
+    return Case(category, name, files, calls)
+
+
+def edges(case: Case) -> list[Edge]:
+    """Return the edges that the map finds in a case, unique names apart, edges to classes left out."""
+    project = Project(os.devnull)
+    for path, source in case.files.items():
+        project.update(scan_source(path, source))
+    return [edge for edge in project.edges(guesses=False) if not edge.is_class]

@@ -1,0 +1,243 @@
+"""What the code map costs and how often it is right.
+
+    python benchmarks/codemap.py DIR… [--peers PYTHON]     time and memory, beside pyan3, pycg and code2flow
+    python benchmarks/codemap.py --cases                   accuracy by category and by call shape
+    python benchmarks/codemap.py --executed DIR PACKAGE [--tests PATH] [--python PYTHON]
+
+DIR of `--executed` is an unpacked sdist, PACKAGE its package. Its own tests run under a profiler with PYTHON,
+which needs pytest and what the tests import. Explicit calls are those of a call or attribute instruction;
+predicted edges are judged where their caller ran; edges from and to tests count on neither side. "strong"
+edges are those of confidence 0.75 and more, without guesses.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import tracemalloc
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import call_cases
+import executed_calls
+
+from claude_mem_lite.codemap.attributes import LEVELS
+from claude_mem_lite.codemap.extract import parse
+from claude_mem_lite.codemap.project import CONFIDENCE, STRONG, Project
+from claude_mem_lite.codemap.sources import decode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+CODE2FLOW = "from code2flow.engine import main; main()"
+PEERS = {  # the module that must be there, and what comes after the interpreter
+    "pyan3": ("pyan", ["-m", "pyan", "--uses", "--no-defines", "--dot", "{files}"]),
+    "pycg": ("pycg", ["-m", "pycg", "--package", "{dir}", "{files}"]),
+    "code2flow": (
+        "code2flow",
+        ["-c", CODE2FLOW, "--quiet", "--skip-parse-errors", "-o", "{out}.json", "{dir}"],
+    ),
+}
+RUNS = 5
+PEER_LIMIT_S = 300
+
+
+def main() -> None:
+    """Measure what was asked for."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("dirs", nargs="*")
+    parser.add_argument("--cases", action="store_true")
+    parser.add_argument("--executed", metavar="PACKAGE", nargs=2, action="append", default=[])
+    parser.add_argument("--tests", action="append", default=[])
+    parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--peers", default=sys.executable, help="an interpreter that has the peers")
+    options = parser.parse_args()
+    for folder in options.dirs:
+        cost(folder, options.peers)
+    if options.dirs:
+        rescan(1_000)
+    if options.cases:
+        by_category()
+    truths: list[dict[str, tuple[int, int]]] = [
+        executed(folder, package, options.tests[index : index + 1] or ["tests"], options.python)
+        for index, (folder, package) in enumerate(options.executed)
+    ]
+    if len(truths) > 1:
+        print("all together")
+        report({name: add(each[name] for each in truths) for name in truths[0]})
+
+
+def cost(folder: str, peers: str) -> None:
+    """Print what a scan of a folder costs: median, slowest file, memory, and the peers on the same files."""
+    took: dict[str, list[float]] = defaultdict(list)
+    project = Project(folder)
+    for _ in range(RUNS):
+        project = Project(folder)
+        took["scan"].append(seconds(project.scan))
+        took["resolve"].append(seconds(project.edges))
+    thousands = sum(file.lines for file in project.files.values()) / 1000
+    texts = [open(os.path.join(folder, path), "rb").read() for path in project.files]  # noqa: SIM115
+    good = [decode(text) for text, file in zip(texts, project.files.values(), strict=True) if not file.error]
+    took["ast.parse"] = [seconds(lambda: [parse(text) for text in good]) for _ in range(RUNS)]
+    medians = {name: statistics.median(values) * 1000 for name, values in took.items()}
+    whole = medians["scan"] + medians["resolve"]
+    print(
+        f"{folder}: {len(project.files)} files, {thousands:.1f} thousand lines, {len(project.edges())} edges"
+    )
+    for name, ms in [*medians.items(), ("scan and resolve", whole)]:
+        print(f"  {name:17} {rates(ms, thousands, len(project.files))}")
+    print(f"  {'ratio':17} {whole / medians['ast.parse']:6.1f} × ast.parse (with the garbage collector on)")
+    tracemalloc.start()
+    project = Project(folder)
+    project.scan()
+    project.edges()
+    print(f"  {'peak memory':17} {tracemalloc.get_traced_memory()[1] / 2**20:6.1f} MiB of Python objects")
+    tracemalloc.stop()
+    beside_peers(folder, sorted(project.files), thousands, len(project.files), peers)
+
+
+def beside_peers(folder: str, paths: list[str], thousands: float, files: int, python: str) -> None:
+    """Run each peer that is installed, and ours, as a process over the same files."""
+    ours = (
+        "import sys; from claude_mem_lite.codemap.project import Project\n"
+        "project = Project(sys.argv[1]); project.scan(); project.edges()"
+    )
+    full = [os.path.abspath(os.path.join(folder, path)) for path in paths if path.endswith(".py")]
+    print("  whole processes, CPU time:")
+    with tempfile.TemporaryDirectory() as scratch:
+        told = {"dir": os.path.abspath(folder), "out": os.path.join(scratch, "out")}
+        commands = {"this map": [sys.executable, "-c", ours, told["dir"]]}
+        for name, (module, arguments) in PEERS.items():
+            if subprocess.run(
+                [python, "-c", f"import {module}"], capture_output=True, check=False
+            ).returncode:
+                print(f"  {name:17} not installed")
+                continue
+            filled = [each.format(**told) if each != "{files}" else each for each in arguments]
+            commands[name] = [
+                python,
+                *(each for part in filled for each in (full if part == "{files}" else [part])),
+            ]
+        for name, command in commands.items():
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            try:
+                done = subprocess.run(
+                    command, capture_output=True, check=False, cwd=scratch, timeout=PEER_LIMIT_S
+                )
+            except subprocess.TimeoutExpired:
+                print(f"  {name:17} did not end within {PEER_LIMIT_S} s")
+                continue
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            spent = 1000 * (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+            failed = f"   failed: {done.stderr.decode()[-80:].strip()!r}" if done.returncode else ""
+            print(f"  {name:17} {rates(spent, thousands, files)}{failed}")
+
+
+def rates(ms: float, thousands: float, files: int) -> str:
+    """Return a time by lines and by files."""
+    return f"{ms / thousands:6.1f} ms per thousand lines {ms / files:7.2f} ms a file"
+
+
+def rescan(count: int) -> None:
+    """Print what a scan costs that finds nothing changed."""
+    folder = tempfile.mkdtemp(prefix="cml-bench-")
+    source = "".join(f"def f{n}(x):\n    return x + {n}\n\n\n" for n in range(40))
+    for number in range(count):
+        os.makedirs(os.path.join(folder, f"p{number // 50}"), exist_ok=True)
+        with open(os.path.join(folder, f"p{number // 50}", f"m{number}.py"), "w") as file:
+            file.write(f"# {number}\n{source}")
+    project = Project(folder)
+    first = seconds(project.scan)
+    again = [seconds(project.scan) for _ in range(RUNS)]
+    print(f"{count} files: first scan {first:.2f} s, nothing changed {statistics.median(again):.3f} s")
+    shutil.rmtree(folder)
+
+
+def by_category() -> None:
+    """Print recall and precision over the cases written by hand."""
+    rows: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
+    shapes: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    exact = 0
+    cases = call_cases.cases()
+    for case in cases:
+        edges = call_cases.edges(case)
+        found = {(edge.caller, edge.callee) for edge in edges}
+        exact += found == case.calls
+        for key in (case.category, "all"):
+            rows[key] = [
+                a + b
+                for a, b in zip(
+                    rows[key], (len(found & case.calls), len(case.calls), len(found)), strict=True
+                )
+            ]
+        for edge in edges:
+            shape = "re-export" if case.category == "reexports" else edge.shape
+            hits, total = shapes[shape]
+            shapes[shape] = [hits + ((edge.caller, edge.callee) in case.calls), total + 1]
+    print(f"{exact} of {len(cases)} cases exact")
+    for name, (hits, true, found_count) in rows.items():
+        print(f"  {name:13} recall {share(hits, true)}   precision {share(hits, found_count)}")
+    for name, (hits, total) in sorted(shapes.items()):
+        print(f"  {name:13} precision {share(hits, total)}")
+
+
+def executed(folder: str, package: str, tests: list[str], python: str) -> dict[str, tuple[int, int]]:
+    """Print how a package's map compares with what its tests execute; return hits and totals by name."""
+    folder = os.path.abspath(folder)
+    print(f"{package}: its tests, recorded")
+    rows = executed_calls.recorded(folder, python, folder, tests)
+    project = Project(folder)
+    project.scan()
+    modules = project.modules()
+    truth = executed_calls.Truth(rows, modules, executed_calls.called_names(folder, modules))
+    inside = [edge for edge in project.edges() if edge.caller.startswith(f"{package}.")]
+    found: dict[str, tuple[int, int]] = {}
+    for title, edges in (
+        ("strong", [edge for edge in inside if edge.confidence >= STRONG and edge.level != "guess"]),
+        ("all", inside),
+    ):
+        found |= {f"{title} {name}": pair for name, pair in executed_calls.compare(truth, edges).items()}
+    for level in LEVELS:
+        edges = [edge for edge in inside if edge.level == level]
+        found[f"level {level}"] = executed_calls.compare(truth, edges)["precision"]
+    report(found)
+    return found
+
+
+def report(found: dict[str, tuple[int, int]]) -> None:
+    """Print shares: of what ran that was predicted, and of what was predicted that ran."""
+    for name, (hits, total) in found.items():
+        level = name.removeprefix("level ")
+        stated = f"   stated {CONFIDENCE[level]:.2f}" if level in CONFIDENCE else ""
+        print(f"  {name:17} {share(hits, total)}{stated}")
+
+
+def add(pairs: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    """Return the sums of both places."""
+    hits, totals = zip(*pairs, strict=True)
+    return sum(hits), sum(totals)
+
+
+def share(hits: int, total: int) -> str:
+    """Return "0.93 (93 of 100)"."""
+    return f"{hits / total:.3f} ({hits} of {total})" if total else "- (none)"
+
+
+def seconds(function: Callable[[], object]) -> float:
+    """Return how long a call takes."""
+    started = time.perf_counter()
+    function()
+    return time.perf_counter() - started
+
+
+if __name__ == "__main__":
+    main()

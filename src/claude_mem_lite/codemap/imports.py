@@ -1,0 +1,94 @@
+"""Which file of a project an import means: packages, relative imports, `src` layouts, namespace packages."""
+
+from __future__ import annotations
+
+import posixpath
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+
+def module_names(paths: Iterable[str], above: str = "", imported: Collection[str] = ()) -> dict[str, str]:
+    """Return each file's dotted module name; paths are relative and posix, no two names are the same.
+
+    The name is the path, less all up to a folder `src`. Folders above the first with an `__init__.py` do not
+    count either where `imported` (first parts of absolute imports) has the package's name and not theirs.
+    `above` is the dotted name of the packages that the scanned folder itself lies in, if any.
+    """
+    ordered = sorted(paths, key=lambda path: (path.endswith(".pyi"), path.count("/"), path))
+    packages = {posixpath.dirname(path) for path in ordered if _stem(path) == "__init__"}
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+    for path in ordered:
+        name = _name(path, packages, above, imported)
+        if name in taken:
+            name = path.rpartition(".")[0].replace("/", ".")
+        if name in taken:
+            name = path.replace("/", ".")
+        taken.add(name)
+        names[path] = name
+    return names
+
+
+def _stem(path: str) -> str:
+    return posixpath.basename(path).rpartition(".")[0]
+
+
+def _name(path: str, packages: set[str], above: str, imported: Collection[str]) -> str:
+    folders = path.split("/")[:-1]
+    start = len(folders)
+    while start and "/".join(folders[:start]) in packages:
+        start -= 1
+    outside, inside = folders[:start], folders[start:]
+    if "src" in outside:
+        outside = outside[len(outside) - outside[::-1].index("src") :]
+    elif outside and inside and inside[0] in imported and outside[0] not in imported:
+        outside = []
+    parts = [*([above] if above else []), *outside, *inside]
+    if _stem(path) != "__init__":
+        parts.append(_stem(path))
+    return ".".join(parts) or "__init__"
+
+
+class Finder:
+    """The modules of a project by name; `paths` maps a dotted name to the file's path."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        """Take what `module_names` returned."""
+        self.paths = {name: path for path, name in names.items()}
+        self.roots = {name.partition(".")[0] for name in self.paths}
+        self.parents = {
+            name.rsplit(".", depth)[0] for name in self.paths for depth in range(1, name.count(".") + 1)
+        }
+        self.tails: dict[str, list[str]] = {}
+        for name in self.paths:
+            parts = name.split(".")
+            for start in range(1, len(parts)):
+                self.tails.setdefault(".".join(parts[start:]), []).append(name)
+
+    def absolute(self, name: str, importer: str) -> str | None:
+        """Return the project's module that `import name` means, or None.
+
+        Tried in turn: its full name, a file beside the importing one (a script's own folder), and the only
+        module whose name ends so (a source folder that the scan does not know of).
+        """
+        if name in self.paths or name in self.parents:
+            return name
+        folder = importer.rpartition(".")[0]
+        while folder:
+            beside = f"{folder}.{name}"
+            if beside in self.paths:
+                return beside
+            folder = folder.rpartition(".")[0]
+        if name.partition(".")[0] in self.roots or "." not in name:
+            return None
+        ending = self.tails.get(name, [])
+        return ending[0] if len(ending) == 1 else None
+
+    def relative(self, module: str, level: int, importer: str, *, is_package: bool) -> str:
+        """Return the absolute name of `from ..module import`, whether or not it exists."""
+        up = level - 1 if is_package else level
+        parts = importer.split(".")
+        base = ".".join(parts[: len(parts) - up]) if up else importer
+        return ".".join(part for part in (base, module) if part)

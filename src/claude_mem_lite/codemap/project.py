@@ -1,0 +1,226 @@
+"""A project's code map: its files, each mapped again only when it has changed, and the calls among them."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from claude_mem_lite.codemap import guesses, sources
+from claude_mem_lite.codemap.attributes import LEVELS
+from claude_mem_lite.codemap.extract import Function, definitions_of, describe, parse
+from claude_mem_lite.codemap.imports import module_names
+from claude_mem_lite.codemap.scopes import Scope, lower
+from claude_mem_lite.codemap.world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from claude_mem_lite.codemap.lowering import Op
+
+# Share of a level's edges that ran where their caller ran, in the test suites of huey 3.5.4, starlette 1.10.0
+# and sqlparse 0.6.1 together: `benchmarks/codemap.py --executed`. A callback runs, but a library calls it.
+CONFIDENCE = {
+    "direct": 0.95, "typed": 0.93, "several": 0.93, "passed": 0.95, "callback": 0.8, "protocol": 0.8,
+    "any": 0.35, "override": 0.37, "guess": 0.8,
+}  # fmt: skip
+STRONG = 0.75  # a confidence from which on edges are told without asking
+UNRESOLVED_CONFIDENCE = 0.5  # Source: unified PRD 8
+
+
+@dataclass(frozen=True, slots=True)
+class FileMap:
+    """What one file holds; plain values, to be kept (pickle, marshal or JSON of its fields) by the caller.
+
+    `digest` is the SHA-256 of its bytes; `error` says why a file has no map, "" where it has one.
+    """
+
+    path: str
+    digest: str
+    lines: int
+    functions: tuple[Function, ...]
+    scopes: tuple[Scope, ...]
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A call: dotted names of caller and callee, the caller's file and line.
+
+    `resolution` is "direct", "self_method", "import" or "unresolved"; `level` names the evidence,
+    `confidence` is how often edges of that level were right; `shape` is the call's form, e.g. "self.m()".
+    """
+
+    caller: str
+    callee: str
+    file: str
+    line: int
+    resolution: str
+    level: str
+    confidence: float
+    shape: str
+    is_class: bool = False
+
+
+def scan_source(path: str, data: bytes | str) -> FileMap:
+    """Map one file from its bytes or text; `path` is kept as it is."""
+    raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+    digest = hashlib.sha256(raw).hexdigest()
+    lines = raw.count(b"\n") + (raw[-1:] not in {b"\n", b""})
+    if len(raw) > sources.MAX_BYTES:
+        return FileMap(path, digest, lines, (), (), f"{len(raw)} bytes; at most {sources.MAX_BYTES} are read")
+    try:
+        tree = parse(data if isinstance(data, str) else sources.decode(data))
+        functions = describe(definitions_of(tree))
+        scopes = lower(tree)
+    except (SyntaxError, RecursionError, MemoryError) as error:
+        return FileMap(path, digest, lines, (), (), f"cannot be parsed: {error}")
+    return FileMap(path, digest, lines, functions, scopes)
+
+
+class Project:
+    """The Python files below a folder, and who calls whom in them.
+
+    `files` maps relative paths to their maps; hand back what was kept of an earlier scan and only
+    changed files are mapped again.
+    """
+
+    def __init__(self, folder: str, files: Mapping[str, FileMap] | None = None) -> None:
+        """Take a folder; nothing is read before `scan`."""
+        self.folder = folder
+        self.files: dict[str, FileMap] = dict(files or {})
+        self._edges: tuple[Edge, ...] | None = None
+        self._missed: tuple[Edge, ...] = ()
+
+    def scan(self, paths: Iterable[str] | None = None) -> tuple[str, ...]:
+        """Read what changed, by content: of all files or of some; return the paths that did.
+
+        Paths are relative to the folder. A file that is gone leaves the map; one that can't be parsed any
+        more keeps its last good map, with its error.
+        """
+        wanted = list(sources.python_files(self.folder)) if paths is None else list(paths)
+        changed = [path for path in self.files if path not in set(wanted)] if paths is None else []
+        for path in changed:
+            del self.files[path]
+        with _no_collection():
+            changed += [path for path in wanted if path.endswith(sources.SUFFIXES) and self._scan_file(path)]
+        if changed:
+            self._edges = None
+        return tuple(changed)
+
+    def _scan_file(self, path: str) -> bool:
+        old = self.files.get(path)
+        try:
+            with open(os.path.join(self.folder, path), "rb") as file:
+                data = file.read(sources.MAX_BYTES + 1)
+        except OSError:
+            return self.files.pop(path, None) is not None
+        if old is not None and old.digest == hashlib.sha256(data).hexdigest():
+            return False
+        self.update(scan_source(path, data))
+        return True
+
+    def update(self, new: FileMap) -> None:
+        """Take one file's map; one with an error leaves the last good functions and scopes in place."""
+        old = self.files.get(new.path)
+        if new.error and old is not None:
+            new = FileMap(new.path, new.digest, new.lines, old.functions, old.scopes, new.error)
+        self.files[new.path] = new
+        self._edges = None
+
+    def edges(self, *, least: float = 0.0, guesses: bool = True) -> tuple[Edge, ...]:
+        """Return the calls among the project's functions, one edge a pair, in the order of files and lines.
+
+        `least` is the lowest confidence; without `guesses`, those are left out that rest on a name alone.
+        """
+        self._resolve()
+        found = self._edges or ()
+        return tuple(
+            [edge for edge in found if edge.confidence >= least and (guesses or edge.level != "guess")]
+        )
+
+    def unresolved(self) -> tuple[Edge, ...]:
+        """Return calls whose callee is unknown, by the name that is written; noise is left out."""
+        self._resolve()
+        return self._missed
+
+    def modules(self) -> dict[str, str]:
+        """Return each file's dotted module name."""
+        above = sources.packages_above(self.folder)
+        good = [path for path, file in self.files.items() if file.scopes]
+        imported = {name for path in good for name in _imported(self.files[path].scopes)}
+        return module_names(good, above, imported)
+
+    def _resolve(self) -> None:
+        if self._edges is not None:
+            return
+        names = self.modules()
+        with _no_collection():
+            world = World({path: self.files[path].scopes for path in names}, names)
+            world.run()
+            self._edges, self._missed = _edges_of(world)
+
+
+def _edges_of(world: World) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
+    guessed, missed = guesses.guess(world)
+    found: dict[tuple[str, str], Edge] = {}
+    classes = {owner.name for module in world.modules.values() for owner in module.classes.values()}
+    for module in list(world.modules.values()):
+        for unit in module.units:
+            for callee, (rank, line, shape, resolution) in {**guessed.get(unit, {}), **unit.edges}.items():
+                level = LEVELS[rank]
+                edge = Edge(
+                    unit.caller, callee, module.path, line or unit.scope.line, resolution, level,
+                    CONFIDENCE[level], shape, callee in classes,
+                )  # fmt: skip
+                old = found.get((edge.caller, callee))
+                if old is None or (LEVELS.index(old.level), old.line) > (rank, line):
+                    found[edge.caller, callee] = edge
+    unresolved = {
+        (unit.caller, name): Edge(
+            unit.caller,
+            name,
+            unit.module.path,
+            line,
+            "unresolved",
+            "unresolved",
+            UNRESOLVED_CONFIDENCE,
+            "unresolved",
+        )
+        for unit, line, name in missed
+    }
+    order = lambda edge: (edge.file, edge.line, edge.caller, edge.callee)  # noqa: E731
+    return tuple(sorted(found.values(), key=order)), tuple(sorted(unresolved.values(), key=order))
+
+
+def _imported(scopes: tuple[Scope, ...]) -> Iterator[str]:
+    """First parts of what a file imports by absolute names."""
+    for scope in scopes:
+        yield from _imported_by(scope.body)
+
+
+def _imported_by(ops: Iterable[Op]) -> Iterator[str]:
+    for op in ops:
+        if op[0] == "import":
+            yield from (name.partition(".")[0] for name, _ in op[1])
+        elif op[0] == "from" and op[2] == 0:
+            yield op[1].partition(".")[0]
+        elif op[0] in {"?", "try"}:
+            for part in op[1:]:
+                if isinstance(part, tuple) and part and isinstance(part[0], tuple):
+                    yield from _imported_by(part)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Hold the garbage collector: a growing syntax tree has it search in vain, for half of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -1,0 +1,62 @@
+"""Python files as a folder holds them: which there are, and their bytes as text."""
+
+from __future__ import annotations
+
+import io
+import os
+import tokenize
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SUFFIXES = (".py", ".pyi")
+MAX_BYTES = 2_000_000  # a larger file is generated; parsing 1 MB takes about a second
+_SKIPPED = frozenset({
+    "__pycache__", "node_modules", "site-packages", "venv", "env", "build", "dist", "__pypackages__",
+})  # fmt: skip
+
+
+def python_files(folder: str) -> Iterator[str]:
+    """Paths relative to a folder, posix, sorted; hidden folders, environments and builds are left out.
+
+    A package that is named like one is kept.
+    """
+    for current, folders, names in os.walk(folder):
+        folders[:] = sorted(
+            name
+            for name in folders
+            if name[0] != "."
+            and (name not in _SKIPPED or os.path.exists(os.path.join(current, name, "__init__.py")))
+            and not name.endswith(".egg-info")
+            and not os.path.exists(os.path.join(current, name, "pyvenv.cfg"))
+        )
+        inside = os.path.relpath(current, folder).replace(os.sep, "/")
+        for name in sorted(names):
+            if name.endswith(SUFFIXES):
+                yield name if inside == "." else f"{inside}/{name}"
+
+
+def decode(data: bytes) -> str:
+    """Return a source's text by its BOM or coding line, UTF-8 otherwise; undecodable bytes are replaced.
+
+    Source: PEP 263.
+    """
+    try:
+        encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
+    except (SyntaxError, UnicodeDecodeError):
+        encoding = "utf-8-sig"
+    try:
+        return data.decode(encoding, errors="replace")
+    except (LookupError, UnicodeError):
+        return data.decode("utf-8-sig", errors="replace")
+
+
+def packages_above(folder: str) -> str:
+    """Return the dotted name of the package that a folder is, "" where it is none."""
+    parts: list[str] = []
+    folder = os.path.abspath(folder)
+    while os.path.isfile(os.path.join(folder, "__init__.py")):
+        folder, name = os.path.split(folder)
+        parts.insert(0, name)
+    return ".".join(parts)

@@ -1,0 +1,296 @@
+"""A project's map: what is read again and when, what an edge says, and files that are out to break it."""
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from claude_mem_lite.codemap import sources
+from claude_mem_lite.codemap.imports import Finder, module_names
+from claude_mem_lite.codemap.known import BUILTINS
+from claude_mem_lite.codemap.project import CONFIDENCE, Edge, FileMap, Project, scan_source
+
+
+def project(folder: Path, **files: str) -> Project:
+    """Write files (`pkg__a` is pkg/a.py) and return their scanned project."""
+    for name, source in files.items():
+        path = folder / (name.replace("__", "/") + ".py")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(source)
+    found = Project(str(folder))
+    found.scan()
+    return found
+
+
+def pairs(found: Project) -> set[tuple[str, str]]:
+    """Return callers and callees."""
+    return {(edge.caller, edge.callee) for edge in found.edges()}
+
+
+def test_edge_says_where_how_and_how_surely(tmp_path: Path) -> None:
+    """An edge names caller, callee, file, line, resolution, level, confidence and the call's form."""
+    found = project(
+        tmp_path,
+        main="from other import g\n\n\nclass A:\n    def m(self):\n        self.n()\n        g()\n"
+        "\n    def n(self): pass\n",
+        other="def g(): h()\n\n\ndef h(): pass\n",
+    )
+
+    assert found.edges() == (
+        Edge("main.A.m", "main.A.n", "main.py", 6, "self_method", "direct", CONFIDENCE["direct"], "self.m()"),
+        Edge("main.A.m", "other.g", "main.py", 7, "import", "direct", CONFIDENCE["direct"], "f()"),
+        Edge("other.g", "other.h", "other.py", 1, "direct", "direct", CONFIDENCE["direct"], "f()"),
+    )
+
+
+def test_construction_names_the_class_and_its_constructor(tmp_path: Path) -> None:
+    """`Cls()` has an edge to the class, marked as such, and one to `__init__`."""
+    found = project(tmp_path, main="class A:\n    def __init__(self): pass\ndef f(): A()\n")
+
+    assert [(edge.callee, edge.is_class, edge.shape) for edge in found.edges()] == [
+        ("main.A", True, "Cls()"),
+        ("main.A.__init__", False, "Cls()"),
+    ]
+
+
+def test_unique_name_is_a_guess_and_scored_apart(tmp_path: Path) -> None:
+    """A call whose receiver is unknown goes to the only class with such a method, at the level "guess"."""
+    found = project(tmp_path, main="class A:\n    def only_here(self): pass\ndef f(x): x.only_here()\n")
+
+    assert [(edge.callee, edge.level) for edge in found.edges()] == [("main.A.only_here", "guess")]
+    assert found.edges(guesses=False) == ()
+
+
+def test_unresolved_calls_leave_out_noise(tmp_path: Path) -> None:
+    """What nothing is known of is told by its name; builtins and methods of str, list and dict are not."""
+    found = project(
+        tmp_path, main="def f(x, y):\n    print(x)\n    x.append(1)\n    y.unheard_of()\n    missing()\n"
+    )
+
+    assert [
+        (edge.caller, edge.callee, edge.line, edge.resolution, edge.confidence) for edge in found.unresolved()
+    ] == [
+        ("main.f", "y.unheard_of", 4, "unresolved", 0.5),
+        ("main.f", "missing", 5, "unresolved", 0.5),
+    ]
+
+
+def test_noise_filter_keeps_the_projects_own_names(tmp_path: Path) -> None:
+    """A project's function is found though a builtin is called the same."""
+    for name in sorted(BUILTINS - {"super", "property", "staticmethod", "classmethod"}):
+        found = project(tmp_path, main=f"def {name}(): pass\ndef caller(): {name}()\n")
+
+        assert pairs(found) == {("main.caller", f"main.{name}")}
+
+
+def test_second_scan_reads_nothing_anew(tmp_path: Path) -> None:
+    """Files whose content is the same are skipped, touched ones too."""
+    found = project(tmp_path, a="def f(): pass\n", b="def g(): pass\n")
+    before = dict(found.files)
+    os.utime(tmp_path / "a.py", (0, 0))
+
+    assert found.scan() == ()
+    assert all(found.files[path] is before[path] for path in before)
+
+
+def test_one_changed_file_is_read_and_others_follow(tmp_path: Path) -> None:
+    """A changed file alone is mapped again; edges of files that use it are resolved again."""
+    found = project(tmp_path, a="from b import g\ndef f(): g()\n", b="def g(): pass\n")
+    kept = found.files["a.py"]
+    assert pairs(found) == {("a.f", "b.g")}
+    (tmp_path / "b.py").write_text("from c import g\n")
+    (tmp_path / "c.py").write_text("def g(): pass\n")
+
+    assert found.scan(["b.py", "c.py"]) == ("b.py", "c.py")
+    assert found.files["a.py"] is kept
+    assert pairs(found) == {("a.f", "c.g")}
+
+
+def test_deleted_and_renamed_files_leave(tmp_path: Path) -> None:
+    """What is gone from the folder is gone from the map."""
+    found = project(tmp_path, a="def f(): pass\n", b="from a import f\ndef g(): f()\n")
+    (tmp_path / "a.py").rename(tmp_path / "c.py")
+
+    assert found.scan() == ("a.py", "c.py")
+    assert sorted(found.files) == ["b.py", "c.py"]
+    assert pairs(found) == set()
+
+
+def test_file_that_no_longer_parses_keeps_its_last_good_map(tmp_path: Path) -> None:
+    """A half-written file says that it can't be parsed; its functions and edges stay."""
+    found = project(tmp_path, a="def f(): g()\ndef g(): pass\n")
+    good = found.files["a.py"]
+    (tmp_path / "a.py").write_text("def f(): g(\n")
+
+    assert found.scan() == ("a.py",)
+    assert found.files["a.py"].functions == good.functions
+    assert found.files["a.py"].error.startswith("cannot be parsed: ")
+    assert pairs(found) == {("a.f", "a.g")}
+
+
+def test_kept_maps_come_back_from_pickle(tmp_path: Path) -> None:
+    """A caller may store the maps of files and start again without reading a file twice."""
+    found = project(tmp_path, a="def f(): g()\ndef g(): pass\n")
+    kept = pickle.loads(pickle.dumps(found.files))  # noqa: S301 - our own
+    again = Project(str(tmp_path), kept)
+
+    assert again.scan() == ()
+    assert again.edges() == found.edges()
+    assert json.dumps([asdict(each) for each in kept["a.py"].functions])
+
+
+def test_edges_are_the_same_in_every_process(tmp_path: Path) -> None:
+    """The order of hashes has no part in the result."""
+    project(
+        tmp_path,
+        **{
+            f"m{n}": f"import m{(n + 1) % 5} as o\nclass A(o.A):\n    def m(self): super().m()\n"
+            for n in range(5)
+        },
+    )
+    script = (
+        "from claude_mem_lite.codemap.project import Project\n"
+        f"p = Project({str(tmp_path)!r}); p.scan(); print(p.edges())"
+    )
+
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "1", "2")
+    }
+
+    assert len(outputs) == 1
+
+
+DEEP = "x = " + "(" * 150 + "1" + ")" * 150 + "\n"
+CHAIN = "def f():\n    return " + " + ".join(["g()"] * 1_100) + "\ndef g(): pass\ndef h(): g()\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "error"),
+    [
+        (b"", ""),
+        (b"\xef\xbb\xbfdef f(): pass\n", ""),
+        ("# -*- coding: latin-1 -*-\ndef f(): return 'é'\n".encode("latin-1"), ""),
+        (b"def f(): return '\xff\xfe'\n", ""),
+        (b"# coding: no-such-codec\ndef f(): pass\n", ""),
+        (DEEP.encode(), ""),
+        (b"print 'python 2'\n", "cannot be parsed"),
+        (b"def f(): pass\n\0", "cannot be parsed"),
+        (b"def f(:\n", "cannot be parsed"),
+        (b"\x89PNG\r\n\x1a\n\0\0", "cannot be parsed"),
+        (b"x = " + b"[" * 5_000, "cannot be parsed"),
+        (b"x = 1\n" * 400_000, "2400000 bytes; at most 2000000 are read"),
+    ],
+)
+def test_hostile_files_give_a_map_or_say_why_not(source: bytes, error: str) -> None:
+    """Whatever a file holds, one map comes back and nothing is raised."""
+    found = scan_source("a.py", source)
+
+    assert found.error.startswith(error)
+    assert bool(found.error) == bool(error)
+
+
+def test_undecodable_text_of_a_declared_encoding_is_read() -> None:
+    """A coding line counts, as in Python."""
+    assert sources.decode("# coding: latin-1\nx = 'é'\n".encode("latin-1")).endswith("x = 'é'\n")
+
+
+def test_one_endless_expression_does_not_cost_the_file(tmp_path: Path) -> None:
+    """A sum of 1,100 calls is too deep to follow; the file's other functions keep their edges."""
+    found = project(tmp_path, main=CHAIN)
+
+    assert found.files["main.py"].error == ""
+    assert ("main.h", "main.g") in pairs(found)
+
+
+def test_large_generated_file_is_bounded() -> None:
+    """Of 2,000 functions in a file 500 are kept."""
+    found = scan_source("a.py", "".join(f"def f{n}(): pass\n" for n in range(2_000)))
+
+    assert (len(found.functions), found.error) == (500, "")
+
+
+def test_circles_of_everything_end(tmp_path: Path) -> None:
+    """Classes that inherit from each other, modules that import each other, values that grow for ever."""
+    found = project(
+        tmp_path,
+        a="from b import *\nclass A(B): pass\ndef f(x): return f([x, f])\nf(f)\n",
+        b="from a import *\nclass B(A):\n    def m(self):\n        self.x = {1: self.x, 2: [self.x]}\n"
+        "        return self.m()\n",
+    )
+
+    assert ("a.f", "a.f") in pairs(found)
+    assert ("b.B.m", "b.B.m") in pairs(found)
+
+
+@pytest.mark.parametrize(
+    ("paths", "above", "imported", "names"),
+    [
+        (["pkg/__init__.py", "pkg/a.py"], "", (), ["pkg", "pkg.a"]),
+        (["src/pkg/__init__.py", "src/pkg/a.py"], "", (), ["pkg", "pkg.a"]),
+        (["__init__.py", "a.py", "sub/b.py"], "top", (), ["top", "top.a", "top.sub.b"]),
+        (["lib/pkg/__init__.py"], "", ("pkg",), ["pkg"]),
+        (["ns/pkg/__init__.py"], "", ("ns",), ["ns.pkg"]),
+        (["a.py", "a.pyi"], "", (), ["a", "a.pyi"]),
+        (["tools/run.py"], "", (), ["tools.run"]),
+    ],
+)
+def test_files_have_the_names_that_imports_use(
+    paths: list[str], above: str, imported: tuple[str, ...], names: list[str]
+) -> None:
+    """Packages, `src` layouts, namespace packages and stubs are named as Python would name them."""
+    found = module_names(paths, above, imported)
+
+    assert [found[path] for path in paths] == names
+
+
+def test_import_means_the_full_name_then_a_neighbour_then_the_only_ending() -> None:
+    """A script finds the file beside it; a source folder nobody told of is found by a unique ending."""
+    finder = Finder(
+        {
+            path: path[:-3].replace("/", ".")
+            for path in ("helper.py", "tools/helper.py", "tools/run.py", "code/web/app.py")
+        }
+    )
+
+    assert finder.absolute("helper", "tools.run") == "helper"
+    assert finder.absolute("run", "tools.helper") == "tools.run"
+    assert finder.absolute("web.app", "helper") == "code.web.app"
+    assert finder.absolute("json", "helper") is None
+
+
+def test_python_files_leave_out_environments_and_hidden_folders(tmp_path: Path) -> None:
+    """Only the project's own sources are listed, in order."""
+    for name in (
+        "b.py",
+        "a/c.pyi",
+        ".git/x.py",
+        "venv/x.py",
+        "env2/pyvenv.cfg",
+        "env2/x.py",
+        "a/__pycache__/x.py",
+        "t.txt",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+
+    (tmp_path / "a" / "build").mkdir()
+    (tmp_path / "a" / "build" / "__init__.py").write_text("")
+
+    assert list(sources.python_files(str(tmp_path))) == ["b.py", "a/c.pyi", "a/build/__init__.py"]
+
+
+def test_file_map_is_a_plain_value() -> None:
+    """Two scans of one text are equal, whole."""
+    assert scan_source("a.py", "def f(): pass\n") == scan_source("a.py", b"def f(): pass\n")
+    assert isinstance(scan_source("a.py", ""), FileMap)
