@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float32]
 
-# The projects used last are kept up to so many bytes together: 43,000 vectors of MiniLM.
-KEEP_BYTES = 64 << 20
+# The projects used last are kept up to so many bytes together: 130,000 vectors of MiniLM.
+KEEP_BYTES = 192 << 20
 LOOK_AGAIN_S = 1.0
 _CENTRE_ROWS = 2_000
 

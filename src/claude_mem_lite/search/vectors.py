@@ -37,7 +37,8 @@ _FOLDER = ".lance"  # what LanceDB puts behind a table's name
 # Versions that a reader of the other process may still have open.
 _KEEP_VERSIONS = dt.timedelta(seconds=10)
 _READ_CONSISTENCY = dt.timedelta(seconds=1)
-_INDEX_CACHE_BYTES, _METADATA_CACHE_BYTES = 64 << 20, 16 << 20
+# The index of 100,000 vectors has 140 MB; one that does not fit is read again by every search.
+_INDEX_CACHE_BYTES, _METADATA_CACHE_BYTES = 256 << 20, 16 << 20
 
 
 class VectorsError(ClaudeMemError):
