@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from fake_messages import FakeMessages, serving
 
-from claude_mem_lite import config
+from claude_mem_lite import client, config
 from claude_mem_lite.cli import demo
 from claude_mem_lite.distill import claude
 from claude_mem_lite.services import install
@@ -83,6 +83,25 @@ def consumer(memory: Path) -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
     for process in started:
         process.kill()
         process.wait()
+
+
+@pytest.fixture
+def services(memory: Path, consumer: Callable[[], Any]) -> Iterator[Path]:
+    """Start a web process and a consumer."""
+    web = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"])
+    consumer()
+    wait_until(web_answers)
+    yield memory
+    web.terminate()
+    web.wait(timeout=20)
+
+
+def web_answers() -> bool:
+    """Tell whether the web process is up."""
+    try:
+        return client.get("/api/health", {}, timeout_s=1) is not None
+    except client.UnreachableError:
+        return False
 
 
 def run_hook(

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 from claudes_words import KEY, PROJECT, capture, row_of
-from conftest import run_hook, tool_event, wait_until
+from conftest import run_hook, tool_event, wait_until, web_answers
 from fake_messages import FakeMessages, Fault
-from test_web import Connection, answers
+from test_web import Connection
 
 from claude_mem_lite import config, inbox
 from claude_mem_lite.services import supervise
@@ -142,7 +142,7 @@ def post(body: Any) -> tuple[int, dict[str, Any]]:
 def web(memory: Path) -> Iterator[Path]:
     """Start the web process."""
     process = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"])
-    wait_until(lambda: (memory / "worker.sock").exists() and answers())
+    wait_until(web_answers)
     yield memory
     process.terminate()
     process.wait(timeout=20)

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import wait_until
+from conftest import wait_until, web_answers
 from test_storage import observation_row, session_row
-from test_web import answers
 
 from claude_mem_lite import client, settings
 from claude_mem_lite.search.embedder import bench, minilm, records
@@ -176,7 +175,7 @@ def test_status_says_how_search_finds(memory: Path) -> None:
     remember("minilm_384")
     down = as_json("status")["search"]
     process = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"])
-    wait_until(lambda: (memory / "worker.sock").exists() and answers())
+    wait_until(web_answers)
     idle = as_json("status")["search"]
     wait_until(lambda: client.post("/api/embed", {"texts": []}, timeout_s=20))
     up, shown_up = as_json("status")["search"], claude_mem("status").stdout
@@ -212,7 +211,7 @@ def test_status_says_how_search_finds(memory: Path) -> None:
 def test_the_web_process_takes_the_model_of_the_settings(memory: Path) -> None:
     """When it is told to, and not before; what cannot be used is said."""
     process = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"])
-    wait_until(lambda: (memory / "worker.sock").exists() and answers())
+    wait_until(web_answers)
     wait_until(lambda: client.post("/api/embed", {"texts": []}, timeout_s=20))
     (memory / "config.toml").write_text('[search]\nembedding_model = "qwen3"\n')
 

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import wait_until
+from conftest import wait_until, web_answers
 from test_storage import observation_row, session_row
-from test_web import answers
 
 from claude_mem_lite import client, inbox
 from claude_mem_lite.search.indexing import Index
@@ -181,7 +180,7 @@ def test_long_text_is_cut_to_two_lines(otters: Path, columns: int) -> None:
 def web(otters: Path) -> Iterator[Path]:
     """Start a web process on the memory, and have all of it embedded."""
     process = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"])
-    wait_until(lambda: (otters / "worker.sock").exists() and answers())
+    wait_until(web_answers)
     index = Index()
     wait_until(lambda: index.step() is None)
     yield otters

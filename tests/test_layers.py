@@ -18,7 +18,9 @@ PACKAGE = Path(claude_mem_lite.__file__).parent
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"errors"}),
     frozenset({"config"}),
-    frozenset({"triage", "tokens", "logs", "redact", "redaction_rules", "settings", "settings_file"}),
+    frozenset(
+        {"triage", "tokens", "logs", "redact", "redaction_rules", "settings", "settings_file", "locks"}
+    ),
     frozenset({"inbox", "client"}),
     frozenset({"storage"}),
     frozenset({"search", "codemap"}),

@@ -211,7 +211,7 @@ def test_a_pair_says_what_its_commoner_word_says() -> None:
         ("AuthService.login", "AuthService.login()", True),
         ("AuthService.login", "AuthService.login_all", False),
         ("AuthService.login", "AuthService.logout login", False),
-        ("src/db/session.py", "/work/src/db/session.py:12", True),
+        ("src/db/session.py", "/app/src/db/session.py:12", True),
         ("src/db/session.py", "src/db/session.pyc", False),
         ("src/db/session.py", "lib_src/db/session.py", False),
         ("--line-length", "ruff --line-length=88", True),

@@ -13,9 +13,8 @@ from typing import Any
 
 import pytest
 import tiny_qwen3
-from conftest import wait_until
+from conftest import wait_until, web_answers
 from test_storage import observation_row, session_row
-from test_web import answers
 
 from claude_mem_lite import client, config, settings
 from claude_mem_lite.errors import ClaudeMemError
@@ -53,7 +52,7 @@ def ponds(memory: Path) -> Path:
 def web(ponds: Path) -> Iterator[Path]:
     """Start a web process on the memory, and have all of it embedded with MiniLM."""
     process = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"])
-    wait_until(lambda: (ponds / "worker.sock").exists() and answers())
+    wait_until(web_answers)
     run("auto")
     wait_until(lambda: search_type() == "hybrid")
     yield ponds

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +11,6 @@ import numpy as np
 import pytest
 from conftest import DATA, restore, wait_until
 from test_storage import observation_row, session_row
-from test_web import answers
 
 from claude_mem_lite import client, config, inbox
 from claude_mem_lite.cli import demo
@@ -154,17 +150,6 @@ def test_rows_are_found_within_their_scope(memory: Path) -> None:
     assert found(file="ond_a.py") == []
     assert found(tool="Bash") == ["o2"]
     assert found(session_id="s2") == found(since="2030") == []
-
-
-@pytest.fixture
-def services(memory: Path, consumer: Callable[[], Any]) -> Iterator[Path]:
-    """Start a web process and a consumer."""
-    web = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"])
-    consumer()
-    wait_until(lambda: (memory / "worker.sock").exists() and answers())
-    yield memory
-    web.terminate()
-    web.wait(timeout=20)
 
 
 def ask(**parameters: str) -> dict[str, Any]:

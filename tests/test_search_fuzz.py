@@ -15,9 +15,9 @@ from typing import Any
 from urllib.parse import quote, quote_from_bytes
 
 import pytest
-from conftest import wait_until
+from conftest import wait_until, web_answers
 from test_storage import NOW, observation_row, session_row
-from test_web import Connection, answers, get
+from test_web import Connection, get
 
 from claude_mem_lite.search.hybrid import KINDS
 from claude_mem_lite.storage import embeddings, models, queries
@@ -160,7 +160,7 @@ def web(memory: Path) -> Iterator[Path]:
     """Start a web process on a few hundred rows."""
     fill()
     process = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"])
-    wait_until(lambda: (memory / "worker.sock").exists() and answers())
+    wait_until(web_answers)
     yield memory
     process.terminate()
     process.wait(timeout=20)

@@ -10,15 +10,15 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from conftest import tool_event, wait_until
-from test_web import Connection, answers
+from conftest import tool_event, wait_until, web_answers
+from test_web import Connection
 
 from claude_mem_lite import config, inbox
 from claude_mem_lite.search import vectors
@@ -105,17 +105,6 @@ def test_rows_are_there_once_when_writers_are_killed(home: Path) -> None:
         )
         > 1
     )
-
-
-@pytest.fixture
-def services(memory: Path, consumer: Callable[[], Any]) -> Iterator[Path]:
-    """Start a web process and a consumer."""
-    web = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"])
-    consumer()
-    wait_until(lambda: (memory / "worker.sock").exists() and answers())
-    yield memory
-    web.terminate()
-    web.wait(timeout=20)
 
 
 def remember(number: int) -> None:
@@ -232,7 +221,7 @@ def test_vectors_deleted_while_no_consumer_runs_are_made_anew(
     """The next row that is embedded tells that the others are gone."""
     web = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"])
     first = consumer()
-    wait_until(lambda: (memory / "worker.sock").exists() and answers())
+    wait_until(web_answers)
     for number in range(EVENTS_BEFORE):
         remember(number)
     wait_until(lambda: search(memory, "otter")[0] == 200 and all_embedded(), timeout_s=60)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import wait_until
+from conftest import wait_until, web_answers
 from test_storage import observation_row, session_row
 
 from claude_mem_lite import __version__, client, inbox
@@ -47,18 +47,10 @@ def web(memory: Path) -> Iterator[Path]:
     )
     inbox.append('{"session_id": "s2"}', "/p")
     process = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"])
-    wait_until(lambda: (memory / "worker.sock").exists() and answers())
+    wait_until(web_answers)
     yield memory
     process.terminate()
     assert process.wait(timeout=20) in {0, -signal.SIGTERM}
-
-
-def answers() -> bool:
-    """Tell whether the web process is up."""
-    try:
-        return client.get("/api/health", {}, timeout_s=1) is not None
-    except client.UnreachableError:
-        return False
 
 
 def get(home: Path, path: str, method: str = "GET") -> tuple[int, dict[str, Any]]:
@@ -200,7 +192,7 @@ def test_another_method_is_refused_in_json(web: Path) -> None:
 def test_a_missing_database_is_said(home: Path) -> None:
     """Without a memory the web process serves, and says which part is down."""
     process = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"])
-    wait_until(lambda: (home / "worker.sock").exists() and answers())
+    wait_until(web_answers)
 
     answer = get(home, "/api/search?q=a")
     process.terminate()

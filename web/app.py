@@ -134,13 +134,7 @@ def search(request: Request) -> JSONResponse:
         tool=wanted.tool,
     )
     found = searcher.search(wanted.q, type=wanted.type, scope=scope, limit=wanted.limit, now=started)
-    return JSONResponse({
-        "query": wanted.q,
-        "search_type": found.search_type,
-        "count": len(found.hits),
-        "took_ms": round((time.monotonic() - started) * 1000, 1),
-        "results": [hit.as_json(explain=wanted.explain) for hit in found.hits],
-    })  # fmt: skip
+    return JSONResponse(found.as_json(wanted.q, took_s=time.monotonic() - started, explain=wanted.explain))
 
 
 def observation(request: Request) -> JSONResponse:

@@ -139,13 +139,7 @@ def _search_here(asked: Mapping[str, str], scope: Mapping[str, str]) -> dict[str
     found = Searcher(by_meaning=False).search(
         asked["q"], type=kind, scope=narrowed, limit=int(asked["limit"]), now=started
     )
-    return {
-        "query": asked["q"],
-        "search_type": found.search_type,
-        "count": len(found.hits),
-        "took_ms": round((time.monotonic() - started) * 1000, 1),
-        "results": [hit.as_json(explain="explain" in asked) for hit in found.hits],
-    }
+    return found.as_json(asked["q"], took_s=time.monotonic() - started, explain="explain" in asked)
 
 
 def _show(found: dict[str, Any], *, with_project: bool) -> None:

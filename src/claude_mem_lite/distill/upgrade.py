@@ -6,14 +6,11 @@ one conversation with the API at a time; the local words stand until better ones
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import fcntl
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from claude_mem_lite import config, inbox
+from claude_mem_lite import inbox, locks
 from claude_mem_lite.distill import claude, cost, gate, prompts, requests
 from claude_mem_lite.distill.claude import OutageError, RejectedError, SetupError
 from claude_mem_lite.distill.gate import Gate
@@ -23,7 +20,8 @@ from claude_mem_lite.storage import queries, upgrades
 from claude_mem_lite.tokens import estimate_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     from claude_mem_lite.distill.claude import Answer, Request
     from claude_mem_lite.settings import Settings
@@ -59,16 +57,9 @@ class Step:
     reason: str = ""
 
 
-@contextlib.contextmanager
-def turn(*, wait: bool) -> Iterator[bool]:
-    """Hold the lock on the conversation with the API; without `wait` yield False when another has it."""
-    with open(os.path.join(config.home(), "api.lock"), "a", encoding="ascii") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError:
-            yield False
-        else:
-            yield True
+def turn(*, wait: bool) -> AbstractContextManager[bool]:
+    """Hold the lock on the conversation with the API; without `wait` give False when another has it."""
+    return locks.hold("api.lock", wait=wait)
 
 
 def step(settings: Settings, *, now: float) -> Step:

@@ -58,6 +58,16 @@ class Found:
     hits: list[Hit]
     search_type: Literal["hybrid", "fts"]
 
+    def as_json(self, query: str, *, took_s: float, explain: bool) -> dict[str, Any]:
+        """Return the answer to a query as it is served and printed."""
+        return {
+            "query": query,
+            "search_type": self.search_type,
+            "count": len(self.hits),
+            "took_ms": round(took_s * 1000, 1),
+            "results": [hit.as_json(explain=explain) for hit in self.hits],
+        }
+
 
 def best(hits: Iterable[Hit], *, limit: int) -> list[Hit]:
     """Return the best hits; one that says what a better one of its project says is folded into that."""

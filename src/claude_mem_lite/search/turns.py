@@ -8,26 +8,21 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from claude_mem_lite import config
+from claude_mem_lite import config, locks
 from claude_mem_lite.errors import ClaudeMemError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
 # Who looks whether a run is alive holds its lock for microseconds.
 _TRIES, _PAUSE_S = 20, 0.01
+_RUN = "reembed.lock"
 
 
-@contextlib.contextmanager
-def step(*, wait: bool = False) -> Iterator[bool]:
-    """Hold the lock on what search reads; without `wait` yield False when another has it."""
-    with open(os.path.join(config.home(), "embed.lock"), "a", encoding="ascii") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError:
-            yield False
-        else:
-            yield True
+def step(*, wait: bool = False) -> AbstractContextManager[bool]:
+    """Hold the lock on what search reads; without `wait` give False when another has it."""
+    return locks.hold("embed.lock", wait=wait)
 
 
 @contextlib.contextmanager
@@ -62,14 +57,7 @@ def in_the_making() -> str:
 
 def is_run_of(key: str) -> bool:
     """Tell whether a run is at work on a model's vectors."""
-    if in_the_making() != key:
-        return False
-    with open(_run_path(), "a", encoding="utf-8") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
+    return in_the_making() == key and locks.is_held(_RUN)
 
 
 def _taken(lock: int) -> bool:
@@ -82,4 +70,4 @@ def _taken(lock: int) -> bool:
 
 
 def _run_path() -> str:
-    return os.path.join(config.home(), "reembed.lock")
+    return os.path.join(config.home(), _RUN)

@@ -9,7 +9,7 @@ import signal
 import threading
 import time
 
-from claude_mem_lite import config
+from claude_mem_lite import config, locks
 
 log = logging.getLogger(__name__)
 
@@ -29,13 +29,8 @@ def become_the_only(name: str) -> None:
 
 
 def is_running(name: str) -> bool:
-    """Tell whether a process holds the lock of that name; a dead one that nobody has reaped does not."""
-    with open(os.path.join(config.home(), f"{name}.lock"), "a", encoding="ascii") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
+    """Tell whether a service of that name is alive."""
+    return locks.is_held(f"{name}.lock")
 
 
 def stop_when_orphaned(*, poll_s: float = 1.0) -> None:

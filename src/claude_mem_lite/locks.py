@@ -1,0 +1,31 @@
+"""Locks between processes: a file in the data directory that its holder has locked, free when that dies."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from typing import TYPE_CHECKING
+
+from claude_mem_lite import config
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@contextlib.contextmanager
+def hold(name: str, *, wait: bool = False) -> Iterator[bool]:
+    """Hold the lock of a name; without `wait` yield False at once when another has it."""
+    with open(os.path.join(config.home(), name), "a", encoding="ascii") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+
+
+def is_held(name: str) -> bool:
+    """Tell whether a living process holds a lock; a dead one that nobody has reaped does not."""
+    with hold(name) as is_free:
+        return not is_free
