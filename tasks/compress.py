@@ -5,6 +5,7 @@ from __future__ import annotations
 from claude_mem_lite import inbox
 from claude_mem_lite.tasks.app import RETRIES, huey
 from claude_mem_lite.tasks.embed import embed_in
+from claude_mem_lite.tasks.heal import heal_in
 from claude_mem_lite.tasks.summarize import summarize
 from claude_mem_lite.tasks.upgrade import upgrade_when_ripe
 
@@ -15,6 +16,7 @@ def compress(event_id: str) -> None:
 
     The end of a session, or its compaction, also has it summarized.
     """
+    from claude_mem_lite.codemap.heal import decay
     from claude_mem_lite.distill.record import record_event
     from claude_mem_lite.storage import queries
 
@@ -23,8 +25,11 @@ def compress(event_id: str) -> None:
         return
     if event.event_name in {"SessionEnd", "PreCompact"}:
         summarize(event.session_id, retell=True)
-    record_event(event)
-    if event.event_name == "SessionEnd":
+    has_ended = event.event_name == "SessionEnd"
+    if record_event(event) or has_ended:
+        heal_in(event.project_dir, event.session_id)
+    if has_ended:
+        decay(event.project_dir, event.session_id)
         queries.checkpoint()
     upgrade_when_ripe()
     embed_in()

@@ -171,12 +171,12 @@ def _mentioned(text: str, ignored: tuple[str, ...]) -> list[str]:
                 end += len(after) - len(after.lstrip(_PATH_CHARS))
             word = text[start:end].rstrip("*?.")  # .env* stands for .env too
             if word not in names:
-                names[word] = _ignored_name(word, ignored)
+                names[word] = ignored_name(word, ignored)
             at = low.find(core, end)
     return sorted({name for name in names.values() if name}, key=text.index)
 
 
-def _ignored_name(path: str, ignored: tuple[str, ...]) -> str:
+def ignored_name(path: str, ignored: tuple[str, ...]) -> str:
     """Return the last part of `path` when it is an ignored file, else an empty string."""
     parts = path.rstrip("/").lower().split("/")
     hit = False
@@ -291,7 +291,7 @@ def _hide_written(command: str, ignored: tuple[str, ...]) -> str:
     for found in re.finditer(_REDIRECT, command):
         end = found.start()
         verb = max(command.rfind(word, max(done, end - _EDGE), end) for word in ("echo ", "printf "))
-        name = _ignored_name(found[1], ignored) if verb >= 0 else ""
+        name = ignored_name(found[1], ignored) if verb >= 0 else ""
         start = command.index(" ", verb) + 1 if name else end
         if start < end:
             parts += [command[done:start], _contents(name), " "]
@@ -308,7 +308,7 @@ def _hide_lines(ignored: tuple[str, ...], sources: list[str] | None = None) -> C
     import re
 
     def hide(line: re.Match[str]) -> str:
-        name = _ignored_name(line["file"], ignored)
+        name = ignored_name(line["file"], ignored)
         return f"{line['file']}:{_contents(name)}" if name else line[0]
 
     def change(text: str, field: str | None) -> str:
@@ -316,7 +316,7 @@ def _hide_lines(ignored: tuple[str, ...], sources: list[str] | None = None) -> C
             return text
         if sources:
             text = re.sub(_ASSIGNMENT, lambda line: line[1] + _contents(sources[0]), text)
-        files = [name for path in re.findall(_DIFFED, text) if (name := _ignored_name(path, ignored))]
+        files = [name for path in re.findall(_DIFFED, text) if (name := ignored_name(path, ignored))]
         return _contents(files[0]) if files else re.sub(_ORIGIN, hide, text)
 
     return change

@@ -105,7 +105,7 @@ class Project:
         changed = [path for path in self.files if path not in set(wanted)] if paths is None else []
         for path in changed:
             del self.files[path]
-        with _no_collection():
+        with no_collection():
             changed += [path for path in wanted if path.endswith(sources.SUFFIXES) and self._scan_file(path)]
         if changed:
             self._edges = None
@@ -158,7 +158,7 @@ class Project:
         if self._edges is not None:
             return
         names = self.modules()
-        with _no_collection():
+        with no_collection():
             world = World({path: self.files[path].scopes for path in names}, names)
             world.run()
             self._edges, self._missed = _edges_of(world)
@@ -215,7 +215,7 @@ def _imported_by(ops: Iterable[Op]) -> Iterator[str]:
 
 
 @contextmanager
-def _no_collection() -> Iterator[None]:
+def no_collection() -> Iterator[None]:
     """Hold the garbage collector: a growing syntax tree has it search in vain, for half of the time."""
     was_enabled = gc.isenabled()
     gc.disable()

@@ -37,6 +37,12 @@ def python_files(folder: str) -> Iterator[str]:
                 yield name if inside == "." else f"{inside}/{name}"
 
 
+def is_source(path: str) -> bool:
+    """Tell whether a path from the folder is a Python file that `python_files` would come to by its name."""
+    *folders, _ = path.split("/")
+    return path.endswith(SUFFIXES) and not any(name[:1] == "." or name in _SKIPPED for name in folders)
+
+
 def decode(data: bytes) -> str:
     """Return a source's text by its BOM or coding line, UTF-8 otherwise; undecodable bytes are replaced.
 

@@ -11,7 +11,8 @@ import json
 import time
 
 from claude_mem_lite import inbox, settings
-from claude_mem_lite.distill import local
+from claude_mem_lite.codemap.kept import Seen
+from claude_mem_lite.distill import code, local
 from claude_mem_lite.distill.observation import Capture, Observation, Skip
 from claude_mem_lite.distill.summary import key_files, summarize
 from claude_mem_lite.storage import queries, upgrades
@@ -24,13 +25,18 @@ MAX_KEY_FILES = 8
 _SPOKEN = ("Stop", "SubagentStop")
 
 
-def record_event(event: PendingEvent) -> None:
-    """Turn one event into its observation, or note in its row why there is none."""
+def record_event(event: PendingEvent) -> bool:
+    """Turn one event into its observation, or note in its row why there is none; follow it in the code map.
+
+    Tells whether the project's calls may be others now.
+    """
     started = time.monotonic()
     # The write lock first: of two workers on one fold the later must see what the earlier wrote.
     with memory_database.atomic():
         queries.touch_session(event)
         note = _fold(event) if is_look(event) else _observe(event)
+    seen = Seen(event.session_id, None if note else event.id, event.created_at)
+    has_changed_code = code.follow(capture_of(event), seen)
     inbox.finish(event.id, note=note)
     queries.log_event(
         "compress.done",
@@ -38,6 +44,7 @@ def record_event(event: PendingEvent) -> None:
         session_id=event.session_id,
         duration_ms=round((time.monotonic() - started) * 1000),
     )
+    return has_changed_code
 
 
 def summarize_session(session_id: str, *, retell: bool = False) -> str:

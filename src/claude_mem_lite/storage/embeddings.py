@@ -94,7 +94,12 @@ def count_by_model() -> dict[str, int]:
 
 
 def _rows(kind: str) -> Any:
-    """Return pk, id, project and text of the rows that have something to embed, newest first."""
+    """Return pk, id, project and text of the rows that have something to embed, newest first.
+
+    A function that no session has changed is code, not memory: it is found by its name.
+    """
     table, text = _TEXTS[kind]
     rows = table.select(table.pk, table.id, table.project_dir, text.alias("text")).order_by(table.pk.desc())
-    return rows.where(table.summary.is_null(False)) if kind == "session" else rows
+    if kind == "session":
+        return rows.where(table.summary.is_null(False))
+    return rows.where(table.session_id != "") if kind == "function" else rows

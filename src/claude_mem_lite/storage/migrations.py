@@ -205,6 +205,48 @@ _EMBEDDED = (
     + _embedded("function_map", "qualified_name", "signature", "docstring")
 )
 
+# The code map: each file as it was last read (`packed` holds what calls are resolved from), what became of
+# each function in which session, and where and how surely one calls another (`observation_id` says so last).
+_CODE_MAP = """
+ALTER TABLE function_map ADD COLUMN line INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE function_map ADD COLUMN end_line INTEGER NOT NULL DEFAULT 0;
+CREATE UNIQUE INDEX idx_fn_place ON function_map(project_dir, file_path, qualified_name);
+
+CREATE TABLE source_files (
+    pk INTEGER PRIMARY KEY,
+    project_dir TEXT NOT NULL,
+    file_path TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    lines INTEGER NOT NULL,
+    error TEXT NOT NULL DEFAULT '',
+    packed BLOB NOT NULL,
+    updated_at TEXT NOT NULL,
+    UNIQUE (project_dir, file_path)
+);
+
+CREATE TABLE function_changes (
+    pk INTEGER PRIMARY KEY,
+    project_dir TEXT NOT NULL,
+    file_path TEXT NOT NULL,
+    qualified_name TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    signature TEXT NOT NULL,
+    change_type TEXT NOT NULL,
+    session_id TEXT NOT NULL,
+    observation_id TEXT,
+    created_at TEXT NOT NULL
+);
+CREATE INDEX idx_change_function ON function_changes(project_dir, qualified_name);
+CREATE INDEX idx_change_session ON function_changes(session_id);
+
+ALTER TABLE call_graph ADD COLUMN level TEXT NOT NULL DEFAULT '';
+ALTER TABLE call_graph ADD COLUMN shape TEXT NOT NULL DEFAULT '';
+ALTER TABLE call_graph ADD COLUMN line INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE call_graph ADD COLUMN observation_id TEXT;
+CREATE UNIQUE INDEX idx_cg_pair
+    ON call_graph(project_dir, caller_file, caller_function, callee_file, callee_function);
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _TABLES + _full_text("observations", "title", "summary", "detail") + _full_text("sessions", "summary"),
     _WRITTEN_BY_CLAUDE
@@ -218,6 +260,7 @@ MIGRATIONS: tuple[str, ...] = (
     _without_full_text("observations")
     + _full_text("observations", "title", "summary", "detail", "files_touched")
     + _rebuilt("observations"),
+    _CODE_MAP,
 )
 
 

@@ -1,4 +1,4 @@
-"""The eight tables as peewee models: seven in claude-mem.db, `pending_queue` in queue.db (read here only).
+"""The tables as peewee models: all but one in claude-mem.db, `pending_queue` in queue.db (read here only).
 
 The columns are made by `migrations` and `inbox`; a test holds the models to them.
 """
@@ -9,7 +9,16 @@ import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from peewee import BooleanField, FloatField, ForeignKeyField, IntegerField, Model, SqliteDatabase, TextField
+from peewee import (
+    BlobField,
+    BooleanField,
+    FloatField,
+    ForeignKeyField,
+    IntegerField,
+    Model,
+    SqliteDatabase,
+    TextField,
+)
 from playhouse.sqlite_ext import FTS5Model, RowIDField, SearchField
 
 from claude_mem_lite import config, inbox
@@ -129,7 +138,7 @@ class Observation(_Table):
 
 
 class FunctionMapEntry(_Table):
-    """A function of a project as a session left it."""
+    """A function of a project as the session that changed it last left it; "" where none is known."""
 
     pk = IntegerField(primary_key=True)
     id = TextField(unique=True)
@@ -144,14 +153,54 @@ class FunctionMapEntry(_Table):
     decorators = _Json(default=list)
     change_type = TextField(default="new")
     updated_at = TextField()
+    line = IntegerField(default=0)
+    end_line = IntegerField(default=0)
     embedding_status = TextField(default="pending")
 
     class Meta:
         table_name = "function_map"
 
 
+class FunctionChange(_Table):
+    """What became of a function in a session ("new", "modified", "deleted") by which observation, if any."""
+
+    pk = IntegerField(primary_key=True)
+    project_dir = TextField()
+    file_path = TextField()
+    qualified_name = TextField()
+    kind = TextField()
+    signature = TextField()
+    change_type = TextField()
+    session_id = TextField()
+    observation_id = TextField(null=True)
+    created_at = TextField()
+
+    class Meta:
+        table_name = "function_changes"
+
+
+class SourceFile(_Table):
+    """A Python file as it was last read; with an `error` its functions are those of the last good reading."""
+
+    pk = IntegerField(primary_key=True)
+    project_dir = TextField()
+    file_path = TextField()
+    digest = TextField()
+    lines = IntegerField()
+    error = TextField(default="")
+    packed = BlobField()
+    updated_at = TextField()
+
+    class Meta:
+        table_name = "source_files"
+
+
 class CallEdge(_Table):
-    """One function of a project calls another, as sure as `confidence` (0 to 1)."""
+    """One function of a project calls another, as sure as `confidence` (0 to 1).
+
+    `source` is "ast" or "observation"; what the source says is in `resolution`, `level`, `shape` and `line`,
+    and `observation_id` is what confirmed it last.
+    """
 
     pk = IntegerField(primary_key=True)
     id = TextField(unique=True)
@@ -167,6 +216,10 @@ class CallEdge(_Table):
     source = TextField(default="ast")
     session_id = TextField()
     created_at = TextField()
+    level = TextField(default="")
+    shape = TextField(default="")
+    line = IntegerField(default=0)
+    observation_id = TextField(null=True)
 
     class Meta:
         table_name = "call_graph"
@@ -292,5 +345,6 @@ class FunctionIndex(FTS5Model):  # type: ignore[misc]
 
 
 MODELS: tuple[type[Any], ...] = (
-    Session, Observation, FunctionMapEntry, CallEdge, Learning, LogEntry, State, PendingEvent,
+    Session, Observation, FunctionMapEntry, FunctionChange, SourceFile, CallEdge, Learning, LogEntry, State,
+    PendingEvent,
 )  # fmt: skip

@@ -12,7 +12,7 @@ from claude_mem_lite.codemap.extract import Definition, body_hash, definitions
 from claude_mem_lite.distill.local import fields
 from claude_mem_lite.distill.observation import Capture, one_line
 
-_PYTHON = (".py", ".pyi")
+PYTHON = (".py", ".pyi")
 _PLAIN_SUFFIXES = frozenset({
     ".md", ".rst", ".txt", ".adoc", ".toml", ".yaml", ".yml", ".json", ".jsonc", ".ini", ".cfg",
     ".conf", ".env", ".csv", ".xml", ".html", ".lock", ".properties",
@@ -97,7 +97,7 @@ def _common(old: Sequence[str], new: Sequence[str]) -> int:
 
 def changes(edit: Edit) -> tuple[Change, ...]:
     """Which definitions of a Python file changed; empty where one of its versions is not known whole."""
-    if not edit.path.endswith(_PYTHON) or edit.after is None or (edit.before is None and not edit.is_new):
+    if not edit.path.endswith(PYTHON) or edit.after is None or (edit.before is None and not edit.is_new):
         return ()
     return diff(edit.before, edit.after)
 
@@ -124,7 +124,7 @@ def renames(edit: Edit, changed: Sequence[Change]) -> list[tuple[str, str]]:
 
 def docstrings(edit: Edit) -> dict[str, str]:
     """Return the first docstring line of each definition of a Python file, as the edit left it."""
-    found = _definitions(edit.after) if edit.path.endswith(_PYTHON) else ()
+    found = _definitions(edit.after) if edit.path.endswith(PYTHON) else ()
     return {
         each.qualified_name: one_line(each.docstring, 110).rstrip(".") for each in found if each.docstring
     }

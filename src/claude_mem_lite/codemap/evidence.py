@@ -1,0 +1,100 @@
+"""What an observation says of who calls whom: functions it changed or names, and frames of tracebacks."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from claude_mem_lite.storage.models import FunctionMapEntry, Observation
+
+Place = tuple[str, str]  # file and qualified name
+
+# Python's own frames; pytest's short ones, which name the function; its long ones, which do not.
+_FRAME = re.compile(
+    r'^[ \t]*File "(?P<file>[^"\n]+)", line (?P<line>\d+), in (?P<name>\S+)'
+    r"|^(?P<short>[^\s:]+\.py):(?P<at>\d+): in (?P<in>\S+)"
+    r"|^(?P<long>[^\s:]+\.py):(?P<where>\d+):(?: \w+)?[ \t]*$"
+    r"|^(?P<end>_{5,} .* _{5,}|={5,} .* ={5,}|During handling of .*|The above exception .*)$",
+    re.MULTILINE,
+)
+_NAMED = re.compile(r"\b[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\b|\b[A-Za-z_]\w*(?=\(\))")
+_TEXT_CHARS = 200_000
+_MOST_TOGETHER = 30  # functions of one observation that are taken for neighbours
+
+
+class Functions:
+    """A project's functions by place, by name and by line."""
+
+    def __init__(self, rows: Sequence[FunctionMapEntry]) -> None:
+        """Take the rows of the function map."""
+        self.places: set[Place] = {(row.file_path, row.qualified_name) for row in rows}
+        self._by_file: dict[str, list[FunctionMapEntry]] = {}
+        self._by_name: dict[str, list[FunctionMapEntry]] = {}
+        for row in rows:
+            self._by_file.setdefault(row.file_path, []).append(row)
+            self._by_name.setdefault(row.qualified_name, []).append(row)
+
+    def named(self, name: str) -> Place | None:
+        """Return the one function of a qualified name; None where there is none, or more than one."""
+        rows = self._by_name.get(name, [])
+        return (rows[0].file_path, rows[0].qualified_name) if len(rows) == 1 else None
+
+    def around(self, path: str, line: int, name: str) -> Place | None:
+        """Return the innermost function that a line is in; None where its name is another one."""
+        inside = [row for row in self._by_file.get(path, ()) if row.line <= line <= row.end_line]
+        if not inside:
+            return None
+        row = max(inside, key=lambda each: each.line)
+        is_it = not name or row.qualified_name.rpartition(".")[2] == name
+        return (path, row.qualified_name) if is_it and row.kind != "class" else None
+
+
+def neighbours(observation: Observation, functions: Functions) -> list[Place]:
+    """Return the functions that an observation changed or names, in no order that means anything."""
+    found: dict[Place, None] = {}
+    for change in observation.functions_changed:
+        for path in observation.files_touched:
+            place = (path, str(change.get("qualified_name")))
+            if place in functions.places:
+                found[place] = None
+    for name in _NAMED.findall(f"{observation.title}\n{observation.summary}"):
+        place_named = functions.named(name)
+        if place_named is not None:
+            found[place_named] = None
+    return list(found) if len(found) <= _MOST_TOGETHER else []
+
+
+def called(text: str, functions: Functions, project_dir: str) -> Iterator[tuple[Place, Place]]:
+    """Yield who called whom by the tracebacks in a text: frames with no other one between them."""
+    before: Place | None = None
+    for match in _FRAME.finditer(text[:_TEXT_CHARS]):
+        here = None
+        if match["end"] is None:
+            path = match["file"] or match["short"] or match["long"]
+            line = int((match["line"] or match["at"] or match["where"])[:9])
+            here = functions.around(_inside(path, project_dir), line, match["name"] or match["in"] or "")
+        if before is not None and here is not None:
+            yield before, here
+        before = here
+
+
+def _inside(path: str, project_dir: str) -> str:
+    return os.path.relpath(path, project_dir) if os.path.isabs(path) else os.path.normpath(path)
+
+
+def output_of(raw: str) -> str:
+    """Return the texts of what a tool answered, from the JSON of its event."""
+    event = json.loads(raw)
+    return "\n".join(_texts({key: event.get(key) for key in ("tool_response", "error")}))
+
+
+def _texts(value: Mapping[str, Any] | Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _texts(inner)

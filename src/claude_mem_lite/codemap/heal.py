@@ -1,0 +1,135 @@
+"""The graph that heals: calls confirmed and discovered by what was observed, and those that go stale.
+
+A traceback tells who called whom. Functions that were changed or named together only confirm an edge that is
+there, in whichever direction it is, or find one where the code has an unresolved call of that name.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from claude_mem_lite.codemap import evidence, kept
+from claude_mem_lite.codemap.graph import DISCOVERED, boosted
+from claude_mem_lite.storage import code, queries
+from claude_mem_lite.storage.models import memory_database
+
+if TYPE_CHECKING:
+    from claude_mem_lite.codemap.evidence import Functions, Place
+    from claude_mem_lite.storage.models import CallEdge, Observation
+
+# Source: phase 6 document 2.6; what counts as stale: DESIGN.
+STALE_SESSIONS, STALE_STEP, STALE_FLOOR = 10, 0.05, 0.05
+_AT_ONCE = 200  # observations in one transaction
+
+
+@dataclass(slots=True)
+class _Graph:
+    """A project's functions and its calls, the unresolved ones by caller and last name."""
+
+    project_dir: str
+    functions: Functions
+    edges: dict[tuple[Place, Place], CallEdge]
+    unresolved: dict[tuple[Place, str], CallEdge]
+
+
+def heal(project_dir: str) -> Counter[str]:
+    """Take in the evidence of the observations since the last time; return what was confirmed and discovered.
+
+    Each observation counts once: how far this has come is stored with what it did.
+    """
+    total: Counter[str] = Counter()
+    graph: _Graph | None = None
+    while True:
+        with memory_database.atomic():
+            rows = code.observations_after(
+                project_dir, code.state(project_dir).get("healed_pk", 0), limit=_AT_ONCE
+            )
+            if rows:
+                graph = graph or _graph(project_dir)
+                for row in rows:
+                    total += _heal_by(row, graph)
+                kept.note(project_dir, healed_pk=rows[-1].pk)
+        if len(rows) < _AT_ONCE:
+            break
+    if total:
+        queries.log_event("callgraph.healed", {"project_dir": project_dir, **total})
+    return total
+
+
+def decay(project_dir: str, session_id: str) -> int:
+    """Lower the observed calls that ten sessions have not confirmed; once for each session that is closed."""
+    with memory_database.atomic():
+        if code.state(project_dir).get("decayed_for") == session_id:
+            return 0
+        before = code.nth_newest_closed_start(project_dir, STALE_SESSIONS)
+        count = (
+            code.decay_edges(project_dir, before=before, step=STALE_STEP, floor=STALE_FLOOR) if before else 0
+        )
+        kept.note(project_dir, decayed_for=session_id)
+    if count:
+        queries.log_event("callgraph.decayed", {"edges": count, "by": STALE_STEP}, session_id=session_id)
+    return count
+
+
+def _graph(project_dir: str) -> _Graph:
+    edges: dict[tuple[Place, Place], CallEdge] = {}
+    unresolved: dict[tuple[Place, str], CallEdge] = {}
+    for edge in code.edges(project_dir):
+        caller = (edge.caller_file, edge.caller_function)
+        if edge.resolution == code.UNRESOLVED:
+            unresolved[caller, edge.callee_function.rpartition(".")[2]] = edge
+        else:
+            edges[caller, (edge.callee_file, edge.callee_function)] = edge
+    return _Graph(project_dir, evidence.Functions(code.functions(project_dir)), edges, unresolved)
+
+
+def _heal_by(observation: Observation, graph: _Graph) -> Counter[str]:
+    """Apply one observation's evidence; an edge is confirmed once by it, however often it tells of it."""
+    event = queries.pending_event(observation.id)
+    text = evidence.output_of(event.raw_output) if event else observation.detail or ""
+    ran = set(evidence.called(text, graph.functions, graph.project_dir))
+    near = evidence.neighbours(observation, graph.functions)
+    found: Counter[str] = Counter()
+    for caller, callee in sorted(ran | set(itertools.permutations(near, 2))):
+        edge = graph.edges.get((caller, callee))
+        if edge is not None:
+            _confirm(edge, observation)
+            found["confirmed"] += 1
+            continue
+        call = graph.unresolved.get((caller, callee[1].rpartition(".")[2]))
+        if (caller, callee) in ran or (call is not None and (callee, caller) not in graph.edges):
+            graph.edges[caller, callee] = _discover(caller, callee, call, observation)
+            found["discovered"] += 1
+    return found
+
+
+def _confirm(edge: CallEdge, observation: Observation) -> None:
+    edge.confidence = boosted(edge.confidence)
+    edge.times_confirmed += 1
+    edge.last_confirmed_at = observation.created_at
+    edge.observation_id = observation.id
+    edge.save()
+
+
+def _discover(caller: Place, callee: Place, call: CallEdge | None, observation: Observation) -> CallEdge:
+    """Add a call that observations tell of; where the code has one of that name, its line and form."""
+    row = {
+        "project_dir": observation.project_dir,
+        "caller_file": caller[0],
+        "caller_function": caller[1],
+        "callee_file": callee[0],
+        "callee_function": callee[1],
+        "resolution": "direct" if caller[0] == callee[0] else "import",
+        "level": "observed",
+        "shape": call.shape if call else "",
+        "line": call.line if call else 0,
+        "confidence": DISCOVERED,
+        "source": "observation",
+        "session_id": observation.session_id,
+        "created_at": observation.created_at,
+        "observation_id": observation.id,
+    }
+    return code.add_edge(row)

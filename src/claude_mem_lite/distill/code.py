@@ -1,0 +1,66 @@
+"""Which of the project's Python files an event changed, and how the map hears of it."""
+
+from __future__ import annotations
+
+import logging
+import os
+from typing import TYPE_CHECKING
+
+from claude_mem_lite.codemap import kept
+from claude_mem_lite.codemap.kept import Seen
+from claude_mem_lite.distill.local import fields, shell, versions, writes
+from claude_mem_lite.distill.observation import relative
+
+if TYPE_CHECKING:
+    from claude_mem_lite.distill.observation import Capture
+
+log = logging.getLogger(__name__)
+
+# Git commands that write files of the working tree.
+_MOVING = frozenset({
+    "am", "apply", "checkout", "cherry-pick", "clean", "merge", "mv", "pull", "rebase", "reset", "restore",
+    "revert", "rm", "stash", "switch",
+})  # fmt: skip
+_EDITS = {"Write": versions.written, "Edit": versions.replaced, "MultiEdit": versions.replaced}
+
+
+def follow(capture: Capture, seen: Seen) -> bool:
+    """Take into the map what an event changed; tell whether the calls may be others now.
+
+    Non-fatal: what fails is logged, and the next scan finds the file as it is.
+    """
+    try:
+        if capture.event_name == "PostToolUse" and capture.tool_name in _EDITS:
+            return _follow_edit(capture, seen)
+        if capture.tool_name == "Bash":
+            return _follow_command(capture, seen)
+    except Exception:
+        log.exception("code map: event %s not followed", seen.observation_id)
+    return False
+
+
+def _follow_edit(capture: Capture, seen: Seen) -> bool:
+    edit = _EDITS[capture.tool_name](capture)
+    if not edit.path.endswith(versions.PYTHON):
+        return False
+    if edit.after is None:  # the event does not hold it whole
+        kept.rescan(capture.project_dir, Seen(seen.session_id, seen.observation_id), paths=[edit.path])
+    else:
+        before = "" if edit.is_new else edit.before
+        kept.follow(capture.project_dir, edit.path, before, edit.after, seen)
+    return True
+
+
+def _follow_command(capture: Capture, seen: Seen) -> bool:
+    """Rescan what a command wrote, or the project after a git command that moved files; failed ones too."""
+    command = fields.argument(capture, "command")
+    now = Seen(seen.session_id, seen.observation_id)
+    if any(step.program == "git" and _MOVING & set(step.operands[:1]) for step in shell.steps(command)):
+        kept.rescan(capture.project_dir, now)
+        return True
+    folder = fields.text(capture.payload, "cwd") or capture.project_dir
+    changed = [relative(path, capture.project_dir) for path in writes.changed_files(command, folder)]
+    paths = [path for path in changed if path.endswith(versions.PYTHON) and not os.path.isabs(path)]
+    if paths:
+        kept.rescan(capture.project_dir, now, paths=paths)
+    return bool(paths)

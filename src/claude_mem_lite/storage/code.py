@@ -1,0 +1,289 @@
+"""The code map's rows: files, functions and what became of them, calls. What they mean stands in `codemap`.
+
+A `name` that a user gives for a function is its qualified name or the end of it, with or without its module
+or its file: "post", "Journal.post", "ledger.journal.Journal.post", "ledger/journal.py:Journal.post".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from typing import TYPE_CHECKING, Any
+
+from peewee import JOIN, chunked, fn
+
+from claude_mem_lite.storage.models import (
+    CallEdge,
+    FunctionChange,
+    FunctionMapEntry,
+    Observation,
+    Session,
+    SourceFile,
+    State,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+UNRESOLVED = "unresolved"
+_ROWS = 50  # of an INSERT: SQLite before 3.32 takes at most 999 values
+
+Pair = tuple[str, str, str, str]  # caller's file and name, callee's file and name
+
+
+# --- files and functions ---------------------------------------------------------------------------
+
+
+def source_files(project_dir: str) -> dict[str, SourceFile]:
+    """Return a project's files by path, without what is packed in them."""
+    columns = (SourceFile.file_path, SourceFile.digest, SourceFile.lines, SourceFile.error)
+    rows = SourceFile.select(*columns, SourceFile.updated_at).where(SourceFile.project_dir == project_dir)
+    return {row.file_path: row for row in rows}
+
+
+def source_file(project_dir: str, path: str) -> SourceFile | None:
+    """Return one file, or None."""
+    return SourceFile.get_or_none(_in_file(SourceFile, project_dir, path))
+
+
+def packed(project_dir: str) -> Iterator[tuple[str, bytes]]:
+    """Yield path and packed contents of a project's files."""
+    rows = SourceFile.select(SourceFile.file_path, SourceFile.packed)
+    yield from rows.where(SourceFile.project_dir == project_dir).tuples().iterator()
+
+
+def functions_in(project_dir: str, path: str) -> list[FunctionMapEntry]:
+    """Return a file's functions, by line."""
+    rows = FunctionMapEntry.select().where(_in_file(FunctionMapEntry, project_dir, path))
+    return list(rows.order_by(FunctionMapEntry.line, FunctionMapEntry.pk))
+
+
+def functions(project_dir: str) -> list[FunctionMapEntry]:
+    """Return a project's functions, by file and line."""
+    rows = FunctionMapEntry.select().where(FunctionMapEntry.project_dir == project_dir)
+    return list(rows.order_by(FunctionMapEntry.file_path, FunctionMapEntry.line, FunctionMapEntry.pk))
+
+
+def save_file(row: Mapping[str, Any]) -> None:
+    """Insert a file, or replace what is known of it."""
+    SourceFile.insert(**row).on_conflict(
+        conflict_target=[SourceFile.project_dir, SourceFile.file_path], preserve=_others(SourceFile, row)
+    ).execute()
+
+
+def save_functions(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert functions, or replace what is known of them; all rows have the same columns."""
+    place = [FunctionMapEntry.project_dir, FunctionMapEntry.file_path, FunctionMapEntry.qualified_name]
+    for some in chunked(rows, _ROWS):
+        full = [{"id": _id(row), **row} for row in some]
+        FunctionMapEntry.insert_many(full).on_conflict(
+            conflict_target=place, preserve=_others(FunctionMapEntry, rows[0])
+        ).execute()
+
+
+def delete_functions(project_dir: str, path: str, names: Collection[str]) -> None:
+    """Delete functions of a file."""
+    for some in chunked(names, _ROWS):
+        FunctionMapEntry.delete().where(
+            _in_file(FunctionMapEntry, project_dir, path) & FunctionMapEntry.qualified_name.in_(some)
+        ).execute()
+
+
+def delete_file(project_dir: str, path: str) -> None:
+    """Delete a file with its functions."""
+    for table in (FunctionMapEntry, SourceFile):
+        table.delete().where(_in_file(table, project_dir, path)).execute()
+
+
+# --- history ---------------------------------------------------------------------------------------
+
+
+def save_changes(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Note what became of functions."""
+    for some in chunked(rows, _ROWS):
+        FunctionChange.insert_many(some).execute()
+
+
+def history(project_dir: str | None, name: str, *, limit: int = 200) -> list[dict[str, Any]]:
+    """Return what became of the functions of a name, newest first, with the observations that tell of it.
+
+    `project_dir` None stands for all projects.
+    """
+    rows: Any = (
+        FunctionChange.select(FunctionChange, Observation.title, Observation.summary)
+        .join(Observation, JOIN.LEFT_OUTER, on=(Observation.id == FunctionChange.observation_id))
+        .where(_ends_so(FunctionChange, project_dir, name))
+        .order_by(FunctionChange.created_at.desc(), FunctionChange.pk.desc())
+        .dicts()
+    )
+    found = (row for row in rows if _answers(row["file_path"], row["qualified_name"], name))
+    return list(itertools.islice(found, limit))
+
+
+def changed_in(project_dir: str, session_id: str) -> dict[tuple[str, str], str]:
+    """Return what a session did, first to last, to each function by file and name.
+
+    What it made and changed is "new"; what it made and removed again is not told.
+    """
+    rows = FunctionChange.select().where(
+        (FunctionChange.project_dir == project_dir) & (FunctionChange.session_id == session_id)
+    )
+    found: dict[tuple[str, str], str] = {}
+    for row in rows.order_by(FunctionChange.created_at, FunctionChange.pk):
+        place = (row.file_path, row.qualified_name)
+        before, now = found.pop(place, None), row.change_type
+        if before == "new" and now == "deleted":
+            continue
+        found[place] = before if before == "new" else "modified" if before == "deleted" else now
+    return found
+
+
+def latest_changing_session(project_dir: str) -> str | None:
+    """Return the session that changed a function last, or None."""
+    rows = FunctionChange.select(FunctionChange.session_id).where(
+        (FunctionChange.project_dir == project_dir) & (FunctionChange.session_id != "")
+    )
+    row = rows.order_by(FunctionChange.created_at.desc(), FunctionChange.pk.desc()).first()
+    return row.session_id if row else None
+
+
+def find_functions(project_dir: str | None, name: str) -> list[FunctionMapEntry]:
+    """Return the functions of a name, by project, file and line."""
+    rows = FunctionMapEntry.select().where(_ends_so(FunctionMapEntry, project_dir, name))
+    place = (FunctionMapEntry.project_dir, FunctionMapEntry.file_path, FunctionMapEntry.line)
+    return [row for row in rows.order_by(*place) if _answers(row.file_path, row.qualified_name, name)]
+
+
+# --- calls -----------------------------------------------------------------------------------------
+
+
+def edges(project_dir: str, *, source: str | None = None) -> list[CallEdge]:
+    """Return a project's calls, by the caller's file and line; `source` narrows them."""
+    rows = CallEdge.select().where(CallEdge.project_dir == project_dir)
+    if source is not None:
+        rows = rows.where(CallEdge.source == source)
+    return list(rows.order_by(CallEdge.caller_file, CallEdge.line, CallEdge.pk))
+
+
+def edges_at(project_dir: str, path: str) -> list[CallEdge]:
+    """Return the calls from and to a file, the surest first."""
+    in_file = (CallEdge.caller_file == path) | (CallEdge.callee_file == path)
+    rows = CallEdge.select().where((CallEdge.project_dir == project_dir) & in_file)
+    return list(rows.order_by(CallEdge.confidence.desc(), CallEdge.caller_file, CallEdge.line, CallEdge.pk))
+
+
+def edges_of(function: FunctionMapEntry, *, side: str) -> list[CallEdge]:
+    """Return the calls of which a function is the "caller" or the "callee", the surest first."""
+    file, name = getattr(CallEdge, f"{side}_file"), getattr(CallEdge, f"{side}_function")
+    is_it = (file == function.file_path) & (name == function.qualified_name)
+    rows = CallEdge.select().where((CallEdge.project_dir == function.project_dir) & is_it)
+    return list(rows.order_by(CallEdge.confidence.desc(), CallEdge.caller_file, CallEdge.line, CallEdge.pk))
+
+
+def pair_of(edge: CallEdge) -> Pair:
+    """Return what tells an edge from all others of its project."""
+    return edge.caller_file, edge.caller_function, edge.callee_file, edge.callee_function
+
+
+def save_edges(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert calls, or replace what is known of them; all rows have the same columns."""
+    pair = [
+        CallEdge.project_dir, CallEdge.caller_file, CallEdge.caller_function, CallEdge.callee_file,
+        CallEdge.callee_function,
+    ]  # fmt: skip
+    for some in chunked(rows, _ROWS):
+        full = [{"id": _id(row), **row} for row in some]
+        CallEdge.insert_many(full).on_conflict(
+            conflict_target=pair, preserve=_others(CallEdge, rows[0])
+        ).execute()
+
+
+def add_edge(row: Mapping[str, Any]) -> CallEdge:
+    """Insert a call that is not there yet, and return it."""
+    return CallEdge.create(id=_id(row), **row)
+
+
+def delete_edges(pks: Collection[int]) -> None:
+    """Delete calls."""
+    for some in chunked(pks, _ROWS):
+        CallEdge.delete().where(CallEdge.pk.in_(some)).execute()
+
+
+def decay_edges(project_dir: str, *, before: str, step: float, floor: float) -> int:
+    """Lower the confidence of observed calls that nothing has confirmed since a time; return how many."""
+    confirmed_at = fn.COALESCE(CallEdge.last_confirmed_at, CallEdge.created_at)
+    stale = (
+        (CallEdge.project_dir == project_dir)
+        & (CallEdge.source == "observation")
+        & (confirmed_at < before)
+        & (CallEdge.confidence > floor)
+    )
+    lowered = fn.MAX(floor, CallEdge.confidence - step)
+    return int(CallEdge.update(confidence=lowered).where(stale).execute())
+
+
+# --- what healing needs to know --------------------------------------------------------------------
+
+
+def nth_newest_closed_start(project_dir: str, n: int) -> str | None:
+    """Return when the n-th newest closed session of a project began; None while there are fewer."""
+    rows = Session.select(Session.started_at).where(
+        (Session.project_dir == project_dir) & (Session.status == "closed")
+    )
+    row = rows.order_by(Session.started_at.desc()).offset(n - 1).first()
+    return row.started_at if row else None
+
+
+def observations_after(project_dir: str, pk: int, *, limit: int) -> list[Observation]:
+    """Return a project's observations that were stored after one, oldest first."""
+    rows = Observation.select().where((Observation.project_dir == project_dir) & (Observation.pk > pk))
+    return list(rows.order_by(Observation.pk).limit(limit))
+
+
+def state(project_dir: str) -> dict[str, Any]:
+    """Return what is noted of a project's code map."""
+    row = State.get_or_none(State.name == f"code map {project_dir}")
+    return dict(row.value) if row else {}
+
+
+def save_state(project_dir: str, value: Mapping[str, Any]) -> None:
+    """Note something of a project's code map."""
+    State.insert(name=f"code map {project_dir}", value=dict(value)).on_conflict_replace().execute()
+
+
+def _in_file(table: Any, project_dir: str, path: str) -> Any:
+    return (table.project_dir == project_dir) & (table.file_path == path)
+
+
+def _ends_so(table: Any, project_dir: str | None, name: str) -> Any:
+    """Return the condition that a row's function may answer to a name; `_answers` tells whether it does."""
+    last = name.removesuffix("()").rpartition(":")[2].rpartition(".")[2]
+    ends = (table.qualified_name == last) | table.qualified_name.endswith(f".{last}")
+    return ends if project_dir is None else ends & (table.project_dir == project_dir)
+
+
+def _answers(path: str, qualified: str, name: str) -> bool:
+    file, _, wanted = name.removesuffix("()").rpartition(":")
+    if file and not f"/{path}".endswith(f"/{file}"):
+        return False
+    if f".{qualified}".endswith(f".{wanted}"):
+        return True
+    module = path.rpartition(".")[0].removesuffix("/__init__").replace("/", ".")
+    return wanted.endswith(f".{qualified}") and f".{module}.{qualified}".endswith(f".{wanted}")
+
+
+def _others(table: Any, row: Mapping[str, Any]) -> list[Any]:
+    """Return the columns that an INSERT replaces where its place is taken."""
+    return [getattr(table, name) for name in row if name not in {*_PLACE, "created_at"}]
+
+
+def _id(row: Mapping[str, Any]) -> str:
+    """Return an id that stays with the place, however often the row comes and goes."""
+    place = [str(row[name]) for name in _PLACE if name in row]
+    return hashlib.sha256("\0".join(place).encode("utf-8", "replace")).hexdigest()[:32]
+
+
+_PLACE = (
+    "project_dir", "file_path", "qualified_name", "caller_file", "caller_function", "callee_file",
+    "callee_function",
+)  # fmt: skip

@@ -1,0 +1,51 @@
+"""heal: the calls of a project resolved anew after its code has changed, and healed by what was observed."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import defaultdict
+
+from claude_mem_lite import inbox
+from claude_mem_lite.tasks.app import RETRIES, huey
+
+# What is edited together is resolved together, and resolving takes at most a tenth of one worker's time.
+_DELAY_S = 2.0
+_SHARE = 10
+
+_due: defaultdict[str, float] = defaultdict(float)
+_not_before: defaultdict[str, float] = defaultdict(float)
+_at_work = threading.Lock()
+
+
+@huey.task(**RETRIES, priority=inbox.PRIORITIES["low"])
+def heal(project_dir: str, session_id: str) -> None:
+    """Bring a project's map in step with its files, resolve its calls, and take in what was observed."""
+    from claude_mem_lite.codemap import graph, kept
+    from claude_mem_lite.codemap.heal import heal as heal_by_observations
+    from claude_mem_lite.search import memory
+    from claude_mem_lite.storage import code, queries
+
+    _due.pop(project_dir, None)
+    if not code.source_files(project_dir):
+        return
+    started = time.monotonic()
+    with _at_work:
+        found = kept.rescan(project_dir, kept.Seen(session_id), only_newer=True)
+        has_resolved = graph.refresh(project_dir, session_id)
+        heal_by_observations(project_dir)
+        memory.give_back()
+    took_s = time.monotonic() - started
+    _not_before[project_dir] = time.time() + _SHARE * took_s
+    if has_resolved:
+        data = {"project_dir": project_dir, "files": found.files, "changed": len(found.changed)}
+        queries.log_event("heal.done", data, session_id=session_id, duration_ms=round(took_s * 1000))
+
+
+def heal_in(project_dir: str, session_id: str, delay_s: float = _DELAY_S) -> None:
+    """Have a project healed after a while, unless that is due already."""
+    now = time.time()
+    if not now <= _due[project_dir]:
+        delay_s = max(delay_s, _not_before[project_dir] - now)
+        _due[project_dir] = now + delay_s
+        heal.schedule((project_dir, session_id), delay=delay_s)
