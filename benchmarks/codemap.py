@@ -29,8 +29,9 @@ import call_cases
 import executed_calls
 
 from claude_mem_lite.codemap.attributes import LEVELS
+from claude_mem_lite.codemap.confidence import CONFIDENCE, STRONG
 from claude_mem_lite.codemap.extract import parse
-from claude_mem_lite.codemap.project import CONFIDENCE, STRONG, Project
+from claude_mem_lite.codemap.project import Project
 from claude_mem_lite.codemap.sources import decode
 
 if TYPE_CHECKING:

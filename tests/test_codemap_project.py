@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from claude_mem_lite.codemap import sources
+from claude_mem_lite.codemap.confidence import CONFIDENCE
 from claude_mem_lite.codemap.imports import Finder, module_names
 from claude_mem_lite.codemap.known import BUILTINS
-from claude_mem_lite.codemap.project import CONFIDENCE, Edge, FileMap, Project, scan_source
+from claude_mem_lite.codemap.project import Edge, FileMap, Project, scan_source
 
 
 def project(folder: Path, **files: str) -> Project:

@@ -20,6 +20,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from claude_mem_lite import __version__, config, inbox
+from claude_mem_lite.codemap import answers
 from claude_mem_lite.context import builder
 from claude_mem_lite.search.hybrid import Searcher, Type
 from claude_mem_lite.storage import DatabaseError, models, queries, upgrades
@@ -79,6 +80,20 @@ class SearchParameters(_Parameters):
     session: str = ""
     tool: str = ""
     explain: bool = False
+
+
+class CallGraphParameters(_Parameters):
+    """What `/api/callgraph` takes; `file` is absolute or relative to its project."""
+
+    file: str = Field(min_length=1, max_length=4_096)
+    project: ProjectPath | None = None
+
+
+class HistoryParameters(_Parameters):
+    """What `/api/function-history` takes; without `project` it looks everywhere."""
+
+    name: str = Field(min_length=1, max_length=1_000)
+    project: ProjectPath | None = None
 
 
 class SummarizeParameters(_Parameters):
@@ -153,6 +168,24 @@ def observation(request: Request) -> JSONResponse:
 
 def _in_short(row: models.Observation) -> dict[str, Any]:
     return {"id": row.id, "title": row.title, "tool_name": row.tool_name, "created_at": row.created_at}
+
+
+def callgraph(request: Request) -> JSONResponse:
+    """Return a file's functions and the calls from and to it, of each project that has such a file."""
+    wanted = _parse(CallGraphParameters, request)
+    found = answers.callgraph(wanted.project, wanted.file)
+    if not found:
+        raise queries.UnknownIdError(f"no file {wanted.file!r} in the code map; claude-mem map adds it")
+    return JSONResponse({"file": wanted.file, "count": len(found), "files": found})
+
+
+def function_history(request: Request) -> JSONResponse:
+    """Return which sessions changed the functions of a name, with their observations."""
+    wanted = _parse(HistoryParameters, request)
+    found = answers.history(wanted.project, wanted.name)
+    if not found:
+        raise queries.UnknownIdError(f"no function {wanted.name!r} in the code map")
+    return JSONResponse({"name": wanted.name, "count": len(found), "functions": found})
 
 
 async def summarize(request: Request) -> JSONResponse:
@@ -262,6 +295,8 @@ app = Starlette(
         Route("/api/context", context),
         Route("/api/search", search),
         Route("/api/observation/{observation_id}", observation),
+        Route("/api/callgraph", callgraph),
+        Route("/api/function-history", function_history),
         Route("/api/summarize", summarize, methods=["POST"]),
         Route("/api/embed", embed, methods=["POST"]),
         Route("/api/model", model, methods=["GET", "POST"]),

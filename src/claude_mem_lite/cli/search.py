@@ -13,8 +13,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from claude_mem_lite import client, config, inbox
+from claude_mem_lite import client, config
 from claude_mem_lite.cli.app import AsJson, app, console, open_memory, print_json
+from claude_mem_lite.cli.text import age, printable
 from claude_mem_lite.distill.observation import clean, one_line
 from claude_mem_lite.storage import queries
 
@@ -25,9 +26,6 @@ Type = Literal["all", "observation", "session", "learning", "code"]
 
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 _AGO = re.compile(rf"(\d{{1,6}})([{''.join(_UNITS)}])")
-# An age is said in the largest unit of which there is one; what is older than two weeks has a date.
-_AGES = ((86_400, "d"), (3_600, "h"), (60, "m"))
-_DATED_FROM_S = 14 * 86_400
 _ID_CHARS = 8
 _SCORE_CHARS = 6
 _TEXT_LINES = 2
@@ -150,20 +148,20 @@ def _show(found: dict[str, Any], *, with_project: bool) -> None:
         head.append(f" in {found['took_ms']:.0f} ms", style="dim")
     console.print(head)
     now = time.time()
-    rows = [(hit, _one_line(hit["kind"]), _age(hit["created_at"], now)) for hit in hits]
-    widths = [max(len(kind) for _, kind, _ in rows), max(len(age) for _, _, age in rows)]
-    for hit, kind, age in rows:
+    rows = [(hit, printable(hit["kind"]), age(hit["created_at"], now)) for hit in hits]
+    widths = [max(len(kind) for _, kind, _ in rows), max(len(ago) for _, _, ago in rows)]
+    for hit, kind, ago in rows:
         line = Table.grid(padding=(0, 2, 0, 0))
         line.add_column(width=_SCORE_CHARS, justify="right", style="green")
         line.add_column(width=widths[0], style="cyan", no_wrap=True)
         line.add_column(width=_ID_CHARS, style="yellow", no_wrap=True)
         line.add_column(width=widths[1], style="dim", no_wrap=True)
         line.add_column()
-        title = Text(_one_line(hit["title"]), style="bold")
+        title = Text(printable(hit["title"]), style="bold")
         if hit["folded"]:
             title.append(f"  +{len(hit['folded'])} alike", style="not bold magenta")
         score = f"{hit['score']:.2f}"
-        line.add_row(*map(Text, (score, kind, _one_line(hit["id"])[:_ID_CHARS], age)), title)
+        line.add_row(*map(Text, (score, kind, printable(hit["id"])[:_ID_CHARS], ago)), title)
         console.print()
         console.print(line)
         for text in _below(hit, with_project=with_project):
@@ -174,8 +172,8 @@ def _below(hit: dict[str, Any], *, with_project: bool) -> list[Text]:
     """Return the lines under a hit: its project, its text, why it was found; those there are."""
     lines = []
     if with_project and hit["project_dir"]:
-        lines.append(Text(_one_line(hit["project_dir"]), style="blue", overflow="fold"))
-    title, text = _one_line(hit["title"]), _one_line(hit["text"]).strip()
+        lines.append(Text(printable(hit["project_dir"]), style="blue", overflow="fold"))
+    title, text = printable(hit["title"]), printable(hit["text"]).strip()
     rest = text.removeprefix(title.rstrip("…"))
     if not rest[:1].isalnum():  # many a title is the first sentence of its text
         text = rest.lstrip(" .,:;")
@@ -205,22 +203,5 @@ def _reasons(why: dict[str, Any]) -> str:
     ]
     numbers = {name: value for name, value in why.items() if isinstance(value, int | float) and value}
     parts = [f"{name} {value:g}" for name, value in numbers.items() if name != "score"]
-    named = [_one_line(name) for name in why.get("exact_found", ())]
+    named = [printable(name) for name in why.get("exact_found", ())]
     return f"found by {' and '.join(legs) or 'words'}: {', '.join([*parts, *named])}"
-
-
-def _age(at: str, now: float) -> str:
-    """Return how long ago a time of the memory was, or its date."""
-    try:
-        age_s = now - inbox.unix_time(at)
-    except ValueError:
-        return _one_line(at)[:10]
-    if not 0 <= age_s < _DATED_FROM_S:
-        return dt.datetime.fromtimestamp(now - age_s).astimezone().date().isoformat()
-    whole = ((int(age_s // size), unit) for size, unit in _AGES)
-    return next((f"{number}{unit} ago" for number, unit in whole if number), "now")
-
-
-def _one_line(text: str) -> str:
-    """Return captured text as it may be printed: nobody vouches for what is in it."""
-    return " ".join(clean(text).split())

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite import inbox
 from claude_mem_lite.codemap import kept, packing
+from claude_mem_lite.codemap.confidence import boosted
 from claude_mem_lite.codemap.project import FileMap, Project
 from claude_mem_lite.storage import code
 from claude_mem_lite.storage.models import memory_database
@@ -15,17 +16,9 @@ if TYPE_CHECKING:
     from claude_mem_lite.storage.code import Pair
     from claude_mem_lite.storage.models import CallEdge
 
-# What an observation adds to an edge's confidence: a share of what is missing to the ceiling; and that of an
-# edge which only observations know. Source: phase 6 document 2.6.
-BOOST, CEILING, DISCOVERED = 0.15, 0.95, 0.6
 MODULE = "<module>"  # the name of what calls at the top level of a file
 
 _SAID_BY_CODE = ("resolution", "level", "shape", "line", "confidence", "source")
-
-
-def boosted(confidence: float, times: int = 1) -> float:
-    """Return a confidence after so many confirmations; each adds less than the one before."""
-    return max(confidence, CEILING - (CEILING - confidence) * (1 - BOOST) ** times)
 
 
 def refresh(project_dir: str, session_id: str) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.codemap import evidence, kept
-from claude_mem_lite.codemap.graph import DISCOVERED, boosted
+from claude_mem_lite.codemap.confidence import DISCOVERED, boosted
 from claude_mem_lite.storage import code, queries
 from claude_mem_lite.storage.models import memory_database
 

@@ -1,4 +1,4 @@
-"""A project's map as it is remembered: files read anew where they changed, what became of their functions.
+"""A project's map as it is remembered: its files, read anew where they changed, and their functions.
 
 Sources are redacted before anything of them is kept; of ignored files nothing is.
 """
@@ -42,7 +42,7 @@ class Seen:
 class Scan:
     """What a scan found: how many files there are, which changed or went, which could not be read and why.
 
-    `changes` counts functions as "new", "modified", "deleted" and "unchanged".
+    `changes` counts functions as "new", "modified", "deleted" and "unchanged", those of changed files only.
     """
 
     files: int = 0
@@ -69,7 +69,7 @@ def follow(project_dir: str, path: str, before: str | None, after: str, seen: Se
     What the map did not know of the file before is nobody's edit. An edit older than what is known of the
     file changes nothing.
     """
-    if not _is_mapped(path, _ignored()):
+    if not _mapped([path]):
         return
     with memory_database.atomic():
         known = code.source_file(project_dir, path)
@@ -77,53 +77,35 @@ def follow(project_dir: str, path: str, before: str | None, after: str, seen: Se
             return
         if before is not None and known is None:
             take(project_dir, path, before, Seen(at=seen.at))
-        if before is not None and known is not None and known.digest != _digest(before):
+        if before is not None and known is not None and not _is_of(known, before):
             take(project_dir, path, before, replace(seen, observation_id=None))
         take(project_dir, path, after, seen)
 
 
-def rescan(
-    project_dir: str,
-    seen: Seen,
-    *,
-    paths: Sequence[str] | None = None,
-    most: int | None = MOST_FILES,
-    only_newer: bool = False,
-    track: Callable[[Sequence[str]], Iterable[str]] = iter,
+def scan(
+    project_dir: str, *, track: Callable[[Sequence[str]], Iterable[str]] = iter, seen: Seen | None = None
 ) -> Scan:
-    """Read what changed on the disk by content: some files, or all, but of more than `most` those known.
+    """Read all files of a project that changed, by content; those that are gone leave the map.
 
-    With `only_newer` a file is not read that was written before the map was told of it last. Files that are
-    gone leave the map. Where the folder is not there nothing happens. `track` yields the
-    paths and shows how far it is, as `rich.progress.track` does.
+    `track` yields the paths and shows how far it is, as `rich.progress.track` does.
     """
-    known = code.source_files(project_dir)
-    is_whole, wanted = _wanted(project_dir, known, paths, most)
-    is_readable = code.state(project_dir).get("packed_as", str(packing.FORMAT)) == str(packing.FORMAT)
-    found = Scan(files=len(wanted))
-    there = (os.path.exists(os.path.join(project_dir, path)) for path in (".git", *wanted, *known))
-    if not any(there):  # the folder is gone, or another one than the edits were made in
-        return found
-    with no_collection():
-        for path in track(wanted):
-            old = known.get(path) if is_readable else None
-            if not (only_newer and old is not None and _written_at(project_dir, path) < old.updated_at):
-                _read(project_dir, path, old, seen, found)
-    for path in [path for path in known if path not in set(wanted)] if is_whole else ():
-        _forget(project_dir, path, seen, found)
-    if paths is None:
-        note(project_dir, packed_as=str(packing.FORMAT), **({"scanned_at": seen.at} if is_whole else {}))
-    return found
+    paths = _mapped(sources.python_files(project_dir))
+    return _Reading(project_dir, seen or Seen()).read_all(paths, is_whole=True, track=track)
 
 
-def _ignored() -> tuple[str, ...]:
-    return redact.IGNORED_FILES + config.capture_limits()[1]
+def rescan(
+    project_dir: str, seen: Seen, *, paths: Sequence[str] | None = None, only_newer: bool = False
+) -> Scan:
+    """Read what changed on the disk, by content: some files, or those that `_listed` allows for.
 
-
-def _is_mapped(path: str, ignored: tuple[str, ...]) -> bool:
-    """Tell whether a path (relative to its project) is one whose source is kept in the map."""
-    is_inside = not os.path.isabs(path) and not path.startswith("../")
-    return is_inside and sources.is_source(path) and not redact.ignored_name(path, ignored)
+    With `only_newer` a file is not read that was written before the map was told of it last. Where the
+    folder is not there nothing happens.
+    """
+    reading = _Reading(project_dir, seen, only_newer=only_newer)
+    if paths is not None:
+        return reading.read_all(_mapped(paths), is_whole=False)
+    is_whole, listed = _listed(project_dir, reading.known)
+    return reading.read_all(listed, is_whole=is_whole)
 
 
 def note(project_dir: str, **values: Any) -> None:
@@ -132,54 +114,94 @@ def note(project_dir: str, **values: Any) -> None:
         code.save_state(project_dir, code.state(project_dir) | values)
 
 
-def _wanted(
-    project_dir: str, known: dict[str, SourceFile], paths: Sequence[str] | None, most: int | None
-) -> tuple[bool, list[str]]:
-    """Return whether all files are to be read, and which are."""
-    ignored = _ignored()
-    if paths is not None:
-        return False, [path for path in paths if _is_mapped(path, ignored)]
-    if most is not None and not os.path.exists(os.path.join(project_dir, ".git")):
-        return False, list(known)  # a home folder, say: only the user can want all of it mapped
-    there = (path for path in sources.python_files(project_dir) if _is_mapped(path, ignored))
-    found = list(itertools.islice(there, None if most is None else most + 1))
-    is_whole = most is None or len(found) <= most
-    return is_whole, found if is_whole else list(known)
+def _listed(project_dir: str, known: Iterable[str]) -> tuple[bool, list[str]]:
+    """Return whether all of a project can be read, and its files; only those known of a large one.
+
+    So too of a folder that is no repository: only the user can want all of a home folder mapped.
+    """
+    if os.path.exists(os.path.join(project_dir, ".git")):
+        found = list(itertools.islice(sources.python_files(project_dir), MOST_FILES + 1))
+        if len(found) <= MOST_FILES:
+            return True, _mapped(found)
+    return False, list(known)
 
 
-def _written_at(project_dir: str, path: str) -> str:
-    """Return when a file was last written; one that is gone, in the future, so that it is looked for."""
-    try:
-        return inbox.utc_text(os.stat(os.path.join(project_dir, path)).st_mtime)
-    except (OSError, ValueError, OverflowError):
-        return "9"
+def _mapped(paths: Iterable[str]) -> list[str]:
+    """Return the paths inside the project whose sources may be kept."""
+    ignored = redact.IGNORED_FILES + config.capture_limits()[1]
+    return [
+        path
+        for path in paths
+        if sources.is_source(path)
+        and not path.startswith(("/", "../"))
+        and not redact.ignored_name(path, ignored)
+    ]
 
 
-def _read(project_dir: str, path: str, known: SourceFile | None, seen: Seen, found: Scan) -> None:
-    try:
-        with open(os.path.join(project_dir, path), "rb") as file:
-            data = file.read(sources.MAX_BYTES + 1)
-    except OSError:
-        if known is not None:
-            _forget(project_dir, path, seen, found)
-        return
-    digest = hashlib.sha256(data).hexdigest()
-    if known is None or known.digest != digest:
-        found.changed.append(path)
-        found.changes += take(project_dir, path, sources.decode(data), seen, digest=digest)
-        known = code.source_file(project_dir, path)
-    if known is not None and known.error:
-        found.errors[path] = known.error
+class _Reading:
+    """One scan of a project's files."""
 
+    def __init__(self, project_dir: str, seen: Seen, *, only_newer: bool = False) -> None:
+        self.project_dir = project_dir
+        self.seen = seen
+        self.known = code.source_files(project_dir)
+        self._found = Scan()
+        # What another Python packed is read again.
+        self._is_packed = code.state(project_dir).get("packed_as", _FORMAT) == _FORMAT
+        self._only_newer = only_newer and self._is_packed
 
-def _forget(project_dir: str, path: str, seen: Seen, found: Scan) -> None:
-    with memory_database.atomic():
-        rows = code.functions_in(project_dir, path)
-        told = [_change(row.__data__, "deleted", seen) for row in rows] if seen.session_id else []
-        code.save_changes(told)
-        code.delete_file(project_dir, path)
-    found.gone.append(path)
-    found.changes["deleted"] += len(rows)
+    def read_all(
+        self,
+        paths: list[str],
+        *,
+        is_whole: bool,
+        track: Callable[[Sequence[str]], Iterable[str]] = iter,
+    ) -> Scan:
+        """Read files; of a whole project drop those that were not named."""
+        places = (os.path.join(self.project_dir, path) for path in (".git", *paths, *self.known))
+        if not any(map(os.path.exists, places)):
+            return self._found  # the folder is gone, or is not the one that the edits were made in
+        self._found.files = len(paths)
+        with no_collection():
+            for path in track(paths):
+                self._read(path)
+        others = sorted(self.known.keys() - set(paths))
+        if is_whole:
+            for path in others:
+                self._forget(path)
+            note(self.project_dir, scanned_at=self.seen.at)
+        if is_whole or not others:
+            note(self.project_dir, packed_as=_FORMAT)
+        return self._found
+
+    def _read(self, path: str) -> None:
+        known, full = self.known.get(path), os.path.join(self.project_dir, path)
+        try:
+            if self._only_newer and known and inbox.utc_text(os.stat(full).st_mtime) < known.updated_at:
+                return
+            with open(full, "rb") as file:
+                data = file.read(sources.MAX_BYTES + 1)
+        except OSError:
+            if known is not None:
+                self._forget(path)
+            return
+        digest = _digest(data)
+        if known is None or known.digest != digest or not self._is_packed:
+            self._found.changed.append(path)
+            text = sources.decode(data)
+            self._found.changes += take(self.project_dir, path, text, self.seen, digest=digest)
+            known = code.source_file(self.project_dir, path)
+        if known is not None and known.error:
+            self._found.errors[path] = known.error
+
+    def _forget(self, path: str) -> None:
+        with memory_database.atomic():
+            rows = code.functions_in(self.project_dir, path)
+            if self.seen.session_id:
+                code.save_changes([_change(row.__data__, "deleted", self.seen) for row in rows])
+            code.delete_file(self.project_dir, path)
+        self._found.gone.append(path)
+        self._found.changes["deleted"] += len(rows)
 
 
 def _take(project_dir: str, new: FileMap, known: SourceFile | None, seen: Seen) -> Counter[str]:
@@ -249,5 +271,12 @@ def _change(function: Mapping[str, Any], what: str, seen: Seen) -> dict[str, Any
     }
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+def _is_of(known: SourceFile, text: str) -> bool:
+    return known.digest == _digest(text.encode("utf-8", "surrogatepass"))
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+_FORMAT = str(packing.FORMAT)

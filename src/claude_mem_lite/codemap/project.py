@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from claude_mem_lite.codemap import guesses, sources
 from claude_mem_lite.codemap.attributes import LEVELS
+from claude_mem_lite.codemap.confidence import CONFIDENCE, UNRESOLVED_CONFIDENCE
 from claude_mem_lite.codemap.extract import Function, definitions_of, describe, parse
 from claude_mem_lite.codemap.imports import module_names
 from claude_mem_lite.codemap.scopes import Scope, lower
@@ -20,15 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from claude_mem_lite.codemap.lowering import Op
-
-# Share of a level's edges that ran where their caller ran, in the test suites of huey 3.5.4, starlette 1.10.0
-# and sqlparse 0.6.1 together: `benchmarks/codemap.py --executed`. A callback runs, but a library calls it.
-CONFIDENCE = {
-    "direct": 0.95, "typed": 0.93, "several": 0.93, "passed": 0.95, "callback": 0.8, "protocol": 0.8,
-    "any": 0.35, "override": 0.37, "guess": 0.8,
-}  # fmt: skip
-STRONG = 0.75  # a confidence from which on edges are told without asking
-UNRESOLVED_CONFIDENCE = 0.5  # Source: unified PRD 8
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,15 @@ def source_file(project_dir: str, path: str) -> SourceFile | None:
     return SourceFile.get_or_none(_in_file(SourceFile, project_dir, path))
 
 
+def find_files(project_dir: str | None, path: str) -> list[SourceFile]:
+    """Return the files of a path, absolute or relative to its project, of one project or of all."""
+    full = SourceFile.project_dir.concat("/").concat(SourceFile.file_path)
+    rows = SourceFile.select().where((SourceFile.file_path == path) | (full == path))
+    if project_dir is not None:
+        rows = rows.where(SourceFile.project_dir == project_dir)
+    return list(rows.order_by(SourceFile.project_dir))
+
+
 def packed(project_dir: str) -> Iterator[tuple[str, bytes]]:
     """Yield path and packed contents of a project's files."""
     rows = SourceFile.select(SourceFile.file_path, SourceFile.packed)
@@ -220,6 +229,14 @@ def decay_edges(project_dir: str, *, before: str, step: float, floor: float) -> 
     )
     lowered = fn.MAX(floor, CallEdge.confidence - step)
     return int(CallEdge.update(confidence=lowered).where(stale).execute())
+
+
+def counts(project_dir: str) -> dict[str, int]:
+    """Return how many functions, calls and unresolved calls are known of a project."""
+    calls = CallEdge.select().where(CallEdge.project_dir == project_dir)
+    unresolved = calls.where(CallEdge.resolution == UNRESOLVED).count()
+    functions = FunctionMapEntry.select().where(FunctionMapEntry.project_dir == project_dir).count()
+    return {"functions": functions, "calls": calls.count() - unresolved, "unresolved": unresolved}
 
 
 # --- what healing needs to know --------------------------------------------------------------------

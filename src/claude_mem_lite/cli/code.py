@@ -1,0 +1,245 @@
+"""map, history, callers, callees, mermaid: what is known of a project's Python code."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.progress import track
+from rich.text import Text
+
+from claude_mem_lite import config
+from claude_mem_lite.cli.app import AsJson, Quiet, app, console, errors, open_memory, print_json, working
+from claude_mem_lite.cli.text import age, printable
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.storage import models, queries
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from claude_mem_lite.codemap.project import Edge
+
+_ID_CHARS = 8
+_COLOURS = {"new": "green", "modified": "yellow", "deleted": "red"}
+
+Name = Annotated[str, typer.Argument(help="A function: post, Journal.post, ledger/journal.py:post.")]
+ProjectOf = Annotated[
+    str, typer.Option(metavar="PATH", help="The project of this folder, instead of the current one's.")
+]
+
+
+@app.command("map")
+def map_project(
+    path: Annotated[str, typer.Argument(metavar="[PATH]", help="A folder of the project.")] = ".",
+    *,
+    edges: Annotated[
+        bool, typer.Option("--edges", help="Print who calls whom below PATH; touch no memory.")
+    ] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Scan a project's Python files into the code map: functions, what changed, who calls whom.
+
+    Only files that have changed are read. Sessions keep the map of a git
+    repository up to date by themselves, up to 2,000 files; this is for others,
+    and for now.
+    """
+    folder = os.path.realpath(os.path.expanduser(path))
+    if not os.path.isdir(folder):
+        raise ClaudeMemError(f"{path}: no such folder")
+    if edges:
+        _print_edges(_edges_below(folder, quiet=quiet), as_json=as_json)
+    else:
+        _print_scan(_scan(config.project_dir(folder), quiet=quiet or as_json), as_json=as_json, quiet=quiet)
+
+
+def _edges_below(folder: str, *, quiet: bool) -> tuple[Edge, ...]:
+    from claude_mem_lite.codemap import sources
+    from claude_mem_lite.codemap.confidence import STRONG
+    from claude_mem_lite.codemap.project import Project
+
+    project = Project(folder)
+    for path in _track(quiet=quiet)(list(sources.python_files(folder))):
+        project.scan([path])
+    return project.edges(least=STRONG, guesses=False)
+
+
+def _print_edges(edges: Iterable[Edge], *, as_json: bool) -> None:
+    calls: dict[str, list[str]] = {}
+    for edge in edges:
+        calls.setdefault(edge.caller, []).append(edge.callee)
+    if as_json:
+        print_json({caller: sorted(calls[caller]) for caller in sorted(calls)})
+    else:
+        for caller in sorted(calls):
+            line = f"{caller} → {', '.join(sorted(calls[caller]))}"
+            console.print(Text(printable(line)), soft_wrap=True)
+
+
+def _scan(project_dir: str, *, quiet: bool) -> dict[str, Any]:
+    from claude_mem_lite.codemap import graph, kept
+    from claude_mem_lite.storage import code
+
+    started = time.monotonic()
+    models.open_databases()
+    found = kept.scan(project_dir, track=_track(quiet=quiet))
+    with working("resolving calls", quiet=quiet):
+        graph.refresh(project_dir, "")
+    counts = code.counts(project_dir)
+    changes = {name: found.changes[name] for name in ("new", "modified", "deleted")}
+    return {
+        "project_dir": project_dir,
+        "files": found.files,
+        "changed": found.changed,
+        "gone": found.gone,
+        "errors": found.errors,
+        "changes": changes | {"unchanged": counts["functions"] - changes["new"] - changes["modified"]},
+        **counts,
+        "took_ms": round((time.monotonic() - started) * 1000),
+    }
+
+
+def _print_scan(scan: dict[str, Any], *, as_json: bool, quiet: bool) -> None:
+    if as_json:
+        print_json(scan)
+        return
+    for path, error in scan["errors"].items():
+        errors.print(Text(printable(f"{path}: {error}"), style="yellow"), soft_wrap=True)
+    if not quiet:
+        changes = ", ".join(f"{count:,} {name}" for name, count in scan["changes"].items() if count)
+        console.print(Text(printable(scan["project_dir"]), style="bold"), soft_wrap=True)
+        console.print(
+            f"{scan['files']:,} files, {len(scan['changed']):,} of them read, {len(scan['gone']):,} gone;"
+            f" {scan['functions']:,} functions{f' ({changes})' if changes else ''};"
+            f" {scan['calls']:,} calls, {scan['unresolved']:,} unresolved; {scan['took_ms'] / 1000:.1f} s",
+            soft_wrap=True,
+        )
+
+
+@app.command()
+def history(name: Name, *, project: ProjectOf = "", as_json: AsJson = False) -> None:
+    """Tell which sessions changed a function, and what they were about; exit 1 when none is known."""
+    from claude_mem_lite.codemap import answers
+
+    project_dir, now = _open(project), time.time()
+    found = answers.history(project_dir, name)
+    if as_json:
+        print_json(found)
+    for function in found if not as_json else ():
+        _print_head(function)
+        _print_rows(
+            [
+                (age(change["at"], now), "dim"),
+                (change["change_type"], _COLOURS.get(change["change_type"], "")),
+                ((change["observation_id"] or "")[:_ID_CHARS], "yellow"),
+                (change["title"] or f"in session {change['session_id'][:_ID_CHARS]}", ""),
+            ]
+            for change in function["history"]
+        )
+    _fail_without(found, name, project_dir)
+
+
+@app.command()
+def callers(name: Name, *, project: ProjectOf = "", as_json: AsJson = False) -> None:
+    """Tell who calls a function, how surely, and by which evidence; exit 1 when it is not known."""
+    _print_calls(name, project, side="callee", other="caller", as_json=as_json)
+
+
+@app.command()
+def callees(name: Name, *, project: ProjectOf = "", as_json: AsJson = False) -> None:
+    """Tell whom a function calls, how surely, and by which evidence; exit 1 when it is not known."""
+    _print_calls(name, project, side="caller", other="callee", as_json=as_json)
+
+
+def _print_calls(name: str, project: str, *, side: str, other: str, as_json: bool) -> None:
+    from claude_mem_lite.codemap import answers
+
+    project_dir = _open(project)
+    found = answers.calls(project_dir, name, side=side)
+    if as_json:
+        print_json(found)
+    for function in found if not as_json else ():
+        _print_head(function)
+        _print_rows(
+            [
+                (f"{edge['confidence']:.2f}", "green"),
+                (edge[other], "bold"),
+                (edge[f"{other}_file"], "cyan"),
+                (f"line {edge['line']}" if edge["line"] else "", "dim"),
+                (f"{edge['source']}: {edge['why']}", "dim"),
+            ]
+            for edge in function["edges"]
+        )
+    _fail_without(found, name, project_dir)
+
+
+@app.command()
+def mermaid(
+    file: Annotated[str, typer.Argument(metavar="[FILE]", help="Only calls from and to this file.")] = "",
+    *,
+    session: Annotated[
+        str, typer.Option(metavar="ID", help="What this session changed, instead of the last that did.")
+    ] = "",
+    everything: Annotated[bool, typer.Option("--all", help="All functions, changed or not.")] = False,
+    output: Annotated[str, typer.Option("--output", "-o", metavar="PATH", help="Write it there.")] = "",
+    project: ProjectOf = "",
+) -> None:
+    """Draw the functions that the last session changed, and who they call and are called by, as Mermaid."""
+    from claude_mem_lite.codemap import answers
+    from claude_mem_lite.storage import code
+
+    project_dir = _open(project)
+    full = os.path.realpath(os.path.expanduser(file))
+    rows = (code.find_files(None, full) or code.find_files(project_dir, file)) if file else []
+    files = [row.file_path for row in rows]
+    project_dir = rows[0].project_dir if rows else project_dir
+    if file and not files:
+        raise ClaudeMemError(f"{file}: not in the code map of {project_dir}; claude-mem map scans it")
+    session_id = (queries.session(session) or queries.session_by_prefix(session)).id if session else None
+    text = answers.diagram(project_dir, files=files, session_id=session_id, is_whole=everything)
+    if output:
+        with open(output, "w", encoding="utf-8") as target:
+            target.write(text)
+    else:
+        typer.echo(text, nl=False)
+
+
+def _open(project: str) -> str:
+    open_memory(read_only=True)
+    return config.project_dir(os.path.expanduser(project))
+
+
+def _print_head(function: dict[str, Any]) -> None:
+    place = f"{function['file']}:{function['line']}" if "line" in function else f"{function['file']} (gone)"
+    head = Text.assemble((printable(function["name"]), "bold"), "  ", (printable(place), "cyan"))
+    head.append(f"  {printable(function['signature'])}", style="dim")
+    console.print(head, soft_wrap=True)
+
+
+def _print_rows(rows: Iterable[list[tuple[str, str]]]) -> None:
+    """Print cells (text and style) in columns, a row a line however long it is; "none" without any."""
+    cells = [[(printable(text), style) for text, style in row] for row in rows]
+    widths = [max(len(text) for text, _ in column) for column in zip(*cells, strict=True)]
+    for row in cells:
+        padded = ((text.ljust(width), style) for (text, style), width in zip(row, widths, strict=True))
+        line = Text("  ").join([Text(""), *(Text(text, style) for text, style in padded)])
+        line.rstrip()
+        console.print(line, soft_wrap=True)
+    if not cells:
+        console.print("  none", style="dim")
+
+
+def _fail_without(found: Sequence[Any], name: str, project_dir: str) -> None:
+    if not found:
+        line = f"{name}: no such function in the code map of {project_dir}; claude-mem map scans it"
+        errors.print(Text(printable(line)), soft_wrap=True)
+        raise typer.Exit(1)
+
+
+def _track(*, quiet: bool) -> Callable[[Sequence[str]], Iterable[str]]:
+    """Return what shows the progress of a list of files on a terminal."""
+    return lambda paths: track(
+        paths, "scanning", console=errors, transient=True, disable=quiet or not errors.is_terminal
+    )

@@ -1,0 +1,29 @@
+"""How captured text and times of the memory are printed."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from claude_mem_lite import inbox
+from claude_mem_lite.distill.observation import clean
+
+# An age is said in the largest unit of which there is one; what is older than two weeks has a date.
+_AGES = ((86_400, "d"), (3_600, "h"), (60, "m"))
+_DATED_FROM_S = 14 * 86_400
+
+
+def age(at: str, now: float) -> str:
+    """Return how long ago a time of the memory was, or its date."""
+    try:
+        age_s = now - inbox.unix_time(at)
+    except ValueError:
+        return printable(at)[:10]
+    if not 0 <= age_s < _DATED_FROM_S:
+        return dt.datetime.fromtimestamp(now - age_s).astimezone().date().isoformat()
+    whole = ((int(age_s // size), unit) for size, unit in _AGES)
+    return next((f"{number}{unit} ago" for number, unit in whole if number), "now")
+
+
+def printable(text: str) -> str:
+    """Return captured text as it may be printed: nobody vouches for what is in it."""
+    return " ".join(clean(text).split())

@@ -1,0 +1,145 @@
+"""What the web process and the command line tell of a project's code: histories, calls, diagrams."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from claude_mem_lite.codemap.confidence import EVIDENCE, STRONG
+from claude_mem_lite.codemap.mermaid import Arrow, Node, render
+from claude_mem_lite.storage import code
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from claude_mem_lite.storage.models import CallEdge, FunctionMapEntry
+
+
+def function(row: FunctionMapEntry) -> dict[str, Any]:
+    """Return a function as it is served."""
+    return {
+        "project_dir": row.project_dir,
+        "file": row.file_path,
+        "name": row.qualified_name,
+        "kind": row.kind,
+        "signature": row.signature,
+        "docstring": row.docstring,
+        "decorators": row.decorators,
+        "line": row.line,
+        "end_line": row.end_line,
+        "change_type": row.change_type,
+        "session_id": row.session_id,
+        "updated_at": row.updated_at,
+    }
+
+
+def edge(row: CallEdge) -> dict[str, Any]:
+    """Return a call as it is served; `why` says in words what its confidence rests on."""
+    return {
+        "caller": row.caller_function,
+        "caller_file": row.caller_file,
+        "callee": row.callee_function,
+        "callee_file": row.callee_file,
+        "line": row.line,
+        "confidence": round(row.confidence, 3),
+        "source": row.source,
+        "resolution": row.resolution,
+        "level": row.level,
+        "times_confirmed": row.times_confirmed,
+        "last_confirmed_at": row.last_confirmed_at,
+        "observation_id": row.observation_id,
+        "why": why(row),
+    }
+
+
+def why(row: CallEdge) -> str:
+    """Return what an edge rests on, in words."""
+    said = EVIDENCE.get(row.level, row.level)
+    times = row.times_confirmed + (row.source == "observation")
+    seen = f"observed {times} time{'s' * (times > 1)}" if times else ""
+    return ", ".join(filter(None, [": ".join(filter(None, [row.shape, said])), seen]))
+
+
+def callgraph(project_dir: str | None, file: str) -> list[dict[str, Any]]:
+    """Return the functions of a file and the calls from and to it, of each project that has such a file."""
+    return [
+        {
+            "project_dir": row.project_dir,
+            "file": row.file_path,
+            "error": row.error,
+            "functions": [function(each) for each in code.functions_in(row.project_dir, row.file_path)],
+            "edges": [edge(each) for each in code.edges_at(row.project_dir, row.file_path)],
+        }
+        for row in code.find_files(project_dir, file)
+    ]
+
+
+def history(project_dir: str | None, name: str) -> list[dict[str, Any]]:
+    """Return the functions that a name stands for, gone ones too, each with its changes, newest first."""
+    found: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for row in code.find_functions(project_dir, name):
+        found[row.project_dir, row.file_path, row.qualified_name] = function(row) | {"history": []}
+    for change in code.history(project_dir, name):
+        place = (change["project_dir"], change["file_path"], change["qualified_name"])
+        gone = {
+            "project_dir": place[0], "file": place[1], "name": place[2], "kind": change["kind"],
+            "signature": change["signature"], "change_type": "deleted", "history": [],
+        }  # fmt: skip
+        found.setdefault(place, gone)["history"].append({
+            "at": change["created_at"],
+            "change_type": change["change_type"],
+            "signature": change["signature"],
+            "session_id": change["session_id"],
+            "observation_id": change["observation_id"] if change["title"] else None,
+            "title": change["title"],
+            "summary": change["summary"],
+        })  # fmt: skip
+    return list(found.values())
+
+
+def calls(project_dir: str, name: str, *, side: str) -> list[dict[str, Any]]:
+    """Return the functions that a name stands for, each with its calls as "caller" or "callee"."""
+    return [
+        function(row) | {"edges": [edge(each) for each in code.edges_of(row, side=side)]}
+        for row in code.find_functions(project_dir, name)
+    ]
+
+
+def diagram(
+    project_dir: str, *, files: Iterable[str] = (), session_id: str | None = None, is_whole: bool = False
+) -> str:
+    """Return a Mermaid flowchart: the functions that a session changed, with their direct neighbours.
+
+    `session_id` None stands for the session that changed a function last. `files` narrow it to calls from and
+    to them; with `is_whole` functions that nobody changed are drawn, too.
+    """
+    session_id = session_id or code.latest_changing_session(project_dir) or ""
+    changed = code.changed_in(project_dir, session_id)
+    wanted = set(files)
+    rows = code.functions(project_dir)
+    arrows = [row for row in code.edges(project_dir) if is_whole or _touches(row, changed)]
+    if wanted:
+        rows = [row for row in rows if row.file_path in wanted]
+        arrows = [row for row in arrows if {row.caller_file, row.callee_file} & wanted]
+        changed = {place: change for place, change in changed.items() if place[0] in wanted or is_whole}
+
+    def node(file: str, name: str) -> Node:
+        return Node(file, name, changed.get((file, name), "unchanged"))
+
+    nodes = [node(*place) for place in changed if not wanted or place[0] in wanted]
+    nodes += [node(row.file_path, row.qualified_name) for row in rows if is_whole]
+    return render(
+        nodes,
+        [
+            Arrow(
+                node(row.caller_file, row.caller_function),
+                node(row.callee_file, row.callee_function),
+                row.confidence >= STRONG,
+            )
+            for row in sorted(arrows, key=lambda row: -row.confidence)
+        ],
+    )
+
+
+def _touches(row: CallEdge, changed: dict[tuple[str, str], str]) -> bool:
+    caller, callee = (row.caller_file, row.caller_function), (row.callee_file, row.callee_function)
+    return row.resolution != code.UNRESOLVED and (caller in changed or callee in changed)
