@@ -209,13 +209,10 @@ def _take(project_dir: str, new: FileMap, known: SourceFile | None, seen: Seen) 
         "project_dir": project_dir, "file_path": new.path, "digest": new.digest, "lines": new.lines,
         "error": new.error, "updated_at": seen.at,
     }  # fmt: skip
-    if not new.error:
-        row["packed"] = packing.pack(new.scopes)
-    elif known is None:
-        row["packed"] = b""
-    code.save_file(row)
     if new.error:
+        code.save_file({**row, "packed": known.packed if known else b""})
         return Counter()
+    code.save_file({**row, "packed": packing.pack(new.scopes)})
     old = {each.qualified_name: each for each in code.functions_in(project_dir, new.path)}
     changes = {each.qualified_name: _change_of(old.get(each.qualified_name), each) for each in new.functions}
     gone = [name for name in old if name not in changes]

@@ -1,0 +1,112 @@
+"""The recorded history on a disk that changes with it: after each session the map is what the files hold."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from conftest import DATA, run_hook, wait_until
+
+from claude_mem_lite import inbox
+from claude_mem_lite.cli import demo
+from claude_mem_lite.codemap.project import Project
+from claude_mem_lite.distill import record
+from claude_mem_lite.services import install
+from claude_mem_lite.storage import code, models, queries
+
+FUNCTIONS: dict[str, Any] = json.loads((DATA / "ledger" / "functions.json").read_text())
+# What the commands of the history changed: the file of its one inline script, and its sed commands.
+SCRIPT = re.compile(r"^python3 - <<'EOF'\n(.*?)\nEOF$", re.DOTALL | re.MULTILINE)
+SED = re.compile(r"sed -i '(?:[^']*)' [\w/.]+")
+WRITTEN_BY_SCRIPT = {"test_parse_amount", "test_parse_amount_refuses", "test_format_amount"}
+
+
+def apply(event: dict[str, Any], folder: Path) -> None:
+    """Do to the files what the recorded tool call did to them."""
+    given, response = event.get("tool_input", {}), event.get("tool_response")
+    if event["hook_event_name"] != "PostToolUse":
+        return
+    if event["tool_name"] == "Write":
+        Path(given["file_path"]).parent.mkdir(parents=True, exist_ok=True)
+        Path(given["file_path"]).write_text(given["content"])
+    elif event["tool_name"] == "Edit" and response:
+        times = -1 if given.get("replace_all") else 1
+        path = Path(given["file_path"])
+        path.write_text(path.read_text().replace(given["old_string"], given["new_string"], times))
+    elif event["tool_name"] == "Bash":
+        script = SCRIPT.search(given["command"])
+        if script and "tests/test_journal.py" in script[1]:
+            subprocess.run([sys.executable, "-c", script[1]], cwd=folder, check=True)
+        for command in SED.findall(given["command"]):
+            subprocess.run(["sh", "-c", command], cwd=folder, check=True)
+
+
+def names(project_dir: str) -> dict[str, set[str]]:
+    """Return the names of the functions in the map by file."""
+    found: dict[str, set[str]] = {path: set() for path in code.source_files(project_dir)}
+    for row in code.functions(project_dir):
+        found[row.file_path].add(row.qualified_name)
+    return found
+
+
+def after_session(number: int) -> dict[str, set[str]]:
+    """Return the names that are there after a session."""
+    return {path: set(known) for path, known in FUNCTIONS["functions_after_session"][str(number)].items()}
+
+
+def test_the_map_equals_the_files_after_each_session(
+    memory: Path, tmp_path: Path, consumer: Callable[[], Any]
+) -> None:
+    """Through real hooks and a real consumer, with real files; calls are those of the final files."""
+    folder = (tmp_path / "ledger").resolve()
+    folder.mkdir()
+    text = "\n".join(map(json.dumps, demo.recorded_events())).replace(demo.PROJECT, str(folder))
+    sessions: dict[str, list[dict[str, Any]]] = {}
+    for event in map(json.loads, text.splitlines()):
+        sessions.setdefault(event["session_id"], []).append(event)
+    consumer()
+
+    for number, events in enumerate(sessions.values(), start=1):
+        for event in events:
+            apply(event, folder)
+            hook = install.hook_events()[event["hook_event_name"]]["hook"]
+            run_hook(hook, event, project_dir=str(folder))
+        wait_until(lambda: queries.queue_stats()["messages"] == 0)
+        assert names(str(folder)) == after_session(number)
+
+    final = {
+        (path, each["name"], each["kind"], each["line"], each["end_line"])
+        for path, known in FUNCTIONS["functions"].items()
+        for each in known
+    }
+    assert {
+        (row.file_path, row.qualified_name, row.kind, row.line, row.end_line)
+        for row in code.functions(str(folder))
+    } == {(path, name.replace(".<locals>", ""), *rest) for path, name, *rest in final}
+    project = Project(str(folder))
+    project.scan()
+    stored = [edge for edge in code.edges(str(folder), source="ast") if edge.resolution != code.UNRESOLVED]
+    assert len(stored) == len(project.edges()) > 100
+    assert {(row["file"], row["name"]) for row in FUNCTIONS["functions_gone"]} <= {
+        (row.file_path, row.qualified_name)
+        for row in models.FunctionChange.select().where(models.FunctionChange.change_type == "deleted")
+    }
+
+
+def test_the_events_alone_give_the_map(memory: Path) -> None:
+    """Where the project's folder is not there, only what a script wrote is missing."""
+    for event in demo.recorded_events():
+        inbox.append(json.dumps(event), demo.PROJECT)
+        for event_id in queries.unfinished_events():
+            row = queries.pending_event(event_id)
+            assert row is not None
+            record.record_event(row)
+
+    wanted = after_session(4)
+    wanted["tests/test_journal.py"] -= WRITTEN_BY_SCRIPT
+    assert names(demo.PROJECT) == wanted
