@@ -1,0 +1,196 @@
+"""A call graph as a Mermaid flowchart; which functions and calls are in it is for others to choose.
+
+Names and paths are captured text: they stand in quoted labels alone, with an entity code for every
+character that Mermaid, Markdown or HTML could take for more than itself.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+MAX_ARROWS = 400  # Mermaid draws nothing from the 501st on (its setting maxEdges)
+MAX_NODES_CHARS = 40_000  # leaves 10,000 of Mermaid's maxTextSize for arrows, colours and the remark
+MAX_LABEL_CHARS = 80
+
+_COLOURS = {  # with their own text colour: a dark theme's is light
+    "new": "fill:#dfd,stroke:#393,color:#000",
+    "modified": "fill:#ffd,stroke:#993,color:#000",
+    "deleted": "fill:#fdd,stroke:#933,color:#000",
+}
+_UNRESOLVED = "stroke-dasharray:4 3"
+_EMPTY = 'flowchart LR\n    n0["Nothing to show"]\n'
+
+# What a label may hold as it is. A space after "direction" would let Mermaid's lexer take the line for a
+# statement, quotes or not. Mermaid 11 up to 11.12 or so reads every label as Markdown:
+# an underscore or dash before a letter ends no emphasis and starts no list, "www." starts a link.
+# Source: mermaid/src/utils.ts (encodeEntities), diagrams/flowchart/parser/flow.jison,
+# rendering-util/handle-markdown-text.ts
+_PLAIN = re.compile(
+    r"""
+    [^\W_]
+    | [\[\],/]
+    | (?<=\S)(?<!direction)[ ](?=\S)
+    | (?<![wW]{3})\.(?=\w)
+    | [_-](?=[^\W_])
+    """,
+    re.VERBOSE,
+)
+_MARKS = frozenset("ﬂ¶")  # Mermaid marks entities with them, and turns them back in the finished drawing
+_ENTITIES = {'"': "#quot;", "&": "#amp;", "<": "#lt;", ">": "#gt;"}
+
+Key = tuple[str, str]  # file and name
+Call = tuple[Key, Key]  # caller and callee
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A function or method, known by its file and its qualified name there.
+
+    `file` is relative to the project, "" for what is defined in no file of it. `change` is "new",
+    "modified", "deleted" or "unchanged".
+    """
+
+    file: str
+    name: str
+    change: str = "unchanged"
+
+    @property
+    def key(self) -> Key:
+        """What tells it from others: the same function may be named with and without its change."""
+        return self.file, self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Arrow:
+    """A call; one that is not certain is drawn dashed."""
+
+    caller: Node
+    callee: Node
+    is_certain: bool = True
+
+
+def render(nodes: Iterable[Node], arrows: Iterable[Arrow]) -> str:
+    """Return a flowchart with a box for each file, nodes and calls once each, in the order they came in.
+
+    Nodes that only arrows name are in it. It stays below what Mermaid takes by default, 500 edges and
+    50,000 characters (UTF-16 units): changed nodes are kept first, then those they call or are called by,
+    then the others, and a comment counts what is left out.
+    """
+    changes, calls = _merge(nodes, arrows)
+    if not changes:
+        return _EMPTY
+    changed = {key for key, change in changes.items() if change in _COLOURS}
+    kept = _fitting(changes, calls, changed)
+    drawn = _drawn(calls, kept, changed)
+    ids = {key: f"n{number}" for number, key in enumerate(key for key in changes if key in kept)}
+    lines = [
+        "flowchart LR",
+        *_remark(len(changes) - len(kept), len(calls) - len(drawn)),
+        *_boxes(ids),
+        *(_arrow(call, ids, is_certain=is_certain) for call, is_certain in calls.items() if call in drawn),
+        *_classes(ids, changes),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _merge(nodes: Iterable[Node], arrows: Iterable[Arrow]) -> tuple[dict[Key, str], dict[Call, bool]]:
+    """Return each node's change and whether each call is certain; the first change named counts."""
+    arrows = tuple(arrows)
+    changes: dict[Key, str] = {}
+    calls: dict[Call, bool] = {}
+    for node in chain(nodes, chain.from_iterable((arrow.caller, arrow.callee) for arrow in arrows)):
+        if changes.get(node.key) not in _COLOURS:
+            changes[node.key] = node.change
+    for arrow in arrows:
+        call = arrow.caller.key, arrow.callee.key
+        calls[call] = calls.get(call, False) or arrow.is_certain
+    return changes, calls
+
+
+def _fitting(changes: dict[Key, str], calls: dict[Call, bool], changed: set[Key]) -> set[Key]:
+    """Return the nodes that there is room for, the most telling ones first."""
+    beside = {key for call in calls if not changed.isdisjoint(call) for key in call}
+    kept: set[Key] = set()
+    files = {""}
+    size = 0
+    for file, name in sorted(changes, key=lambda key: (key not in changed, key not in beside)):
+        size += _units(_label(name, from_end=False)) + 40  # the ids, brackets, line breaks and class entries
+        size += 0 if file in files else _units(_label(file, from_end=True)) + 40
+        if size > MAX_NODES_CHARS:
+            break
+        kept.add((file, name))
+        files.add(file)
+    return kept
+
+
+def _drawn(calls: dict[Call, bool], kept: set[Key], changed: set[Key]) -> set[Call]:
+    """Return the calls that there is room for, those from and to changed nodes first."""
+    possible = [call for call in calls if kept.issuperset(call)]
+    return set(sorted(possible, key=changed.isdisjoint)[:MAX_ARROWS])
+
+
+def _remark(nodes: int, arrows: int) -> Iterator[str]:
+    if nodes or arrows:
+        yield f"%% left out for size: {nodes} nodes, {arrows} arrows"
+
+
+def _boxes(ids: dict[Key, str]) -> Iterator[str]:
+    """Yield a subgraph for each file; nodes of no file stand outside, after them."""
+    files: dict[str, list[str]] = {}
+    for (file, name), node_id in ids.items():
+        files.setdefault(file, []).append(f'{node_id}["{_label(name, from_end=False)}"]')
+    outside = files.pop("", [])
+    for number, (file, inside) in enumerate(files.items()):
+        yield f'    subgraph f{number}["{_label(file, from_end=True)}"]'
+        yield from (f"        {line}" for line in inside)
+        yield "    end"
+    yield from (f"    {line}" for line in outside)
+
+
+def _arrow(call: Call, ids: dict[Key, str], *, is_certain: bool) -> str:
+    caller, callee = call
+    return f"    {ids[caller]} {'-->' if is_certain and callee[0] else '-.->'} {ids[callee]}"
+
+
+def _classes(ids: dict[Key, str], changes: dict[Key, str]) -> Iterator[str]:
+    """Yield the colours that are in use and the nodes that wear them."""
+    for change, style in _COLOURS.items():
+        yield from _class(change, style, [ids[key] for key in ids if changes[key] == change])
+    yield from _class("unresolved", _UNRESOLVED, [ids[key] for key in ids if not key[0]])
+
+
+def _class(name: str, style: str, node_ids: list[str]) -> Iterator[str]:
+    if node_ids:
+        yield f"    classDef {name} {style}"
+        yield f"    class {','.join(node_ids)} {name}"
+
+
+def _label(text: str, *, from_end: bool) -> str:
+    """Return what stands between the quotes: cut, and what has no glyph written as Python does.
+
+    Of a path the end tells more than the start.
+    """
+    shown = "".join(map(_visible, text)) or "?"
+    if len(shown) > MAX_LABEL_CHARS:
+        room = MAX_LABEL_CHARS - 1
+        shown = f"…{shown[-room:]}" if from_end else f"{shown[:room]}…"
+    return "".join(
+        char if _PLAIN.match(shown, place) else _ENTITIES.get(char, f"#{ord(char)};")
+        for place, char in enumerate(shown)
+    )
+
+
+def _visible(char: str) -> str:
+    is_plain = char.isprintable() and char not in _MARKS
+    return char if is_plain else char.encode("unicode_escape").decode()
+
+
+def _units(text: str) -> int:
+    """Count as JavaScript does, in which Mermaid measures."""
+    return len(text.encode("utf-16-le")) // 2

@@ -1,0 +1,383 @@
+"""The call graph as a flowchart: what it shows and leaves out, and that no name gets out of its label."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from claude_mem_lite.codemap.mermaid import MAX_ARROWS, Arrow, Node, render
+
+ROOT = Path(__file__).parent.parent
+FOLDER = Path(__file__).parent / "mermaid"
+INSTALL = "npm install --prefix tests/mermaid --no-audit --no-fund --no-package-lock --loglevel=error"
+PACKAGES = json.loads((FOLDER / "package.json").read_text())["dependencies"]
+
+real_parser = pytest.mark.skipif(
+    shutil.which("node") is None or not all((FOLDER / "node_modules" / name).is_dir() for name in PACKAGES),
+    reason=f"Mermaid is not installed; with Node 18 or newer: {INSTALL}",
+)
+
+POST = Node("ledger/journal.py", "Journal.post", "modified")
+PARSE = Node("ledger/money.py", "parse_amount", "new")
+OLD = Node("ledger/money.py", "to_float", "deleted")
+MODULE = Node("ledger/journal.py", "<module>")
+OUTSIDE = Node("", "dict[str, int].update")
+
+# As captured, and as the reader sees it where that is something else.
+HOSTILE: dict[str, str | None] = {
+    'a"b.py': None,
+    'a"]\n n9["evil"]\n': 'a"]\\n n9["evil"]\\n',
+    '"]; n9["evil"]; x["': None,
+    '"]:::deleted\r\nclick n0 href "javascript:alert(1)"': (
+        '"]:::deleted\\r\\nclick n0 href "javascript:alert(1)"'
+    ),
+    'click n0 href "javascript:alert(1)"': None,
+    "#quot;]": None,
+    "#quot;] --> n9[#quot;x": None,
+    "#34;#93;": None,
+    "#35;quot;": None,
+    "&quot;]": None,
+    "&amp;lt;b&amp;gt;": None,
+    "&#x22;&#34;": None,
+    "#x22;": None,
+    "ﬂ°quot¶ß": "\\ufb02°quot\\xb6ß",
+    "ﬂ°°34¶ß": "\\ufb02°°34\\xb6ß",
+    "ﬂ": "\\ufb02",
+    "¶ß": "\\xb6ß",
+    "Straße/ﬂuss.py": "Straße/\\ufb02uss.py",
+    "`code`": None,
+    "`**bold** _and_ more`": None,
+    "```\nend of the fence": "```\\nend of the fence",
+    "<script>alert(1)</script>": None,
+    "</script><script>alert(1)</script>": None,
+    "<img src=x onerror=alert(1)>": None,
+    '<a href="javascript:alert(1)">x</a>': None,
+    "<br/>": None,
+    "<!-- comment": None,
+    "--> n9": None,
+    "%%{init: {'securityLevel': 'loose'}}%%": None,
+    '%%{init: {"theme": "forest"}}%%': None,
+    "%%{wrap}%%": None,
+    "%% comment": None,
+    "---\ntitle: x\n---": "---\\ntitle: x\\n---",
+    "style.css:#fff;#quot;": None,
+    "style n0:x#35;y;z": None,
+    "classDef a:#fff;": None,
+    "linkStyle 0 stroke:red;": None,
+    "end": None,
+    "subgraph x": None,
+    "graph TD;": None,
+    "flowchart LR": None,
+    "direction TB": None,
+    "a direction   LR b": None,
+    "direction": None,
+    "accTitle: x": None,
+    "a]b[c": None,
+    "{{a}}": None,
+    "((a))": None,
+    "[/a\\]": None,
+    ">a]": None,
+    "a|b|c": None,
+    "n0@{ shape: circle }": None,
+    "$$x^2$$": None,
+    "$": None,
+    "fa:fa-user": None,
+    "1. list": None,
+    "- list": None,
+    "* list": None,
+    "# heading": None,
+    "> quote": None,
+    "---": None,
+    "    code": None,
+    "_a_ __b__ *c* **d** ~~e~~": None,
+    "[text](https://example.com)": None,
+    "www.example.com/x.py": None,
+    "WWW.example.com": None,
+    "user@example.com": None,
+    "https://example.com/x.py": None,
+    "C:\\new\\table.py": None,
+    "a\\nb": None,
+    "a\x00b\x07": "a\\x00b\\x07",
+    "tab\there": "tab\\there",
+    "\u202egnp.py": "\\u202egnp.py",
+    "a\u200bb\ufeff\u00a0": "a\\u200bb\\ufeff\\xa0",
+    "line\u2028and\u2029paragraph\x85": "line\\u2028and\\u2029paragraph\\x85",
+    "\ud800.py": "\\ud800.py",
+    "\udcff\udcfe": "\\udcff\\udcfe",
+    "שלום/مرحبا.py": None,
+    "日本語/ファイル.py": None,
+    "e\u0301\u0301\u0301 😀 👩\u200d💻": "e\u0301\u0301\u0301 😀 👩\\u200d💻",
+    " ": None,
+    "  two  spaces  ": None,
+    "'; DROP TABLE x; --": None,
+    "__proto__": None,
+    "constructor": None,
+    "${process.exit(1)}": None,
+}
+
+
+def shown(text: str) -> str:
+    """Return what a reader sees of a hostile text."""
+    return HOSTILE[text] or text
+
+
+def mermaid(*diagrams: str, draw: bool = False) -> list[dict[str, Any]]:
+    """Return what the real Mermaid makes of diagrams."""
+    done = subprocess.run(
+        ["node", str(FOLDER / "parse.mjs")],
+        input=json.dumps({"diagrams": diagrams, "draw": draw}),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    found: list[dict[str, Any]] = json.loads(done.stdout)
+    return found
+
+
+def parsed(
+    *boxes: tuple[str, list[tuple[str, list[str]]]], arrows: list[tuple[int, int, str]]
+) -> dict[str, Any]:
+    """Return what Mermaid must find: files with labels and classes of their nodes, arrows by number."""
+    nodes = [each for _, inside in boxes for each in inside]
+    ids = iter(range(len(nodes)))
+    groups = [(file, [f"n{next(ids)}" for _ in inside]) for file, inside in boxes]
+    return {
+        "nodes": [
+            {"id": f"n{number}", "label": label, "classes": classes, "styles": []}
+            for number, (label, classes) in enumerate(nodes)
+        ],
+        "groups": [
+            {"id": f"f{number}", "label": file, "nodes": inside}
+            for number, (file, inside) in enumerate(group for group in groups if group[0])
+        ],
+        "arrows": [[f"n{start}", f"n{end}", stroke, "", "arrow_point"] for start, end, stroke in arrows],
+        "config": {},
+    }
+
+
+def test_a_graph_is_written_in_the_order_it_came_in() -> None:
+    """A box for each file, solid arrows for certain calls, dashed for the others, colours for changes."""
+    arrows = [
+        Arrow(POST, PARSE),
+        Arrow(MODULE, POST, is_certain=False),
+        Arrow(PARSE, OUTSIDE),
+    ]
+
+    text = render([POST, PARSE, OLD], arrows)
+
+    assert text == (
+        "flowchart LR\n"
+        '    subgraph f0["ledger/journal.py"]\n'
+        '        n0["Journal.post"]\n'
+        '        n3["#lt;module#gt;"]\n'
+        "    end\n"
+        '    subgraph f1["ledger/money.py"]\n'
+        '        n1["parse_amount"]\n'
+        '        n2["to_float"]\n'
+        "    end\n"
+        '    n4["dict[str, int].update"]\n'
+        "    n0 --> n1\n"
+        "    n3 -.-> n0\n"
+        "    n1 -.-> n4\n"
+        "    classDef new fill:#dfd,stroke:#393,color:#000\n"
+        "    class n1 new\n"
+        "    classDef modified fill:#ffd,stroke:#993,color:#000\n"
+        "    class n0 modified\n"
+        "    classDef deleted fill:#fdd,stroke:#933,color:#000\n"
+        "    class n2 deleted\n"
+        "    classDef unresolved stroke-dasharray:4 3\n"
+        "    class n4 unresolved\n"
+    )
+
+
+def test_an_empty_graph_says_so() -> None:
+    """There is always a diagram to show."""
+    assert render([], []) == 'flowchart LR\n    n0["Nothing to show"]\n'
+
+
+def test_nothing_is_drawn_twice() -> None:
+    """A node is its file and name, whichever mention bears the change; a call is solid if once certain."""
+    plain = Node(POST.file, POST.name)
+    same_name = Node("other.py", POST.name)
+
+    text = render(
+        [plain, POST, plain],
+        [
+            Arrow(plain, PARSE, is_certain=False),
+            Arrow(POST, PARSE),
+            Arrow(plain, same_name),
+            Arrow(plain, same_name, is_certain=False),
+        ],
+    )
+
+    assert text.count('["Journal.post"]') == 2
+    assert [line.strip() for line in text.splitlines() if "->" in line] == ["n0 --> n1", "n0 --> n2"]
+    assert "class n0 modified" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [
+        ("Journal._post_2", "Journal._post_2"),
+        ("dict[str, int].get", "dict[str, int].get"),
+        ("a-b/c.py", "a-b/c.py"),
+        ("Foo.__init__", "Foo.#95;_init#95;#95;"),
+        ("_a_", "_a#95;"),
+        ("*args", "#42;args"),
+        ("1. a", "1#46; a"),
+        ("- a", "#45; a"),
+        ("www.a.b", "www#46;a.b"),
+        ("[a](b)", "[a]#40;b#41;"),
+        ("~a~", "#126;a#126;"),
+        ("a@b.c", "a#64;b.c"),
+    ],
+)
+def test_a_label_is_readable_and_no_markdown(name: str, label: str) -> None:
+    """Names stand as they are; what early versions of Mermaid 11 take for Markdown is an entity."""
+    assert f'n0["{label}"]' in render([Node("a.py", name)], [])
+
+
+def test_a_change_nobody_knows_is_not_drawn() -> None:
+    """Only the three changes have colours; what else stands there reaches no line of the diagram."""
+    text = render([Node("a.py", "f", 'x fill:red"\n')], [])
+
+    assert text == 'flowchart LR\n    subgraph f0["a.py"]\n        n0["f"]\n    end\n'
+
+
+def test_a_long_label_is_cut() -> None:
+    """A name keeps its start, a path its end, and neither is longer than 80 characters."""
+    text = render([Node("p" * 100 + "/end.py", "start" + "n" * 10_000)], [])
+
+    assert f'["#8230;{"p" * 72}/end.py"]' in text
+    assert f'["start{"n" * 74}#8230;"]' in text
+
+
+def test_a_large_graph_loses_its_tail() -> None:
+    """Changed nodes are kept first, then their neighbours; a comment says how many are missing."""
+    nodes = [Node(f"src/file_{number % 50}.py", f"Class.method_{number}") for number in range(3_000)]
+    changed = Node("src/last.py", "changed", "new")
+    arrows = [Arrow(nodes[number], nodes[number + 1]) for number in range(2_000)]
+
+    text = render(
+        [*nodes, changed], [*arrows, Arrow(nodes[-1], changed), Arrow(nodes[0], Node("", "x" * 70))]
+    )
+
+    lines = text.splitlines()
+    drawn = sum('"]' in line and "subgraph" not in line for line in lines)
+    assert len(text) < 50_000
+    assert sum("-->" in line for line in lines) == MAX_ARROWS
+    assert lines[1] == f"%% left out for size: {3_002 - drawn} nodes, {2_002 - MAX_ARROWS} arrows"
+    assert f'n{drawn - 1}["changed"]' in text
+    assert f'n{drawn - 2}["Class.method_2999"]' in text
+    assert f"n{drawn - 2} --> n{drawn - 1}" in text
+    assert '["Class.method_0"]' in text
+    assert '["Class.method_2998"]' not in text
+
+
+@pytest.mark.parametrize("char", ["a", "\x00", "\U0001f600", "\U00020000", '"'])
+def test_no_label_makes_a_diagram_too_large(char: str) -> None:
+    """The bound holds in the units Mermaid counts in, whatever the labels are made of."""
+    nodes = [Node(f"{number}{char * 100}", f"{number}{char * 100}", "new") for number in range(2_000)]
+
+    text = render(nodes, [Arrow(one, other) for one in nodes[:40] for other in nodes[:40]])
+
+    assert 20_000 < len(text.encode("utf-16-le")) // 2 < 50_000
+
+
+def test_ci_installs_what_the_skip_asks_for() -> None:
+    """The command is the same everywhere, and each version is an exact one."""
+    assert INSTALL in (ROOT / ".ci" / "run").read_text()
+    assert INSTALL in (ROOT / "README.md").read_text()
+    assert all(version.replace(".", "").isdigit() for version in PACKAGES.values())
+
+
+@real_parser
+def test_mermaid_reads_what_was_put_in() -> None:
+    """Nodes, files, calls and colours of an ordinary graph and of none arrive as they are, and are drawn."""
+    arrows = [
+        Arrow(POST, PARSE),
+        Arrow(MODULE, POST, is_certain=False),
+        Arrow(POST, OUTSIDE),
+        Arrow(POST, POST),
+    ]
+
+    ordinary, empty = mermaid(render([POST, MODULE, PARSE, OLD], arrows), render([], []), draw=True)
+
+    expected = parsed(
+        ("ledger/journal.py", [("Journal.post", ["modified"]), ("<module>", [])]),
+        ("ledger/money.py", [("parse_amount", ["new"]), ("to_float", ["deleted"])]),
+        ("", [("dict[str, int].update", ["unresolved"])]),
+        arrows=[(0, 2, "normal"), (1, 0, "dotted"), (0, 4, "dotted"), (0, 0, "normal")],
+    )
+    assert {key: ordinary[key] for key in expected} == expected
+    assert ordinary["classes"] == {
+        "new": ["fill:#dfd", "stroke:#393", "color:#000"],
+        "modified": ["fill:#ffd", "stroke:#993", "color:#000"],
+        "deleted": ["fill:#fdd", "stroke:#933", "color:#000"],
+        "unresolved": ["stroke-dasharray:4 3"],
+    }
+    assert sorted(ordinary["shown"][0]) == ["ledger/journal.py", "ledger/money.py"]
+    assert [node["label"] for node in empty["nodes"]] == empty["shown"][1] == ["Nothing to show"]
+    assert (empty["arrows"], empty["groups"], empty["config"]) == ([], [], {})
+
+
+@real_parser
+def test_mermaid_takes_the_largest_graph() -> None:
+    """At the limit of nodes and arrows every one of them is parsed."""
+    nodes = [Node(f"src/file_{number % 50}.py", f"Class.method_{number}") for number in range(3_000)]
+    text = render(nodes, [Arrow(nodes[0], node) for node in nodes])
+
+    (found,) = mermaid(text)
+
+    assert len(found["nodes"]) == text.count('"]\n') - len(found["groups"])
+    assert (len(found["groups"]), len(found["arrows"])) == (50, MAX_ARROWS)
+
+
+@real_parser
+def test_no_name_gets_out_of_its_label() -> None:
+    """As path, name or unresolved callee: each hostile text is one label, and nothing else comes of it."""
+    texts = list(HOSTILE)
+    diagrams = [
+        render([Node(text, "f", "new"), Node("a.py", text)], [Arrow(Node(text, "f"), Node("", text))])
+        for text in texts
+    ]
+
+    found = mermaid(*diagrams)
+
+    for text, result in zip(texts, found, strict=True):
+        expected = parsed(
+            (shown(text), [("f", ["new"])]),
+            ("a.py", [(shown(text), [])]),
+            ("", [(shown(text), ["unresolved"])]),
+            arrows=[(0, 2, "dotted")],
+        )
+        assert {key: result.get(key) for key in expected} == expected, (text, result.get("error"))
+
+
+@real_parser
+def test_names_do_no_harm_together() -> None:
+    """All in one diagram: the parser finds each, and the drawing has no other elements than plain names."""
+    texts = list(HOSTILE)
+    nodes = [Node(text, text, "modified") for text in texts]
+    plain = [Node("a.py", "f", "modified"), Node("b.py", "g", "modified")]
+
+    result, ordinary = mermaid(
+        render(nodes, [Arrow(nodes[0], node) for node in nodes]),
+        render(plain, [Arrow(plain[0], plain[1])]),
+        draw=True,
+    )
+
+    expected = parsed(
+        *((shown(text), [(shown(text), ["modified"])]) for text in texts),
+        arrows=[(0, number, "normal") for number in range(len(texts))],
+    )
+    assert {key: result.get(key) for key in expected} == expected, result.get("error")
+    assert [sorted(each) for each in result["shown"]] == [sorted(map(shown, texts))] * 2
+    assert set(result["elements"]) <= set(ordinary["elements"])
