@@ -120,10 +120,15 @@ def called_names(root: str, modules: dict[str, str]) -> dict[str, set[str]]:
 
 
 class Truth:
-    """The executed pairs of a package, in the map's names; pairs with a test as caller are left out."""
+    """The executed pairs of a package, in the map's names; without `with_tests` none with a test in it."""
 
     def __init__(
-        self, rows: Iterable[list[str]], modules: dict[str, str], called: dict[str, set[str]]
+        self,
+        rows: Iterable[list[str]],
+        modules: dict[str, str],
+        called: dict[str, set[str]],
+        *,
+        with_tests: bool = False,
     ) -> None:
         """Name and sort the recorded rows."""
         self.explicit: set[Pair] = set()
@@ -137,7 +142,9 @@ class Truth:
             caller = ".".join(filter(None, [modules[caller_path], plain(caller_name)]))
             callee = ".".join(filter(None, [modules[callee_path], plain(callee_name)]))
             self.callers.add(caller)
-            if callee_name.rpartition(".")[2].startswith("<") or is_test(caller) or is_test(callee):
+            if callee_name.rpartition(".")[2].startswith("<"):
+                continue
+            if not with_tests and (is_test(caller) or is_test(callee)):
                 continue
             pair = (caller, callee)
             self.all.add(pair)
@@ -167,10 +174,10 @@ def is_test(name: str) -> bool:
     return any(part in {"test", "tests", "conftest"} or part.startswith("test_") for part in name.split("."))
 
 
-def compare(truth: Truth, edges: Iterable[Edge]) -> dict[str, tuple[int, int]]:
+def compare(truth: Truth, edges: Iterable[Edge], *, with_tests: bool = False) -> dict[str, tuple[int, int]]:
     """Return hits and totals: recall of each set of pairs, and precision over callers that ran."""
     pairs = {(edge.caller, edge.callee) for edge in edges if not edge.is_class}
-    judged = {pair for pair in pairs if pair[0] in truth.callers and not is_test(pair[0])}
+    judged = {pair for pair in pairs if pair[0] in truth.callers and (with_tests or not is_test(pair[0]))}
     result = {
         name: (len(wanted & pairs), len(wanted))
         for name, wanted in (("named", truth.named), ("explicit", truth.explicit), ("across", truth.across))

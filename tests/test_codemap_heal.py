@@ -21,7 +21,7 @@ SHOP = """class Till:
     def __init__(self, name):
         self.name = name
 
-    def pay(self, sum, print_slip):
+    def pay(self, sum):
         check(sum)
         print_slip(sum)
         return self.total(sum)
@@ -122,6 +122,16 @@ def test_an_unresolved_call_is_found_by_its_name(shop: Path) -> None:
     assert "observed 2 times" in answers.why(again)
 
 
+def test_what_a_function_is_given_is_no_other_function(shop: Path) -> None:
+    """A parameter that is called is not the function of its name, such as pytest's fixtures."""
+    (shop / "shop.py").write_text(SHOP.replace("pay(self, sum)", "pay(self, sum, print_slip)"))
+    kept.scan(str(shop))
+    graph.refresh(str(shop), "s1")
+    observe(shop, 1, "print_slip", file="printers.py", summary="So that Till.pay prints.")
+
+    assert dict(heal(str(shop))) == {}
+
+
 def test_a_name_that_two_functions_have_names_none(shop: Path) -> None:
     """A mention counts when it is clear which function is meant."""
     (shop / "more.py").write_text("class Till:\n    def pay(self): pass\n")
@@ -141,7 +151,7 @@ ZeroDivisionError
 SHORT_FRAMES = "shop.py:7: in pay\n    print_slip(sum)\nprinters.py:7: in print_slip\n    return repr(sum)\n"
 LONG_FRAMES = """self = <Till>
 
-    def pay(self, sum, print_slip):
+    def pay(self, sum):
 >       print_slip(sum)
 
 shop.py:7:
@@ -214,8 +224,7 @@ def test_an_observed_edge_stays_until_a_function_of_it_goes(shop: Path) -> None:
     assert stays is not None
     assert (stays.source, stays.times_confirmed) == ("observation", 1)
 
-    imported = SHOP.replace("sum, print_slip)", "sum)")
-    (shop / "shop.py").write_text(f"from printers import print_slip\n{imported}")
+    (shop / "shop.py").write_text(f"from printers import print_slip\n{SHOP}")
     kept.scan(str(shop))
     graph.refresh(str(shop), "s3")
     seen = edge(shop, "Till.pay", "print_slip")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -19,31 +17,11 @@ from claude_mem_lite.distill import record
 from claude_mem_lite.services import install
 from claude_mem_lite.storage import code, models, queries
 
+sys.path.append(str(Path(__file__).parent.parent / "benchmarks"))
+import recorded_ledger
+
 FUNCTIONS: dict[str, Any] = json.loads((DATA / "ledger" / "functions.json").read_text())
-# What the commands of the history changed: the file of its one inline script, and its sed commands.
-SCRIPT = re.compile(r"^python3 - <<'EOF'\n(.*?)\nEOF$", re.DOTALL | re.MULTILINE)
-SED = re.compile(r"sed -i '(?:[^']*)' [\w/.]+")
 WRITTEN_BY_SCRIPT = {"test_parse_amount", "test_parse_amount_refuses", "test_format_amount"}
-
-
-def apply(event: dict[str, Any], folder: Path) -> None:
-    """Do to the files what the recorded tool call did to them."""
-    given, response = event.get("tool_input", {}), event.get("tool_response")
-    if event["hook_event_name"] != "PostToolUse":
-        return
-    if event["tool_name"] == "Write":
-        Path(given["file_path"]).parent.mkdir(parents=True, exist_ok=True)
-        Path(given["file_path"]).write_text(given["content"])
-    elif event["tool_name"] == "Edit" and response:
-        times = -1 if given.get("replace_all") else 1
-        path = Path(given["file_path"])
-        path.write_text(path.read_text().replace(given["old_string"], given["new_string"], times))
-    elif event["tool_name"] == "Bash":
-        script = SCRIPT.search(given["command"])
-        if script and "tests/test_journal.py" in script[1]:
-            subprocess.run([sys.executable, "-c", script[1]], cwd=folder, check=True)
-        for command in SED.findall(given["command"]):
-            subprocess.run(["sh", "-c", command], cwd=folder, check=True)
 
 
 def names(project_dir: str) -> dict[str, set[str]]:
@@ -65,15 +43,14 @@ def test_the_map_equals_the_files_after_each_session(
     """Through real hooks and a real consumer, with real files; calls are those of the final files."""
     folder = (tmp_path / "ledger").resolve()
     folder.mkdir()
-    text = "\n".join(map(json.dumps, demo.recorded_events())).replace(demo.PROJECT, str(folder))
     sessions: dict[str, list[dict[str, Any]]] = {}
-    for event in map(json.loads, text.splitlines()):
+    for event in recorded_ledger.events(folder):
         sessions.setdefault(event["session_id"], []).append(event)
     consumer()
 
     for number, events in enumerate(sessions.values(), start=1):
         for event in events:
-            apply(event, folder)
+            recorded_ledger.apply(event, folder)
             hook = install.hook_events()[event["hook_event_name"]]["hook"]
             run_hook(hook, event, project_dir=str(folder))
         wait_until(lambda: queries.queue_stats()["messages"] == 0)

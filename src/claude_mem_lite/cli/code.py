@@ -32,7 +32,7 @@ ProjectOf = Annotated[
 
 @app.command("map")
 def map_project(
-    path: Annotated[str, typer.Argument(metavar="[PATH]", help="A folder of the project.")] = ".",
+    path: Annotated[str, typer.Argument(metavar="PATH", help="A folder of the project.")] = ".",
     *,
     edges: Annotated[
         bool, typer.Option("--edges", help="Print who calls whom below PATH; touch no memory.")
@@ -177,7 +177,7 @@ def _print_calls(name: str, project: str, *, side: str, other: str, as_json: boo
 
 @app.command()
 def mermaid(
-    file: Annotated[str, typer.Argument(metavar="[FILE]", help="Only calls from and to this file.")] = "",
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Only calls from and to this file.")] = "",
     *,
     session: Annotated[
         str, typer.Option(metavar="ID", help="What this session changed, instead of the last that did.")

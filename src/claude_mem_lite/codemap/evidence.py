@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -32,7 +33,9 @@ class Functions:
 
     def __init__(self, rows: Sequence[FunctionMapEntry]) -> None:
         """Take the rows of the function map."""
-        self.places: set[Place] = {(row.file_path, row.qualified_name) for row in rows}
+        self.places: dict[Place, FunctionMapEntry] = {
+            (row.file_path, row.qualified_name): row for row in rows
+        }
         self._by_file: dict[str, list[FunctionMapEntry]] = {}
         self._by_name: dict[str, list[FunctionMapEntry]] = {}
         for row in rows:
@@ -43,6 +46,15 @@ class Functions:
         """Return the one function of a qualified name; None where there is none, or more than one."""
         rows = self._by_name.get(name, [])
         return (rows[0].file_path, rows[0].qualified_name) if len(rows) == 1 else None
+
+    def has_parameter(self, place: Place, name: str) -> bool:
+        """Tell whether a function is given something of that name: no other function is meant by it there."""
+        row = self.places.get(place)
+        try:
+            tree = ast.parse(f"def {row.signature}: pass" if row else "")
+        except SyntaxError:  # a class, or a signature that was cut or redacted
+            return False
+        return any(isinstance(node, ast.arg) and node.arg == name for node in ast.walk(tree))
 
     def around(self, path: str, line: int, name: str) -> Place | None:
         """Return the innermost function that a line is in; None where its name is another one."""

@@ -34,6 +34,12 @@ class _Graph:
     edges: dict[tuple[Place, Place], CallEdge]
     unresolved: dict[tuple[Place, str], CallEdge]
 
+    def call_of(self, caller: Place, callee: Place) -> CallEdge | None:
+        """Return the call in a function that may be one of another, by its name; None where there is none."""
+        call = self.unresolved.get((caller, callee[1].rpartition(".")[2]))
+        is_given = call is not None and self.functions.has_parameter(caller, call.callee_function)
+        return None if is_given else call
+
 
 def heal(project_dir: str) -> Counter[str]:
     """Take in the evidence of the observations since the last time; return what was confirmed and discovered.
@@ -99,7 +105,7 @@ def _heal_by(observation: Observation, graph: _Graph) -> Counter[str]:
             _confirm(edge, observation)
             found["confirmed"] += 1
             continue
-        call = graph.unresolved.get((caller, callee[1].rpartition(".")[2]))
+        call = graph.call_of(caller, callee)
         if (caller, callee) in ran or (call is not None and (callee, caller) not in graph.edges):
             graph.edges[caller, callee] = _discover(caller, callee, call, observation)
             found["discovered"] += 1

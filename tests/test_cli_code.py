@@ -1,0 +1,226 @@
+"""map, history, callers, callees and mermaid as processes, and what the web process says of the code."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import wait_until, web_answers
+from test_codemap_kept import A, edited, git, happen
+from test_web import get
+
+from claude_mem_lite.codemap import graph, kept
+from claude_mem_lite.storage import models
+
+PAIR = {"a.C.m": ["a.f"], "b.g": ["a.f"]}
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in a folder, as a user does."""
+    return subprocess.run(
+        [sys.executable, "-m", "claude_mem_lite.cli", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        cwd=folder,
+        env={**os.environ, "COLUMNS": "60"},
+    )
+
+
+@pytest.fixture
+def project(home: Path, tmp_path: Path) -> Path:
+    """Return the folder of a project in a repository; nothing is remembered of it."""
+    folder = (tmp_path / "shop").resolve()
+    folder.mkdir()
+    git(folder, "init", "-q")
+    (folder / "a.py").write_text(A)
+    (folder / "b.py").write_text("import a\n\n\ndef g():\n    return a.f()\n")
+    (folder / "old.py").write_text("print 'Python 2'\n")
+    return folder
+
+
+@pytest.fixture
+def worked_on(project: Path) -> Path:
+    """Return the project after a session that changed one of its functions."""
+    models.open_databases()
+    kept.scan(str(project))
+    happen(project, edited(project, "a.py", "return x", "return x + 1"))
+    graph.refresh(str(project), "s1")
+    models.close_databases()
+    return project
+
+
+def test_map_scans_a_project_and_says_what_changed(project: Path, home: Path) -> None:
+    """From any folder of it; what cannot be parsed is named on stderr; the second time nothing is read."""
+    (project / "deep").mkdir()
+    first = run(project / "deep", "map")
+    again = json.loads(run(project, "map", "--json").stdout)
+
+    assert first.returncode == 0
+    assert "3 files, 3 of them read" in first.stdout
+    assert "4 functions (4 new); 2 calls, 0 unresolved" in first.stdout
+    assert "old.py: cannot be parsed" in first.stderr
+    assert "\x1b" not in first.stdout + first.stderr
+    assert (again["project_dir"], again["files"], again["changed"]) == (str(project), 3, [])
+    assert again["changes"] == {"new": 0, "modified": 0, "deleted": 0, "unchanged": 4}
+    assert list(again["errors"]) == ["old.py"]
+    assert (home / "claude-mem.db").stat().st_mode & 0o077 == 0
+
+
+def test_map_edges_touches_no_memory(project: Path, home: Path) -> None:
+    """It prints who calls whom by dotted names, and leaves nothing behind."""
+    before = sorted(home.rglob("*"))
+
+    as_json = run(project, "map", ".", "--edges", "--json")
+    as_text = run(project, "map", "--edges")
+
+    assert json.loads(as_json.stdout) == PAIR
+    assert as_text.stdout == "a.C.m → a.f\nb.g → a.f\n"
+    assert as_json.stderr == as_text.stderr == ""
+    assert sorted(home.rglob("*")) == before
+
+
+def test_map_of_nothing(project: Path, tmp_path: Path) -> None:
+    """A folder without Python is no error, one that is not there is."""
+    empty = tmp_path / "empty"
+    empty.mkdir()
+
+    assert run(empty, "map", "--edges", "--json").stdout == "{}\n"
+    assert "0 files" in run(empty, "map").stdout
+    missing = run(project, "map", "nowhere")
+    assert (missing.returncode, missing.stderr) == (1, "claude-mem: nowhere: no such folder\n")
+
+
+def test_callers_and_callees_with_confidence_and_source(worked_on: Path) -> None:
+    """A line each, as text and as JSON."""
+    text = run(worked_on, "callers", "f")
+    as_json = json.loads(run(worked_on, "callees", "C.m", "--json").stdout)
+
+    assert text.stdout.splitlines() == [
+        "f  a.py:1  f(x=1)",
+        "  0.95  C.m  a.py  line 7  ast: f(): the name is bound to it",
+        "  0.95  g    b.py  line 5  ast: module.f(): the name is bound to it",
+    ]
+    assert [function["name"] for function in as_json] == ["C.m"]
+    assert [(edge["callee"], edge["confidence"], edge["source"]) for edge in as_json[0]["edges"]] == [
+        ("f", 0.95, "ast")
+    ]
+
+
+def test_history_tells_sessions_and_observations(worked_on: Path) -> None:
+    """Newest first; of a function that no session changed, that."""
+    as_json = json.loads(run(worked_on, "history", "f", "--json").stdout)
+    text = run(worked_on, "history", "f").stdout
+    never = run(worked_on, "history", "g").stdout
+
+    (change,) = as_json[0]["history"]
+    assert (change["change_type"], change["session_id"]) == ("modified", "s1")
+    assert change["title"] == "Edit f in a.py"
+    assert f"modified  {change['observation_id'][:8]}  Edit f in a.py" in text
+    assert never.splitlines()[1] == "  none"
+
+
+@pytest.mark.parametrize("command", ["history", "callers", "callees"])
+def test_an_unknown_function_is_said_in_a_line(worked_on: Path, command: str) -> None:
+    """With exit code 1; JSON is an empty list."""
+    text, as_json = run(worked_on, command, "nope"), run(worked_on, command, "nope", "--json")
+
+    assert (text.returncode, text.stdout) == (1, "")
+    assert text.stderr.startswith("nope: no such function in the code map of ")
+    assert (as_json.returncode, json.loads(as_json.stdout)) == (1, [])
+
+
+def test_mermaid_draws_what_the_last_session_changed(worked_on: Path) -> None:
+    """With its neighbours; a file's calls, all functions, or into a file, when asked."""
+    changed = run(worked_on, "mermaid").stdout
+    of_file = run(worked_on, "mermaid", "b.py").stdout
+    everything = run(worked_on, "mermaid", "--all").stdout
+    run(worked_on, "mermaid", "--output", "calls.mmd")
+
+    assert changed.startswith("flowchart LR\n")
+    assert [name in changed for name in ('"f"', '"C.m"', '"g"', '"C"')] == [True, True, True, False]
+    assert "class n0 modified" in changed
+    assert [name in of_file for name in ('"f"', '"C.m"', '"g"')] == [True, False, True]
+    assert '"C"' in everything
+    assert (worked_on / "calls.mmd").read_text() == changed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["mermaid", "nope.py"], "nope.py: not in the code map"),
+        (["mermaid", "--session", "nope"], "'nope': no observation and no session has this id"),
+        (["mermaid", "--output", "no/such/folder.mmd"], "no/such/folder.mmd"),
+    ],
+)
+def test_wrong_arguments_of_mermaid_are_one_line(worked_on: Path, arguments: list[str], says: str) -> None:
+    """With exit code 1."""
+    done = run(worked_on, *arguments)
+
+    assert done.returncode == 1
+    assert says in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_without_a_memory_it_is_said_so(project: Path) -> None:
+    """In one line."""
+    done = run(project, "callers", "f")
+
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "nothing is remembered yet" in done.stderr
+
+
+@pytest.fixture
+def served(worked_on: Path, home: Path) -> Iterator[Path]:
+    """Start a web process on the memory of the project; return its data directory."""
+    models.open_databases()
+    process = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"])
+    wait_until(web_answers)
+    yield home
+    process.terminate()
+    assert process.wait(timeout=20) in {0, -signal.SIGTERM}
+
+
+def test_the_web_process_serves_calls_and_histories(served: Path, worked_on: Path) -> None:
+    """By a file's absolute path, or by its path in a project; by a function's name."""
+    by_path = get(served, f"/api/callgraph?file={worked_on}/a.py")
+    in_project = get(served, f"/api/callgraph?file=a.py&project={worked_on}")
+    history = get(served, f"/api/function-history?name=f&project={worked_on}")
+
+    assert by_path[0] == 200
+    assert by_path[1]["files"] == in_project[1]["files"]
+    (file,) = by_path[1]["files"]
+    assert [function["name"] for function in file["functions"]] == ["f", "C", "C.m"]
+    calls: list[dict[str, Any]] = file["edges"]
+    assert {(edge["caller"], edge["callee"], edge["line"]) for edge in calls} == {
+        ("C.m", "f", 7),
+        ("g", "f", 5),
+    }
+    assert history[1]["functions"][0]["history"][0]["title"] == "Edit f in a.py"
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "says"),
+    [
+        ("/api/callgraph", 422, "file: Field required"),
+        ("/api/callgraph?file=nope.py", 404, "nope.py"),
+        ("/api/callgraph?file=a.py&project=relative", 422, "absolute path"),
+        ("/api/function-history", 422, "name: Field required"),
+        ("/api/function-history?name=%00", 404, "no function"),
+        ("/api/function-history?name=f&colour=red", 422, "colour"),
+    ],
+)
+def test_wrong_questions_about_the_code_are_told(served: Path, path: str, status: int, says: str) -> None:
+    """With a reason in JSON."""
+    answer = get(served, path)
+
+    assert answer[0] == status
+    assert says in answer[1]["error"]
