@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from claude_mem_lite.codemap.foreign import attribute_of
 from claude_mem_lite.codemap.known import BUILTINS
 from claude_mem_lite.codemap.values import Cell, Module, Unit, Value, Values, join, shallow
 
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
     from claude_mem_lite.codemap.world import World
 
 FOREIGN: Values = (("ext", "?"),)
-_DOTS = 3
 _PLAIN = frozenset({"inst", "cls", "fn", "bound", "mod", "ext", "prop"})
 
 
@@ -107,7 +107,7 @@ class Attributes:
         if kind == "cls":
             return self.load_class(value, attr)
         if kind == "ext":
-            return ((("ext", f"{value[1]}.{attr}"),)) if value[1].count(".") < _DOTS else FOREIGN
+            return attribute_of(value[1], attr)
         if kind in {"seq", "map", "tup", "start"}:
             return (("cm", value, attr),)
         if kind == "super":
