@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from claude_mem_lite.codemap.world import World
 
 FOREIGN: Values = (("ext", "?"),)
+LEVELS = ("direct", "typed", "several", "passed", "callback", "protocol", "any", "override", "guess")
+_RANKS = {level: rank for rank, level in enumerate(LEVELS)}
 _PLAIN = frozenset({"inst", "cls", "fn", "bound", "mod", "ext", "prop"})
 
 
@@ -45,8 +47,10 @@ class Attributes:
         if self.weak and values and not cell.is_passed:
             cell.is_passed = True
         writes = self.writes
-        if len(values) != 1 or values[0][0] not in _PLAIN:
-            values = shallow(tuple([value for value in values if value[0] not in {"key", "start"}]))
+        for value in values:
+            if value[0] not in _PLAIN:
+                values = shallow(tuple([value for value in values if value[0] not in {"key", "start"}]))
+                break
         before = writes.get(cell)
         writes[cell] = join(before, values) if before else values
 
@@ -276,7 +280,7 @@ class Attributes:
             return
         if not resolution:
             resolution = "direct" if unit.module is self.unit.module else "import"
-        new = (LEVELS.index(level), line, shape, resolution)
+        new = (_RANKS[level], line, shape, resolution)
         old = self.edges.get(unit.name)
         if old is None or new < old:
             self.edges[unit.name] = new
@@ -295,4 +299,3 @@ def _entered(values: Values) -> Values:
     return found
 
 
-LEVELS = ("direct", "typed", "several", "passed", "callback", "protocol", "any", "override", "guess")

@@ -60,19 +60,19 @@ class Calls(Attributes):
         else:
             callees = self.expr(func)
         weak, self.weak = self.weak, outside
-        passed: Arguments = []
-        for each in arguments:
-            if each is not None and each[0] == "*":
-                passed.append((True, items(self.expr(each[1]))))
-            else:
-                passed.append((False, self.expr(each)))
-        named: Keywords = [(name, self.expr(each)) for name, each in keywords]
+        passed: Arguments = [
+            (False, self.expr(each)) if each is None or each[0] != "*" else (True, items(self.expr(each[1])))
+            for each in arguments
+        ]
+        named: Keywords = [(name, self.expr(each)) for name, each in keywords] if keywords else []
         if not callees:
             self.miss(func, line)
             return ()
         if len(callees) == 1 and callees[0][0] == "ext":  # most calls leave the project
             return foreign.call(self, callees[0][1], passed, named, Site(line, "f()", "direct", ""))
         site = self.site(func, base, callees, weak=weak, line=line)
+        if len(callees) == 1 and callees[0][0] != "cm":
+            return self.call_value(callees[0], passed, named, site)
         found: Values = ()
         for callee in callees:
             if callee[0] == "cm":

@@ -28,7 +28,13 @@ class Expressions(Calls):
             return ()
         kind = node[0]
         if kind == "n":
-            return self.name(node[1])
+            name = node[1]
+            found = self.env.get(name)
+            if not found:
+                return self.name(name)
+            if name in self.passed:
+                self.weak = True
+            return found
         if kind == "a":
             values = self.expr(node[1])
             if len(values) == 1:

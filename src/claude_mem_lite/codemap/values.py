@@ -92,12 +92,14 @@ class Module:
 
 def join(first: Values, second: Values) -> Values:
     """Return the union, the first one's order kept."""
-    if first is second or not second:
+    if not second or first is second:
         return first
     if not first:
         return second
     if len(second) == 1:
         return first if second[0] in first or len(first) >= _MOST else first + second
+    if first == second:
+        return first
     added = tuple([value for value in second if value not in first])
     return (first + added)[:_MOST] if added else first
 
@@ -112,30 +114,31 @@ def union(many: Iterable[Values]) -> Values:
 
 def shallow(values: Values, depth: int = _DEEPEST) -> Values:
     """Drop containers nested deeper than `depth`, so that values stop growing."""
-    for value in values:
-        if value[0] in _CONTAINERS:
-            break
-    else:
+    if _fit(values, depth + 1):
         return values
-    return tuple([value for value in values if value[0] not in _CONTAINERS or _fits(value, depth)])
+    return tuple([value for value in values if _fit((value,), depth + 1)])
 
 
-def _fits(value: Value, depth: int) -> bool:
-    if value[0] not in _CONTAINERS:
-        return True
-    if depth == 0:
-        return False
-    kind = value[0]
-    inner: Iterable[Values]
-    if kind == "tup":
-        inner = value[1]
-    elif kind == "map":
-        inner = [values for _, values in value[1]] + [value[2]]
-    elif kind == "partial":
-        inner = [value[1], *value[2], *(values for _, values in value[3])]
-    else:
-        inner = [value[1]]
-    return all(_fits(each, depth - 1) for values in inner for each in values)
+def _fit(values: Values, depth: int) -> bool:
+    """Tell whether no container stands `depth` deep; a loop, as most calls find none at all."""
+    for value in values:
+        kind = value[0]
+        if kind not in _CONTAINERS:
+            continue
+        if depth <= 1:
+            return False
+        if kind == "tup":
+            inner = value[1]
+        elif kind == "map":
+            inner = [value[2], *[held for _, held in value[1]]]
+        elif kind == "partial":
+            inner = [value[1], *value[2], *[held for _, held in value[3]]]
+        else:
+            inner = (value[1],)
+        for held in inner:
+            if held and not _fit(held, depth - 1):
+                return False
+    return True
 
 
 def sequence(values: Values) -> Values:

@@ -86,8 +86,8 @@ class World:
                 continue
             cell.parts[unit] = values
             before = cell.values
-            cell.values = union(cell.parts.values())
-            if set(before) != set(cell.values):
+            cell.values = now = union(cell.parts.values()) if len(cell.parts) > 1 else values
+            if before != now and (len(before) != len(now) or set(before) != set(now)):
                 self.changed(cell)
         unit.written = writes
 
