@@ -144,8 +144,10 @@ class Attributes:
         found = self.bind(on_class, value, line) if on_class else ()
         if not found or on_class[0][0] not in {"fn", "prop"}:
             for each in owner.mro:
-                found = join(found, self.read(each.field_of(attr)))
-        if not is_exact and (not found or on_class):
+                held = self.read(each.field_of(attr))
+                if held:
+                    found = join(found, held)
+        if owner.subclasses and not is_exact and (not found or on_class):
             below = self.below(value, attr, line, is_only=not found)
             if any(each[0] == "bound" for each in below):  # a stub there is there to be overridden
                 found = tuple([_as_override(each) for each in found])
@@ -232,7 +234,7 @@ class Attributes:
                 found = join(found, (("inst", owner, True),))
             elif each[0] != "prop":
                 found = join(found, (each,))
-        if not value[2]:
+        if owner.subclasses and not value[2]:
             overriding = self.below(value, attr, 0, is_only=False)
             found = join(found, tuple([each for each in overriding if each[0] == "bound"]))
         if not found and owner.metaclass is not None:
@@ -257,7 +259,7 @@ class Attributes:
         else:
             found = self.read(unit.returned) or self.read(unit.declared)
         self.weak = outside or self.weak
-        if receiver is not None and receiver[0] in {"inst", "cls"} and unit.owner:
+        if found and receiver is not None and receiver[0] in {"inst", "cls"} and unit.owner:
             found = tuple(
                 [
                     ("inst", receiver[1], receiver[2])

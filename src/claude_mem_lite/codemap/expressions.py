@@ -22,6 +22,14 @@ _MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "
 class Expressions(Calls):
     """Calls, and the other expressions they stand in."""
 
+    if TYPE_CHECKING:
+
+        def assign(self, target: Expr, values: Values) -> None:
+            """Bind a target; statements provide it."""
+
+        def narrow(self, test: Expr, *, is_true: bool) -> None:
+            """Take a test into account; statements provide it."""
+
     def expr(self, node: Expr) -> Values:
         """Return what an expression may be."""
         if node is None:
@@ -234,14 +242,6 @@ class Expressions(Calls):
         if name in AWAITABLES:
             return (("coro", self.declared(inner[-1])),)
         return _instances(self.expr(node[1]))
-
-    def assign(self, target: Expr, values: Values) -> None:
-        """Bind a target; statements provide it."""
-        raise NotImplementedError
-
-    def narrow(self, test: Expr, *, is_true: bool) -> None:
-        """Take a test into account; statements provide it."""
-        raise NotImplementedError
 
     def defaults(self, unit: Any) -> None:
         """Bind the defaults of a function's parameters."""

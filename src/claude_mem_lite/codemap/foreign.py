@@ -283,5 +283,6 @@ _KNOWN: dict[str, Callable[[Calls, str, Arguments, Keywords, Site], Values]] = {
     "field": _field,
 }  # fmt: skip
 _CALLED_BACK = (CALLS_AT_ONCE.keys() | CALLS_LATER.keys()) - {"map"}
-_NAMED = _KNOWN.keys() | _CALLED_BACK | CONTEXT_MANAGERS | RECORDS
+KNOWN = _KNOWN.keys() | _CALLED_BACK
+_NAMED = KNOWN | CONTEXT_MANAGERS | RECORDS
 _BEGINNINGS = {name[:place] for name in _NAMED for place, char in enumerate(name) if char == "."}

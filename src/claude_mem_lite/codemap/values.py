@@ -43,7 +43,10 @@ class Cell:
 
 @dataclass(slots=True, eq=False)
 class Unit:
-    """A scope with its place in the project and what is known of it; `caller` names it in edges."""
+    """A scope with its place in the project and what is known of it; `caller` names it in edges.
+
+    Of its `parameters`, `plain` takes arguments by place, `keywords` by name, `rest` is `*` and `others` `**`.
+    """
 
     scope: Scope
     module: Module
@@ -56,6 +59,10 @@ class Unit:
     inner: list[Unit] = field(default_factory=list)
     runs: int = 0
     parameters: dict[str, Cell] = field(default_factory=dict)
+    plain: list[Cell] = field(default_factory=list)
+    keywords: dict[str, Cell] = field(default_factory=dict)
+    rest: Cell | None = None
+    others: Cell | None = None
     returned: Cell = field(default_factory=Cell)
     yielded: Cell = field(default_factory=Cell)
     declared: Cell = field(default_factory=Cell)

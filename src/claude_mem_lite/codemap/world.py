@@ -163,7 +163,7 @@ def _add_units(module: Module, scopes: tuple[Scope, ...]) -> None:
         caller = parent.caller if parent is not None and scope.kind == "lambda" else name
         unit = Unit(scope, module, name, caller, parent)
         unit.index = len(module.units)
-        unit.parameters = {each.name: Cell(is_passed=True) for each in scope.parameters}
+        _add_parameters(unit)
         unit.binding = _binding(scope.name.rpartition(".")[2], scope.decorators)
         module.units.append(unit)
         if parent is not None:
@@ -175,6 +175,19 @@ def _add_units(module: Module, scopes: tuple[Scope, ...]) -> None:
         if unit.inner and unit.scope.kind != "class":
             unit.cells = {name: Cell() for name in unit.scope.bound}
     module.exported = _exported(top.scope.body)
+
+
+def _add_parameters(unit: Unit) -> None:
+    for each in unit.scope.parameters:
+        cell = unit.parameters[each.name] = Cell(is_passed=True)
+        if each.kind == "*":
+            unit.rest = cell
+        elif each.kind == "**":
+            unit.others = cell
+        else:
+            unit.keywords[each.name] = cell
+            if not each.kind:
+                unit.plain.append(cell)
 
 
 def _binding(name: str, decorators: tuple[Expr, ...]) -> str:
