@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite.codemap.foreign import attribute_of
 from claude_mem_lite.codemap.known import BUILTINS
-from claude_mem_lite.codemap.values import Cell, Module, Unit, Value, Values, join, shallow
+from claude_mem_lite.codemap.values import Cell, Module, Unit, Value, Values, join, shallow, storable
 
 if TYPE_CHECKING:
     from claude_mem_lite.codemap.classes import Class
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 FOREIGN: Values = (("ext", "?"),)
 LEVELS = ("direct", "typed", "several", "passed", "callback", "protocol", "any", "override", "guess")
 _RANKS = {level: rank for rank, level in enumerate(LEVELS)}
-_PLAIN = frozenset({"inst", "cls", "fn", "bound", "mod", "ext", "prop"})
 
 
 class Attributes:
@@ -47,10 +46,7 @@ class Attributes:
         if self.weak and values and not cell.is_passed:
             cell.is_passed = True
         writes = self.writes
-        for value in values:
-            if value[0] not in _PLAIN:
-                values = shallow(tuple([value for value in values if value[0] not in {"key", "start"}]))
-                break
+        values = storable(values, self.world.fit)
         before = writes.get(cell)
         writes[cell] = join(before, values) if before else values
 

@@ -24,6 +24,8 @@ Values = tuple[Value, ...]
 _MOST = 24  # more candidates than this say nothing
 _MOST_KEYS = 200
 _DEEPEST = 3  # lists of lists of lists
+_PLAIN = frozenset({"inst", "cls", "fn", "bound", "mod", "ext", "prop"})
+_CONSTANTS = frozenset({"key", "start"})
 _CONTAINERS = frozenset({"seq", "tup", "map", "partial", "coro", "ctx"})
 
 
@@ -107,7 +109,8 @@ def join(first: Values, second: Values) -> Values:
         return first if second[0] in first or len(first) >= _MOST else first + second
     if first == second:
         return first
-    added = tuple([value for value in second if value not in first])
+    held = set(map(id, first))  # comparing values that differ goes deep, and most are the same objects
+    added = tuple([value for value in second if id(value) not in held and value not in first])
     return (first + added)[:_MOST] if added else first
 
 
@@ -119,11 +122,23 @@ def union(many: Iterable[Values]) -> Values:
     return found
 
 
-def shallow(values: Values, depth: int = _DEEPEST) -> Values:
+def shallow(values: Values, depth: int) -> Values:
     """Drop containers nested deeper than `depth`, so that values stop growing."""
     if _fit(values, depth + 1):
         return values
     return tuple([value for value in values if _fit((value,), depth + 1)])
+
+
+def storable(values: Values, known: dict[int, Value]) -> Values:
+    """Return what a cell may keep: no constants, nothing too deep; `known` holds values that were found fit."""
+    kept = []
+    for value in values:
+        if value[0] in _PLAIN or id(value) in known:
+            kept.append(value)
+        elif value[0] not in _CONSTANTS and _fit((value,), _DEEPEST + 1):
+            known[id(value)] = value
+            kept.append(value)
+    return values if len(kept) == len(values) else tuple(kept)
 
 
 def _fit(values: Values, depth: int) -> bool:

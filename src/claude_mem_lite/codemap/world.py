@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from claude_mem_lite.codemap.flow import Flow
 from claude_mem_lite.codemap.imports import Finder
-from claude_mem_lite.codemap.values import Cell, Module, Unit, Values, union
+from claude_mem_lite.codemap.values import Cell, Module, Unit, Value, Values, union
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -39,6 +39,7 @@ class World:
         self.bodies: deque[Unit] = deque()
         self.waiting: deque[Unit] = deque()
         self.pending: set[Unit] = set()
+        self.fit: dict[int, Value] = {}
 
     def run(self) -> None:
         """Evaluate modules, imported ones first, then functions, then again what depends on what changed."""
