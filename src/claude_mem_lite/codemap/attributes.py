@@ -295,5 +295,3 @@ def _entered(values: Values) -> Values:
     for value in values:
         found = join(found, value[1] if value[0] == "seq" else (value,))
     return found
-
-

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from claude_mem_lite.codemap import foreign
 from claude_mem_lite.codemap.attributes import FOREIGN, Attributes
-from claude_mem_lite.codemap.values import Cell, Unit, Value, Values, content, items, join, mapping, sequence, union
+from claude_mem_lite.codemap.values import (
+    Cell,
+    Unit,
+    Value,
+    Values,
+    content,
+    items,
+    join,
+    mapping,
+    sequence,
+    union,
+)
 
 if TYPE_CHECKING:
     from claude_mem_lite.codemap.classes import Class

@@ -78,7 +78,13 @@ class ExpressionLowering:
         return ("o", "str", self.some(node.values), ("k", start) if start else None, node.lineno)
 
     def on_FormattedValue(self, node: ast.FormattedValue) -> Expr:
-        return ("o", "format", ON[node.value.__class__](self, node.value), self.expr(node.format_spec), node.lineno)
+        return (
+            "o",
+            "format",
+            ON[node.value.__class__](self, node.value),
+            self.expr(node.format_spec),
+            node.lineno,
+        )
 
     def on_Call(self, node: ast.Call) -> Expr:
         func = node.func
@@ -119,8 +125,21 @@ class ExpressionLowering:
         for loop in node.generators:
             items = self.expr(loop.iter)
             target = self.target(loop.target)
-            loops.append((target, items, tuple([ON[each.__class__](self, each) for each in loop.ifs]), bool(loop.is_async)))
-        return ("G", kind, tuple([ON[each.__class__](self, each) for each in elements]), tuple(loops), node.lineno)
+            loops.append(
+                (
+                    target,
+                    items,
+                    tuple([ON[each.__class__](self, each) for each in loop.ifs]),
+                    bool(loop.is_async),
+                )
+            )
+        return (
+            "G",
+            kind,
+            tuple([ON[each.__class__](self, each) for each in elements]),
+            tuple(loops),
+            node.lineno,
+        )
 
     def on_ListComp(self, node: ast.ListComp) -> Expr:
         return self.comprehension(node, [node.elt], "list")

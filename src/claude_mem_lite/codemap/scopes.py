@@ -278,6 +278,4 @@ def _is_stub(node: ast.stmt) -> bool:
 
 
 _FUNCTIONS = frozenset({ast.FunctionDef, ast.AsyncFunctionDef})
-_DO = {
-    getattr(ast, name[3:]): method for name, method in vars(_Lowering).items() if name.startswith("do_")
-}
+_DO = {getattr(ast, name[3:]): method for name, method in vars(_Lowering).items() if name.startswith("do_")}

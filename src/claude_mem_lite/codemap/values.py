@@ -47,7 +47,7 @@ class Cell:
 class Unit:
     """A scope with its place in the project and what is known of it; `caller` names it in edges.
 
-    Of its `parameters`, `plain` takes arguments by place, `keywords` by name, `rest` is `*` and `others` `**`.
+    Of its `parameters`, `plain` takes arguments by place, `keywords` by name, `rest` is `*`, `others` `**`.
     """
 
     scope: Scope
@@ -130,7 +130,7 @@ def shallow(values: Values, depth: int) -> Values:
 
 
 def storable(values: Values, known: dict[int, Value]) -> Values:
-    """Return what a cell may keep: no constants, nothing too deep; `known` holds values that were found fit."""
+    """Return what a cell may keep, no constants and nothing too deep; `known` holds what was found fit."""
     kept = []
     for value in values:
         if value[0] in _PLAIN or id(value) in known:
