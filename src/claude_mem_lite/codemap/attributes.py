@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from claude_mem_lite.codemap.foreign import attribute_of
 from claude_mem_lite.codemap.known import BUILTINS
-from claude_mem_lite.codemap.values import Cell, Module, Unit, Value, Values, join, shallow
+from claude_mem_lite.codemap.values import Cell, Module, Unit, Value, Values, join, shallow, storable
 
 if TYPE_CHECKING:
     from claude_mem_lite.codemap.classes import Class
     from claude_mem_lite.codemap.world import World
 
 FOREIGN: Values = (("ext", "?"),)
-_DOTS = 3
-_PLAIN = frozenset({"inst", "cls", "fn", "bound", "mod", "ext", "prop"})
+LEVELS = ("direct", "typed", "several", "passed", "callback", "protocol", "any", "override", "guess")
+_RANKS = {level: rank for rank, level in enumerate(LEVELS)}
 
 
 class Attributes:
@@ -45,8 +46,7 @@ class Attributes:
         if self.weak and values and not cell.is_passed:
             cell.is_passed = True
         writes = self.writes
-        if len(values) != 1 or values[0][0] not in _PLAIN:
-            values = shallow(tuple([value for value in values if value[0] not in {"key", "start"}]))
+        values = storable(values, self.world.fit)
         before = writes.get(cell)
         writes[cell] = join(before, values) if before else values
 
@@ -107,7 +107,7 @@ class Attributes:
         if kind == "cls":
             return self.load_class(value, attr)
         if kind == "ext":
-            return ((("ext", f"{value[1]}.{attr}"),)) if value[1].count(".") < _DOTS else FOREIGN
+            return attribute_of(value[1], attr)
         if kind in {"seq", "map", "tup", "start"}:
             return (("cm", value, attr),)
         if kind == "super":
@@ -140,8 +140,10 @@ class Attributes:
         found = self.bind(on_class, value, line) if on_class else ()
         if not found or on_class[0][0] not in {"fn", "prop"}:
             for each in owner.mro:
-                found = join(found, self.read(each.field_of(attr)))
-        if not is_exact and (not found or on_class):
+                held = self.read(each.field_of(attr))
+                if held:
+                    found = join(found, held)
+        if owner.subclasses and not is_exact and (not found or on_class):
             below = self.below(value, attr, line, is_only=not found)
             if any(each[0] == "bound" for each in below):  # a stub there is there to be overridden
                 found = tuple([_as_override(each) for each in found])
@@ -228,7 +230,7 @@ class Attributes:
                 found = join(found, (("inst", owner, True),))
             elif each[0] != "prop":
                 found = join(found, (each,))
-        if not value[2]:
+        if owner.subclasses and not value[2]:
             overriding = self.below(value, attr, 0, is_only=False)
             found = join(found, tuple([each for each in overriding if each[0] == "bound"]))
         if not found and owner.metaclass is not None:
@@ -253,7 +255,7 @@ class Attributes:
         else:
             found = self.read(unit.returned) or self.read(unit.declared)
         self.weak = outside or self.weak
-        if receiver is not None and receiver[0] in {"inst", "cls"} and unit.owner:
+        if found and receiver is not None and receiver[0] in {"inst", "cls"} and unit.owner:
             found = tuple(
                 [
                     ("inst", receiver[1], receiver[2])
@@ -276,7 +278,7 @@ class Attributes:
             return
         if not resolution:
             resolution = "direct" if unit.module is self.unit.module else "import"
-        new = (LEVELS.index(level), line, shape, resolution)
+        new = (_RANKS[level], line, shape, resolution)
         old = self.edges.get(unit.name)
         if old is None or new < old:
             self.edges[unit.name] = new
@@ -293,6 +295,3 @@ def _entered(values: Values) -> Values:
     for value in values:
         found = join(found, value[1] if value[0] == "seq" else (value,))
     return found
-
-
-LEVELS = ("direct", "typed", "several", "passed", "callback", "protocol", "any", "override", "guess")

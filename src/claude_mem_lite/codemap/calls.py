@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from claude_mem_lite.codemap import foreign
 from claude_mem_lite.codemap.attributes import FOREIGN, Attributes
-from claude_mem_lite.codemap.values import Unit, Value, Values, content, items, join, mapping, sequence, union
+from claude_mem_lite.codemap.values import (
+    Cell,
+    Unit,
+    Value,
+    Values,
+    content,
+    items,
+    join,
+    mapping,
+    sequence,
+    union,
+)
 
 if TYPE_CHECKING:
     from claude_mem_lite.codemap.classes import Class
@@ -29,13 +40,13 @@ class Site(NamedTuple):
 class Calls(Attributes):
     """Attributes, and calls of them."""
 
-    def expr(self, node: Expr) -> Values:
-        """Return what an expression may be; the evaluation of expressions provides it."""
-        raise NotImplementedError
+    if TYPE_CHECKING:
 
-    def assign_more(self, target: Expr, values: Values) -> None:
-        """Replace what a variable holds by a larger container; statements provide it."""
-        raise NotImplementedError
+        def expr(self, node: Expr) -> Values:
+            """Return what an expression may be; the evaluation of expressions provides it."""
+
+        def assign_more(self, target: Expr, values: Values) -> None:
+            """Replace what a variable holds by a larger container; statements provide it."""
 
     def call(self, node: Expr) -> Values:
         """Resolve a call expression."""
@@ -60,19 +71,22 @@ class Calls(Attributes):
         else:
             callees = self.expr(func)
         weak, self.weak = self.weak, outside
-        passed: Arguments = []
-        for each in arguments:
-            if each is not None and each[0] == "*":
-                passed.append((True, items(self.expr(each[1]))))
-            else:
-                passed.append((False, self.expr(each)))
-        named: Keywords = [(name, self.expr(each)) for name, each in keywords]
+        passed: Arguments = [
+            (False, self.expr(each)) if each is None or each[0] != "*" else (True, items(self.expr(each[1])))
+            for each in arguments
+        ]
+        named: Keywords = [(name, self.expr(each)) for name, each in keywords] if keywords else []
         if not callees:
             self.miss(func, line)
             return ()
         if len(callees) == 1 and callees[0][0] == "ext":  # most calls leave the project
-            return foreign.call(self, callees[0][1], passed, named, Site(line, "f()", "direct", ""))
+            name = callees[0][1]
+            if name not in foreign.KNOWN:
+                return foreign.result_of(name)
+            return foreign.call(self, name, passed, named, Site(line, "f()", "direct", ""))
         site = self.site(func, base, callees, weak=weak, line=line)
+        if len(callees) == 1 and callees[0][0] != "cm":
+            return self.call_value(callees[0], passed, named, site)
         found: Values = ()
         for callee in callees:
             if callee[0] == "cm":
@@ -86,19 +100,20 @@ class Calls(Attributes):
         shape, resolution, is_lexical = "f()", "", True
         if func is not None and func[0] == "a":
             inner = func[1]
-            shape, is_lexical = "obj.m()", any(value[0] in {"mod", "cls"} for value in base)
+            kinds = {value[0] for value in base}
+            shape, is_lexical = "obj.m()", "mod" in kinds or "cls" in kinds
             if inner is None:
                 pass
             elif inner[0] == "n" and inner[1] == self.self_name and self.self_name:
                 shape, resolution, is_lexical = "self.m()", "self_method", True
             elif inner[0] == "c":
                 shape = "chain"
-                if any(value[0] == "super" for value in base):
+                if "super" in kinds:
                     shape, resolution, is_lexical = "super().m()", "self_method", True
             elif inner[0] == "a":
                 is_self = inner[1] is not None and inner[1] == ("n", self.self_name)
                 shape = "self.x.m()" if is_self else "chain"
-            if shape == "obj.m()" and any(value[0] == "mod" for value in base):
+            if shape == "obj.m()" and "mod" in kinds:
                 shape = "module.f()"
         elif func is not None and func[0] != "n":
             shape, is_lexical = "chain", False
@@ -109,7 +124,7 @@ class Calls(Attributes):
         if (
             certain > 1
         ):  # functions kept in a list or dict are all called some time, methods of many classes not
-            is_table = not any(value[0] in {"bound", "inst"} for value in callees)
+            is_table = {"bound", "inst"}.isdisjoint([value[0] for value in callees])
             level = "any" if not is_table and (weak or certain > 2) else "several"
         return Site(line, shape, level, resolution)
 
@@ -183,43 +198,31 @@ class Calls(Attributes):
 
     def pass_on(self, unit: Unit, passed: Arguments, named: Keywords, *, is_bound: bool) -> None:
         """Bind arguments to parameters; what tests and examples pass says nothing of the code they use."""
-        if self.unit.module.is_aside and not unit.module.is_aside:
+        if not (passed or named) or (self.unit.module.is_aside and not unit.module.is_aside):
             return
-        parameters = unit.scope.parameters
-        plain = [each for each in parameters if not each.kind][1 if is_bound else 0 :]
-        rest = [each for each in parameters if each.kind == "*"]
-        cells = unit.parameters
-        place = 0
+        plain, rest = unit.plain, unit.rest
+        place = 1 if is_bound else 0
         for is_starred, values in passed:
             if is_starred:
-                for each in [*plain[place:], *rest]:
-                    self.give(cells[each.name], values)
+                for cell in [*plain[place:], rest]:
+                    self.give(cell, values)
                 continue
-            if place < len(plain):
-                self.give(cells[plain[place].name], values)
-            elif rest:
-                self.give(cells[rest[0].name], values)
+            self.give(plain[place] if place < len(plain) else rest, values)
             place += 1
-        others = next((each.name for each in parameters if each.kind == "**"), None)
         for name, values in named:
-            if name is None:
-                pairs = [pair for value in values if value[0] == "map" for pair in value[1]]
-                spread = union([value[2] for value in values if value[0] == "map"])
-                for each in plain[place:]:
-                    self.give(cells[each.name], spread)
-                self.pass_on(
-                    unit, [], [(key, held) for key, held in pairs if isinstance(key, str)], is_bound=False
-                )
-                if others:
-                    self.give(cells[others], spread)
-            elif name in cells and name != others and not any(name == each.name for each in rest):
-                self.give(cells[name], values)
-            elif others:
-                self.give(cells[others], values)
+            if name is not None:
+                self.give(unit.keywords.get(name, unit.others), values)
+                continue
+            pairs = [pair for value in values if value[0] == "map" for pair in value[1]]
+            spread = union([value[2] for value in values if value[0] == "map"])
+            for cell in plain[place:]:
+                self.give(cell, spread)
+            self.pass_on(unit, [], [pair for pair in pairs if isinstance(pair[0], str)], is_bound=False)
+            self.give(unit.others, spread)
 
-    def give(self, cell: Any, values: Values) -> None:
-        """Add what an argument is to a parameter."""
-        if values:
+    def give(self, cell: Cell | None, values: Values) -> None:
+        """Add what an argument is to a parameter, if there is one for it."""
+        if values and cell is not None:
             self.write(cell, values)
 
     def construct(self, value: Value, passed: Arguments, named: Keywords, site: Site) -> Values:
@@ -227,8 +230,8 @@ class Calls(Attributes):
         owner: Class = value[1]
         made: Value = ("inst", owner, value[2])
         self.read(owner.inherited)
-        site = site._replace(shape="Cls()", level="direct" if site.shape in {"f()", "module.f()"} and
-                             site.level == "typed" else site.level)  # fmt: skip
+        is_named = site.shape in {"f()", "module.f()"} and site.level == "typed"
+        site = Site(site.line, "Cls()", "direct" if is_named else site.level, site.resolution)
         self.note(owner, site.line, site.shape, site.level, site.resolution)
         if owner.metaclass is not None:
             for method in self.in_order(owner.metaclass.mro, "__call__"):
@@ -264,11 +267,12 @@ class Calls(Attributes):
 
     def protocol(self, values: Values, method: str, line: int, passed: Arguments | None = None) -> Values:
         """Resolve an operator or statement that calls a special method of instances of the project."""
+        instances = [value for value in values if value[0] == "inst"]
+        if not instances:
+            return ()
         found: Values = ()
-        owners = len({value[1] for value in values if value[0] == "inst"})
-        for value in values:
-            if value[0] != "inst":
-                continue
+        owners = len({value[1] for value in instances})
+        for value in instances:
             for each in self.bind(self.in_order(value[1].mro, method), value, line):
                 if each[0] == "bound":
                     level = "any" if owners > 2 else "several" if owners > 1 else "protocol"

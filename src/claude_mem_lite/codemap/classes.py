@@ -34,11 +34,17 @@ class Class:
 
     def attribute(self, name: str) -> Cell:
         """Return the cell of what the class body binds."""
-        return self.attributes.setdefault(name, Cell())
+        found = self.attributes.get(name)
+        if found is None:
+            found = self.attributes[name] = Cell()
+        return found
 
     def field_of(self, name: str) -> Cell:
         """Return the cell of what is assigned to an instance's attribute."""
-        return self.fields.setdefault(name, Cell())
+        found = self.fields.get(name)
+        if found is None:
+            found = self.fields[name] = Cell()
+        return found
 
     @property
     def mro(self) -> tuple[Class, ...]:

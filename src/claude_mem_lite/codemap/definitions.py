@@ -21,9 +21,10 @@ _CLOSED = frozenset(
 class Definitions(Targets):
     """Assignments, and the statements that define and import."""
 
-    def block(self, ops: tuple[Op, ...]) -> bool:
-        """Run statements; the flow of control provides it."""
-        raise NotImplementedError
+    if TYPE_CHECKING:
+
+        def block(self, ops: tuple[Op, ...]) -> bool:
+            """Run statements; the flow of control provides it."""
 
     def define(self, op: Op) -> None:
         _, name, index = op

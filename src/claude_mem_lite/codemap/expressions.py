@@ -22,13 +22,27 @@ _MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "
 class Expressions(Calls):
     """Calls, and the other expressions they stand in."""
 
+    if TYPE_CHECKING:
+
+        def assign(self, target: Expr, values: Values) -> None:
+            """Bind a target; statements provide it."""
+
+        def narrow(self, test: Expr, *, is_true: bool) -> None:
+            """Take a test into account; statements provide it."""
+
     def expr(self, node: Expr) -> Values:
         """Return what an expression may be."""
         if node is None:
             return ()
         kind = node[0]
         if kind == "n":
-            return self.name(node[1])
+            name = node[1]
+            found = self.env.get(name)
+            if not found:
+                return self.name(name)
+            if name in self.passed:
+                self.weak = True
+            return found
         if kind == "a":
             values = self.expr(node[1])
             if len(values) == 1:
@@ -228,14 +242,6 @@ class Expressions(Calls):
         if name in AWAITABLES:
             return (("coro", self.declared(inner[-1])),)
         return _instances(self.expr(node[1]))
-
-    def assign(self, target: Expr, values: Values) -> None:
-        """Bind a target; statements provide it."""
-        raise NotImplementedError
-
-    def narrow(self, test: Expr, *, is_true: bool) -> None:
-        """Take a test into account; statements provide it."""
-        raise NotImplementedError
 
     def defaults(self, unit: Any) -> None:
         """Bind the defaults of a function's parameters."""

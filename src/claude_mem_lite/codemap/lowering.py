@@ -6,8 +6,8 @@ y yield, Y yield from, := walrus, * starred.
 """
 
 import ast
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 Expr = Any  # None (nothing to know) or a nested tuple as described above
 Op = tuple[Any, ...]
@@ -23,19 +23,16 @@ OPERATORS = {
 
 
 class ExpressionLowering:
-    """Lowers expressions; `bound` gathers the names that they bind."""
+    """Lowers expressions, each by the method `on_` and its name; `bound` gathers the names that they bind."""
 
     def __init__(self) -> None:
-        """Find the methods: `on_` and a node's name for expressions, `do_` and its name for statements."""
         self.bound: set[str] = set()
         self.is_generator = False
-        self.handlers = {
-            getattr(ast, name[3:]): getattr(self, name) for name in dir(self) if name[:3] in {"on_", "do_"}
-        }
 
-    def inner(self, name: str, kind: str, body: Any, node: Any) -> int:
-        """Lower a scope inside this one and return its index; the lowering of scopes provides it."""
-        raise NotImplementedError
+    if TYPE_CHECKING:
+
+        def inner(self, name: str, kind: str, body: Any, node: Any) -> int:
+            """Lower a scope inside this one and return its index; the lowering of scopes provides it."""
 
     def target(self, node: ast.expr) -> Expr:
         kind = node.__class__
@@ -53,10 +50,7 @@ class ExpressionLowering:
         return None
 
     def expr(self, node: ast.expr | None) -> Expr:
-        if node is None:
-            return None
-        handler = self.handlers.get(node.__class__)
-        return None if handler is None else handler(node)
+        return ON[node.__class__](self, node)
 
     def some(self, nodes: Iterable[ast.expr | None]) -> Expr:
         """Evaluate for what is called in it alone; None where nothing is."""
@@ -67,7 +61,7 @@ class ExpressionLowering:
         return ("n", node.id)
 
     def on_Attribute(self, node: ast.Attribute) -> Expr:
-        return ("a", self.expr(node.value), node.attr, node.lineno)
+        return ("a", ON[node.value.__class__](self, node.value), node.attr, node.lineno)
 
     def on_Constant(self, node: ast.Constant) -> Expr:
         value: Any = node.value
@@ -84,39 +78,46 @@ class ExpressionLowering:
         return ("o", "str", self.some(node.values), ("k", start) if start else None, node.lineno)
 
     def on_FormattedValue(self, node: ast.FormattedValue) -> Expr:
-        return ("o", "format", self.expr(node.value), self.expr(node.format_spec), node.lineno)
+        return (
+            "o",
+            "format",
+            ON[node.value.__class__](self, node.value),
+            self.expr(node.format_spec),
+            node.lineno,
+        )
 
     def on_Call(self, node: ast.Call) -> Expr:
+        func = node.func
         return (
             "c",
-            self.expr(node.func),
-            tuple([self.expr(each) for each in node.args]),
-            tuple([(word.arg, self.expr(word.value)) for word in node.keywords]),
-            getattr(node.func, "end_lineno", None) or node.lineno,
+            ON[func.__class__](self, func),
+            tuple([ON[each.__class__](self, each) for each in node.args]),
+            tuple([(word.arg, ON[word.value.__class__](self, word.value)) for word in node.keywords]),
+            func.end_lineno or node.lineno,
         )
 
     def on_Starred(self, node: ast.Starred) -> Expr:
-        return ("*", self.expr(node.value))
+        return ("*", ON[node.value.__class__](self, node.value))
 
     def on_Subscript(self, node: ast.Subscript) -> Expr:
-        return ("s", self.expr(node.value), self.expr(node.slice), node.lineno)
+        return ("s", ON[node.value.__class__](self, node.value), self.expr(node.slice), node.lineno)
 
     def on_Slice(self, node: ast.Slice) -> Expr:
         return self.some([node.lower, node.upper, node.step]) or ("v", ())
 
     def on_List(self, node: ast.List | ast.Set) -> Expr:
-        return ("L", tuple([self.expr(each) for each in node.elts]))
+        return ("L", tuple([ON[each.__class__](self, each) for each in node.elts]))
 
     on_Set = on_List
 
     def on_Tuple(self, node: ast.Tuple) -> Expr:
-        return ("T", tuple([self.expr(each) for each in node.elts]))
+        return ("T", tuple([ON[each.__class__](self, each) for each in node.elts]))
 
     def on_Dict(self, node: ast.Dict) -> Expr:
         return (
             "D",
             tuple([("**",) if each is None else self.expr(each) for each in node.keys]),
-            tuple([self.expr(each) for each in node.values]),
+            tuple([ON[each.__class__](self, each) for each in node.values]),
         )
 
     def comprehension(self, node: Any, elements: Sequence[ast.expr], kind: str) -> Expr:
@@ -124,8 +125,21 @@ class ExpressionLowering:
         for loop in node.generators:
             items = self.expr(loop.iter)
             target = self.target(loop.target)
-            loops.append((target, items, tuple([self.expr(each) for each in loop.ifs]), bool(loop.is_async)))
-        return ("G", kind, tuple([self.expr(each) for each in elements]), tuple(loops), node.lineno)
+            loops.append(
+                (
+                    target,
+                    items,
+                    tuple([ON[each.__class__](self, each) for each in loop.ifs]),
+                    bool(loop.is_async),
+                )
+            )
+        return (
+            "G",
+            kind,
+            tuple([ON[each.__class__](self, each) for each in elements]),
+            tuple(loops),
+            node.lineno,
+        )
 
     def on_ListComp(self, node: ast.ListComp) -> Expr:
         return self.comprehension(node, [node.elt], "list")
@@ -144,13 +158,13 @@ class ExpressionLowering:
 
     def on_BoolOp(self, node: ast.BoolOp) -> Expr:
         kind = "and" if node.op.__class__ is ast.And else "or"
-        return ("|", kind, tuple([self.expr(each) for each in node.values]))
+        return ("|", kind, tuple([ON[each.__class__](self, each) for each in node.values]))
 
     def on_IfExp(self, node: ast.IfExp) -> Expr:
         return ("if", self.expr(node.test), self.expr(node.body), self.expr(node.orelse))
 
     def on_BinOp(self, node: ast.BinOp) -> Expr:
-        left, right = self.expr(node.left), self.expr(node.right)
+        left, right = ON[node.left.__class__](self, node.left), ON[node.right.__class__](self, node.right)
         if left is None and right is None:
             return None
         return ("o", OPERATORS[node.op.__class__.__name__], left, right, node.lineno)
@@ -162,7 +176,7 @@ class ExpressionLowering:
         )
 
     def on_Compare(self, node: ast.Compare) -> Expr:
-        left = self.expr(node.left)
+        left = ON[node.left.__class__](self, node.left)
         parts: list[Expr] = []
         for op, comparator in zip(node.ops, node.comparators, strict=True):
             right = self.expr(comparator)
@@ -175,18 +189,18 @@ class ExpressionLowering:
         return parts[0] if len(parts) == 1 else ("v", tuple(parts))
 
     def on_Await(self, node: ast.Await) -> Expr:
-        return ("w", self.expr(node.value))
+        return ("w", ON[node.value.__class__](self, node.value))
 
     def on_Yield(self, node: ast.Yield) -> Expr:
         self.is_generator = True
-        return ("y", self.expr(node.value))
+        return ("y", ON[node.value.__class__](self, node.value))
 
     def on_YieldFrom(self, node: ast.YieldFrom) -> Expr:
         self.is_generator = True
-        return ("Y", self.expr(node.value), node.lineno)
+        return ("Y", ON[node.value.__class__](self, node.value), node.lineno)
 
     def on_NamedExpr(self, node: ast.NamedExpr) -> Expr:
-        return (":=", self.target(node.target), self.expr(node.value))
+        return (":=", self.target(node.target), ON[node.value.__class__](self, node.value))
 
     def annotation(self, node: ast.expr | None) -> Expr:
         """Lower an annotation; a quoted one is read, too."""
@@ -203,3 +217,13 @@ class ExpressionLowering:
         if isinstance(node, ast.List):
             return None
         return self.expr(node)
+
+
+def _nothing(_: ExpressionLowering, _node: Any) -> Expr:
+    return None
+
+
+_NODES = [each for each in vars(ast).values() if isinstance(each, type) and issubclass(each, ast.AST)]
+ON: dict[type, Callable[[Any, Any], Expr]] = {
+    each: getattr(ExpressionLowering, f"on_{each.__name__}", _nothing) for each in [*_NODES, type(None)]
+}

@@ -112,15 +112,14 @@ class _Lowering(ExpressionLowering):
 
     def block(self, statements: Sequence[ast.stmt]) -> tuple[Op, ...]:
         ops: list[Op] = []
-        replaced = _replaced(statements)
+        functions = [each for each in statements if each.__class__ in _FUNCTIONS]
+        replaced = _replaced(functions) if len(functions) > 1 else ()
         for statement in statements:
-            if statement in replaced:
-                continue
-            handler = self.handlers.get(statement.__class__)
-            if handler is None:
+            handler = _DO.get(statement.__class__)
+            if handler is None or statement in replaced:
                 continue
             try:
-                op = handler(statement)
+                op = handler(self, statement)
             except RecursionError:
                 continue
             if op is not None:
@@ -256,21 +255,17 @@ class _Lowering(ExpressionLowering):
                 self.pattern(child, classes)
 
 
-def _replaced(statements: Sequence[ast.stmt]) -> set[ast.stmt]:
+def _replaced(functions: Sequence[Any]) -> set[ast.stmt]:
     """Return the functions that a later one of the same name replaces: undecorated ones and overloads."""
     last: dict[str, ast.stmt] = {}
     found: set[ast.stmt] = set()
-    for statement in statements:
-        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
-            earlier = last.get(statement.name)
-            if earlier is not None and not statement.decorator_list:
-                found.add(earlier)
-            plain = all(
-                getattr(each, "id", getattr(each, "attr", "")) == "overload"
-                for each in statement.decorator_list
-            )
-            if plain:
-                last[statement.name] = statement
+    for function in functions:
+        decorators = function.decorator_list
+        earlier = last.get(function.name)
+        if earlier is not None and not decorators:
+            found.add(earlier)
+        if all(getattr(each, "id", getattr(each, "attr", "")) == "overload" for each in decorators):
+            last[function.name] = function
     return found
 
 
@@ -280,3 +275,7 @@ def _is_stub(node: ast.stmt) -> bool:
         raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
         return isinstance(raised, ast.Name) and raised.id == "NotImplementedError"
     return isinstance(node, ast.Pass) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+
+
+_FUNCTIONS = frozenset({ast.FunctionDef, ast.AsyncFunctionDef})
+_DO = {getattr(ast, name[3:]): method for name, method in vars(_Lowering).items() if name.startswith("do_")}

@@ -6,8 +6,10 @@ Both do in a few lines what `ast.dump` and `ast.unparse` do in general, at a fif
 import ast
 import hashlib
 from collections.abc import Callable, Iterable
+from typing import Any
 
 _UNSEEN = frozenset({"ctx", "type_comment", "kind", "type_ignores"})
+_OPERANDS = frozenset({ast.Name, ast.Attribute, ast.Subscript, ast.Constant})
 _NODES = [node for node in vars(ast).values() if isinstance(node, type) and issubclass(node, ast.AST)]
 _FIELDS = {node: tuple(field for field in node._fields if field not in _UNSEEN) for node in _NODES}
 
@@ -31,42 +33,60 @@ def fingerprint(head: str, nodes: Iterable[ast.AST]) -> str:
     return hashlib.md5("\n".join(out).encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
 
 
-def _dump(node: ast.AST, out: Callable[[str], object]) -> None:
+def _dump(node: Any, out: Callable[[str], object]) -> None:
     kind = node.__class__
     if kind is ast.Name:
-        out(node.id)  # type: ignore[attr-defined]
-        return
-    if kind is ast.Constant:
-        out(repr(node.value))  # type: ignore[attr-defined]
-        return
-    out(kind.__name__)
-    for field in _FIELDS[kind]:
-        value = getattr(node, field, None)
-        if value.__class__ is list:
-            out("[")
-            for item in value:
-                if isinstance(item, ast.AST):
-                    _dump(item, out)
-                else:
-                    out(str(item))
-            out("]")
-        elif isinstance(value, ast.AST):
-            _dump(value, out)
-        else:
-            out(str(value))
+        out(node.id)
+    elif kind is ast.Constant:
+        out(repr(node.value))
+    elif kind is ast.Attribute:  # these four are most of what there is
+        out(".")
+        _dump(node.value, out)
+        out(node.attr)
+    elif kind is ast.Call:
+        out(f"({len(node.args)} {len(node.keywords)}")
+        _dump(node.func, out)
+        for each in node.args:
+            _dump(each, out)
+        for word in node.keywords:
+            out(f"={word.arg}")
+            _dump(word.value, out)
+    else:
+        out(kind.__name__)
+        for field in _FIELDS[kind]:
+            value = getattr(node, field, None)
+            if value.__class__ is list:
+                out("[")
+                for item in value:
+                    if isinstance(item, ast.AST):
+                        _dump(item, out)
+                    else:
+                        out(str(item))
+                out("]")
+            elif isinstance(value, ast.AST):
+                _dump(value, out)
+            else:
+                out(str(value))
 
 
-def text(node: ast.expr) -> str:
+def text(node: Any) -> str:
     """Return an expression's source as `ast.unparse` writes it."""
     kind = node.__class__
     if kind is ast.Name:
-        return node.id  # type: ignore[attr-defined, no-any-return]
-    if kind is ast.Attribute and node.value.__class__ is not ast.Constant:  # type: ignore[attr-defined]
-        return f"{_inner(node.value)}.{node.attr}"  # type: ignore[attr-defined]
-    if kind is ast.Constant and node.value.__class__ in {bool, type(None), int}:  # type: ignore[attr-defined]
-        return repr(node.value)  # type: ignore[attr-defined]
-    if kind is ast.Subscript and node.slice.__class__ in {ast.Name, ast.Attribute}:  # type: ignore[attr-defined]
-        return f"{_inner(node.value)}[{text(node.slice)}]"  # type: ignore[attr-defined]
+        return node.id  # type: ignore[no-any-return]
+    if kind is ast.Attribute and node.value.__class__ is not ast.Constant:
+        return f"{_inner(node.value)}.{node.attr}"
+    if kind is ast.Constant and node.value.__class__ in {bool, type(None), int}:
+        return repr(node.value)
+    if kind is ast.Subscript:
+        inner = node.slice
+        if inner.__class__ in {ast.Name, ast.Attribute, ast.Subscript}:
+            return f"{_inner(node.value)}[{text(inner)}]"
+        if inner.__class__ is ast.Tuple and len(inner.elts) > 1:
+            return f"{_inner(node.value)}[{', '.join(map(text, inner.elts))}]"
+    is_union = kind is ast.BinOp and node.op.__class__ is ast.BitOr
+    if is_union and node.right.__class__ in _OPERANDS and node.left.__class__ in {*_OPERANDS, ast.BinOp}:
+        return f"{text(node.left)} | {text(node.right)}"
     return ast.unparse(node)
 
 

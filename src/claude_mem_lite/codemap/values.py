@@ -24,6 +24,8 @@ Values = tuple[Value, ...]
 _MOST = 24  # more candidates than this say nothing
 _MOST_KEYS = 200
 _DEEPEST = 3  # lists of lists of lists
+_PLAIN = frozenset({"inst", "cls", "fn", "bound", "mod", "ext", "prop"})
+_CONSTANTS = frozenset({"key", "start"})
 _CONTAINERS = frozenset({"seq", "tup", "map", "partial", "coro", "ctx"})
 
 
@@ -43,7 +45,10 @@ class Cell:
 
 @dataclass(slots=True, eq=False)
 class Unit:
-    """A scope with its place in the project and what is known of it; `caller` names it in edges."""
+    """A scope with its place in the project and what is known of it; `caller` names it in edges.
+
+    Of its `parameters`, `plain` takes arguments by place, `keywords` by name, `rest` is `*`, `others` `**`.
+    """
 
     scope: Scope
     module: Module
@@ -56,6 +61,10 @@ class Unit:
     inner: list[Unit] = field(default_factory=list)
     runs: int = 0
     parameters: dict[str, Cell] = field(default_factory=dict)
+    plain: list[Cell] = field(default_factory=list)
+    keywords: dict[str, Cell] = field(default_factory=dict)
+    rest: Cell | None = None
+    others: Cell | None = None
     returned: Cell = field(default_factory=Cell)
     yielded: Cell = field(default_factory=Cell)
     declared: Cell = field(default_factory=Cell)
@@ -92,13 +101,16 @@ class Module:
 
 def join(first: Values, second: Values) -> Values:
     """Return the union, the first one's order kept."""
-    if first is second or not second:
+    if not second or first is second:
         return first
     if not first:
         return second
     if len(second) == 1:
         return first if second[0] in first or len(first) >= _MOST else first + second
-    added = tuple([value for value in second if value not in first])
+    if first == second:
+        return first
+    held = set(map(id, first))  # comparing values that differ goes deep, and most are the same objects
+    added = tuple([value for value in second if id(value) not in held and value not in first])
     return (first + added)[:_MOST] if added else first
 
 
@@ -110,32 +122,45 @@ def union(many: Iterable[Values]) -> Values:
     return found
 
 
-def shallow(values: Values, depth: int = _DEEPEST) -> Values:
+def shallow(values: Values, depth: int) -> Values:
     """Drop containers nested deeper than `depth`, so that values stop growing."""
-    for value in values:
-        if value[0] in _CONTAINERS:
-            break
-    else:
+    if _fit(values, depth + 1):
         return values
-    return tuple([value for value in values if value[0] not in _CONTAINERS or _fits(value, depth)])
+    return tuple([value for value in values if _fit((value,), depth + 1)])
 
 
-def _fits(value: Value, depth: int) -> bool:
-    if value[0] not in _CONTAINERS:
-        return True
-    if depth == 0:
-        return False
-    kind = value[0]
-    inner: Iterable[Values]
-    if kind == "tup":
-        inner = value[1]
-    elif kind == "map":
-        inner = [values for _, values in value[1]] + [value[2]]
-    elif kind == "partial":
-        inner = [value[1], *value[2], *(values for _, values in value[3])]
-    else:
-        inner = [value[1]]
-    return all(_fits(each, depth - 1) for values in inner for each in values)
+def storable(values: Values, known: dict[int, Value]) -> Values:
+    """Return what a cell may keep, no constants and nothing too deep; `known` holds what was found fit."""
+    kept = []
+    for value in values:
+        if value[0] in _PLAIN or id(value) in known:
+            kept.append(value)
+        elif value[0] not in _CONSTANTS and _fit((value,), _DEEPEST + 1):
+            known[id(value)] = value
+            kept.append(value)
+    return values if len(kept) == len(values) else tuple(kept)
+
+
+def _fit(values: Values, depth: int) -> bool:
+    """Tell whether no container stands `depth` deep; a loop, as most calls find none at all."""
+    for value in values:
+        kind = value[0]
+        if kind not in _CONTAINERS:
+            continue
+        if depth <= 1:
+            return False
+        if kind == "tup":
+            inner = value[1]
+        elif kind == "map":
+            inner = [value[2], *[held for _, held in value[1]]]
+        elif kind == "partial":
+            inner = [value[1], *value[2], *[held for _, held in value[3]]]
+        else:
+            inner = (value[1],)
+        for held in inner:
+            if held and not _fit(held, depth - 1):
+                return False
+    return True
 
 
 def sequence(values: Values) -> Values:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from claude_mem_lite.codemap.flow import Flow
 from claude_mem_lite.codemap.imports import Finder
-from claude_mem_lite.codemap.values import Cell, Module, Unit, Values, union
+from claude_mem_lite.codemap.values import Cell, Module, Unit, Value, Values, union
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -39,6 +39,7 @@ class World:
         self.bodies: deque[Unit] = deque()
         self.waiting: deque[Unit] = deque()
         self.pending: set[Unit] = set()
+        self.fit: dict[int, Value] = {}
 
     def run(self) -> None:
         """Evaluate modules, imported ones first, then functions, then again what depends on what changed."""
@@ -86,8 +87,8 @@ class World:
                 continue
             cell.parts[unit] = values
             before = cell.values
-            cell.values = union(cell.parts.values())
-            if set(before) != set(cell.values):
+            cell.values = now = union(cell.parts.values()) if len(cell.parts) > 1 else values
+            if before != now and (len(before) != len(now) or set(before) != set(now)):
                 self.changed(cell)
         unit.written = writes
 
@@ -163,7 +164,7 @@ def _add_units(module: Module, scopes: tuple[Scope, ...]) -> None:
         caller = parent.caller if parent is not None and scope.kind == "lambda" else name
         unit = Unit(scope, module, name, caller, parent)
         unit.index = len(module.units)
-        unit.parameters = {each.name: Cell(is_passed=True) for each in scope.parameters}
+        _add_parameters(unit)
         unit.binding = _binding(scope.name.rpartition(".")[2], scope.decorators)
         module.units.append(unit)
         if parent is not None:
@@ -175,6 +176,19 @@ def _add_units(module: Module, scopes: tuple[Scope, ...]) -> None:
         if unit.inner and unit.scope.kind != "class":
             unit.cells = {name: Cell() for name in unit.scope.bound}
     module.exported = _exported(top.scope.body)
+
+
+def _add_parameters(unit: Unit) -> None:
+    for each in unit.scope.parameters:
+        cell = unit.parameters[each.name] = Cell(is_passed=True)
+        if each.kind == "*":
+            unit.rest = cell
+        elif each.kind == "**":
+            unit.others = cell
+        else:
+            unit.keywords[each.name] = cell
+            if not each.kind:
+                unit.plain.append(cell)
 
 
 def _binding(name: str, decorators: tuple[Expr, ...]) -> str:
