@@ -193,6 +193,7 @@ def test_the_web_process_serves_calls_and_histories(served: Path, worked_on: Pat
     """By a file's absolute path, or by its path in a project; by a function's name."""
     by_path = get(served, f"/api/callgraph?file={worked_on}/a.py")
     in_project = get(served, f"/api/callgraph?file=a.py&project={worked_on}")
+    surest = get(served, "/api/callgraph?file=a.py&limit=1")[1]["files"][0]
     history = get(served, f"/api/function-history?name=f&project={worked_on}")
 
     assert by_path[0] == 200
@@ -204,6 +205,7 @@ def test_the_web_process_serves_calls_and_histories(served: Path, worked_on: Pat
         ("C.m", "f", 7),
         ("g", "f", 5),
     }
+    assert (len(surest["edges"]), surest["left_out"]) == (1, 1)
     assert history[1]["functions"][0]["history"][0]["title"] == "Edit f in a.py"
 
 

@@ -302,8 +302,13 @@ def test_projects_are_apart(project: Path, tmp_path: Path) -> None:
 
     assert changes(project) == []
     assert code.edges(str(other)) == []
-    assert [found["project_dir"] for found in answers.callgraph(None, "a.py")] == [str(other), str(project)]
-    assert [found["project_dir"] for found in answers.callgraph(str(project), "a.py")] == [str(project)]
+    assert [found["project_dir"] for found in answers.callgraph(None, "a.py", limit=9)] == [
+        str(other),
+        str(project),
+    ]
+    assert [found["project_dir"] for found in answers.callgraph(str(project), "a.py", limit=9)] == [
+        str(project)
+    ]
 
 
 def test_calls_are_resolved_from_what_is_kept(project: Path) -> None:

@@ -171,14 +171,17 @@ def test_the_skill_is_short_and_its_lines_work(web: Path) -> None:
         done = subprocess.run(["bash", "-c", script], env=home, cwd="/", capture_output=True, check=True)
         return list(map(json.loads, done.stdout.decode().replace("}{", "}\n{").splitlines()))
 
-    scoped, _ = run(lines.replace("/ID", "/000000"))
-    everywhere = [line for line in lines.splitlines() if not line.startswith("curl -s ")]
-    found = run("\n".join(everywhere).replace('--data-urlencode "project=$PWD"', ""))[0]["results"]
+    scoped, _, history, calls = run(
+        lines.replace("/ID", "/000000").replace("NAME", "f").replace("PATH", "a.py")
+    )
+    found = run(lines.replace('--data-urlencode "project=$PWD"', ""))[0]["results"]
     opened = run(lines.replace("/ID", f"/{found[0]['id'][:8]}"))[1]
 
     assert estimate_tokens(skill) < 200
     assert scoped["results"] == []
     assert (found[0]["id"], opened["title"]) == ("abcdef1234", "Edit storage")
+    assert "no function 'f'" in history["error"]
+    assert "no file 'a.py'" in calls["error"]
 
 
 def test_another_method_is_refused_in_json(web: Path) -> None:

@@ -83,10 +83,11 @@ class SearchParameters(_Parameters):
 
 
 class CallGraphParameters(_Parameters):
-    """What `/api/callgraph` takes; `file` is absolute or relative to its project."""
+    """What `/api/callgraph` takes; `file` is absolute or relative to its project, `limit` is one of edges."""
 
     file: str = Field(min_length=1, max_length=4_096)
     project: ProjectPath | None = None
+    limit: int = Field(200, ge=1, le=10_000)
 
 
 class HistoryParameters(_Parameters):
@@ -173,7 +174,7 @@ def _in_short(row: models.Observation) -> dict[str, Any]:
 def callgraph(request: Request) -> JSONResponse:
     """Return a file's functions and the calls from and to it, of each project that has such a file."""
     wanted = _parse(CallGraphParameters, request)
-    found = answers.callgraph(wanted.project, wanted.file)
+    found = answers.callgraph(wanted.project, wanted.file, limit=wanted.limit)
     if not found:
         raise queries.UnknownIdError(f"no file {wanted.file!r} in the code map; claude-mem map adds it")
     return JSONResponse({"file": wanted.file, "count": len(found), "files": found})

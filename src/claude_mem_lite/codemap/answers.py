@@ -59,18 +59,20 @@ def why(row: CallEdge) -> str:
     return ", ".join(filter(None, [": ".join(filter(None, [row.shape, said])), seen]))
 
 
-def callgraph(project_dir: str | None, file: str) -> list[dict[str, Any]]:
-    """Return the functions of a file and the calls from and to it, of each project that has such a file."""
-    return [
-        {
+def callgraph(project_dir: str | None, file: str, *, limit: int) -> list[dict[str, Any]]:
+    """Return a file's functions and the surest calls from and to it, of each project with such a file."""
+    found = []
+    for row in code.find_files(project_dir, file):
+        edges = code.edges_at(row.project_dir, row.file_path)
+        found.append({
             "project_dir": row.project_dir,
             "file": row.file_path,
             "error": row.error,
             "functions": [function(each) for each in code.functions_in(row.project_dir, row.file_path)],
-            "edges": [edge(each) for each in code.edges_at(row.project_dir, row.file_path)],
-        }
-        for row in code.find_files(project_dir, file)
-    ]
+            "edges": [edge(each) for each in edges[:limit]],
+            "left_out": len(edges[limit:]),
+        })  # fmt: skip
+    return found
 
 
 def history(project_dir: str | None, name: str) -> list[dict[str, Any]]:
