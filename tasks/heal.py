@@ -32,7 +32,7 @@ def heal(project_dir: str, session_id: str) -> None:
     started = time.monotonic()
     with _at_work:
         found = kept.rescan(project_dir, kept.Seen(session_id), only_newer=True)
-        has_resolved = graph.refresh(project_dir, session_id)
+        has_resolved = graph.refresh(project_dir, session_id, most_lines=graph.MOST_LINES)
         heal_by_observations(project_dir)
         memory.give_back()
     took_s = time.monotonic() - started

@@ -439,3 +439,35 @@ def test_a_formatter_is_noticed_and_old_files_are_not_read(project: Path) -> Non
 
     assert kept.rescan(str(project), Seen("s1"), only_newer=True).changed == ["a.py"]
     assert kept.rescan(str(project), Seen("s1")).changed == ["b.py"]
+
+
+def test_calls_of_a_very_large_project_are_resolved_when_asked(project: Path) -> None:
+    """Not by every edit."""
+    kept.scan(str(project))
+
+    assert not graph.refresh(str(project), "s1", most_lines=11)
+    assert graph.refresh(str(project), "s1", most_lines=12)
+
+
+def test_hostile_files_are_kept_in_bounds(project: Path) -> None:
+    """Half characters, endless signatures, names that are no text: the map takes what can be stored."""
+    numbers = ", ".join(f"a{n}=1" for n in range(5_000))
+    (project / "odd.py").write_text(
+        f'def f({numbers}):\n    "\\ud800 half"\n\n\n@d("{"x" * 9_000}")\ndef g(): "a\\0b"\n'
+        + "\n".join(f"def h{n}(): pass" for n in range(600))
+    )
+    (project / "line\nbreak.py").write_text("def l(): pass\n")
+    with open(os.fsencode(project) + b"/bad\xff.py", "w") as file:
+        file.write("def b(): pass\n")
+
+    found = kept.scan(str(project))
+    graph.refresh(str(project), "s1")
+
+    rows = {row.qualified_name: row for row in code.functions_in(str(project), "odd.py")}
+    assert len(rows) == 500
+    assert rows["f"].docstring == "? half"
+    assert len(rows["f"].signature) < 1_010
+    assert len(rows["g"].decorators[0]) < 1_010
+    assert ("line\nbreak.py", "l") in known(project)
+    assert found.files == 4
+    assert answers.diagram(str(project), is_whole=True).startswith("flowchart")

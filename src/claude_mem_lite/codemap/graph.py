@@ -16,14 +16,20 @@ if TYPE_CHECKING:
     from claude_mem_lite.storage.code import Pair
     from claude_mem_lite.storage.models import CallEdge
 
+MOST_LINES = 150_000  # of a project whose calls are resolved unasked: about 150 MiB and some seconds
 MODULE = "<module>"  # the name of what calls at the top level of a file
 
 _SAID_BY_CODE = ("resolution", "level", "shape", "line", "confidence", "source")
 
 
-def refresh(project_dir: str, session_id: str) -> bool:
-    """Resolve the project's calls anew if any of its files changed since; return whether it did so."""
+def refresh(project_dir: str, session_id: str, *, most_lines: int | None = None) -> bool:
+    """Resolve the project's calls anew if any of its files changed since; return whether it did so.
+
+    Those of a project with more lines stay as they are.
+    """
     files = code.source_files(project_dir)
+    if most_lines is not None and sum(file.lines for file in files.values()) > most_lines:
+        return False
     state = hashlib.sha256("".join(f"{path}\0{files[path].digest}\0" for path in sorted(files)).encode())
     if code.state(project_dir).get("resolved") == state.hexdigest():
         return False

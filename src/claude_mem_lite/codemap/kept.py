@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 # A larger project is mapped whole only when the user asks for it.
 MOST_FILES = 2_000
+_MOST_CHARS, _MOST_DECORATORS = 1_000, 20
 _TOLD = ("project_dir", "file_path", "qualified_name", "kind", "signature")
 
 
@@ -52,15 +53,15 @@ class Scan:
     changes: Counter[str] = field(default_factory=Counter)
 
 
-def take(project_dir: str, path: str, text: str, seen: Seen, *, digest: str = "") -> Counter[str]:
-    """Take in a file's source; return how many functions are new, modified, deleted and unchanged.
+def take(project_dir: str, path: str, text: str, seen: Seen, *, digest: str = "") -> tuple[Counter[str], str]:
+    """Take in a file's source; return how many functions are new, modified, deleted, unchanged; its error.
 
     `digest` is that of the bytes on the disk. A source that cannot be parsed leaves what was known standing.
     """
     new = scan_source(path, redact.redact(text))
     new = replace(new, digest=digest or new.digest)
     with memory_database.atomic():
-        return _take(project_dir, new, code.source_file(project_dir, path), seen)
+        return _take(project_dir, new, code.source_file(project_dir, path), seen), new.error
 
 
 def follow(project_dir: str, path: str, before: str | None, after: str, seen: Seen) -> None:
@@ -135,6 +136,7 @@ def _mapped(paths: Iterable[str]) -> list[str]:
         if sources.is_source(path)
         and not path.startswith(("/", "../"))
         and not redact.ignored_name(path, ignored)
+        and _stored(path) == path  # a name that is no text is no project's
     ]
 
 
@@ -185,14 +187,14 @@ class _Reading:
             if known is not None:
                 self._forget(path)
             return
-        digest = _digest(data)
+        digest, error = _digest(data), known.error if known else ""
         if known is None or known.digest != digest or not self._is_packed:
-            self._found.changed.append(path)
             text = sources.decode(data)
-            self._found.changes += take(self.project_dir, path, text, self.seen, digest=digest)
-            known = code.source_file(self.project_dir, path)
-        if known is not None and known.error:
-            self._found.errors[path] = known.error
+            changes, error = take(self.project_dir, path, text, self.seen, digest=digest)
+            self._found.changed.append(path)
+            self._found.changes += changes
+        if error:
+            self._found.errors[path] = error
 
     def _forget(self, path: str) -> None:
         with memory_database.atomic():
@@ -238,13 +240,19 @@ def _described(function: Function) -> dict[str, Any]:
     return {
         "qualified_name": function.qualified_name,
         "kind": function.kind,
-        "signature": function.signature,
-        "docstring": function.docstring,
+        "signature": _stored(function.signature),
+        "docstring": None if function.docstring is None else _stored(function.docstring),
         "body_hash": function.body_hash,
-        "decorators": list(function.decorators),
+        "decorators": [_stored(each) for each in function.decorators[:_MOST_DECORATORS]],
         "line": function.line,
         "end_line": function.end_line,
     }
+
+
+def _stored(text: str) -> str:
+    """Return a text as the database takes it: no half characters, and cut where it is endless."""
+    whole = text.encode("utf-8", "replace").decode()
+    return whole if len(whole) <= _MOST_CHARS else f"{whole[:_MOST_CHARS]}…"
 
 
 def _left_by(seen: Seen, change: str, old: FunctionMapEntry | None) -> dict[str, Any]:
