@@ -19,8 +19,6 @@ from test_web import get
 from claude_mem_lite.codemap import graph, kept
 from claude_mem_lite.storage import models
 
-PAIR = {"a.C.m": ["a.f"], "b.g": ["a.f"]}
-
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a command in a folder, as a user does."""
@@ -77,13 +75,16 @@ def test_map_scans_a_project_and_says_what_changed(project: Path, home: Path) ->
 
 def test_map_edges_touches_no_memory(project: Path, home: Path) -> None:
     """It prints who calls whom by dotted names, and leaves nothing behind."""
+    (project / "c.py").write_text(
+        "class K:\n    def __init__(self): pass\nclass D: pass\ndef make(): return K(), D()\n"
+    )
     before = sorted(home.rglob("*"))
 
     as_json = run(project, "map", ".", "--edges", "--json")
     as_text = run(project, "map", "--edges")
 
-    assert json.loads(as_json.stdout) == PAIR
-    assert as_text.stdout == "a.C.m → a.f\nb.g → a.f\n"
+    assert json.loads(as_json.stdout) == {"a.C.m": ["a.f"], "b.g": ["a.f"], "c.make": ["c.K.__init__"]}
+    assert as_text.stdout == "a.C.m → a.f\nb.g → a.f\nc.make → c.K.__init__\n"
     assert as_json.stderr == as_text.stderr == ""
     assert sorted(home.rglob("*")) == before
 

@@ -35,7 +35,10 @@ def map_project(
     path: Annotated[str, typer.Argument(metavar="PATH", help="A folder of the project.")] = ".",
     *,
     edges: Annotated[
-        bool, typer.Option("--edges", help="Print who calls whom below PATH; touch no memory.")
+        bool,
+        typer.Option(
+            "--edges", help="Print who calls whom below PATH (Cls() is Cls.__init__); keep nothing."
+        ),
     ] = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -55,7 +58,8 @@ def map_project(
         _print_scan(_scan(config.project_dir(folder), quiet=quiet or as_json), as_json=as_json, quiet=quiet)
 
 
-def _edges_below(folder: str, *, quiet: bool) -> tuple[Edge, ...]:
+def _edges_below(folder: str, *, quiet: bool) -> list[Edge]:
+    """Return the sure calls of functions by functions: who makes an instance calls the class's `__init__`."""
     from claude_mem_lite.codemap import sources
     from claude_mem_lite.codemap.confidence import STRONG
     from claude_mem_lite.codemap.project import Project
@@ -63,7 +67,8 @@ def _edges_below(folder: str, *, quiet: bool) -> tuple[Edge, ...]:
     project = Project(folder)
     for path in _track(quiet=quiet)(list(sources.python_files(folder))):
         project.scan([path])
-    return project.edges(least=STRONG, guesses=False)
+    edges = project.edges(least=STRONG, guesses=False)
+    return [edge for edge in edges if not edge.is_class]
 
 
 def _print_edges(edges: Iterable[Edge], *, as_json: bool) -> None:
