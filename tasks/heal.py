@@ -9,8 +9,9 @@ from collections import defaultdict
 from claude_mem_lite import inbox
 from claude_mem_lite.tasks.app import RETRIES, huey
 
-# What is edited together is resolved together, and resolving takes at most a tenth of one worker's time.
-_DELAY_S = 2.0
+# What is edited together is resolved together; resolving takes at most a tenth of one worker's time, but no
+# project waits longer than a minute for it.
+_DELAY_S, _LONGEST_S = 2.0, 60.0
 _SHARE = 10
 
 _due: defaultdict[str, float] = defaultdict(float)
@@ -36,7 +37,7 @@ def heal(project_dir: str, session_id: str) -> None:
         heal_by_observations(project_dir)
         memory.give_back()
     took_s = time.monotonic() - started
-    _not_before[project_dir] = time.time() + _SHARE * took_s
+    _not_before[project_dir] = time.time() + min(_SHARE * took_s, _LONGEST_S)
     if has_resolved:
         data = {"project_dir": project_dir, "files": found.files, "changed": len(found.changed)}
         queries.log_event("heal.done", data, session_id=session_id, duration_ms=round(took_s * 1000))
