@@ -1,0 +1,126 @@
+"""Which lines are worth their tokens: the best by value per token, none twice, none cut in half. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from claude_mem_lite.search.words import STOP_WORDS, words
+from claude_mem_lite.tokens import estimate_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+Kind = Literal["session", "function", "learning", "observation"]
+
+# A line of which so large a share of the words stands in lines above says nothing new.
+SAID = 0.85
+# Below this many words a line is too short to be told from others by its words.
+_FEW_WORDS = 4
+# "- " and the end of the line.
+_MARKS = "- \n"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a block: `id` opens it, `value` (any unit, one layer's lines share it) is what it is worth.
+
+    `says` is what it tells, without age and id; `stands_for` are the ids of what need not be told beside it;
+    `reason` says where the value comes from.
+    """
+
+    id: str
+    kind: Kind
+    text: str
+    value: float
+    says: str
+    reason: str = ""
+    stands_for: tuple[str, ...] = ()
+
+    @property
+    def tokens(self) -> int:
+        """What the line costs."""
+        return estimate_tokens(self.text + _MARKS)
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A line that is not in the block, and why."""
+
+    line: Line
+    why: str
+
+
+@dataclass(slots=True)
+class Section:
+    """Lines under one title, in the order in which they are read."""
+
+    name: str
+    title: str
+    lines: list[Line] = field(default_factory=list)
+    left_out: list[LeftOut] = field(default_factory=list)
+
+    @property
+    def tokens(self) -> int:
+        """What the section costs with its title."""
+        if not self.lines:
+            return 0
+        return estimate_tokens(f"## {self.title}\n\n") + sum(line.tokens for line in self.lines)
+
+
+class Said:
+    """What a block, or a session's earlier blocks, have told already."""
+
+    def __init__(self, ids: Collection[str] = ()) -> None:
+        self._ids = set(ids)
+        self._words: list[frozenset[str]] = []
+
+    def add(self, line: Line) -> None:
+        """Note a line."""
+        self._ids |= {line.id, *line.stands_for}
+        self._words.append(_words(line))
+
+    def why(self, line: Line) -> str:
+        """Return why a line would be one too many, "" if it would not."""
+        if line.id in self._ids:
+            return "already shown"
+        told = _words(line)
+        if len(told) >= _FEW_WORDS and any(len(told & other) >= SAID * len(told) for other in self._words):
+            return "a line above says it"
+        return ""
+
+
+def fill(section: Section, lines: Sequence[Line], *, budget_tokens: int, said: Said, most: int = 100) -> int:
+    """Put the lines with the best value per token into a section, in the order given; return what is left.
+
+    `budget_tokens` is what the section may cost, title included; `most` its lines. `said` hears of each line.
+    """
+    left = budget_tokens - Section(section.name, section.title, [_NOTHING]).tokens
+    chosen: set[int] = set()
+    for at in sorted(range(len(lines)), key=lambda at: -lines[at].value / lines[at].tokens):
+        line = lines[at]
+        why = said.why(line)
+        if not why and len(chosen) >= most:
+            why = f"{most} lines are better"
+        elif not why and line.tokens > left:
+            why = "no room"
+        if why:
+            section.left_out.append(LeftOut(line, why))
+            continue
+        chosen.add(at)
+        said.add(line)
+        left -= line.tokens
+    section.lines += [lines[at] for at in sorted(chosen)]
+    return budget_tokens - section.tokens
+
+
+def ids(sections: Iterable[Section]) -> list[str]:
+    """Return what opens the lines of some sections, in order, each once."""
+    return list(dict.fromkeys(line.id for section in sections for line in section.lines))
+
+
+def _words(line: Line) -> frozenset[str]:
+    return frozenset(words(line.says)) - STOP_WORDS
+
+
+_NOTHING = Line("", "session", "", 0, "")
