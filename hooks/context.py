@@ -2,39 +2,39 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 WEB_TIMEOUT_S = 0.5
+# These conversations have a block from when they began.
+_HAVE_ONE = frozenset({"resume", "fork"})
 _FALLBACK_SESSIONS = 5
 _FALLBACK_TOKENS = 400
 
 
-def answer(event: str, project_dir: str) -> str:
-    """Return what Claude Code expects on stdout, or "" when nothing is remembered."""
-    import json
-
+def answer(fields: dict[str, str], project_dir: str) -> bytes:
+    """Return what Claude Code expects on stdout, or b"" when nothing is remembered."""
     from claude_mem_lite import client, inbox
 
-    start: dict[str, Any] = json.loads(event)
-    parameters = {
-        "project_path": project_dir,
-        "session_id": str(start.get("session_id", "")),
-        "source": str(start.get("source", "startup")),
-    }
+    parameters = {name: fields[name] for name in ("session_id", "source", "idle_s") if fields[name]}
+    parameters["project_path"] = project_dir
     try:
-        block = (client.get("/api/context", parameters, timeout_s=WEB_TIMEOUT_S) or {}).get("context")
+        printed = client.block("SessionStart", "/api/context", parameters, timeout_s=WEB_TIMEOUT_S)
         down = False
     except client.UnreachableError:
-        block, down = None, True
-    if block is None:
-        block = session_index(project_dir, without=parameters["session_id"])
+        printed, down = None, True
     if down or not inbox.ring():
         start_services()
+    if printed is None and fields["source"] not in _HAVE_ONE:
+        printed = _without_web(project_dir, fields["session_id"])
+    return printed or b""
+
+
+def _without_web(project_dir: str, session_id: str) -> bytes:
+    block = session_index(project_dir, without=session_id)
     if not block:
-        return ""
-    return json.dumps({"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": block}})
+        return b""
+    import json
+
+    output = {"hookEventName": "SessionStart", "additionalContext": block}
+    return json.dumps({"hookSpecificOutput": output}).encode()
 
 
 def session_index(project_dir: str, *, without: str = "") -> str:
@@ -43,7 +43,7 @@ def session_index(project_dir: str, *, without: str = "") -> str:
     import time
 
     from claude_mem_lite import client, config
-    from claude_mem_lite.context import layers
+    from claude_mem_lite.context import text
 
     try:
         path = client.quote(config.memory_path())
@@ -55,9 +55,14 @@ def session_index(project_dir: str, *, without: str = "") -> str:
         ).fetchall()
     except sqlite3.Error:
         return ""
-    lines = [layers.session_line(*row, now=time.time()) for row in rows]
-    section = layers.section("Recent sessions", lines, budget_tokens=_FALLBACK_TOKENS)
-    return layers.fence([section], socket_path=config.socket_path())
+    lines, left = [], _FALLBACK_TOKENS * 3.5
+    for row in rows:
+        line = text.session_line(*row, now=time.time())
+        left -= len(line) + 3
+        if left < 0:
+            break
+        lines.append(line)
+    return text.fence([text.titled("Recent sessions", lines)], socket_path=config.socket_path())
 
 
 def start_services() -> None:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import NoReturn
 
+    Answer = Callable[[dict[str, str], str], bytes]
+
 # Events that say nothing: a Stop that a Stop hook caused, the client's own compaction. Inside a JSON
 # string the quotes would be escaped, so these bytes are always a key of the event.
 _STOPS = (b'"hook_event_name":"Stop"', b'"hook_event_name": "Stop"', b'"SubagentStop"')
@@ -23,10 +25,11 @@ _NO_OPS = (b'"stop_hook_active":true', b'"stop_hook_active": true')
 _OWN_COMPACTION = (b'"agent_type":""', b'"agent_type": ""')
 
 
-def run(answer: Callable[[str, str], str] | None = None) -> NoReturn:
+def run(answer: Answer | None = None) -> NoReturn:
     """Handle one event of Claude Code and end the process with status 0.
 
-    `answer(event, project_dir)` returns what to print for Claude Code, or "".
+    `answer(fields, project_dir)`, with the fields of `inbox.parse`, returns what to print for Claude Code,
+    or b"".
     """
     try:
         sys.stdout.buffer.write(respond(sys.stdin.buffer.read(), answer))
@@ -36,13 +39,13 @@ def run(answer: Callable[[str, str], str] | None = None) -> NoReturn:
     os._exit(0)
 
 
-def respond(raw: bytes, answer: Callable[[str, str], str] | None = None) -> bytes:
+def respond(raw: bytes, answer: Answer | None = None) -> bytes:
     """Store an event and return the answer to it; whatever is wrong with it goes to the log."""
     try:
         if _is_no_op(raw) or config.foreign_memory():
             return b""
-        event, project = _store(raw)
-        return answer(event, project).encode("utf-8", "replace") if answer else b""
+        fields, project = _store(raw)
+        return answer(fields, project) if answer else b""
     except Exception as error:  # noqa: BLE001  (as above)
         _log(error)
         return b""
@@ -56,8 +59,8 @@ def _is_no_op(raw: bytes) -> bool:
     )
 
 
-def _store(raw: bytes) -> tuple[str, str]:
-    """Append the scrubbed event to the queue; return it with its project."""
+def _store(raw: bytes) -> tuple[dict[str, str], str]:
+    """Append the scrubbed event to the queue; return its fields and its project."""
     from claude_mem_lite import inbox, redact
 
     max_chars, ignored = config.capture_limits()
@@ -66,8 +69,9 @@ def _store(raw: bytes) -> tuple[str, str]:
     )
     project = config.project_dir()
     config.ensure_home()
-    inbox.append(event, project)
-    return event, project
+    fields = inbox.parse(event)
+    inbox.append(event, project, fields)
+    return fields, project
 
 
 def _log(error: BaseException) -> None:

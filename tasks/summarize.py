@@ -11,9 +11,11 @@ from claude_mem_lite.tasks.upgrade import upgrade_in
 @huey.task(**RETRIES, priority=inbox.PRIORITIES["high"])
 def summarize(session_id: str, retell: bool = False) -> None:  # noqa: FBT001, FBT002  (a message's arguments)
     """Summarize a session from its prompts, observations and last messages; with `retell` by Claude, too."""
+    from claude_mem_lite.context.shown import measure_use
     from claude_mem_lite.distill.record import summarize_session
 
     summarize_session(session_id, retell=retell)
+    measure_use(session_id)
     embed_in()
     if retell:
         upgrade_in(0)

@@ -11,9 +11,9 @@ import contextlib
 import dataclasses
 import os
 import time
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse
@@ -21,11 +21,19 @@ from starlette.routing import Route
 
 from claude_mem_lite import __version__, config, inbox
 from claude_mem_lite.codemap import answers
-from claude_mem_lite.context import builder
-from claude_mem_lite.search.hybrid import Searcher, Type
 from claude_mem_lite.storage import DatabaseError, models, queries, upgrades
-from claude_mem_lite.storage.search import Scope
+from claude_mem_lite.storage.search import Kind, Scope, by_prefix
 from claude_mem_lite.tokens import estimate_tokens
+from claude_mem_lite.web import blocks
+from claude_mem_lite.web.blocks import searcher
+from claude_mem_lite.web.parameters import (
+    CallGraphParameters,
+    EmbedParameters,
+    HistoryParameters,
+    SearchParameters,
+    SummarizeParameters,
+    parse,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -34,7 +42,6 @@ if TYPE_CHECKING:
 
 
 STARTED = time.monotonic()
-searcher = Searcher()
 _IDLE_LOOK_S = 60.0
 
 # Columns that say where a row stands on its way, not what is remembered.
@@ -42,75 +49,6 @@ _INTERNAL = frozenset({
     "pk", "tier", "upgrade", "upgrade_attempts", "upgrade_due", "upgrade_note", "batch", "retold",
     "retold_pk", "summarized_pk", "embedding_status",
 })  # fmt: skip
-
-
-def _project(path: str) -> str:
-    """Return the project that a folder belongs to."""
-    if not os.path.isabs(path):
-        raise ValueError("must be an absolute path")
-    return config.project_dir(path)
-
-
-Time = Annotated[str, Field(pattern=r"^(\d{4}-\d\d-\d\d(T[\d:.]+Z?)?)?$")]
-ProjectPath = Annotated[str, AfterValidator(_project)]
-
-
-class _Parameters(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class ContextParameters(_Parameters):
-    """What `/api/context` takes."""
-
-    project_path: ProjectPath
-    session_id: str = ""
-    source: str = "startup"
-
-
-class SearchParameters(_Parameters):
-    """What `/api/search` takes; without `project` it searches everywhere."""
-
-    q: str = Field(min_length=1, max_length=2_000)
-    limit: int = Field(10, ge=1, le=100)
-    type: Type = "all"
-    project: ProjectPath | None = None
-    since: Time = ""
-    until: Time = ""
-    file: str = ""
-    session: str = ""
-    tool: str = ""
-    explain: bool = False
-
-
-class CallGraphParameters(_Parameters):
-    """What `/api/callgraph` takes; `file` is absolute or relative to its project, `limit` is one of edges."""
-
-    file: str = Field(min_length=1, max_length=4_096)
-    project: ProjectPath | None = None
-    limit: int = Field(200, ge=1, le=10_000)
-
-
-class HistoryParameters(_Parameters):
-    """What `/api/function-history` takes; without `project` it looks everywhere."""
-
-    name: str = Field(min_length=1, max_length=1_000)
-    project: ProjectPath | None = None
-
-
-class SummarizeParameters(_Parameters):
-    """What `/api/summarize` takes, as a JSON object; it waits for at most `wait_s` seconds."""
-
-    session_id: str = Field(min_length=1)
-    wait_s: float = Field(20, ge=0, le=60)
-
-
-class EmbedParameters(_Parameters):
-    """What `/api/embed` takes: the consumer's texts."""
-
-    texts: list[Annotated[str, Field(max_length=50_000)]] = Field(max_length=64)
-
-
-ParametersT = TypeVar("ParametersT", bound=_Parameters)
 
 
 def health(_: Request) -> JSONResponse:
@@ -129,17 +67,9 @@ def queue_stats(_: Request) -> JSONResponse:
     return JSONResponse(queries.queue_stats())
 
 
-def context(request: Request) -> JSONResponse:
-    """Return the block for a session's start."""
-    wanted = _parse(ContextParameters, request)
-    block = builder.build(wanted.project_path, session_id=wanted.session_id, source=wanted.source)
-    fields = dataclasses.asdict(block)
-    return JSONResponse({"context": fields.pop("text"), **fields})
-
-
 def search(request: Request) -> JSONResponse:
     """Return what is remembered of some words."""
-    wanted = _parse(SearchParameters, request)
+    wanted = parse(SearchParameters, request)
     started = time.monotonic()
     scope = Scope(
         project_dir=wanted.project,
@@ -154,7 +84,7 @@ def search(request: Request) -> JSONResponse:
 
 
 def observation(request: Request) -> JSONResponse:
-    """Return one observation whole with its neighbours in time; or the session whose id it is."""
+    """Return one observation whole with its neighbours in time; or what else has the id."""
     prefix = request.path_params["observation_id"]
     try:
         row = queries.observation(prefix)
@@ -163,8 +93,17 @@ def observation(request: Request) -> JSONResponse:
         before, after = queries.neighbours(row)
         fields |= {"before": list(map(_in_short, before)), "after": list(map(_in_short, after))}
     except queries.UnknownIdError:
-        fields = dict(queries.session_by_prefix(prefix).__data__)
+        fields = _other(prefix)
     return JSONResponse({name: value for name, value in fields.items() if name not in _INTERNAL})
+
+
+def _other(prefix: str) -> dict[str, Any]:
+    """Return the learning, the function or the session whose id begins so."""
+    kinds: tuple[Kind, ...] = ("learning", "function")
+    rows = [row for kind in kinds for row in by_prefix(kind, prefix)]
+    if len(prefix) >= queries.MIN_ID_PREFIX and len(rows) == 1:
+        return dataclasses.asdict(rows[0])
+    return dict(queries.session_by_prefix(prefix).__data__)
 
 
 def _in_short(row: models.Observation) -> dict[str, Any]:
@@ -173,7 +112,7 @@ def _in_short(row: models.Observation) -> dict[str, Any]:
 
 def callgraph(request: Request) -> JSONResponse:
     """Return a file's functions and the calls from and to it, of each project that has such a file."""
-    wanted = _parse(CallGraphParameters, request)
+    wanted = parse(CallGraphParameters, request)
     found = answers.callgraph(wanted.project, wanted.file, limit=wanted.limit)
     if not found:
         raise queries.UnknownIdError(f"no file {wanted.file!r} in the code map; claude-mem map adds it")
@@ -182,7 +121,7 @@ def callgraph(request: Request) -> JSONResponse:
 
 def function_history(request: Request) -> JSONResponse:
     """Return which sessions changed the functions of a name, with their observations."""
-    wanted = _parse(HistoryParameters, request)
+    wanted = parse(HistoryParameters, request)
     found = answers.history(wanted.project, wanted.name)
     if not found:
         raise queries.UnknownIdError(f"no function {wanted.name!r} in the code map")
@@ -239,10 +178,6 @@ async def model(request: Request) -> JSONResponse:
     return JSONResponse(searcher.model())
 
 
-def _parse(model: type[ParametersT], request: Request) -> ParametersT:
-    return model.model_validate(dict(request.query_params))
-
-
 def _unprocessable(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, ValidationError)  # noqa: S101  (registered for it)
     wrong = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()]
@@ -293,7 +228,9 @@ app = Starlette(
     routes=[
         Route("/api/health", health),
         Route("/api/queue/stats", queue_stats),
-        Route("/api/context", context),
+        Route("/api/context", blocks.context),
+        Route("/api/recall", blocks.recall),
+        Route("/api/touch", blocks.touch),
         Route("/api/search", search),
         Route("/api/observation/{observation_id}", observation),
         Route("/api/callgraph", callgraph),

@@ -26,6 +26,7 @@ _KNOWN: Mapping[str, Mapping[str, type | tuple[str, ...]]] = {
     "services": {"autostart": bool},
     "claude": {"model": str, "daily_budget_usd": float, "batch_after_hours": float, "api_key": str},
     "search": {"embedding_model": str, "dimension": int},
+    "context": {"recall": bool, "recall_tokens_per_session": int, "touch": bool},
     "compress": dict.fromkeys((*TIERS, "summaries"), _WRITERS),
 }
 _MOST = 1_000_000
@@ -67,7 +68,7 @@ class Credential:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Who writes what, with which model, and for how much a day; which model search uses."""
+    """Who writes what, with which model, for how much a day; which model search uses; what sessions get."""
 
     credential: Credential | None = None
     model: str = "claude-haiku-4-5-20251001"
@@ -77,6 +78,9 @@ class Settings:
     summaries: bool = True
     embedding_model: str = "auto"
     dimension: int = 0
+    recall: bool = True
+    recall_tokens_per_session: int = 6_000
+    touch: bool = True
     prices: Mapping[str, Price] = field(default_factory=lambda: PRICES)
 
     @property
@@ -95,6 +99,7 @@ def load() -> Settings:
     claude, compress, search = (tables.get(name, {}) for name in ("claude", "compress", "search"))
     chosen = {key: claude[key] for key in ("model", "daily_budget_usd", "batch_after_hours") if key in claude}
     default = Settings()
+    context = tables.get("context", {})
     return Settings(
         **chosen,
         credential=_credential(claude.get("api_key", "")),
@@ -106,6 +111,9 @@ def load() -> Settings:
         summaries=compress.get("summaries", "claude") == "claude",
         embedding_model=search.get("embedding_model", default.embedding_model),
         dimension=search.get("dimension", default.dimension),
+        recall=context.get("recall", default.recall),
+        recall_tokens_per_session=context.get("recall_tokens_per_session", default.recall_tokens_per_session),
+        touch=context.get("touch", default.touch),
         prices={**PRICES, **{name: Price(**row) for name, row in tables.get("prices", {}).items()}},
     )
 

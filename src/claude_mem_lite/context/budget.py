@@ -9,7 +9,7 @@ from claude_mem_lite.search.words import STOP_WORDS, words
 from claude_mem_lite.tokens import estimate_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Sequence
 
 Kind = Literal["session", "function", "learning", "observation"]
 
@@ -85,9 +85,7 @@ class Said:
         if line.id in self._ids:
             return "already shown"
         told = _words(line)
-        if len(told) >= _FEW_WORDS and any(len(told & other) >= SAID * len(told) for other in self._words):
-            return "a line above says it"
-        return ""
+        return "another line says it" if any(_repeats(told, other) for other in self._words) else ""
 
 
 def fill(section: Section, lines: Sequence[Line], *, budget_tokens: int, said: Said, most: int = 100) -> int:
@@ -96,27 +94,30 @@ def fill(section: Section, lines: Sequence[Line], *, budget_tokens: int, said: S
     `budget_tokens` is what the section may cost, title included; `most` its lines. `said` hears of each line.
     """
     left = budget_tokens - Section(section.name, section.title, [_NOTHING]).tokens
-    chosen: set[int] = set()
+    chosen: dict[int, frozenset[str]] = {}
     for at in sorted(range(len(lines)), key=lambda at: -lines[at].value / lines[at].tokens):
         line = lines[at]
-        why = said.why(line)
-        if not why and len(chosen) >= most:
+        if len(chosen) >= most:
             why = f"{most} lines are better"
-        elif not why and line.tokens > left:
+        elif line.tokens > left:
             why = "no room"
+        elif any(_repeats(_words(line), other) for other in chosen.values()):
+            why = "another line says it"
+        else:
+            why = said.why(line)
         if why:
             section.left_out.append(LeftOut(line, why))
             continue
-        chosen.add(at)
-        said.add(line)
+        chosen[at] = _words(line)
         left -= line.tokens
     section.lines += [lines[at] for at in sorted(chosen)]
+    for line in section.lines:
+        said.add(line)
     return budget_tokens - section.tokens
 
 
-def ids(sections: Iterable[Section]) -> list[str]:
-    """Return what opens the lines of some sections, in order, each once."""
-    return list(dict.fromkeys(line.id for section in sections for line in section.lines))
+def _repeats(told: frozenset[str], said: frozenset[str]) -> bool:
+    return len(told) >= _FEW_WORDS and len(told & said) >= SAID * len(told)
 
 
 def _words(line: Line) -> frozenset[str]:

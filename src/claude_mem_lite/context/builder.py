@@ -1,30 +1,40 @@
-"""Which rows go into a session's block, within the budget. How they read is `layers`' business."""
+"""The block for a session's start: which layers, in which order, for what is said to have started it."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite import config
-from claude_mem_lite.context import layers
+from claude_mem_lite import config, inbox
+from claude_mem_lite.context import layers, text
+from claude_mem_lite.context.budget import LeftOut, Said, Section, fill
+from claude_mem_lite.context.layers import Scope
+from claude_mem_lite.context.shown import SOURCES, shown_to
+from claude_mem_lite.context.state import working_state
 from claude_mem_lite.storage import DatabaseError, queries
+from claude_mem_lite.storage import context as storage
 from claude_mem_lite.tokens import CHARS_PER_TOKEN, estimate_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
-MAX_SESSIONS = 10
-MAX_OBSERVATIONS = 10
+    from claude_mem_lite.context.budget import Line
 
-# A look at a file is worth a line only in a search.
-_LOOKS = frozenset({"Read", "Grep", "Glob", "LS", "NotebookRead", "ToolSearch", "TodoWrite"})
+# A layer that takes longer is left out: the hook waits half a second for all of them.
+LAYER_S = 0.1
+# /clear ends one session and starts the next at once.
+_CLEARED_S = 60.0
+_SESSIONS_READ = 30
+# What the fence of a block in short costs.
+SHORT_FENCE_TOKENS = 35
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Tokens for each layer; the reserve is for the fence and its head."""
+    """Tokens for each layer; the reserve is for the fence. What a layer leaves goes to the next."""
 
+    working_state: int = 600
     session_index: int = 400
     function_map: int = 500
     learnings: int = 300
@@ -33,83 +43,197 @@ class Budget:
 
     @property
     def total(self) -> int:
-        """All of it."""
+        """The whole block's; a working state lives on what the others leave."""
         return self.session_index + self.function_map + self.learnings + self.observations + self.reserve
 
 
 @dataclass(frozen=True, slots=True)
 class ContextBlock:
-    """The text for the session's start and what it is made of."""
+    """The text for the model and what it is made of; `skipped` are layers that could not be read in time."""
 
     text: str
-    tokens: int
+    tokens: int = 0
     layers: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
     build_ms: float = 0.0
+    sections: tuple[Section, ...] = ()
+
+    @property
+    def ids(self) -> list[str]:
+        """What opens the lines, each once."""
+        return list(dict.fromkeys(line.id for section in self.sections for line in section.lines))
+
+    @property
+    def also(self) -> list[str]:
+        """What the lines tell beside that of which they bear the id."""
+        lines = [line for section in self.sections for line in section.lines]
+        return sorted({row_id for line in lines for row_id in line.stands_for} - set(self.ids))
+
+    def as_json(self, *, explain: bool = False) -> dict[str, Any]:
+        """Return the fields for an answer in JSON; `explain` adds each line, and each left out, with why."""
+        found: dict[str, Any] = {
+            "context": self.text,
+            "tokens": self.tokens,
+            "layers": list(self.layers),
+            "skipped": list(self.skipped),
+            "build_ms": self.build_ms,
+        }
+        if explain:
+            found["lines"] = [_told(section, line) for section in self.sections for line in section.lines]
+            found["left_out"] = [
+                _told(section, out.line) | {"why": out.why}
+                for section in self.sections
+                for out in section.left_out
+            ]
+        return found
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Layer:
     name: str
-    build: Callable[[], str]
-    text: str = field(default="")
+    title: str
+    lines: Callable[[], list[Line]]
+    budget: int
+    most: int
 
 
-def build(
+def build(  # noqa: PLR0913  (all of them say what started)
     project_dir: str,
     *,
     session_id: str = "",
     source: str = "startup",
+    idle_s: float | None = None,
+    shown: Collection[str] | None = None,
     budget: Budget | None = None,
     now: float | None = None,
 ) -> ContextBlock:
-    """Return the block for a session of a project; empty for a project that is not remembered.
+    """Return the block for a session of a project; without text where there is nothing to tell.
 
-    A layer that cannot be read is left out and named. After a compaction the session's own observations
-    come too; otherwise they are left out, because the model still has them.
+    `source` is what Claude Code says: "startup", "resume", "clear", "compact" or "fork"; `idle_s` how many
+    seconds ago a forked conversation had its last answer. `shown` are the ids that the session has in its
+    context already (default: what `event_log` knows); they do not come again.
     """
     started = time.monotonic()
     now = time.time() if now is None else now
     budget = budget or Budget()
-    own = "" if source == "compact" else session_id
-
-    def session_index() -> str:
-        rows = queries.recent_sessions(project_dir, limit=MAX_SESSIONS, without=own)
-        lines = [layers.session_line(row.id, row.last_event_at, row.summary or "", now=now) for row in rows]
-        return layers.section("Recent sessions", lines, budget_tokens=budget.session_index)
-
-    def observations() -> str:
-        rows = queries.recent_observations(project_dir, limit=4 * MAX_OBSERVATIONS, without_session=own)
-        telling = [row for row in rows if row.tool_name not in _LOOKS][:MAX_OBSERVATIONS]
-        lines = [
-            layers.observation_line(row.id, row.created_at, row.title, row.summary, now=now)
-            for row in telling
-        ]
-        return layers.section("Recent observations", lines, budget_tokens=budget.observations)
-
-    planned = [_Layer("session_index", session_index), _Layer("observations", observations)]
-    skipped = []
+    known = shown_to(session_id).ids if shown is None else shown
+    said = Said(() if source == storage.COMPACT else known)
+    try:
+        scope = _scope(project_dir, session_id, source, idle_s, now)
+        states = _states(scope, session_id, source, budget)
+    except DatabaseError:
+        return ContextBlock("", skipped=("all",), build_ms=_ms_since(started))
+    planned = [
+        *states,
+        _Layer(
+            "session_index",
+            "Recent sessions",
+            lambda: layers.session_index(scope),
+            budget.session_index,
+            layers.SESSIONS,
+        ),
+        _Layer(
+            "function_map",
+            "Code changed",
+            lambda: layers.function_map(scope),
+            budget.function_map,
+            layers.FUNCTIONS,
+        ),
+        _Layer("learnings", "Learned", lambda: layers.learnings(scope), budget.learnings, layers.LEARNINGS),
+        _Layer(
+            "observations",
+            "Recent observations",
+            lambda: layers.observations(scope),
+            budget.observations,
+            layers.OBSERVATIONS,
+        ),
+    ]
+    sections, skipped = [], []
+    left, carried = budget.total - budget.reserve, 0
     for layer in planned:
+        section = Section(layer.name, layer.title)
+        sections.append(section)
+        allowed = min(left, layer.budget + carried)
         try:
-            layer.text = layer.build()
+            with storage.time_limit(LAYER_S):
+                lines = layer.lines()
         except DatabaseError:
             skipped.append(layer.name)
-    text = _fit([layer.text for layer in planned], budget=budget)
+            carried = allowed
+            continue
+        carried = fill(section, lines, budget_tokens=allowed, said=said, most=layer.most)
+        left -= section.tokens
+    return assemble(sections, skipped=skipped, most_tokens=budget.total, started=started)
+
+
+def assemble(
+    sections: list[Section],
+    *,
+    most_tokens: int,
+    started: float,
+    skipped: Collection[str] = (),
+    in_short: bool = False,
+) -> ContextBlock:
+    """Fence the sections, dropping the last lines until the block is within its tokens and UTF-16 units.
+
+    `started` is when the work began, by `time.monotonic`; `in_short` saves what the first block has said.
+    """
+    while True:
+        filled = [section for section in sections if section.lines]
+        titled = (text.titled(section.title, (line.text for line in section.lines)) for section in filled)
+        block = text.fence(titled, socket_path="" if in_short else config.socket_path())
+        if (
+            len(block) <= most_tokens * CHARS_PER_TOKEN and text.utf16_units(block) <= text.MAX_BLOCK_UNITS
+        ) or not filled:
+            break
+        filled[-1].left_out.append(LeftOut(filled[-1].lines.pop(), "the block is full"))
     return ContextBlock(
-        text=text,
-        tokens=estimate_tokens(text) if text else 0,
-        layers=tuple(layer.name for layer in planned if layer.text),
+        text=block,
+        tokens=estimate_tokens(block) if block else 0,
+        layers=tuple(section.name for section in filled),
         skipped=tuple(skipped),
-        build_ms=round((time.monotonic() - started) * 1000, 1),
+        build_ms=_ms_since(started),
+        sections=tuple(sections),
     )
 
 
-def _fit(sections: list[str], *, budget: Budget) -> str:
-    """Fence the sections, dropping the last lines until the block is within its tokens and units."""
-    lines = "\n\n".join(filter(None, sections)).split("\n")
-    while text := layers.fence(["\n".join(lines)], socket_path=config.socket_path()):
-        within = len(text) <= budget.total * CHARS_PER_TOKEN
-        if within and layers.utf16_units(text) <= layers.MAX_BLOCK_UNITS:
-            break
-        lines.pop()
-    return text
+def _scope(project_dir: str, session_id: str, source: str, idle_s: float | None, now: float) -> Scope:
+    """Return what may be told: after a resumption what is new, else all but the session's own."""
+    since = ""
+    if source == "resume":
+        at = [block.created_at for block in storage.shown_in(session_id) if block.data.get("via") in SOURCES]
+        session = queries.session(session_id)
+        since = at[-1] if at else session.started_at if session else ""
+    elif source == "fork":
+        # The parent's blocks are in the fork's context: it lacks what came after its last answer.
+        since = inbox.utc_text(now - (idle_s or 0.0))
+    rows = storage.sessions(project_dir, without=session_id, limit=_SESSIONS_READ)
+    uses = storage.uses([row.id for row in rows])
+    return Scope(project_dir, now, [row for row in rows if row.last_event_at > since], since, uses)
+
+
+def _states(scope: Scope, session_id: str, source: str, budget: Budget) -> list[_Layer]:
+    """Return the layer with the working state of the session that was compacted or cleared."""
+    title = "This session, before it was compacted"
+    whose = session_id if source == storage.COMPACT else ""
+    if source == "clear":
+        title = "The session before /clear"
+        whose = storage.cleared_session(scope.project_dir, since=inbox.utc_text(scope.now - _CLEARED_S))
+    if not whose:
+        return []
+    return [_Layer("working_state", title, lambda: working_state(scope, whose), budget.working_state, 20)]
+
+
+def _told(section: Section, line: Line) -> dict[str, Any]:
+    return {
+        "layer": section.name,
+        "id": line.id,
+        "kind": line.kind,
+        "tokens": line.tokens,
+        "text": line.text,
+        "reason": line.reason,
+    }
+
+
+def _ms_since(started: float) -> float:
+    return round((time.monotonic() - started) * 1000, 1)

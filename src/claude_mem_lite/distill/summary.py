@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from claude_mem_lite.distill.local import conversation, shell
 from claude_mem_lite.distill.local.evidence import unique
@@ -43,6 +43,9 @@ class Noted(Protocol):
         """The tool that was used, or the event that was no tool's."""
 
 
+NotedT = TypeVar("NotedT", bound=Noted)
+
+
 def summarize(*, prompts: Sequence[str], observations: Sequence[Noted], last_messages: Sequence[str]) -> str:
     """Return a session in at most 900 characters; "" when there is nothing to tell.
 
@@ -52,11 +55,11 @@ def summarize(*, prompts: Sequence[str], observations: Sequence[Noted], last_mes
     requests = unique(conversation.asked(prompt).removeprefix("Asked: ") for prompt in prompts)
     reports = unique(first_sentence(message) for message in last_messages)
     commits = [match for each in observations if (match := _COMMIT.match(each.title))]
-    verdict = next((found for each in reversed(observations) if (found := _verdict(each))), "")
+    verdict = next((found for each in reversed(observations) if (found := test_verdict(each))), "")
     parts = [
         _lead(requests, reports, [match["subject"] for match in commits], verdict, observations),
         _listed("Ended with", [one_line(report, 150) for report in reports[-1:]] if commits else [], 1),
-        _listed("Left open", _open_failures(observations), 2),
+        _listed("Left open", [error for _, error in open_failures(observations)], 2),
         _listed("Files", key_files(observations), 6),
         _listed(
             "Commits", [f"{match['hash']} {one_line(match['subject'], 60)}" for match in commits[::-1]], 4
@@ -120,7 +123,8 @@ def _fitted(parts: Sequence[str]) -> str:
     return text
 
 
-def _verdict(observation: Noted) -> str:
+def test_verdict(observation: Noted) -> str:
+    """Return how a test run ended, such as "2 failed, 3 passed"; "" for what was none."""
     found = (
         _VERDICT.search(f"{observation.title}\n{observation.summary}")
         if observation.tool_name == "Bash"
@@ -129,17 +133,19 @@ def _verdict(observation: Noted) -> str:
     return found[0] if found else ""
 
 
-def _open_failures(observations: Sequence[Noted]) -> list[str]:
-    """Return the errors of commands that did not succeed later; a look that found nothing is no failure."""
-    failures: dict[tuple[str, str], str] = {}
+def open_failures(observations: Sequence[NotedT]) -> list[tuple[NotedT, str]]:
+    """Return the commands that did not succeed later, with their errors; `observations` in the order of time.
+
+    A look that found nothing is no failure.
+    """
+    failures: dict[tuple[str, str], tuple[NotedT, str]] = {}
     for each in observations:
         command = _COMMAND.search(each.summary) if each.tool_name == "Bash" else None
         steps = shell.steps(command[1]) if command else ()
         failed = _FAILED.search(each.summary)
         if failed and steps and not shell.is_lookup(steps[-1]) and _PROGRAM.fullmatch(steps[-1].program):
-            failures[_key(steps[-1])] = one_line(
-                f"{' '.join(filter(None, _key(steps[-1])))}: {failed['error'] or failed['code']}", 110
-            )
+            error = f"{' '.join(filter(None, _key(steps[-1])))}: {failed['error'] or failed['code']}"
+            failures[_key(steps[-1])] = each, one_line(error, 110)
         elif not failed:
             for step in steps:
                 failures.pop(_key(step), None)

@@ -247,6 +247,15 @@ CREATE UNIQUE INDEX idx_cg_pair
     ON call_graph(project_dir, caller_file, caller_function, callee_file, callee_function);
 """
 
+# What a session's context asks for: the newest of a session, of a file, and what it was shown.
+_CONTEXT = """
+DROP INDEX idx_obs_session;
+CREATE INDEX idx_obs_session ON observations(session_id, created_at);
+DROP INDEX idx_log_session;
+CREATE INDEX idx_log_session ON event_log(session_id, event_type);
+CREATE INDEX idx_change_file ON function_changes(project_dir, file_path);
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _TABLES + _full_text("observations", "title", "summary", "detail") + _full_text("sessions", "summary"),
     _WRITTEN_BY_CLAUDE
@@ -261,6 +270,7 @@ MIGRATIONS: tuple[str, ...] = (
     + _full_text("observations", "title", "summary", "detail", "files_touched")
     + _rebuilt("observations"),
     _CODE_MAP,
+    _CONTEXT,
 )
 
 

@@ -1,0 +1,174 @@
+"""context, why: what a session is given of memory, and where it came from."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from claude_mem_lite import client, config
+from claude_mem_lite.cli.app import AsJson, app, console, errors, open_memory, print_json
+from claude_mem_lite.cli.text import age, printable
+from claude_mem_lite.distill.observation import one_line
+from claude_mem_lite.storage import queries
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Source = Literal["startup", "resume", "clear", "compact", "fork"]
+
+_ANSWER_S = 10
+_ID_CHARS = 8
+_LEFT_OUT = 20
+
+
+@app.command()
+def context(  # noqa: PLR0913  (each is an option of the command)
+    *,
+    project: Annotated[
+        str, typer.Option(metavar="PATH", help="The project of this folder, instead of the current one's.")
+    ] = "",
+    source: Annotated[Source, typer.Option(help="What starts the session.")] = "startup",
+    session: Annotated[str, typer.Option(metavar="ID", help="What this session would get now.")] = "",
+    prompt: Annotated[str, typer.Option(metavar="TEXT", help="What would come with this prompt.")] = "",
+    file: Annotated[str, typer.Option(metavar="PATH", help="What would come with this file.")] = "",
+    explain: Annotated[bool, typer.Option("--explain", help="Say why each line is in, or left out.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Print exactly what a session would be given of memory now: at its start, for a prompt, with a file.
+
+    Nothing counts as shown by this. Without the services prompts are matched by
+    words alone.
+    """
+    if prompt and file:
+        raise typer.BadParameter("--prompt and --file exclude each other")
+    open_memory(read_only=True)
+    asked = {"project_path": config.project_dir(os.path.expanduser(project)), "explain": "true"}
+    if session:
+        asked["session_id"] = queries.session_by_prefix(session).id
+    if prompt:
+        path, asked["q"] = "/api/recall", prompt
+    elif file:
+        path, asked["file"] = "/api/touch", os.path.join(os.getcwd(), os.path.expanduser(file))
+    else:
+        path, asked["source"] = "/api/context", source
+    block = _ask_web(path, asked) or _build_here(asked)
+    if as_json:
+        print_json(
+            block if explain else {name: block[name] for name in block if name not in {"lines", "left_out"}}
+        )
+        return
+    if block["context"]:
+        typer.echo(block["context"])
+    else:
+        errors.print(
+            Text(
+                f"Nothing would be shown: memory has nothing to tell of {printable(asked['project_path'])}."
+            ),
+            soft_wrap=True,
+        )
+    if explain:
+        _explain(block)
+
+
+def _ask_web(path: str, asked: Mapping[str, str]) -> dict[str, Any] | None:
+    try:
+        return client.get(path, dict(asked), timeout_s=_ANSWER_S)
+    except client.UnreachableError:
+        return None
+
+
+def _build_here(asked: Mapping[str, str]) -> dict[str, Any]:
+    """Return what the web process would answer, prompts by full text alone."""
+    from claude_mem_lite.context import blocks, builder
+    from claude_mem_lite.search.hybrid import Searcher
+
+    project_dir, session_id = asked["project_path"], asked.get("session_id", "")
+    if "q" in asked:
+        block = blocks.for_prompt(Searcher(by_meaning=False), project_dir, asked["q"], session_id=session_id)
+    elif "file" in asked:
+        block = blocks.for_file(project_dir, asked["file"], session_id=session_id)
+    else:
+        block = builder.build(project_dir, session_id=session_id, source=asked["source"])
+    return block.as_json(explain=True)
+
+
+def _explain(block: Mapping[str, Any]) -> None:
+    """Print a table of the lines with what each costs and why it is in, then of those left out."""
+    skipped = f"; could not be read: {', '.join(block['skipped'])}" if block["skipped"] else ""
+    console.print(
+        Text(f"\n{block['tokens']} tokens in {block['build_ms']:.0f} ms{skipped}", style="bold"),
+        soft_wrap=True,
+    )
+    for title, lines in (("In", block["lines"]), ("Left out", block["left_out"][:_LEFT_OUT])):
+        if not lines:
+            continue
+        table = Table(
+            "layer",
+            "id",
+            "tokens",
+            "why",
+            "line",
+            title=title,
+            title_justify="left",
+            box=None,
+            pad_edge=False,
+        )
+        for line in lines:
+            why = line.get("why") or line["reason"]
+            table.add_row(
+                line["layer"], line["id"][:_ID_CHARS], str(line["tokens"]), printable(why),
+                one_line(printable(line["text"]), 60),
+            )  # fmt: skip
+        console.print(table)
+    more = len(block["left_out"]) - _LEFT_OUT
+    if more > 0:
+        console.print(Text(f"and {more} more left out: --json has all", style="dim"))
+
+
+@app.command()
+def why(
+    row_id: Annotated[str, typer.Argument(metavar="ID", help="From a block or a search.")],
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Tell where a line came from: session, tool call and prompt; and which sessions were shown it."""
+    from claude_mem_lite.context.origin import origin
+
+    open_memory(read_only=True)
+    found = origin(row_id)
+    if as_json:
+        print_json(found)
+        return
+    now = time.time()
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    call = found["call"] or {}
+    rows = {
+        found["kind"]: f"{found['id']}  {printable(found['title'])}",
+        "says": printable(found["text"]),
+        "when": f"{age(found['created_at'], now)}, {found['created_at']}",
+        "project": printable(found["project_dir"]),
+        "files": ", ".join(map(printable, found["files"])),
+        "session": f"{found['session_id']}  {one_line(printable(found['session_summary'] or ''), 100)}",
+        "tool": found["tool_name"],
+        "called with": one_line(
+            ", ".join(f"{name}={printable(str(value))}" for name, value in call.items()), 300
+        ),
+        "prompt": one_line(printable(found["prompt"] or ""), 300),
+    }
+    for name, value in rows.items():
+        if value.strip():
+            table.add_row(name, Text(value))
+    for at, shown in enumerate(found["shown"]):
+        used = f", {shown['used']}" if shown["used"] else ""
+        told = f"{shown['session_id']}  {age(shown['at'], now)}, via {shown['via']}{used}"
+        table.add_row("shown to" if at == 0 else "", Text(told))
+    if not found["shown"]:
+        table.add_row("shown to", Text("no session"))
+    console.print(table)

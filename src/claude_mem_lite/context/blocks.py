@@ -1,0 +1,54 @@
+"""The small blocks that a session gets on its way: for a prompt, and about a file."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from claude_mem_lite import settings
+from claude_mem_lite.context import touch
+from claude_mem_lite.context.budget import Said
+from claude_mem_lite.context.builder import SHORT_FENCE_TOKENS, ContextBlock, assemble
+from claude_mem_lite.context.layers import in_project
+from claude_mem_lite.context.recall import recall
+from claude_mem_lite.context.shown import shown_to
+from claude_mem_lite.storage import context as storage
+
+if TYPE_CHECKING:
+    from claude_mem_lite.context.shown import Shown
+    from claude_mem_lite.search.hybrid import Searcher
+
+RECALL_TOKENS = 600
+_LEAST_TOKENS = 100
+_NOTHING = ContextBlock("")
+
+
+def for_prompt(
+    searcher: Searcher, project_dir: str, prompt: str, *, session_id: str, shown: Shown | None = None
+) -> ContextBlock:
+    """Return what memory has on a prompt, within what the session may still spend on that.
+
+    `shown` is what the session was shown already (default: what `event_log` knows).
+    """
+    started = time.monotonic()
+    shown = shown or shown_to(session_id)
+    most = min(RECALL_TOKENS, settings.load().recall_tokens_per_session - shown.recall_tokens)
+    if most < _LEAST_TOKENS:
+        return _NOTHING
+    # What the session did itself it has in its context already.
+    said = Said(shown.ids | storage.own_ids(session_id))
+    section = recall(
+        searcher, project_dir, prompt, said=said, budget_tokens=most - SHORT_FENCE_TOKENS, now=time.time()
+    )
+    return assemble([section], most_tokens=most, started=started, in_short=True)
+
+
+def for_file(project_dir: str, file: str, *, session_id: str, shown: Shown | None = None) -> ContextBlock:
+    """Return what memory knows of a file, absolute or relative to the project, once a session."""
+    started = time.monotonic()
+    shown = shown or shown_to(session_id)
+    path = in_project(file, project_dir)
+    if not path or path in shown.files:
+        return _NOTHING
+    section = touch.about(project_dir, path, said=Said(shown.ids), without=session_id, now=time.time())
+    return assemble([section], most_tokens=touch.BUDGET_TOKENS, started=started, in_short=True)

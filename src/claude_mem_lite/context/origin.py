@@ -1,0 +1,67 @@
+"""Where a line of a block came from, and which sessions were shown it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from claude_mem_lite.distill.local import fields
+from claude_mem_lite.storage import context as storage
+from claude_mem_lite.storage import queries, search
+
+if TYPE_CHECKING:
+    from claude_mem_lite.storage.search import Row
+
+_SHORTEST = queries.MIN_ID_PREFIX
+
+
+def origin(prefix: str) -> dict[str, Any]:
+    """Return what an id, or the beginning of one, stands for: with the session, tool call and prompt behind it.
+
+    `call` is the tool's input while the queue has the event, else None. `shown` are the sessions that were
+    shown it, oldest first: when, by which way, and how they used it ("" for not, or not known yet).
+
+    Raises:
+        UnknownIdError: no row, or more than one, has such an id.
+    """
+    row = _row(prefix)
+    session = queries.session(row.session_id)
+    event = queries.pending_event(row.id) if row.kind == "observation" else None
+    payload = json.loads(event.raw_output) if event else {}
+    prompt = queries.latest_prompt(event) if event else None
+    return {
+        "id": row.id,
+        "kind": row.kind,
+        "title": row.title,
+        "text": row.summary,
+        "files": list(row.files),
+        "tool_name": row.tool_name,
+        "project_dir": row.project_dir,
+        "created_at": row.created_at,
+        "session_id": row.session_id,
+        "session_started_at": session.started_at if session else None,
+        "session_summary": session.summary if session else None,
+        "call": fields.value(payload, "tool_input"),
+        "prompt": prompt,
+        "shown": [
+            {
+                "session_id": block.session_id,
+                "at": block.created_at,
+                "via": block.data.get("via"),
+                "used": storage.used_in(block.session_id or "").get(row.id, ""),
+            }
+            for block in storage.sessions_shown(row.id)
+        ],
+    }
+
+
+def _row(prefix: str) -> Row:
+    found = (
+        [row for kind in search.KINDS for row in search.by_prefix(kind, prefix)]
+        if len(prefix) >= _SHORTEST
+        else []
+    )
+    if len(found) != 1:
+        what = "more than one thing answers to it" if found else "nothing has this id"
+        raise queries.UnknownIdError(f"{prefix!r}: {what}; search and context show the ids")
+    return found[0]

@@ -1,0 +1,111 @@
+"""What a session has been shown of memory, so that nothing is told twice; and what of it was of use."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from claude_mem_lite.context.text import ID_CHARS
+from claude_mem_lite.storage import context as storage
+from claude_mem_lite.storage import queries
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from claude_mem_lite.storage.models import LogEntry
+
+# What Claude Code says a session starts by; a block is shown via one of them, "recall" or "touch".
+SOURCES = ("startup", "resume", "clear", "compact", "fork")
+_SESSIONS_KEPT = 200
+_SHORTEST_NAME = 5
+_EDITS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
+
+
+@dataclass(slots=True)
+class Shown:
+    """The ids and files that a session has in its context, and the tokens that recall has spent in it."""
+
+    ids: set[str] = field(default_factory=set)
+    files: set[str] = field(default_factory=set)
+    recall_tokens: int = 0
+
+    def add(self, block: dict[str, Any]) -> None:
+        """Note a block, as `context.shown` has it; a compaction takes those before it out of the context."""
+        if block.get("via") == storage.COMPACT:
+            self.ids.clear()
+            self.files.clear()
+        self.ids.update(block.get("ids", ()), block.get("also", ()))
+        self.files.update(block.get("files", ()))
+        if block.get("via") == "recall":
+            self.recall_tokens += int(block.get("tokens", 0))
+
+
+def shown_to(session_id: str) -> Shown:
+    """Return what a session was shown, as `event_log` knows it."""
+    shown = Shown()
+    for block in storage.shown_in(session_id) if session_id else ():
+        shown.add(block.data)
+    return shown
+
+
+class ShownSessions:
+    """What each session was shown, ahead of `event_log`, which the consumer writes."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._sessions: OrderedDict[str, Shown] = OrderedDict()
+
+    def get(self, session_id: str) -> Shown:
+        """Return a copy of what a session was shown."""
+        with self._lock:
+            shown = self._known(session_id)
+            return Shown(set(shown.ids), set(shown.files), shown.recall_tokens)
+
+    def add(self, session_id: str, block: dict[str, Any]) -> None:
+        """Note a block."""
+        with self._lock:
+            self._known(session_id).add(block)
+
+    def _known(self, session_id: str) -> Shown:
+        shown = self._sessions.pop(session_id, None) or shown_to(session_id)
+        self._sessions[session_id] = shown
+        if len(self._sessions) > _SESSIONS_KEPT:
+            self._sessions.popitem(last=False)
+        return shown
+
+
+def measure_use(session_id: str) -> dict[str, str]:
+    """Note, and return, which of the ids that a session was shown it used since, and how.
+
+    "opened": a command asked for the id; "named": the assistant wrote the id, or a function of the row;
+    "touched": a file of the row was changed.
+    """
+    used: dict[str, str] = {}
+    blocks = storage.shown_in(session_id)
+    for block in blocks:
+        ids = [row_id for row_id in block.data.get("ids", ()) if used.get(row_id) != "opened"]
+        used |= _used_after(session_id, block, ids)
+    if blocks:
+        storage.save_used(session_id, used)
+    return used
+
+
+def _used_after(session_id: str, block: LogEntry, ids: list[str]) -> dict[str, str]:
+    commands = "\n".join(storage.commands(session_id, since=block.created_at))
+    rows = [row for row in queries.observations_of(session_id) if row.created_at > block.created_at]
+    said = "\n".join(row.summary for row in rows if row.tool_name in {"Stop", "SubagentStop"})
+    changed = {path for row in rows if row.tool_name in _EDITS for path in row.files_touched}
+    used = {}
+    for row_id in ids:
+        short = row_id[:ID_CHARS]
+        about = storage.about(row_id)
+        names = [name for name in about.functions if len(name) >= _SHORTEST_NAME]
+        if short in commands:
+            used[row_id] = "opened"
+        elif short in said or any(name in said for name in names):
+            used[row_id] = "named"
+        elif not changed.isdisjoint(about.files):
+            used[row_id] = "touched"
+    return used

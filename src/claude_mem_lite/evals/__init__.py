@@ -1,0 +1,1 @@
+"""How well the memory does, measured on what is remembered itself."""

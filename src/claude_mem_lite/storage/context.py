@@ -1,0 +1,284 @@
+"""The questions that a session's context puts to the databases, and which of its lines were shown and used.
+
+What was shown and used stands in `event_log`: an entry `context.shown` for each block (`via`, the `ids` of
+its lines and what they tell `also`, `tokens`, `files`), and one `context.used` a session (id to how: "opened", "named" or "touched").
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from peewee import fn
+
+from claude_mem_lite import inbox
+from claude_mem_lite.storage.models import (
+    CallEdge,
+    FunctionChange,
+    Learning,
+    LogEntry,
+    Observation,
+    PendingEvent,
+    Session,
+    memory_database,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+SHOWN, USED = "context.shown", "context.used"
+COMPACT = "compact"
+# A look at a file or a list is worth a line only in a search.
+LOOKS = ("Read", "Grep", "Glob", "LS", "NotebookRead", "ToolSearch", "TodoWrite", "TaskCreate")
+_STEPS = 20_000  # of SQLite's machine between two looks at the clock, well below a millisecond
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Let no query on the memory run longer than that from now on, in this thread.
+
+    Raises:
+        DatabaseError: one did.
+    """
+    connection, until = memory_database.connection(), time.monotonic() + seconds
+    connection.set_progress_handler(lambda: time.monotonic() > until, _STEPS)
+    try:
+        yield
+    finally:
+        connection.set_progress_handler(None, 0)
+
+
+# --- recent work -----------------------------------------------------------------------------------
+
+
+def sessions(project_dir: str, *, without: str = "", limit: int) -> list[Session]:
+    """Return a project's sessions that something happened in, newest first."""
+    rows = Session.select().where(
+        (Session.project_dir == project_dir)
+        & (Session.id != without)
+        & ((Session.observation_count > 0) | (Session.summary != ""))
+    )
+    return list(rows.order_by(Session.last_event_at.desc(), Session.pk.desc()).limit(limit))
+
+
+def observations(sessions: Collection[str], *, since: str = "", limit: int) -> list[Observation]:
+    """Return the observations of some sessions, looks left out, newest first."""
+    rows = Observation.select().where(
+        Observation.session.in_(list(sessions))
+        & (Observation.created_at > since)
+        & Observation.tool_name.not_in(LOOKS)
+    )
+    return list(rows.order_by(Observation.created_at.desc(), Observation.pk.desc()).limit(limit))
+
+
+def said(session_id: str, event: str, *, newest: bool = False) -> Observation | None:
+    """Return what was first or last said in a session by the user ("UserPromptSubmit") or Claude ("Stop")."""
+    rows = Observation.select().where((Observation.session == session_id) & (Observation.tool_name == event))
+    order = (Observation.created_at, Observation.pk)
+    found: Observation | None = rows.order_by(
+        *(column.desc() if newest else column for column in order)
+    ).first()
+    return found
+
+
+def changes(sessions: Collection[str], *, since: str = "", limit: int) -> list[FunctionChange]:
+    """Return what some sessions did to functions, newest first."""
+    rows = FunctionChange.select().where(
+        FunctionChange.session_id.in_(list(sessions)) & (FunctionChange.created_at > since)
+    )
+    return list(rows.order_by(FunctionChange.created_at.desc(), FunctionChange.pk.desc()).limit(limit))
+
+
+def learnings(project_dir: str, *, least: float, since: str = "", limit: int) -> list[Learning]:
+    """Return what was learned in a project or holds everywhere, the surest first."""
+    here = (Learning.project_dir == project_dir) | Learning.project_dir.is_null()
+    rows = Learning.select().where(
+        here & Learning.is_active & (Learning.confidence >= least) & (Learning.updated_at > since)
+    )
+    return list(rows.order_by(Learning.confidence.desc(), Learning.updated_at.desc()).limit(limit))
+
+
+def about_file(project_dir: str, path: str, *, without: str = "", limit: int = 12) -> list[Observation]:
+    """Return the observations that touched a file, looks left out, newest first."""
+    phrase = path.replace('"', '""')
+    query = (
+        "SELECT t.id FROM observations_fts CROSS JOIN observations AS t ON t.pk = observations_fts.rowid"
+        " WHERE observations_fts MATCH ? AND t.project_dir = ? AND t.session_id <> ?"
+        " AND t.tool_name NOT IN (SELECT value FROM json_each(?))"
+        " AND EXISTS (SELECT 1 FROM json_each(t.files_touched) AS file WHERE file.value = ?)"
+        " ORDER BY observations_fts.rowid DESC LIMIT ?"
+    )
+    parameters = (f'files_touched:"{phrase}"', project_dir, without, json.dumps(LOOKS), path, limit)
+    ids = [row_id for (row_id,) in memory_database.execute_sql(query, parameters)]
+    rows = Observation.select().where(Observation.id.in_(ids))
+    return list(rows.order_by(Observation.created_at.desc(), Observation.pk.desc()))
+
+
+def changes_in_file(project_dir: str, path: str, *, limit: int) -> list[FunctionChange]:
+    """Return what became of a file's functions in sessions, newest first."""
+    rows = FunctionChange.select().where(
+        (FunctionChange.project_dir == project_dir)
+        & (FunctionChange.file_path == path)
+        & (FunctionChange.session_id != "")
+    )
+    return list(rows.order_by(FunctionChange.created_at.desc(), FunctionChange.pk.desc()).limit(limit))
+
+
+def callers(project_dir: str, path: str, names: Collection[str], *, least: float) -> list[CallEdge]:
+    """Return the sure calls to some functions of a file from elsewhere, the surest first."""
+    rows = CallEdge.select().where(
+        (CallEdge.project_dir == project_dir)
+        & (CallEdge.callee_file == path)
+        & CallEdge.callee_function.in_(list(names))
+        & (CallEdge.caller_file != path)
+        & (CallEdge.confidence >= least)
+    )
+    return list(rows.order_by(CallEdge.confidence.desc(), CallEdge.caller_file, CallEdge.line))
+
+
+# --- of the queue, while it is there ---------------------------------------------------------------
+
+
+def cleared_session(project_dir: str, *, since: str) -> str:
+    """Return the session that the user cleared last since a time, "" for none."""
+    row = (
+        PendingEvent.select(PendingEvent.session_id)
+        .where(
+            (PendingEvent.project_dir == project_dir)
+            & (PendingEvent.event_name == "SessionEnd")
+            & (PendingEvent.created_at >= since)
+            & (fn.json_extract(PendingEvent.raw_output, "$.reason") == "clear")
+        )
+        .order_by(PendingEvent.seq.desc())
+        .first()
+    )
+    return row.session_id if row else ""
+
+
+def plan_events(session_id: str) -> list[dict[str, Any]]:
+    """Return the events that tell of a session's plan (its to-do list or its tasks), oldest first."""
+    rows = PendingEvent.select(PendingEvent.raw_output).where(
+        (PendingEvent.session_id == session_id)
+        & PendingEvent.tool_name.in_(("TodoWrite", "TaskCreate", "TaskUpdate"))
+        & (PendingEvent.event_name == "PostToolUse")
+    )
+    return [json.loads(row.raw_output) for row in rows.order_by(PendingEvent.seq)]
+
+
+def commands(session_id: str, *, since: str) -> list[str]:
+    """Return the shell commands of a session after a time."""
+    rows: Any = PendingEvent.select(fn.json_extract(PendingEvent.raw_output, "$.tool_input.command")).where(
+        (PendingEvent.session_id == session_id)
+        & (PendingEvent.tool_name == "Bash")
+        & (PendingEvent.created_at > since)
+    )
+    return [command for (command,) in rows.tuples() if isinstance(command, str)]
+
+
+def own_ids(session_id: str) -> set[str]:
+    """Return what a session has in its context because it did it: its observations since it was compacted."""
+    query = (
+        "SELECT id FROM observations WHERE session_id = ?1 AND created_at > coalesce((SELECT max(created_at)"
+        " FROM event_log WHERE session_id = ?1 AND event_type = ?2 AND json_extract(data, '$.via') = ?3), '')"
+    )
+    rows = memory_database.execute_sql(query, (session_id, SHOWN, COMPACT))
+    return {session_id, *(row_id for (row_id,) in rows)}
+
+
+# --- what was shown and used -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a row speaks of: files, relative to the project, and the last parts of functions' names."""
+
+    files: tuple[str, ...] = ()
+    functions: tuple[str, ...] = ()
+
+
+def about(row_id: str) -> About:
+    """Return what an observation, or the session of an id, speaks of."""
+    row = Observation.get_or_none(Observation.id == row_id)
+    if row is not None:
+        names = (str(change.get("qualified_name", "")) for change in row.functions_changed)
+        return About(tuple(row.files_touched), tuple(name.rpartition(".")[2] for name in names))
+    session = Session.get_or_none(Session.id == row_id)
+    return About(tuple(session.key_files)) if session else About()
+
+
+def note_shown(session_id: str, shown: Mapping[str, Any], *, at: str) -> None:
+    """Note that a session was shown a block; noting it twice changes nothing."""
+    key = json.dumps([session_id, at, shown], sort_keys=True)
+    LogEntry.insert(
+        id=hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()[:32],
+        event_type=SHOWN,
+        session_id=session_id,
+        data=dict(shown),
+        created_at=at,
+    ).on_conflict_ignore().execute()
+
+
+def shown_in(session_id: str) -> list[LogEntry]:
+    """Return the blocks that a session was shown, oldest first."""
+    rows = LogEntry.select().where((LogEntry.session_id == session_id) & (LogEntry.event_type == SHOWN))
+    return list(rows.order_by(LogEntry.created_at, LogEntry.pk))
+
+
+def save_used(session_id: str, used: Mapping[str, str]) -> None:
+    """Note which ids a session used and how, in place of what was noted of it."""
+    with memory_database.atomic():
+        LogEntry.delete().where((LogEntry.session_id == session_id) & (LogEntry.event_type == USED)).execute()
+        LogEntry.create(
+            id=hashlib.sha256(f"{USED} {session_id}".encode()).hexdigest()[:32],
+            event_type=USED,
+            session_id=session_id,
+            data=dict(used),
+            created_at=inbox.utc_now(),
+        )
+
+
+def used_in(session_id: str) -> dict[str, str]:
+    """Return which ids a session used, and how."""
+    row = LogEntry.get_or_none((LogEntry.session_id == session_id) & (LogEntry.event_type == USED))
+    return dict(row.data) if row else {}
+
+
+def measured_sessions(project_dir: str | None) -> list[str]:
+    """Return the sessions of a project (None: of all) of which it is known what they used."""
+    rows = LogEntry.select(LogEntry.session_id).where(LogEntry.event_type == USED)
+    if project_dir is not None:
+        own = Session.select(Session.id).where(Session.project_dir == project_dir)
+        rows = rows.where(LogEntry.session_id.in_(own))
+    return [row.session_id or "" for row in rows.order_by(LogEntry.created_at)]
+
+
+def uses(sessions: Collection[str]) -> dict[str, tuple[int, int]]:
+    """Return in how many of some ended sessions each id was shown, and in how many of these used."""
+    shown: dict[str, set[str]] = {}
+    used: dict[str, Any] = {}
+    rows = LogEntry.select(LogEntry.session_id, LogEntry.event_type, LogEntry.data).where(
+        LogEntry.session_id.in_(list(sessions)) & LogEntry.event_type.in_((SHOWN, USED))
+    )
+    for row in rows:
+        session_id = row.session_id or ""
+        if row.event_type == USED:
+            used[session_id] = row.data
+        else:
+            shown.setdefault(session_id, set()).update(row.data.get("ids", ()))
+    ended = used.keys() & shown.keys()
+    times = Counter(row_id for session_id in ended for row_id in shown[session_id])
+    good = Counter(row_id for session_id in ended for row_id in shown[session_id] & used[session_id].keys())
+    return {row_id: (times[row_id], good[row_id]) for row_id in times}
+
+
+def sessions_shown(row_id: str) -> list[LogEntry]:
+    """Return the blocks in which an id was shown, oldest first."""
+    query = LogEntry.select().where(
+        (LogEntry.event_type == SHOWN) & (fn.INSTR(LogEntry.data, json.dumps(row_id)) > 0)
+    )
+    return [row for row in query.order_by(LogEntry.created_at) if row_id in row.data.get("ids", ())]

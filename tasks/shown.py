@@ -1,0 +1,16 @@
+"""shown: which lines of memory a session was given is noted, once, so that their use can be measured."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from claude_mem_lite import inbox
+from claude_mem_lite.tasks.app import RETRIES, huey
+
+
+@huey.task(**RETRIES, priority=inbox.PRIORITIES["high"])
+def shown(session_id: str, block: dict[str, Any], at: str) -> None:
+    """Note a block that the web process gave to a hook."""
+    from claude_mem_lite.storage import context
+
+    context.note_shown(session_id, block, at=at)

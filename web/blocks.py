@@ -1,0 +1,98 @@
+"""The blocks that hooks put into a session: at its start, for a prompt, about a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from starlette.background import BackgroundTask
+from starlette.responses import JSONResponse, Response
+
+from claude_mem_lite import inbox, settings
+from claude_mem_lite.context import blocks, builder
+from claude_mem_lite.context.layers import in_project
+from claude_mem_lite.context.shown import ShownSessions
+from claude_mem_lite.search.hybrid import Searcher
+from claude_mem_lite.storage import context as storage
+from claude_mem_lite.web.parameters import ContextParameters, RecallParameters, TouchParameters, parse
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from claude_mem_lite.context.builder import ContextBlock
+    from claude_mem_lite.web.parameters import BlockParameters
+
+searcher = Searcher()
+shown_sessions = ShownSessions()
+
+
+def context(request: Request) -> Response:
+    """Return the block for a session's start."""
+    wanted = parse(ContextParameters, request)
+    if wanted.is_late:
+        return _nothing()
+    block = builder.build(
+        wanted.project_path,
+        session_id=wanted.session_id,
+        source=wanted.source,
+        idle_s=wanted.idle_s,
+        shown=shown_sessions.get(wanted.session_id).ids,
+    )
+    if wanted.hook and block.skipped and not block.text:
+        return JSONResponse({"error": "the memory cannot be read; see claude-mem status"}, status_code=503)
+    return _answer(wanted, block, via=wanted.source)
+
+
+def recall(request: Request) -> Response:
+    """Return what memory has on a prompt."""
+    wanted = parse(RecallParameters, request)
+    if wanted.hook and (wanted.is_late or not settings.load().recall):
+        return _nothing()
+    shown = shown_sessions.get(wanted.session_id)
+    block = blocks.for_prompt(
+        searcher, wanted.project_path, wanted.q, session_id=wanted.session_id, shown=shown
+    )
+    return _answer(wanted, block, via="recall")
+
+
+def touch(request: Request) -> Response:
+    """Return what memory knows of a file, once for each file and session."""
+    wanted = parse(TouchParameters, request)
+    if wanted.hook and (wanted.is_late or not settings.load().touch):
+        return _nothing()
+    shown = shown_sessions.get(wanted.session_id)
+    block = blocks.for_file(wanted.project_path, wanted.file, session_id=wanted.session_id, shown=shown)
+    return _answer(wanted, block, via="touch", files=[in_project(wanted.file, wanted.project_path)])
+
+
+def _answer(
+    wanted: BlockParameters, block: ContextBlock, *, via: str, files: list[str] | None = None
+) -> Response:
+    """Return a block to who asked; what a hook gets in time counts as shown."""
+    if not wanted.hook:
+        return JSONResponse(block.as_json(explain=wanted.explain))
+    if wanted.is_late:
+        return _nothing()
+    shown: dict[str, Any] = {
+        "via": via,
+        "ids": block.ids,
+        "also": block.also,
+        "tokens": block.tokens,
+        "files": files or [],
+    }
+    if block.text or files or via == storage.COMPACT:
+        shown_sessions.add(wanted.session_id, shown)
+    if not block.text:
+        return _nothing()
+    printed = {"hookSpecificOutput": {"hookEventName": wanted.hook, "additionalContext": block.text}}
+    note = BackgroundTask(_note, wanted.session_id, shown, inbox.utc_now())
+    return JSONResponse(printed, background=note)
+
+
+def _nothing() -> Response:
+    return Response(status_code=204)
+
+
+def _note(session_id: str, shown: dict[str, Any], at: str) -> None:
+    """Have the consumer write down what was shown; this process writes no memory."""
+    inbox.enqueue(inbox.SHOWN, session_id, shown, at, priority="high")
+    inbox.ring()

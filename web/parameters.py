@@ -1,0 +1,125 @@
+"""What each address takes, checked by pydantic; a wrong parameter is 422."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from claude_mem_lite import config
+from claude_mem_lite.search.hybrid import Type  # noqa: TC001  (pydantic reads it)
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+
+def _project(path: str) -> str:
+    """Return the project that a folder belongs to."""
+    if not os.path.isabs(path):
+        raise ValueError("must be an absolute path")
+    return config.project_dir(path)
+
+
+Time = Annotated[str, Field(pattern=r"^(\d{4}-\d\d-\d\d(T[\d:.]+Z?)?)?$")]
+ProjectPath = Annotated[str, AfterValidator(_project)]
+
+
+class Parameters(BaseModel):
+    """Unknown names are refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class BlockParameters(Parameters):
+    """What the addresses of blocks take.
+
+    A hook names its event, as `hook`, and until when it waits, in seconds of this machine's monotonic clock:
+    it gets what it has to print, or nothing once it is too late; and what it gets counts as shown.
+    """
+
+    project_path: ProjectPath
+    session_id: str = ""
+    explain: bool = False
+    hook: Literal["", "SessionStart", "UserPromptSubmit", "PostToolUse"] = ""
+    deadline: float = 0.0
+
+    @property
+    def is_late(self) -> bool:
+        """Tell whether the hook that asked has given up."""
+        return bool(self.hook) and time.monotonic() > self.deadline
+
+
+class ContextParameters(BlockParameters):
+    """What `/api/context` takes; `idle_s`: so many seconds ago a forked conversation had its last answer."""
+
+    source: str = "startup"
+    idle_s: float | None = Field(None, ge=0)
+
+
+class RecallParameters(BlockParameters):
+    """What `/api/recall` takes: a prompt."""
+
+    q: str = Field(max_length=20_000)
+
+
+class TouchParameters(BlockParameters):
+    """What `/api/touch` takes: the file that a tool named, absolute or relative to the project."""
+
+    file: str = Field(min_length=1, max_length=4_096)
+
+
+class SearchParameters(Parameters):
+    """What `/api/search` takes; without `project` it searches everywhere."""
+
+    q: str = Field(min_length=1, max_length=2_000)
+    limit: int = Field(10, ge=1, le=100)
+    type: Type = "all"
+    project: ProjectPath | None = None
+    since: Time = ""
+    until: Time = ""
+    file: str = ""
+    session: str = ""
+    tool: str = ""
+    explain: bool = False
+
+
+class CallGraphParameters(Parameters):
+    """What `/api/callgraph` takes; `file` is absolute or relative to its project, `limit` is one of edges."""
+
+    file: str = Field(min_length=1, max_length=4_096)
+    project: ProjectPath | None = None
+    limit: int = Field(200, ge=1, le=10_000)
+
+
+class HistoryParameters(Parameters):
+    """What `/api/function-history` takes; without `project` it looks everywhere."""
+
+    name: str = Field(min_length=1, max_length=1_000)
+    project: ProjectPath | None = None
+
+
+class SummarizeParameters(Parameters):
+    """What `/api/summarize` takes, as a JSON object; it waits for at most `wait_s` seconds."""
+
+    session_id: str = Field(min_length=1)
+    wait_s: float = Field(20, ge=0, le=60)
+
+
+class EmbedParameters(Parameters):
+    """What `/api/embed` takes: the consumer's texts."""
+
+    texts: list[Annotated[str, Field(max_length=50_000)]] = Field(max_length=64)
+
+
+ParametersT = TypeVar("ParametersT", bound=Parameters)
+
+
+def parse(model: type[ParametersT], request: Request) -> ParametersT:
+    """Return the parameters of a request's query.
+
+    Raises:
+        ValidationError: they are not what the address takes.
+    """
+    return model.model_validate(dict(request.query_params))
