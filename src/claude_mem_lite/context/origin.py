@@ -16,7 +16,7 @@ _SHORTEST = queries.MIN_ID_PREFIX
 
 
 def origin(prefix: str) -> dict[str, Any]:
-    """Return what an id, or the beginning of one, stands for: with the session, tool call and prompt behind it.
+    """Return what an id, or the beginning of one, stands for; the session, tool call and prompt behind it.
 
     `call` is the tool's input while the queue has the event, else None. `shown` are the sessions that were
     shown it, oldest first: when, by which way, and how they used it ("" for not, or not known yet).

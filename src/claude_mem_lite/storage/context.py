@@ -1,7 +1,8 @@
 """The questions that a session's context puts to the databases, and which of its lines were shown and used.
 
 What was shown and used stands in `event_log`: an entry `context.shown` for each block (`via`, the `ids` of
-its lines and what they tell `also`, `tokens`, `files`), and one `context.used` a session (id to how: "opened", "named" or "touched").
+its lines and what they tell `also`, `tokens`, `files`), and one `context.used` a session (id to how:
+"opened", "named" or "touched").
 """
 
 from __future__ import annotations

@@ -1,0 +1,332 @@
+"""What hooks put into a session through the web process, and what is noted of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import run_hook, wait_until
+from test_context import change, observe
+from test_inbox import rows
+from test_storage import NOW, session_row
+from typer.testing import CliRunner
+
+from claude_mem_lite import client
+from claude_mem_lite.cli.app import app
+from claude_mem_lite.codemap.confidence import STRONG
+from claude_mem_lite.context import blocks, builder
+from claude_mem_lite.context.shown import ShownSessions, measure_use
+from claude_mem_lite.search.hybrid import Searcher
+from claude_mem_lite.storage import context as storage
+from claude_mem_lite.storage import models
+
+COMMIT = "c" * 32
+EDIT = "e" * 32
+PROMPT = "Why does allocate give the largest remainder the cent?"
+READ = {"tool_name": "Read", "tool_input": {"file_path": "/p/money.py"}}
+
+
+def hook(name: str, event_name: str, project: str = "/p", **fields: Any) -> str:
+    """Return what a hook prints for the model, "" for nothing."""
+    done = run_hook(name, {"session_id": "me", "hook_event_name": event_name, **fields}, project_dir=project)
+    assert (done.returncode, done.stderr) == (0, b"")
+    if not done.stdout:
+        return ""
+    (output,) = json.loads(done.stdout).values()
+    assert output["hookEventName"] == event_name
+    return str(output["additionalContext"])
+
+
+def remember() -> None:
+    """Store a session that changed a function, which another file calls."""
+    session_row("s1", summary="Made amounts exact.")
+    observe(
+        EDIT, "Edit", "Edit allocate in money.py: the largest remainder gets the cent",
+        files_touched=["money.py"],
+        functions_changed=[{"qualified_name": "allocate", "kind": "function", "change_type": "modified"}],
+    )  # fmt: skip
+    observe(COMMIT, "Bash", "Commit 'Exact amounts' as 1234567")
+    change("allocate", "modified", EDIT, file_path="money.py")
+    models.CallEdge.create(
+        id="0" * 32, project_dir="/p", caller_file="cli.py", caller_function="split", line=7,
+        callee_file="money.py", callee_function="allocate", resolution="import", confidence=STRONG,
+        session_id="", created_at=NOW,
+    )  # fmt: skip
+
+
+def noted() -> list[tuple[str, list[str]]]:
+    """Return what the consumer has noted as shown: by which way, which ids."""
+    return [(row.data["via"], row.data["ids"]) for row in storage.shown_in("me")]
+
+
+def test_what_a_session_is_shown_is_shown_once(services: Path) -> None:
+    """Start, prompt and file each tell what the others have not; the consumer notes what was printed."""
+    remember()
+
+    start = wait_until(lambda: hook("context", "SessionStart", source="startup"))
+    again = hook("context", "SessionStart", source="resume")
+    recall = hook(
+        "prompt", "UserPromptSubmit", prompt="Why does allocate give the largest remainder the cent?"
+    )
+    touched = hook("capture", "PostToolUse", tool_name="Read", tool_input={"file_path": "/p/money.py"})
+
+    assert "eeeeeeee money.py: changed allocate" in start
+    assert "cccccccc Commit 'Exact amounts' as 1234567" in start
+    assert (again, recall, touched) == ("", "", "")
+    wait_until(noted)
+    assert noted() == [("startup", ["s1", EDIT, COMMIT])]
+
+
+def test_a_file_is_told_of_once_with_its_callers(services: Path) -> None:
+    """Callers of changed functions and the last changes, for a read or an edit; then no more of it."""
+    remember()
+
+    first = wait_until(lambda: hook("capture", "PostToolUse", **READ))  # a busy machine may be late
+    second = hook("capture", "PostToolUse", **READ)
+
+    assert first.startswith("<claude-mem>\nRecord of past work on this")
+    assert "## About money.py" in first
+    assert "allocate, modified then, is called by cli.py:7 split" in first
+    assert len(first) <= 200 * 3.5
+    assert second == ""
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"tool_name": "Read", "tool_input": {"file_path": "/p/other.py"}},
+        {"tool_name": "Read", "tool_input": {"file_path": "/etc/passwd"}},
+        {"tool_name": "Read", "tool_input": {"file_path": "/p/../q/money.py"}},
+        {"tool_name": "Read", "tool_input": {"file_path": "/p/money.py"}, "agent_id": "a1"},
+        {"tool_name": "Bash", "tool_input": {"command": "cat money.py"}},
+        {"tool_name": "Read", "tool_input": {}},
+    ],
+)
+def test_most_tool_calls_add_nothing(services: Path, event: dict[str, Any]) -> None:
+    """Unknown files, files elsewhere, other tools and sub-agents get not a byte."""
+    remember()
+
+    assert hook("capture", "PostToolUse", **event) == ""
+
+
+def test_a_compaction_forgets_what_was_shown(services: Path) -> None:
+    """What the first block told is gone from the context then, so that it may come again."""
+    remember()
+    start = hook("context", "SessionStart", source="startup")
+
+    compacted = hook("context", "SessionStart", source="compact")
+
+    assert "cccccccc" in start
+    assert "cccccccc" in compacted
+
+
+def test_the_user_can_switch_it_off(services: Path) -> None:
+    """Recall and files have a switch each in config.toml, read anew for each."""
+    remember()
+    with (services / "config.toml").open("a") as config_file:
+        config_file.write("[context]\nrecall = false\ntouch = false\n")
+
+    assert hook("prompt", "UserPromptSubmit", prompt=PROMPT) == ""
+    assert hook("capture", "PostToolUse", **READ) == ""
+
+
+def test_a_late_answer_is_none_and_counts_as_none(services: Path) -> None:
+    """The web process does not work for a hook that has given up, and does not take its lines for shown."""
+    remember()
+    asked = {"project_path": "/p", "session_id": "me", "hook": "SessionStart"}
+
+    assert client.get("/api/context", {**asked, "deadline": "1.0"}, timeout_s=5) is None
+    late = client._get("/api/context", {**asked, "deadline": "1.0"}, time.monotonic() + 5)
+
+    assert late == b""
+    assert "cccccccc" in hook("context", "SessionStart", source="startup")
+
+
+@pytest.mark.parametrize(
+    "address", ["/api/recall?q=x", "/api/touch?project_path=p&file=a", "/api/context?hook=x"]
+)
+def test_wrong_parameters_say_what_is_wrong(services: Path, address: str) -> None:
+    """As everywhere: no answer to what cannot be meant."""
+    path, _, query = address.partition("?")
+
+    assert client.get(path, dict(pair.split("=") for pair in query.split("&")), timeout_s=5) is None
+
+
+def test_without_the_web_process_hooks_wait_for_nothing(memory: Path) -> None:
+    """A prompt and a file get nothing, the start its index; what is not a socket is no trouble."""
+    remember()
+    (memory / "worker.sock").write_text("")
+
+    assert hook("prompt", "UserPromptSubmit", prompt="Why the largest remainder?") == ""
+    assert hook("capture", "PostToolUse", **READ) == ""
+    assert "Made amounts exact." in hook("context", "SessionStart", source="startup")
+    assert hook("context", "SessionStart", source="resume") == ""
+
+
+def test_a_hanging_web_process_costs_its_time_only(memory: Path) -> None:
+    """Somebody listens and never answers: the start falls back, prompts and files go without."""
+    remember()
+    script = f"import socket, time; s = socket.socket(socket.AF_UNIX); s.bind({str(memory / 'worker.sock')!r}); s.listen(); print(flush=True); time.sleep(60)"  # noqa: E501
+    silent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
+    assert silent.stdout is not None
+    silent.stdout.readline()
+    try:
+        assert hook("prompt", "UserPromptSubmit", prompt="Why the largest remainder?") == ""
+        assert "Made amounts exact." in hook("context", "SessionStart", source="startup")
+    finally:
+        silent.kill()
+        silent.wait()
+        silent.stdout.close()
+
+
+def test_recall_has_a_bound_for_the_session(memory: Path) -> None:
+    """What it may spend in one session is used up one day; then it is silent."""
+    session_row("s1", summary="x")
+    observe(EDIT, "Stop", "The largest remainder gets the cent, because amounts must add up.")
+    prompt = "Why does the largest remainder get the cent?"
+    searcher = Searcher(by_meaning=False)
+
+    assert "largest remainder" in blocks.for_prompt(searcher, "/p", prompt, session_id="me").text
+    storage.note_shown("me", {"via": "recall", "ids": [], "tokens": 5_950}, at=NOW)
+    assert blocks.for_prompt(searcher, "/p", prompt, session_id="me").text == ""
+
+
+def test_recall_tells_nothing_of_the_session_itself(memory: Path) -> None:
+    """What the session did is in its context, unless it was compacted since."""
+    session_row("me", summary="x")
+    observe(
+        EDIT, "Stop", "The largest remainder gets the cent, because amounts must add up.", session_id="me"
+    )
+    prompt = "Why does the largest remainder get the cent?"
+    searcher = Searcher(by_meaning=False)
+
+    assert blocks.for_prompt(searcher, "/p", prompt, session_id="me").text == ""
+    storage.note_shown("me", {"via": "compact", "ids": []}, at="2027-01-01T00:00:00Z")
+    assert "largest remainder" in blocks.for_prompt(searcher, "/p", prompt, session_id="me").text
+
+
+def test_a_process_that_starts_anew_knows_what_was_shown(memory: Path) -> None:
+    """`event_log` has it; noting the same block twice notes it once."""
+    block = {"via": "recall", "ids": ["a", "b"], "also": ["c"], "files": ["x.py"], "tokens": 70}
+    storage.note_shown("me", block, at=NOW)
+    storage.note_shown("me", block, at=NOW)
+
+    shown = ShownSessions().get("me")
+
+    assert (shown.ids, shown.files, shown.recall_tokens) == ({"a", "b", "c"}, {"x.py"}, 70)
+
+
+def use_of(**did: Any) -> dict[str, str]:
+    """Return what session `me`, shown the edit, used of it after one more observation."""
+    remember()
+    session_row("me")
+    storage.note_shown("me", {"via": "startup", "ids": [EDIT, COMMIT]}, at=NOW)
+    observe(
+        "9" * 32,
+        **{"tool": "Stop", "summary": "Done.", **did},
+        session_id="me",
+        created_at="2027-01-01T00:00:00Z",
+    )
+    return measure_use("me")
+
+
+@pytest.mark.parametrize(
+    ("did", "used"),
+    [
+        ({}, {}),
+        ({"summary": "As cccccccc says, they are exact."}, {COMMIT: "named"}),
+        ({"summary": "I changed allocate once more."}, {EDIT: "named"}),
+        ({"tool": "Edit", "files_touched": ["money.py"]}, {EDIT: "touched"}),
+        ({"tool": "Read", "files_touched": ["money.py"]}, {}),
+    ],
+)
+def test_use_is_measured(memory: Path, did: dict[str, Any], used: dict[str, str]) -> None:
+    """Named by its id or its function, touched by an edit of its file; a look at the file is no use."""
+    assert use_of(**did) == used
+    assert storage.used_in("me") == used
+
+
+def test_a_line_that_was_opened_is_used(memory: Path) -> None:
+    """The skill's command names the id."""
+    event = {
+        "session_id": "me", "hook_event_name": "PostToolUse", "tool_name": "Bash",
+        "tool_input": {"command": "m observation/cccccccc"},
+    }  # fmt: skip
+    run_hook("capture", event, project_dir="/p")
+
+    assert use_of() == {COMMIT: "opened"}
+
+
+def run(*arguments: str) -> str:
+    """Return what a command prints."""
+    done = CliRunner().invoke(app, list(arguments))
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_the_command_prints_what_a_session_would_get(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The block as it is; with --explain each line's reason, and what was left out."""
+    monkeypatch.setenv("COLUMNS", "200")
+    remember()
+    block = builder.build("/p")
+
+    assert run("context", "--project", "/p") == block.text + "\n"
+    explained = json.loads(run("context", "--project", "/p", "--explain", "--json"))
+    assert explained["context"] == block.text
+    assert [line["id"] for line in explained["lines"]] == ["s1", EDIT, COMMIT]
+    assert all(line["reason"] and line["tokens"] for line in explained["lines"])
+    assert [(line["id"], line["why"]) for line in explained["left_out"]] == [(EDIT, "already shown")]
+    assert "a commit, 0 sessions ago" in run("context", "--project", "/p", "--explain")
+    assert "called by cli.py:7 split" in run("context", "--project", "/p", "--file", "/p/money.py")
+    assert "Commit" in run("context", "--project", "/p", "--prompt", "Which commit made the amounts exact?")
+    assert "memory has nothing" in run("context", "--project", "/nowhere")
+    assert storage.shown_in("me") == []
+
+
+def test_why_tells_where_a_line_came_from(memory: Path) -> None:
+    """Its session, its tool call, the prompt before it, and who was shown it."""
+    remember()
+    for fields in (
+        {"hook_event_name": "UserPromptSubmit", "prompt": "Make it exact."},
+        {"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {"command": "git commit -m x"}},
+    ):
+        run_hook("capture", {"session_id": "s1", **fields}, project_dir="/p")
+    (event_id,) = rows("SELECT id FROM pending_queue WHERE tool_name = 'Bash'")[0]
+    observe(event_id, "Bash", "Commit 'x' as 7654321")
+    storage.note_shown("me", {"via": "startup", "ids": [event_id]}, at=NOW)
+    storage.save_used("me", {event_id: "opened"})
+
+    told = json.loads(run("why", event_id[:10], "--json"))
+    printed = run("why", event_id)
+
+    assert (told["kind"], told["session_id"], told["prompt"]) == ("observation", "s1", "Make it exact.")
+    assert told["call"] == {"command": "git commit -m x"}
+    assert [(shown["session_id"], shown["via"], shown["used"]) for shown in told["shown"]] == [
+        ("me", "startup", "opened")
+    ]
+    assert "git commit -m x" in printed
+    assert "via startup, opened" in printed
+    assert CliRunner().invoke(app, ["why", "ffffffffff"]).exit_code == 1
+
+
+def test_health_tells_the_share_that_was_used(memory: Path) -> None:
+    """By the way of showing, over sessions that are known to have ended."""
+    assert "has ended yet" in run("eval", "health")
+    models.open_databases()
+    use_of(summary="As cccccccc says.")
+    storage.note_shown("open", {"via": "recall", "ids": ["x"]}, at=NOW)
+
+    found = json.loads(run("eval", "health", "--json"))
+
+    assert found["sessions"] == 1
+    assert list(found["via"]) == ["startup"]
+    assert found["all"] == {
+        "blocks": 1, "tokens": 0, "shown": 2, "opened": 0, "named": 1, "touched": 0, "used": 1, "share": 0.5,
+    }  # fmt: skip
+    assert "50%" in run("eval", "health", "--project", os.sep + "p")
