@@ -9,22 +9,28 @@ _FALLBACK_SESSIONS = 5
 _FALLBACK_TOKENS = 400
 
 
-def answer(fields: dict[str, str], project_dir: str) -> bytes:
-    """Return what Claude Code expects on stdout, or b"" when nothing is remembered."""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def ask(fields: dict[str, str], project_dir: str) -> Callable[[], bytes]:
+    """Ask for the block of a session's start; what is returned waits for it, b"" for nothing."""
     from claude_mem_lite import client, inbox
 
     parameters = {name: fields[name] for name in ("session_id", "source", "idle_s") if fields[name]}
     parameters["project_path"] = project_dir
-    try:
-        printed = client.block("SessionStart", "/api/context", parameters, timeout_s=WEB_TIMEOUT_S)
-        down = False
-    except client.UnreachableError:
-        printed, down = None, True
-    if down or not inbox.ring():
-        start_services()
-    if printed is None and fields["source"] not in _HAVE_ONE:
-        printed = _without_web(project_dir, fields["session_id"])
-    return printed or b""
+    asked = client.block("SessionStart", "/api/context", parameters, timeout_s=WEB_TIMEOUT_S)
+
+    def answer() -> bytes:
+        printed = asked.read()
+        if asked.is_down or not inbox.ring():
+            start_services()
+        if printed is None and fields["source"] not in _HAVE_ONE:
+            printed = _without_web(project_dir, fields["session_id"])
+        return printed or b""
+
+    return answer
 
 
 def _without_web(project_dir: str, session_id: str) -> bytes:
@@ -87,4 +93,4 @@ if __name__ == "__main__":
     sys.path.append(__file__.rsplit("/", 3)[0])  # started with -S, which leaves site-packages out
     from claude_mem_lite.hooks import event
 
-    event.run(answer)
+    event.run(ask)

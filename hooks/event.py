@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import NoReturn
 
-    Answer = Callable[[dict[str, str], str], bytes]
+    Ask = Callable[[dict[str, str], str], Callable[[], bytes]]
 
 # Events that say nothing: a Stop that a Stop hook caused, the client's own compaction. Inside a JSON
 # string the quotes would be escaped, so these bytes are always a key of the event.
@@ -25,27 +25,27 @@ _NO_OPS = (b'"stop_hook_active":true', b'"stop_hook_active": true')
 _OWN_COMPACTION = (b'"agent_type":""', b'"agent_type": ""')
 
 
-def run(answer: Answer | None = None) -> NoReturn:
+def run(ask: Ask | None = None) -> NoReturn:
     """Handle one event of Claude Code and end the process with status 0.
 
-    `answer(fields, project_dir)`, with the fields of `inbox.parse`, returns what to print for Claude Code,
-    or b"".
+    `ask(fields, project_dir)`, with the fields of `inbox.parse`, asks for what to print for Claude Code and
+    returns what waits for it, after the event is stored.
     """
     try:
-        sys.stdout.buffer.write(respond(sys.stdin.buffer.read(), answer))
+        sys.stdout.buffer.write(respond(sys.stdin.buffer.read(), ask))
         sys.stdout.buffer.flush()
     except BaseException as error:  # noqa: BLE001  (a hook must never disturb the session)
         _log(error)
     os._exit(0)
 
 
-def respond(raw: bytes, answer: Answer | None = None) -> bytes:
+def respond(raw: bytes, ask: Ask | None = None) -> bytes:
     """Store an event and return the answer to it; whatever is wrong with it goes to the log."""
     try:
         if _is_no_op(raw) or config.foreign_memory():
             return b""
-        fields, project = _store(raw)
-        return answer(fields, project) if answer else b""
+        answer = _store(raw, ask)
+        return answer() if answer else b""
     except Exception as error:  # noqa: BLE001  (as above)
         _log(error)
         return b""
@@ -59,8 +59,8 @@ def _is_no_op(raw: bytes) -> bool:
     )
 
 
-def _store(raw: bytes) -> tuple[dict[str, str], str]:
-    """Append the scrubbed event to the queue; return its fields and its project."""
+def _store(raw: bytes, ask: Ask | None) -> Callable[[], bytes] | None:
+    """Ask about the scrubbed event and append it to the queue; return what waits for the answer."""
     from claude_mem_lite import inbox, redact
 
     max_chars, ignored = config.capture_limits()
@@ -69,9 +69,14 @@ def _store(raw: bytes) -> tuple[dict[str, str], str]:
     )
     project = config.project_dir()
     config.ensure_home()
-    fields = inbox.parse(event)
+    fields, answer = inbox.parse(event), None
+    try:
+        # Before the event is stored: the web process works meanwhile.
+        answer = ask(fields, project) if ask else None
+    except Exception as error:  # noqa: BLE001  (no event is lost for an answer)
+        _log(error)
     inbox.append(event, project, fields)
-    return fields, project
+    return answer
 
 
 def _log(error: BaseException) -> None:

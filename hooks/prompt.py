@@ -7,20 +7,23 @@ WEB_TIMEOUT_S = 0.15
 _HEAD_CHARS, _TAIL_CHARS = 1_500, 500
 
 
-def answer(fields: dict[str, str], project_dir: str) -> bytes:
-    """Return what Claude Code expects on stdout, or b"" when memory has nothing on the prompt."""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def ask(fields: dict[str, str], project_dir: str) -> Callable[[], bytes]:
+    """Ask what memory has on the prompt; what is returned waits for it, b"" for nothing."""
     from claude_mem_lite import client
 
     prompt = fields["prompt"]
     if not prompt.strip() or prompt.startswith("<task-notification>"):
-        return b""
+        return bytes
     if len(prompt) > _HEAD_CHARS + _TAIL_CHARS:
         prompt = f"{prompt[:_HEAD_CHARS]}\n{prompt[-_TAIL_CHARS:]}"
     parameters = {"q": prompt, "project_path": project_dir, "session_id": fields["session_id"]}
-    try:
-        return client.block("UserPromptSubmit", "/api/recall", parameters, timeout_s=WEB_TIMEOUT_S) or b""
-    except client.UnreachableError:
-        return b""
+    asked = client.block("UserPromptSubmit", "/api/recall", parameters, timeout_s=WEB_TIMEOUT_S)
+    return lambda: asked.read() or b""
 
 
 if __name__ == "__main__":
@@ -29,4 +32,4 @@ if __name__ == "__main__":
     sys.path.append(__file__.rsplit("/", 3)[0])  # started with -S, which leaves site-packages out
     from claude_mem_lite.hooks import event
 
-    event.run(answer)
+    event.run(ask)

@@ -142,7 +142,7 @@ def test_a_late_answer_is_none_and_counts_as_none(services: Path) -> None:
     asked = {"project_path": "/p", "session_id": "me", "hook": "SessionStart"}
 
     assert client.get("/api/context", {**asked, "deadline": "1.0"}, timeout_s=5) is None
-    late = client._get("/api/context", {**asked, "deadline": "1.0"}, time.monotonic() + 5)
+    late = client._get("/api/context", {**asked, "deadline": "1.0"}, time.monotonic() + 5).read()
 
     assert late == b""
     assert "cccccccc" in hook("context", "SessionStart", source="startup")

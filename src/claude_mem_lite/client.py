@@ -25,6 +25,49 @@ class UnreachableError(Exception):
     """Nobody answers at the socket: the web process is down."""
 
 
+class Asked:
+    """A request on its way: the answer can be read once there is nothing else to do.
+
+    `deadline` is when to give up, by `time.monotonic`; `is_down` tells that nobody answers at the socket.
+    """
+
+    def __init__(self, request: bytes, deadline: float) -> None:
+        self._deadline = deadline
+        self._connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.is_down = self._is_lost = False
+        self._wait()
+        try:
+            self._connection.connect(config.socket_path())
+        except OSError:
+            self.is_down = True
+            return
+        try:
+            self._connection.sendall(request)
+        except OSError:
+            self._is_lost = True
+
+    def read(self) -> bytes | None:
+        """Return the body of the answer if it is 200 or 204 and comes in time, else None."""
+        answer = b""
+        try:
+            if self.is_down or self._is_lost:
+                return None
+            # HTTP/1.0, so that the server closes after its answer.
+            self._wait()
+            while chunk := self._connection.recv(65536):
+                answer += chunk
+                self._wait()
+        except OSError:
+            return None
+        finally:
+            self._connection.close()
+        head, _, body = answer.partition(b"\r\n\r\n")
+        return body if head.split(b" ", 2)[1:2] in ([b"200"], [b"204"]) else None
+
+    def _wait(self) -> None:
+        self._connection.settimeout(max(0.001, self._deadline - time.monotonic()))
+
+
 def get(path: str, parameters: dict[str, str], *, timeout_s: float) -> dict[str, Any] | None:
     """Return the JSON object that the web process answers, or None if it is late or answers an error.
 
@@ -40,11 +83,11 @@ def post(path: str, value: dict[str, Any], *, timeout_s: float) -> dict[str, Any
 
     body = json.dumps(value).encode()
     head = f"POST {path} HTTP/1.0\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
-    return _object(_exchange(head.encode() + body, time.monotonic() + timeout_s))
+    return _object(Asked(head.encode() + body, time.monotonic() + timeout_s))
 
 
-def block(hook: str, path: str, parameters: dict[str, str], *, timeout_s: float) -> bytes | None:
-    """Return what a hook of that event has to print, b"" for nothing, or None; see `get`.
+def block(hook: str, path: str, parameters: dict[str, str], *, timeout_s: float) -> Asked:
+    """Ask for what a hook of that event has to print; what is read is b"" for nothing.
 
     The web process hears until when the hook waits, and takes what it answers in time for shown.
     """
@@ -52,37 +95,17 @@ def block(hook: str, path: str, parameters: dict[str, str], *, timeout_s: float)
     return _get(path, {**parameters, "hook": hook, "deadline": str(deadline)}, deadline)
 
 
-def _get(path: str, parameters: dict[str, str], deadline: float) -> bytes | None:
+def _get(path: str, parameters: dict[str, str], deadline: float) -> Asked:
     query = "&".join(f"{name}={quote(value)}" for name, value in parameters.items())
-    return _exchange(f"GET {path}?{query} HTTP/1.0\r\nHost: localhost\r\n\r\n".encode(), deadline)
+    return Asked(f"GET {path}?{query} HTTP/1.0\r\nHost: localhost\r\n\r\n".encode(), deadline)
 
 
-def _exchange(request: bytes, deadline: float) -> bytes | None:
-    """Return the body of the answer if it is 200 or 204 and comes before `deadline`, of `time.monotonic`."""
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        connection.settimeout(max(0.001, deadline - time.monotonic()))
-        try:
-            connection.connect(config.socket_path())
-        except OSError as error:
-            raise UnreachableError from error
-        # HTTP/1.0, so that the server closes after its answer.
-        connection.sendall(request)
-        answer = b""
-        while chunk := connection.recv(65536):
-            answer += chunk
-            connection.settimeout(max(0.001, deadline - time.monotonic()))
-    except OSError:
-        return None
-    finally:
-        connection.close()
-    head, _, body = answer.partition(b"\r\n\r\n")
-    return body if head.split(b" ", 2)[1:2] in ([b"200"], [b"204"]) else None
-
-
-def _object(body: bytes | None) -> dict[str, Any] | None:
+def _object(asked: Asked) -> dict[str, Any] | None:
     import json
 
+    body = asked.read()
+    if asked.is_down:
+        raise UnreachableError
     try:
         value = json.loads(body or b"null")
     except ValueError:

@@ -96,19 +96,19 @@ def fill(section: Section, lines: Sequence[Line], *, budget_tokens: int, said: S
     left = budget_tokens - Section(section.name, section.title, [_NOTHING]).tokens
     chosen: dict[int, frozenset[str]] = {}
     for at in sorted(range(len(lines)), key=lambda at: -lines[at].value / lines[at].tokens):
-        line = lines[at]
+        line, told = lines[at], _words(lines[at])
         if len(chosen) >= most:
             why = f"{most} lines are better"
         elif line.tokens > left:
             why = "no room"
-        elif any(_repeats(_words(line), other) for other in chosen.values()):
+        elif any(_repeats(told, other) for other in chosen.values()):
             why = "another line says it"
         else:
             why = said.why(line)
         if why:
             section.left_out.append(LeftOut(line, why))
             continue
-        chosen[at] = _words(line)
+        chosen[at] = told
         left -= line.tokens
     section.lines += [lines[at] for at in sorted(chosen)]
     for line in section.lines:

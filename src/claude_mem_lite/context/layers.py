@@ -35,7 +35,7 @@ _SPOKEN_CHARS = 400
 _NEWEST_CHARS = 480
 # What is told grows with a line's length to this power.
 _DENSITY = 0.75
-_READ = 150  # observations looked at, changes likewise
+_READ = 100  # observations looked at, changes likewise
 _NAMES = 6  # functions named of a file
 
 # What a line tells by what it is about: what was decided and what failed before what was done.

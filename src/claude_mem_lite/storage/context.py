@@ -58,8 +58,9 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 
 def sessions(project_dir: str, *, without: str = "", limit: int) -> list[Session]:
-    """Return a project's sessions that something happened in, newest first."""
-    rows = Session.select().where(
+    """Return a project's sessions that something happened in, newest first; only with what a line tells."""
+    columns = (Session.id, Session.last_event_at, Session.status, Session.summary)
+    rows = Session.select(*columns).where(
         (Session.project_dir == project_dir)
         & (Session.id != without)
         & ((Session.observation_count > 0) | (Session.summary != ""))
@@ -68,8 +69,12 @@ def sessions(project_dir: str, *, without: str = "", limit: int) -> list[Session
 
 
 def observations(sessions: Collection[str], *, since: str = "", limit: int) -> list[Observation]:
-    """Return the observations of some sessions, looks left out, newest first."""
-    rows = Observation.select().where(
+    """Return the observations of some sessions, looks left out, newest first; only with what a line tells."""
+    columns = (
+        Observation.id, Observation.session, Observation.tool_name, Observation.title, Observation.summary,
+        Observation.files_touched, Observation.created_at,
+    )  # fmt: skip
+    rows = Observation.select(*columns).where(
         Observation.session.in_(list(sessions))
         & (Observation.created_at > since)
         & Observation.tool_name.not_in(LOOKS)

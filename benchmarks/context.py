@@ -1,0 +1,319 @@
+"""What sessions get of memory, and what that costs them.
+
+    python benchmarks/context.py [--quality] [--speed] [--rows N] [--runs N]
+
+Quality: the recorded history goes through the real services; then each of its questions is asked as a prompt
+(is the evidence, all strings of the answer, in what recall gives?), and prompts that memory has nothing on (does
+it stay silent?). Beside it the newest observations in as many tokens. And after each session: is what was done
+last, and what is open, in the next one's block?
+
+Speed: whole hook processes with N observations in one project (default 10,000), beside `python -I -c pass`
+in the same run, with the consumer idle and with it at work on a full queue; then without the web process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import search_scale
+from pipeline import capture_event
+
+from claude_mem_lite import client, config, inbox, redact, settings
+from claude_mem_lite.cli import demo
+from claude_mem_lite.context import blocks, layers, text
+from claude_mem_lite.distill.record import record_event, summarize_session
+from claude_mem_lite.services import install, supervise
+from claude_mem_lite.storage import models, queries
+from claude_mem_lite.tokens import estimate_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+DATA = Path(__file__).parent.parent / "tests" / "data"
+# What the project's last session did last, and what it left open, as its recorded messages say; all strings
+# of a line stand for one fact.
+LAST_AND_OPEN = {
+    1: [["Contact line in --help"], ["books@okafor-translations.example"], ["17 passed"]],
+    2: [["monthly totals"], ["register"], ["push", "origin"], ["26 passed"]],
+    3: [["imbalance"], ["backup.py"], ["audit"], ["32 passed"]],
+    4: [["0.3.0"], ["totals_by_month"], ["8099", "connect"], ["40 passed"]],
+}
+
+
+@contextlib.contextmanager
+def memory() -> Iterator[str]:
+    """Make a data directory of its own, and remove it with its services."""
+    home = tempfile.mkdtemp(prefix="cml-bench-")
+    os.environ |= {"CLAUDE_MEM_HOME": home, "LANCEDB_LOG": "error"}
+    config.ensure_home()
+    try:
+        yield home
+    finally:
+        supervise.down()
+        models.close_databases()
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def ask(path: str, **parameters: str) -> dict[str, Any]:
+    """Return what the web process answers."""
+    answer = client.get(path, {"project_path": demo.PROJECT, **parameters}, timeout_s=30)
+    if answer is None:
+        sys.exit(f"{path} did not answer")
+    return answer
+
+
+def has(block: str, strings: list[str]) -> bool:
+    """Tell whether all strings stand in a block."""
+    return all(string.lower() in block.lower() for string in strings)
+
+
+def newest_first(tokens: int) -> str:
+    """Return what a block of the newest observations would say."""
+    lines: list[str] = []
+    for row in queries.recent_observations(demo.PROJECT, limit=200):
+        lines.append(text.harmless(layers.said_by(row), chars=350))
+        if estimate_tokens("\n".join(lines)) > tokens:
+            return "\n".join(lines[:-1])
+    return "\n".join(lines)
+
+
+def starts() -> None:
+    """Print, for each recorded session, whether the next one would begin with what it did last and left open."""
+    events = list(demo.recorded_events())
+    sessions = list(dict.fromkeys(event["session_id"] for event in events))
+    with memory():
+        models.open_databases()
+        found = total = 0
+        for number, session_id in enumerate(sessions, 1):
+            for event in events:
+                if event["session_id"] == session_id:
+                    inbox.append(redact.scrub(json.dumps(event)), demo.PROJECT)
+            for event_id in queries.unfinished_events():
+                row = queries.pending_event(event_id)
+                if row is not None:
+                    record_event(row)
+            summarize_session(session_id)
+            block = builder_block()
+            missing = [strings for strings in LAST_AND_OPEN[number] if not has(block, strings)]
+            total += len(LAST_AND_OPEN[number])
+            found += len(LAST_AND_OPEN[number]) - len(missing)
+            print(
+                f"  after session {number}: {estimate_tokens(block)} tokens, missing: {missing or 'nothing'}"
+            )
+        print(f"  done last and open: {found} of {total} facts in the block")
+
+
+def builder_block() -> str:
+    """Return the block of a new session."""
+    from claude_mem_lite.context import builder
+
+    return builder.build(demo.PROJECT, session_id="new").text
+
+
+def quality() -> None:
+    """Print what recall finds of the recorded history, and when it is silent."""
+    questions = json.loads((DATA / "ledger" / "facts.json").read_text())["questions"]
+    prompts = json.loads((DATA / "recall_prompts.json").read_text())
+    with memory():
+        supervise.up()
+        models.open_databases(read_only=True)
+        for event in demo.recorded_events():
+            inbox.append(redact.scrub(json.dumps(event)), demo.PROJECT)
+        wait(lambda: queries.queue_stats()["messages"] == 0 and queries.queue_stats()["raw"] == 0)
+        wait(
+            lambda: (
+                not models.Observation.select()
+                .where(models.Observation.embedding_status == "pending")
+                .count()
+            )
+        )
+        wait(lambda: ask_type() == "hybrid")
+        blocks_by_id = {each["id"]: ask("/api/recall", q=each["q"])["context"] for each in questions}
+        baseline = newest_first(blocks.RECALL_TOKENS)
+        right = [each["id"] for each in questions if has(blocks_by_id[each["id"]], each["answer_contains"])]
+        newest = [each["id"] for each in questions if has(baseline, each["answer_contains"])]
+        spent = statistics.mean(estimate_tokens(block) for block in blocks_by_id.values())
+        print(
+            f"  questions whose evidence is in recall: {len(right)} of {len(questions)} ({len(right) / len(questions):.0%})"
+        )
+        print(f"  in the newest observations, {estimate_tokens(baseline)} tokens: {len(newest)}")
+        print(
+            f"  tokens of a recall: {spent:.0f}; not found: {', '.join(sorted(set(blocks_by_id) - set(right)))}"
+        )
+        for name in ("unrelated", "silent"):
+            for part, given in prompts[name].items():
+                empty = sum(not ask("/api/recall", q=prompt)["context"] for prompt in given)
+                print(f"  {name} prompts, {part}: silent on {empty} of {len(given)}")
+        for part, pairs in prompts["related"].items():
+            good = sum(
+                has(ask("/api/recall", q=pair["prompt"])["context"], pair["sensible"]) for pair in pairs
+            )
+            print(f"  related prompts, {part}: something to the point for {good} of {len(pairs)}")
+
+
+def ask_type() -> str:
+    """Return by what a search is answered."""
+    found = client.get("/api/search", {"q": "book", "project": demo.PROJECT}, timeout_s=30)
+    return str(found["search_type"]) if found else ""
+
+
+def wait(condition: Callable[[], Any]) -> None:
+    """Return when a condition holds, at most after two minutes."""
+    deadline = time.monotonic() + 120
+    while not condition():
+        if time.monotonic() > deadline:
+            sys.exit("the services do not come to an end")
+        time.sleep(0.1)
+
+
+def fill(rows: int) -> None:
+    """Remember made-up work in one project, sixty observations a session."""
+    search_scale.PROJECTS = 1
+    search_scale.fill(rows)
+    models.open_databases()
+    run = models.memory_database.execute_sql
+    with models.memory_database.atomic():
+        run("PRAGMA defer_foreign_keys = 1")
+        run(
+            "UPDATE observations SET session_id = 's' || (pk / 60), tool_name = CASE pk % 4 WHEN 0 THEN 'Bash'"
+            " WHEN 1 THEN 'Stop' ELSE 'Edit' END,"
+            " created_at = strftime('%Y-%m-%dT%H:%M:%S.000000Z', 1790000000 + pk * 60, 'unixepoch')"
+        )
+        run(
+            "INSERT OR REPLACE INTO sessions (id, project_dir, started_at, last_event_at, status, summary,"
+            " observation_count) SELECT session_id, '/p0', min(created_at), max(created_at), 'closed', title, 60"
+            " FROM observations GROUP BY session_id"
+        )
+        run(
+            "INSERT INTO function_changes (project_dir, file_path, qualified_name, kind, signature, change_type,"
+            " session_id, observation_id, created_at) SELECT '/p0', json_extract(files_touched, '$[0]'),"
+            " 'f' || pk, 'function', 'f' || pk || '(x)', 'modified', session_id, id, created_at"
+            " FROM observations WHERE tool_name = 'Edit'"
+        )
+    models.close_databases()
+
+
+class Hooks:
+    """Runs hooks as Claude Code does, each for a session of its own."""
+
+    def __init__(self) -> None:
+        rows = list(models.Observation.select().order_by(models.Observation.pk).limit(5_000))
+        chance = random.Random(4)
+        self._titles = [row.title for row in chance.sample(rows, 1_000)]
+        self._files = [row.files_touched[0] for row in chance.sample(rows, 1_000)]
+        self._number = 0
+
+    def events(self) -> dict[str, tuple[str, dict[str, Any]]]:
+        """Return the next event of each kind, with its hook."""
+        self._number += 1
+        words = " ".join(self._titles[self._number % 1_000].split()[:7])
+        file = os.path.join("/p0", self._files[self._number % 1_000])
+        return {
+            "start": ("context", {"hook_event_name": "SessionStart", "source": "startup"}),
+            "prompt": (
+                "prompt",
+                {"hook_event_name": "UserPromptSubmit", "prompt": f"Why did we change {words}?"},
+            ),
+            "prompt, nothing to ask": ("prompt", {"hook_event_name": "UserPromptSubmit", "prompt": "yes"}),
+            "read": (
+                "capture",
+                {"hook_event_name": "PostToolUse", "tool_name": "Read", "tool_input": {"file_path": file}},
+            ),
+        }
+
+    def run(self, hook: str, event: dict[str, Any]) -> tuple[float, bool]:
+        """Return how many milliseconds a hook took, and whether it printed something."""
+        self._number += 1
+        stdin = json.dumps({"session_id": f"bench{self._number}", **event}).encode()
+        command = [sys.executable, "-I", "-S", os.path.join(install.HOOKS, f"{hook}.py")]
+        started = time.perf_counter()
+        done = subprocess.run(command, input=stdin, capture_output=True, check=True)
+        return (time.perf_counter() - started) * 1000, bool(done.stdout)
+
+
+def measure(hooks: Hooks, runs: int, title: str, *, load: Callable[[], object] | None = None) -> None:
+    """Print one table, the cases interleaved."""
+    times: dict[str, list[float]] = {"python -I -c pass": []}
+    answered: dict[str, int] = {}
+    for _ in range(runs):
+        if load:
+            load()
+        started = time.perf_counter()
+        subprocess.run([sys.executable, "-I", "-c", "pass"], check=True)
+        times["python -I -c pass"].append((time.perf_counter() - started) * 1000)
+        for name, (hook, event) in hooks.events().items():
+            took, printed = hooks.run(hook, event)
+            times.setdefault(name, []).append(took)
+            answered[name] = answered.get(name, 0) + printed
+    bare = statistics.median(times["python -I -c pass"])
+    print(f"{title}, {runs} runs")
+    for name, values in times.items():
+        p95 = sorted(values)[int(len(values) * 0.95)]
+        told = f"   with text {answered[name]}" if name in answered else ""
+        print(
+            f"  {name:<24} p50 {statistics.median(values):6.1f} ms   p95 {p95:6.1f} ms   ratio {statistics.median(values) / bare:4.2f}{told}"
+        )
+
+
+def speed(rows: int, runs: int) -> None:
+    """Print what the hooks cost in a large project."""
+    with memory():
+        fill(rows)
+        os.environ["CLAUDE_PROJECT_DIR"] = "/p0"
+        supervise.up()
+        models.open_databases(read_only=True)
+        hooks = Hooks()
+        wait(
+            lambda: (
+                client.get("/api/search", {"q": "book", "project": "/p0"}, timeout_s=30)["search_type"]
+                == "hybrid"
+            )
+        )  # type: ignore[index]
+        measure(hooks, 5, "warming up")
+        measure(hooks, runs, f"{rows:,} observations, consumer idle")
+
+        def backlog() -> None:
+            while queries.queue_stats()["messages"] < 40:
+                for number in range(20):
+                    inbox.append(capture_event(number, session=f"load{number}"), "/p0")
+
+        measure(hooks, runs, f"{rows:,} observations, consumer at work", load=backlog)
+        supervise.down()
+        with open(config.config_path(), "a", encoding="utf-8") as file:
+            file.write("[services]\nautostart = false\n")
+        measure(hooks, runs, f"{rows:,} observations, no services: the fallback")
+
+
+def main() -> None:
+    """Measure what was asked for, or both."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quality", action="store_true")
+    parser.add_argument("--speed", action="store_true")
+    parser.add_argument("--rows", type=int, default=10_000)
+    parser.add_argument("--runs", type=int, default=100)
+    options = parser.parse_args()
+    settings.forget_key()
+    if options.quality or not options.speed:
+        print("quality, on the recorded history")
+        starts()
+        quality()
+    if options.speed or not options.quality:
+        speed(options.rows, options.runs)
+
+
+if __name__ == "__main__":
+    main()
