@@ -198,6 +198,8 @@ def test_a_fork_gets_what_came_after_its_parent(memory: Path) -> None:
     """Its conversation has a block already; `idle_s` says how long ago it ended."""
     session_row("s1", summary="Long before.", last_event_at=at(-50))
     session_row("s2", summary="Meanwhile.", last_event_at=at(-5))
+    session_row("parent", summary="Its own parent.", last_event_at=at(-1))
+    observe("a" * 32, "Stop", "The last answer.", session_id="parent", created_at=at(-10))
     now = AT - 7200
 
     assert builder.build("/p", session_id="fork", source="fork", now=now).text == ""

@@ -26,6 +26,8 @@ LAYER_S = 0.1
 # /clear ends one session and starts the next at once.
 _CLEARED_S = 60.0
 _SESSIONS_READ = 30
+# Claude Code tells the seconds since the last answer rounded; the Stop hook comes a moment after it.
+_ROUNDED_S = 3.0
 # What the fence of a block in short costs.
 SHORT_FENCE_TOKENS = 35
 
@@ -205,8 +207,11 @@ def _scope(project_dir: str, session_id: str, source: str, idle_s: float | None,
         session = queries.session(session_id)
         since = at[-1] if at else session.started_at if session else ""
     elif source == "fork":
-        # The parent's blocks are in the fork's context: it lacks what came after its last answer.
-        since = inbox.utc_text(now - (idle_s or 0.0))
+        # The parent's blocks are in the fork's context: it lacks what others did after its last answer.
+        forked_at = now - (idle_s or 0.0)
+        since = inbox.utc_text(forked_at)
+        span = inbox.utc_text(forked_at - _ROUNDED_S), inbox.utc_text(forked_at + _ROUNDED_S)
+        session_id = storage.answered_between(project_dir, *span) or session_id
     rows = storage.sessions(project_dir, without=session_id, limit=_SESSIONS_READ)
     uses = storage.uses([row.id for row in rows])
     return Scope(project_dir, now, [row for row in rows if row.last_event_at > since], since, uses)
@@ -214,14 +219,21 @@ def _scope(project_dir: str, session_id: str, source: str, idle_s: float | None,
 
 def _states(scope: Scope, session_id: str, source: str, budget: Budget) -> list[_Layer]:
     """Return the layer with the working state of the session that was compacted or cleared."""
-    title = "This session, before it was compacted"
-    whose = session_id if source == storage.COMPACT else ""
-    if source == "clear":
+    if source == storage.COMPACT:
+        title = "This session, before it was compacted"
+    elif source == "clear":
         title = "The session before /clear"
-        whose = storage.cleared_session(scope.project_dir, since=inbox.utc_text(scope.now - _CLEARED_S))
-    if not whose:
+    else:
         return []
-    return [_Layer("working_state", title, lambda: working_state(scope, whose), budget.working_state, 20)]
+
+    def lines() -> list[Line]:
+        whose = session_id
+        if source == "clear":
+            since = inbox.utc_text(scope.now - _CLEARED_S)
+            whose = storage.cleared_session(scope.project_dir, since=since)
+        return working_state(scope, whose) if whose else []
+
+    return [_Layer("working_state", title, lines, budget.working_state, 20)]
 
 
 def _told(section: Section, line: Line) -> dict[str, Any]:

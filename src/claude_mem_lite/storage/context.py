@@ -36,6 +36,7 @@ SHOWN, USED = "context.shown", "context.used"
 COMPACT = "compact"
 # A look at a file or a list is worth a line only in a search.
 LOOKS = ("Read", "Grep", "Glob", "LS", "NotebookRead", "ToolSearch", "TodoWrite", "TaskCreate")
+_NEWEST = 1_000  # events among which the end of a session is looked for
 _STEPS = 20_000  # of SQLite's machine between two looks at the clock, well below a millisecond
 
 
@@ -90,6 +91,21 @@ def said(session_id: str, event: str, *, newest: bool = False) -> Observation | 
         *(column.desc() if newest else column for column in order)
     ).first()
     return found
+
+
+def answered_between(project_dir: str, start: str, end: str) -> str:
+    """Return the session that the assistant answered in between two times, "" for none."""
+    row = (
+        Observation.select(Observation.session)
+        .where(
+            (Observation.project_dir == project_dir)
+            & Observation.created_at.between(start, end)
+            & (Observation.tool_name == "Stop")
+        )
+        .order_by(Observation.created_at.desc())
+        .first()
+    )
+    return row.session_id if row else ""
 
 
 def changes(sessions: Collection[str], *, since: str = "", limit: int) -> list[FunctionChange]:
@@ -155,7 +171,8 @@ def cleared_session(project_dir: str, *, since: str) -> str:
     row = (
         PendingEvent.select(PendingEvent.session_id)
         .where(
-            (PendingEvent.project_dir == project_dir)
+            (PendingEvent.seq > PendingEvent.select(fn.MAX(PendingEvent.seq) - _NEWEST).scalar())
+            & (PendingEvent.project_dir == project_dir)
             & (PendingEvent.event_name == "SessionEnd")
             & (PendingEvent.created_at >= since)
             & (fn.json_extract(PendingEvent.raw_output, "$.reason") == "clear")
