@@ -112,7 +112,9 @@ def test_protocols_own_methods_are_no_sure_callees(tmp_path: Path) -> None:
 def test_unresolved_calls_leave_out_noise(tmp_path: Path) -> None:
     """What nothing is known of is told by its name; builtins and methods of str, list and dict are not."""
     found = project(
-        tmp_path, main="def f(x, y):\n    print(x)\n    x.append(1)\n    y.unheard_of()\n    missing()\n"
+        tmp_path,
+        main="def f(x, y):\n    print(x)\n    x.append(1)\n    y.unheard_of()\n    missing()\n"
+        "    raise ValueError(x)\n",
     )
 
     assert [
