@@ -390,6 +390,9 @@ def test_a_session_tells_what_it_did_in_sum(project: Path) -> None:
         ("shop.a.C.m", 0),
         ("a.py:C.m", 1),
         ("b.py:m", 0),
+        ("./a.py:m", 1),
+        ("{project}/a.py:C.m", 1),
+        ("{project}/b.py:C.m", 0),
         ("m()", 1),
         ("%", 0),
         ("", 0),
@@ -399,10 +402,11 @@ def test_a_session_tells_what_it_did_in_sum(project: Path) -> None:
     ],
 )
 def test_functions_are_found_by_the_end_of_their_names(project: Path, name: str, count: int) -> None:
-    """With or without class, module, file."""
+    """With or without class, module, file; a file as the shell writes it, too."""
     kept.scan(str(project))
 
-    assert len(code.find_functions(str(project), name)) == count
+    assert len(code.find_functions(str(project), name.format(project=project))) == count
+    assert len(code.find_files(str(project), "./a.py")) == 1
 
 
 def test_a_home_folder_is_not_mapped_by_itself(memory: Path, tmp_path: Path) -> None:
