@@ -141,6 +141,22 @@ def test_a_file_that_cannot_be_parsed_keeps_its_last_good_map(project: Path) -> 
     assert kept.scan(str(project)).errors == {}
 
 
+def test_a_file_that_cannot_be_read_keeps_its_last_good_map(project: Path) -> None:
+    """And is told of; a pipe, on which nobody will ever write, is no file."""
+    kept.scan(str(project))
+    (project / "a.py").unlink()
+    (project / "a.py").symlink_to("a.py")
+    (project / "b.py").unlink()
+    os.mkfifo(project / "b.py")
+
+    found = kept.scan(str(project))
+
+    assert (found.gone, list(found.errors)) == (["b.py"], ["a.py"])
+    assert found.errors["a.py"].startswith("cannot be read: ")
+    assert {name for _, name in known(project)} == {"f", "C", "C.m"}
+    assert Project(str(project)).scan() == ()
+
+
 def test_a_folder_that_is_gone_changes_nothing(project: Path) -> None:
     """An unmounted disk is no deletion of everything on it."""
     kept.scan(str(project))
