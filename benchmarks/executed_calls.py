@@ -84,7 +84,8 @@ def recorded(root: str, python: str, folder: str, arguments: list[str]) -> list[
     """Record in a process of its own."""
     with tempfile.TemporaryDirectory() as scratch:
         out = os.path.join(scratch, "calls.json")
-        environment = {**os.environ, "PYTHONPATH": folder, "PYTHONDONTWRITEBYTECODE": "1"}
+        places = os.pathsep.join([os.path.join(folder, "src"), folder])
+        environment = {**os.environ, "PYTHONPATH": places, "PYTHONDONTWRITEBYTECODE": "1"}
         done = subprocess.run(
             [python, os.path.abspath(__file__), root, out, *arguments],
             cwd=folder, env=environment, capture_output=True, text=True, check=False,

@@ -1,4 +1,4 @@
-"""Calls: 203 small programs with their truth written by hand, in `tests/data/codemap/<category>.txt`."""
+"""Calls: 207 small programs with their truth written by hand, in `tests/data/codemap/<category>.txt`."""
 
 import sys
 from collections import defaultdict

@@ -12,7 +12,7 @@ from test_codemap_kept import edited, happen
 from test_storage import observation_row, session_row
 
 from claude_mem_lite import inbox
-from claude_mem_lite.codemap import answers, graph, kept
+from claude_mem_lite.codemap import answers, evidence, graph, kept
 from claude_mem_lite.codemap.confidence import boosted
 from claude_mem_lite.codemap.heal import decay, heal
 from claude_mem_lite.storage import code, models, queries
@@ -306,6 +306,14 @@ def test_huge_and_hostile_observations_cost_little(shop: Path) -> None:
     happen(shop, odd)
 
     assert dict(heal(str(shop))) == {"confirmed": 1}
+
+
+@pytest.mark.parametrize("depth", [900, 100_000])
+def test_an_answer_may_be_nested_as_deep_as_it_likes(depth: int) -> None:
+    """What can be read is found, what cannot says nothing; neither is an error."""
+    raw = '{"error": "a", "tool_response": ' + '{"x": [' * depth + '"deep"' + "]}" * depth + "}"
+
+    assert evidence.output_of(raw) in {"deep\na", ""}
 
 
 def test_an_edit_of_two_functions_heals_through_the_consumer(shop: Path, memory: Path, consumer: Any) -> None:

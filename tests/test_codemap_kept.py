@@ -141,6 +141,22 @@ def test_a_file_that_cannot_be_parsed_keeps_its_last_good_map(project: Path) -> 
     assert kept.scan(str(project)).errors == {}
 
 
+def test_a_file_that_cannot_be_read_keeps_its_last_good_map(project: Path) -> None:
+    """And is told of; a pipe, on which nobody will ever write, is no file."""
+    kept.scan(str(project))
+    (project / "a.py").unlink()
+    (project / "a.py").symlink_to("a.py")
+    (project / "b.py").unlink()
+    os.mkfifo(project / "b.py")
+
+    found = kept.scan(str(project))
+
+    assert (found.gone, list(found.errors)) == (["b.py"], ["a.py"])
+    assert found.errors["a.py"].startswith("cannot be read: ")
+    assert {name for _, name in known(project)} == {"f", "C", "C.m"}
+    assert Project(str(project)).scan() == ()
+
+
 def test_a_folder_that_is_gone_changes_nothing(project: Path) -> None:
     """An unmounted disk is no deletion of everything on it."""
     kept.scan(str(project))
@@ -390,6 +406,9 @@ def test_a_session_tells_what_it_did_in_sum(project: Path) -> None:
         ("shop.a.C.m", 0),
         ("a.py:C.m", 1),
         ("b.py:m", 0),
+        ("./a.py:m", 1),
+        ("{project}/a.py:C.m", 1),
+        ("{project}/b.py:C.m", 0),
         ("m()", 1),
         ("%", 0),
         ("", 0),
@@ -399,10 +418,11 @@ def test_a_session_tells_what_it_did_in_sum(project: Path) -> None:
     ],
 )
 def test_functions_are_found_by_the_end_of_their_names(project: Path, name: str, count: int) -> None:
-    """With or without class, module, file."""
+    """With or without class, module, file; a file as the shell writes it, too."""
     kept.scan(str(project))
 
-    assert len(code.find_functions(str(project), name)) == count
+    assert len(code.find_functions(str(project), name.format(project=project))) == count
+    assert len(code.find_files(str(project), "./a.py")) == 1
 
 
 def test_a_home_folder_is_not_mapped_by_itself(memory: Path, tmp_path: Path) -> None:

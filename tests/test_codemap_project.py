@@ -67,10 +67,54 @@ def test_unique_name_is_a_guess_and_scored_apart(tmp_path: Path) -> None:
     assert found.edges(guesses=False) == ()
 
 
+TWO = """
+class A:
+    @property
+    def p(self): return 1
+    def __len__(self): return 1
+class B:
+    @property
+    def p(self): return 1
+class C:
+    @property
+    def p(self): return 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("main", "expected"),
+    [
+        ("def f(x: A): x.p", {"A.p": "typed"}),
+        ("def f(x: A | B): x.p", {"A.p": "several", "B.p": "several"}),
+        ("def f(x: A | B | C): x.p", {"A.p": "any", "B.p": "any", "C.p": "any"}),
+        ("def f(x: A):\n    if x: pass", {"A.__len__": "protocol"}),
+        ("def f(x: A | B):\n    if x: pass", {"A.__len__": "any"}),
+        ("def f(x: 'A | str'): len(x)", {"A.__len__": "any"}),
+    ],
+)
+def test_what_is_one_of_many_is_less_sure(tmp_path: Path, main: str, expected: dict[str, str]) -> None:
+    """Properties and special methods of an operand that may be something else say so by their level."""
+    found = project(tmp_path, main=f"{TWO}{main}\n")
+
+    assert {edge.callee.removeprefix("main."): edge.level for edge in found.edges()} == expected
+
+
+def test_protocols_own_methods_are_no_sure_callees(tmp_path: Path) -> None:
+    """What is annotated with a protocol is some other class, of which nothing is known."""
+    found = project(
+        tmp_path,
+        main="from typing import Protocol\nclass P(Protocol):\n    def m(self): ...\ndef f(x: P): x.m()\n",
+    )
+
+    assert [(edge.callee, edge.level) for edge in found.edges()] == [("main.P.m", "override")]
+
+
 def test_unresolved_calls_leave_out_noise(tmp_path: Path) -> None:
     """What nothing is known of is told by its name; builtins and methods of str, list and dict are not."""
     found = project(
-        tmp_path, main="def f(x, y):\n    print(x)\n    x.append(1)\n    y.unheard_of()\n    missing()\n"
+        tmp_path,
+        main="def f(x, y):\n    print(x)\n    x.append(1)\n    y.unheard_of()\n    missing()\n"
+        "    raise ValueError(x)\n",
     )
 
     assert [

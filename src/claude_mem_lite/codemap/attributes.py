@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite.codemap.foreign import attribute_of
 from claude_mem_lite.codemap.known import BUILTINS
-from claude_mem_lite.codemap.values import Cell, Module, Unit, Value, Values, join, shallow, storable
+from claude_mem_lite.codemap.values import Cell, Module, Unit, Value, Values, join, shallow, storable, union
 
 if TYPE_CHECKING:
     from claude_mem_lite.codemap.classes import Class
@@ -15,10 +15,14 @@ if TYPE_CHECKING:
 FOREIGN: Values = (("ext", "?"),)
 LEVELS = ("direct", "typed", "several", "passed", "callback", "protocol", "any", "override", "guess")
 _RANKS = {level: rank for rank, level in enumerate(LEVELS)}
+_SURE = {1: "typed", 2: "several"}  # by how many classes the receiver may have
 
 
 class Attributes:
-    """The state of one evaluation: `env` maps local names to values, `weak` says what came by an argument."""
+    """The state of one evaluation: `env` maps local names to values, `weak` says what came by an argument.
+
+    `choices` counts what the receiver of an attribute may be.
+    """
 
     def __init__(self, world: World, unit: Unit, outer: Attributes | None = None) -> None:
         self.world = world
@@ -27,6 +31,7 @@ class Attributes:
         self.env: dict[str, Values] = {}
         self.passed: set[str] = set()
         self.weak = False
+        self.choices = 1
         self.writes: dict[Cell, Values] = outer.writes if outer else {}
         self.edges: dict[str, Any] = {}
         self.missed: list[Any] = []
@@ -97,6 +102,15 @@ class Attributes:
 
     # attributes
 
+    def load_any(self, values: Values, attr: str, line: int) -> Values:
+        """Return the attribute of whichever value it is."""
+        if len(values) == 1:
+            return self.load(values[0], attr, line)
+        self.choices = choices(values)
+        found = union([self.load(value, attr, line) for value in values])
+        self.choices = 1
+        return found
+
     def load(self, value: Value, attr: str, line: int) -> Values:
         """Return the attribute of one value, bound where it is a method."""
         kind = value[0]
@@ -138,6 +152,8 @@ class Attributes:
         self.read(owner.inherited)
         on_class = self.in_order(owner.mro, attr)
         found = self.bind(on_class, value, line) if on_class else ()
+        if any(each.is_protocol for each in owner.mro):  # whoever fits runs, not the protocol's own
+            found = tuple([_as_override(each) for each in found])
         if not found or on_class[0][0] not in {"fn", "prop"}:
             for each in owner.mro:
                 held = self.read(each.field_of(attr))
@@ -211,7 +227,9 @@ class Attributes:
         getter = value[1]
         if getter is None:
             return ()
-        level = "override" if is_override else "passed" if self.weak else "typed"
+        level = "override" if is_override else _SURE.get(self.choices, "any")
+        if level == "typed" and self.weak:
+            level = "passed"
         is_self = self.self_name and receiver[1] is self.unit.owner
         self.note(getter, line, "property", level, "self_method" if is_self else "")
         return self.result(getter, receiver)
@@ -284,8 +302,14 @@ class Attributes:
             self.edges[unit.name] = new
 
 
+def choices(values: Values) -> int:
+    """Count the classes that a receiver may have; all that are foreign are one more."""
+    owners = {value[1] for value in values if value[0] == "inst"}
+    return len(owners) + any(value[0] != "inst" for value in values)
+
+
 def _as_override(value: Value) -> Value:
-    """Mark a method that does nothing but say that a subclass is to do it."""
+    """Mark a method that does nothing but say that another is to do it."""
     is_stub = value[0] == "bound" and len(value) == 3 and value[1].scope.is_stub
     return (*value, True) if is_stub else value
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from claude_mem_lite.codemap import foreign
-from claude_mem_lite.codemap.attributes import FOREIGN, Attributes
+from claude_mem_lite.codemap.attributes import FOREIGN, Attributes, choices
 from claude_mem_lite.codemap.values import (
     Cell,
     Unit,
@@ -61,10 +61,7 @@ class Calls(Attributes):
                 callees = FOREIGN
             else:
                 base = self.expr(func[1])
-                if len(base) == 1:
-                    callees = self.load(base[0], func[2], line)
-                else:
-                    callees = union([self.load(value, func[2], line) for value in base])
+                callees = self.load_any(base, func[2], line)
         elif func == ("n", "super") and "super" not in self.env:
             self.weak = outside
             return self.super_value([self.expr(each) for each in arguments])
@@ -265,17 +262,28 @@ class Calls(Attributes):
             if keyword in names:
                 self.give(owner.field_of(keyword), values)
 
-    def protocol(self, values: Values, method: str, line: int, passed: Arguments | None = None) -> Values:
-        """Resolve an operator or statement that calls a special method of instances of the project."""
+    def protocol(
+        self,
+        values: Values,
+        method: str,
+        line: int,
+        passed: Arguments | None = None,
+        *,
+        among: Values | None = None,
+    ) -> Values:
+        """Resolve an operator or statement that calls a special method of instances of the project.
+
+        `among` is all that the operand may be where `values` are some of it.
+        """
         instances = [value for value in values if value[0] == "inst"]
         if not instances:
             return ()
         found: Values = ()
-        owners = len({value[1] for value in instances})
+        owners = choices(values if among is None else among)
         for value in instances:
             for each in self.bind(self.in_order(value[1].mro, method), value, line):
                 if each[0] == "bound":
-                    level = "any" if owners > 2 else "several" if owners > 1 else "protocol"
+                    level = "any" if owners > 1 else "protocol"
                     site = Site(line, "protocol", level, "")
                     found = join(found, self.enter(each[1], value, passed or [], [], site))
         return found
@@ -287,7 +295,9 @@ class Calls(Attributes):
             if value[0] == "map":
                 continue
             if value[0] == "inst":
-                iterator = self.protocol((value,), "__aiter__" if is_async else "__iter__", line)
+                iterator = self.protocol(
+                    (value,), "__aiter__" if is_async else "__iter__", line, among=values
+                )
                 found = join(found, items(iterator))
                 following = self.protocol(iterator, "__anext__" if is_async else "__next__", line)
                 found = join(found, self.awaited(following, line) if is_async else following)
@@ -304,7 +314,7 @@ class Calls(Attributes):
             if value[0] == "coro":
                 found = join(found, value[1])
             elif value[0] == "inst":
-                found = join(found, content(self.protocol((value,), "__await__", line)))
+                found = join(found, content(self.protocol((value,), "__await__", line, among=values)))
             elif value[0] == "ext":
                 found = join(found, (value,))
         return found

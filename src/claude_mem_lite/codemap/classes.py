@@ -25,6 +25,7 @@ class Class:
     is_open: bool = False
     is_enum: bool = False
     is_record: bool = False
+    is_protocol: bool = False
     metaclass: Class | None = None
     attributes: dict[str, Cell] = field(default_factory=dict)
     fields: dict[str, Cell] = field(default_factory=dict)

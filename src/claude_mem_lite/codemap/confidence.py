@@ -5,7 +5,7 @@ from __future__ import annotations
 # Share of a level's edges that ran where their caller ran, in the test suites of huey 3.5.4, starlette 1.10.0
 # and sqlparse 0.6.1 together: `benchmarks/codemap.py --executed`. A callback runs, but a library calls it.
 CONFIDENCE = {
-    "direct": 0.95, "typed": 0.93, "several": 0.93, "passed": 0.93, "callback": 0.8, "protocol": 0.8,
+    "direct": 0.95, "typed": 0.93, "several": 0.93, "passed": 0.93, "callback": 0.8, "protocol": 0.93,
     "any": 0.35, "override": 0.37, "guess": 0.8,
 }  # fmt: skip
 EVIDENCE = {

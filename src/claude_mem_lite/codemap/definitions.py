@@ -89,6 +89,7 @@ class Definitions(Targets):
             base.is_enum for base in bases
         )
         owner.is_record = any(each.endswith("NamedTuple") for each in foreign)
+        owner.is_protocol = any(each.rpartition(".")[2] == "Protocol" for each in foreign)
         metaclass = [value[1] for value in self.expr(unit.scope.metaclass) if value[0] == "cls"]
         inherited = [base.metaclass for base in bases if base.metaclass is not None]
         owner.metaclass = metaclass[0] if metaclass else inherited[0] if inherited else None

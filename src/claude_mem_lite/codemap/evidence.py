@@ -6,10 +6,10 @@ import ast
 import json
 import os
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from claude_mem_lite.storage.models import FunctionMapEntry, Observation
 
@@ -100,13 +100,17 @@ def _inside(path: str, project_dir: str) -> str:
 
 
 def output_of(raw: str) -> str:
-    """Return the texts of what a tool answered, from the JSON of its event."""
-    event = json.loads(raw)
-    return "\n".join(_texts({key: event.get(key) for key in ("tool_response", "error")}))
-
-
-def _texts(value: Mapping[str, Any] | Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from _texts(inner)
+    """Return the texts of what a tool answered, from the JSON of its event, however deep they stand."""
+    try:
+        event = json.loads(raw)
+    except RecursionError:
+        return ""
+    texts = []
+    waiting = [event.get("error"), event.get("tool_response")]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            texts.append(value)
+        elif isinstance(value, dict | list):
+            waiting += reversed(value.values() if isinstance(value, dict) else value)
+    return "\n".join(texts)

@@ -44,10 +44,7 @@ class Expressions(Calls):
                 self.weak = True
             return found
         if kind == "a":
-            values = self.expr(node[1])
-            if len(values) == 1:
-                return self.load(values[0], node[2], node[3])
-            return union([self.load(value, node[2], node[3]) for value in values])
+            return self.load_any(self.expr(node[1]), node[2], node[3])
         if kind == "c":
             return self.call(node)
         if kind == "k":
@@ -65,7 +62,9 @@ class Expressions(Calls):
             found = tuple([value for value in values if value[0] in {"seq", "tup"}])
         for value in values:
             if value[0] == "inst":
-                found = join(found, self.protocol((value,), "__getitem__", node[3], [(False, keys)]))
+                found = join(
+                    found, self.protocol((value,), "__getitem__", node[3], [(False, keys)], among=values)
+                )
             elif value[0] == "cls":
                 found = join(found, (value,))  # Generic[T]
                 for method in self.in_order(value[1].mro, "__class_getitem__"):
@@ -181,9 +180,9 @@ class Expressions(Calls):
         """Note what testing instances of the project calls."""
         for value in values:
             if value[0] == "inst" and not self.in_order(value[1].mro, "__bool__"):
-                self.protocol((value,), "__len__", 0)
+                self.protocol((value,), "__len__", 0, among=values)
             elif value[0] == "inst":
-                self.protocol((value,), "__bool__", 0)
+                self.protocol((value,), "__bool__", 0, among=values)
 
     def several(self, node: Expr) -> Values:
         for each in node[1]:

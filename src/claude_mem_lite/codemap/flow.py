@@ -230,9 +230,9 @@ class Flow(Definitions):
                 elif value[0] == "ext":  # most give themselves
                     found = join(found, (value,))
                 elif value[0] == "inst":
-                    given = self.protocol((value,), enter, line)
+                    given = self.protocol((value,), enter, line, among=values)
                     found = join(found, self.awaited(given, line) if is_async else given)
-                    self.protocol((value,), leave, line)
+                    self.protocol((value,), leave, line, among=values)
                     if not given and value[1].may_have_more:
                         found = join(found, (value,))
             if target is not None:

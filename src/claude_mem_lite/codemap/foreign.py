@@ -117,7 +117,7 @@ def _getattr(run: Calls, _name: str, passed: Arguments, named: Keywords, site: S
     if starts:  # dispatch by name: any method that starts so
         owners = [each for value in first if value[0] == "inst" for each in value[1].mro]
         keys += sorted({name for each in owners for name in each.attributes if name.startswith(starts)})
-    found = union([run.load(value, key, site.line) for key in keys for value in first])
+    found = union([run.load_any(first, key, site.line) for key in keys])
     return join(found, run.keyword(passed, named, 2, "default"))
 
 

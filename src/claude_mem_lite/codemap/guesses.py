@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite.codemap.attributes import LEVELS
-from claude_mem_lite.codemap.known import BUILTINS, NOISE_METHODS, NOISE_OBJECTS
+from claude_mem_lite.codemap.known import BUILTINS, EXCEPTIONS, NOISE_METHODS, NOISE_OBJECTS
 
 if TYPE_CHECKING:
     from claude_mem_lite.codemap.classes import Class
@@ -40,7 +40,7 @@ def guess(world: World) -> tuple[dict[Unit, dict[str, Any]], list[tuple[Unit, in
 
 def _is_noise(name: str, receiver: str | None) -> bool:
     if receiver is None:
-        return name in BUILTINS
+        return name in BUILTINS or name in EXCEPTIONS
     return name in NOISE_METHODS or receiver in NOISE_OBJECTS or (name[:2] == "__" == name[-2:])
 
 

@@ -181,11 +181,13 @@ class _Reading:
         try:
             if self._only_newer and known and inbox.utc_text(os.stat(full).st_mtime) < known.updated_at:
                 return
-            with open(full, "rb") as file:
-                data = file.read(sources.MAX_BYTES + 1)
-        except OSError:
+            data = sources.read(full)
+        except (FileNotFoundError, NotADirectoryError):
             if known is not None:
                 self._forget(path)
+            return
+        except OSError as failure:  # it is there: what is known of it stands
+            self._found.errors[path] = f"cannot be read: {failure.strerror}"
             return
         digest, error = _digest(data), known.error if known else ""
         if known is None or known.digest != digest or not self._is_packed:

@@ -1,5 +1,7 @@
 """What is known of names outside the project: noise, and foreign functions that call what they are given."""
 
+import builtins
+
 BUILTINS = frozenset({
     "abs", "aiter", "all", "anext", "any", "ascii", "bin", "bool", "breakpoint", "bytearray", "bytes",
     "callable", "chr", "classmethod", "compile", "complex", "delattr", "dict", "dir", "divmod",
@@ -9,6 +11,11 @@ BUILTINS = frozenset({
     "print", "property", "range", "repr", "reversed", "round", "set", "setattr", "slice", "sorted",
     "staticmethod", "str", "sum", "super", "tuple", "type", "vars", "zip",
 })  # fmt: skip
+EXCEPTIONS = frozenset(
+    name
+    for name, value in vars(builtins).items()
+    if isinstance(value, type) and issubclass(value, BaseException)
+)
 NOISE_OBJECTS = frozenset({
     "logger", "log", "logging", "os", "sys", "re", "json", "math", "pathlib", "Path", "time",
     "datetime", "itertools", "functools", "collections", "typing", "shutil", "subprocess",

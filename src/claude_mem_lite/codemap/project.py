@@ -106,8 +106,7 @@ class Project:
     def _scan_file(self, path: str) -> bool:
         old = self.files.get(path)
         try:
-            with open(os.path.join(self.folder, path), "rb") as file:
-                data = file.read(sources.MAX_BYTES + 1)
+            data = sources.read(os.path.join(self.folder, path))
         except OSError:
             return self.files.pop(path, None) is not None
         if old is not None and old.digest == hashlib.sha256(data).hexdigest():

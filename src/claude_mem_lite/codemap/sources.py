@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
+import stat
 import tokenize
 from typing import TYPE_CHECKING
 
@@ -41,6 +43,17 @@ def is_source(path: str) -> bool:
     """Tell whether a path from the folder is a Python file that `python_files` would come to by its name."""
     *folders, _ = path.split("/")
     return path.endswith(SUFFIXES) and not any(name[:1] == "." or name in _SKIPPED for name in folders)
+
+
+def read(path: str) -> bytes:
+    """Return a file's bytes, one more than MAX_BYTES at most.
+
+    Raises: OSError; a pipe, which nobody may ever write to, is as good as no file.
+    """
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise FileNotFoundError(errno.ENOENT, "not a regular file", path)
+    with open(path, "rb") as file:
+        return file.read(MAX_BYTES + 1)
 
 
 def decode(data: bytes) -> str:

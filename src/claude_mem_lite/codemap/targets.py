@@ -63,6 +63,7 @@ class Targets(Expressions):
         self.write(self.unit.module.cell(name), values)
 
     def assign_attribute(self, target: Expr, values: Values) -> None:
+        """Bind an attribute; what tests and examples put into the code they use says nothing of it."""
         _, base, attr, line = target
         weak = self.weak
         for value in self.expr(base):
@@ -73,12 +74,17 @@ class Targets(Expressions):
                         self.note(each[2], line, "property", "typed")
                         self.pass_on(each[2], [(False, values)], [], is_bound=True)
                 self.protocol((value,), "__setattr__", line)
-                if values:
-                    self.write(value[1].field_of(attr), values)
-            elif value[0] == "cls" and values:
+            if not values or value[0] not in {"inst", "cls", "mod"}:
+                continue
+            home = value[1] if value[0] == "mod" else value[1].unit.module
+            if self.unit.module.is_aside and not home.is_aside:
+                continue
+            if value[0] == "inst":
+                self.write(value[1].field_of(attr), values)
+            elif value[0] == "cls":
                 self.write(value[1].attribute(attr), values)
-            elif value[0] == "mod" and values:
-                self.write(value[1].cell(attr), values)
+            else:
+                self.write(home.cell(attr), values)
 
     def assign_item(self, target: Expr, values: Values) -> None:
         _, base, key, line = target

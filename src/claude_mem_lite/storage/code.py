@@ -1,13 +1,14 @@
 """The code map's rows: files, functions and what became of them, calls. What they mean stands in `codemap`.
 
 A `name` that a user gives for a function is its qualified name or the end of it, with or without its module
-or its file: "post", "Journal.post", "ledger.journal.Journal.post", "ledger/journal.py:Journal.post".
+or the end of its file: "post", "Journal.post", "ledger.journal.Journal.post", "journal.py:Journal.post".
 """
 
 from __future__ import annotations
 
 import hashlib
 import itertools
+import os
 from typing import TYPE_CHECKING, Any
 
 from peewee import JOIN, chunked, fn
@@ -48,6 +49,7 @@ def source_file(project_dir: str, path: str) -> SourceFile | None:
 
 def find_files(project_dir: str | None, path: str) -> list[SourceFile]:
     """Return the files of a path, absolute or relative to its project, of one project or of all."""
+    path = os.path.normpath(path)
     full = SourceFile.project_dir.concat("/").concat(SourceFile.file_path)
     rows = SourceFile.select().where((SourceFile.file_path == path) | (full == path))
     if project_dir is not None:
@@ -125,7 +127,9 @@ def history(project_dir: str | None, name: str, *, limit: int = 200) -> list[dic
         .order_by(FunctionChange.created_at.desc(), FunctionChange.pk.desc())
         .dicts()
     )
-    found = (row for row in rows if _answers(row["file_path"], row["qualified_name"], name))
+    found = (
+        row for row in rows if _answers(row["project_dir"], row["file_path"], row["qualified_name"], name)
+    )
     return list(itertools.islice(found, limit))
 
 
@@ -160,7 +164,11 @@ def find_functions(project_dir: str | None, name: str) -> list[FunctionMapEntry]
     """Return the functions of a name, by project, file and line."""
     rows = FunctionMapEntry.select().where(_ends_so(FunctionMapEntry, project_dir, name))
     place = (FunctionMapEntry.project_dir, FunctionMapEntry.file_path, FunctionMapEntry.line)
-    return [row for row in rows.order_by(*place) if _answers(row.file_path, row.qualified_name, name)]
+    return [
+        row
+        for row in rows.order_by(*place)
+        if _answers(row.project_dir, row.file_path, row.qualified_name, name)
+    ]
 
 
 # --- calls -----------------------------------------------------------------------------------------
@@ -279,9 +287,9 @@ def _ends_so(table: Any, project_dir: str | None, name: str) -> Any:
     return ends if project_dir is None else ends & (table.project_dir == project_dir)
 
 
-def _answers(path: str, qualified: str, name: str) -> bool:
+def _answers(project_dir: str, path: str, qualified: str, name: str) -> bool:
     file, _, wanted = name.removesuffix("()").rpartition(":")
-    if file and not f"/{path}".endswith(f"/{file}"):
+    if file and not f"{project_dir}/{path}".endswith("/" + os.path.normpath(file).lstrip("/")):
         return False
     if f".{qualified}".endswith(f".{wanted}"):
         return True
