@@ -84,6 +84,10 @@ class Searcher:
             self.holder.ready(now)  # not before: to load one keeps the processor busy
         return Found(best(hits, limit=limit), "hybrid" if asked.is_hybrid else "fts")
 
+    def profile(self, kind: Kind, project_dir: str | None, *, now: float) -> Profile:
+        """Return how common words are in a project's rows of a kind, as the search sees it."""
+        return self._profiles.get(kind, project_dir, now=now)
+
     def embed(self, texts: Sequence[str], *, now: float) -> dict[str, Any] | None:
         """Return the vectors of documents for the consumer, base64 of little-endian float32 rows.
 

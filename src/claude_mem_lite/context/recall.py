@@ -1,0 +1,245 @@
+"""What memory has on a user's prompt, if it has anything: the rows that answer, best first, within a budget.
+
+Finding and ranking is `search`'s business; what of a prompt is asked stands in `prompts`, which sentences of
+a row are told in `excerpt`.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass
+from math import exp, log, log1p
+from typing import TYPE_CHECKING
+
+from claude_mem_lite.context.budget import LeftOut, Line, Section
+from claude_mem_lite.context.excerpt import excerpt, lemmas
+from claude_mem_lite.context.prompts import question
+from claude_mem_lite.context.text import ID_CHARS, ago, harmless
+from claude_mem_lite.search import ranking
+from claude_mem_lite.search.words import STOP_WORDS, words
+from claude_mem_lite.storage import search as storage
+from claude_mem_lite.storage.search import Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from claude_mem_lite.context.budget import Said
+    from claude_mem_lite.search.hybrid import Searcher
+    from claude_mem_lite.search.ranking import Profile, Query
+    from claude_mem_lite.search.results import Found, Hit
+    from claude_mem_lite.storage.search import Row
+
+NAME, TITLE = "recall", "Remembered, for this prompt"
+# What 600 tokens hold is half of it; the rest stands in for what was shown before.
+ROWS = 12
+# The best hits are told at length.
+WIDE_LINES, LINE_CHARS, SHORT_CHARS = 3, 350, 180
+FUNCTIONS, FUNCTIONS_AT = 2, 2
+
+# A logistic regression on `features` (the intercept, then a weight for each), of search by both legs and by
+# words alone. Source: benchmarks/recall_gate.py on the history of a code base and on conversations.
+GATES: Mapping[str, tuple[float, ...]] = {
+    "hybrid": (-12.63, 8.97, 1.58, 1.76, 1.77, 10.69),
+    "fts": (-10.31, 16.76, 2.03, 1.90, 2.20),
+}
+# A prompt that memory has something on with less certainty recalls nothing.
+THRESHOLD = 0.45
+# The best hit alone is now and then a wrong one.
+GATE_HITS = 5
+# A row that scores less than this share of the best says little of what the prompt asks for.
+FAR_BEHIND = 0.5
+# A newer row that has this share of an older one's evidence is told before it, if it scores this share of it.
+SAME_THING, NEARLY = 0.7, 0.75
+# A row of which the prompt has this share of the words is the prompt.
+ECHO = 0.85
+
+_NAME = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
+# What makes a name of a word: get_user, Entry.post, camelCase.
+_INNER = re.compile(r"_|\.|[a-z][A-Z]")
+_NOTHING = Line("", "observation", "", 0, "")
+
+
+def recall(  # noqa: PLR0913  (who asks, what for, and what the answer has to keep to)
+    searcher: Searcher,
+    project_dir: str,
+    prompt: str,
+    *,
+    said: Said,
+    budget_tokens: int,
+    now: float,
+    own_session: str = "",
+) -> Section:
+    """Return what a project's memory has on a prompt; without lines when it has nothing.
+
+    `now` is Unix seconds. `said` is what the session was shown, and hears of what it is shown now; the rows
+    of `own_session`, the one that asks, are left out, since the model has them.
+    """
+    section = Section(NAME, TITLE)
+    text = question(prompt)
+    if not text or not project_dir:
+        return section
+    asked = _ask(searcher, text, project_dir)
+    offers = list(_observed(asked, own_session, now=now))
+    offers[FUNCTIONS_AT:FUNCTIONS_AT] = [
+        (_function_line(row, now=now), "") for row in _named(asked, project_dir)
+    ]
+    left = budget_tokens - Section(NAME, TITLE, [_NOTHING]).tokens
+    for line, objection in offers:
+        why = objection or said.why(line) or ("no room" if line.tokens > left else "")
+        if why:
+            section.left_out.append(LeftOut(line, why))
+            continue
+        section.lines.append(line)
+        said.add(line)
+        left -= line.tokens
+    return section
+
+
+def features(found: Found, query: Query) -> tuple[float, ...]:
+    """Return what the gate judges by: the best of the best hits in each respect; () without hits.
+
+    The share of the query's evidence, the nats of its words in their order, whether a name stands there in
+    full, the number of terms, and of a search by both legs the nats of the cosine.
+    """
+    best = [hit.why for hit in found.hits[:GATE_HITS] if hit.why]
+    if not best:
+        return ()
+    told = (
+        max(each.coverage for each in best),
+        log1p(max(each.order for each in best)),
+        float(any(each.exact_found for each in best)),
+        log(max(1, len(query.terms))),
+    )
+    return (*told, max(each.meaning for each in best) / 10) if found.search_type == "hybrid" else told
+
+
+def certainty(found: Found, query: Query) -> float:
+    """Return how likely memory has something on a query (0 to 1), 1 if the query is the id of a row."""
+    if any(hit.why is None for hit in found.hits):
+        return 1.0
+    judged = features(found, query)
+    if not judged:
+        return 0.0
+    base, *weights = GATES[found.search_type]
+    return 1 / (1 + exp(-base - sum(weight * value for weight, value in zip(weights, judged, strict=True))))
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A prompt and what was found: `weights` are the idf of its lemmas, `certain` is the gate's judgement."""
+
+    text: str
+    query: Query
+    weights: Mapping[str, float]
+    found: Found
+    certain: float
+
+    def has(self, row: Row) -> set[str]:
+        """Return the lemmas of the prompt that a row has."""
+        told = f"{row.title}\n{row.summary}\n{row.detail[: ranking.DETAIL_CHARACTERS]}"
+        return set(lemmas(told)) & self.weights.keys()
+
+    def weight(self, names: set[str]) -> float:
+        """Return the evidence of some lemmas in nats."""
+        return sum(self.weights[name] for name in sorted(names))
+
+
+def _ask(searcher: Searcher, text: str, project_dir: str) -> _Asked:
+    clock = time.monotonic()
+    found = searcher.search(text, type="all", scope=Scope(project_dir=project_dir), limit=ROWS, now=clock)
+    query = ranking.analyze(text)
+    profile = searcher.profile("observation", project_dir, now=clock)
+    weights = {term.lemma: _idf(profile, term.lemma) for term in query.terms}
+    return _Asked(text, query, weights, found, certainty(found, query))
+
+
+def _idf(profile: Profile, name: str) -> float:
+    return log(1 + profile.row_count / (profile.rows_with(name) + 0.5))
+
+
+def _observed(asked: _Asked, own_session: str, *, now: float) -> Iterator[tuple[Line, str]]:
+    """Yield the line of each hit with what speaks against it, "" if nothing does."""
+    hits = _newer_first(asked)
+    best = max((hit.score for hit, _ in hits), default=0.0)
+    told = 0
+    for hit, has in hits:
+        objection = _why_not(hit, asked, best, own_session)
+        yield (
+            _line(hit, has, asked, now=now, chars=LINE_CHARS if told < WIDE_LINES else SHORT_CHARS),
+            objection,
+        )
+        told += not objection
+
+
+def _newer_first(asked: _Asked) -> list[tuple[Hit, set[str]]]:
+    """Return the hits with what they have of the prompt; of those that match nearly alike the newer go first.
+
+    What was asked supersedes nothing.
+    """
+    placed: list[tuple[Hit, set[str]]] = []
+    for hit in asked.found.hits:
+        has = asked.has(hit.row)
+        place = len(placed)
+        if hit.row.tool_name != "UserPromptSubmit":
+            older = (
+                at
+                for at, (other, its) in enumerate(placed)
+                if other.row.created_at < hit.row.created_at
+                and hit.score >= NEARLY * other.score
+                and asked.weight(has & its) >= SAME_THING * asked.weight(its)
+            )
+            place = next(older, place)
+        placed.insert(place, (hit, has))
+    return placed
+
+
+def _why_not(hit: Hit, asked: _Asked, best: float, own_session: str) -> str:
+    row = hit.row
+    if asked.certain < THRESHOLD:
+        return f"certainty {asked.certain:.2f} is below {THRESHOLD}"
+    if own_session and row.session_id == own_session:
+        return "this session's own"
+    told = set(words(f"{row.title} {row.summary}"))
+    if len(told & set(words(asked.text))) >= ECHO * len(told):
+        return "the prompt says it"
+    if hit.why and hit.score < FAR_BEHIND * best:
+        return f"scores {hit.score:.1f}, the best {best:.1f}"
+    return ""
+
+
+def _line(hit: Hit, has: set[str], asked: _Asked, *, now: float, chars: int) -> Line:
+    row = hit.row
+    says = excerpt(row.title, row.summary, row.detail, asked.weights, chars=chars)
+    found = [term.words[0] for term in asked.query.terms if term.lemma in has]
+    cosine = hit.why.cosine if hit.why else None
+    reasons = [
+        f"has {', '.join(found)}" if found else "",
+        f"cosine {cosine:.2f}" if cosine is not None else "",
+        f"certainty {asked.certain:.2f}" if hit.why else "the prompt is its id",
+    ]
+    return Line(
+        row.id, row.kind, _opened(row, says, now=now), hit.score, says, "; ".join(filter(None, reasons))
+    )
+
+
+def _named(asked: _Asked, project_dir: str) -> Sequence[Row]:
+    """Return the functions that a prompt names; a plain word names one only if memory has something on it."""
+    names = dict.fromkeys(_NAME.findall(asked.text))
+    wanted = {name for name in names if _INNER.search(name) or asked.certain >= THRESHOLD}
+    wanted = {name for name in wanted if name.lower() not in STOP_WORDS}
+    if not wanted:
+        return []
+    match = " OR ".join(f'"{name}"' for name in names if name in wanted)
+    rows = storage.by_text("function", match, Scope(project_dir=project_dir), limit=20)
+    return [row for row in rows if {row.title, row.title.rpartition(".")[2]} & wanted][:FUNCTIONS]
+
+
+def _function_line(row: Row, *, now: float) -> Line:
+    says = harmless(": ".join(filter(None, [row.files[0], row.summary, row.detail])), chars=SHORT_CHARS)
+    reason = f"the prompt names {row.title}"
+    return Line(row.id, "function", _opened(row, says, now=now), 0.0, says, reason)
+
+
+def _opened(row: Row, says: str, *, now: float) -> str:
+    return f"[{ago(row.created_at, now=now)}] {row.id[:ID_CHARS]} {says}"
