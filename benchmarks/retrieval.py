@@ -99,8 +99,8 @@ class Encoder:
 
 
 @contextlib.contextmanager
-def ours(rows: list[Row], encoder: Encoder, vectors: np.ndarray) -> Iterator[Search]:
-    """Search as the product does: its databases, its vectors, its ranking, in this process."""
+def filled(rows: list[Row], encoder: Encoder, vectors: np.ndarray) -> Iterator[Searcher]:
+    """Keep the rows and their vectors as the product does, and return what searches them, warm."""
     with memory(rows):
         store = Vectors(encoder.model.record.key, encoder.model.record.dimension)
         titles = encoder.documents([row["title"] for row in rows])
@@ -116,6 +116,13 @@ def ours(rows: list[Row], encoder: Encoder, vectors: np.ndarray) -> Iterator[Sea
         searcher = Searcher()
         searcher.holder.ready(0.0)
         searcher.holder.wait()
+        yield searcher
+
+
+@contextlib.contextmanager
+def ours(rows: list[Row], encoder: Encoder, vectors: np.ndarray) -> Iterator[Search]:
+    """Search as the product does: its databases, its vectors, its ranking, in this process."""
+    with filled(rows, encoder, vectors) as searcher:
         yield lambda text, project: _ids(searcher, text, project)
 
 
@@ -294,7 +301,7 @@ def interval(one: np.ndarray, other: np.ndarray) -> tuple[float, float, float]:
 
 def measure(folder: str, names: list[str], encoder: Encoder) -> dict[str, Result]:
     """Run the systems on one set and print their rows as they come."""
-    rows, asked = (_lines(os.path.join(folder, f"{part}.jsonl")) for part in ("corpus", "queries"))
+    rows, asked = (lines_of(os.path.join(folder, f"{part}.jsonl")) for part in ("corpus", "queries"))
     started = time.perf_counter()
     vectors = encoder.documents(list(map(text_of, rows)))
     embedded = vectors, time.perf_counter() - started
@@ -325,14 +332,15 @@ def show(title: str, found: dict[str, Result]) -> None:
 
 def show_categories(folder: str, found: dict[str, Result]) -> None:
     """Print nDCG@10 of each category of questions."""
-    asked = _lines(os.path.join(folder, "queries.jsonl"))
+    asked = lines_of(os.path.join(folder, "queries.jsonl"))
     for category in sorted({str(query["cat"]) for query in asked}):
         here = [str(query["cat"]) == category for query in asked]
         scores = "   ".join(f"{name} {result.metrics[here, 0].mean():.4f}" for name, result in found.items())
         print(f"  {category} ({sum(here)}): {scores}")
 
 
-def _lines(path: str) -> list[Row]:
+def lines_of(path: str) -> list[Row]:
+    """Return the objects of a file of JSON lines."""
     with open(path, encoding="utf-8") as file:
         return [json.loads(line) for line in file]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import chain
+from math import sqrt
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.context.text import harmless
@@ -13,43 +14,44 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 TITLE_CHARS = 140
-DETAIL_CHARS = 4_000
-# What the title, or a sentence taken before, has said already counts this much.
-REPEATED = 0.3
-# A sentence of so many characters more counts by the root of it less: evidence is worth more said shortly.
+# More of a row is not looked at.
+MOST_CHARS, MOST_LINES = 4_000, 80
+# What the title or a sentence taken before has said counts this much; a line of the detail; one that is gone.
+REPEATED, DETAIL, REMOVED = 0.3, 0.5, 0.25
+# Of a sentence that says something new, less than this share of the words has been told.
+SAID = 0.7
+# Evidence is worth more said shortly: it counts by the root of the length, of which so much is for nothing.
 _SHORT = 60
 # A piece cut out of what is too long begins so many characters before the first word that counts.
 _BEFORE = 40
 
-# Sentences, lines, and what local summaries list between semicolons.
-_ENDS = re.compile(r"(?<=[.!?])\s+(?=[^a-z\s])|\n+|(?<=;)\s+")
-# The prompt that a local summary ends with; it has a row of its own.
+_REMOVED = "- "  # in the detail of an edit
+_ENDS = re.compile(r"(?<=[.!?])\s+(?=[^a-z\s])|\n+")
+# What was run, which the title tells in words.
+_COMMAND = re.compile(r"(?:Ran|[^`]{1,80}:) `[^`]*(?:`\W*)?")
+# Half sentences and what local summaries list between semicolons, but for those in parentheses.
+_ITEMS = re.compile(r"(?<=;)\s+(?![^(]{0,200}\))")
+# Of local summaries: the prompt, which has a row of its own, and how much of a file was read or changed.
 _ASKED = re.compile(r"(?:^|\n)Asked: [^\n]*\s*\Z")
+_COUNT = re.compile(r"(?:Created|Edited|Read|Rewrote) [^:]+(?: \([^()]*\)\.|: (?:lines )?\d[^.]*\.?)")
 
 
 def excerpt(title: str, summary: str, detail: str, weights: Mapping[str, float], *, chars: int) -> str:
-    """Return "Title: what answers" in one harmless line of about `chars`; `weights` are those of lemmas (idf)."""
+    """Return "Title: what answers" in a harmless line of about `chars`; `weights` are the idf of lemmas."""
     title = harmless(title, chars=TITLE_CHARS)
-    told = summary if not title else _ASKED.sub("", summary)
-    begins = title.rstrip("…")
-    units = [unit.strip() for unit in _ENDS.split(told)]
-    lines = [line.strip() for line in detail[:DETAIL_CHARS].splitlines()]
-    known = set(lemmas(title))
-    sentences = [unit for unit in units if unit and not (set(lemmas(unit)) <= known)]
-    texts = [*sentences, *(line for line in dict.fromkeys(lines) if line and line not in sentences)]
-    room = chars - len(title) - len(": ")
-    chosen = _chosen(texts, len(sentences), known, weights, room)
-    if chosen and title.endswith("…") and 0 in chosen and texts[0].startswith(begins[:60]):
+    summary = summary[:MOST_CHARS]
+    units = [unit.strip() for unit in _ENDS.split(_ASKED.sub("", summary) if title else summary)]
+    commands = [unit for unit in units if _COMMAND.fullmatch(unit)]
+    items = (item.strip() for unit in units if not _COMMAND.fullmatch(unit) for item in _ITEMS.split(unit))
+    sentences = [item for item in items if item and not _COUNT.fullmatch(item)][:MOST_LINES]
+    lines = [*commands, *(" ".join(line.split()) for line in detail[:MOST_CHARS].splitlines())]
+    texts = [*sentences, *list(dict.fromkeys(filter(None, lines)))[:MOST_LINES]]
+    chosen = _chosen(texts, len(sentences), set(lemmas(title)), weights, chars - len(title) - len(": "))
+    told = " ".join(text for at, text in sorted(chosen.items()) if at < len(sentences))
+    shown = [text for at, text in sorted(chosen.items()) if at >= len(sentences)]
+    if title.endswith("…") and harmless(told, chars=len(told) + 1).startswith(title[:-1]):
         title = ""
-    body = " / ".join(
-        filter(
-            None,
-            [
-                " ".join(text for at, text in sorted(chosen.items()) if at < len(sentences)),
-                *(text for at, text in sorted(chosen.items()) if at >= len(sentences)),
-            ],
-        )
-    )
+    body = " / ".join(filter(None, [told, *shown]))
     return harmless(": ".join(filter(None, [title, body])), chars=chars + TITLE_CHARS)
 
 
@@ -59,35 +61,45 @@ def lemmas(text: str) -> list[str]:
 
 
 def _chosen(
-    texts: Sequence[str], sentences: int, known: set[str], weights: Mapping[str, float], room: int
+    texts: Sequence[str], sentences: int, title: set[str], weights: Mapping[str, float], room: int
 ) -> dict[int, str]:
-    """Return by their places the texts to tell: first what has the most evidence, then sentences in order."""
-    said = [set(lemmas(text)) & weights.keys() for text in texts]
+    """Return the texts to tell by place: with evidence, then sentences, then lines, from below those on."""
+    says = [set(lemmas(text)) for text in texts]
     chosen: dict[int, str] = {}
-    told = set(known)
+    told, answered = set(title), set[str]()
 
     def worth(at: int) -> float:
-        gain = sum(weights[name] * (REPEATED if name in told else 1.0) for name in said[at])
-        return gain / (_SHORT + len(texts[at])) ** 0.5
+        is_line = at >= sentences
+        gain = sum(
+            weights[name] * (1.0 if name not in told else REPEATED)
+            for name in sorted(says[at] & weights.keys())
+            if not (is_line and name in answered)
+        )
+        share = 1.0 if not is_line else DETAIL if not texts[at].startswith(_REMOVED) else REMOVED
+        return gain * share / sqrt(_SHORT + len(texts[at]))
 
-    left = set(range(len(texts)))
+    def last(at: int) -> tuple[bool, bool, int, int]:
+        above = max((place for place in chosen if place < at), default=-len(texts))
+        return at >= sentences, texts[at].startswith(_REMOVED), at - above, at
+
+    left = list(range(len(texts)))
     while left:
-        at = max(left, key=lambda at: (worth(at), -at))
-        left.remove(at)
+        at = max(left, key=worth)
         if worth(at) <= 0:
-            break
+            at = min(left, key=last)
+        left = [other for other in left if other != at and (len(texts[other]) <= room or not chosen)]
+        is_said = len(says[at] & told) >= SAID * len(says[at])
+        if is_said and (at < sentences or not says[at] & weights.keys() - answered):
+            continue
         if len(texts[at]) <= room:
             chosen[at] = texts[at]
         elif not chosen:
-            chosen[at] = _piece(texts[at], said[at], room)
+            chosen[at] = _piece(texts[at], says[at] & weights.keys(), room)
         else:
             continue
-        told |= said[at]
-        room -= len(chosen[at]) + 1
-    for at in range(sentences):
-        if at not in chosen and len(texts[at]) <= room:
-            chosen[at] = texts[at]
-            room -= len(texts[at]) + 1
+        told |= says[at]
+        answered |= says[at]
+        room -= len(chosen[at]) + len(" / ")
     return chosen
 
 

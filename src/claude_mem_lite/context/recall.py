@@ -1,6 +1,7 @@
 """What memory has on a user's prompt, if it has anything: the rows that answer, best first, within a budget.
 
-Finding and ranking is `search`'s business, which sentences of a row are told is `excerpt`'s.
+Finding and ranking is `search`'s business; what of a prompt is asked stands in `prompts`, which sentences of
+a row are told in `excerpt`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from claude_mem_lite.context.budget import LeftOut, Line, Section
 from claude_mem_lite.context.excerpt import excerpt, lemmas
+from claude_mem_lite.context.prompts import question
 from claude_mem_lite.context.text import ID_CHARS, ago, harmless
 from claude_mem_lite.search import ranking
 from claude_mem_lite.search.words import STOP_WORDS, words
@@ -20,7 +22,7 @@ from claude_mem_lite.storage import search as storage
 from claude_mem_lite.storage.search import Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from claude_mem_lite.context.budget import Said
     from claude_mem_lite.search.hybrid import Searcher
@@ -31,43 +33,34 @@ if TYPE_CHECKING:
 NAME, TITLE = "recall", "Remembered, for this prompt"
 # What 600 tokens hold is half of it; the rest stands in for what was shown before.
 ROWS = 12
-LINE_CHARS = 350
-MAX_FUNCTIONS = 2
+# The best hits are told at length.
+WIDE_LINES, LINE_CHARS, SHORT_CHARS = 3, 350, 180
+FUNCTIONS, FUNCTIONS_AT = 2, 2
 
-# Logistic regression on `features`: the intercept and a weight for each, of searches by both legs and by words
-# alone. Source: benchmarks/recall_gate.py on a code history and on conversations, neither of them ours.
+# A logistic regression on `features` (the intercept, then a weight for each), of search by both legs and by
+# words alone. Source: benchmarks/recall_gate.py on the history of a code base and on conversations.
 GATES: Mapping[str, tuple[float, ...]] = {
-    "hybrid": (-10.3, 8.0, 0.8, 1.3, 1.5, 9.5),
-    "fts": (-6.0, 14.0, 2.0, 0.7, 1.5),
+    "hybrid": (-12.63, 8.97, 1.58, 1.76, 1.77, 10.69),
+    "fts": (-10.31, 16.76, 2.03, 1.90, 2.20),
 }
 # A prompt that memory has something on with less certainty recalls nothing.
-THRESHOLD = 0.5
+THRESHOLD = 0.45
 # The best hit alone is now and then a wrong one.
 GATE_HITS = 5
 # A row that scores less than this share of the best says little of what the prompt asks for.
-FAR_BEHIND = 0.35
-# Of two rows that have this share of the same evidence, the newer is told first if it scores this share.
-SAME_THING, NEARLY = 0.6, 0.75
+FAR_BEHIND = 0.5
+# A newer row that has this share of an older one's evidence is told before it, if it scores this share of it.
+SAME_THING, NEARLY = 0.7, 0.75
 # A row of which the prompt has this share of the words is the prompt.
-_ECHO = 0.85
+ECHO = 0.85
 
-# A longer prompt is mostly something pasted: where a paragraph begins and how it ends says what it is.
-_LONG, _HEAD, _TAIL, _MOST = 400, 300, 200, 1_000
-_TAGGED = re.compile(r"<(system-reminder|task-notification|local-command-\w+)>.*?(?:</\1>|\Z)", re.DOTALL)
-_COMMAND = re.compile(r"\A\s*/[\w:-]+(?=\s|\Z)")
-# What is said to go on, beside the stop words: a prompt of nothing else asks for nothing.
-_CHATTER = frozenset(
-    """again agreed ahead all alright also awesome cool continue correct done exactly fast fine fix go good great
-    hello help hey hi hm hmm just k keep kindly let lets like look looks make maybe more n next nice no nope not
-    now ok okay one perfect please proceed retry right run s same see so sorry sounds start stop sure t thank
-    thanks too try undo up very wait way well works wow y yeah yep yes""".split()  # noqa: SIM905  (reads as words)
-)
 _NAME = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
+# What makes a name of a word: get_user, Entry.post, camelCase.
 _INNER = re.compile(r"_|\.|[a-z][A-Z]")
 _NOTHING = Line("", "observation", "", 0, "")
 
 
-def recall(
+def recall(  # noqa: PLR0913  (who asks, what for, and what the answer has to keep to)
     searcher: Searcher,
     project_dir: str,
     prompt: str,
@@ -87,10 +80,10 @@ def recall(
     if not text or not project_dir:
         return section
     asked = _ask(searcher, text, project_dir)
-    hits = _newer_first(asked.found.hits, asked.weights)
-    best = max((hit.score for hit in hits), default=0.0)
-    offers = [(_line(hit, asked, now=now), _why_not(hit, asked, best, own_session)) for hit in hits]
-    offers = [*((_function_line(row, now=now), "") for row in _functions(asked, project_dir)), *offers]
+    offers = list(_observed(asked, own_session, now=now))
+    offers[FUNCTIONS_AT:FUNCTIONS_AT] = [
+        (_function_line(row, now=now), "") for row in _named(asked, project_dir)
+    ]
     left = budget_tokens - Section(NAME, TITLE, [_NOTHING]).tokens
     for line, objection in offers:
         why = objection or said.why(line) or ("no room" if line.tokens > left else "")
@@ -103,22 +96,11 @@ def recall(
     return section
 
 
-def question(prompt: str) -> str:
-    """Return what of a prompt to search for, "" when it asks for nothing that memory could know."""
-    text = _COMMAND.sub(" ", _TAGGED.sub(" ", prompt)).strip()
-    if all(word in STOP_WORDS or word in _CHATTER or word.isdigit() for word in words(text[:_LONG])):
-        return ""
-    if len(text) <= _LONG:
-        return text
-    first, *others = re.split(r"\n\s*\n|^```.*$", text, flags=re.MULTILINE)
-    return "\n".join([first[:_HEAD], *(other.strip()[-_TAIL:] for other in others)])[:_MOST]
-
-
 def features(found: Found, query: Query) -> tuple[float, ...]:
-    """Return what the gate judges by: the best that any of the best hits has in each respect.
+    """Return what the gate judges by: the best of the best hits in each respect; () without hits.
 
-    Share of the query's evidence; nats of its words in their order; whether a name stands there in full; the
-    number of terms; and, of a search by both legs, the nats of the cosine.
+    The share of the query's evidence, the nats of its words in their order, whether a name stands there in
+    full, the number of terms, and of a search by both legs the nats of the cosine.
     """
     best = [hit.why for hit in found.hits[:GATE_HITS] if hit.why]
     if not best:
@@ -140,8 +122,7 @@ def certainty(found: Found, query: Query) -> float:
     if not judged:
         return 0.0
     base, *weights = GATES[found.search_type]
-    points = base + sum(weight * value for weight, value in zip(weights, judged, strict=True))
-    return 1 / (1 + exp(-points))
+    return 1 / (1 + exp(-base - sum(weight * value for weight, value in zip(weights, judged, strict=True))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +134,15 @@ class _Asked:
     weights: Mapping[str, float]
     found: Found
     certain: float
+
+    def has(self, row: Row) -> set[str]:
+        """Return the lemmas of the prompt that a row has."""
+        told = f"{row.title}\n{row.summary}\n{row.detail[: ranking.DETAIL_CHARACTERS]}"
+        return set(lemmas(told)) & self.weights.keys()
+
+    def weight(self, names: set[str]) -> float:
+        """Return the evidence of some lemmas in nats."""
+        return sum(self.weights[name] for name in sorted(names))
 
 
 def _ask(searcher: Searcher, text: str, project_dir: str) -> _Asked:
@@ -168,32 +158,40 @@ def _idf(profile: Profile, name: str) -> float:
     return log(1 + profile.row_count / (profile.rows_with(name) + 0.5))
 
 
-def _newer_first(hits: Sequence[Hit], weights: Mapping[str, float]) -> list[Hit]:
-    """Return the hits with what is newer before what is older, of those that match nearly alike."""
-    placed: list[tuple[Hit, set[str]]] = []
-    for hit in hits:
-        has = _matched(hit.row, weights)
-        at = next(
-            (at for at, (other, its) in enumerate(placed) if _is_old(other, its, hit, has, weights)), None
+def _observed(asked: _Asked, own_session: str, *, now: float) -> Iterator[tuple[Line, str]]:
+    """Yield the line of each hit with what speaks against it, "" if nothing does."""
+    hits = _newer_first(asked)
+    best = max((hit.score for hit, _ in hits), default=0.0)
+    told = 0
+    for hit, has in hits:
+        objection = _why_not(hit, asked, best, own_session)
+        yield (
+            _line(hit, has, asked, now=now, chars=LINE_CHARS if told < WIDE_LINES else SHORT_CHARS),
+            objection,
         )
-        placed.insert(len(placed) if at is None else at, (hit, has))
-    return [hit for hit, _ in placed]
+        told += not objection
 
 
-def _is_old(other: Hit, its: set[str], hit: Hit, has: set[str], weights: Mapping[str, float]) -> bool:
-    """Tell whether a hit is about what an older, hardly better one is about."""
-    both, any_of = (sum(weights[name] for name in names) for names in (has & its, has | its))
-    return (
-        other.row.created_at < hit.row.created_at
-        and hit.score >= NEARLY * other.score
-        and both >= SAME_THING * any_of
-    )
+def _newer_first(asked: _Asked) -> list[tuple[Hit, set[str]]]:
+    """Return the hits with what they have of the prompt; of those that match nearly alike the newer go first.
 
-
-def _matched(row: Row, weights: Mapping[str, float]) -> set[str]:
-    return (
-        set(lemmas(f"{row.title}\n{row.summary}\n{row.detail[: ranking.DETAIL_CHARACTERS]}")) & weights.keys()
-    )
+    What was asked supersedes nothing.
+    """
+    placed: list[tuple[Hit, set[str]]] = []
+    for hit in asked.found.hits:
+        has = asked.has(hit.row)
+        place = len(placed)
+        if hit.row.tool_name != "UserPromptSubmit":
+            older = (
+                at
+                for at, (other, its) in enumerate(placed)
+                if other.row.created_at < hit.row.created_at
+                and hit.score >= NEARLY * other.score
+                and asked.weight(has & its) >= SAME_THING * asked.weight(its)
+            )
+            place = next(older, place)
+        placed.insert(place, (hit, has))
+    return placed
 
 
 def _why_not(hit: Hit, asked: _Asked, best: float, own_session: str) -> str:
@@ -203,49 +201,45 @@ def _why_not(hit: Hit, asked: _Asked, best: float, own_session: str) -> str:
     if own_session and row.session_id == own_session:
         return "this session's own"
     told = set(words(f"{row.title} {row.summary}"))
-    if len(told & set(words(asked.text))) >= _ECHO * len(told):
+    if len(told & set(words(asked.text))) >= ECHO * len(told):
         return "the prompt says it"
     if hit.why and hit.score < FAR_BEHIND * best:
         return f"scores {hit.score:.1f}, the best {best:.1f}"
     return ""
 
 
-def _line(hit: Hit, asked: _Asked, *, now: float) -> Line:
+def _line(hit: Hit, has: set[str], asked: _Asked, *, now: float, chars: int) -> Line:
     row = hit.row
-    says = excerpt(row.title, row.summary, row.detail, asked.weights, chars=LINE_CHARS)
-    reason = "its id"
-    if hit.why:
-        has = _matched(row, asked.weights)
-        found = [term.words[0] for term in asked.query.terms if term.lemma in has]
-        parts = [
-            f"has {', '.join(found)}" if found else "",
-            f"cosine {hit.why.cosine:.2f}" if hit.why.cosine is not None else "",
-            f"certainty {asked.certain:.2f}",
-        ]
-        reason = "; ".join(filter(None, parts))
-    kind = "observation" if row.kind == "function" else row.kind
+    says = excerpt(row.title, row.summary, row.detail, asked.weights, chars=chars)
+    found = [term.words[0] for term in asked.query.terms if term.lemma in has]
+    cosine = hit.why.cosine if hit.why else None
+    reasons = [
+        f"has {', '.join(found)}" if found else "",
+        f"cosine {cosine:.2f}" if cosine is not None else "",
+        f"certainty {asked.certain:.2f}" if hit.why else "the prompt is its id",
+    ]
     return Line(
-        row.id, kind, f"[{ago(row.created_at, now=now)}] {row.id[:ID_CHARS]} {says}", hit.score, says, reason
+        row.id, row.kind, _opened(row, says, now=now), hit.score, says, "; ".join(filter(None, reasons))
     )
 
 
-def _functions(asked: _Asked, project_dir: str) -> list[Row]:
-    """Return the functions that a prompt names; a name that may be a plain word only beside other finds."""
+def _named(asked: _Asked, project_dir: str) -> Sequence[Row]:
+    """Return the functions that a prompt names; a plain word names one only if memory has something on it."""
     names = dict.fromkeys(_NAME.findall(asked.text))
-    sure = [name for name in names if _INNER.search(name)]
-    plain = [name for name in names if asked.certain >= THRESHOLD and name not in sure]
-    wanted = [name for name in (*sure, *plain) if name.lower() not in STOP_WORDS]
+    wanted = {name for name in names if _INNER.search(name) or asked.certain >= THRESHOLD}
+    wanted = {name for name in wanted if name.lower() not in STOP_WORDS}
     if not wanted:
         return []
-    match = " OR ".join('"{}"'.format(name.replace('"', "")) for name in wanted)
+    match = " OR ".join(f'"{name}"' for name in names if name in wanted)
     rows = storage.by_text("function", match, Scope(project_dir=project_dir), limit=20)
-    named = [row for row in rows if {row.title, row.title.rpartition(".")[2]} & set(wanted)]
-    return named[:MAX_FUNCTIONS]
+    return [row for row in rows if {row.title, row.title.rpartition(".")[2]} & wanted][:FUNCTIONS]
 
 
 def _function_line(row: Row, *, now: float) -> Line:
-    says = harmless(
-        f"{row.files[0]}: {row.summary}" + (f": {row.detail}" if row.detail else ""), chars=LINE_CHARS
-    )
-    text = f"[{ago(row.created_at, now=now)}] {row.id[:ID_CHARS]} {says}"
-    return Line(row.id, "function", text, 0.0, says, f"the prompt names {row.title}", stands_for=(row.title,))
+    says = harmless(": ".join(filter(None, [row.files[0], row.summary, row.detail])), chars=SHORT_CHARS)
+    reason = f"the prompt names {row.title}"
+    return Line(row.id, "function", _opened(row, says, now=now), 0.0, says, reason)
+
+
+def _opened(row: Row, says: str, *, now: float) -> str:
+    return f"[{ago(row.created_at, now=now)}] {row.id[:ID_CHARS]} {says}"

@@ -1,0 +1,49 @@
+"""What of a user's prompt to search memory for: no polite beginning, no paste, no word to go on. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from claude_mem_lite.search.words import STOP_WORDS, words
+
+# A long prompt is mostly something pasted, of which the end says what it is: so many characters of the first
+# paragraph, of each other, and of all; a paragraph of more lines is no prose.
+_HEAD, _TAIL, _MOST, _READ = 500, 200, 1_000, 50_000
+_PROSE_LINES = 2
+_PARTS = re.compile(r"\n\s*\n|^```.*$", re.MULTILINE)
+_TAGGED = re.compile(r"<(system-reminder|task-notification|local-command-\w+)>.*?(?:</\1>|\Z)", re.DOTALL)
+_COMMAND = re.compile(r"\A\s*/[\w:-]+(?=\s|\Z)")
+_CLITIC = re.compile(r"(?<=\w)['\u2019](?:s|re|ve|ll|d|m)\b")
+# How a prompt begins says what to do, not with what.
+_LEAD = re.compile(
+    r"(?:(?:add|also|can|change|could|create|give|help|i|implement|just|kindly|let|let's|make|me|need|next|now"
+    r"|please|put|set|should|then|to|try|up|update|us|use|want|we|would|write|you)\b[\s,:]*)+",
+    re.IGNORECASE,
+)
+# What is said to go on, beside the stop words: a prompt of nothing else asks for nothing.
+_CHATTER = frozenset(
+    """again agreed ahead all alright also awesome cool continue correct done exactly fast fine fix go good
+    great hello help hey hi hm hmm just k keep kindly let lets like look looks make maybe more n next nice no
+    nope not now ok okay one perfect please proceed retry right run s same see so sorry sounds start stop sure
+    t thank thanks too try undo up very wait way well works wow y yeah yep yes""".split()  # noqa: SIM905  (reads as words)
+)
+
+
+def question(prompt: str) -> str:
+    """Return what to search for, at most 1,000 characters; "" when memory could know nothing on it."""
+    text = _CLITIC.sub("", _COMMAND.sub(" ", _TAGGED.sub(" ", prompt[:_READ]))).strip()
+    parts = [part.strip() for part in _PARTS.split(text) if part.strip()]
+    asked = "\n".join([*(part[:_HEAD] for part in parts[:1]), *map(_gist, parts[1:])])[:_MOST]
+    lead = _LEAD.match(asked)
+    telling = asked[lead.end() :] if lead else asked
+    return next((each for each in (telling, asked) if _tells(each)), "")
+
+
+def _gist(part: str) -> str:
+    """Return how a further paragraph ends, its last line if it looks pasted."""
+    lines = part.splitlines()
+    return (lines[-1] if len(lines) > _PROSE_LINES else part)[-_TAIL:]
+
+
+def _tells(text: str) -> bool:
+    return not all(word in STOP_WORDS or word in _CHATTER or word.isdigit() for word in words(text))
