@@ -113,11 +113,10 @@ def test_nothing_of_another_project_is_told(pond: Path) -> None:
 
 
 def test_what_was_shown_is_not_told_again(pond: Path) -> None:
-    """Neither by its id, nor what the session itself did, nor what the prompt says."""
+    """Neither by its id nor what the prompt says."""
     said = Said()
     first = ask(OTTERS, said=said)
     second = ask(OTTERS, said=said)
-    own = ask(OTTERS, own_session="s1")
     remember("bbbbbbbb", "Why do the otters refuse the pond's water?", tool_name="UserPromptSubmit")
     with_echo = ask(OTTERS)
 
@@ -126,7 +125,6 @@ def test_what_was_shown_is_not_told_again(pond: Path) -> None:
 
     assert [line.id for line in first.lines] == ["aaaaaaaa11"]
     assert (second.lines, why(second, "aaaaaaaa11")) == ([], ["already shown"])
-    assert (own.lines, why(own, "aaaaaaaa11")) == ([], ["this session's own"])
     assert ([line.id for line in with_echo.lines], why(with_echo, "bbbbbbbb")) == (
         ["aaaaaaaa11"],
         ["the prompt says it"],

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 NAME, TITLE = "recall", "Remembered, for this prompt"
 # What 600 tokens hold is half of it; the rest stands in for what was shown before.
 ROWS = 12
+# So many candidates of each leg do as well as more for the few that are told.
+DEPTH = 30
 # The best hits are told at length.
 WIDE_LINES, LINE_CHARS, SHORT_CHARS = 3, 350, 180
 FUNCTIONS, FUNCTIONS_AT = 2, 2
@@ -68,19 +70,18 @@ def recall(  # noqa: PLR0913  (who asks, what for, and what the answer has to ke
     said: Said,
     budget_tokens: int,
     now: float,
-    own_session: str = "",
 ) -> Section:
     """Return what a project's memory has on a prompt; without lines when it has nothing.
 
-    `now` is Unix seconds. `said` is what the session was shown, and hears of what it is shown now; the rows
-    of `own_session`, the one that asks, are left out, since the model has them.
+    `now` is Unix seconds. `said` is what the session has in its context already, and hears of what it is
+    shown now.
     """
     section = Section(NAME, TITLE)
     text = question(prompt)
     if not text or not project_dir:
         return section
     asked = _ask(searcher, text, project_dir)
-    offers = list(_observed(asked, own_session, now=now))
+    offers = list(_observed(asked, now=now))
     offers[FUNCTIONS_AT:FUNCTIONS_AT] = [
         (_function_line(row, now=now), "") for row in _named(asked, project_dir)
     ]
@@ -147,7 +148,9 @@ class _Asked:
 
 def _ask(searcher: Searcher, text: str, project_dir: str) -> _Asked:
     clock = time.monotonic()
-    found = searcher.search(text, type="all", scope=Scope(project_dir=project_dir), limit=ROWS, now=clock)
+    found = searcher.search(
+        text, type="all", scope=Scope(project_dir=project_dir), limit=ROWS, depth=DEPTH, now=clock
+    )
     query = ranking.analyze(text)
     profile = searcher.profile("observation", project_dir, now=clock)
     weights = {term.lemma: _idf(profile, term.lemma) for term in query.terms}
@@ -158,17 +161,15 @@ def _idf(profile: Profile, name: str) -> float:
     return log(1 + profile.row_count / (profile.rows_with(name) + 0.5))
 
 
-def _observed(asked: _Asked, own_session: str, *, now: float) -> Iterator[tuple[Line, str]]:
+def _observed(asked: _Asked, *, now: float) -> Iterator[tuple[Line, str]]:
     """Yield the line of each hit with what speaks against it, "" if nothing does."""
     hits = _newer_first(asked)
     best = max((hit.score for hit, _ in hits), default=0.0)
     told = 0
     for hit, has in hits:
-        objection = _why_not(hit, asked, best, own_session)
-        yield (
-            _line(hit, has, asked, now=now, chars=LINE_CHARS if told < WIDE_LINES else SHORT_CHARS),
-            objection,
-        )
+        objection = _why_not(hit, asked, best)
+        chars = 0 if objection else LINE_CHARS if told < WIDE_LINES else SHORT_CHARS
+        yield _line(hit, has, asked, now=now, chars=chars), objection
         told += not objection
 
 
@@ -194,12 +195,10 @@ def _newer_first(asked: _Asked) -> list[tuple[Hit, set[str]]]:
     return placed
 
 
-def _why_not(hit: Hit, asked: _Asked, best: float, own_session: str) -> str:
+def _why_not(hit: Hit, asked: _Asked, best: float) -> str:
     row = hit.row
     if asked.certain < THRESHOLD:
         return f"certainty {asked.certain:.2f} is below {THRESHOLD}"
-    if own_session and row.session_id == own_session:
-        return "this session's own"
     told = set(words(f"{row.title} {row.summary}"))
     if len(told & set(words(asked.text))) >= ECHO * len(told):
         return "the prompt says it"
@@ -209,8 +208,12 @@ def _why_not(hit: Hit, asked: _Asked, best: float, own_session: str) -> str:
 
 
 def _line(hit: Hit, has: set[str], asked: _Asked, *, now: float, chars: int) -> Line:
+    """Return what a hit tells in so many characters, without any its title alone."""
     row = hit.row
-    says = excerpt(row.title, row.summary, row.detail, asked.weights, chars=chars)
+    if chars:
+        says = excerpt(row.title, row.summary, row.detail, asked.weights, chars=chars)
+    else:
+        says = harmless(row.title or row.summary, chars=SHORT_CHARS)
     found = [term.words[0] for term in asked.query.terms if term.lemma in has]
     cosine = hit.why.cosine if hit.why else None
     reasons = [

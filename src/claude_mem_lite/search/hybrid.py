@@ -65,21 +65,34 @@ class Searcher:
         self._views: tuple[str, Views] | None = None  # with the key of their model
         self._profiles = Profiles()
 
-    def search(self, text: str, *, type: Type, scope: Scope, limit: int, now: float) -> Found:  # noqa: A002
-        """Return the best rows; the first search after a start does not wait for the model."""
+    def search(  # noqa: PLR0913  (what for, where, how much)
+        self,
+        text: str,
+        *,
+        type: Type,  # noqa: A002
+        scope: Scope,
+        limit: int,
+        now: float,
+        depth: int = DEPTH,
+    ) -> Found:
+        """Return the best rows; the first search after a start does not wait for the model.
+
+        `depth` is how many candidates of each leg are ranked.
+        """
         query = ranking.analyze(text)
         if not query.terms:
             return Found([], "fts")
         model = self.holder.ready(now) if self._by_meaning and self.holder.loaded else None
-        asked = _Asked(text, query, model, type)
+        asked = _Asked(text, query, model, type, depth)
         hits: list[Hit] = []
-        for kind in KINDS[type]:
-            profile = self._profiles.get(kind, scope.project_dir, now=now)
-            rows = _by_words(kind, query, scope, profile)
-            cosines: dict[str, float] = {}
+        profiles = {kind: self._profiles.get(kind, scope.project_dir, now=now) for kind in KINDS[type]}
+        # All of them before the vector is needed, which is made meanwhile.
+        by_words = {kind: _by_words(kind, asked, scope, profile) for kind, profile in profiles.items()}
+        for kind, found in by_words.items():
+            rows, cosines = found, dict[str, float]()
             if model is not None:
-                rows, cosines = self._by_vectors(kind, asked, rows, scope, now)
-            hits += _ranked(kind, asked, rows, cosines, profile)
+                rows, cosines = self._by_vectors(kind, asked, found, scope, now)
+            hits += _ranked(kind, asked, rows, cosines, profiles[kind])
         if self._by_meaning and model is None:
             self.holder.ready(now)  # not before: to load one keeps the processor busy
         return Found(best(hits, limit=limit), "hybrid" if asked.is_hybrid else "fts")
@@ -155,8 +168,11 @@ class Searcher:
 class _Asked:
     """One search: its words, and its vector, which is made in another thread while full text is asked."""
 
-    def __init__(self, text: str, query: ranking.Query, model: Embedder | None, kind: QueryKind) -> None:
+    def __init__(
+        self, text: str, query: ranking.Query, model: Embedder | None, kind: QueryKind, depth: int
+    ) -> None:
         self.query = query
+        self.depth = depth
         self.is_hybrid = False
         self.id = text.strip() if _ID.fullmatch(text.strip()) else ""
         self.model = model
@@ -175,12 +191,12 @@ def _chosen() -> ModelRecord:
     return embedder.resolve(chosen.embedding_model, dimension=chosen.dimension)
 
 
-def _by_words(kind: Kind, query: ranking.Query, scope: Scope, profile: Profile) -> list[Row]:
+def _by_words(kind: Kind, asked: _Asked, scope: Scope, profile: Profile) -> list[Row]:
     """Return what full text finds; what is named in full first, lest common words crowd it out."""
-    match = ranking.match_expression(query, profile)
-    rows = storage.by_text(kind, match, scope, limit=DEPTH)
-    if query.exact_only:
-        named = storage.by_text(kind, ranking.named_expression(query), scope, limit=DEPTH)
+    match = ranking.match_expression(asked.query, profile)
+    rows = storage.by_text(kind, match, scope, limit=asked.depth)
+    if asked.query.exact_only:
+        named = storage.by_text(kind, ranking.named_expression(asked.query), scope, limit=asked.depth)
         rows = list({row.id: row for row in (*named, *rows)}.values())
     return rows
 
@@ -190,7 +206,7 @@ def _with_vectors(
 ) -> tuple[list[Row], dict[str, float]]:
     vector = asked.vector
     ids = storage.ids_in(kind, scope, limit=_NARROW_ROWS) if storage.is_narrow(scope) else None
-    own = view.nearest(vector - view.centre, limit=DEPTH, ids=ids)
+    own = view.nearest(vector - view.centre, limit=asked.depth, ids=ids)
     known = {row.id for row in rows}
     rows = [*rows, *storage.by_id(kind, [row_id for row_id in own if row_id not in known], scope)]
     own |= view.of_rows(known - own.keys())

@@ -255,13 +255,11 @@ def _count(query: Query, candidates: Sequence[Candidate]) -> tuple[Any, Any, Any
     for candidate in candidates:
         count, has_pair, length = [0.0] * len(query.terms), [0.0] * len(query.pairs), 0.0
         told = _told(candidate.title, candidate.summary, _detail(candidate), candidate.files)
-        for weight, lemmas in zip(FIELD_WEIGHTS.values(), told, strict=True):
-            length += weight * len(lemmas)
-            places: dict[int, list[int]] = {}
-            for place, name in enumerate(lemmas):
-                if name in terms:
-                    count[terms[name]] += weight
-                    places.setdefault(terms[name], []).append(place)
+        for weight, (words_told, lemmas) in zip(FIELD_WEIGHTS.values(), told, strict=True):
+            length += weight * words_told
+            places = {at: lemmas[name] for name, at in terms.items() if name in lemmas}
+            for at, found in places.items():
+                count[at] += weight * len(found)
             for at, (one, other) in enumerate(query.pairs):
                 if one in places and other in places and _follows(places[one], places[other]):
                     has_pair[at] = 1.0
@@ -272,9 +270,21 @@ def _count(query: Query, candidates: Sequence[Candidate]) -> tuple[Any, Any, Any
 
 
 @lru_cache(maxsize=_ROWS_KEPT)
-def _told(title: str, summary: str, detail: str, files: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-    """Return the lemmas of the fields in the order of their weights; most of a project's rows come again."""
-    return tuple(tuple(map(lemma, words(text))) for text in (title, summary, detail, " ".join(files)))
+def _told(
+    title: str, summary: str, detail: str, files: tuple[str, ...]
+) -> tuple[tuple[int, dict[str, list[int]]], ...]:
+    """Return how many words each field has, in the order of their weights, and the places of each lemma.
+
+    Most of a project's rows come again.
+    """
+    fields = []
+    for text in (title, summary, detail, " ".join(files)):
+        lemmas = list(map(lemma, words(text)))
+        places: dict[str, list[int]] = {}
+        for place, name in enumerate(lemmas):
+            places.setdefault(name, []).append(place)
+        fields.append((len(lemmas), places))
+    return tuple(fields)
 
 
 def _detail(candidate: Candidate) -> str:
