@@ -1,14 +1,15 @@
 """What sessions get of memory, and what that costs them.
 
-    python benchmarks/context.py [--quality] [--speed] [--rows N] [--runs N]
+    python benchmarks/context.py [--quality] [--speed] [--rows N] [--projects N] [--runs N]
 
 Quality: the recorded history goes through the real services; then each of its questions is asked as a prompt
-(is the evidence, all strings of the answer, in what recall gives?), and prompts that memory has nothing on (does
-it stay silent?). Beside it the newest observations in as many tokens. And after each session: is what was done
-last, and what is open, in the next one's block?
+(is the evidence, all strings of the answer, in what recall gives?), and prompts that memory has nothing on
+(does it stay silent?). Beside it the newest observations in as many tokens. And after each session: is what
+was done last, and what is open, in the next one's block?
 
-Speed: whole hook processes with N observations in one project (default 10,000), beside `python -I -c pass`
-in the same run, with the consumer idle and with it at work on a full queue; then without the web process.
+Speed: whole hook processes with N observations (default 10,000) in so many projects (default 1), beside
+`python -I -c pass` in the same run: with the consumer idle, with it at work on a full queue, and without the
+services.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from pipeline import capture_event
 
 from claude_mem_lite import client, config, inbox, redact, settings
 from claude_mem_lite.cli import demo
-from claude_mem_lite.context import blocks, layers, text
+from claude_mem_lite.context import blocks, builder, layers, text
 from claude_mem_lite.distill.record import record_event, summarize_session
 from claude_mem_lite.services import install, supervise
 from claude_mem_lite.storage import models, queries
@@ -90,7 +91,7 @@ def newest_first(tokens: int) -> str:
 
 
 def starts() -> None:
-    """Print, for each recorded session, whether the next one would begin with what it did last and left open."""
+    """Print of each recorded session whether the next would begin with what it did last and left open."""
     events = list(demo.recorded_events())
     sessions = list(dict.fromkeys(event["session_id"] for event in events))
     with memory():
@@ -105,21 +106,13 @@ def starts() -> None:
                 if row is not None:
                     record_event(row)
             summarize_session(session_id)
-            block = builder_block()
+            block = builder.build(demo.PROJECT, session_id="new").text
             missing = [strings for strings in LAST_AND_OPEN[number] if not has(block, strings)]
             total += len(LAST_AND_OPEN[number])
             found += len(LAST_AND_OPEN[number]) - len(missing)
-            print(
-                f"  after session {number}: {estimate_tokens(block)} tokens, missing: {missing or 'nothing'}"
-            )
+            told = f"  after session {number}: {estimate_tokens(block)} tokens"
+            print(f"{told}, missing: {missing or 'nothing'}")
         print(f"  done last and open: {found} of {total} facts in the block")
-
-
-def builder_block() -> str:
-    """Return the block of a new session."""
-    from claude_mem_lite.context import builder
-
-    return builder.build(demo.PROJECT, session_id="new").text
 
 
 def quality() -> None:
@@ -145,13 +138,11 @@ def quality() -> None:
         right = [each["id"] for each in questions if has(blocks_by_id[each["id"]], each["answer_contains"])]
         newest = [each["id"] for each in questions if has(baseline, each["answer_contains"])]
         spent = statistics.mean(estimate_tokens(block) for block in blocks_by_id.values())
-        print(
-            f"  questions whose evidence is in recall: {len(right)} of {len(questions)} ({len(right) / len(questions):.0%})"
-        )
+        share = len(right) / len(questions)
+        print(f"  questions whose evidence is in recall: {len(right)} of {len(questions)} ({share:.0%})")
         print(f"  in the newest observations, {estimate_tokens(baseline)} tokens: {len(newest)}")
-        print(
-            f"  tokens of a recall: {spent:.0f}; not found: {', '.join(sorted(set(blocks_by_id) - set(right)))}"
-        )
+        missing = ", ".join(sorted(set(blocks_by_id) - set(right)))
+        print(f"  tokens of a recall: {spent:.0f}; not found: {missing}")
         for name in ("unrelated", "silent"):
             for part, given in prompts[name].items():
                 empty = sum(not ask("/api/recall", q=prompt)["context"] for prompt in given)
@@ -165,7 +156,7 @@ def quality() -> None:
 
 def ask_type() -> str:
     """Return by what a search is answered."""
-    found = client.get("/api/search", {"q": "book", "project": demo.PROJECT}, timeout_s=30)
+    found = client.get("/api/search", {"q": "book"}, timeout_s=30)
     return str(found["search_type"]) if found else ""
 
 
@@ -178,29 +169,30 @@ def wait(condition: Callable[[], Any]) -> None:
         time.sleep(0.1)
 
 
-def fill(rows: int) -> None:
-    """Remember made-up work in one project, sixty observations a session."""
-    search_scale.PROJECTS = 1
+def fill(rows: int, projects: int) -> None:
+    """Remember made-up work, sixty observations a session."""
+    search_scale.PROJECTS = projects
     search_scale.fill(rows)
     models.open_databases()
     run = models.memory_database.execute_sql
     with models.memory_database.atomic():
         run("PRAGMA defer_foreign_keys = 1")
         run(
-            "UPDATE observations SET session_id = 's' || (pk / 60), tool_name = CASE pk % 4 WHEN 0 THEN 'Bash'"
-            " WHEN 1 THEN 'Stop' ELSE 'Edit' END,"
-            " created_at = strftime('%Y-%m-%dT%H:%M:%S.000000Z', 1790000000 + pk * 60, 'unixepoch')"
+            "UPDATE observations SET session_id = project_dir || '-' || (pk / ?), tool_name = CASE pk % 4"
+            " WHEN 0 THEN 'Bash' WHEN 1 THEN 'Stop' ELSE 'Edit' END,"
+            " created_at = strftime('%Y-%m-%dT%H:%M:%S.000000Z', 1790000000 + pk * 60, 'unixepoch')",
+            (60 * projects,),
         )
         run(
             "INSERT OR REPLACE INTO sessions (id, project_dir, started_at, last_event_at, status, summary,"
-            " observation_count) SELECT session_id, '/p0', min(created_at), max(created_at), 'closed', title, 60"
-            " FROM observations GROUP BY session_id"
+            " observation_count) SELECT session_id, project_dir, min(created_at), max(created_at), 'closed',"
+            " title, 60 FROM observations GROUP BY session_id"
         )
         run(
-            "INSERT INTO function_changes (project_dir, file_path, qualified_name, kind, signature, change_type,"
-            " session_id, observation_id, created_at) SELECT '/p0', json_extract(files_touched, '$[0]'),"
-            " 'f' || pk, 'function', 'f' || pk || '(x)', 'modified', session_id, id, created_at"
-            " FROM observations WHERE tool_name = 'Edit'"
+            "INSERT INTO function_changes (project_dir, file_path, qualified_name, kind, signature,"
+            " change_type, session_id, observation_id, created_at) SELECT project_dir,"
+            " json_extract(files_touched, '$[0]'), 'f' || pk, 'function', 'f' || pk || '(x)', 'modified',"
+            " session_id, id, created_at FROM observations WHERE tool_name = 'Edit'"
         )
     models.close_databases()
 
@@ -210,22 +202,19 @@ class Hooks:
 
     def __init__(self) -> None:
         rows = list(models.Observation.select().order_by(models.Observation.pk).limit(5_000))
-        chance = random.Random(4)
-        self._titles = [row.title for row in chance.sample(rows, 1_000)]
-        self._files = [row.files_touched[0] for row in chance.sample(rows, 1_000)]
+        self._rows = random.Random(4).sample(rows, min(1_000, len(rows)))
         self._number = 0
 
     def events(self) -> dict[str, tuple[str, dict[str, Any]]]:
-        """Return the next event of each kind, with its hook."""
+        """Return the next event of each kind, with its hook; all of one project."""
         self._number += 1
-        words = " ".join(self._titles[self._number % 1_000].split()[:7])
-        file = os.path.join("/p0", self._files[self._number % 1_000])
+        row = self._rows[self._number % len(self._rows)]
+        os.environ["CLAUDE_PROJECT_DIR"] = row.project_dir
+        prompt = f"Why did we change {' '.join(row.title.split()[:7])}?"
+        file = os.path.join(row.project_dir, row.files_touched[0])
         return {
             "start": ("context", {"hook_event_name": "SessionStart", "source": "startup"}),
-            "prompt": (
-                "prompt",
-                {"hook_event_name": "UserPromptSubmit", "prompt": f"Why did we change {words}?"},
-            ),
+            "prompt": ("prompt", {"hook_event_name": "UserPromptSubmit", "prompt": prompt}),
             "prompt, nothing to ask": ("prompt", {"hook_event_name": "UserPromptSubmit", "prompt": "yes"}),
             "read": (
                 "capture",
@@ -260,40 +249,33 @@ def measure(hooks: Hooks, runs: int, title: str, *, load: Callable[[], object] |
     bare = statistics.median(times["python -I -c pass"])
     print(f"{title}, {runs} runs")
     for name, values in times.items():
-        p95 = sorted(values)[int(len(values) * 0.95)]
+        p50, p95 = statistics.median(values), sorted(values)[int(len(values) * 0.95)]
         told = f"   with text {answered[name]}" if name in answered else ""
-        print(
-            f"  {name:<24} p50 {statistics.median(values):6.1f} ms   p95 {p95:6.1f} ms   ratio {statistics.median(values) / bare:4.2f}{told}"
-        )
+        print(f"  {name:<24} p50 {p50:6.1f} ms   p95 {p95:6.1f} ms   ratio {p50 / bare:4.2f}{told}")
 
 
-def speed(rows: int, runs: int) -> None:
-    """Print what the hooks cost in a large project."""
+def speed(rows: int, projects: int, runs: int) -> None:
+    """Print what the hooks cost with a large memory."""
     with memory():
-        fill(rows)
-        os.environ["CLAUDE_PROJECT_DIR"] = "/p0"
+        fill(rows, projects)
         supervise.up()
         models.open_databases(read_only=True)
         hooks = Hooks()
-        wait(
-            lambda: (
-                client.get("/api/search", {"q": "book", "project": "/p0"}, timeout_s=30)["search_type"]
-                == "hybrid"
-            )
-        )  # type: ignore[index]
-        measure(hooks, 5, "warming up")
-        measure(hooks, runs, f"{rows:,} observations, consumer idle")
+        wait(lambda: ask_type() == "hybrid")
+        measure(hooks, 5 + projects, "warming up")
+        what = f"{rows:,} observations in {projects} {'project' if projects == 1 else 'projects'}"
+        measure(hooks, runs, f"{what}, consumer idle")
 
         def backlog() -> None:
             while queries.queue_stats()["messages"] < 40:
                 for number in range(20):
                     inbox.append(capture_event(number, session=f"load{number}"), "/p0")
 
-        measure(hooks, runs, f"{rows:,} observations, consumer at work", load=backlog)
+        measure(hooks, runs, f"{what}, consumer at work", load=backlog)
         supervise.down()
         with open(config.config_path(), "a", encoding="utf-8") as file:
             file.write("[services]\nautostart = false\n")
-        measure(hooks, runs, f"{rows:,} observations, no services: the fallback")
+        measure(hooks, runs, f"{what}, no services: the fallback")
 
 
 def main() -> None:
@@ -304,6 +286,7 @@ def main() -> None:
     parser.add_argument("--quality", action="store_true")
     parser.add_argument("--speed", action="store_true")
     parser.add_argument("--rows", type=int, default=10_000)
+    parser.add_argument("--projects", type=int, default=1)
     parser.add_argument("--runs", type=int, default=100)
     options = parser.parse_args()
     settings.forget_key()
@@ -312,7 +295,7 @@ def main() -> None:
         starts()
         quality()
     if options.speed or not options.quality:
-        speed(options.rows, options.runs)
+        speed(options.rows, options.projects, options.runs)
 
 
 if __name__ == "__main__":

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
-from starlette.background import BackgroundTask
+from starlette.background import BackgroundTasks
 from starlette.responses import JSONResponse, Response
 
 from claude_mem_lite import inbox, settings
@@ -81,18 +82,28 @@ def _answer(
     }
     if block.text or files or via == storage.COMPACT:
         shown_sessions.add(wanted.session_id, shown)
+    afterwards = BackgroundTasks()
+    if block.text:
+        afterwards.add_task(_note, wanted.session_id, shown, inbox.utc_now())
+    if wanted.hook == "SessionStart":
+        afterwards.add_task(_warm, wanted.project_path)
     if not block.text:
-        return _nothing()
+        return _nothing(afterwards)
     printed = {"hookSpecificOutput": {"hookEventName": wanted.hook, "additionalContext": block.text}}
-    note = BackgroundTask(_note, wanted.session_id, shown, inbox.utc_now())
-    return JSONResponse(printed, background=note)
+    return JSONResponse(printed, background=afterwards)
 
 
-def _nothing() -> Response:
-    return Response(status_code=204)
+def _nothing(afterwards: BackgroundTasks | None = None) -> Response:
+    return Response(status_code=204, background=afterwards)
 
 
 def _note(session_id: str, shown: dict[str, Any], at: str) -> None:
     """Have the consumer write down what was shown; this process writes no memory."""
     inbox.enqueue(inbox.SHOWN, session_id, shown, at, priority="high")
     inbox.ring()
+
+
+def _warm(project_dir: str) -> None:
+    """Get ready for the session's first prompt, which waits for no model."""
+    if settings.load().recall:
+        searcher.warm(project_dir, now=time.monotonic())

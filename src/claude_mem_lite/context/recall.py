@@ -45,8 +45,8 @@ GATES: Mapping[str, tuple[float, ...]] = {
     "hybrid": (-12.63, 8.97, 1.58, 1.76, 1.77, 10.69),
     "fts": (-10.31, 16.76, 2.03, 1.90, 2.20),
 }
-# A prompt that memory has something on with less certainty recalls nothing.
-THRESHOLD = 0.45
+# A prompt that memory rather has nothing on than something recalls nothing.
+THRESHOLD = 0.5
 # The best hit alone is now and then a wrong one.
 GATE_HITS = 5
 # A row that scores less than this share of the best says little of what the prompt asks for.

@@ -23,6 +23,7 @@ from claude_mem_lite.search.profiles import Profiles
 from claude_mem_lite.search.results import Found, Hit, best
 from claude_mem_lite.search.vectors import Vectors, VectorsError
 from claude_mem_lite.storage import search as storage
+from claude_mem_lite.storage.search import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from claude_mem_lite.search.embedder import ModelRecord, QueryKind
     from claude_mem_lite.search.embedder.interface import Embedder
     from claude_mem_lite.search.ranking import Profile
-    from claude_mem_lite.storage.search import Kind, Row, Scope
+    from claude_mem_lite.storage.search import Kind, Row
 
 log = logging.getLogger(__name__)
 
@@ -96,6 +97,12 @@ class Searcher:
         if self._by_meaning and model is None:
             self.holder.ready(now)  # not before: to load one keeps the processor busy
         return Found(best(hits, limit=limit), "hybrid" if asked.is_hybrid else "fts")
+
+    def warm(self, project_dir: str, *, now: float) -> None:
+        """Have at hand what the first search in a project would wait for: model, vectors and words."""
+        if self._by_meaning and self.holder.ready(now) is None:
+            self.holder.wait(_LOAD_S)
+        self.search("warm", type="all", scope=Scope(project_dir=project_dir), limit=1, now=now)
 
     def profile(self, kind: Kind, project_dir: str | None, *, now: float) -> Profile:
         """Return how common words are in a project's rows of a kind, as the search sees it."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.search import ranking
+from claude_mem_lite.storage import DatabaseError
 from claude_mem_lite.storage import search as storage
+from claude_mem_lite.storage.models import memory_database
 
 if TYPE_CHECKING:
     from claude_mem_lite.search.ranking import Profile
@@ -33,10 +36,18 @@ class Profiles:
         """Return the profile of a project's rows of a kind (None: of all projects together)."""
         key = kind, project_dir
         with self._lock:
-            if key not in self._kept or now - self._looked_at[key] > KEEP_S:
+            if key not in self._kept:
                 self._renew(key)
                 self._looked_at[key] = now
+            elif now - self._looked_at[key] > KEEP_S:
+                self._looked_at[key] = now
+                threading.Thread(target=self._renew_later, args=(key,), name="profile", daemon=True).start()
             return self._kept[key]
+
+    def _renew_later(self, key: _Key) -> None:
+        """Renew a profile off the way of the search that found it old."""
+        with contextlib.suppress(DatabaseError), memory_database.connection_context():
+            self._renew(key)
 
     def _renew(self, key: _Key) -> None:
         row_count, kept = storage.count(*key), self._kept.get(key)
