@@ -42,6 +42,8 @@ from claude_mem_lite.tokens import estimate_tokens
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+# Nobody types a prompt as soon as a session has begun.
+_PAUSE_S = 0.1
 DATA = Path(__file__).parent.parent / "tests" / "data"
 # What the project's last session did last, and what it left open, as its recorded messages say; all strings
 # of a line stand for one fact.
@@ -243,6 +245,7 @@ def measure(hooks: Hooks, runs: int, title: str, *, load: Callable[[], object] |
         subprocess.run([sys.executable, "-I", "-c", "pass"], check=True)
         times["python -I -c pass"].append((time.perf_counter() - started) * 1000)
         for name, (hook, event) in hooks.events().items():
+            time.sleep(_PAUSE_S)
             took, printed = hooks.run(hook, event)
             times.setdefault(name, []).append(took)
             answered[name] = answered.get(name, 0) + printed
