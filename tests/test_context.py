@@ -200,6 +200,8 @@ def test_a_fork_gets_what_came_after_its_parent(memory: Path) -> None:
     session_row("s2", summary="Meanwhile.", last_event_at=at(-5))
     session_row("parent", summary="Its own parent.", last_event_at=at(-1))
     observe("a" * 32, "Stop", "The last answer.", session_id="parent", created_at=at(-10))
+    soon_after = inbox.utc_text(AT - 7200 - 600 + 2)
+    observe("b" * 32, "Stop", "Another's answer.", session_id="s2", created_at=soon_after)
     now = AT - 7200
 
     assert builder.build("/p", session_id="fork", source="fork", now=now).text == ""

@@ -42,6 +42,7 @@ BEAVER = "🦫"
 LONG_AGO = "2026-01-01T00:00:00.000000Z"
 PATIENCE_S = 90
 SECTION = "\n## "
+LODGE = "The door of the lodge faces south, because the ice comes from the north."
 
 
 @dataclass(frozen=True)
@@ -184,6 +185,15 @@ def read_away(terminal: int) -> None:
 def remember_much(project: Path) -> None:
     """Fill the project's memory with more than any block holds, two UTF-16 units to the character."""
     then = {"project_dir": str(project), "last_event_at": LONG_AGO, "started_at": LONG_AGO}
+    session_row("00000000-lodge", **then)
+    old = observation_row("f" * 32, session_id="00000000-lodge", project_dir=str(project), tool_name="Edit")
+    plan = {
+        "title": "Plan the lodge",
+        "summary": LODGE,
+        "created_at": LONG_AGO,
+        "files_touched": ["lodge.txt"],
+    }
+    queries.save_observation({**old, **plan})
     for number in range(40):
         told, session_id = f"{number} " + BEAVER * 500, f"{number:08}-old"
         session_row(session_id, **then, summary=told, summarized_pk=1_000)  # as told as it will ever be
@@ -292,3 +302,22 @@ def test_after_a_compaction_the_session_itself_comes_first(claude: Claude) -> No
     first = block.split(SECTION)[1]
     assert "Put an otter" in first
     assert "Build a dam" not in first
+
+
+@pytest.mark.parametrize(("hook", "prompt"), [
+    ("UserPromptSubmit", "Why does the door of the lodge face south?"),
+    ("PostToolUse:Read", "Look into it, please."),
+])  # fmt: skip
+def test_what_memory_has_on_a_prompt_or_a_file_comes_with_it(claude: Claude, hook: str, prompt: str) -> None:
+    """Both reach the model in the API request after them, as soon as the services are awake."""
+    (claude.project / "lodge.txt").write_text("A lodge.")
+    read = {"type": "tool_use", "name": "Read", "input": {"file_path": str(claude.project / "lodge.txt")}}
+    wanted = f"{hook} hook additional context: <claude-mem>"
+
+    def reached() -> bool:
+        claude.fake.steps[:] = [{**read, "id": f"toolu_{len(events())}"}, {"type": "text", "text": "I see."}]
+        claude.ask(prompt)
+        bodies = [json.dumps(request.body, ensure_ascii=False) for request in claude.fake.requests]
+        return any(LODGE in body and wanted in body for body in bodies)
+
+    wait_until(reached, timeout_s=PATIENCE_S)

@@ -210,11 +210,19 @@ def _scope(project_dir: str, session_id: str, source: str, idle_s: float | None,
         # The parent's blocks are in the fork's context: it lacks what others did after its last answer.
         forked_at = now - (idle_s or 0.0)
         since = inbox.utc_text(forked_at)
-        span = inbox.utc_text(forked_at - _ROUNDED_S), inbox.utc_text(forked_at + _ROUNDED_S)
-        session_id = storage.answered_between(project_dir, *span) or session_id
+        session_id = _answered_at(project_dir, forked_at) or session_id
     rows = storage.sessions(project_dir, without=session_id, limit=_SESSIONS_READ)
     uses = storage.uses([row.id for row in rows])
     return Scope(project_dir, now, [row for row in rows if row.last_event_at > since], since, uses)
+
+
+def _answered_at(project_dir: str, at: float) -> str:
+    """Return the session that was answered nearest to a time in Unix seconds, "" for none."""
+    span = inbox.utc_text(at - _ROUNDED_S), inbox.utc_text(at + _ROUNDED_S)
+    answers = storage.answers_between(project_dir, *span)
+    return (
+        min(answers, key=lambda row: abs(inbox.unix_time(row.created_at) - at)).session_id if answers else ""
+    )
 
 
 def _states(scope: Scope, session_id: str, source: str, budget: Budget) -> list[_Layer]:

@@ -93,19 +93,14 @@ def said(session_id: str, event: str, *, newest: bool = False) -> Observation | 
     return found
 
 
-def answered_between(project_dir: str, start: str, end: str) -> str:
-    """Return the session that the assistant answered in between two times, "" for none."""
-    row = (
-        Observation.select(Observation.session)
-        .where(
-            (Observation.project_dir == project_dir)
-            & Observation.created_at.between(start, end)
-            & (Observation.tool_name == "Stop")
-        )
-        .order_by(Observation.created_at.desc())
-        .first()
+def answers_between(project_dir: str, start: str, end: str) -> list[Observation]:
+    """Return what the assistant said last in its turns between two times."""
+    rows = Observation.select(Observation.session, Observation.created_at).where(
+        (Observation.project_dir == project_dir)
+        & Observation.created_at.between(start, end)
+        & (Observation.tool_name == "Stop")
     )
-    return row.session_id if row else ""
+    return list(rows)
 
 
 def changes(sessions: Collection[str], *, since: str = "", limit: int) -> list[FunctionChange]:
