@@ -187,8 +187,8 @@ def fill(rows: int, projects: int) -> None:
         )
         run(
             "INSERT OR REPLACE INTO sessions (id, project_dir, started_at, last_event_at, status, summary,"
-            " observation_count) SELECT session_id, project_dir, min(created_at), max(created_at), 'closed',"
-            " title, 60 FROM observations GROUP BY session_id"
+            " observation_count, summarized_pk) SELECT session_id, project_dir, min(created_at),"
+            " max(created_at), 'closed', title, 60, max(pk) FROM observations GROUP BY session_id"
         )
         run(
             "INSERT INTO function_changes (project_dir, file_path, qualified_name, kind, signature,"
@@ -265,6 +265,8 @@ def speed(rows: int, projects: int, runs: int) -> None:
         models.open_databases(read_only=True)
         hooks = Hooks()
         wait(lambda: ask_type() == "hybrid")
+        pending = (models.Session.embedding_status == "pending") & models.Session.summary.is_null(False)
+        wait(lambda: not models.Session.select().where(pending).count())
         measure(hooks, 5 + projects, "warming up")
         what = f"{rows:,} observations in {projects} {'project' if projects == 1 else 'projects'}"
         measure(hooks, runs, f"{what}, consumer idle")
