@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.context.budget import Kind, Line
-from claude_mem_lite.context.text import ID_CHARS, SESSION_CHARS, ago, harmless, session_line
+from claude_mem_lite.context.text import SESSION_CHARS, entry, harmless, session_line
 from claude_mem_lite.distill.observation import join, relative
 from claude_mem_lite.storage import context as storage
 from claude_mem_lite.tokens import estimate_tokens
@@ -92,7 +92,7 @@ class Scope:
         return Line(
             id=row_id,
             kind=kind,
-            text=f"[{ago(at, now=self.now)}] {row_id[:ID_CHARS]} {told}",
+            text=entry(row_id, at, told, now=self.now),
             value=weight * estimate_tokens(told) ** _DENSITY,
             says=told,
             reason=f"{reason}; weight {weight:.2f}",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from claude_mem_lite.context.budget import LeftOut, Line, Section
 from claude_mem_lite.context.excerpt import excerpt, lemmas
 from claude_mem_lite.context.prompts import question
-from claude_mem_lite.context.text import ID_CHARS, ago, harmless
+from claude_mem_lite.context.text import entry, harmless
 from claude_mem_lite.search import ranking
 from claude_mem_lite.search.words import STOP_WORDS, words
 from claude_mem_lite.storage import search as storage
@@ -222,7 +222,12 @@ def _line(hit: Hit, has: set[str], asked: _Asked, *, now: float, chars: int) -> 
         f"certainty {asked.certain:.2f}" if hit.why else "the prompt is its id",
     ]
     return Line(
-        row.id, row.kind, _opened(row, says, now=now), hit.score, says, "; ".join(filter(None, reasons))
+        row.id,
+        row.kind,
+        entry(row.id, row.created_at, says, now=now),
+        hit.score,
+        says,
+        "; ".join(filter(None, reasons)),
     )
 
 
@@ -241,8 +246,4 @@ def _named(asked: _Asked, project_dir: str) -> Sequence[Row]:
 def _function_line(row: Row, *, now: float) -> Line:
     says = harmless(": ".join(filter(None, [row.files[0], row.summary, row.detail])), chars=SHORT_CHARS)
     reason = f"the prompt names {row.title}"
-    return Line(row.id, "function", _opened(row, says, now=now), 0.0, says, reason)
-
-
-def _opened(row: Row, says: str, *, now: float) -> str:
-    return f"[{ago(row.created_at, now=now)}] {row.id[:ID_CHARS]} {says}"
+    return Line(row.id, "function", entry(row.id, row.created_at, says, now=now), 0.0, says, reason)
