@@ -15,6 +15,7 @@ from conftest import run_hook, wait_until
 from test_context import change, observe
 from test_inbox import rows
 from test_storage import NOW, session_row
+from test_web import get
 from typer.testing import CliRunner
 
 from claude_mem_lite import client
@@ -149,13 +150,28 @@ def test_a_late_answer_is_none_and_counts_as_none(services: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["/api/recall?q=x", "/api/touch?project_path=p&file=a", "/api/context?hook=x"]
-)
+    "address",
+    [
+        "/api/recall?q=x", "/api/touch?project_path=p&file=a", "/api/context?project_path=/p&hook=x",
+        "/api/context?project_path=/p&source=recall", "/api/context?project_path=/p&source=fork&idle_s=1e300",
+    ],
+)  # fmt: skip
 def test_wrong_parameters_say_what_is_wrong(services: Path, address: str) -> None:
-    """As everywhere: no answer to what cannot be meant."""
-    path, _, query = address.partition("?")
+    """As everywhere: 422, and no answer to what cannot be meant."""
+    status, answer = get(services, address)
 
-    assert client.get(path, dict(pair.split("=") for pair in query.split("&")), timeout_s=5) is None
+    assert status == 422
+    assert answer["error"]
+
+
+@pytest.mark.parametrize(
+    "fields", [{"source": "new"}, {"source": ["x"]}, {"source": "startup", "seconds_since_last_response": -1}]
+)
+def test_a_start_that_nobody_knows_is_a_startup(services: Path, fields: dict[str, Any]) -> None:
+    """A field that a client comes to fill in another way costs no block."""
+    remember()
+
+    assert "cccccccc" in hook("context", "SessionStart", **fields)
 
 
 def test_without_the_web_process_hooks_wait_for_nothing(memory: Path) -> None:

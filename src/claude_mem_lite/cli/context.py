@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -13,13 +13,12 @@ from rich.text import Text
 from claude_mem_lite import client, config
 from claude_mem_lite.cli.app import AsJson, app, console, errors, open_memory, print_json
 from claude_mem_lite.cli.text import age, printable
+from claude_mem_lite.context.shown import Source  # noqa: TC001  (Typer reads it)
 from claude_mem_lite.distill.observation import one_line
 from claude_mem_lite.storage import queries
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-Source = Literal["startup", "resume", "clear", "compact", "fork"]
 
 _ANSWER_S = 10
 _ID_CHARS = 8

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 from claude_mem_lite.context.text import ID_CHARS
 from claude_mem_lite.storage import context as storage
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from claude_mem_lite.storage.models import LogEntry
 
 # What Claude Code says a session starts by; a block is shown via one of them, "recall" or "touch".
-SOURCES = ("startup", "resume", "clear", "compact", "fork")
+Source = Literal["startup", "resume", "clear", "compact", "fork"]
+SOURCES: tuple[str, ...] = get_args(Source)
 _SESSIONS_KEPT = 200
 _SHORTEST_NAME = 5
 _EDITS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
