@@ -233,9 +233,24 @@ def test_a_process_that_starts_anew_knows_what_was_shown(memory: Path) -> None:
     storage.note_shown("me", block, at=NOW)
     storage.note_shown("me", block, at=NOW)
 
-    shown = ShownSessions().get("me")
+    with ShownSessions().turn("me") as shown:
+        assert (shown.ids, shown.files, shown.recall_tokens) == ({"a", "b", "c"}, {"x.py"}, 70)
 
-    assert (shown.ids, shown.files, shown.recall_tokens) == ({"a", "b", "c"}, {"x.py"}, 70)
+
+def test_tools_side_by_side_are_not_told_the_same(services: Path) -> None:
+    """Of hooks that ask at the same moment one gets the line, whichever file it read."""
+    session_row("s1")
+    observe(EDIT, "Edit", "Change split, because the cents must add up", files_touched=["a.py", "b.py"])
+
+    for number in range(5):
+        asked = [
+            client.block(
+                "PostToolUse", "/api/touch",
+                {"project_path": "/p", "session_id": f"n{number}", "file": file}, timeout_s=5,
+            )
+            for file in ("a.py", "b.py", "a.py", "b.py")
+        ]  # fmt: skip
+        assert [bool(each.read()) for each in asked].count(True) == 1
 
 
 def use_of(**did: Any) -> dict[str, str]:
