@@ -313,11 +313,45 @@ def test_the_command_prints_what_a_session_would_get(memory: Path, monkeypatch: 
     assert [line["id"] for line in explained["lines"]] == ["s1", EDIT, COMMIT]
     assert all(line["reason"] and line["tokens"] for line in explained["lines"])
     assert [(line["id"], line["why"]) for line in explained["left_out"]] == [(EDIT, "already shown")]
-    assert "a commit, 0 sessions ago" in run("context", "--project", "/p", "--explain")
+    assert "a commit, in the newest session" in run("context", "--project", "/p", "--explain")
     assert "called by cli.py:7 split" in run("context", "--project", "/p", "--file", "/p/money.py")
     assert "Commit" in run("context", "--project", "/p", "--prompt", "Which commit made the amounts exact?")
-    assert "memory has nothing" in run("context", "--project", "/nowhere")
     assert storage.shown_in("me") == []
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["--project", "/nowhere"], "memory has nothing to tell of /nowhere"),
+        (["--project", "/p", "--prompt", ""], "memory has nothing on this prompt, of /p"),
+        (["--project", "/p", "--file", "/etc/passwd"], "/etc/passwd is not in /p"),
+        (["--project", "/p", "--file", "/p/new.py"], "memory has nothing to tell of /p/new.py"),
+        (["--project", "/p", "--source", "fork"], "memory has nothing new of /p for this session"),
+    ],
+)
+def test_the_command_says_of_what_there_is_nothing(memory: Path, options: list[str], why: str) -> None:
+    """Of the project, of the prompt or of the file; an empty prompt is one."""
+    remember()
+
+    assert run("context", *options) == f"Nothing would be shown: {why}.\n"
+
+
+def test_captured_text_is_no_markup_of_the_command(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What looks like rich's markup is printed as it is."""
+    monkeypatch.setenv("COLUMNS", "200")
+    session_row("s1", summary="Made [/x] and [red] exact.")
+
+    assert "Made [/x] and [red] exact." in run("context", "--project", "/p", "--explain").partition("\nIn")[2]
+
+
+def test_a_memory_that_cannot_be_read_is_an_error(memory: Path) -> None:
+    """Not a memory that has nothing to tell."""
+    models.memory_database.execute_sql("DROP TABLE sessions")
+
+    done = CliRunner().invoke(app, ["context", "--project", "/p"])
+
+    assert done.exit_code == 1
+    assert "cannot be read" in str(done.exception)
 
 
 def test_why_tells_where_a_line_came_from(memory: Path) -> None:
@@ -343,7 +377,28 @@ def test_why_tells_where_a_line_came_from(memory: Path) -> None:
     ]
     assert "git commit -m x" in printed
     assert "via startup, opened" in printed
-    assert CliRunner().invoke(app, ["why", "ffffffffff"]).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("row_id", "message"),
+    [
+        ("ffffffffff", "nothing has this id"),
+        ("eeee", "6 characters or more"),
+        ("", "6 characters or more"),
+        ("session-1", ""),
+        ("session-", "more than one id begins so"),
+    ],
+)
+def test_why_says_what_is_wrong_with_an_id(memory: Path, row_id: str, message: str) -> None:
+    """Unknown, too short or of several; a whole id is enough, though others begin so."""
+    remember()
+    session_row("session-1")
+    session_row("session-10")
+
+    done = CliRunner().invoke(app, ["why", row_id])
+
+    assert done.exit_code == (1 if message else 0)
+    assert message in str(done.exception)
 
 
 def test_health_tells_the_share_that_was_used(memory: Path) -> None:

@@ -243,6 +243,7 @@ def _told(section: Section, line: Line) -> dict[str, Any]:
         "kind": line.kind,
         "tokens": line.tokens,
         "text": line.text,
+        "says": line.says,
         "reason": line.reason,
     }
 

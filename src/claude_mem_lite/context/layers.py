@@ -121,7 +121,7 @@ def session_index(scope: Scope) -> list[Line]:
                 text=session_line(row.id, row.last_event_at, told, now=scope.now, chars=chars),
                 value=estimate_tokens(told) * _FADES**at * (4 if at == 0 else 1),
                 says=told,
-                reason="the newest session" if at == 0 else f"session {at + 1} from the newest",
+                reason=_place(at),
             )
         )
     return lines[:SESSIONS]
@@ -152,7 +152,7 @@ def function_map(scope: Scope) -> list[Line]:
                 newest.created_at,
                 f"{path}: {told}",
                 weight=_FADES**rank * min(2.0, 1 + 0.2 * (len(ids) - 1)),
-                reason=f"changed by {len(ids)} edits, {rank} sessions ago",
+                reason=f"edits: {len(ids)}, the last in {_place(rank)}",
                 stands_for=ids,
             )
         )
@@ -191,7 +191,7 @@ def observations(scope: Scope) -> list[Line]:
             scope.line(
                 row.id, "observation", row.created_at, said_by(row), weight=weight,
                 chars=_SPOKEN_CHARS if row.tool_name in _SPOKEN else LINE_CHARS,
-                reason=f"{why}, {recent[row.session_id]} sessions ago",
+                reason=f"{why}, in {_place(recent[row.session_id])}",
             )
         )  # fmt: skip
     return lines
@@ -229,6 +229,10 @@ def in_project(path: str, project_dir: str) -> str:
     """Return a path relative to the project, "" for one outside of it."""
     inside = relative(path, project_dir)
     return "" if inside.startswith(("/", "..")) else inside
+
+
+def _place(at: int) -> str:
+    return f"session {at + 1} from the newest" if at else "the newest session"
 
 
 def _open_session(row: Session) -> str:
