@@ -93,9 +93,24 @@ def test_a_file_is_told_of_once_with_its_callers(services: Path) -> None:
 
     assert first.startswith("<claude-mem>\nRecord of past work on this")
     assert "## About money.py" in first
-    assert "allocate, modified then, is called by cli.py:7 split" in first
+    assert "Modified allocate, which is called by cli.py:7 split" in first
     assert len(first) <= 200 * 3.5
     assert second == ""
+
+
+def test_what_the_file_says_is_not_told(memory: Path) -> None:
+    """Its imports stand in it; what a title has said of a change is not said again."""
+    session_row("s1")
+    observe("1" * 32, "Edit", "Imports os.", title="Import os in a.py", files_touched=["a.py"])
+    observe(
+        "2" * 32, "Edit", "Edited a.py (3 lines). Modified: split.", title="Edit split in a.py",
+        files_touched=["a.py"],
+    )  # fmt: skip
+
+    told = blocks.for_file("/p", "a.py", session_id="me").text
+
+    assert told.partition("22222222 ")[2].splitlines()[0] == "Edit split in a.py"
+    assert "11111111" not in told
 
 
 @pytest.mark.parametrize(

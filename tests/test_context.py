@@ -194,6 +194,22 @@ def test_a_resumed_session_gets_only_what_is_new(memory: Path) -> None:
     assert lines(block, "observations") == ["bbbbbbbb Said meanwhile."]
 
 
+def test_a_resumed_session_is_told_what_became_of_another(memory: Path) -> None:
+    """One that was shown as still open and went on since has its line again, nothing else has."""
+    session_row("s1", last_event_at=at(-30), status="active")
+    observe("a" * 32, "UserPromptSubmit", "Mend the parser.", created_at=at(-30))
+    session_row("me", started_at=at(-20))
+    shown("me", "startup", "s1", "a" * 32, minutes=-20)
+    models.Session.update(summary="The parser is mended.", last_event_at=at(-5)).where(
+        models.Session.id == "s1"
+    ).execute()
+
+    block = builder.build("/p", session_id="me", source="resume", now=AT)
+
+    assert block.ids == ["s1"]
+    assert lines(block, "session_index") == ["s1 The parser is mended."]
+
+
 def test_a_fork_gets_what_came_after_its_parent(memory: Path) -> None:
     """Its conversation has a block already; `idle_s` says how long ago it ended."""
     session_row("s1", summary="Long before.", last_event_at=at(-50))
@@ -247,7 +263,7 @@ def test_after_a_compaction_the_own_state_comes_first(memory: Path) -> None:
     assert block.layers[:2] == ("working_state", "session_index")
     assert lines(block, "working_state") == [
         "88888888 Asked last: Now the docs.",
-        "11111111 Goal: Add a split command.",
+        "11111111 Asked first: Add a split command.",
         "44444444 Said to be open: Next is the help.",
         "77777777 Failing: git push: no origin",
         "66666666 Failing: 1 failed, 2 passed; failing: test_split",
@@ -255,6 +271,24 @@ def test_after_a_compaction_the_own_state_comes_first(memory: Path) -> None:
         "44444444 Decided: It stores cents because floats round.",
     ]
     assert lines(block, "session_index") == ["s0 Long before."]
+
+
+def test_what_was_said_is_told_as_it_was_meant(memory: Path) -> None:
+    """The only prompt is the goal; what waits for nobody is not open; items of a list are kept apart."""
+    session_row("me")
+    observe("1" * 32, "UserPromptSubmit", "Add a backup.", session_id="me")
+    observe(
+        "2" * 32, "Stop", session_id="me", created_at=at(1),
+        summary="- It writes a sum next to it, so both wait for each other\n- no tar because of Windows\n"
+        "- cents instead of floats",
+    )  # fmt: skip
+
+    block = builder.build("/p", session_id="me", source="compact", now=AT)
+
+    assert lines(block, "working_state") == [
+        "11111111 Goal: Add a backup.",
+        "22222222 Decided: no tar because of Windows; cents instead of floats",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from claude_mem_lite.context.budget import Kind, Line
 from claude_mem_lite.context.text import SESSION_CHARS, entry, harmless, session_line
 from claude_mem_lite.distill.observation import join, relative
+from claude_mem_lite.search.words import words
 from claude_mem_lite.storage import context as storage
 from claude_mem_lite.tokens import estimate_tokens
 
@@ -49,6 +50,8 @@ _DECISION = re.compile(
 _FAILED = re.compile(r"\bFailed with |\b[1-9]\d* (?:failed|errors?)\b")
 _SPOKEN = frozenset({"Stop", "SubagentStop"})
 _EDITED = re.compile(r"^(?:Edited|Rewrote|Created) [^\n]*? \([^()\n]*lines?\)\.\s*")
+# How a summary begins to list what became of functions, which a short title lists too.
+_CHANGES = frozenset({"new", "modified", "removed"})
 _ASKED = re.compile(r"\nAsked: .*\Z", re.DOTALL)
 _FADES = 0.85  # a session's worth of the one after it
 # A line shown in this many sessions and never used loses rank.
@@ -221,6 +224,8 @@ def said_by(row: Observation) -> str:
     told = _EDITED.sub("", summary)
     if told == summary:
         return f"{row.title}: {summary}"
+    if set(words(told)) <= {*words(row.title), *_CHANGES}:
+        return row.title
     head, _, said = row.title.partition(": ")
     return f"{head if said.rstrip('…') in told else row.title}{f'. {told}' if told else ''}"
 
