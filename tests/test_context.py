@@ -120,6 +120,25 @@ def test_nothing_of_another_project_and_nothing_for_an_unknown_one(memory: Path)
     assert "Everywhere." in builder.build("/q").text
 
 
+def test_sessions_of_little_hide_no_work(memory: Path) -> None:
+    """Twenty times the same question, as a script asks it, leave the session before them its place."""
+    session_row("s1", summary="Moved the book.", last_event_at=at(-60), observation_count=9)
+    observe("b" * 32, "Stop", "Amounts are cents because floats round.", created_at=at(-60))
+    for number in range(20):
+        session_row(
+            f"q{number}", summary="Asked: What is the state of the build today?", last_event_at=at(-number),
+            observation_count=1,
+        )  # fmt: skip
+
+    block = builder.build("/p", now=AT)
+
+    assert lines(block, "session_index") == [
+        "q0 Asked: What is the state of the build today?",
+        "s1 Moved the book.",
+    ]
+    assert lines(block, "observations") == ["bbbbbbbb Amounts are cents because floats round."]
+
+
 def test_what_a_layer_leaves_goes_to_the_next(memory: Path) -> None:
     """Without sessions' summaries and functions the observations have nearly all of the block."""
     session_row("s1")

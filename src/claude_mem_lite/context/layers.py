@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.context.budget import Kind, Line
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from claude_mem_lite.storage.models import FunctionChange, Observation, Session
 
 SESSIONS = 10
-RECENT_SESSIONS = 5
+RECENT_SESSIONS, _RECENT_OBSERVATIONS = 5, 60
 FUNCTIONS = 30
 LEARNINGS = 10
 OBSERVATIONS = 10
@@ -74,8 +75,13 @@ class Scope:
 
     @property
     def recent(self) -> dict[str, int]:
-        """The ids of the last sessions, with how many came after each."""
-        return {row.id: at for at, row in enumerate(self.sessions[:RECENT_SESSIONS])}
+        """The ids of the last sessions, of more where they did little, with how many came after each."""
+        done = list(accumulate((row.observation_count for row in self.sessions), initial=0))
+        return {
+            row.id: at
+            for at, row in enumerate(self.sessions)
+            if at < RECENT_SESSIONS or done[at] < _RECENT_OBSERVATIONS
+        }
 
     def line(  # noqa: PLR0913  (the parts of a line)
         self,
@@ -127,7 +133,7 @@ def session_index(scope: Scope) -> list[Line]:
                 reason=_place(at),
             )
         )
-    return lines[:SESSIONS]
+    return lines
 
 
 def function_map(scope: Scope) -> list[Line]:
