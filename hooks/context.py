@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 WEB_TIMEOUT_S = 0.5
+# What else a client may come to name is answered as a startup.
+_SOURCES = frozenset({"startup", "resume", "clear", "compact", "fork"})
 # These conversations have a block from when they began.
 _HAVE_ONE = frozenset({"resume", "fork"})
 _FALLBACK_SESSIONS = 5
@@ -18,8 +20,11 @@ def ask(fields: dict[str, str], project_dir: str) -> Callable[[], bytes]:
     """Ask for the block of a session's start; what is returned waits for it, b"" for nothing."""
     from claude_mem_lite import client, inbox
 
-    parameters = {name: fields[name] for name in ("session_id", "source", "idle_s") if fields[name]}
-    parameters["project_path"] = project_dir
+    parameters = {"project_path": project_dir, "session_id": fields["session_id"]}
+    if fields["source"] in _SOURCES:
+        parameters["source"] = fields["source"]
+    if fields["source"] == "fork" and fields["idle_s"]:
+        parameters["idle_s"] = fields["idle_s"]
     asked = client.block("SessionStart", "/api/context", parameters, timeout_s=WEB_TIMEOUT_S)
 
     def answer() -> bytes:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from test_context import change, observe
 from test_inbox import rows
 from test_storage import NOW, session_row
+from test_web import get
 from typer.testing import CliRunner
 
 from claude_mem_lite import client
@@ -95,9 +96,24 @@ def test_a_file_is_told_of_once_with_its_callers(services: Path) -> None:
 
     assert first.startswith("<claude-mem>\nRecord of past work on this")
     assert "## About money.py" in first
-    assert "allocate, modified then, is called by cli.py:7 split" in first
+    assert "Modified allocate, which is called by cli.py:7 split" in first
     assert len(first) <= 200 * 3.5
     assert second == ""
+
+
+def test_what_the_file_says_is_not_told(memory: Path) -> None:
+    """Its imports stand in it; what a title has said of a change is not said again."""
+    session_row("s1")
+    observe("1" * 32, "Edit", "Imports os.", title="Import os in a.py", files_touched=["a.py"])
+    observe(
+        "2" * 32, "Edit", "Edited a.py (3 lines). Modified: split.", title="Edit split in a.py",
+        files_touched=["a.py"],
+    )  # fmt: skip
+
+    told = blocks.for_file("/p", "a.py", session_id="me").text
+
+    assert told.partition("22222222 ")[2].splitlines()[0] == "Edit split in a.py"
+    assert "11111111" not in told
 
 
 @pytest.mark.parametrize(
@@ -152,13 +168,28 @@ def test_a_late_answer_is_none_and_counts_as_none(services: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["/api/recall?q=x", "/api/touch?project_path=p&file=a", "/api/context?hook=x"]
-)
+    "address",
+    [
+        "/api/recall?q=x", "/api/touch?project_path=p&file=a", "/api/context?project_path=/p&hook=x",
+        "/api/context?project_path=/p&source=recall", "/api/context?project_path=/p&source=fork&idle_s=1e300",
+    ],
+)  # fmt: skip
 def test_wrong_parameters_say_what_is_wrong(services: Path, address: str) -> None:
-    """As everywhere: no answer to what cannot be meant."""
-    path, _, query = address.partition("?")
+    """As everywhere: 422, and no answer to what cannot be meant."""
+    status, answer = get(services, address)
 
-    assert client.get(path, dict(pair.split("=") for pair in query.split("&")), timeout_s=5) is None
+    assert status == 422
+    assert answer["error"]
+
+
+@pytest.mark.parametrize(
+    "fields", [{"source": "new"}, {"source": ["x"]}, {"source": "startup", "seconds_since_last_response": -1}]
+)
+def test_a_start_that_nobody_knows_is_a_startup(services: Path, fields: dict[str, Any]) -> None:
+    """A field that a client comes to fill in another way costs no block."""
+    remember()
+
+    assert "cccccccc" in hook("context", "SessionStart", **fields)
 
 
 def test_without_the_web_process_hooks_wait_for_nothing(memory: Path) -> None:
@@ -220,9 +251,24 @@ def test_a_process_that_starts_anew_knows_what_was_shown(memory: Path) -> None:
     storage.note_shown("me", block, at=NOW)
     storage.note_shown("me", block, at=NOW)
 
-    shown = ShownSessions().get("me")
+    with ShownSessions().turn("me") as shown:
+        assert (shown.ids, shown.files, shown.recall_tokens) == ({"a", "b", "c"}, {"x.py"}, 70)
 
-    assert (shown.ids, shown.files, shown.recall_tokens) == ({"a", "b", "c"}, {"x.py"}, 70)
+
+def test_tools_side_by_side_are_not_told_the_same(services: Path) -> None:
+    """Of hooks that ask at the same moment one gets the line, whichever file it read."""
+    session_row("s1")
+    observe(EDIT, "Edit", "Change split, because the cents must add up", files_touched=["a.py", "b.py"])
+
+    for number in range(5):
+        asked = [
+            client.block(
+                "PostToolUse", "/api/touch",
+                {"project_path": "/p", "session_id": f"n{number}", "file": file}, timeout_s=5,
+            )
+            for file in ("a.py", "b.py", "a.py", "b.py")
+        ]  # fmt: skip
+        assert [bool(each.read()) for each in asked].count(True) == 1
 
 
 def use_of(**did: Any) -> dict[str, str]:
@@ -285,11 +331,45 @@ def test_the_command_prints_what_a_session_would_get(memory: Path, monkeypatch: 
     assert [line["id"] for line in explained["lines"]] == ["s1", EDIT, COMMIT]
     assert all(line["reason"] and line["tokens"] for line in explained["lines"])
     assert [(line["id"], line["why"]) for line in explained["left_out"]] == [(EDIT, "already shown")]
-    assert "a commit, 0 sessions ago" in run("context", "--project", "/p", "--explain")
+    assert "a commit, in the newest session" in run("context", "--project", "/p", "--explain")
     assert "called by cli.py:7 split" in run("context", "--project", "/p", "--file", "/p/money.py")
     assert "Commit" in run("context", "--project", "/p", "--prompt", "Which commit made the amounts exact?")
-    assert "memory has nothing" in run("context", "--project", "/nowhere")
     assert storage.shown_in("me") == []
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["--project", "/nowhere"], "memory has nothing to tell of /nowhere"),
+        (["--project", "/p", "--prompt", ""], "memory has nothing on this prompt, of /p"),
+        (["--project", "/p", "--file", "/etc/passwd"], "/etc/passwd is not in /p"),
+        (["--project", "/p", "--file", "/p/new.py"], "memory has nothing to tell of /p/new.py"),
+        (["--project", "/p", "--source", "fork"], "memory has nothing new of /p for this session"),
+    ],
+)
+def test_the_command_says_of_what_there_is_nothing(memory: Path, options: list[str], why: str) -> None:
+    """Of the project, of the prompt or of the file; an empty prompt is one."""
+    remember()
+
+    assert run("context", *options) == f"Nothing would be shown: {why}.\n"
+
+
+def test_captured_text_is_no_markup_of_the_command(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What looks like rich's markup is printed as it is."""
+    monkeypatch.setenv("COLUMNS", "200")
+    session_row("s1", summary="Made [/x] and [red] exact.")
+
+    assert "Made [/x] and [red] exact." in run("context", "--project", "/p", "--explain").partition("\nIn")[2]
+
+
+def test_a_memory_that_cannot_be_read_is_an_error(memory: Path) -> None:
+    """Not a memory that has nothing to tell."""
+    models.memory_database.execute_sql("DROP TABLE sessions")
+
+    done = CliRunner().invoke(app, ["context", "--project", "/p"])
+
+    assert done.exit_code == 1
+    assert "cannot be read" in str(done.exception)
 
 
 def test_why_tells_where_a_line_came_from(memory: Path) -> None:
@@ -315,7 +395,28 @@ def test_why_tells_where_a_line_came_from(memory: Path) -> None:
     ]
     assert "git commit -m x" in printed
     assert "via startup, opened" in printed
-    assert CliRunner().invoke(app, ["why", "ffffffffff"]).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("row_id", "message"),
+    [
+        ("ffffffffff", "nothing has this id"),
+        ("eeee", "6 characters or more"),
+        ("", "6 characters or more"),
+        ("session-1", ""),
+        ("session-", "more than one id begins so"),
+    ],
+)
+def test_why_says_what_is_wrong_with_an_id(memory: Path, row_id: str, message: str) -> None:
+    """Unknown, too short or of several; a whole id is enough, though others begin so."""
+    remember()
+    session_row("session-1")
+    session_row("session-10")
+
+    done = CliRunner().invoke(app, ["why", row_id])
+
+    assert done.exit_code == (1 if message else 0)
+    assert message in str(done.exception)
 
 
 def test_health_tells_the_share_that_was_used(memory: Path) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from claude_mem_lite.context.builder import ContextBlock
+    from claude_mem_lite.context.shown import Shown
     from claude_mem_lite.web.parameters import BlockParameters
 
 searcher = Searcher()
@@ -31,16 +32,18 @@ def context(request: Request) -> Response:
     wanted = parse(ContextParameters, request)
     if wanted.is_late:
         return _nothing()
-    block = builder.build(
-        wanted.project_path,
-        session_id=wanted.session_id,
-        source=wanted.source,
-        idle_s=wanted.idle_s,
-        shown=shown_sessions.get(wanted.session_id).ids,
-    )
-    if wanted.hook and block.skipped and not block.text:
-        return JSONResponse({"error": "the memory cannot be read; see claude-mem status"}, status_code=503)
-    return _answer(wanted, block, via=wanted.source)
+    with shown_sessions.turn(wanted.session_id) as shown:
+        block = builder.build(
+            wanted.project_path,
+            session_id=wanted.session_id,
+            source=wanted.source,
+            idle_s=wanted.idle_s,
+            shown=shown.ids,
+        )
+        if wanted.hook and block.skipped and not block.text:
+            error = "the memory cannot be read; see claude-mem status"
+            return JSONResponse({"error": error}, status_code=503)
+        return _answer(wanted, block, shown, via=wanted.source)
 
 
 def recall(request: Request) -> Response:
@@ -48,11 +51,11 @@ def recall(request: Request) -> Response:
     wanted = parse(RecallParameters, request)
     if wanted.hook and (wanted.is_late or not settings.load().recall):
         return _nothing()
-    shown = shown_sessions.get(wanted.session_id)
-    block = blocks.for_prompt(
-        searcher, wanted.project_path, wanted.q, session_id=wanted.session_id, shown=shown
-    )
-    return _answer(wanted, block, via="recall")
+    with shown_sessions.turn(wanted.session_id) as shown:
+        block = blocks.for_prompt(
+            searcher, wanted.project_path, wanted.q, session_id=wanted.session_id, shown=shown
+        )
+        return _answer(wanted, block, shown, via="recall")
 
 
 def touch(request: Request) -> Response:
@@ -60,20 +63,21 @@ def touch(request: Request) -> Response:
     wanted = parse(TouchParameters, request)
     if wanted.hook and (wanted.is_late or not settings.load().touch):
         return _nothing()
-    shown = shown_sessions.get(wanted.session_id)
-    block = blocks.for_file(wanted.project_path, wanted.file, session_id=wanted.session_id, shown=shown)
-    return _answer(wanted, block, via="touch", files=[in_project(wanted.file, wanted.project_path)])
+    file = in_project(wanted.file, wanted.project_path)
+    with shown_sessions.turn(wanted.session_id) as shown:
+        block = blocks.for_file(wanted.project_path, wanted.file, session_id=wanted.session_id, shown=shown)
+        return _answer(wanted, block, shown, via="touch", files=[file] if file else [])
 
 
 def _answer(
-    wanted: BlockParameters, block: ContextBlock, *, via: str, files: list[str] | None = None
+    wanted: BlockParameters, block: ContextBlock, shown: Shown, *, via: str, files: list[str] | None = None
 ) -> Response:
     """Return a block to who asked; what a hook gets in time counts as shown."""
     if not wanted.hook:
         return JSONResponse(block.as_json(explain=wanted.explain))
     if wanted.is_late:
         return _nothing()
-    shown: dict[str, Any] = {
+    noted: dict[str, Any] = {
         "via": via,
         "ids": block.ids,
         "also": block.also,
@@ -81,10 +85,10 @@ def _answer(
         "files": files or [],
     }
     if block.text or files or via == storage.COMPACT:
-        shown_sessions.add(wanted.session_id, shown)
+        shown.add(noted)
     afterwards = BackgroundTasks()
     if block.text:
-        afterwards.add_task(_note, wanted.session_id, shown, inbox.utc_now())
+        afterwards.add_task(_note, wanted.session_id, noted, inbox.utc_now())
     if wanted.hook == "SessionStart":
         afterwards.add_task(_warm, wanted.project_path)
     if not block.text:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from claude_mem_lite import config
+from claude_mem_lite.context.shown import Source  # noqa: TC001  (pydantic reads it)
 from claude_mem_lite.search.hybrid import Type  # noqa: TC001  (pydantic reads it)
 
 if TYPE_CHECKING:
@@ -54,8 +55,8 @@ class BlockParameters(Parameters):
 class ContextParameters(BlockParameters):
     """What `/api/context` takes; `idle_s`: so many seconds ago a forked conversation had its last answer."""
 
-    source: str = "startup"
-    idle_s: float | None = Field(None, ge=0)
+    source: Source = "startup"
+    idle_s: float | None = Field(None, ge=0, le=1e9)
 
 
 class RecallParameters(BlockParameters):

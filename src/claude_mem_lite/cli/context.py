@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -13,13 +13,14 @@ from rich.text import Text
 from claude_mem_lite import client, config
 from claude_mem_lite.cli.app import AsJson, app, console, errors, open_memory, print_json
 from claude_mem_lite.cli.text import age, printable
+from claude_mem_lite.context.layers import in_project
+from claude_mem_lite.context.shown import Source  # noqa: TC001  (Typer reads it)
 from claude_mem_lite.distill.observation import one_line
+from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.storage import queries
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-Source = Literal["startup", "resume", "clear", "compact", "fork"]
 
 _ANSWER_S = 10
 _ID_CHARS = 8
@@ -34,8 +35,10 @@ def context(  # noqa: PLR0913  (each is an option of the command)
     ] = "",
     source: Annotated[Source, typer.Option(help="What starts the session.")] = "startup",
     session: Annotated[str, typer.Option(metavar="ID", help="What this session would get now.")] = "",
-    prompt: Annotated[str, typer.Option(metavar="TEXT", help="What would come with this prompt.")] = "",
-    file: Annotated[str, typer.Option(metavar="PATH", help="What would come with this file.")] = "",
+    prompt: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="What would come with this prompt.")
+    ] = None,
+    file: Annotated[str | None, typer.Option(metavar="PATH", help="What would come with this file.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Say why each line is in, or left out.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -44,19 +47,21 @@ def context(  # noqa: PLR0913  (each is an option of the command)
     Nothing counts as shown by this. Without the services prompts are matched by
     words alone.
     """
-    if prompt and file:
+    if prompt is not None and file is not None:
         raise typer.BadParameter("--prompt and --file exclude each other")
     open_memory(read_only=True)
     asked = {"project_path": config.project_dir(os.path.expanduser(project)), "explain": "true"}
     if session:
         asked["session_id"] = queries.session_by_prefix(session).id
-    if prompt:
+    if prompt is not None:
         path, asked["q"] = "/api/recall", prompt
-    elif file:
+    elif file is not None:
         path, asked["file"] = "/api/touch", os.path.join(os.getcwd(), os.path.expanduser(file))
     else:
         path, asked["source"] = "/api/context", source
     block = _ask_web(path, asked) or _build_here(asked)
+    if block["skipped"] and not block["context"]:
+        raise ClaudeMemError(f"{config.memory_path()} cannot be read: see claude-mem status")
     if as_json:
         print_json(
             block if explain else {name: block[name] for name in block if name not in {"lines", "left_out"}}
@@ -65,12 +70,7 @@ def context(  # noqa: PLR0913  (each is an option of the command)
     if block["context"]:
         typer.echo(block["context"])
     else:
-        errors.print(
-            Text(
-                f"Nothing would be shown: memory has nothing to tell of {printable(asked['project_path'])}."
-            ),
-            soft_wrap=True,
-        )
+        errors.print(Text(f"Nothing would be shown: {_why_nothing(asked)}."), soft_wrap=True)
     if explain:
         _explain(block)
 
@@ -97,6 +97,19 @@ def _build_here(asked: Mapping[str, str]) -> dict[str, Any]:
     return block.as_json(explain=True)
 
 
+def _why_nothing(asked: Mapping[str, str]) -> str:
+    project = printable(asked["project_path"])
+    if "q" in asked:
+        return f"memory has nothing on this prompt, of {project}"
+    if "file" in asked and not in_project(asked["file"], asked["project_path"]):
+        return f"{printable(asked['file'])} is not in {project}"
+    if "file" in asked:
+        return f"memory has nothing to tell of {printable(asked['file'])}"
+    if asked["source"] in {"resume", "fork"}:
+        return f"memory has nothing new of {project} for this session"
+    return f"memory has nothing to tell of {project}"
+
+
 def _explain(block: Mapping[str, Any]) -> None:
     """Print a table of the lines with what each costs and why it is in, then of those left out."""
     skipped = f"; could not be read: {', '.join(block['skipped'])}" if block["skipped"] else ""
@@ -120,10 +133,8 @@ def _explain(block: Mapping[str, Any]) -> None:
         )
         for line in lines:
             why = line.get("why") or line["reason"]
-            table.add_row(
-                line["layer"], line["id"][:_ID_CHARS], str(line["tokens"]), printable(why),
-                one_line(printable(line["text"]), 60),
-            )  # fmt: skip
+            cells = (line["layer"], line["id"][:_ID_CHARS], str(line["tokens"]), why, line["says"])
+            table.add_row(*(Text(one_line(printable(cell), 60)) for cell in cells))
         console.print(table)
     more = len(block["left_out"]) - _LEFT_OUT
     if more > 0:

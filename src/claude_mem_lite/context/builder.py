@@ -119,12 +119,14 @@ def build(  # noqa: PLR0913  (all of them say what started)
     now = time.time() if now is None else now
     budget = budget or Budget()
     known = shown_to(session_id).ids if shown is None else shown
-    said = Said(() if source == storage.COMPACT else known)
     try:
         scope = _scope(project_dir, session_id, source, idle_s, now)
         states = _states(scope, session_id, source, budget)
     except DatabaseError:
         return ContextBlock("", skipped=("all",), build_ms=_ms_since(started))
+    # Sessions that went on since are told anew.
+    went_on = {row.id for row in scope.sessions} if scope.since else ()
+    said = Said(() if source == storage.COMPACT else set(known).difference(went_on))
     planned = [
         *states,
         _Layer(
@@ -251,6 +253,7 @@ def _told(section: Section, line: Line) -> dict[str, Any]:
         "kind": line.kind,
         "tokens": line.tokens,
         "text": line.text,
+        "says": line.says,
         "reason": line.reason,
     }
 

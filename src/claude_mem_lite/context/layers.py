@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.context.budget import Kind, Line
-from claude_mem_lite.context.text import ID_CHARS, SESSION_CHARS, ago, harmless, session_line
+from claude_mem_lite.context.text import SESSION_CHARS, entry, harmless, session_line
 from claude_mem_lite.distill.observation import join, relative
+from claude_mem_lite.search.words import words
 from claude_mem_lite.storage import context as storage
 from claude_mem_lite.tokens import estimate_tokens
 
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from claude_mem_lite.storage.models import FunctionChange, Observation, Session
 
 SESSIONS = 10
-RECENT_SESSIONS = 5
+RECENT_SESSIONS, _RECENT_OBSERVATIONS = 5, 60
 FUNCTIONS = 30
 LEARNINGS = 10
 OBSERVATIONS = 10
@@ -49,6 +51,8 @@ _DECISION = re.compile(
 _FAILED = re.compile(r"\bFailed with |\b[1-9]\d* (?:failed|errors?)\b")
 _SPOKEN = frozenset({"Stop", "SubagentStop"})
 _EDITED = re.compile(r"^(?:Edited|Rewrote|Created) [^\n]*? \([^()\n]*lines?\)\.\s*")
+# How a summary begins to list what became of functions, which a short title lists too.
+_CHANGES = frozenset({"new", "modified", "removed"})
 _ASKED = re.compile(r"\nAsked: .*\Z", re.DOTALL)
 _FADES = 0.85  # a session's worth of the one after it
 # A line shown in this many sessions and never used loses rank.
@@ -71,8 +75,13 @@ class Scope:
 
     @property
     def recent(self) -> dict[str, int]:
-        """The ids of the last sessions, with how many came after each."""
-        return {row.id: at for at, row in enumerate(self.sessions[:RECENT_SESSIONS])}
+        """The ids of the last sessions, of more where they did little, with how many came after each."""
+        done = list(accumulate((row.observation_count for row in self.sessions), initial=0))
+        return {
+            row.id: at
+            for at, row in enumerate(self.sessions)
+            if at < RECENT_SESSIONS or done[at] < _RECENT_OBSERVATIONS
+        }
 
     def line(  # noqa: PLR0913  (the parts of a line)
         self,
@@ -92,7 +101,7 @@ class Scope:
         return Line(
             id=row_id,
             kind=kind,
-            text=f"[{ago(at, now=self.now)}] {row_id[:ID_CHARS]} {told}",
+            text=entry(row_id, at, told, now=self.now),
             value=weight * estimate_tokens(told) ** _DENSITY,
             says=told,
             reason=f"{reason}; weight {weight:.2f}",
@@ -121,10 +130,10 @@ def session_index(scope: Scope) -> list[Line]:
                 text=session_line(row.id, row.last_event_at, told, now=scope.now, chars=chars),
                 value=estimate_tokens(told) * _FADES**at * (4 if at == 0 else 1),
                 says=told,
-                reason="the newest session" if at == 0 else f"session {at + 1} from the newest",
+                reason=_place(at),
             )
         )
-    return lines[:SESSIONS]
+    return lines
 
 
 def function_map(scope: Scope) -> list[Line]:
@@ -152,7 +161,7 @@ def function_map(scope: Scope) -> list[Line]:
                 newest.created_at,
                 f"{path}: {told}",
                 weight=_FADES**rank * min(2.0, 1 + 0.2 * (len(ids) - 1)),
-                reason=f"changed by {len(ids)} edits, {rank} sessions ago",
+                reason=f"edits: {len(ids)}, the last in {_place(rank)}",
                 stands_for=ids,
             )
         )
@@ -191,7 +200,7 @@ def observations(scope: Scope) -> list[Line]:
             scope.line(
                 row.id, "observation", row.created_at, said_by(row), weight=weight,
                 chars=_SPOKEN_CHARS if row.tool_name in _SPOKEN else LINE_CHARS,
-                reason=f"{why}, {recent[row.session_id]} sessions ago",
+                reason=f"{why}, in {_place(recent[row.session_id])}",
             )
         )  # fmt: skip
     return lines
@@ -221,6 +230,8 @@ def said_by(row: Observation) -> str:
     told = _EDITED.sub("", summary)
     if told == summary:
         return f"{row.title}: {summary}"
+    if set(words(told)) <= {*words(row.title), *_CHANGES}:
+        return row.title
     head, _, said = row.title.partition(": ")
     return f"{head if said.rstrip('…') in told else row.title}{f'. {told}' if told else ''}"
 
@@ -229,6 +240,10 @@ def in_project(path: str, project_dir: str) -> str:
     """Return a path relative to the project, "" for one outside of it."""
     inside = relative(path, project_dir)
     return "" if inside.startswith(("/", "..")) else inside
+
+
+def _place(at: int) -> str:
+    return f"session {at + 1} from the newest" if at else "the newest session"
 
 
 def _open_session(row: Session) -> str:

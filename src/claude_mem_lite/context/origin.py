@@ -56,12 +56,15 @@ def origin(prefix: str) -> dict[str, Any]:
 
 
 def _row(prefix: str) -> Row:
-    found = (
-        [row for kind in search.KINDS for row in search.by_prefix(kind, prefix)]
-        if len(prefix) >= _SHORTEST
-        else []
-    )
+    found = [row for kind in search.KINDS for row in search.by_prefix(kind, prefix)] if prefix else []
+    whole = [row for row in found if row.id == prefix]
+    if len(whole) == 1:
+        return whole[0]
+    if len(prefix) < _SHORTEST:
+        raise queries.UnknownIdError(
+            f"{prefix!r}: nothing has this id, and the beginning of one has {_SHORTEST} characters or more"
+        )
     if len(found) != 1:
-        what = "more than one thing answers to it" if found else "nothing has this id"
+        what = "more than one id begins so" if found else "nothing has this id"
         raise queries.UnknownIdError(f"{prefix!r}: {what}; search and context show the ids")
     return found[0]

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, log, log1p
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.context.budget import LeftOut, Line, Section
 from claude_mem_lite.context.excerpt import excerpt, lemmas
 from claude_mem_lite.context.prompts import question
-from claude_mem_lite.context.text import ID_CHARS, ago, harmless
+from claude_mem_lite.context.text import entry, harmless
 from claude_mem_lite.search import ranking
 from claude_mem_lite.search.words import STOP_WORDS, words
 from claude_mem_lite.storage import search as storage
@@ -128,12 +128,17 @@ def certainty(found: Found, query: Query) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A prompt and what was found: `weights` are the idf of its lemmas, `certain` is the gate's judgement."""
+    """A prompt and what was found: `weights` are the idf of its lemmas, `certain` is the gate's judgement.
+
+    `echoes` are ids of rows that say the prompt. Such a row matches best of all, and says nothing of whether
+    memory has an answer.
+    """
 
     text: str
     query: Query
     weights: Mapping[str, float]
     found: Found
+    echoes: frozenset[str]
     certain: float
 
     def has(self, row: Row) -> set[str]:
@@ -154,7 +159,14 @@ def _ask(searcher: Searcher, text: str, project_dir: str) -> _Asked:
     query = ranking.analyze(text)
     profile = searcher.profile("observation", project_dir, now=clock)
     weights = {term.lemma: _idf(profile, term.lemma) for term in query.terms}
-    return _Asked(text, query, weights, found, certainty(found, query))
+    echoes = frozenset(hit.row.id for hit in found.hits if _is_echo(hit.row, text))
+    answers = replace(found, hits=[hit for hit in found.hits if hit.row.id not in echoes])
+    return _Asked(text, query, weights, found, echoes, certainty(answers, query))
+
+
+def _is_echo(row: Row, text: str) -> bool:
+    told = set(words(f"{row.title} {row.summary}"))
+    return len(told & set(words(text))) >= ECHO * len(told)
 
 
 def _idf(profile: Profile, name: str) -> float:
@@ -164,7 +176,7 @@ def _idf(profile: Profile, name: str) -> float:
 def _observed(asked: _Asked, *, now: float) -> Iterator[tuple[Line, str]]:
     """Yield the line of each hit with what speaks against it, "" if nothing does."""
     hits = _newer_first(asked)
-    best = max((hit.score for hit, _ in hits), default=0.0)
+    best = max((hit.score for hit, _ in hits if hit.row.id not in asked.echoes), default=0.0)
     told = 0
     for hit, has in hits:
         objection = _why_not(hit, asked, best)
@@ -196,12 +208,10 @@ def _newer_first(asked: _Asked) -> list[tuple[Hit, set[str]]]:
 
 
 def _why_not(hit: Hit, asked: _Asked, best: float) -> str:
-    row = hit.row
+    if hit.row.id in asked.echoes:
+        return "the prompt says it"
     if asked.certain < THRESHOLD:
         return f"certainty {asked.certain:.2f} is below {THRESHOLD}"
-    told = set(words(f"{row.title} {row.summary}"))
-    if len(told & set(words(asked.text))) >= ECHO * len(told):
-        return "the prompt says it"
     if hit.why and hit.score < FAR_BEHIND * best:
         return f"scores {hit.score:.1f}, the best {best:.1f}"
     return ""
@@ -222,7 +232,12 @@ def _line(hit: Hit, has: set[str], asked: _Asked, *, now: float, chars: int) -> 
         f"certainty {asked.certain:.2f}" if hit.why else "the prompt is its id",
     ]
     return Line(
-        row.id, row.kind, _opened(row, says, now=now), hit.score, says, "; ".join(filter(None, reasons))
+        row.id,
+        row.kind,
+        entry(row.id, row.created_at, says, now=now),
+        hit.score,
+        says,
+        "; ".join(filter(None, reasons)),
     )
 
 
@@ -241,8 +256,4 @@ def _named(asked: _Asked, project_dir: str) -> Sequence[Row]:
 def _function_line(row: Row, *, now: float) -> Line:
     says = harmless(": ".join(filter(None, [row.files[0], row.summary, row.detail])), chars=SHORT_CHARS)
     reason = f"the prompt names {row.title}"
-    return Line(row.id, "function", _opened(row, says, now=now), 0.0, says, reason)
-
-
-def _opened(row: Row, says: str, *, now: float) -> str:
-    return f"[{ago(row.created_at, now=now)}] {row.id[:ID_CHARS]} {says}"
+    return Line(row.id, "function", entry(row.id, row.created_at, says, now=now), 0.0, says, reason)

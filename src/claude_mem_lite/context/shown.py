@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 from claude_mem_lite.context.text import ID_CHARS
 from claude_mem_lite.storage import context as storage
 from claude_mem_lite.storage import queries
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from claude_mem_lite.storage.models import LogEntry
 
 # What Claude Code says a session starts by; a block is shown via one of them, "recall" or "touch".
-SOURCES = ("startup", "resume", "clear", "compact", "fork")
+Source = Literal["startup", "resume", "clear", "compact", "fork"]
+SOURCES: tuple[str, ...] = get_args(Source)
 _SESSIONS_KEPT = 200
 _SHORTEST_NAME = 5
 _EDITS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
@@ -55,25 +58,23 @@ class ShownSessions:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._sessions: OrderedDict[str, Shown] = OrderedDict()
+        self._sessions: OrderedDict[str, tuple[threading.Lock, Shown]] = OrderedDict()
 
-    def get(self, session_id: str) -> Shown:
-        """Return a copy of what a session was shown."""
+    @contextmanager
+    def turn(self, session_id: str) -> Iterator[Shown]:
+        """Give what a session was shown, to read and to add to, to one at a time.
+
+        Claude Code runs tools side by side: two hooks that ask at once would be told the same.
+        """
         with self._lock:
-            shown = self._known(session_id)
-            return Shown(set(shown.ids), set(shown.files), shown.recall_tokens)
-
-    def add(self, session_id: str, block: dict[str, Any]) -> None:
-        """Note a block."""
-        with self._lock:
-            self._known(session_id).add(block)
-
-    def _known(self, session_id: str) -> Shown:
-        shown = self._sessions.pop(session_id, None) or shown_to(session_id)
-        self._sessions[session_id] = shown
-        if len(self._sessions) > _SESSIONS_KEPT:
-            self._sessions.popitem(last=False)
-        return shown
+            if session_id not in self._sessions:
+                self._sessions[session_id] = threading.Lock(), shown_to(session_id)
+            self._sessions.move_to_end(session_id)
+            turn, shown = self._sessions[session_id]
+            if len(self._sessions) > _SESSIONS_KEPT:
+                self._sessions.popitem(last=False)
+        with turn:
+            yield shown
 
 
 def measure_use(session_id: str) -> dict[str, str]:

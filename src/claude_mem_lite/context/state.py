@@ -30,7 +30,8 @@ _DECIDED = re.compile(
     re.IGNORECASE,
 )
 _OPEN = re.compile(
-    r"\b(next|remains?|remaining|todo|still|not yet|left (?:open|to)|unfinished|waits?|pending)\b",
+    r"\b(next(?! to\b)|remain(?:s|ing)?|todo|still|not yet|left (?:open|to)|unfinished|wait(?:s|ing)"
+    r"|pending)\b",
     re.IGNORECASE,
 )
 _BAD = re.compile(r"\b(?:failed|errors?)\b")
@@ -53,16 +54,15 @@ def working_state(scope: Scope, session_id: str) -> list[Line]:
 
 def _goal(scope: Scope, session_id: str) -> list[Line]:
     first, last = (storage.said(session_id, "UserPromptSubmit", newest=newest) for newest in (False, True))
-    lines = (
-        [_line(scope, first, f"Goal: {first.summary}", "the first prompt", chars=_GOAL_CHARS)]
-        if first
-        else []
-    )
-    if first and last and last.id != first.id:
-        lines.insert(
-            0, _line(scope, last, f"Asked last: {last.summary}", "the last prompt", chars=_GOAL_CHARS)
-        )
-    return lines
+    if first is None or last is None:
+        return []
+    if first.id == last.id:
+        return [_line(scope, first, f"Goal: {first.summary}", "the only prompt", chars=_GOAL_CHARS)]
+    # What was asked first may be done long since.
+    return [
+        _line(scope, last, f"Asked last: {last.summary}", "the last prompt", chars=_GOAL_CHARS),
+        _line(scope, first, f"Asked first: {first.summary}", "the first prompt", chars=_GOAL_CHARS),
+    ]
 
 
 def _plan(scope: Scope, session_id: str, rows: Sequence[Observation]) -> list[Line]:
@@ -74,7 +74,7 @@ def _plan(scope: Scope, session_id: str, rows: Sequence[Observation]) -> list[Li
     if said is None:
         return []
     left = [sentence for sentence in sentences(said_by(said)) if _OPEN.search(sentence)]
-    return [_line(scope, said, f"Said to be open: {' '.join(left[:2])}", "the last message")] if left else []
+    return [_line(scope, said, f"Said to be open: {_listed(left)}", "the last message")] if left else []
 
 
 def _open_steps(events: Iterable[dict[str, Any]]) -> list[str]:
@@ -143,8 +143,13 @@ def _decided(scope: Scope, rows: Sequence[Observation]) -> list[Line]:
         if row.tool_name == "Stop":
             told = [sentence for sentence in sentences(said_by(row)) if _DECIDED.search(sentence)]
             if told:
-                lines.append(_line(scope, row, f"Decided: {' '.join(told[:2])}", "said with a reason"))
+                lines.append(_line(scope, row, f"Decided: {_listed(told)}", "said with a reason"))
     return lines[:_MOST]
+
+
+def _listed(told: Sequence[str]) -> str:
+    """Return the first two sentences; an item of a list has no full stop to part it from the next."""
+    return " ".join(each if each[-1] in ".!?" else f"{each};" for each in told[:2]).rstrip(";")
 
 
 def _line(  # noqa: PLR0913  (the parts of a line)

@@ -20,6 +20,7 @@ else:
 TAG = "claude-mem"
 ID_CHARS = 8
 SESSION_CHARS = 200
+TITLE_CHARS = 200
 # Claude Code replaces a hook's output of more than 10,000 UTF-16 units by a stub.
 MAX_BLOCK_UNITS = 9_500
 
@@ -33,6 +34,13 @@ _MORE = (
     "/api/observation/ID opens an id."
 )
 _HOUR_S, _DAY_H, _MONTH_D = 3_600, 24, 30
+# Printable characters that nobody sees, of which a text for the model alone can be made: fillers, and what
+# selects a variant of the sign before; and the marks of a tag in other widths.
+# Source: Unicode's DerivedCoreProperties, Default_Ignorable_Code_Point.
+_UNSEEN = dict.fromkeys((
+    *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810), 0x3164, 0xFFA0),
+    *(*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)),
+)) | {0xFE64: "<", 0xFE65: ">", 0xFF1C: "<", 0xFF1E: ">"}  # fmt: skip
 
 
 def fence(sections: Iterable[str], *, socket_path: str = "") -> str:
@@ -46,28 +54,36 @@ def fence(sections: Iterable[str], *, socket_path: str = "") -> str:
 
 
 def titled(title: str, lines: Iterable[str]) -> str:
-    """Return a section: its title over its lines; "" without any."""
+    """Return a section: its title, which may be captured text, over its lines; "" without any."""
     listed = "\n".join(f"- {line}" for line in lines)
-    return f"## {title}\n{listed}" if listed else ""
+    return f"## {harmless(title, chars=TITLE_CHARS)}\n{listed}" if listed else ""
+
+
+def entry(row_id: str, at: str, says: str, *, now: float) -> str:
+    """Return a line that says something harmless of a row; `at` is UTC text, `now` Unix seconds."""
+    return f"[{ago(at, now=now)}] {harmless(row_id[:ID_CHARS], chars=ID_CHARS)} {says}"
 
 
 def session_line(session_id: str, at: str, summary: str, *, now: float, chars: int = SESSION_CHARS) -> str:
-    """Return one line of the session index; `at` is UTC text, `now` Unix seconds."""
-    return f"[{ago(at, now=now)}] {session_id[:ID_CHARS]} {harmless(summary, chars=chars)}"
+    """Return one line of the session index; for `at` and `now` see `entry`."""
+    return entry(session_id, at, harmless(summary, chars=chars), now=now)
 
 
 def harmless(text: str, *, chars: int) -> str:
     """Return captured text as one line that can neither close the block nor open a tag of its own.
 
-    What nobody sees (controls, bidirectional marks, tag characters) is gone; what is too long ends with a
-    sentence, or after a word and with a mark.
+    What nobody sees (controls, bidirectional marks, tag characters) is gone, arrows stay; what is too long
+    ends with a sentence, or after a word and with a mark.
     """
     line = " ".join(text[: 20 * chars].split())
+    if not line.isascii():
+        line = line.translate(_UNSEEN)
     if not line.isprintable():
         line = "".join(filter(str.isprintable, line))
     if len(line) > chars:
         line = _cut(line, chars)
-    return line.replace("<", "‹").replace(">", "›").replace("```", "'''")
+    line = line.replace("<", "‹").replace(">", "›").replace("-›", "->").replace("=›", "=>")
+    return line.replace("```", "'''")
 
 
 def _cut(line: str, chars: int) -> str:

@@ -57,7 +57,7 @@ def _callers(scope: Scope, path: str) -> list[Line]:
         ]
         if calls:
             row = next(row for row in changed if row.qualified_name == name)
-            says = f"{name}, {row.change_type} then, is called by {join(calls, 4)}"
+            says = f"{row.change_type.capitalize()} {name}, which is called by {join(calls, 4)}"
             lines.append(
                 scope.line(
                     row.observation_id or "", "function", row.created_at, says, weight=1.0, chars=_CHARS,
@@ -89,6 +89,8 @@ def _done(scope: Scope, rows: Sequence[Observation]) -> list[Line]:
     """Return what was done to the file and what failed in it, with what it was for, newest first."""
     lines = []
     for at, row in enumerate(rows):
+        if row.title.startswith("Import "):  # the file says it
+            continue
         weight, why = layers.weigh(row)
         asked = _ASKED.search(row.summary)
         said = layers.said_by(row)

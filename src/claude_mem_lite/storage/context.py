@@ -60,7 +60,9 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 def sessions(project_dir: str, *, without: str = "", limit: int) -> list[Session]:
     """Return a project's sessions that something happened in, newest first; only with what a line tells."""
-    columns = (Session.id, Session.last_event_at, Session.status, Session.summary)
+    columns = (
+        Session.id, Session.last_event_at, Session.status, Session.summary, Session.observation_count,
+    )  # fmt: skip
     rows = Session.select(*columns).where(
         (Session.project_dir == project_dir)
         & (Session.id != without)

@@ -174,7 +174,6 @@ def count(kind: Kind, project_dir: str | None = None) -> int:
 def sample(kind: Kind, project_dir: str | None, *, one_in: int) -> list[Row]:
     """Return one in so many rows of a project (None: of all), by chance but always the same, oldest first."""
     where, parameters = _within(kind, Scope(project_dir=project_dir))
-    """Return one in so many rows of a project (None: of all), the same each time, oldest first."""
     by_chance = "(t.pk * 2654435761 >> 16) % ? = 0"
     return _select(kind, f"{by_chance} AND {where} ORDER BY t.pk", (one_in, *parameters))
 
