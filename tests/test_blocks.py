@@ -301,6 +301,18 @@ def test_use_is_measured(memory: Path, did: dict[str, Any], used: dict[str, str]
     assert storage.used_in("me") == used
 
 
+def test_what_came_with_a_file_is_not_used_by_touching_it(memory: Path) -> None:
+    """That would be all of it; and a session that changed nothing and used nothing counts for nothing."""
+    remember()
+    session_row("me")
+    storage.note_shown("me", {"via": "touch", "ids": [EDIT]}, at=NOW)
+    assert (measure_use("me"), storage.measured_sessions(None)) == ({}, [])
+    later = {"session_id": "me", "created_at": "2027-01-01T00:00:00Z"}
+    observe("9" * 32, "Edit", "Once more.", files_touched=["money.py"], **later)
+
+    assert (measure_use("me"), storage.measured_sessions(None)) == ({}, ["me"])
+
+
 def test_a_line_that_was_opened_is_used(memory: Path) -> None:
     """The skill's command names the id."""
     event = {

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from claude_mem_lite.storage.models import LogEntry
+    from claude_mem_lite.storage.models import LogEntry, Observation
 
 # What Claude Code says a session starts by; a block is shown via one of them, "recall" or "touch".
 Source = Literal["startup", "resume", "clear", "compact", "fork"]
@@ -81,23 +81,27 @@ def measure_use(session_id: str) -> dict[str, str]:
     """Note, and return, which of the ids that a session was shown it used since, and how.
 
     "opened": a command asked for the id; "named": the assistant wrote the id, or a function of the row;
-    "touched": a file of the row was changed.
+    "touched": a file of the row was changed, unless the line came because the file was at hand. A session
+    that changed nothing and used nothing says nothing of what it was shown: it is not noted.
     """
     used: dict[str, str] = {}
     blocks = storage.shown_in(session_id)
+    rows = queries.observations_of(session_id) if blocks else []
     for block in blocks:
         ids = [row_id for row_id in block.data.get("ids", ()) if used.get(row_id) != "opened"]
-        used |= _used_after(session_id, block, ids)
-    if blocks:
+        used |= _used_after(
+            session_id, block, ids, [row for row in rows if row.created_at > block.created_at]
+        )
+    if used or any(row.tool_name in _EDITS for row in rows):
         storage.save_used(session_id, used)
     return used
 
 
-def _used_after(session_id: str, block: LogEntry, ids: list[str]) -> dict[str, str]:
+def _used_after(session_id: str, block: LogEntry, ids: list[str], rows: list[Observation]) -> dict[str, str]:
     commands = "\n".join(storage.commands(session_id, since=block.created_at))
-    rows = [row for row in queries.observations_of(session_id) if row.created_at > block.created_at]
     said = "\n".join(row.summary for row in rows if row.tool_name in {"Stop", "SubagentStop"})
-    changed = {path for row in rows if row.tool_name in _EDITS for path in row.files_touched}
+    edits = [row for row in rows if row.tool_name in _EDITS and block.data.get("via") != "touch"]
+    changed = {path for row in edits for path in row.files_touched}
     used = {}
     for row_id in ids:
         short = row_id[:ID_CHARS]
