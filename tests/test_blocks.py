@@ -146,10 +146,10 @@ def test_a_compaction_forgets_what_was_shown(services: Path) -> None:
 
 
 def test_the_user_can_switch_it_off(services: Path) -> None:
-    """Recall and files have a switch each in config.toml, read anew for each."""
+    """Recall and files have a bound each in config.toml, read anew for each."""
     remember()
     with (services / "config.toml").open("a") as config_file:
-        config_file.write("[context]\nrecall = false\ntouch = false\n")
+        config_file.write("[context]\nrecall_tokens_per_session = 0\nfile_tokens_per_session = 0\n")
 
     assert hook("prompt", "UserPromptSubmit", prompt=PROMPT) == ""
     assert hook("capture", "PostToolUse", **READ) == ""
@@ -231,6 +231,15 @@ def test_recall_has_a_bound_for_the_session(memory: Path) -> None:
     assert blocks.for_prompt(searcher, "/p", prompt, session_id="me").text == ""
 
 
+def test_files_have_a_bound_for_the_session(memory: Path) -> None:
+    """A session that reads hundreds of files is told of the first twenty or so."""
+    remember()
+
+    assert "largest remainder" in blocks.for_file("/p", "money.py", session_id="me").text
+    storage.note_shown("me", {"via": "touch", "ids": [], "files": ["a.py"], "tokens": 3_900}, at=NOW)
+    assert blocks.for_file("/p", "money.py", session_id="me").text == ""
+
+
 def test_recall_tells_nothing_of_the_session_itself(memory: Path) -> None:
     """What the session did is in its context, unless it was compacted since."""
     session_row("me", summary="x")
@@ -252,7 +261,7 @@ def test_a_process_that_starts_anew_knows_what_was_shown(memory: Path) -> None:
     storage.note_shown("me", block, at=NOW)
 
     with ShownSessions().turn("me") as shown:
-        assert (shown.ids, shown.files, shown.recall_tokens) == ({"a", "b", "c"}, {"x.py"}, 70)
+        assert (shown.ids, shown.files, shown.tokens["recall"]) == ({"a", "b", "c"}, {"x.py"}, 70)
 
 
 def test_tools_side_by_side_are_not_told_the_same(services: Path) -> None:

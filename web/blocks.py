@@ -49,7 +49,7 @@ def context(request: Request) -> Response:
 def recall(request: Request) -> Response:
     """Return what memory has on a prompt."""
     wanted = parse(RecallParameters, request)
-    if wanted.hook and (wanted.is_late or not settings.load().recall):
+    if wanted.is_late:
         return _nothing()
     with shown_sessions.turn(wanted.session_id) as shown:
         block = blocks.for_prompt(
@@ -61,7 +61,7 @@ def recall(request: Request) -> Response:
 def touch(request: Request) -> Response:
     """Return what memory knows of a file, once for each file and session."""
     wanted = parse(TouchParameters, request)
-    if wanted.hook and (wanted.is_late or not settings.load().touch):
+    if wanted.is_late:
         return _nothing()
     file = in_project(wanted.file, wanted.project_path)
     with shown_sessions.turn(wanted.session_id) as shown:
@@ -109,5 +109,5 @@ def _note(session_id: str, shown: dict[str, Any], at: str) -> None:
 
 def _warm(project_dir: str) -> None:
     """Get ready for the session's first prompt, which waits for no model."""
-    if settings.load().recall:
+    if settings.load().recall_tokens_per_session:
         searcher.warm(project_dir, now=time.monotonic())

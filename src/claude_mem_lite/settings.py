@@ -26,7 +26,7 @@ _KNOWN: Mapping[str, Mapping[str, type | tuple[str, ...]]] = {
     "services": {"autostart": bool},
     "claude": {"model": str, "daily_budget_usd": float, "batch_after_hours": float, "api_key": str},
     "search": {"embedding_model": str, "dimension": int},
-    "context": {"recall": bool, "recall_tokens_per_session": int, "touch": bool},
+    "context": {"recall_tokens_per_session": int, "file_tokens_per_session": int},
     "compress": dict.fromkeys((*TIERS, "summaries"), _WRITERS),
 }
 _MOST = 1_000_000
@@ -78,9 +78,8 @@ class Settings:
     summaries: bool = True
     embedding_model: str = "auto"
     dimension: int = 0
-    recall: bool = True
     recall_tokens_per_session: int = 6_000
-    touch: bool = True
+    file_tokens_per_session: int = 4_000
     prices: Mapping[str, Price] = field(default_factory=lambda: PRICES)
 
     @property
@@ -111,9 +110,8 @@ def load() -> Settings:
         summaries=compress.get("summaries", "claude") == "claude",
         embedding_model=search.get("embedding_model", default.embedding_model),
         dimension=search.get("dimension", default.dimension),
-        recall=context.get("recall", default.recall),
         recall_tokens_per_session=context.get("recall_tokens_per_session", default.recall_tokens_per_session),
-        touch=context.get("touch", default.touch),
+        file_tokens_per_session=context.get("file_tokens_per_session", default.file_tokens_per_session),
         prices={**PRICES, **{name: Price(**row) for name, row in tables.get("prices", {}).items()}},
     )
 

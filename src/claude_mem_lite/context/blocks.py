@@ -32,7 +32,7 @@ def for_prompt(
     """
     started = time.monotonic()
     shown = shown or shown_to(session_id)
-    most = min(RECALL_TOKENS, settings.load().recall_tokens_per_session - shown.recall_tokens)
+    most = min(RECALL_TOKENS, settings.load().recall_tokens_per_session - shown.tokens["recall"])
     if most < _LEAST_TOKENS:
         return _NOTHING
     # What the session did itself it has in its context already.
@@ -44,11 +44,15 @@ def for_prompt(
 
 
 def for_file(project_dir: str, file: str, *, session_id: str, shown: Shown | None = None) -> ContextBlock:
-    """Return what memory knows of a file, absolute or relative to the project, once a session."""
+    """Return what memory knows of a file, absolute or relative to the project, once a session.
+
+    As much as the session may still spend on files; `shown` as above.
+    """
     started = time.monotonic()
     shown = shown or shown_to(session_id)
     path = in_project(file, project_dir)
-    if not path or path in shown.files:
+    left = settings.load().file_tokens_per_session - shown.tokens["touch"]
+    if not path or path in shown.files or left < touch.BUDGET_TOKENS:
         return _NOTHING
     section = touch.about(project_dir, path, said=Said(shown.ids), without=session_id, now=time.time())
     return assemble([section], most_tokens=touch.BUDGET_TOKENS, started=started, in_short=True)

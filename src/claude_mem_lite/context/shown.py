@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
@@ -28,11 +28,11 @@ _EDITS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 
 @dataclass(slots=True)
 class Shown:
-    """The ids and files that a session has in its context, and the tokens that recall has spent in it."""
+    """The ids and files that a session has in its context, and what it has spent in tokens, by which way."""
 
     ids: set[str] = field(default_factory=set)
     files: set[str] = field(default_factory=set)
-    recall_tokens: int = 0
+    tokens: Counter[str] = field(default_factory=Counter)
 
     def add(self, block: dict[str, Any]) -> None:
         """Note a block, as `context.shown` has it; a compaction takes those before it out of the context."""
@@ -41,8 +41,7 @@ class Shown:
             self.files.clear()
         self.ids.update(block.get("ids", ()), block.get("also", ()))
         self.files.update(block.get("files", ()))
-        if block.get("via") == "recall":
-            self.recall_tokens += int(block.get("tokens", 0))
+        self.tokens[str(block.get("via"))] += int(block.get("tokens", 0))
 
 
 def shown_to(session_id: str) -> Shown:
