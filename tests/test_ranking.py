@@ -255,7 +255,8 @@ def test_what_is_asked_for_by_name_alone_comes_first() -> None:
 
 def test_a_profile_estimates_rows_from_a_sample() -> None:
     """Two of three texts have the word in some form, so 20 of 30 rows do."""
-    made = ranking.profile(["Ledger ledgers", "floats", "the ledger wrote"], row_count=30, share=0.5)
+    told = map(ranking.vocabulary, ["Ledger ledgers", "floats", "the ledger wrote"])
+    made = ranking.profile(told, row_count=30, share=0.5)
 
     assert (made.sampled, made.share) == (3, 0.5)
     assert [made.rows_with(name) for name in ("ledger", "float", "write", "wrote")] == [20, 10, 10, 0]

@@ -13,7 +13,7 @@ from claude_mem_lite.storage.models import memory_database
 
 if TYPE_CHECKING:
     from claude_mem_lite.search.ranking import Profile
-    from claude_mem_lite.storage.search import Kind, Row
+    from claude_mem_lite.storage.search import Kind
 
 # With 500 code history is found a hundredth worse; 2,000 take an eighth of a second.
 SAMPLED_ROWS = 2_000
@@ -56,8 +56,5 @@ class Profiles:
         rows = storage.sample(*key, one_in=max(1, round(row_count / SAMPLED_ROWS)))
         # Full text looks at the rows of all projects that have a word.
         share = row_count / max(storage.count(key[0]), 1)
-        self._kept[key] = ranking.profile(map(_text, rows), row_count=row_count, share=share)
-
-
-def _text(row: Row) -> str:
-    return " ".join((row.title, row.summary, row.detail[: ranking.DETAIL_CHARACTERS]))
+        told = (ranking.vocabulary(row.title, row.summary, row.detail, row.files) for row in rows)
+        self._kept[key] = ranking.profile(told, row_count=row_count, share=share)

@@ -158,15 +158,17 @@ def analyze(text: str) -> Query:
     )
 
 
-def profile(texts: Iterable[str], *, row_count: int, share: float = 1.0) -> Profile:
-    """Return how common words are in a project of `row_count` rows, from the texts of some of its rows.
+def vocabulary(title: str, summary: str = "", detail: str = "", files: tuple[str, ...] = ()) -> set[str]:
+    """Return the lemmas of a row, those of its files left out; to rank it later is cheap."""
+    return set(itertools.chain(*_told(title, summary, detail[:DETAIL_CHARACTERS], files)[:-1]))
 
-    A text is title, summary and detail.
-    """
+
+def profile(vocabularies: Iterable[Iterable[str]], *, row_count: int, share: float = 1.0) -> Profile:
+    """Return how common words are in a project of `row_count` rows, from the lemmas of some of its rows."""
     counts: Counter[str] = Counter()
     sampled = 0
-    for text in texts:
-        counts.update({lemma(word) for word in words(text)})
+    for lemmas in vocabularies:
+        counts.update(lemmas)
         sampled += 1
     return Profile(row_count=row_count, share=share, sampled=sampled, counts=counts)
 
@@ -255,11 +257,13 @@ def _count(query: Query, candidates: Sequence[Candidate]) -> tuple[Any, Any, Any
     for candidate in candidates:
         count, has_pair, length = [0.0] * len(query.terms), [0.0] * len(query.pairs), 0.0
         told = _told(candidate.title, candidate.summary, _detail(candidate), candidate.files)
-        for weight, (words_told, lemmas) in zip(FIELD_WEIGHTS.values(), told, strict=True):
-            length += weight * words_told
-            places = {at: lemmas[name] for name, at in terms.items() if name in lemmas}
-            for at, found in places.items():
-                count[at] += weight * len(found)
+        for weight, lemmas in zip(FIELD_WEIGHTS.values(), told, strict=True):
+            length += weight * len(lemmas)
+            places: dict[int, list[int]] = {}
+            for place, name in enumerate(lemmas):
+                if name in terms:
+                    count[terms[name]] += weight
+                    places.setdefault(terms[name], []).append(place)
             for at, (one, other) in enumerate(query.pairs):
                 if one in places and other in places and _follows(places[one], places[other]):
                     has_pair[at] = 1.0
@@ -270,21 +274,9 @@ def _count(query: Query, candidates: Sequence[Candidate]) -> tuple[Any, Any, Any
 
 
 @lru_cache(maxsize=_ROWS_KEPT)
-def _told(
-    title: str, summary: str, detail: str, files: tuple[str, ...]
-) -> tuple[tuple[int, dict[str, list[int]]], ...]:
-    """Return how many words each field has, in the order of their weights, and the places of each lemma.
-
-    Most of a project's rows come again.
-    """
-    fields = []
-    for text in (title, summary, detail, " ".join(files)):
-        lemmas = list(map(lemma, words(text)))
-        places: dict[str, list[int]] = {}
-        for place, name in enumerate(lemmas):
-            places.setdefault(name, []).append(place)
-        fields.append((len(lemmas), places))
-    return tuple(fields)
+def _told(title: str, summary: str, detail: str, files: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """Return the lemmas of the fields in the order of their weights; most of a project's rows come again."""
+    return tuple(tuple(map(lemma, words(text))) for text in (title, summary, detail, " ".join(files)))
 
 
 def _detail(candidate: Candidate) -> str:
