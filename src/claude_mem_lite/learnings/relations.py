@@ -19,15 +19,17 @@ _READ = 1_200
 _LONGEST_SLOT = 4
 _SHORT_CLAIM = 4
 _FEWEST_NAMED = 2
+_SHORTEST_STEMMED = 4  # of what ends with "s": DNS is no plural
 
 # What every learning says of everything: it tells of no matter.
 _GENERIC = frozenset(
-    """also always avoid allow allowed been being directly don dont don't do either else ever everything fine from
-    go goes going gone instead just keep keeps live lives lie lies longer make makes may must need needs never no nor not now off ok
-    okay one ones only onto our over own please prefer put puts rather should shall so some stand stands than that's them there via
-    too use used uses using want wants well what whatever within without won't whenever every each all any both
-    such up out into if but because since always doesn't isn't aren't can't cannot must mustn't you're we're we've
-    place placed called named written write writes mean means able sure get gets""".split()  # noqa: SIM905  (reads as words)
+    """also always avoid allow allowed been being directly don dont don't do either else ever everything fine
+    from go goes going gone instead just keep keeps live lives lie lies longer make makes may must need
+    needs never no nor not now off ok okay one ones only onto our over own please prefer put puts rather
+    should shall so some stand stands than that's them there via too use used uses using want wants well
+    what whatever within without won't whenever every each all any both such up out into if but because
+    since doesn't isn't aren't can't cannot mustn't you're we're we've place placed called named written
+    write writes mean means able sure get gets""".split()  # noqa: SIM905  (reads as words)
 )
 # Nouns that a name is said with or without: WAL, WAL mode.
 _CARRIERS = frozenset(
@@ -82,20 +84,24 @@ _TOKEN = re.compile(r"[^\W_][\w]*(?:[./:@+#-][\w]+)*|[-_.][\w][\w.-]*")
 _NAME = re.compile(r"[._/:@#]|\d|^-")
 _PLACE = re.compile(r"\b(?:in|inside|within|from|by)\s+(?P<where>\S.*)", re.IGNORECASE)
 _REASON = re.compile(
-    r"\s*(?:\b(?:because|since|so that|so as|as it|as we|as they|otherwise|due to)\b|,\s*(?:like|as in|e\.g\.|such as)\b"
-    r"|\b(?:like|e\.g\.) [\"'`]|(?<=\w\w):\s|\s[–—-]\s|\s\(|;\s*(?:it|that|this|they)\b).*",  # noqa: RUF001
+    r"(?:\b(?:because|since|so that|so as|as it|as we|as they|otherwise|due to)\b|,\s*(?:like|as in|e\.g\."
+    r"|such as)\b"
+    r"|\b(?:like|e\.g\.) [\"'`]|(?<=\w\w):\s|\s[–—-]\s|\s\(|;\s*(?:it|that|this|they)\b).*",
     re.IGNORECASE | re.DOTALL,
 )
-_CLAUSE = re.compile(r"[,;.!](?=\s|$)|\s(?:but|while|whereas)\s|\sand\s(?=(?:never|not|no|don't|do not|always)\b)")
+_CLAUSE = re.compile(
+    r"[,;.!](?=\s|$)|\s(?:but|while|whereas)\s|\sand\s(?=(?:never|not|no|don't|do not|always)\b)"
+)
 _NEGATION = re.compile(
-    r"\b(?:never|no|not|don't|do not|dont|avoid|avoids|instead of|rather than|no longer|stop|stopped|dropped|drop"
-    r"|without|mustn't|doesn't|cannot|can't)\b",
+    r"\b(?:never|no|not|don't|do not|dont|avoid|avoids|instead of|rather than|no longer|stop|stopped|dropped"
+    r"|drop|without|mustn't|doesn't|cannot|can't)\b",
     re.IGNORECASE,
 )
 _GONE = re.compile(
-    r"\b(?:(?:is|are|was|were|has been|have been)\s+(?:now\s+)?(?:forbidden|banned|not allowed|gone|removed|dropped"
-    r"|deprecated|no longer \w+|not \w+ any ?more|(?:now )?called|renamed(?: to)?|replaced (?:by|with)|superseded by"
-    r"|moved (?:in)?to))\b",
+    r"\b(?:(?:is|are|was|were|has been|have been)\s+(?:now\s+)?(?:forbidden|banned|not allowed|gone|removed"
+    r"|dropped"
+    r"|deprecated|no longer \w+|not \w+ any ?more|(?:now )?called|renamed(?: to)?|replaced (?:by|with)"
+    r"|superseded by|moved (?:in)?to))\b",
     re.IGNORECASE,
 )
 _REPLACE = re.compile(
@@ -104,15 +110,43 @@ _REPLACE = re.compile(
     re.IGNORECASE,
 )
 _EXCEPT = re.compile(
-    r"\b(?:no|never|not|don't)\s+(?P<what>.{1,120}?)\s+(?:outside(?: of)?|except(?: in)?|anywhere but in|unless in)\s+(?P<where>\S.*)"
-    r"|(?P<that>.{1,120}?)\s+(?:is|are|may be|belongs?|goes|go|must|can be)?\s*only\s+(?:allowed\s+|be used\s+|used\s+|be\s+)?"
+    r"\b(?:no|never|not|don't)\s+(?P<what>.{1,120}?)\s+(?:outside(?: of)?|except(?: in)?|anywhere but in"
+    r"|unless in)\s+(?P<where>\S.*)"
+    r"|(?P<that>.{1,120}?)\s+(?:is|are|may be|belongs?|goes|go|must|can be)?\s*only\s+(?:allowed\s+"
+    r"|be used\s+|used\s+|be\s+)?"
     r"(?:in|inside|within)\s+(?P<there>\S.*)",
     re.IGNORECASE,
 )
-_CHOICE = re.compile(r"\b(?:use[sd]?|using|with|via|by|in|on|prefer|run|runs|switch|always|mode|fine|allowed|ok)\b", re.IGNORECASE)
+_CHOICE = re.compile(
+    r"\b(?:use[sd]?|using|with|via|by|in|on|prefer|run|runs|switch|always|mode|fine|allowed|ok)\b",
+    re.IGNORECASE,
+)
 _ALLOWED = re.compile(r"\b(?:allowed|fine|ok|okay|may|can|also|anywhere|everywhere)\b", re.IGNORECASE)
 _DROPPED_IN_FRAMES = frozenset(
-    "a an the always must should shall be please now we you our to it also has have will all every each".split()  # noqa: SIM905
+    [
+        "a",
+        "an",
+        "the",
+        "always",
+        "must",
+        "should",
+        "shall",
+        "be",
+        "please",
+        "now",
+        "we",
+        "you",
+        "our",
+        "to",
+        "it",
+        "also",
+        "has",
+        "have",
+        "will",
+        "all",
+        "every",
+        "each",
+    ]
 )
 _MARKS = frozenset("is are be with on in at to from as by called named into = of".split())  # noqa: SIM905
 _DESCRIBES = re.compile(r"(?:ed|able|ible|ing|ive|ful|ous|less|slow|fast|big|small|flaky|new|old)$")
@@ -134,7 +168,11 @@ def terms(text: str) -> list[str]:
     for token in _TOKEN.findall(text.replace("’", "'")[:_READ]):
         for word in _pieces(token.casefold()):
             if word not in STOP_WORDS and word not in _GENERIC and (len(word) > 1 or word.isdigit()):
-                found[word if _NAME.search(word) or word.endswith("s") and len(word) < 4 else lemma(word)] = None  # noqa: PLR2004
+                found[
+                    word
+                    if _NAME.search(word) or (word.endswith("s") and len(word) < _SHORTEST_STEMMED)
+                    else lemma(word)
+                ] = None
     return list(found)
 
 
@@ -144,6 +182,7 @@ def relation(old: str, new: str) -> Relation:
     It contradicts only where one rejects what the other chooses, or both choose different things in the same
     frame ("the port is …") or on the same matter among known rivals (npm, pnpm); in doubt it is `other`.
     """
+    old, new = (" ".join(text[:_READ].replace("’", "'").split()) for text in (old, new))
     before, after = _claim(old), _claim(new)
     if _normal(old) == _normal(new):
         return "same"
@@ -151,7 +190,11 @@ def relation(old: str, new: str) -> Relation:
         return _of_exceptions(before, after)
     if _rejects(before, after) or _rejects(after, before):
         return "contradicts"
-    if _is_swapped(before, after) or _differ_in_one_slot(old, new, before, after) or _are_rivals(before, after):
+    if (
+        _is_swapped(before, after)
+        or _differ_in_one_slot(old, new, before, after)
+        or _are_rivals(before, after)
+    ):
         return "contradicts"
     return "same" if _say_the_same(before, after) else "other"
 
@@ -165,11 +208,10 @@ def _pieces(token: str) -> list[str]:
 
 
 def _normal(text: str) -> list[str]:
-    return re.findall(r"[\w./-]*\w", text.casefold()[:_READ])
+    return re.findall(r"[\w./-]*\w", text.casefold())
 
 
 def _claim(text: str) -> _Claim:
-    text = text[:_READ].replace("’", "'")
     body = _REASON.sub("", text) or text
     body = body if len(terms(body)) else text
     excepted = _EXCEPT.search(body)
@@ -243,7 +285,7 @@ def _is_swapped(before: _Claim, after: _Claim) -> bool:
 
 
 def _frame(text: str) -> list[str]:
-    body = _CLAUSE.split(_REASON.sub("", text[:_READ]), maxsplit=1)[0]
+    body = _CLAUSE.split(_REASON.sub("", text), maxsplit=1)[0]
     tokens = [token.casefold().strip(".,:;!") for token in body.replace("`", "").split()]
     return [token for token in tokens if token and token not in _DROPPED_IN_FRAMES]
 
@@ -260,16 +302,22 @@ def _differ_in_one_slot(old: str, new: str, before: _Claim, after: _Claim) -> bo
     slots = [words[shared : len(words) - end] for words in (first, second)]
     if not all(0 < len(slot) <= _LONGEST_SLOT for slot in slots) or not terms(" ".join(first[:shared])):
         return False
-    if bool(before.rejected) and not before.chosen or bool(after.rejected) and not after.chosen:
+    if (bool(before.rejected) and not before.chosen) or (bool(after.rejected) and not after.chosen):
         return False
     names = [terms(" ".join(slot)) for slot in slots]
-    if not all(names) or set(names[0]) & set(names[1]) or any(_NEGATION.search(" ".join(slot)) for slot in slots):
+    if (
+        not all(names)
+        or set(names[0]) & set(names[1])
+        or any(_NEGATION.search(" ".join(slot)) for slot in slots)
+    ):
         return False
     if all(slot[0].strip("`").replace(".", "").replace(",", "").isdigit() for slot in slots):
         return True
     if first[shared - 1] not in _MARKS or any(slot[0] in _MARKS for slot in slots):
         return False
-    return first[shared - 1] not in {"is", "are", "be"} or not any(_DESCRIBES.search(slot[-1]) for slot in slots)
+    return first[shared - 1] not in {"is", "are", "be"} or not any(
+        _DESCRIBES.search(slot[-1]) for slot in slots
+    )
 
 
 def _alike(one: str, other: str) -> bool:
@@ -277,7 +325,7 @@ def _alike(one: str, other: str) -> bool:
 
 
 def _are_rivals(before: _Claim, after: _Claim) -> bool:
-    """Tell whether both choose different members of a group of which a project has one, on the same matter."""
+    """Tell whether both choose different members of a group of rivals, on the same matter."""
     first, second = set(before.chosen), set(after.chosen)
     for group in _STEMMED_RIVALS:
         one, other = first & group, second & group
@@ -313,7 +361,9 @@ def _say_the_same(before: _Claim, after: _Claim) -> bool:
     if all(added):
         names = any(_NAME.search(term) for term in added[0] | added[1])
         return share >= _SAME_SHARE_IF_BOTH_ADD and not names
-    return share >= SAME_SHARE or (not added[1] and len(both) >= _FEWEST_NAMED and len(both) * 2 >= len(first))
+    return share >= SAME_SHARE or (
+        not added[1] and len(both) >= _FEWEST_NAMED and len(both) * 2 >= len(first)
+    )
 
 
 _STEMMED_RIVALS = tuple(

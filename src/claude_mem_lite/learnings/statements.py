@@ -7,7 +7,7 @@ statements say of each other stands in `relations`.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from claude_mem_lite.learnings.relations import terms
@@ -32,7 +32,8 @@ class Statement:
     """One thing that the user wants known.
 
     `content` is at most 300 characters in the user's words; `subjects` are stems and names of code, the ones
-    that two statements on the same matter share; `replaces` is what is no longer so, "" where that is not said.
+    that two statements on the same matter share; `replaces` is what is no longer so, "" where that is
+    not said.
     """
 
     content: str
@@ -44,13 +45,19 @@ class Statement:
 
 # What may follow "always" and "never" in a standing order. "Always fails" and "always null" tell of a fault.
 _VERBS = (
-    "abort|accept|add|allow|annotate|answer|append|apply|ask|assert|assign|assume|attach|avoid|await|back|begin"
-    "|break|bring|build|bump|cache|call|capitalize|catch|change|check|choose|clean|close|comment|commit|compare"
-    "|compile|compute|configure|convert|copy|create|declare|decode|default|define|delete|deploy|derive|describe"
+    "abort|accept|add|allow|annotate|answer|append|apply|ask|assert|assign|assume|attach|avoid|await|back"
+    "|begin"
+    "|break|bring|build|bump|cache|call|capitalize|catch|change|check|choose|clean|close|comment|commit"
+    "|compare"
+    "|compile|compute|configure|convert|copy|create|declare|decode|default|define|delete|deploy|derive"
+    "|describe"
     "|disable|document|drop|edit|emit|enable|encode|end|ensure|escape|explain|export|expose|extend|fetch|fix"
-    "|follow|force|format|freeze|generate|give|go|group|guard|handle|hard-?code|hash|hide|hold|ignore|implement"
-    "|import|include|increment|indent|inherit|inject|inline|insert|install|invoke|keep|leave|let|limit|link|lint"
-    "|list|load|lock|log|make|mark|match|measure|merge|migrate|mix|mock|modify|move|mutate|name|nest|normalize"
+    "|follow|force|format|freeze|generate|give|go|group|guard|handle|hard-?code|hash|hide|hold|ignore"
+    "|implement"
+    "|import|include|increment|indent|inherit|inject|inline|insert|install|invoke|keep|leave|let|limit|link"
+    "|lint"
+    "|list|load|lock|log|make|mark|match|measure|merge|migrate|mix|mock|modify|move|mutate|name|nest"
+    "|normalize"
     "|omit|open|order|overwrite|parse|pass|patch|persist|pin|place|prefer|prefix|print|publish|pull|push|put"
     "|quote|raise|read|rebase|record|refer|register|release|rely|remove|rename|replace|report|return|reuse"
     "|review|round|run|sanitize|save|scope|send|separate|serialize|set|share|ship|show|sign|skip|sort|specify"
@@ -69,62 +76,81 @@ _KEEPS = (
     r"|indent|count|keep|log|call|sort|group|release|support|target|speak|say|quote|merge|rebase|squash)"
 )
 _IMPERATIVE = rf"{_ADVERBS}(?:{_VERBS})\b(?!\s+(?:it|this|that|them|so)(?:\s+(?:again|way))?\s*[.!]*$)"
-_FULL = r"(?:is|are|has|have|had|must|can|cannot|can't|uses?|needs?|runs?|lives?|lies?|takes?|goes|go|stands?|starts?"
-_FULL += r"|listens?|belongs?|expects?|returns?|means?|comes?|keeps?|sends?|allows?|only|does|do|don't|doesn't"
-_FULL += r"|should|will|won't|may|never|always|supports?|contains?|reads?|writes?|stays?|requires?|begins?|ends?"
-_FULL += r"|hates?|likes?|wants?|prefers?|release|deploys?|ships?|works?|breaks?|fails?|depends?)"
+_FULL = (
+    r"(?:is|are|has|have|had|must|can|cannot|can't|uses?|needs?|runs?|lives?|lies?|takes?|goes|go"
+    r"|stands?|starts?|listens?|belongs?|expects?|returns?|means?|comes?|keeps?|sends?|allows?|only|does"
+    r"|do|don't|doesn't|should|will|won't|may|never|always|supports?|contains?|reads?|writes?|stays?"
+    r"|requires?|begins?|ends?|hates?|likes?|wants?|prefers?|release|deploys?|ships?|works?|breaks?"
+    r"|fails?|depends?)"
+)
 
 _LEAD = re.compile(
-    r"(?:(?:and|also|plus|but|so|okay|ok|alright|right|well|thanks|thank you|great|good|nice|perfect|please|pls"
-    r"|btw|by the way|oh|hey|hi|note|fyi|important|nb|one more thing|another thing|one thing|last thing|yes|yeah"
-    r"|ah|hm+|looks good|i want you to|i'd like you to|just|claude|reminder|again|p\.?s\.?|finally)(?:\s*[,.:!–—-]+\s*|\s+))",  # noqa: RUF001
+    r"(?:(?:and|also|plus|but|so|okay|ok|alright|right|well|thanks|thank you|great|good|nice|perfect|please"
+    r"|pls"
+    r"|btw|by the way|oh|hey|hi|note|fyi|important|nb|one more thing|another thing|one thing|last thing|yes"
+    r"|yeah|ah|hm+|looks good|i want you to|i'd like you to|just|claude|reminder|again|p\.?s\.?"
+    r"|finally)(?:\s*[,.:!–—-]+\s*|\s+))",
     re.IGNORECASE,
 )
 _MOST_LEADS = 6
 _HEDGED = re.compile(
-    r"(?:maybe|perhaps|i (?:think|guess|believe|suppose|wonder|feel|doubt)|not sure|it (?:would|might) be|what if"
-    r"|if\b|suppose|imagine|ideally|i heard|apparently|somebody|someone|people|they)\b",
+    r"(?:maybe|perhaps|i (?:think|guess|believe|suppose|wonder|feel|doubt)|not sure|it (?:would|might) be"
+    r"|what if|if\b|suppose|imagine|ideally|i heard|apparently|somebody|someone|people|they)\b",
     re.IGNORECASE,
 )
 _ONCE = re.compile(
-    r"\b(?:yet|today|tonight|tomorrow|this (?:time|once|week|morning|afternoon)|for (?:now|the moment)|right now"
-    r"|at the moment|until (?:i|you|we|further|then|tomorrow|monday|friday)"
-    r"|(?:in|on|for|at|with) (?:this|that) (?:pr|commit|change|branch|task|session|case|test|file|function|method"
-    r"|class|query|one|step|round|run|bug|fix|issue|line|page|screen|button|ticket)|on line \d+|when you(?:'re| are)"
+    r"\b(?:yet|today|tonight|tomorrow|this (?:time|once|week|morning|afternoon)|for (?:now|the moment)"
+    r"|right now|at the moment|until (?:i|you|we|further|then|tomorrow|monday|friday)"
+    r"|(?:in|on|for|at|with) (?:this|that) (?:pr|commit|change|branch|task|session|case|test|file|function"
+    r"|method|class|query|one|step|round|run|bug|fix|issue|line|page|screen|button|ticket)|on line \d+"
+    r"|(?:this|that) (?:function|method|class|file|test|endpoint|script|page)|the following"
+    r"|when you(?:'re| are)"
     r" (?:done|finished))\b",
     re.IGNORECASE,
 )
 _NOW = re.compile(r"(?<![.\w])now\b(?!\()", re.IGNORECASE)
 _FAULT = re.compile(
-    r"\b(?:fail(?:s|ed|ing|ure)?|crash(?:es|ed|ing)?|broken?|breaks|hangs|hung|bugs?|still|wrong|missing|stuck"
-    r"|not work\w*|doesn't work|won't|exit code|empty|red|gone|fine|okay|ok|good|correct|done|ready|undefined|slow)\b",
+    r"\b(?:fail(?:s|ed|ing|ure)?|crash(?:es|ed|ing)?|broken?|breaks|hangs|hung|bugs?|still|wrong|missing"
+    r"|stuck|not work\w*|doesn't work|won't|exit code|empty|red|gone|fine|okay|ok|good|correct|done|ready"
+    r"|undefined|slow)\b",
     re.IGNORECASE,
 )
 _GENERAL = re.compile(
-    r"\b(?:we|our|(?:in|for|of) (?:this|our|the) (?:project|repo|repository|code ?base|code|team)|anywhere|ever"
+    r"\b(?:we|our|(?:in|for|of) (?:this|our|the) (?:project|repo|repository|code ?base|code|team)|anywhere"
+    r"|ever"
     r"|in general|because|since|instead|not allowed|in (?:tests|production|commit messages|comments|docs))\b",
     re.IGNORECASE,
 )
 _CONTRAST = re.compile(
     r"\b(?:instead of|rather than|no longer|over|in favou?r of)\b|,\s*(?:never|and never)\b"
-    r"|(?<!do )(?<!is )(?<!did )(?<!are )(?<!does )(?<!was )(?<!can )(?<!has )(?<!have )(?<!could )(?<!would )"
-    r"(?<!should )(?<!will )\bnot\s+(?!(?:work\w*|sure|yet|only|all|really|always|just|enough|able|have|be|get"
-    r"|been|because|so|even|the case)\b)",
+    r"|(?<!do )(?<!is )(?<!did )(?<!are )(?<!does )(?<!was )(?<!can )(?<!has )(?<!have )(?<!could )(?<!would"
+    r" )"
+    r"(?<!should )(?<!will )\bnot\s+(?!(?:work\w*|sure|yet|only|all|really|always|just|enough|able|have|be"
+    r"|get|been|because|so|even|the case)\b)",
+    re.IGNORECASE,
+)
+_CODE_OF_A_CHECK = re.compile(r"[A-Z]{1,4}\d{2,}\b")
+_DENIAL = re.compile(
+    r"(?:no+|nope|wrong|incorrect|(?:that|this|it)(?:'s| is) (?:wrong|incorrect|not (?:right|true|correct)))",
     re.IGNORECASE,
 )
 _TRAILING = re.compile(
-    r"[,\s]+(?:(?:from now on|from here on|going forward|in (?:the )?future|henceforth)(?:,?\s*please)?|please)\s*"
+    r"[,\s]+(?:(?:from now on|from here on|going forward|in (?:the )?future|henceforth)(?:,?\s*please)?"
+    r"|please)\s*"
     r"(?=[.!,:]*$|[,.]\s)",
     re.IGNORECASE,
 )
 _STANDING = re.compile(
-    r"(?P<lead>(?:from (?:now|here|today|this point) on(?:wards?)?|starting (?:now|today)|going forward|henceforth"
-    r"|in (?:the )?future|in all (?:future|later) sessions|for (?:the )?future)(?:\s*[,:–—-]\s*|\s+)(?:please\s+)?)"  # noqa: RUF001
+    r"(?P<lead>(?:from (?:now|here|today|this point) on(?:wards?)?|starting (?:now|today)|going forward"
+    r"|henceforth|in (?:the )?future|in all (?:future|later) sessions|for (?:the )?future)(?:\s*[,:–—-]\s*"
+    r"|\s+)(?:please\s+)?)"
     r"(?P<rest>\S.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _UNSURE_FUTURE = re.compile(
-    r"(?:we|you|it|they|i|this|that|the [\w ]{1,30}?) (?:might|may|could|will|would|can|want|plan|hope|'ll)\b",
+    r"i\b|"
+    r"(?:we|you|it|they|i|this|that|the [\w ]{1,30}?) (?:might|may|could|will|would|can|want|plan|hope"
+    r"|'ll)\b",
     re.IGNORECASE,
 )
 _FUTURE_ORDER = re.compile(
@@ -132,34 +158,39 @@ _FUTURE_ORDER = re.compile(
     re.IGNORECASE,
 )
 _CORRECTION = re.compile(
-    r"(?P<lead>(?:no+|nope|wrong|incorrect|not quite|(?:that|this|it)(?:'s| is) (?:wrong|incorrect|not (?:right|true"
-    r"|correct|so))|you (?:got|have|had) (?:it|that|this) wrong)\s*[,:;–—-]+\s*|actually,?\s+)(?P<rest>\S.*)",  # noqa: RUF001
+    r"(?P<lead>(?:no+|nope|wrong|incorrect|not quite|(?:that|this|it)(?:'s| is) (?:wrong|incorrect"
+    r"|not (?:right|true"
+    r"|correct|so))|you (?:got|have|had) (?:it|that|this) wrong)\s*[,:;–—-]+\s*|actually,?\s+)(?P<rest>\S.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_FACT = re.compile(rf"{_NAMED}(?:\S+\s+){{1,8}}?{_FULL}\b|(?:the|our|a|an)\s+(?:\S+\s+){{1,8}}?{_FULL}\b|we {_KEEPS}\b",
-                   re.IGNORECASE)  # fmt: skip
+_FACT = re.compile(
+    rf"{_NAMED}(?:\S+\s+){{1,8}}?{_FULL}\b|(?:the|our|a|an)\s+(?:\S+\s+){{1,8}}?{_FULL}\b|we {_KEEPS}\b",
+    re.IGNORECASE,
+)
 _REMEMBER = re.compile(
     r"(?P<lead>(?:(?:always )?(?:remember|keep in mind|bear in mind)|don't forget|do not forget|never forget"
     r"|for (?:future|later) reference|for (?:the record|later|later sessions)|mind you)\s*)"
-    r"(?P<mark>(?:,?\s*that\b|[:,–—-])\s*|to (?=(?:always|never)\b)|(?=(?:we|our|the|all|this project)\s))"  # noqa: RUF001
+    r"(?P<mark>(?:,?\s*that\b|[:,–—-])\s*|to (?=(?:always|never)\b)|(?=(?:we|our|the|all|this project)\s))"
     r"(?P<rest>\S.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _RULE_LEAD = re.compile(
-    r"(?P<lead>(?:as a (?:general )?rule(?: of thumb)?|by convention|in general|generally|(?:our|the|my|a|house)"
-    r"(?: \w+)? (?:convention|rule|policy|preference)(?: here)?(?: is)?(?: that)?)(?:\s*[,:–—-]\s*|\s+))"  # noqa: RUF001
+    r"(?P<lead>(?:as a (?:general )?rule(?: of thumb)?|by convention|in general|generally|(?:our|the|my|a"
+    r"|house)"
+    r"(?: \w+)? (?:convention|rule|policy|preference)(?: here)?(?: is)?(?: that| to)?)(?:\s*[,:–—-]\s*|\s+))"
     r"(?P<rest>\S.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _JOINED_RULE = re.compile(
-    r"(?:,|\s[–—-])\s+(?:(?:and|but|also)\s+)?"  # noqa: RUF001
-    r"(?=(?:as a (?:general )?rule|from now on|by convention|going forward|remember that|keep in mind that)\b)",
+    r"(?:,|\s[–—-])\s+(?:(?:and|but|also)\s+)?"
+    r"(?=(?:as a (?:general )?rule|from now on|by convention|going forward|remember that"
+    r"|keep in mind that)\b)",
     re.IGNORECASE,
 )
 _SIGNS = re.compile(
     r"\b(?P<one>[a-z]{3,20}) (?P<a>positive|negative|singular|plural|uppercase|lowercase|first|last|camelcase"
-    r"|snake_case|public|private), (?P<two>[a-z]{3,20}) (?P<b>positive|negative|singular|plural|uppercase|lowercase"
-    r"|camelcase|snake_case|public|private)\b",
+    r"|snake_case|public|private), (?P<two>[a-z]{3,20}) (?P<b>positive|negative|singular|plural|uppercase"
+    r"|lowercase|camelcase|snake_case|public|private)\b",
     re.IGNORECASE,
 )
 
@@ -167,11 +198,13 @@ _SIGNS = re.compile(
 _ORDERS = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        rf"(?:let's\s+)?(?:(?:you|we|i)\s+(?:(?:should|must|shall|need to|have to|want you to|want to)\s+)?)?(?:always|never)\s+{_IMPERATIVE}",
+        rf"(?:let's\s+)?(?:(?:you|we|i)\s+(?:(?:should|must|shall|need to|have to|want you to"
+        rf"|want to)\s+)?)?(?:always|never)(?:, ever)?\s+{_IMPERATIVE}",
         r"i (?:always|never) want\s+(?!to\s+(?:know|see|find))",
         r"never\s+`",
         rf"{_PLURAL}(?:must|should|shall|may|have to|has to)\s+(?:always|never)\s+\S",
-        rf"{_PLURAL}(?:is|are)\s+(?:forbidden|banned|not allowed|only allowed|never allowed|off[- ]limits|taboo)\b",
+        rf"{_PLURAL}(?:is|are)\s+(?:forbidden|banned|not allowed|only allowed|never allowed|off[- ]limits"
+        rf"|taboo)\b",
         rf"{_PLURAL}(?:may|must|should|can)\s+only\s+be\s+\S",
     )
 )
@@ -183,27 +216,36 @@ _BANS = re.compile(
 _OWN = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        rf"(?:we|our team|this project|the team)\s+(?:never|don't|do not|no longer|stopped|dropped)\s+(?:ever\s+)?{_KEEPS}\s+{_OBJECT}",
+        rf"(?:we|our team|this project|the team)\s+(?:never|don't|do not|no longer|stopped"
+        rf"|dropped)\s+(?:ever\s+)?{_KEEPS}\s+{_OBJECT}",
         r"we(?:'ve| have)? (?:switched|moved|migrated|changed|went) (?:[\w ]{0,30})?from \S.{0,80}? to\s",
-        r"(?:in|for|across|throughout) (?:this|our|the whole) (?:project|repo|repository|code ?base|code|team|package)[,:]?\s+"
-        r"(?:please\s+)?(?:we (?!have a|got|get|see|had)|use|prefer|avoid|keep|write|name|put|all|every|only|never|always)",
+        r"(?:in|for|across|throughout) (?:this|our|the whole) (?:project|repo|repository|code ?base|code"
+        r"|team|package)[,:]?\s+"
+        r"(?:please\s+)?(?:we (?!have a|got|get|see|had)|use|prefer|avoid|keep|write|name|put|all|every|only"
+        r"|never|always)",
     )
 )
 _CONTRASTED = re.compile(
-    rf"(?:(?:we|i|our \w+(?: \w+)?|this project|the (?:team|project))(?:\s+(?:always|only|all)|'re|\s+are)?\s+{_KEEPS})"
+    rf"(?:(?:we|i|our \w+(?: \w+)?|this project|the (?:team|project))(?:\s+(?:always|only|all)|'re"
+    rf"|\s+are)?\s+{_KEEPS})"
     rf"\s+{_OBJECT}(?P<rest>\S.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_PREFERENCE = re.compile(r"(?:we|i)\s+(?:always\s+)?prefer\s+\S+(?:\s\S+){0,6}?\s+(?:to|over)\s+\S", re.IGNORECASE)
+_PREFERENCE = re.compile(
+    r"(?:we|i)\s+(?:always\s+)?prefer\s+(?!(?:the|this|that|it|your)\b)\S+(?:\s\S+){0,6}?\s+(?:to|over)\s+\S",
+    re.IGNORECASE,
+)
 _NONE = re.compile(
-    r"no\s+(?!(?:errors?|warnings?|output|changes?|luck|ideas?|results?|need|problems?|differences?|one|longer|more"
-    r"|way|matter|idea|clue|effect|tests?|files?|rush|worries|hurry|thanks)\b)(?P<what>[\w`.()/'-]+(?:\s[\w`.()/'-]+){0,4}?)"
-    r"\s+(?:outside|except|unless|without|anywhere|in\s+(?:code|tests|views|models|templates|comments|docstrings|docs"
-    r"|commit messages|names|production|controllers|migrations|public \w+))\b",
+    r"no\s+(?!(?:errors?|warnings?|output|changes?|luck|ideas?|results?|need|problems?|differences?|one"
+    r"|longer|more|way|matter|idea|clue|effect|tests?|files?|rush|worries|hurry"
+    r"|thanks)\b)(?P<what>[\w`.()/'-]+(?:\s[\w`.()/'-]+){0,4}?)"
+    r"\s+(?:outside|except|unless|without|anywhere|in\s+(?:code|tests|views|models|templates|comments"
+    r"|docstrings|docs|commit messages|names|production|controllers|migrations|public \w+))\b",
     re.IGNORECASE,
 )
 _WHENEVER = re.compile(
-    r"(?:whenever|every time|each time|any ?time|if ever)\s+you\s+(?:\S+\s+){0,25}?\S+,\s*\S|always when you\s",
+    r"(?:whenever|every time|each time|any ?time|if ever)\s+you\s+(?:[^\s,]+\s+){0,25}?[^\s,]+,\s*(?!(?:it|this|that|there|i|they|he|she)\b)\S"
+    r"|always when you\s",
     re.IGNORECASE,
 )
 _REPLACED = tuple(
@@ -212,13 +254,16 @@ _REPLACED = tuple(
         r"\b(?:instead of|rather than)\s+(?P<old>[^,;:!]{1,80})",
         r",\s*(?:and |but )?not\s+(?:in |on |with |by |to |for |into |from )?(?P<old>[^,;:!]{1,80})",
         r"\b(?:switched|moved|migrated|changed|went)\s(?:[\w ]{0,30})?from\s+(?P<old>\S.{0,60}?)\s+to\s",
-        r"\bno longer\s+(?P<old>[^,;:!]{1,80})",
+        rf"\bno longer\s+(?:{_KEEPS}\s+)?(?P<old>[^,;:!]{1, 80})",
         r"\bnot\s+(?P<old>[^\s,;:!]{1,60})[.!]?$",
     )
 )
-_OLD_END = re.compile(r"\s+(?:from now on|any ?more|now|here|because|since|as|so|for|in|when)\b.*|[.\s]+$", re.DOTALL)
+_OLD_END = re.compile(
+    r"\s+(?:from now on|any ?more|now|here|because|since|as|so|for|in|when)\b.*|[.\s]+$", re.DOTALL
+)
 _NEGATIVE = re.compile(
-    r"\b(?:never|no|not|don't|do not|dont|avoid|stop|without|forbidden|banned|no longer|stopped|dropped)\b|n't\b",
+    r"\b(?:never|no|not|don't|do not|dont|avoid|stop|without|forbidden|banned|no longer|stopped|dropped)\b"
+    r"|n't\b",
     re.IGNORECASE,
 )
 _POSITIVE = re.compile(rf"\b(?:always|only allowed|{_VERBS}|is|are|uses|using)\b", re.IGNORECASE)
@@ -227,7 +272,8 @@ _CATEGORIES: tuple[tuple[Category, re.Pattern[str]], ...] = (
     (
         "dependency",
         re.compile(
-            r"\b(?:dependenc(?:y|ies)|packages?|librar(?:y|ies)|versions?|pin(?:ned)?|lock ?file|pip|npm|pnpm|yarn|poetry"
+            r"\b(?:dependenc(?:y|ies)|packages?|librar(?:y|ies)|versions?|pin(?:ned)?|lock ?file|pip|npm"
+            r"|pnpm|yarn|poetry"
             r"|uv|cargo|requirements\.txt|pyproject|support\w* python|python \d|node \d+|upgrade\w*)\b",
             re.IGNORECASE,
         ),
@@ -235,17 +281,24 @@ _CATEGORIES: tuple[tuple[Category, re.Pattern[str]], ...] = (
     (
         "gotcha",
         re.compile(
-            r"\b(?:crash\w*|breaks?|fails?|hangs?|silently|flaky|careful|beware|gotcha|rate[- ]limit\w*|only \d|read-only"
-            r"|keep in mind|locked|deadlocks?|legacy|otherwise)\b",
+            r"\b(?:crash\w*|breaks?|fails?|hangs?|silently|flaky|careful|beware|gotcha|rate[- ]limit\w*"
+            r"|only \d|read-only|keep in mind|locked|deadlocks?|legacy|otherwise)\b",
             re.IGNORECASE,
         ),
     ),
-    ("pattern", re.compile(r"\b(?:whenever|every time|each time|before you|after you|workflow|deploy|release)\b", re.IGNORECASE)),
+    (
+        "pattern",
+        re.compile(
+            r"\b(?:whenever|every time|each time|before you|after you|workflow|deploy|release)\b",
+            re.IGNORECASE,
+        ),
+    ),
     (
         "architecture",
         re.compile(
-            r"\b(?:database|schemas?|layers?|modules?|services?|queues?|tables?|primary key|endpoints?|live in|lives in"
-            r"|listens|port|storage|stored|server|workers?|architecture|backend|vault|config(?:uration)? is)\b",
+            r"\b(?:database|schemas?|layers?|modules?|services?|queues?|tables?|primary key|endpoints?"
+            r"|live in|lives in|listens|port|storage|stored|server|workers?|architecture|backend|vault"
+            r"|config(?:uration)? is)\b",
             re.IGNORECASE,
         ),
     ),
@@ -255,8 +308,13 @@ _CATEGORIES: tuple[tuple[Category, re.Pattern[str]], ...] = (
 def statements(prompt: str) -> list[Statement]:
     """Return what a prompt states for good, in its order, at most 20; [] for what the client wrote itself."""
     found: dict[str, Statement] = {}
+    before = ""
     for sentence in sentences(prompt):
-        for content in _stated(sentence):
+        told = sentence
+        if not sentence.is_first and _DENIAL.fullmatch(before):
+            told = replace(sentence, text=f"no, {sentence.text}")
+        before = sentence.text
+        for content in _stated(told):
             fitting = _fit(content)
             if fitting and len(found) < MAX_STATEMENTS:
                 found.setdefault(fitting.casefold(), _statement(fitting))
@@ -295,7 +353,8 @@ def _stated(sentence: Sentence) -> Iterator[str]:
 
 def _of_clause(text: str, sentence: Sentence) -> Iterator[str]:
     if sentence.is_rule:
-        if len((sentence.prefix + text).split()) >= _FEWEST_ITEM_WORDS and not _ONCE.search(text):
+        is_told = len((sentence.prefix + text).split()) >= _FEWEST_ITEM_WORDS
+        if is_told and not _ONCE.search(text) and not _CODE_OF_A_CHECK.match(text):
             yield sentence.prefix + text
         return
     once = _ONCE.search(text) is not None
@@ -332,8 +391,11 @@ def _is_standing_order(text: str, sentence: Sentence) -> bool:
 
 def _sound_memory(lead: str, rest: str) -> bool:
     del lead
-    return not is_question(rest) and len(rest.split()) > 1 and not re.match(r"(?:when|how|what|where|who|me)\b", rest, re.IGNORECASE) and (
-        bool(_FACT.match(rest)) or any(order.match(rest) for order in _ORDERS)
+    return (
+        not is_question(rest)
+        and len(rest.split()) > 1
+        and not re.match(r"(?:when|how|what|where|who|me)\b", rest, re.IGNORECASE)
+        and (bool(_FACT.match(rest)) or any(order.match(rest) for order in _ORDERS))
     )
 
 
@@ -346,8 +408,10 @@ def _sound_standing(lead: str, rest: str) -> bool:
 def _sound_correction(lead: str, rest: str) -> bool:
     if lead.startswith("actually") and not _CONTRAST.search(rest):
         return False
-    return bool(_FACT.match(rest)) and not _FAULT.search(rest) and not re.match(
-        r"(?:i|you|let's|just|please|use|try|take|do|don't)\b", rest, re.IGNORECASE
+    return (
+        bool(_FACT.match(rest))
+        and not _FAULT.search(rest)
+        and not re.match(r"(?:i|you|let's|just|please|use|try|take|do|don't)\b", rest, re.IGNORECASE)
     )
 
 
@@ -384,7 +448,7 @@ def _fit(content: str) -> str:
 
 def _is_negative(content: str) -> bool:
     negative, positive = _NEGATIVE.search(content), _POSITIVE.search(content)
-    return bool(negative) and (not positive or negative.start() <= positive.start())
+    return negative is not None and (positive is None or negative.start() <= positive.start())
 
 
 def _replaced(content: str) -> str:

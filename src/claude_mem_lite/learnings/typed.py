@@ -1,4 +1,7 @@
-"""The sentences that the user typed in a prompt: no code, no paste, no quotation, nothing of the client's. Pure."""
+"""The sentences that the user typed in a prompt: no code, no paste, no quotation, nothing of the client's.
+
+Pure: what a sentence states is `statements`' business.
+"""
 
 from __future__ import annotations
 
@@ -35,44 +38,55 @@ _FROM_THE_CLIENT = re.compile(
 )
 _TAG = re.compile(r"<(/?)([a-zA-Z][\w-]{0,40})(?:\s[^<>]{0,300})?>")
 _FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
-_BULLET = re.compile(r"\s{0,12}(?:[-*•–]\s|\d{1,2}[.)]\s)\s?(?=\S)")  # noqa: RUF001
+_BULLET = re.compile(r"\s{0,12}(?:[-*•–]\s|\d{1,2}[.)]\s)\s?(?=\S)")
 _PASTED = re.compile(
-    r"\[?\d{4}-\d\d-\d\d[T ]\d|\[?\d\d:\d\d(?::\d\d)?\]?\s|Traceback|\s*File \"|\s*at \S+ ?\(|(?:npm|pip) (?:ERR|WARN)"
+    r"\[?\d{4}-\d\d-\d\d[T ]\d|\[?\d\d:\d\d(?::\d\d)?\]?\s|Traceback|\s*File \"|\s*at \S+ ?\(|(?:npm"
+    r"|pip) (?:ERR|WARN)"
     r"|(?:\[\s*)?(?:ERROR|WARN|WARNING|INFO|DEBUG|FATAL|CRITICAL|TRACE)\b|[A-Z]\w*(?:Error|Exception)\b"
-    r"|E\s{2,}|(?:FAILED|PASSED|FAIL|PASS)\s|[$%#>]\s*(?:git|npm|pip|python|cd|ls|cat|make|docker)\s|@@ |diff --git"
-    r"|[+-](?:\s{2,}|[^\s\w-])|[+-](?=\w+[(=:])|(?:import|from) \w+(?:\.\w+)*(?: import|$)|(?:def|class) \w+.*:$"
+    r"|E\s{2,}|(?:FAILED|PASSED|FAIL|PASS)\s|[$%#>]\s*(?:git|npm|pip|python|cd|ls|cat|make|docker)\s|@@ "
+    r"|diff --git|[+-](?:\s{2,}|[^\s\w-])|[+-](?=\w+[(=:])|(?:import|from) \w+(?:\.\w+)*(?: import|$)|(?:def"
+    r"|class) \w+.*:$"
     r"|(?:const|let|var) \w+ =|[\w.]+\([^)]{0,200}\);?$|[{}\[\]]|//|/\*|<[!?/a-z]|\|.*\|$|={3,}|-{3,}"
 )
 _HEADING = re.compile(r"#{1,6}\s+(?P<title>\S.*)")
 # Somebody else's words follow.
 _ANNOUNCES = re.compile(
-    r"\b(?:says?|said|tells?|told|wrote|writes|comments?|commented|review|docs?|documentation|readme|log|logs|output"
-    r"|error|message|mail|e-?mail|ticket|issue|report(?:s|ed)?|prints?|printed|shows?|quot(?:e|es|ed)|article|post|blog"
-    r"|changelog|guide|standup|transcript|snippet|excerpt|text|paste[ds]?|translate|summarize|explain|read)\b",
+    r"\b(?:says?|said|tells?|told|wrote|writes|comments?|commented|review|docs?|documentation|readme|log"
+    r"|logs|output"
+    r"|error|message|mail|e-?mail|ticket|issue|report(?:s|ed)?|prints?|printed|shows?|quot(?:e|es|ed)"
+    r"|article|post|blog"
+    r"|changelog|guide|standup|transcript|snippet|excerpt|text|paste[ds]?|translate|summarize|explain"
+    r"|read)\b",
     re.IGNORECASE,
 )
 _KEYS = re.compile(
-    r"\b(?:rules|conventions?|guidelines|standards|principles|policy|policies|coding style|code style|style|dos"
-    r"|(?:remember|keep in mind)|from now on|always|never)\b",
+    r"\b(?:rules|conventions?|guidelines|standards|principles|policy|policies|coding style|code style|style"
+    r"|dos|(?:remember|keep in mind)|from now on|always|never)\b",
     re.IGNORECASE,
 )
 _HEADER_WORDS = frozenset(
-    """a about after all also always and are at basic bear before branch code coding commit commits conventions
-    convention design do don'ts donts dos down every everything few five follow following for four from general git
-    go good ground guidelines have here house i important in is it keep know last like live make me mind must my
-    naming never new note now of ok okay on one other our please policy policies principles project python re
-    react remember repo repository rust rules session sessions six some sql standards stick style team test testing
-    tests thanks that the these things this three to two typescript ui us use want we when with work working write
-    you your documentation logging api""".split()  # noqa: SIM905  (reads as words)
+    """a about after all also always and api are at basic bear before branch code coding commit commits
+    convention conventions design do documentation don'ts donts dos down every everything few five
+    follow following for four from general git go good ground guide guidelines have here house i
+    important in is it keep know last like live logging make me mind must my naming never new note now
+    of ok okay on one other our please policies policy principles project python re react remember repo
+    repository rules rust session sessions six some sql standards stick style team test testing tests
+    thanks that the these things this three to two typescript ui us use want we when with work working
+    write you your""".split()  # noqa: SIM905  (reads as words)
 )
 _QUESTION = re.compile(
-    r"(?:why|what(?:'s)?|when (?:do|does|should|is|are|did|will)|where|who|whose|which|how|should|shall|can|could|would"
-    r"|do|does|did|is|are|was|were|am|isn't|aren't|shouldn't|don't (?:we|you|i|they)|doesn't|didn't|can't|couldn't"
-    r"|won't|has|have|had|will|may|any|anyone)\b(?!\s+(?:not|n't)\s+(?:use|import|rely|mock|forget|depend|hard|ever))",
+    r"(?:why|what(?:'s)?|when (?:do|does|should|is|are|did|will)|where|who|whose|which|how|should|shall|can"
+    r"|could|would"
+    r"|do|does|did|is|are|was|were|am|isn't|aren't|shouldn't|don't (?:we|you|i|they)|doesn't|didn't|can't"
+    r"|couldn't"
+    r"|won't|has|have|had|will|may|any|anyone)\b(?!\s+(?:not|n't)\s+(?:use|import|rely|mock|forget|depend"
+    r"|hard|ever))",
     re.IGNORECASE,
 )
 _BREAK = re.compile(r"[.!?]+(?=[\"')\]]{0,3}(?:\s|\Z))|;(?=\s|\Z)|[()\"`“”]")
-_ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|no|z\.b|bzw)|\b[A-Za-z])\.$", re.IGNORECASE)
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|no|z\.b|bzw)|\b[A-Za-z])\.$", re.IGNORECASE
+)
 _INLINE_HEADER = re.compile(r"(?P<header>[^:\n]{3,100}):\s+(?P<rest>\S.*)", re.DOTALL)
 
 
@@ -89,10 +103,11 @@ def is_question(text: str) -> bool:
     return bool(_QUESTION.match(text))
 
 
-def _walk(lines: list[str]) -> Iterator[Sentence]:
+def _walk(lines: list[str]) -> Iterator[Sentence]:  # noqa: C901 - one branch a kind of line
     """Yield the sentences, line by line; what a line is depends on what came above it."""
-    is_fenced = is_paste = is_begun = has_items = False
+    is_fenced = is_paste = is_begun = False
     prefix: str | None = None  # of a list of rules, None outside of one
+    listed_by = ""  # how its items begin: with bullets, as plain lines right below the heading, not known yet
     for line in _joined(lines):
         stripped = line.strip()
         if _FENCE.match(line):
@@ -100,8 +115,8 @@ def _walk(lines: list[str]) -> Iterator[Sentence]:
             continue
         if is_fenced or not stripped:
             is_paste, is_begun = False, False
-            prefix = None if has_items and not is_fenced else prefix
-            has_items = has_items and prefix is not None
+            listed_by = listed_by or "bullets"
+            prefix = None if listed_by == "lines" else prefix
             continue
         bullet = _BULLET.match(line)
         if not bullet and (line.startswith(("    ", "\t", ">")) or _PASTED.match(line)):
@@ -111,20 +126,18 @@ def _walk(lines: list[str]) -> Iterator[Sentence]:
         title = _HEADING.match(stripped)
         header = title["title"] if title else stripped
         if stripped.endswith(":") or title:
-            prefix, has_items = _rules_prefix(header), False
+            prefix, listed_by = _rules_prefix(header), ""
             if prefix is None and _ANNOUNCES.search(header) and not title and not bullet:
                 return
             is_begun = True
             continue
         if bullet:
-            has_items = has_items or prefix is not None
+            listed_by = "bullets"
             yield from _split(line[bullet.end() :], prefix, is_first=True)
             continue
-        if prefix is not None and has_items:
-            prefix = None
-        listed = prefix if prefix is not None and len(stripped) <= _SHORT_HEADER else None
-        has_items = has_items or listed is not None
-        for sentence in _split(stripped, listed, is_first=not is_begun):
+        prefix = None if listed_by == "bullets" or len(stripped) > _SHORT_HEADER else prefix
+        listed_by = "lines"
+        for sentence in _split(stripped, prefix, is_first=not is_begun):
             yield sentence
             if _quotes_on(sentence.text):
                 is_paste = True
@@ -140,7 +153,11 @@ def _joined(lines: list[str]) -> Iterator[str]:
         if held and not goes_on:
             yield " ".join(held)
             held = []
-        if len(line) >= _WRAPPED and not line.rstrip().endswith((".", "!", "?", ":", ";")) and not _PASTED.match(line):
+        if (
+            len(line) >= _WRAPPED
+            and not line.rstrip().endswith((".", "!", "?", ":", ";"))
+            and not _PASTED.match(line)
+        ):
             held.append(line)
         else:
             yield " ".join([*held, line])
@@ -150,7 +167,9 @@ def _joined(lines: list[str]) -> Iterator[str]:
 
 
 def _split(text: str, prefix: str | None, *, is_first: bool) -> Iterator[Sentence]:
-    carried: str | None = None  # what a heading on the line heads ends with the sentence, not with a semicolon
+    carried: str | None = (
+        None  # what a heading on the line heads ends with the sentence, not with a semicolon
+    )
     for number, (part, end) in enumerate(_parts(text)):
         own, told = prefix if prefix is not None else carried, part
         inline = _INLINE_HEADER.match(part) if own is None else None
@@ -168,14 +187,16 @@ def _parts(text: str) -> list[tuple[str, str]]:
         sign = mark[0]
         if sign in "()":
             depth = max(0, depth + (1 if sign == "(" else -1))
-        elif sign in "\"`“”":
+        elif sign in '"`“”':
             quoted = "" if quoted else sign
-        elif not (depth or quoted) and not _ABBREVIATION.search(text[max(start, mark.start() - 6) : mark.start() + 1]):
+        elif not (depth or quoted) and not _ABBREVIATION.search(
+            text[max(start, mark.start() - 6) : mark.start() + 1]
+        ):
             found.append((text[start : mark.start()].strip(), sign))
             start = mark.end()
     if text[start:].strip():
         found.append((text[start:].strip(), "?" if text.rstrip().endswith("?") else ""))
-    return [(part, end) for part, end in found if part and not _is_quoted(part)]
+    return [(" ".join(part.split()), end) for part, end in found if part and not _is_quoted(part)]
 
 
 def _is_quoted(part: str) -> bool:
@@ -185,11 +206,16 @@ def _is_quoted(part: str) -> bool:
 def _quotes_on(text: str) -> bool:
     """Tell whether the words after the colon of a sentence are announced as somebody else's."""
     head, colon, _ = text.partition(": ")
-    return bool(colon) and len(head) <= _SHORT_HEADER and bool(_ANNOUNCES.search(head)) and not _KEYS.search(head)
+    return (
+        bool(colon)
+        and len(head) <= _SHORT_HEADER
+        and bool(_ANNOUNCES.search(head))
+        and not _KEYS.search(head)
+    )
 
 
 def _rules_prefix(header: str) -> str | None:
-    """Return what a heading says of each of its items, "" for rules of any kind; None if it heads no rules."""
+    """Return what a heading says of each item, "" for rules of any kind; None if it heads no rules."""
     header = header.strip().rstrip(":").strip().strip("*_").casefold()
     if len(header) > _SHORT_HEADER or not _KEYS.search(header) or "?" in header:
         return None
