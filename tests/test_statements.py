@@ -60,7 +60,7 @@ def test_the_recorded_history_states_its_conventions_and_nothing_else() -> None:
             assert any(all(part in content for part in fact["answer_contains"]) for content in found), fact
 
 
-@pytest.mark.parametrize(("half", "precision", "recall"), [("tuned", 0.98, 0.95), ("held_out", 0.95, 0.80)])
+@pytest.mark.parametrize(("half", "precision", "recall"), [("tuned", 0.98, 0.99), ("held_out", 0.98, 0.98)])
 def test_prompts_give_what_they_state_and_little_else(half: str, precision: float, recall: float) -> None:
     """Nearly nothing is kept that was not stated for good, and most of what was."""
     reached_precision, reached_recall, report = judged(half)
@@ -123,8 +123,7 @@ def test_learnings_relate_as_a_reader_would_say(half: str) -> None:
     false = [pair for pair, answer in wrong if answer == "contradicts"]
 
     report = f"{len(told) - len(wrong)} of {len(told)} right, {len(false)} false contradictions: {wrong}"
-    assert len(wrong) <= {"tuned": 0, "held_out": 6}[half], report
-    assert len(false) <= {"tuned": 0, "held_out": 1}[half], report
+    assert not wrong, report
 
 
 def test_what_the_user_states_is_not_suspicious() -> None:

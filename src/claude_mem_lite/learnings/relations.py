@@ -65,6 +65,7 @@ _RIVALS: tuple[frozenset[str], ...] = tuple(
         "uuid ulid",
         "monday tuesday wednesday thursday friday saturday sunday",
         "single double",
+        "british american",
         "english german french spanish",
         "moment dayjs luxon",
         "sync async",
@@ -270,6 +271,8 @@ def _of_exceptions(before: _Claim, after: _Claim) -> Relation:
             return "other"
         return "same" if before.elsewhere & after.elsewhere else "contradicts"
     only, other = (before, after) if before.elsewhere else (after, before)
+    if only.rejected[0] in other.rejected:
+        return "contradicts"
     chosen = set(other.chosen)
     if not only.rejected[0] or not only.rejected[0] <= chosen or only.elsewhere & chosen:
         return "other"
@@ -313,11 +316,27 @@ def _differ_in_one_slot(old: str, new: str, before: _Claim, after: _Claim) -> bo
         return False
     if all(slot[0].strip("`").replace(".", "").replace(",", "").isdigit() for slot in slots):
         return True
-    if first[shared - 1] not in _MARKS or any(slot[0] in _MARKS for slot in slots):
+    return _are_exclusive(first[shared - 1], slots)
+
+
+def _are_exclusive(mark: str, slots: list[list[str]]) -> bool:
+    """Tell whether only one of two things can stand after the word that marks the slot."""
+    if mark not in _MARKS or any(slot[0] in _MARKS for slot in slots):
         return False
-    return first[shared - 1] not in {"is", "are", "be"} or not any(
-        _DESCRIBES.search(slot[-1]) for slot in slots
-    )
+    if _is_path(slots[0][-1]) != _is_path(slots[1][-1]):
+        return False
+    return mark not in {"is", "are", "be"} or all(_is_thing(slot) for slot in slots)
+
+
+def _is_path(word: str) -> bool:
+    return "/" in word or bool(re.search(r"\w\.\w", word))
+
+
+def _is_thing(slot: list[str]) -> bool:
+    """Tell whether what stands after "is" names a thing of which there is one, and is no quality of many."""
+    if _DESCRIBES.search(slot[0]) or _DESCRIBES.search(slot[-1]):
+        return False
+    return len(slot) > 1 or slot[0].endswith("s") or bool(_NAME.search(slot[0]))
 
 
 def _alike(one: str, other: str) -> bool:

@@ -103,7 +103,8 @@ _ONCE = re.compile(
     r"|right now|at the moment|until (?:i|you|we|further|then|tomorrow|monday|friday)"
     r"|(?:in|on|for|at|with) (?:this|that) (?:pr|commit|change|branch|task|session|case|test|file|function"
     r"|method|class|query|one|step|round|run|bug|fix|issue|line|page|screen|button|ticket)|on line \d+"
-    r"|(?:this|that) (?:function|method|class|file|test|endpoint|script|page)|the following"
+    r"|(?:this|that) (?:function|method|class|file|test|endpoint|script|page|message|answer)"
+    r"|(?:this|that) reply|the following"
     r"|when you(?:'re| are)"
     r" (?:done|finished))\b",
     re.IGNORECASE,
@@ -132,6 +133,10 @@ _CONTRAST = re.compile(
 _CODE_OF_A_CHECK = re.compile(r"[A-Z]{1,4}\d{2,}\b")
 _DENIAL = re.compile(
     r"(?:no+|nope|wrong|incorrect|(?:that|this|it)(?:'s| is) (?:wrong|incorrect|not (?:right|true|correct)))",
+    re.IGNORECASE,
+)
+_REPAIR = re.compile(
+    r"[,;]\s*(?:please |so )?(?:fix|change|correct|adjust|update|revert|undo|try|redo)\b",
     re.IGNORECASE,
 )
 _TRAILING = re.compile(
@@ -167,10 +172,12 @@ _FACT = re.compile(
     rf"{_NAMED}(?:\S+\s+){{1,8}}?{_FULL}\b|(?:the|our|a|an)\s+(?:\S+\s+){{1,8}}?{_FULL}\b|we {_KEEPS}\b",
     re.IGNORECASE,
 )
+_THING = re.compile(rf"(?:the|our|a|an|we)\s+\S+\s+\S|{_NAMED}\S+\s+\S+\s+\S", re.IGNORECASE)
+_NOT_A_FACT = re.compile(r"(?:when|how|what|where|who|me|to|i'm|you're|it's|that's)\b", re.IGNORECASE)
 _REMEMBER = re.compile(
     r"(?P<lead>(?:(?:always )?(?:remember|keep in mind|bear in mind)|don't forget|do not forget|never forget"
-    r"|for (?:future|later) reference|for (?:the record|later|later sessions)|mind you)\s*)"
-    r"(?P<mark>(?:,?\s*that\b|[:,–—-])\s*|to (?=(?:always|never)\b)|(?=(?:we|our|the|all|this project)\s))"
+    r"|for (?:future|later) reference|for (?:the record|later|later sessions)|mind you)\s*"
+    r"(?:(?:,?\s*that\b|[:,–—-])\s*|to (?=(?:always|never)\b)|(?=(?:we|our|the|all|this project)\s)))"
     r"(?P<rest>\S.*)",
     re.IGNORECASE | re.DOTALL,
 )
@@ -182,9 +189,9 @@ _RULE_LEAD = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _JOINED_RULE = re.compile(
-    r"(?:,|\s[–—-])\s+(?:(?:and|but|also)\s+)?"
+    r"(?:,|\s[–—-])\s+(?:(?:and|but|also|so)\s+)?"
     r"(?=(?:as a (?:general )?rule|from now on|by convention|going forward|remember that"
-    r"|keep in mind that)\b)",
+    r"|keep in mind that)\b|remember:)",
     re.IGNORECASE,
 )
 _SIGNS = re.compile(
@@ -202,6 +209,7 @@ _ORDERS = tuple(
         rf"|want to)\s+)?)?(?:always|never)(?:, ever)?\s+{_IMPERATIVE}",
         r"i (?:always|never) want\s+(?!to\s+(?:know|see|find))",
         r"never\s+`",
+        r"never\s+(?!\w+(?:s|ed|en)\b)(?:\S+\s){1,4}?(?:outside|except|unless)\b",
         rf"{_PLURAL}(?:must|should|shall|may|have to|has to)\s+(?:always|never)\s+\S",
         rf"{_PLURAL}(?:is|are)\s+(?:forbidden|banned|not allowed|only allowed|never allowed|off[- ]limits"
         rf"|taboo)\b",
@@ -244,7 +252,8 @@ _NONE = re.compile(
     re.IGNORECASE,
 )
 _WHENEVER = re.compile(
-    r"(?:whenever|every time|each time|any ?time|if ever)\s+you\s+(?:[^\s,]+\s+){0,25}?[^\s,]+,\s*(?!(?:it|this|that|there|i|they|he|she)\b)\S"
+    r"(?:whenever|every time|each time|any ?time|if ever)\s+you\s+(?:[^\s,]+\s+){0,25}?[^\s,]+,"
+    r"\s*(?!(?:it|this|that|there|i|they|he|she)\b)\S"
     r"|always when you\s",
     re.IGNORECASE,
 )
@@ -390,13 +399,13 @@ def _is_standing_order(text: str, sentence: Sentence) -> bool:
 
 
 def _sound_memory(lead: str, rest: str) -> bool:
-    del lead
-    return (
-        not is_question(rest)
-        and len(rest.split()) > 1
-        and not re.match(r"(?:when|how|what|where|who|me)\b", rest, re.IGNORECASE)
-        and (bool(_FACT.match(rest)) or any(order.match(rest) for order in _ORDERS))
-    )
+    """Tell whether a thing is to be remembered, not an errand; without "that" only what reads as a fact."""
+    if is_question(rest) or len(rest.split()) < _FEWEST_ITEM_WORDS or _NOT_A_FACT.match(rest):
+        return False
+    if any(order.match(rest) for order in _ORDERS):
+        return True
+    is_marked = lead.rstrip().endswith(("that", ":", ",", "-", "–", "—"))
+    return bool((_THING if is_marked else _FACT).match(rest))
 
 
 def _sound_standing(lead: str, rest: str) -> bool:
@@ -409,8 +418,9 @@ def _sound_correction(lead: str, rest: str) -> bool:
     if lead.startswith("actually") and not _CONTRAST.search(rest):
         return False
     return (
-        bool(_FACT.match(rest))
+        bool(_FACT.match(rest) or (_THING.match(rest) and _CONTRAST.search(rest)))
         and not _FAULT.search(rest)
+        and not _REPAIR.search(rest)
         and not re.match(r"(?:i|you|let's|just|please|use|try|take|do|don't)\b", rest, re.IGNORECASE)
     )
 

@@ -7,6 +7,7 @@ or hides something could be another's words. In doubt a text waits; that costs t
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import Literal
 
 from claude_mem_lite.learnings.disguises import disguises, reveal
@@ -22,8 +23,8 @@ _ANY: frozenset[str] = frozenset({"user", "assistant", "tool"})
 _NOT_THE_USER: frozenset[str] = frozenset({"assistant", "tool"})
 
 _OLD = r"(?:previous|prior|above|earlier|preceding|former|past|existing|original|initial|system|your|old|other|current)"
-_RULES = r"(?:instructions?|prompts?|rules|directions?|guidelines?|directives?|commands?|orders|safeguards?|constraints?|policy|policies|restrictions?|programming|training|messages?|context)"
-_DROP = r"(?:ignor(?:e|ing)|disregard(?:ing)?|forget(?:ting)?|overrid(?:e|ing)|overrul(?:e|ing)|neglect|bypass|discard|abandon|(?:do not|don't|stop) (?:follow|obey|heed)(?:ing)?|pay no attention to)"
+_RULES = r"(?:instructions?|prompts?|rules|directions?|guidelines?|directives?|commands?|orders|safeguards?|constraints?|policy|policies|restrictions?|programming|training|messages?|context|guidance)"
+_DROP = r"(?:ignor(?:e|ing)|disregard(?:ing)?|forget(?:ting)?|overrid(?:e|ing)|overrul(?:e|ing)|neglect|bypass|discard|abandon|overlook|dismiss|set aside|(?:do not|don't|stop) (?:follow|obey|heed)(?:ing)?|pay no attention to)"
 _AI = r"(?:ais?|llms?|language models?|(?:ai |coding |the |an? )?(?:assistants?|agents?)|claude(?: code)?|gpt|chat ?bots?|copilot)"
 _MODAL = r"(?:must|should|shall|have to|has to|needs? to|ought to|is to|are to|will always|will never|are required|is required|are obliged)"
 _SECRETS = (
@@ -53,6 +54,8 @@ _SIGNS: tuple[tuple[str, frozenset[str], bool, re.Pattern[str]], ...] = tuple(
             rf"|guidelines|directions|directives|commands|orders)\b"
             rf"|\b{_DROP}\s+(?:everything|anything|all|what(?:ever)?)\s+(?:\w+\s+){{0,4}}?(?:told|said|above"
             rf"|before|learned|instructed)\b"
+            rf"|\b{_DROP}\s+(?:what|whatever|any|all|every)\s+(?:\w+\s+){{0,3}}?guidance\b|\byour (?:real|new|true|only|actual|secret) (?:goal|task|job|purpose|mission|objective)\b"
+            r"|\b(?:reveal|print|show|repeat|output|leak|disclose) (?:your|the) (?:\w+ )?(?:instructions|prompts?)\b"
             rf"|\b{_DROP} (?:the|all|everything) (?:user|rules|instructions|above|foregoing|preceding)\b"
             rf"|\b(?:new|updated|real|actual|true|revised) (?:\w+ )?(?:instructions?|orders|system prompt"
             rf"|directives?|objective|persona)\b"
@@ -77,7 +80,8 @@ _SIGNS: tuple[tuple[str, frozenset[str], bool, re.Pattern[str]], ...] = tuple(
             rf"\byou (?:\w+ )?(?!should know)(?:{_MODAL}|may not|can(?:not|'t))\b"
             rf"|\b{_AI} (?:\w+ ){{0,2}}?{_MODAL}\b"
             rf"|\b(?:future|every|each|all|new|next|later|subsequent) (?:sessions?|conversations?|instances?"
-            rf"|agents?)\b[^.]{{0,40}}?\b(?:{_MODAL}|execute|obey)\b"
+            rf"|agents?)\b(?:[^.]|\.(?=\w)){{0,40}}?\b(?:{_MODAL}|execute|obey)\b"
+            r"|\bwhoever\b|\bobey\w*|\b(?:make|let|have) (?:the |any |every |all )?(?:next|future|later|user|developer|reviewer)\w*(?: \w+)? (?:believe|think)\b"
             rf"|\b{_AI} will (?:execute|run|obey|follow|delete|push|send|approve|trust)\b|\b(?:when|whenever|if) (?:you(?:'re| are) )?asked\b"
             r"|\b(?:answer|respond to|reply to) (?:every|all|each|any)\b"
             r"|(?:^|[.;:!] )(?:at|in|on) the (?:start|beginning|end|top) of (?:every|each|all|any"
@@ -92,8 +96,8 @@ _SIGNS: tuple[tuple[str, frozenset[str], bool, re.Pattern[str]], ...] = tuple(
             rf"\b(?:dear|attention|notes? to|hey|hello|message (?:to|for)|instructions? (?:to|for)"
             rf"|notice (?:to|for)|reminder (?:to|for))\W+(?:(?:all|any|the|future|every"
             rf"|other) ){{0,2}}(?:{_AI}|models?)\b"
-            rf"|\b(?:{_AI}|whoever|anyone who)\b[^.]{{0,20}}?\b(?:reads?|reading|sees?|process(?:es"
-            rf"|ing)?)\b[^.]{{0,15}}?\b(?:this|it)\b"
+            rf"|\b(?:{_AI}|whoever|anyone who)\b(?:[^.]|\.(?=\w)){{0,20}}?\b(?:reads?|reading|sees?|process(?:es"
+            rf"|ing)?)\b(?:[^.]|\.(?=\w)){{0,15}}?\b(?:this|it)\b"
             r"|\b(?:copy|repeat|propagate|preserve|include|spread) (?:this|these) (?:notes?|instructions?"
             r"|messages?|memory|rules?|texts?|learnings?|entry)\b"
             r"|\bif you (?:are|'re) an? (?:ai|llm|assistant|agent|language model)\b|\bwhen you (?:see"
@@ -103,9 +107,9 @@ _SIGNS: tuple[tuple[str, frozenset[str], bool, re.Pattern[str]], ...] = tuple(
             "wants something kept from the user", _ANY, False,
             r"\b(?:do not|don't|never|not|avoid|refrain from|nobody)\s+(?:\w+\s+){0,2}?(?:tell|telling"
             r"|mention|mentioning|inform|informing|reveal|revealing|disclose|disclosing|notify|notifying"
-            r"|alert|alerting)\b[^.]{0,40}?\b(?:users?|developers?|anyone|anybody|humans?|owner|maintainers?"
+            r"|alert|alerting)\b(?:[^.]|\.(?=\w)){0,40}?\b(?:users?|developers?|anyone|anybody|humans?|owner|maintainers?"
             r"|reviewers?|people|them)\b"
-            r"|\b(?:keep|hide|conceal|withhold)\b[^.]{0,40}?\b(?:from|secret from"
+            r"|\b(?:keep|hide|conceal|withhold)\b(?:[^.]|\.(?=\w)){0,40}?\b(?:from|secret from"
             r"|hidden from) (?:the )?(?:users?|developers?|humans?|owner|maintainers?|reviewers?|anyone)\b"
             r"|\b(?:silently|secretly|quietly|covertly|stealthily)\s+(?:run|add|send|install|upload|commit"
             r"|push|copy|change|replace|delete|execute|write|include|remove|forward|update|apply|merge|fetch"
@@ -150,8 +154,8 @@ _SIGNS: tuple[tuple[str, frozenset[str], bool, re.Pattern[str]], ...] = tuple(
             r"|data)\b"
             r"|\b(?:messages?|notices?|notes?|orders?|requests?|instructions?|commands?) (?:from|by"
             r"|of) (?:the )?(?:anthropic|openai|system|admin\w*|operators?|security team)\b"
-            r"|\bas (?:the|an|your) (?:administrator|admin|system|operator)\b|\bi (?:hereby )?(?:authori[sz]e|permit|order|command|instruct) you\b"
-            r"|\btreat(?:ed|s|ing)?\b[^.]{0,60}?\bas (?:\w+ )?(?:trusted|authoritative|orders|instructions"
+            r"|\bto=functions\b|\{\s*[\"'](?:cmd|command)[\"']\s*:|\bas (?:the|an|your) (?:administrator|admin|system|operator)\b|\bi (?:hereby )?(?:authori[sz]e|permit|order|command|instruct) you\b"
+            r"|\btreat(?:ed|s|ing)?\b(?:[^.]|\.(?=\w)){0,60}?\bas (?:\w+ )?(?:trusted|authoritative|orders|instructions"
             r"|commands|system)\b|<!--|display\s*:\s*none|\banthropic (?:requires|says|wants)",
         ),
         (
@@ -160,7 +164,7 @@ _SIGNS: tuple[tuple[str, frozenset[str], bool, re.Pattern[str]], ...] = tuple(
             r"|0\.0\.0\.0\b|\[::1\])|\b(?:javascript|data):\w+[/,(]|\bwww\.\w|\[\.\]|\((?:dot|punkt)\)"
             r"|!\[[^\]]{0,80}\]\("
             r"|\b(?:fetch|download|visit|open|curl|wget|browse|load|get|import|install|clone|consult|read"
-            r"|see|query|call|ping)(?:ing|ed|s)?\b[^.]{0,30}?(?<![\w-])[a-z0-9][a-z0-9-]{0,62}(?:\.[a-z0-9-]{1,63}){0,3}\.(?:com|net"
+            r"|see|query|call|ping)(?:ing|ed|s)?\b(?:[^.]|\.(?=\w)){0,30}?(?<![\w-])[a-z0-9][a-z0-9-]{0,62}(?:\.[a-z0-9-]{1,63}){0,3}\.(?:com|net"
             r"|org|io|dev|xyz|ru|cn|example|top|info|co|me|tk|cc|link|site|online|ai|app)\b(?!\()"
             r"|(?<![\w-])[a-z0-9][a-z0-9-]{0,62}(?:\.[a-z0-9-]{1,63}){0,3}\.(?:com|net|org|io|dev|xyz|ru|cn|example|top|info|co|tk|cc"
             r"|link|site|online)/\S",
@@ -170,7 +174,7 @@ _SIGNS: tuple[tuple[str, frozenset[str], bool, re.Pattern[str]], ...] = tuple(
             r"\|\s*(?:sudo\s+)?(?:ba|z|da|k)?sh\b|\|\s*python\d?\b|\b(?:ba|z)?sh\s+-c\b|\bpython\d?\s+-c\b"
             r"|\bnode\s+-e\b|\bperl\s+-e\b|\beval\s*[(\"'$`]|\bos\.system\b|\bsudo\s+\w|\brm\s+-\w*[rf]"
             r"|\bch(?:mod|own)\s+\S"
-            r"|\bmkfs\b|\bdd\s+if=|\bbase64\s+(?:-d|--decode)\b|\bnc\s+-|/dev/tcp\b|\bauthorized_keys\b"
+            r"|\bmkfs\b|\bdd\s+if=|\bbase64\s+(?:-d|--decode)\b|\bnc\s+(?:-|\d|\w+\.)|\becho\s+[\"']?\$\w*(?:token|key|secret|pass)|/dev/tcp\b|\bauthorized_keys\b"
             r"|\bcrontab\b|\.(?:ba|z)shrc\b|(?<!\w)\.(?:netrc|git-credentials|kube/config)\b|/etc/(?:passwd|shadow|hosts|sudoers)\b|~/\.(?:ssh|aws|gnupg)\b"
             r"|\bid_(?:rsa|ed25519)\b"
             r"|\bgit\s+push\b[^.,]{0,30}?(?:--force\b(?!-)|\s-f\b)|\bforce[- ]push|--dangerously-[\w-]+"
@@ -182,37 +186,39 @@ _SIGNS: tuple[tuple[str, frozenset[str], bool, re.Pattern[str]], ...] = tuple(
             r"\bpip3?\s+install\s+(?!-e\b|-r\b|--editable|--requirement|[.'\"])\S|\b(?:npm|pnpm|yarn"
             r"|bun)\s+(?:i|install|add)\s+(?!and\b|or\b|in\b|to\b|is\b|for\b|with\b|before\b|after\b|--)[\w@]"
             r"|\b(?:npx|uvx|pipx)\s+\w|\b(?:cargo|gem|brew|apt|apt-get|go)\s+(?:install|get|add)\s+\w"
-            r"|\b(?:run|running|execute|executing|launch|source)\b[^.]{0,25}?(?:\bthe following\b"
+            r"|\b(?:run|running|execute|executing|launch|source)\b(?:[^.]|\.(?=\w)){0,25}?(?:\bthe following\b"
             r"|\bthis (?:script|command|code)\b|/tmp/|(?<!\w)\./\w|~/\S|\b[\w/-]+\.sh\b|\bbash\b|\bpayload\b"
             r"|\b(?:hidden|attached) )"
-            r"|\bdecode\b[^.]{0,20}?\b(?:follow|run|execute|obey)\b",
+            r"|\bdecode\b(?:[^.]|\.(?=\w)){0,20}?\b(?:follow|run|execute|obey)\b",
         ),
         (
             "turns checks off", _ANY, True,
             rf"\b(?:skip(?:ping)?|disabl(?:e|ing)|bypass(?:ing)?|turn(?:ing)? off|switch(?:ing)? off"
             rf"|deactivat(?:e|ing)|comment(?:ing)? out|suppress(?:ing)?|circumvent(?:ing)?|weaken(?:ing)?"
             rf"|relax(?:ing)?|omit(?:ting)?)\s+(?:\S+\s+){{0,3}}?{_GUARDS}"
+            rf"|\b(?:with|keep|leave) (?:the )?(?:\w+ )?{_GUARDS}\s+(?:off|disabled)\b"
             rf"|\b(?:remov(?:e|ing)|delet(?:e|ing)|ignor(?:e|ing))\s+(?:(?:the|all|any|failing|every"
             rf"|branch)\s+){{1,3}}{_GUARDS}"
             r"|\bno[-_]verify\b|(?<![a-z])\w*ssl_no_verify\b|\bno-check-certificate\b|--insecure\b|\bgit commit (?:-\S+ )?-n\b|\bverify\s*=\s*false\b|\|\|\s*true\b|\btests? (?:are"
             r"|is) (?:optional|unnecessary|not (?:needed|required|necessary))\b|\b(?:no"
-            r"|without) tests\b[^.]{0,20}?\b(?:needed|required)\b|\bwrite no tests\b"
-            r"|\b(?:report|say|claim|state|mark|answer|tell)\b[^.]{0,40}?\b(?:pass(?:es|ed|ing)?|green"
-            r"|success\w*|done|ok)\b[^.]{0,20}?\b(?:even (?:if|when|though)|regardless|although|anyway"
+            r"|without) tests\b(?:[^.]|\.(?=\w)){0,20}?\b(?:needed|required)\b|\bwrite no tests\b|\bhookspath\b|\bhusky=0\b|\b(?:delet|remov)(?:e|ing) (?:the |all )*failing\b"
+            r"|\b(?:report|say|claim|state|mark|answer|tell)\b(?:[^.]|\.(?=\w)){0,40}?\b(?:pass(?:es|ed|ing)?|green"
+            r"|success\w*|done|ok|fine)\b(?:[^.]|\.(?=\w)){0,20}?\b(?:even (?:if|when|though)|regardless|whatever|no matter|although|anyway"
             r"|whether)\b|\bmerge without\b|\bwithout (?:running|review|testing)\b",
         ),
         (
             "gives access away", _ANY, True,
-            r"\b(?:grant|give|add|allow|invite)\b[^.]{0,40}?\b(?:write access|admin (?:rights|access)"
+            r"\b(?:grant|give|add|allow|invite)\b(?:[^.]|\.(?=\w)){0,40}?\b(?:write access|admin (?:rights|access)"
             r"|access to|codeowners|collaborators?|sudoers|allow ?list|white ?list|(?:as )?maintainers?)\b",
         ),
         (
             "sends out what is secret", _ANY, True,
             rf"\b(?:send|upload|post|e?-?mail|forward|leak|transmit|share|copy|publish|push|submit|include"
             rf"|attach|embed|paste|print|dump|echo|output|reveal|expose|commit)(?:s|ting"
-            rf"|ing)?\b[^.]{{0,3}}\s(?:[^\s]+\s){{0,8}}?(?:[^\s]{{0,20}}[\s(\"'`/])?{_SECRETS}"
-            rf"|\b(?:store|save|write|append|put|add|read|insert)\b[^.]{{0,30}}?(?:{_SECRETS}|\baws key\b)[^.]{{0,20}}?\b(?:commit messages?|notes|issues?|readme|answers?|repl(?:y|ies)|(?:each|every) file|memory)\b"
-            r"|\byour system prompt\b|\bexfiltrat\w*|\b(?:public )?(?:gist|pastebin|ngrok|requestbin|webhook\.site)\b",
+            rf"|ing)?\b(?:[^.]|\.(?=\w)){{0,3}}\s(?:[^\s]+\s){{0,8}}?(?:[^\s]{{0,20}}[\s(\"'`/])?{_SECRETS}"
+            rf"|\b(?:store|save|write|append|put|add|read|insert)\b(?:[^.]|\.(?=\w)){{0,30}}?(?:{_SECRETS}|\baws key\b)(?:[^.]|\.(?=\w)){{0,20}}?\b(?:commit messages?|notes|issues?|readme|answers?|repl(?:y|ies)|(?:each|every) file|memory)\b"
+            rf"|{_SECRETS}(?: from \S+)? (?:go|goes|belong|belongs) (?:in)?to (?:the |a |every |each )?(?:pr|pull request|commit|issue|public|log|answer|readme)\w*\b"
+            r"|\bsecrets? (?:echoed|printed|logged|sent|uploaded|copied|posted|shared)\b|\byour system prompt\b|\bexfiltrat\w*|\b(?:public )?(?:gist|pastebin|ngrok|requestbin|webhook\.site)\b",
         ),
     )
 )  # fmt: skip
@@ -288,7 +294,7 @@ def suspicions(text: str, *, origin: Origin) -> list[str]:
     revealed = reveal(text)
     lines = revealed.plain
     for reason, origins, is_negatable, pattern in _SIGNS:
-        forms = (revealed.letters, lines, *revealed.guessed)
+        forms = (revealed.letters, lines, revealed.unaccented, *revealed.guessed)
         if origin in origins and any(_shows(pattern, form, is_negatable=is_negatable) for form in forms):
             reasons.append(reason)
     if any(_SQUEEZED.search(form) for form in revealed.squeezed) or _overrides_in_another_language(
@@ -328,10 +334,11 @@ def _meets(language: _Language, text: str) -> bool:
 
 
 def _compiled(languages: tuple[tuple[str, str, str], ...], edge: str) -> tuple[_Language, ...]:
-    return tuple(
-        (re.compile(f"{edge}(?:{verb})"), re.compile(f"{edge}(?:{thing})"), re.compile(f"{edge}(?:{which})"))
-        for verb, thing, which in languages
+    verbs, things, which = (
+        [re.compile(unicodedata.normalize("NFKC", f"{edge}(?:{words})")) for words in column]
+        for column in zip(*languages, strict=True)
     )
+    return tuple(zip(verbs, things, which, strict=True))
 
 
 _COMPILED_UNACCENTED = _compiled(_UNACCENTED, r"\b")
