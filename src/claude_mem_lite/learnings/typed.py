@@ -1,0 +1,250 @@
+"""The sentences that the user typed in a prompt: no code, no paste, no quotation, nothing of the client's.
+
+Pure: what a sentence states is `statements`' business.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_READ = 50_000
+_WRAPPED = 60  # characters from which on a line was broken by its width
+_SHORT_HEADER = 100
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence, or the part before or after a semicolon, without its full stop.
+
+    `is_rule` when it stands under a heading like "Rules:"; `prefix` is what such a heading says of each
+    item ("never "); `is_first` when it begins a paragraph; `asks` when it ends with a question mark.
+    """
+
+    text: str
+    is_rule: bool
+    prefix: str
+    is_first: bool
+    asks: bool
+
+
+_FROM_THE_CLIENT = re.compile(
+    r"\s*(?:<(?:task-notification|local-command|command-|bash-|system-reminder)|\[Request interrupted"
+    r"|/[\w:-]+(?:\s|\Z)|Caveat: The messages below|This session is being continued)"
+)
+_TAG = re.compile(r"<(/?)([a-zA-Z][\w-]{0,40})(?:\s[^<>]{0,300})?>")
+_FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
+_BULLET = re.compile(r"\s{0,12}(?:[-*•–]\s|\d{1,2}[.)]\s)\s?(?=\S)")
+_PASTED = re.compile(
+    r"\[?\d{4}-\d\d-\d\d[T ]\d|\[?\d\d:\d\d(?::\d\d)?\]?\s|Traceback|\s*File \"|\s*at \S+ ?\(|(?:npm"
+    r"|pip) (?:ERR|WARN)"
+    r"|(?:\[\s*)?(?:ERROR|WARN|WARNING|INFO|DEBUG|FATAL|CRITICAL|TRACE)\b|[A-Z]\w*(?:Error|Exception)\b"
+    r"|E\s{2,}|(?:FAILED|PASSED|FAIL|PASS)\s|[$%#>]\s*(?:git|npm|pip|python|cd|ls|cat|make|docker)\s|@@ "
+    r"|diff --git|[+-](?:\s{2,}|[^\s\w-])|[+-](?=\w+[(=:])|(?:import|from) \w+(?:\.\w+)*(?: import|$)|(?:def"
+    r"|class) \w+.*:$"
+    r"|(?:const|let|var) \w+ =|[\w.]+\([^)]{0,200}\);?$|[{}\[\]]|//|/\*|<[!?/a-z]|\|.*\|$|={3,}|-{3,}"
+)
+_HEADING = re.compile(r"#{1,6}\s+(?P<title>\S.*)")
+# Somebody else's words follow.
+_ANNOUNCES = re.compile(
+    r"\b(?:says?|said|tells?|told|wrote|writes|comments?|commented|review|docs?|documentation|readme|log"
+    r"|logs|output"
+    r"|error|message|mail|e-?mail|ticket|issue|report(?:s|ed)?|prints?|printed|shows?|quot(?:e|es|ed)"
+    r"|article|post|blog"
+    r"|changelog|guide|standup|transcript|snippet|excerpt|text|paste[ds]?|translate|summarize|explain"
+    r"|read)\b",
+    re.IGNORECASE,
+)
+_KEYS = re.compile(
+    r"\b(?:rules|conventions?|guidelines|standards|principles|policy|policies|coding style|code style|style"
+    r"|dos|(?:remember|keep in mind)|from now on|always|never)\b",
+    re.IGNORECASE,
+)
+_HEADER_WORDS = frozenset(
+    """a about after all also always and api are at basic bear before branch code coding commit commits
+    convention conventions design do documentation don'ts donts dos down every everything few five
+    follow following for four from general git go good ground guide guidelines have here house i
+    important in is it keep know last like live logging make me mind must my naming never new note now
+    of ok okay on one other our please policies policy principles project python re react remember repo
+    repository rules rust session sessions six some sql standards stick style team test testing tests
+    thanks that the these things this three to two typescript ui us use want we when with work working
+    write you your""".split()  # noqa: SIM905  (reads as words)
+)
+_QUESTION = re.compile(
+    r"(?:why|what(?:'s)?|when (?:do|does|should|is|are|did|will)|where|who|whose|which|how|should|shall|can"
+    r"|could|would"
+    r"|do|does|did|is|are|was|were|am|isn't|aren't|shouldn't|don't (?:we|you|i|they)|doesn't|didn't|can't"
+    r"|couldn't"
+    r"|won't|has|have|had|will|may|any|anyone)\b(?!\s+(?:not|n't)\s+(?:use|import|rely|mock|forget|depend"
+    r"|hard|ever))",
+    re.IGNORECASE,
+)
+_BREAK = re.compile(r"[.!?]+(?=[\"')\]]{0,3}(?:\s|\Z))|;(?=\s|\Z)|[()\"`“”]")
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|no|z\.b|bzw)|\b[A-Za-z])\.$", re.IGNORECASE
+)
+_INLINE_HEADER = re.compile(r"(?P<header>[^:\n]{3,100}):\s+(?P<rest>\S.*)", re.DOTALL)
+
+
+def sentences(prompt: str) -> list[Sentence]:
+    """Return what was typed, in order; a linear pass over at most 50,000 characters."""
+    if _FROM_THE_CLIENT.match(prompt[:200]):
+        return []
+    text = _without_tagged(prompt[:_READ].replace("\r\n", "\n").replace("’", "'"))
+    return list(_walk(text.split("\n")))
+
+
+def is_question(text: str) -> bool:
+    """Tell whether a sentence begins as a question does."""
+    return bool(_QUESTION.match(text))
+
+
+def _walk(lines: list[str]) -> Iterator[Sentence]:  # noqa: C901 - one branch a kind of line
+    """Yield the sentences, line by line; what a line is depends on what came above it."""
+    is_fenced = is_paste = is_begun = False
+    prefix: str | None = None  # of a list of rules, None outside of one
+    listed_by = ""  # how its items begin: with bullets, as plain lines right below the heading, not known yet
+    for line in _joined(lines):
+        stripped = line.strip()
+        if _FENCE.match(line):
+            is_fenced = not is_fenced
+            continue
+        if is_fenced or not stripped:
+            is_paste, is_begun = False, False
+            listed_by = listed_by or "bullets"
+            prefix = None if listed_by == "lines" else prefix
+            continue
+        bullet = _BULLET.match(line)
+        if not bullet and (line.startswith(("    ", "\t", ">")) or _PASTED.match(line)):
+            is_paste = True
+        if is_paste:
+            continue
+        title = _HEADING.match(stripped)
+        header = title["title"] if title else stripped
+        if stripped.endswith(":") or title:
+            prefix, listed_by = _rules_prefix(header), ""
+            if prefix is None and _ANNOUNCES.search(header) and not title and not bullet:
+                return
+            is_begun = True
+            continue
+        if bullet:
+            listed_by = "bullets"
+            yield from _split(line[bullet.end() :], prefix, is_first=True)
+            continue
+        prefix = None if listed_by == "bullets" or len(stripped) > _SHORT_HEADER else prefix
+        listed_by = "lines"
+        for sentence in _split(stripped, prefix, is_first=not is_begun):
+            yield sentence
+            if _quotes_on(sentence.text):
+                is_paste = True
+                break
+        is_begun = True
+
+
+def _joined(lines: list[str]) -> Iterator[str]:
+    """Yield the lines, one that was broken by its width together with the next."""
+    held: list[str] = []
+    for line in lines:
+        goes_on = held and line[:1].isalnum() and not _BULLET.match(line)
+        if held and not goes_on:
+            yield " ".join(held)
+            held = []
+        if (
+            len(line) >= _WRAPPED
+            and not line.rstrip().endswith((".", "!", "?", ":", ";"))
+            and not _PASTED.match(line)
+        ):
+            held.append(line)
+        else:
+            yield " ".join([*held, line])
+            held = []
+    if held:
+        yield " ".join(held)
+
+
+def _split(text: str, prefix: str | None, *, is_first: bool) -> Iterator[Sentence]:
+    carried: str | None = (
+        None  # what a heading on the line heads ends with the sentence, not with a semicolon
+    )
+    for number, (part, end) in enumerate(_parts(text)):
+        own, told = prefix if prefix is not None else carried, part
+        inline = _INLINE_HEADER.match(part) if own is None else None
+        if inline and (headed := _rules_prefix(inline["header"])) is not None:
+            own, told = headed, inline["rest"]
+        carried = own if end == ";" else None
+        yield Sentence(told, own is not None, own or "", is_first and number == 0, "?" in end)
+
+
+def _parts(text: str) -> list[tuple[str, str]]:
+    """Return the sentences of a line, each with the marks that end it; brackets and quotes are not cut."""
+    found: list[tuple[str, str]] = []
+    start, depth, quoted = 0, 0, ""
+    for mark in _BREAK.finditer(text):
+        sign = mark[0]
+        if sign in "()":
+            depth = max(0, depth + (1 if sign == "(" else -1))
+        elif sign in '"`“”':
+            quoted = "" if quoted else sign
+        elif not (depth or quoted) and not _ABBREVIATION.search(
+            text[max(start, mark.start() - 6) : mark.start() + 1]
+        ):
+            found.append((text[start : mark.start()].strip(), sign))
+            start = mark.end()
+    if text[start:].strip():
+        found.append((text[start:].strip(), "?" if text.rstrip().endswith("?") else ""))
+    return [(" ".join(part.split()), end) for part, end in found if part and not _is_quoted(part)]
+
+
+def _is_quoted(part: str) -> bool:
+    return part[0] in "\"“'" and part[-1] in "\"”'"
+
+
+def _quotes_on(text: str) -> bool:
+    """Tell whether the words after the colon of a sentence are announced as somebody else's."""
+    head, colon, _ = text.partition(": ")
+    return (
+        bool(colon)
+        and len(head) <= _SHORT_HEADER
+        and bool(_ANNOUNCES.search(head))
+        and not _KEYS.search(head)
+    )
+
+
+def _rules_prefix(header: str) -> str | None:
+    """Return what a heading says of each item, "" for rules of any kind; None if it heads no rules."""
+    header = header.strip().rstrip(":").strip().strip("*_").casefold()
+    if len(header) > _SHORT_HEADER or not _KEYS.search(header) or "?" in header:
+        return None
+    words = re.findall(r"[\w']+", header)
+    if not set(words) <= _HEADER_WORDS:
+        return None
+    if words in (["never"], ["always"]):
+        return f"{header} "
+    return "" if re.search(r"\b(?:always|never)\b", _KEYS.search(header)[0]) is None else None  # type: ignore[index]
+
+
+def _without_tagged(text: str) -> str:
+    """Return the text without what stands between tags, to its end where a tag is not closed."""
+    kept: list[str] = []
+    position, opened = 0, ""
+    for tag in _TAG.finditer(text):
+        name, closes = tag[2].casefold(), bool(tag[1])
+        if not opened and not closes and (name in _REMOVED or name.startswith("local-command")):
+            kept.append(text[position : tag.start()])
+            opened = name
+        elif opened and closes and name == opened:
+            opened, position = "", tag.end()
+    if not opened:
+        kept.append(text[position:])
+    return " ".join(kept)
+
+
+_REMOVED = frozenset({
+    "private", "system-reminder", "task-notification", "system", "document", "file", "paste", "pasted", "log",
+    "output", "code", "pre", "quote", "blockquote", "example", "claude-mem", "context", "command-name",
+    "command-message", "command-args", "bash-input", "bash-stdout", "bash-stderr", "tool_result", "result",
+})  # fmt: skip
