@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 WEB_TIMEOUT_S = 0.05
-_ON_FILES = ("Read", "Edit", "Write", "MultiEdit", "NotebookEdit")
-
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,18 +14,15 @@ def ask(fields: dict[str, str], project_dir: str) -> Callable[[], bytes]:
 
     A sub-agent gets nothing: what it reads is not what the session works on.
     """
-    if fields["tool_name"] not in _ON_FILES or not fields["file_path"] or fields["agent_id"]:
-        return bytes
-    if fields["event_name"] != "PostToolUse":
+    from claude_mem_lite import triage
+
+    is_on_a_file = fields["tool_name"] in {*triage.EDITORS, "Read"} and fields["file_path"]
+    if not is_on_a_file or fields["agent_id"] or fields["event_name"] != "PostToolUse":
         return bytes
     from claude_mem_lite import client
 
-    parameters = {
-        "file": fields["file_path"],
-        "project_path": project_dir,
-        "session_id": fields["session_id"],
-    }
-    asked = client.block("PostToolUse", "/api/touch", parameters, timeout_s=WEB_TIMEOUT_S)
+    file = fields["file_path"]
+    asked = client.block("/api/touch", fields, project_dir, timeout_s=WEB_TIMEOUT_S, file=file)
     return lambda: asked.read() or b""
 
 

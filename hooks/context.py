@@ -7,9 +7,8 @@ WEB_TIMEOUT_S = 0.5
 _SOURCES = frozenset({"startup", "resume", "clear", "compact", "fork"})
 # These conversations have a block from when they began.
 _HAVE_ONE = frozenset({"resume", "fork"})
+# Of at most 200 characters each: well below the index's share of a block.
 _FALLBACK_SESSIONS = 5
-_FALLBACK_TOKENS = 400
-
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,12 +19,10 @@ def ask(fields: dict[str, str], project_dir: str) -> Callable[[], bytes]:
     """Ask for the block of a session's start; what is returned waits for it, b"" for nothing."""
     from claude_mem_lite import client, inbox
 
-    parameters = {"project_path": project_dir, "session_id": fields["session_id"]}
-    if fields["source"] in _SOURCES:
-        parameters["source"] = fields["source"]
+    started = {"source": fields["source"]} if fields["source"] in _SOURCES else {}
     if fields["source"] == "fork" and fields["idle_s"]:
-        parameters["idle_s"] = fields["idle_s"]
-    asked = client.block("SessionStart", "/api/context", parameters, timeout_s=WEB_TIMEOUT_S)
+        started["idle_s"] = fields["idle_s"]
+    asked = client.block("/api/context", fields, project_dir, timeout_s=WEB_TIMEOUT_S, **started)
 
     def answer() -> bytes:
         printed = asked.read()
@@ -66,14 +63,8 @@ def session_index(project_dir: str, *, without: str = "") -> str:
         ).fetchall()
     except sqlite3.Error:
         return ""
-    lines, left = [], _FALLBACK_TOKENS * 3.5
-    for row in rows:
-        line = text.session_line(*row, now=time.time())
-        left -= len(line) + 3
-        if left < 0:
-            break
-        lines.append(line)
-    return text.fence([text.titled("Recent sessions", lines)], socket_path=config.socket_path())
+    section = text.titled("Recent sessions", (text.session_line(*row, now=time.time()) for row in rows))
+    return text.fence([section], socket_path=config.socket_path())
 
 
 def start_services() -> None:

@@ -6,7 +6,6 @@ WEB_TIMEOUT_S = 0.15
 # More says no more about what is asked; what is asked stands at one of the ends.
 _HEAD_CHARS, _TAIL_CHARS = 1_500, 500
 
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,8 +20,7 @@ def ask(fields: dict[str, str], project_dir: str) -> Callable[[], bytes]:
         return bytes
     if len(prompt) > _HEAD_CHARS + _TAIL_CHARS:
         prompt = f"{prompt[:_HEAD_CHARS]}\n{prompt[-_TAIL_CHARS:]}"
-    parameters = {"q": prompt, "project_path": project_dir, "session_id": fields["session_id"]}
-    asked = client.block("UserPromptSubmit", "/api/recall", parameters, timeout_s=WEB_TIMEOUT_S)
+    asked = client.block("/api/recall", fields, project_dir, timeout_s=WEB_TIMEOUT_S, q=prompt)
     return lambda: asked.read() or b""
 
 

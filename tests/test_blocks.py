@@ -206,8 +206,17 @@ def test_without_the_web_process_hooks_wait_for_nothing(memory: Path) -> None:
 def test_a_hanging_web_process_costs_its_time_only(memory: Path) -> None:
     """Somebody listens and never answers: the start falls back, prompts and files go without."""
     remember()
-    script = f"import socket, time; s = socket.socket(socket.AF_UNIX); s.bind({str(memory / 'worker.sock')!r}); s.listen(); print(flush=True); time.sleep(60)"  # noqa: E501
-    silent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
+    script = """
+import socket, sys, time
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(sys.argv[1])
+listener.listen()
+print(flush=True)
+time.sleep(60)
+"""
+    silent = subprocess.Popen(
+        [sys.executable, "-c", script, str(memory / "worker.sock")], stdout=subprocess.PIPE
+    )
     assert silent.stdout is not None
     silent.stdout.readline()
     try:
@@ -272,8 +281,8 @@ def test_tools_side_by_side_are_not_told_the_same(services: Path) -> None:
     for number in range(5):
         asked = [
             client.block(
-                "PostToolUse", "/api/touch",
-                {"project_path": "/p", "session_id": f"n{number}", "file": file}, timeout_s=5,
+                "/api/touch", {"event_name": "PostToolUse", "session_id": f"n{number}"}, "/p",
+                timeout_s=5, file=file,
             )
             for file in ("a.py", "b.py", "a.py", "b.py")
         ]  # fmt: skip

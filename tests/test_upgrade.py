@@ -234,7 +234,7 @@ def test_three_turned_down_in_a_row_are_not_at_fault(fake: FakeMessages) -> None
     assert len(fake.requests) == 3
     assert [row_of(each).upgrade for each in ids] == ["waiting"] * 5
     assert [status_of(each) for each in ids] == ["done"] * 5
-    assert upgrade.read_gate().kind == "setup"
+    assert gate.load().kind == "setup"
 
     fake.faults = []
     play(start=time.time() + 1_000, seconds=600)
@@ -338,7 +338,7 @@ def test_the_daily_budget_stops_calls_and_not_memory(fake: FakeMessages, home: P
     waiting = [each for each in ids if row_of(each).upgrade == "waiting"]
     assert 0 < spent <= 0.004
     assert 0 < len(waiting) < 4
-    assert upgrade.read_gate().kind == "budget"
+    assert gate.load().kind == "budget"
 
     (home / "config.toml").write_text("[claude]\ndaily_budget_usd = 5\n")
     play(start=start + 300, seconds=300)
@@ -577,7 +577,7 @@ def test_answers_of_no_use_do_not_go_on_for_ever(fake: FakeMessages) -> None:
     play(start=time.time() + 61, seconds=250)
 
     assert len(fake.requests) == 5
-    assert upgrade.read_gate().reason == "answer after answer cannot be used"
+    assert gate.load().reason == "answer after answer cannot be used"
 
 
 def test_a_call_is_in_the_ledger_before_it_is_made(fake: FakeMessages, memory: Path) -> None:

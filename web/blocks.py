@@ -30,9 +30,9 @@ shown_sessions = ShownSessions()
 def context(request: Request) -> Response:
     """Return the block for a session's start."""
     wanted = parse(ContextParameters, request)
-    if wanted.is_late:
-        return _nothing()
     with shown_sessions.turn(wanted.session_id) as shown:
+        if wanted.is_late:
+            return _nothing()
         block = builder.build(
             wanted.project_path,
             session_id=wanted.session_id,
@@ -49,9 +49,9 @@ def context(request: Request) -> Response:
 def recall(request: Request) -> Response:
     """Return what memory has on a prompt."""
     wanted = parse(RecallParameters, request)
-    if wanted.is_late:
-        return _nothing()
     with shown_sessions.turn(wanted.session_id) as shown:
+        if wanted.is_late:
+            return _nothing()
         block = blocks.for_prompt(
             searcher, wanted.project_path, wanted.q, session_id=wanted.session_id, shown=shown
         )
@@ -61,10 +61,10 @@ def recall(request: Request) -> Response:
 def touch(request: Request) -> Response:
     """Return what memory knows of a file, once for each file and session."""
     wanted = parse(TouchParameters, request)
-    if wanted.is_late:
-        return _nothing()
     file = in_project(wanted.file, wanted.project_path)
     with shown_sessions.turn(wanted.session_id) as shown:
+        if wanted.is_late:
+            return _nothing()
         block = blocks.for_file(wanted.project_path, wanted.file, session_id=wanted.session_id, shown=shown)
         return _answer(wanted, block, shown, via="touch", files=[file] if file else [])
 

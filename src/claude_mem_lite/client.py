@@ -86,13 +86,21 @@ def post(path: str, value: dict[str, Any], *, timeout_s: float) -> dict[str, Any
     return _object(Asked(head.encode() + body, time.monotonic() + timeout_s))
 
 
-def block(hook: str, path: str, parameters: dict[str, str], *, timeout_s: float) -> Asked:
-    """Ask for what a hook of that event has to print; what is read is b"" for nothing.
+def block(
+    path: str, fields: dict[str, str], project_dir: str, *, timeout_s: float, **parameters: str
+) -> Asked:
+    """Ask for what the hook of an event, with `inbox.parse`'s fields, has to print; b"" is read for nothing.
 
     The web process hears until when the hook waits, and takes what it answers in time for shown.
     """
     deadline = time.monotonic() + timeout_s
-    return _get(path, {**parameters, "hook": hook, "deadline": str(deadline)}, deadline)
+    asked = {
+        "hook": fields["event_name"],
+        "deadline": str(deadline),
+        "project_path": project_dir,
+        "session_id": fields["session_id"],
+    }
+    return _get(path, asked | parameters, deadline)
 
 
 def _get(path: str, parameters: dict[str, str], deadline: float) -> Asked:

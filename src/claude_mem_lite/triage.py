@@ -5,7 +5,9 @@ Pure and cheap, because every capture asks; what a call means is the distiller's
 
 from __future__ import annotations
 
-HIGH = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit", "Bash"})
+# The tools that change a file, and name it.
+EDITORS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
+HIGH = EDITORS | {"Bash"}
 LOW = frozenset({
     "Read", "Glob", "Grep", "LS", "NotebookRead", "TodoRead", "TodoWrite", "TaskCreate", "TaskUpdate",
     "TaskList", "TaskGet", "ToolSearch",

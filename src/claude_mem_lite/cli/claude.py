@@ -15,6 +15,7 @@ from rich.table import Table
 
 from claude_mem_lite import config, inbox, settings
 from claude_mem_lite.cli.app import AsJson, app, console, errors, print_json, working
+from claude_mem_lite.distill import gate
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import instance
 from claude_mem_lite.storage import models, queries, upgrades
@@ -199,7 +200,7 @@ class _Run:
     def now(self, ids: list[str], sessions: list[str]) -> dict[str, Any]:
         """Ask about captures, then about sessions, one request after the other."""
         self._asked = len(ids) + len(sessions)
-        closed = self._steps.read_gate()
+        closed = gate.load()
         self._wait_for(closed.until - time.time() if closed.kind == "outage" else 0, closed.reason)
         with _progress() as progress:
             task = progress.add_task("waiting for the services' request", total=self._asked)

@@ -26,6 +26,7 @@ LAYER_S = 0.1
 # /clear ends one session and starts the next at once.
 _CLEARED_S = 60.0
 _SESSIONS_READ = 30
+_STATE_LINES = 20
 # Claude Code tells the seconds since the last answer rounded; the Stop hook comes a moment after it.
 _ROUNDED_S = 3.0
 # What the fence of a block in short costs.
@@ -92,11 +93,20 @@ class ContextBlock:
 
 @dataclass(frozen=True, slots=True)
 class _Layer:
+    """A section: `name` is that of its share of the budget, too; at most so many of its lines go in."""
+
     name: str
     title: str
-    lines: Callable[[], list[Line]]
-    budget: int
+    lines: Callable[[Scope], list[Line]]
     most: int
+
+
+_LAYERS = (
+    _Layer("session_index", "Recent sessions", layers.session_index, layers.SESSIONS),
+    _Layer("function_map", "Code changed", layers.function_map, layers.FUNCTIONS),
+    _Layer("learnings", "Learned", layers.learnings, layers.LEARNINGS),
+    _Layer("observations", "Recent observations", layers.observations, layers.OBSERVATIONS),
+)
 
 
 def build(  # noqa: PLR0913  (all of them say what started)
@@ -121,46 +131,20 @@ def build(  # noqa: PLR0913  (all of them say what started)
     known = shown_to(session_id).ids if shown is None else shown
     try:
         scope = _scope(project_dir, session_id, source, idle_s, now)
-        states = _states(scope, session_id, source, budget)
     except DatabaseError:
         return ContextBlock("", skipped=("all",), build_ms=_ms_since(started))
     # Sessions that went on since are told anew.
     went_on = {row.id for row in scope.sessions} if scope.since else ()
     said = Said(() if source == storage.COMPACT else set(known).difference(went_on))
-    planned = [
-        *states,
-        _Layer(
-            "session_index",
-            "Recent sessions",
-            lambda: layers.session_index(scope),
-            budget.session_index,
-            layers.SESSIONS,
-        ),
-        _Layer(
-            "function_map",
-            "Code changed",
-            lambda: layers.function_map(scope),
-            budget.function_map,
-            layers.FUNCTIONS,
-        ),
-        _Layer("learnings", "Learned", lambda: layers.learnings(scope), budget.learnings, layers.LEARNINGS),
-        _Layer(
-            "observations",
-            "Recent observations",
-            lambda: layers.observations(scope),
-            budget.observations,
-            layers.OBSERVATIONS,
-        ),
-    ]
     sections, skipped = [], []
     left, carried = budget.total - budget.reserve, 0
-    for layer in planned:
+    for layer in (*_state(session_id, source), *_LAYERS):
         section = Section(layer.name, layer.title)
         sections.append(section)
-        allowed = min(left, layer.budget + carried)
+        allowed = min(left, getattr(budget, layer.name) + carried)
         try:
             with storage.time_limit(LAYER_S):
-                lines = layer.lines()
+                lines = layer.lines(scope)
         except DatabaseError:
             skipped.append(layer.name)
             carried = allowed
@@ -227,23 +211,20 @@ def _answered_at(project_dir: str, at: float) -> str:
     )
 
 
-def _states(scope: Scope, session_id: str, source: str, budget: Budget) -> list[_Layer]:
+def _state(session_id: str, source: str) -> list[_Layer]:
     """Return the layer with the working state of the session that was compacted or cleared."""
-    if source == storage.COMPACT:
-        title = "This session, before it was compacted"
-    elif source == "clear":
-        title = "The session before /clear"
-    else:
-        return []
 
-    def lines() -> list[Line]:
-        whose = session_id
-        if source == "clear":
-            since = inbox.utc_text(scope.now - _CLEARED_S)
-            whose = storage.cleared_session(scope.project_dir, since=since)
+    def cleared(scope: Scope) -> list[Line]:
+        since = inbox.utc_text(scope.now - _CLEARED_S)
+        whose = storage.cleared_session(scope.project_dir, since=since)
         return working_state(scope, whose) if whose else []
 
-    return [_Layer("working_state", title, lines, budget.working_state, 20)]
+    if source == storage.COMPACT:
+        title = "This session, before it was compacted"
+        return [_Layer("working_state", title, lambda scope: working_state(scope, session_id), _STATE_LINES)]
+    if source == "clear":
+        return [_Layer("working_state", "The session before /clear", cleared, _STATE_LINES)]
+    return []
 
 
 def _told(section: Section, line: Line) -> dict[str, Any]:

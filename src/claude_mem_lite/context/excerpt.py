@@ -8,6 +8,7 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.context.text import harmless
+from claude_mem_lite.distill.local.conversation import without_reason
 from claude_mem_lite.search.words import lemma, words
 
 if TYPE_CHECKING:
@@ -31,8 +32,7 @@ _ENDS = re.compile(r"(?<=[.!?])\s+(?=[^a-z\s])|\n+")
 _COMMAND = re.compile(r"(?:Ran|[^`]{1,80}:) `[^`]*(?:`\W*)?")
 # Half sentences and what local summaries list between semicolons, but for those in parentheses.
 _ITEMS = re.compile(r"(?<=;)\s+(?![^(]{0,200}\))")
-# Of local summaries: the prompt, which has a row of its own, and how much of a file was read or changed.
-_ASKED = re.compile(r"(?:^|\n)Asked: [^\n]*\s*\Z")
+# Of local summaries: how much of a file was read or changed.
 _COUNT = re.compile(r"(?:Created|Edited|Read|Rewrote) [^:]+(?: \([^()]*\)\.|: (?:lines )?\d[^.]*\.?)")
 
 
@@ -40,7 +40,7 @@ def excerpt(title: str, summary: str, detail: str, weights: Mapping[str, float],
     """Return "Title: what answers" in a harmless line of about `chars`; `weights` are the idf of lemmas."""
     title = harmless(title, chars=TITLE_CHARS)
     summary = summary[:MOST_CHARS]
-    units = [unit.strip() for unit in _ENDS.split(_ASKED.sub("", summary) if title else summary)]
+    units = [unit.strip() for unit in _ENDS.split(without_reason(summary)[0] if title else summary)]
     commands = [unit for unit in units if _COMMAND.fullmatch(unit)]
     items = (item.strip() for unit in units if not _COMMAND.fullmatch(unit) for item in _ITEMS.split(unit))
     sentences = [item for item in items if item and not _COUNT.fullmatch(item)][:MOST_LINES]

@@ -14,15 +14,18 @@ from typing import TYPE_CHECKING
 
 from claude_mem_lite.context.budget import Kind, Line
 from claude_mem_lite.context.text import SESSION_CHARS, entry, harmless, session_line
+from claude_mem_lite.distill.local.conversation import without_reason
 from claude_mem_lite.distill.observation import join, relative
+from claude_mem_lite.distill.summary import is_commit
 from claude_mem_lite.search.words import words
 from claude_mem_lite.storage import context as storage
 from claude_mem_lite.tokens import estimate_tokens
+from claude_mem_lite.triage import EDITORS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from claude_mem_lite.storage.models import FunctionChange, Observation, Session
+    from claude_mem_lite.storage.models import FunctionChange, Learning, Observation, Session
 
 SESSIONS = 10
 RECENT_SESSIONS, _RECENT_OBSERVATIONS = 5, 60
@@ -42,7 +45,6 @@ _NAMES = 6  # functions named of a file
 
 # What a line tells by what it is about: what was decided and what failed before what was done.
 _WEIGHTS = {"Stop": 1.5, "SubagentStop": 1.2, "UserPromptSubmit": 0.9, "Bash": 0.7}
-_EDITS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 _EDIT, _OTHER, _COMMIT, _FAILURE, _IMPORT = 1.0, 0.5, 1.3, 1.3, 0.2
 _DECISION = re.compile(
     r"\b(because|instead of|so that|decided|decision|never|always|must|no longer|from now on|reversed|why)\b",
@@ -53,7 +55,6 @@ _SPOKEN = frozenset({"Stop", "SubagentStop"})
 _EDITED = re.compile(r"^(?:Edited|Rewrote|Created) [^\n]*? \([^()\n]*lines?\)\.\s*")
 # How a summary begins to list what became of functions, which a short title lists too.
 _CHANGES = frozenset({"new", "modified", "removed"})
-_ASKED = re.compile(r"\nAsked: .*\Z", re.DOTALL)
 _FADES = 0.85  # a session's worth of the one after it
 # A line shown in this many sessions and never used loses rank.
 _SHOWINGS = 3
@@ -107,6 +108,27 @@ class Scope:
             reason=f"{reason}; weight {weight:.2f}",
             stands_for=tuple(stands_for),
         )
+
+    def told_of(  # noqa: PLR0913  (as above)
+        self,
+        row: Observation,
+        says: str,
+        *,
+        reason: str,
+        weight: float = 1.0,
+        chars: int = LINE_CHARS,
+        stands_for: Sequence[str] = (),
+    ) -> Line:
+        """Return a line that says something of an observation."""
+        return self.line(
+            row.id, "observation", row.created_at, says,
+            weight=weight, reason=reason, chars=chars, stands_for=stands_for,
+        )  # fmt: skip
+
+    def learned(self, row: Learning, *, weight: float, reason: str) -> Line:
+        """Return the line of a learning."""
+        says = f"{row.category}: {row.content}"
+        return self.line(row.id, "learning", row.updated_at, says, weight=weight, reason=reason)
 
     def _use(self, row_id: str) -> float:
         shown, used = self.uses.get(row_id, (0, 0))
@@ -174,15 +196,7 @@ def learnings(scope: Scope) -> list[Line]:
         scope.project_dir, least=LEAST_CONFIDENCE, since=scope.since, limit=2 * LEARNINGS
     )
     return [
-        scope.line(
-            row.id,
-            "learning",
-            row.updated_at,
-            f"{row.category}: {row.content}",
-            weight=row.confidence,
-            reason=f"confidence {row.confidence:.2f}",
-        )
-        for row in rows
+        scope.learned(row, weight=row.confidence, reason=f"confidence {row.confidence:.2f}") for row in rows
     ]
 
 
@@ -197,34 +211,36 @@ def observations(scope: Scope) -> list[Line]:
         again = max((touched[path] for path in row.files_touched), default=1) - 1
         weight *= _FADES ** recent[row.session_id] * (1 + min(0.5, 0.1 * again))
         lines.append(
-            scope.line(
-                row.id, "observation", row.created_at, said_by(row), weight=weight,
+            scope.told_of(
+                row,
+                said_by(row),
+                weight=weight,
                 chars=_SPOKEN_CHARS if row.tool_name in _SPOKEN else LINE_CHARS,
                 reason=f"{why}, in {_place(recent[row.session_id])}",
             )
-        )  # fmt: skip
+        )
     return lines
 
 
 def weigh(row: Observation) -> tuple[float, str]:
     """Return what an observation is worth by what it tells, with why."""
-    if row.title.startswith(("Commit '", "Amend '")):
+    if is_commit(row):
         return _COMMIT, "a commit"
     if row.tool_name == "Bash" and _FAILED.search(row.summary):
         return _FAILURE, "a failure"
     if row.title.startswith("Import "):
         return _IMPORT, "an import"
-    weight = _WEIGHTS.get(row.tool_name, _EDIT if row.tool_name in _EDITS else _OTHER)
-    if _DECISION.search(_ASKED.sub("", row.summary)):
+    weight = _WEIGHTS.get(row.tool_name, _EDIT if row.tool_name in EDITORS else _OTHER)
+    if _DECISION.search(without_reason(row.summary)[0]):
         return weight * 1.4, f"{row.tool_name} with a reason"
     return weight, row.tool_name
 
 
 def said_by(row: Observation) -> str:
     """Return what an observation says without what it was asked for, nothing twice."""
-    summary = _ASKED.sub("", row.summary)
     if row.tool_name == "UserPromptSubmit":
-        return f"Asked: {summary}"
+        return f"Asked: {row.summary}"
+    summary, _ = without_reason(row.summary)
     if row.tool_name in _SPOKEN or summary.startswith(row.title.rstrip("…")):
         return summary
     told = _EDITED.sub("", summary)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from claude_mem_lite.context.text import ID_CHARS
 from claude_mem_lite.storage import context as storage
 from claude_mem_lite.storage import queries
+from claude_mem_lite.triage import EDITORS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +24,6 @@ Source = Literal["startup", "resume", "clear", "compact", "fork"]
 SOURCES: tuple[str, ...] = get_args(Source)
 _SESSIONS_KEPT = 200
 _SHORTEST_NAME = 5
-_EDITS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 
 
 @dataclass(slots=True)
@@ -86,20 +86,23 @@ def measure_use(session_id: str) -> dict[str, str]:
     used: dict[str, str] = {}
     blocks = storage.shown_in(session_id)
     rows = queries.observations_of(session_id) if blocks else []
+    commands = storage.commands(session_id) if blocks else []
     for block in blocks:
         ids = [row_id for row_id in block.data.get("ids", ()) if used.get(row_id) != "opened"]
         used |= _used_after(
-            session_id, block, ids, [row for row in rows if row.created_at > block.created_at]
+            block,
+            ids,
+            [row for row in rows if row.created_at > block.created_at],
+            "\n".join(command for at, command in commands if at > block.created_at),
         )
-    if used or any(row.tool_name in _EDITS for row in rows):
+    if used or any(row.tool_name in EDITORS for row in rows):
         storage.save_used(session_id, used)
     return used
 
 
-def _used_after(session_id: str, block: LogEntry, ids: list[str], rows: list[Observation]) -> dict[str, str]:
-    commands = "\n".join(storage.commands(session_id, since=block.created_at))
+def _used_after(block: LogEntry, ids: list[str], rows: list[Observation], commands: str) -> dict[str, str]:
     said = "\n".join(row.summary for row in rows if row.tool_name in {"Stop", "SubagentStop"})
-    edits = [row for row in rows if row.tool_name in _EDITS and block.data.get("via") != "touch"]
+    edits = [row for row in rows if row.tool_name in EDITORS and block.data.get("via") != "touch"]
     changed = {path for row in edits for path in row.files_touched}
     used = {}
     for row_id in ids:

@@ -9,11 +9,12 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite.context.layers import LINE_CHARS, changed, said_by
+from claude_mem_lite.context.layers import changed, said_by
 from claude_mem_lite.distill.local import fields
 from claude_mem_lite.distill.observation import join, sentences
-from claude_mem_lite.distill.summary import open_failures, test_verdict
+from claude_mem_lite.distill.summary import is_commit, open_failures, test_verdict
 from claude_mem_lite.storage import context as storage
+from claude_mem_lite.triage import EDITORS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,7 +36,6 @@ _OPEN = re.compile(
     re.IGNORECASE,
 )
 _BAD = re.compile(r"\b(?:failed|errors?)\b")
-_COMMIT = re.compile(r"^(?:Commit|Amend) '")
 
 
 def working_state(scope: Scope, session_id: str) -> list[Line]:
@@ -57,11 +57,11 @@ def _goal(scope: Scope, session_id: str) -> list[Line]:
     if first is None or last is None:
         return []
     if first.id == last.id:
-        return [_line(scope, first, f"Goal: {first.summary}", "the only prompt", chars=_GOAL_CHARS)]
+        return [scope.told_of(first, f"Goal: {first.summary}", reason="the only prompt", chars=_GOAL_CHARS)]
     # What was asked first may be done long since.
     return [
-        _line(scope, last, f"Asked last: {last.summary}", "the last prompt", chars=_GOAL_CHARS),
-        _line(scope, first, f"Asked first: {first.summary}", "the first prompt", chars=_GOAL_CHARS),
+        scope.told_of(last, f"Asked last: {last.summary}", reason="the last prompt", chars=_GOAL_CHARS),
+        scope.told_of(first, f"Asked first: {first.summary}", reason="the first prompt", chars=_GOAL_CHARS),
     ]
 
 
@@ -70,11 +70,13 @@ def _plan(scope: Scope, session_id: str, rows: Sequence[Observation]) -> list[Li
     steps = _open_steps(storage.plan_events(session_id))
     said = next((row for row in rows if row.tool_name == "Stop"), None)
     if steps and rows:
-        return [_line(scope, rows[0], f"Next: {join(steps, 4, '; ')}", "the plan")]
+        return [scope.told_of(rows[0], f"Next: {join(steps, 4, '; ')}", reason="the plan")]
     if said is None:
         return []
     left = [sentence for sentence in sentences(said_by(said)) if _OPEN.search(sentence)]
-    return [_line(scope, said, f"Said to be open: {_listed(left)}", "the last message")] if left else []
+    return (
+        [scope.told_of(said, f"Said to be open: {_listed(left)}", reason="the last message")] if left else []
+    )
 
 
 def _open_steps(events: Iterable[dict[str, Any]]) -> list[str]:
@@ -106,26 +108,24 @@ def _open_steps(events: Iterable[dict[str, Any]]) -> list[str]:
 def _failing(scope: Scope, rows: Sequence[Observation]) -> list[Line]:
     """Return the commands that have not succeeded since, and the tests if their last run failed."""
     lines = [
-        _line(scope, row, f"Failing: {error}", "not succeeded since")
+        scope.told_of(row, f"Failing: {error}", reason="not succeeded since")
         for row, error in open_failures(rows[::-1])
     ]
     tests = next((row for row in rows if test_verdict(row)), None)
     if tests is not None and _BAD.search(test_verdict(tests)):
         told = said_by(tests)
         lines.append(
-            _line(scope, tests, f"Failing: {told[told.rfind(test_verdict(tests)) :]}", "the last test run")
+            scope.told_of(
+                tests, f"Failing: {told[told.rfind(test_verdict(tests)) :]}", reason="the last test run"
+            )
         )
     return lines[-_MOST:]
 
 
 def _in_flight(scope: Scope, session_id: str, rows: Sequence[Observation]) -> list[Line]:
     """Return the files that were changed since the session's last commit, with their functions."""
-    committed = next((row.created_at for row in rows if _COMMIT.match(row.title)), "")
-    edits = [
-        row
-        for row in rows
-        if row.created_at > committed and row.tool_name in {"Write", "Edit", "MultiEdit", "NotebookEdit"}
-    ]
+    committed = next((row.created_at for row in rows if is_commit(row)), "")
+    edits = [row for row in rows if row.created_at > committed and row.tool_name in EDITORS]
     changes = storage.changes([session_id], since=committed, limit=_READ)
     lines = []
     for path in dict.fromkeys(path for row in edits for path in row.files_touched):
@@ -133,7 +133,7 @@ def _in_flight(scope: Scope, session_id: str, rows: Sequence[Observation]) -> li
         told = changed([row for row in changes if row.file_path == path])
         newest = next(row for row in edits if row.id == ids[0])
         says = f"Changed, not committed: {path}{f': {told}' if told else ''}"
-        lines.append(_line(scope, newest, says, "since the last commit", stands_for=ids))
+        lines.append(scope.told_of(newest, says, reason="since the last commit", stands_for=ids))
     return lines[: 2 * _MOST]
 
 
@@ -143,31 +143,10 @@ def _decided(scope: Scope, rows: Sequence[Observation]) -> list[Line]:
         if row.tool_name == "Stop":
             told = [sentence for sentence in sentences(said_by(row)) if _DECIDED.search(sentence)]
             if told:
-                lines.append(_line(scope, row, f"Decided: {_listed(told)}", "said with a reason"))
+                lines.append(scope.told_of(row, f"Decided: {_listed(told)}", reason="said with a reason"))
     return lines[:_MOST]
 
 
 def _listed(told: Sequence[str]) -> str:
     """Return the first two sentences; an item of a list has no full stop to part it from the next."""
     return " ".join(each if each[-1] in ".!?" else f"{each};" for each in told[:2]).rstrip(";")
-
-
-def _line(  # noqa: PLR0913  (the parts of a line)
-    scope: Scope,
-    row: Observation,
-    says: str,
-    reason: str,
-    *,
-    chars: int = LINE_CHARS,
-    stands_for: Sequence[str] = (),
-) -> Line:
-    return scope.line(
-        row.id,
-        "observation",
-        row.created_at,
-        says,
-        weight=1.0,
-        reason=reason,
-        chars=chars,
-        stands_for=stands_for,
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.codemap.confidence import STRONG
@@ -10,6 +9,7 @@ from claude_mem_lite.context import layers
 from claude_mem_lite.context.budget import Said, Section, fill
 from claude_mem_lite.context.builder import SHORT_FENCE_TOKENS
 from claude_mem_lite.context.layers import Scope
+from claude_mem_lite.distill.local.conversation import without_reason
 from claude_mem_lite.distill.observation import join
 from claude_mem_lite.storage import context as storage
 
@@ -19,14 +19,12 @@ if TYPE_CHECKING:
     from claude_mem_lite.context.budget import Line
     from claude_mem_lite.storage.models import Observation
 
-TOOLS = frozenset({"Read", "Edit", "Write", "MultiEdit", "NotebookEdit"})
 BUDGET_TOKENS = 200
 
 _LINES = 5
 _CHARS = 260
 _CHANGES = 20
 _FUNCTIONS = 2
-_ASKED = re.compile(r"\nAsked: (.*)\Z", re.DOTALL)
 
 
 def about(project_dir: str, path: str, *, said: Said, without: str, now: float) -> Section:
@@ -71,18 +69,7 @@ def _learned(scope: Scope, path: str) -> list[Line]:
     """Return the learnings that name the file."""
     name = path.rpartition("/")[2]
     rows = storage.learnings(scope.project_dir, least=layers.LEAST_CONFIDENCE, limit=100)
-    return [
-        scope.line(
-            row.id,
-            "learning",
-            row.updated_at,
-            f"{row.category}: {row.content}",
-            weight=2.0,
-            reason="names the file",
-        )
-        for row in rows
-        if name in row.content
-    ]
+    return [scope.learned(row, weight=2.0, reason="names the file") for row in rows if name in row.content]
 
 
 def _done(scope: Scope, rows: Sequence[Observation]) -> list[Line]:
@@ -92,12 +79,8 @@ def _done(scope: Scope, rows: Sequence[Observation]) -> list[Line]:
         if row.title.startswith("Import "):  # the file says it
             continue
         weight, why = layers.weigh(row)
-        asked = _ASKED.search(row.summary)
+        _, asked = without_reason(row.summary)
         said = layers.said_by(row)
-        says = f"{said.rstrip('. ')}. For: {asked[1]}" if asked and len(said) < _CHARS // 2 else said
-        lines.append(
-            scope.line(
-                row.id, "observation", row.created_at, says, weight=weight * 0.9**at, chars=_CHARS, reason=why
-            )
-        )  # fmt: skip
+        says = f"{said.rstrip('. ')}. For: {asked}" if asked and len(said) < _CHARS // 2 else said
+        lines.append(scope.told_of(row, says, weight=weight * 0.9**at, chars=_CHARS, reason=why))
     return lines

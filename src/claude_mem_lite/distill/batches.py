@@ -10,7 +10,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite import inbox
-from claude_mem_lite.distill import claude, cost, requests, upgrade
+from claude_mem_lite.distill import claude, cost, gate, requests, upgrade
 from claude_mem_lite.distill.claude import Answer, ClaudeError, NotFoundError, RejectedError
 from claude_mem_lite.distill.upgrade import Step
 from claude_mem_lite.storage import upgrades
@@ -29,7 +29,7 @@ _REFUSED_S = 3_600.0
 
 def step(settings: Settings, *, now: float) -> Step | None:
     """Ask about a batch or send one, if it is time and the API may be called; else None."""
-    closed = upgrade.read_gate()
+    closed = gate.load()
     if closed.kind != "budget" and now < closed.until:
         return None
     for batch_id, entry in upgrades.read_state("batches").items():

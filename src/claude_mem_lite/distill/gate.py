@@ -1,11 +1,13 @@
 """When the API may be called: one pause for all workers and processes, and a careful return after it.
 
-Pure: the state is read and written by who calls.
+How it moves is pure; its state is one of the facts that the processes share.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+
+from claude_mem_lite.storage import upgrades
 
 LONGEST_PAUSE_S = 3_600.0
 # Nobody waits longer because a server says so; the next probe costs nothing.
@@ -42,6 +44,18 @@ class Gate:
     def is_probing(self) -> bool:
         """Whether the next call is to find out if the API is back: a small one, alone."""
         return self.failures > 0
+
+
+def load() -> Gate:
+    """Return the state of the conversation that all workers and processes share."""
+    fields = upgrades.read_state("gate")
+    lists = {name: tuple(fields.get(name, ())) for name in ("rejected", "retried")}
+    return Gate(**{**fields, **lists})
+
+
+def save(state: Gate) -> None:
+    """Tell all workers and processes whether the API may be called."""
+    upgrades.write_state("gate", asdict(state))
 
 
 def after_failure(

@@ -8,12 +8,12 @@ from typing import Protocol, TypeVar
 from claude_mem_lite.distill.local import conversation, shell
 from claude_mem_lite.distill.local.evidence import unique
 from claude_mem_lite.distill.observation import first_sentence, one_line
+from claude_mem_lite.triage import EDITORS
 
 # The index of sessions shows as many characters of a summary.
 _LEAD_CHARS = 200
 _ASKED_CHARS = 72
 _SUMMARY_CHARS = 900
-_EDITORS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 _SUBCOMMANDS = frozenset({"git", "npm", "pnpm", "yarn", "cargo", "go", "docker", "uv", "poetry", "make"})
 
 _VERDICT = re.compile(r"\b\d+ (?:failed|errors?|passed)\b(?:, \d+ (?:failed|errors?|passed|skipped)\b)*")
@@ -73,7 +73,7 @@ def summarize(*, prompts: Sequence[str], observations: Sequence[Noted], last_mes
 def key_files(observations: Sequence[Noted]) -> list[str]:
     """Return the files changed most often, the most recent first among equals."""
     changed = [
-        path for each in reversed(observations) if each.tool_name in _EDITORS for path in each.files_touched
+        path for each in reversed(observations) if each.tool_name in EDITORS for path in each.files_touched
     ]
     return [path for path, _ in Counter(changed).most_common()]
 
@@ -131,6 +131,11 @@ def test_verdict(observation: Noted) -> str:
         else None
     )
     return found[0] if found else ""
+
+
+def is_commit(observation: Noted) -> bool:
+    """Tell whether something was committed."""
+    return observation.title.startswith(("Commit '", "Amend '"))
 
 
 def open_failures(observations: Sequence[NotedT]) -> list[tuple[NotedT, str]]:

@@ -64,7 +64,7 @@ def turn(*, wait: bool) -> AbstractContextManager[bool]:
 
 def step(settings: Settings, *, now: float) -> Step:
     """Take the next step by the rules: pauses, pace, company, budget. Call it with the turn in hand."""
-    closed = read_gate()
+    closed = gate.load()
     opens_at = closed.until if closed.kind != "budget" else 0.0
     if now < opens_at or 0 <= now - closed.called_at < PACE_S:
         is_paused = now < opens_at
@@ -206,27 +206,15 @@ def write_summary(session: Session, settings: Settings, *, now: float) -> Step:
     return _answered(Step(PACE_S, written=written), now=now)
 
 
-def read_gate() -> Gate:
-    """Return the state of the conversation that all workers and processes share."""
-    fields = upgrades.read_state("gate")
-    lists = {name: tuple(fields.get(name, ())) for name in ("rejected", "retried")}
-    return Gate(**{**fields, **lists})
-
-
-def write_gate(state: Gate) -> None:
-    """Tell all workers and processes whether the API may be called."""
-    upgrades.write_state("gate", dataclasses.asdict(state))
-
-
 def close_gate(error: OutageError | SetupError, *, now: float) -> Step:
     """Have nobody call for a while, the longer the more often it has failed, and say so."""
     kind, retry_after_s = (
         ("outage", error.retry_after_s) if isinstance(error, OutageError) else ("setup", None)
     )
     closed = gate.after_failure(
-        read_gate(), kind=kind, reason=str(error), now=now, retry_after_s=retry_after_s
+        gate.load(), kind=kind, reason=str(error), now=now, retry_after_s=retry_after_s
     )
-    write_gate(closed)
+    gate.save(closed)
     pause_s = closed.until - now
     queries.log_event("claude.paused", {"kind": kind, "failures": closed.failures, "pause_s": round(pause_s)})
     return Step(pause_s, failure=kind, reason=str(error))
@@ -235,7 +223,7 @@ def close_gate(error: OutageError | SetupError, *, now: float) -> Step:
 def stop_for_budget(settings: Settings, *, now: float) -> Step:
     """Have nobody call before the next day, or before the budget is raised."""
     reason = f"the daily budget of ${settings.daily_budget_usd:.2f} is used up"
-    write_gate(dataclasses.replace(read_gate(), kind="budget", reason=reason, until=cost.next_day(now)))
+    gate.save(dataclasses.replace(gate.load(), kind="budget", reason=reason, until=cost.next_day(now)))
     return Step(cost.next_day(now) - now, failure="budget", reason=reason)
 
 
@@ -345,32 +333,32 @@ def _declined(*, now: float) -> Step:
 
 def _answered(taken: Step, *, now: float) -> Step:
     """Open the gate after an answer of use; close it where answer after answer is of none."""
-    before = read_gate()
+    before = gate.load()
     if not taken.written:
         useless = before.useless + 1
         if useless >= gate.MAX_USELESS_IN_A_ROW:
             return close_gate(SetupError("answer after answer cannot be used"), now=now)
-        write_gate(Gate(retried=before.retried, useless=useless, called_at=now))
+        gate.save(Gate(retried=before.retried, useless=useless, called_at=now))
         return dataclasses.replace(taken, failure="useless")
     again = [each for each in before.rejected if each not in before.retried]
     _second_chance(again)
-    write_gate(gate.after_success(before, now=now))
+    gate.save(gate.after_success(before, now=now))
     return taken
 
 
 def _turned_down(name: str, reason: str, *, now: float) -> Step:
     """Note that the API does not take something; after three in a row look for the fault elsewhere."""
-    before = read_gate()
+    before = gate.load()
     if name in before.retried:
-        write_gate(dataclasses.replace(before, until=0.0, called_at=now))
+        gate.save(dataclasses.replace(before, until=0.0, called_at=now))
         return Step(PACE_S, failure="rejected", reason=reason)
     rejected = tuple(dict.fromkeys((*before.rejected, name)))
     if len(rejected) < gate.MAX_REJECTED_IN_A_ROW:
         # An answer all the same: nobody needs to wait.
-        write_gate(dataclasses.replace(before, until=0.0, rejected=rejected, called_at=now))
+        gate.save(dataclasses.replace(before, until=0.0, rejected=rejected, called_at=now))
         return Step(PACE_S, failure="rejected", reason=reason)
     _second_chance(rejected)
-    write_gate(dataclasses.replace(before, rejected=rejected))
+    gate.save(dataclasses.replace(before, rejected=rejected))
     return close_gate(SetupError(f"request after request is turned down: {reason}"), now=now)
 
 

@@ -1,29 +1,30 @@
 """What a prompt states explicitly as worth knowing in later sessions, told by its form alone. Pure.
 
-A form that also serves for a question, a report of a fault or an order for one time gives nothing. What two
-statements say of each other stands in `relations`.
+The forms stand in `forms`; one that also serves for a question, a report of a fault or an order for one time
+gives nothing. What two statements say of each other stands in `relations`.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
+from claude_mem_lite.learnings import forms
 from claude_mem_lite.learnings.relations import terms
 from claude_mem_lite.learnings.typed import is_question, sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from claude_mem_lite.learnings.forms import Category
     from claude_mem_lite.learnings.typed import Sentence
-
-Category = Literal["architecture", "convention", "gotcha", "dependency", "pattern"]
 
 CONTENT_CHARS = 300
 MAX_STATEMENTS = 20
 _FEWEST_ITEM_WORDS = 2
 _MOST_SUBJECTS = 12
+_MOST_LEADS = 6
 _LONGEST_READ = 1_200  # of a sentence; a longer one is no statement
 
 
@@ -43,284 +44,13 @@ class Statement:
     replaces: str
 
 
-# What may follow "always" and "never" in a standing order. "Always fails" and "always null" tell of a fault.
-_VERBS = (
-    "abort|accept|add|allow|annotate|answer|append|apply|ask|assert|assign|assume|attach|avoid|await|back"
-    "|begin"
-    "|break|bring|build|bump|cache|call|capitalize|catch|change|check|choose|clean|close|comment|commit"
-    "|compare"
-    "|compile|compute|configure|convert|copy|create|declare|decode|default|define|delete|deploy|derive"
-    "|describe"
-    "|disable|document|drop|edit|emit|enable|encode|end|ensure|escape|explain|export|expose|extend|fetch|fix"
-    "|follow|force|format|freeze|generate|give|go|group|guard|handle|hard-?code|hash|hide|hold|ignore"
-    "|implement"
-    "|import|include|increment|indent|inherit|inject|inline|insert|install|invoke|keep|leave|let|limit|link"
-    "|lint"
-    "|list|load|lock|log|make|mark|match|measure|merge|migrate|mix|mock|modify|move|mutate|name|nest"
-    "|normalize"
-    "|omit|open|order|overwrite|parse|pass|patch|persist|pin|place|prefer|prefix|print|publish|pull|push|put"
-    "|quote|raise|read|rebase|record|refer|register|release|rely|remove|rename|replace|report|return|reuse"
-    "|review|round|run|sanitize|save|scope|send|separate|serialize|set|share|ship|show|sign|skip|sort|specify"
-    "|spell|split|squash|stage|start|stick|stop|store|strip|suppress|swallow|tag|target|test|throw|touch|trim"
-    "|trust|try|type|update|upgrade|use|validate|verify|version|wait|work|wrap|write"
-)
-_ADVERBS = r"(?:(?:ever|again|also|first|just|only|explicitly|directly|[a-z]{3,14}ly)\s+){0,2}"
-_OBJECT = (
-    r"(?!(?:it|this|that|them|these|those|so|too|as|any\s?more|more|one|me|your|my)\b|[.,!]|(?:the\s+)?"
-    r"(?:first|second|third|last|other|old|new|same|former|latter)\b)"
-)
-_NAMED = r"(?!(?:it|this|that|they|these|those|he|she|there|here|what|which|i|you|one|a|an|the|so|not|if)\b)"
-_PLURAL = rf"{_NAMED}(?:[\w`./()-]+\s+){{1,6}}?"
-_KEEPS = (
-    r"(?:use|uses|using|prefer|prefers|deploy|run|write|store|build|test|format|lint|ship|publish|host|name"
-    r"|indent|count|keep|log|call|sort|group|release|support|target|speak|say|quote|merge|rebase|squash)"
-)
-_IMPERATIVE = rf"{_ADVERBS}(?:{_VERBS})\b(?!\s+(?:it|this|that|them|so)(?:\s+(?:again|way))?\s*[.!]*$)"
-_FULL = (
-    r"(?:is|are|has|have|had|must|can|cannot|can't|uses?|needs?|runs?|lives?|lies?|takes?|goes|go"
-    r"|stands?|starts?|listens?|belongs?|expects?|returns?|means?|comes?|keeps?|sends?|allows?|only|does"
-    r"|do|don't|doesn't|should|will|won't|may|never|always|supports?|contains?|reads?|writes?|stays?"
-    r"|requires?|begins?|ends?|hates?|likes?|wants?|prefers?|release|deploys?|ships?|works?|breaks?"
-    r"|fails?|depends?)"
-)
-
-_LEAD = re.compile(
-    r"(?:(?:and|also|plus|but|so|okay|ok|alright|right|well|thanks|thank you|great|good|nice|perfect|please"
-    r"|pls"
-    r"|btw|by the way|oh|hey|hi|note|fyi|important|nb|one more thing|another thing|one thing|last thing|yes"
-    r"|yeah|ah|hm+|looks good|i want you to|i'd like you to|just|claude|reminder|again|p\.?s\.?"
-    r"|finally)(?:\s*[,.:!–—-]+\s*|\s+))",
-    re.IGNORECASE,
-)
-_MOST_LEADS = 6
-_HEDGED = re.compile(
-    r"(?:maybe|perhaps|i (?:think|guess|believe|suppose|wonder|feel|doubt)|not sure|it (?:would|might) be"
-    r"|what if|if\b|suppose|imagine|ideally|i heard|apparently|somebody|someone|people|they)\b",
-    re.IGNORECASE,
-)
-_ONCE = re.compile(
-    r"\b(?:yet|today|tonight|tomorrow|this (?:time|once|week|morning|afternoon)|for (?:now|the moment)"
-    r"|right now|at the moment|until (?:i|you|we|further|then|tomorrow|monday|friday)"
-    r"|(?:in|on|for|at|with) (?:this|that) (?:pr|commit|change|branch|task|session|case|test|file|function"
-    r"|method|class|query|one|step|round|run|bug|fix|issue|line|page|screen|button|ticket)|on line \d+"
-    r"|(?:this|that) (?:function|method|class|file|test|endpoint|script|page|message|answer)"
-    r"|(?:this|that) reply|the following"
-    r"|when you(?:'re| are)"
-    r" (?:done|finished))\b",
-    re.IGNORECASE,
-)
-_NOW = re.compile(r"(?<![.\w])now\b(?!\()", re.IGNORECASE)
-_FAULT = re.compile(
-    r"\b(?:fail(?:s|ed|ing|ure)?|crash(?:es|ed|ing)?|broken?|breaks|hangs|hung|bugs?|still|wrong|missing"
-    r"|stuck|not work\w*|doesn't work|won't|exit code|empty|red|gone|fine|okay|ok|good|correct|done|ready"
-    r"|undefined|slow)\b",
-    re.IGNORECASE,
-)
-_GENERAL = re.compile(
-    r"\b(?:we|our|(?:in|for|of) (?:this|our|the) (?:project|repo|repository|code ?base|code|team)|anywhere"
-    r"|ever"
-    r"|in general|because|since|instead|not allowed|in (?:tests|production|commit messages|comments|docs))\b",
-    re.IGNORECASE,
-)
-_CONTRAST = re.compile(
-    r"\b(?:instead of|rather than|no longer|over|in favou?r of)\b|,\s*(?:never|and never)\b"
-    r"|(?<!do )(?<!is )(?<!did )(?<!are )(?<!does )(?<!was )(?<!can )(?<!has )(?<!have )(?<!could )(?<!would"
-    r" )"
-    r"(?<!should )(?<!will )\bnot\s+(?!(?:work\w*|sure|yet|only|all|really|always|just|enough|able|have|be"
-    r"|get|been|because|so|even|the case)\b)",
-    re.IGNORECASE,
-)
-_CODE_OF_A_CHECK = re.compile(r"[A-Z]{1,4}\d{2,}\b")
-_DENIAL = re.compile(
-    r"(?:no+|nope|wrong|incorrect|(?:that|this|it)(?:'s| is) (?:wrong|incorrect|not (?:right|true|correct)))",
-    re.IGNORECASE,
-)
-_REPAIR = re.compile(
-    r"[,;]\s*(?:please |so )?(?:fix|change|correct|adjust|update|revert|undo|try|redo)\b",
-    re.IGNORECASE,
-)
-_TRAILING = re.compile(
-    r"[,\s]+(?:(?:from now on|from here on|going forward|in (?:the )?future|henceforth)(?:,?\s*please)?"
-    r"|please)\s*"
-    r"(?=[.!,:]*$|[,.]\s)",
-    re.IGNORECASE,
-)
-_STANDING = re.compile(
-    r"(?P<lead>(?:from (?:now|here|today|this point) on(?:wards?)?|starting (?:now|today)|going forward"
-    r"|henceforth|in (?:the )?future|in all (?:future|later) sessions|for (?:the )?future)(?:\s*[,:–—-]\s*"
-    r"|\s+)(?:please\s+)?)"
-    r"(?P<rest>\S.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-_UNSURE_FUTURE = re.compile(
-    r"i\b|"
-    r"(?:we|you|it|they|i|this|that|the [\w ]{1,30}?) (?:might|may|could|will|would|can|want|plan|hope"
-    r"|'ll)\b",
-    re.IGNORECASE,
-)
-_FUTURE_ORDER = re.compile(
-    rf"(?:please|always|never|don't|do not|no|we|only|{_VERBS})\b(?!\s+(?:might|may|could|will|would))",
-    re.IGNORECASE,
-)
-_CORRECTION = re.compile(
-    r"(?P<lead>(?:no+|nope|wrong|incorrect|not quite|(?:that|this|it)(?:'s| is) (?:wrong|incorrect"
-    r"|not (?:right|true"
-    r"|correct|so))|you (?:got|have|had) (?:it|that|this) wrong)\s*[,:;–—-]+\s*|actually,?\s+)(?P<rest>\S.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-_FACT = re.compile(
-    rf"{_NAMED}(?:\S+\s+){{1,8}}?{_FULL}\b|(?:the|our|a|an)\s+(?:\S+\s+){{1,8}}?{_FULL}\b|we {_KEEPS}\b",
-    re.IGNORECASE,
-)
-_THING = re.compile(rf"(?:the|our|a|an|we)\s+\S+\s+\S|{_NAMED}\S+\s+\S+\s+\S", re.IGNORECASE)
-_NOT_A_FACT = re.compile(r"(?:when|how|what|where|who|me|to|i'm|you're|it's|that's)\b", re.IGNORECASE)
-_REMEMBER = re.compile(
-    r"(?P<lead>(?:(?:always )?(?:remember|keep in mind|bear in mind)|don't forget|do not forget|never forget"
-    r"|for (?:future|later) reference|for (?:the record|later|later sessions)|mind you)\s*"
-    r"(?:(?:,?\s*that\b|[:,–—-])\s*|to (?=(?:always|never)\b)|(?=(?:we|our|the|all|this project)\s)))"
-    r"(?P<rest>\S.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-_RULE_LEAD = re.compile(
-    r"(?P<lead>(?:as a (?:general )?rule(?: of thumb)?|by convention|in general|generally|(?:our|the|my|a"
-    r"|house)"
-    r"(?: \w+)? (?:convention|rule|policy|preference)(?: here)?(?: is)?(?: that| to)?)(?:\s*[,:–—-]\s*|\s+))"
-    r"(?P<rest>\S.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-_JOINED_RULE = re.compile(
-    r"(?:,|\s[–—-])\s+(?:(?:and|but|also|so)\s+)?"
-    r"(?=(?:as a (?:general )?rule|from now on|by convention|going forward|remember that"
-    r"|keep in mind that)\b|remember:)",
-    re.IGNORECASE,
-)
-_SIGNS = re.compile(
-    r"\b(?P<one>[a-z]{3,20}) (?P<a>positive|negative|singular|plural|uppercase|lowercase|first|last|camelcase"
-    r"|snake_case|public|private), (?P<two>[a-z]{3,20}) (?P<b>positive|negative|singular|plural|uppercase"
-    r"|lowercase|camelcase|snake_case|public|private)\b",
-    re.IGNORECASE,
-)
-
-# Each stands at the beginning of a sentence.
-_ORDERS = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        rf"(?:let's\s+)?(?:(?:you|we|i)\s+(?:(?:should|must|shall|need to|have to|want you to"
-        rf"|want to)\s+)?)?(?:always|never)(?:, ever)?\s+{_IMPERATIVE}",
-        r"i (?:always|never) want\s+(?!to\s+(?:know|see|find))",
-        r"never\s+`",
-        r"never\s+(?!\w+(?:s|ed|en)\b)(?:\S+\s){1,4}?(?:outside|except|unless)\b",
-        rf"{_PLURAL}(?:must|should|shall|may|have to|has to)\s+(?:always|never)\s+\S",
-        rf"{_PLURAL}(?:is|are)\s+(?:forbidden|banned|not allowed|only allowed|never allowed|off[- ]limits"
-        rf"|taboo)\b",
-        rf"{_PLURAL}(?:may|must|should|can)\s+only\s+be\s+\S",
-    )
-)
-_BANS = re.compile(
-    rf"(?:please\s+)?(?:don't|do not|dont|don’t|stop|avoid|no more)\s+{_ADVERBS}"
-    rf"(?:use|using|import|importing|rely(?:ing)? on|depend(?:ing)? on|mock|mocking|hard-?code)\s+{_OBJECT}",
-    re.IGNORECASE,
-)
-_OWN = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        rf"(?:we|our team|this project|the team)\s+(?:never|don't|do not|no longer|stopped"
-        rf"|dropped)\s+(?:ever\s+)?{_KEEPS}\s+{_OBJECT}",
-        r"we(?:'ve| have)? (?:switched|moved|migrated|changed|went) (?:[\w ]{0,30})?from \S.{0,80}? to\s",
-        r"(?:in|for|across|throughout) (?:this|our|the whole) (?:project|repo|repository|code ?base|code"
-        r"|team|package)[,:]?\s+"
-        r"(?:please\s+)?(?:we (?!have a|got|get|see|had)|use|prefer|avoid|keep|write|name|put|all|every|only"
-        r"|never|always)",
-    )
-)
-_CONTRASTED = re.compile(
-    rf"(?:(?:we|i|our \w+(?: \w+)?|this project|the (?:team|project))(?:\s+(?:always|only|all)|'re"
-    rf"|\s+are)?\s+{_KEEPS})"
-    rf"\s+{_OBJECT}(?P<rest>\S.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-_PREFERENCE = re.compile(
-    r"(?:we|i)\s+(?:always\s+)?prefer\s+(?!(?:the|this|that|it|your)\b)\S+(?:\s\S+){0,6}?\s+(?:to|over)\s+\S",
-    re.IGNORECASE,
-)
-_NONE = re.compile(
-    r"no\s+(?!(?:errors?|warnings?|output|changes?|luck|ideas?|results?|need|problems?|differences?|one"
-    r"|longer|more|way|matter|idea|clue|effect|tests?|files?|rush|worries|hurry"
-    r"|thanks)\b)(?P<what>[\w`.()/'-]+(?:\s[\w`.()/'-]+){0,4}?)"
-    r"\s+(?:outside|except|unless|without|anywhere|in\s+(?:code|tests|views|models|templates|comments"
-    r"|docstrings|docs|commit messages|names|production|controllers|migrations|public \w+))\b",
-    re.IGNORECASE,
-)
-_WHENEVER = re.compile(
-    r"(?:whenever|every time|each time|any ?time|if ever)\s+you\s+(?:[^\s,]+\s+){0,25}?[^\s,]+,"
-    r"\s*(?!(?:it|this|that|there|i|they|he|she)\b)\S"
-    r"|always when you\s",
-    re.IGNORECASE,
-)
-_REPLACED = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        r"\b(?:instead of|rather than)\s+(?P<old>[^,;:!]{1,80})",
-        r",\s*(?:and |but )?not\s+(?:in |on |with |by |to |for |into |from )?(?P<old>[^,;:!]{1,80})",
-        r"\b(?:switched|moved|migrated|changed|went)\s(?:[\w ]{0,30})?from\s+(?P<old>\S.{0,60}?)\s+to\s",
-        rf"\bno longer\s+(?:{_KEEPS}\s+)?(?P<old>[^,;:!]{1, 80})",
-        r"\bnot\s+(?P<old>[^\s,;:!]{1,60})[.!]?$",
-    )
-)
-_OLD_END = re.compile(
-    r"\s+(?:from now on|any ?more|now|here|because|since|as|so|for|in|when)\b.*|[.\s]+$", re.DOTALL
-)
-_NEGATIVE = re.compile(
-    r"\b(?:never|no|not|don't|do not|dont|avoid|stop|without|forbidden|banned|no longer|stopped|dropped)\b"
-    r"|n't\b",
-    re.IGNORECASE,
-)
-_POSITIVE = re.compile(rf"\b(?:always|only allowed|{_VERBS}|is|are|uses|using)\b", re.IGNORECASE)
-_CATEGORIES: tuple[tuple[Category, re.Pattern[str]], ...] = (
-    ("convention", re.compile(r"\b(?:commit messages?|naming|names|docstrings?|indent\w*)\b", re.IGNORECASE)),
-    (
-        "dependency",
-        re.compile(
-            r"\b(?:dependenc(?:y|ies)|packages?|librar(?:y|ies)|versions?|pin(?:ned)?|lock ?file|pip|npm"
-            r"|pnpm|yarn|poetry"
-            r"|uv|cargo|requirements\.txt|pyproject|support\w* python|python \d|node \d+|upgrade\w*)\b",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        "gotcha",
-        re.compile(
-            r"\b(?:crash\w*|breaks?|fails?|hangs?|silently|flaky|careful|beware|gotcha|rate[- ]limit\w*"
-            r"|only \d|read-only|keep in mind|locked|deadlocks?|legacy|otherwise)\b",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        "pattern",
-        re.compile(
-            r"\b(?:whenever|every time|each time|before you|after you|workflow|deploy|release)\b",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        "architecture",
-        re.compile(
-            r"\b(?:database|schemas?|layers?|modules?|services?|queues?|tables?|primary key|endpoints?"
-            r"|live in|lives in|listens|port|storage|stored|server|workers?|architecture|backend|vault"
-            r"|config(?:uration)? is)\b",
-            re.IGNORECASE,
-        ),
-    ),
-)  # fmt: skip
-
-
 def statements(prompt: str) -> list[Statement]:
     """Return what a prompt states for good, in its order, at most 20; [] for what the client wrote itself."""
     found: dict[str, Statement] = {}
     before = ""
     for sentence in sentences(prompt):
         told = sentence
-        if not sentence.is_first and _DENIAL.fullmatch(before):
+        if not sentence.is_first and forms.DENIAL.fullmatch(before):
             told = replace(sentence, text=f"no, {sentence.text}")
         before = sentence.text
         for content in _stated(told):
@@ -343,30 +73,30 @@ def _statement(content: str) -> Statement:
 def category(content: str) -> Category:
     """Return the kind of learning that the words of a statement point to; a convention where none does."""
     told = content.partition(", like ")[0]
-    return next((name for name, pattern in _CATEGORIES if pattern.search(told)), "convention")
+    return next((name for name, pattern in forms.CATEGORIES if pattern.search(told)), "convention")
 
 
 def _stated(sentence: Sentence) -> Iterator[str]:
     text = sentence.text[:_LONGEST_READ]
     if len(sentence.text) > _LONGEST_READ:
         return
-    signs = _SIGNS.search(text)
+    signs = forms.SIGNS.search(text)
     if signs and signs["a"].casefold() != signs["b"].casefold() and not (sentence.asks or sentence.is_rule):
         yield signs[0]
-    joined = _JOINED_RULE.search(text)
+    joined = forms.JOINED_RULE.search(text)
     for part in (text[: joined.start()], text[joined.end() :]) if joined else (text,):
         plain = _without_lead(part)
-        if plain and not sentence.asks and not is_question(plain) and not _HEDGED.match(plain):
+        if plain and not sentence.asks and not is_question(plain) and not forms.HEDGED.match(plain):
             yield from _of_clause(plain, sentence)
 
 
 def _of_clause(text: str, sentence: Sentence) -> Iterator[str]:
     if sentence.is_rule:
         is_told = len((sentence.prefix + text).split()) >= _FEWEST_ITEM_WORDS
-        if is_told and not _ONCE.search(text) and not _CODE_OF_A_CHECK.match(text):
+        if is_told and not forms.ONCE.search(text) and not forms.CODE_OF_A_CHECK.match(text):
             yield sentence.prefix + text
         return
-    once = _ONCE.search(text) is not None
+    once = forms.ONCE.search(text) is not None
     for pattern, is_sound in _LEADS:
         if led := pattern.match(text):
             rest = _without_lead(led["rest"])
@@ -375,10 +105,10 @@ def _of_clause(text: str, sentence: Sentence) -> Iterator[str]:
             return
     if once:
         return
-    trailing = _TRAILING.search(text)
+    trailing = forms.TRAILING.search(text)
     if trailing and "please" not in trailing[0].casefold().split(","):
         rest = f"{text[: trailing.start()]}{text[trailing.end() :]}"
-        if len(trailing[0].split()) > 1 and not _FAULT.search(rest):
+        if len(trailing[0].split()) > 1 and not forms.FAULT.search(rest):
             yield rest
             return
     if _is_standing_order(text, sentence):
@@ -386,61 +116,61 @@ def _of_clause(text: str, sentence: Sentence) -> Iterator[str]:
 
 
 def _is_standing_order(text: str, sentence: Sentence) -> bool:
-    if any(order.match(text) for order in _ORDERS):
-        return not _NOW.search(text)
-    if _BANS.match(text):
-        return not _NOW.search(text) and (sentence.is_first or bool(_GENERAL.search(text)))
-    if _NONE.match(text) or _WHENEVER.match(text) or _PREFERENCE.match(text):
-        return not _FAULT.search(text)
-    contrasted = _CONTRASTED.match(text)
-    if contrasted and _CONTRAST.search(contrasted["rest"]):
-        return not _FAULT.search(text)
-    return any(own.match(text) and not _FAULT.search(text.partition(",")[0]) for own in _OWN)
+    if any(order.match(text) for order in forms.ORDERS):
+        return not forms.NOW.search(text)
+    if forms.BANS.match(text):
+        return not forms.NOW.search(text) and (sentence.is_first or bool(forms.GENERAL.search(text)))
+    if forms.NONE.match(text) or forms.WHENEVER.match(text) or forms.PREFERENCE.match(text):
+        return not forms.FAULT.search(text)
+    contrasted = forms.CONTRASTED.match(text)
+    if contrasted and forms.CONTRAST.search(contrasted["rest"]):
+        return not forms.FAULT.search(text)
+    return any(own.match(text) and not forms.FAULT.search(text.partition(",")[0]) for own in forms.OWN)
 
 
 def _sound_memory(lead: str, rest: str) -> bool:
     """Tell whether a thing is to be remembered, not an errand; without "that" only what reads as a fact."""
-    if is_question(rest) or len(rest.split()) < _FEWEST_ITEM_WORDS or _NOT_A_FACT.match(rest):
+    if is_question(rest) or len(rest.split()) < _FEWEST_ITEM_WORDS or forms.NOT_A_FACT.match(rest):
         return False
-    if any(order.match(rest) for order in _ORDERS):
+    if any(order.match(rest) for order in forms.ORDERS):
         return True
     is_marked = lead.rstrip().endswith(("that", ":", ",", "-", "–", "—"))
-    return bool((_THING if is_marked else _FACT).match(rest))
+    return bool((forms.THING if is_marked else forms.FACT).match(rest))
 
 
 def _sound_standing(lead: str, rest: str) -> bool:
-    if _UNSURE_FUTURE.match(rest) or _FAULT.search(rest):
+    if forms.UNSURE_FUTURE.match(rest) or forms.FAULT.search(rest):
         return False
-    return not lead.startswith(("in ", "for ")) or bool(_FUTURE_ORDER.match(rest))
+    return not lead.startswith(("in ", "for ")) or bool(forms.FUTURE_ORDER.match(rest))
 
 
 def _sound_correction(lead: str, rest: str) -> bool:
-    if lead.startswith("actually") and not _CONTRAST.search(rest):
+    if lead.startswith("actually") and not forms.CONTRAST.search(rest):
         return False
     return (
-        bool(_FACT.match(rest) or (_THING.match(rest) and _CONTRAST.search(rest)))
-        and not _FAULT.search(rest)
-        and not _REPAIR.search(rest)
+        bool(forms.FACT.match(rest) or (forms.THING.match(rest) and forms.CONTRAST.search(rest)))
+        and not forms.FAULT.search(rest)
+        and not forms.REPAIR.search(rest)
         and not re.match(r"(?:i|you|let's|just|please|use|try|take|do|don't)\b", rest, re.IGNORECASE)
     )
 
 
 def _sound_rule(lead: str, rest: str) -> bool:
     del lead
-    return not _FAULT.search(rest) and not _UNSURE_FUTURE.match(rest) and len(rest.split()) > 1
+    return not forms.FAULT.search(rest) and not forms.UNSURE_FUTURE.match(rest) and len(rest.split()) > 1
 
 
 _LEADS = (
-    (_REMEMBER, _sound_memory),
-    (_STANDING, _sound_standing),
-    (_CORRECTION, _sound_correction),
-    (_RULE_LEAD, _sound_rule),
+    (forms.REMEMBER, _sound_memory),
+    (forms.STANDING, _sound_standing),
+    (forms.CORRECTION, _sound_correction),
+    (forms.RULE_LEAD, _sound_rule),
 )
 
 
 def _without_lead(text: str) -> str:
     for _ in range(_MOST_LEADS):
-        lead = _LEAD.match(text)
+        lead = forms.LEAD.match(text)
         if not lead:
             break
         text = text[lead.end() :]
@@ -457,12 +187,12 @@ def _fit(content: str) -> str:
 
 
 def _is_negative(content: str) -> bool:
-    negative, positive = _NEGATIVE.search(content), _POSITIVE.search(content)
+    negative, positive = forms.NEGATIVE.search(content), forms.POSITIVE.search(content)
     return negative is not None and (positive is None or negative.start() <= positive.start())
 
 
 def _replaced(content: str) -> str:
-    for pattern in _REPLACED:
+    for pattern in forms.REPLACED:
         if replaced := pattern.search(content):
-            return _OLD_END.sub("", replaced["old"]).strip(" .`\"'")
+            return forms.OLD_END.sub("", replaced["old"]).strip(" .`\"'")
     return ""

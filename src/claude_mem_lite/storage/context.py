@@ -190,14 +190,14 @@ def plan_events(session_id: str) -> list[dict[str, Any]]:
     return [json.loads(row.raw_output) for row in rows.order_by(PendingEvent.seq)]
 
 
-def commands(session_id: str, *, since: str) -> list[str]:
-    """Return the shell commands of a session after a time."""
-    rows: Any = PendingEvent.select(fn.json_extract(PendingEvent.raw_output, "$.tool_input.command")).where(
-        (PendingEvent.session_id == session_id)
-        & (PendingEvent.tool_name == "Bash")
-        & (PendingEvent.created_at > since)
+def commands(session_id: str) -> list[tuple[str, str]]:
+    """Return the shell commands of a session, each with its time, in order."""
+    given = fn.json_extract(PendingEvent.raw_output, "$.tool_input.command")
+    rows: Any = PendingEvent.select(PendingEvent.created_at, given).where(
+        (PendingEvent.session_id == session_id) & (PendingEvent.tool_name == "Bash")
     )
-    return [command for (command,) in rows.tuples() if isinstance(command, str)]
+    rows = rows.order_by(PendingEvent.seq).tuples()
+    return [(at, command) for at, command in rows if isinstance(command, str)]
 
 
 def own_ids(session_id: str) -> set[str]:

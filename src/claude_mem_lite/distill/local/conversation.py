@@ -96,6 +96,12 @@ def asked(prompt: str | None) -> str:
     return f"Asked: {one_line(first_sentence(words), 160)}"
 
 
+def without_reason(summary: str) -> tuple[str, str]:
+    """Return a summary without the line that `with_reason` put to its end, and what was asked, or ""."""
+    said, mark, reason = f"\n{summary}".rpartition("\nAsked: ")
+    return (said.removeprefix("\n"), reason.strip()) if mark and "\n" not in reason.strip() else (summary, "")
+
+
 def with_reason(summary: str, prompt: str | None) -> str:
     """Return the summary and, on a line of its own, what was asked for."""
     return "\n".join(filter(None, [summary.strip(), asked(prompt)]))
