@@ -205,6 +205,20 @@ def test_an_edit_is_its_observations_doing(project: Path) -> None:
     }  # fmt: skip
 
 
+def test_edits_made_together_are_one_observations_doing(project: Path) -> None:
+    """Of a MultiEdit every function that it changed is told."""
+    path = project / "a.py"
+    before = path.read_text()
+    edits = [
+        {"old_string": "return x", "new_string": "return x + 1"},
+        {"old_string": "return f()", "new_string": "return f(2)"},
+    ]
+    given = {"file_path": str(path), "edits": edits}
+    done = happen(project, tool_event("MultiEdit", tool_input=given, tool_response={"originalFile": before}))
+
+    assert changes(project) == [("f", "modified", "s1", done), ("C.m", "modified", "s1", done)]
+
+
 def test_a_new_file_is_new_to_the_session(project: Path) -> None:
     """All its functions are; those of a file that was overwritten unseen are not."""
     text = "def h(): pass\n"
