@@ -18,6 +18,7 @@ def compress(event_id: str) -> None:
     """
     from claude_mem_lite.codemap.heal import decay
     from claude_mem_lite.distill.record import record_event
+    from claude_mem_lite.learnings.evolve import check_code
     from claude_mem_lite.storage import queries
 
     event = queries.pending_event(event_id)
@@ -26,7 +27,10 @@ def compress(event_id: str) -> None:
     if event.event_name in {"SessionEnd", "PreCompact"}:
         summarize(event.session_id, retell=True)
     has_ended = event.event_name == "SessionEnd"
-    if record_event(event) or has_ended:
+    has_changed_code = record_event(event)
+    if has_changed_code:
+        check_code(event.project_dir, event.session_id)
+    if has_changed_code or has_ended:
         heal_in(event.project_dir, event.session_id)
     if has_ended:
         decay(event.project_dir, event.session_id)

@@ -24,6 +24,7 @@ def heal(project_dir: str, session_id: str) -> None:
     """Bring a project's map in step with its files, resolve its calls, and take in what was observed."""
     from claude_mem_lite.codemap import graph, kept
     from claude_mem_lite.codemap.heal import heal as heal_by_observations
+    from claude_mem_lite.learnings.evolve import check_code
     from claude_mem_lite.search import memory
     from claude_mem_lite.storage import code, queries
 
@@ -35,6 +36,7 @@ def heal(project_dir: str, session_id: str) -> None:
         found = kept.rescan(project_dir, kept.Seen(session_id), only_newer=True)
         has_resolved = graph.refresh(project_dir, session_id, most_lines=graph.MOST_LINES)
         heal_by_observations(project_dir)
+        check_code(project_dir, session_id)
         memory.give_back()
     took_s = time.monotonic() - started
     _not_before[project_dir] = time.time() + min(_SHARE * took_s, _LONGEST_S)

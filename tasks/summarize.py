@@ -5,6 +5,7 @@ from __future__ import annotations
 from claude_mem_lite import inbox
 from claude_mem_lite.tasks.app import RETRIES, huey
 from claude_mem_lite.tasks.embed import embed_in
+from claude_mem_lite.tasks.learn import learn
 from claude_mem_lite.tasks.upgrade import upgrade_in
 
 
@@ -16,6 +17,7 @@ def summarize(session_id: str, retell: bool = False) -> None:  # noqa: FBT001, F
 
     summarize_session(session_id, retell=retell)
     measure_use(session_id)
+    learn(session_id)
     embed_in()
     if retell:
         upgrade_in(0)

@@ -27,12 +27,13 @@ def upgrade() -> None:
         return
     from claude_mem_lite.distill import batches
     from claude_mem_lite.distill import upgrade as steps
+    from claude_mem_lite.learnings import extract
 
     wait_s: float | None = steps.BUSY_S
     with steps.turn(wait=False) as has_turn:
         if has_turn:
             now = time.time()
-            step = batches.step(chosen, now=now) or steps.step(chosen, now=now)
+            step = batches.step(chosen, now=now) or steps.step(chosen, now=now, later=extract.step)
             wait_s = step.wait_s
             if step.written:
                 embed_in()

@@ -46,7 +46,7 @@ def learn(row_id: str, content: str, confidence: float, **fields: Any) -> None:
     """Store a learning of the project."""
     models.Learning.create(**{
         "id": row_id, "project_dir": "/p", "category": "convention", "content": content,
-        "confidence": confidence, "source_session_id": "s1", "created_at": NOW, "updated_at": NOW, **fields,
+        "confidence": confidence, "seen_at": NOW, "created_at": NOW, "updated_at": NOW, **fields,
     })  # fmt: skip
 
 

@@ -137,7 +137,7 @@ def fill() -> None:
                 project_dir=(None, "/p")[number % 2],
                 category="build",
                 content=some(15),
-                source_session_id="s1",
+                seen_at=NOW,
                 created_at=NOW,
                 updated_at=NOW,
             )

@@ -21,7 +21,9 @@ from starlette.routing import Route
 
 from claude_mem_lite import __version__, config, inbox
 from claude_mem_lite.codemap import answers
+from claude_mem_lite.learnings import story
 from claude_mem_lite.storage import DatabaseError, models, queries, upgrades
+from claude_mem_lite.storage import learnings as known
 from claude_mem_lite.storage.search import Kind, Scope, by_prefix
 from claude_mem_lite.tokens import estimate_tokens
 from claude_mem_lite.web import blocks
@@ -30,6 +32,7 @@ from claude_mem_lite.web.parameters import (
     CallGraphParameters,
     EmbedParameters,
     HistoryParameters,
+    LearningsParameters,
     SearchParameters,
     SummarizeParameters,
     parse,
@@ -98,11 +101,16 @@ def observation(request: Request) -> JSONResponse:
 
 
 def _other(prefix: str) -> dict[str, Any]:
-    """Return the learning, the function or the session whose id begins so."""
+    """Return the learning, the function or the session whose id begins so.
+
+    What waits for the user is nobody's to read but theirs.
+    """
     kinds: tuple[Kind, ...] = ("learning", "function")
     rows = [row for kind in kinds for row in by_prefix(kind, prefix)]
     if len(prefix) >= queries.MIN_ID_PREFIX and len(rows) == 1:
-        return dataclasses.asdict(rows[0])
+        learned = known.by_ids([rows[0].id]) if rows[0].kind == "learning" else []
+        if not any(each.quarantine for each in learned):
+            return {**dataclasses.asdict(rows[0]), **(story.evidence(learned[0]) if learned else {})}
     return dict(queries.session_by_prefix(prefix).__data__)
 
 
@@ -126,6 +134,20 @@ def function_history(request: Request) -> JSONResponse:
     if not found:
         raise queries.UnknownIdError(f"no function {wanted.name!r} in the code map")
     return JSONResponse({"name": wanted.name, "count": len(found), "functions": found})
+
+
+def learnings(request: Request) -> JSONResponse:
+    """Return what has been learned, of a project and what holds everywhere."""
+    wanted = parse(LearningsParameters, request)
+    rows = known.find(
+        wanted.project,
+        state=wanted.state,
+        category=wanted.category,
+        sort=wanted.sort,
+        limit=wanted.limit,
+    )
+    found = [story.entry(row) for row in rows]
+    return JSONResponse({"count": len(found), "learnings": found})
 
 
 async def summarize(request: Request) -> JSONResponse:
@@ -235,6 +257,7 @@ app = Starlette(
         Route("/api/observation/{observation_id}", observation),
         Route("/api/callgraph", callgraph),
         Route("/api/function-history", function_history),
+        Route("/api/learnings", learnings),
         Route("/api/summarize", summarize, methods=["POST"]),
         Route("/api/embed", embed, methods=["POST"]),
         Route("/api/model", model, methods=["GET", "POST"]),

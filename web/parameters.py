@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from claude_mem_lite import config
 from claude_mem_lite.context.shown import Source  # noqa: TC001  (pydantic reads it)
 from claude_mem_lite.search.hybrid import Type  # noqa: TC001  (pydantic reads it)
+from claude_mem_lite.storage.learnings import Sort  # noqa: TC001  (pydantic reads it)
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -99,6 +100,16 @@ class HistoryParameters(Parameters):
 
     name: str = Field(min_length=1, max_length=1_000)
     project: ProjectPath | None = None
+
+
+class LearningsParameters(Parameters):
+    """What `/api/learnings` takes; without `project` all projects. What waits for the user is not served."""
+
+    category: str = ""
+    project: ProjectPath | None = None
+    state: Literal["active", "stale", "superseded", "proposed"] = "active"
+    sort: Sort = "confidence"
+    limit: int = Field(100, ge=1, le=1_000)
 
 
 class SummarizeParameters(Parameters):

@@ -27,7 +27,8 @@ _KNOWN: Mapping[str, Mapping[str, type | tuple[str, ...]]] = {
     "claude": {"model": str, "daily_budget_usd": float, "batch_after_hours": float, "api_key": str},
     "search": {"embedding_model": str, "dimension": int},
     "context": {"recall_tokens_per_session": int, "file_tokens_per_session": int},
-    "compress": dict.fromkeys((*TIERS, "summaries"), _WRITERS),
+    "learnings": {"dedup_threshold": float, "decay_after_sessions": int},
+    "compress": dict.fromkeys((*TIERS, "summaries", "learnings"), _WRITERS),
 }
 _MOST = 1_000_000
 _PRICE_KEYS = ("input", "output", "cache_minimum_tokens")
@@ -68,7 +69,11 @@ class Credential:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Who writes what, with which model, for how much a day; which model search uses; what sessions get."""
+    """Who writes what, with which model, for how much a day; which model search uses; what sessions get.
+
+    From the cosine `dedup_threshold` on two learnings say the same; what `decay_after_sessions` sessions of
+    its project have not seen fades (0: never).
+    """
 
     credential: Credential | None = None
     model: str = "claude-haiku-4-5-20251001"
@@ -76,10 +81,13 @@ class Settings:
     batch_after_hours: float = 0.0
     tiers: frozenset[str] = frozenset({"high", "normal"})
     summaries: bool = True
+    learnings: bool = True
     embedding_model: str = "auto"
     dimension: int = 0
     recall_tokens_per_session: int = 6_000
     file_tokens_per_session: int = 4_000
+    dedup_threshold: float = 0.9
+    decay_after_sessions: int = 30
     prices: Mapping[str, Price] = field(default_factory=lambda: PRICES)
 
     @property
@@ -98,7 +106,7 @@ def load() -> Settings:
     claude, compress, search = (tables.get(name, {}) for name in ("claude", "compress", "search"))
     chosen = {key: claude[key] for key in ("model", "daily_budget_usd", "batch_after_hours") if key in claude}
     default = Settings()
-    context = tables.get("context", {})
+    context, learnings = tables.get("context", {}), tables.get("learnings", {})
     return Settings(
         **chosen,
         credential=_credential(claude.get("api_key", "")),
@@ -108,10 +116,13 @@ def load() -> Settings:
             if compress.get(tier, "claude" if tier in default.tiers else "local") == "claude"
         ),
         summaries=compress.get("summaries", "claude") == "claude",
+        learnings=compress.get("learnings", "claude") == "claude",
         embedding_model=search.get("embedding_model", default.embedding_model),
         dimension=search.get("dimension", default.dimension),
         recall_tokens_per_session=context.get("recall_tokens_per_session", default.recall_tokens_per_session),
         file_tokens_per_session=context.get("file_tokens_per_session", default.file_tokens_per_session),
+        dedup_threshold=learnings.get("dedup_threshold", default.dedup_threshold),
+        decay_after_sessions=learnings.get("decay_after_sessions", default.decay_after_sessions),
         prices={**PRICES, **{name: Price(**row) for name, row in tables.get("prices", {}).items()}},
     )
 

@@ -23,7 +23,7 @@ from claude_mem_lite.storage import models, queries, upgrades
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from claude_mem_lite.distill.upgrade import Step
+    from claude_mem_lite.distill.asking import Step
     from claude_mem_lite.settings import Settings
 
 # In one run a useless answer is asked for once more, an outage is waited for three times.

@@ -85,6 +85,7 @@ def _print_edges(edges: Iterable[Edge], *, as_json: bool) -> None:
 
 def _scan(project_dir: str, *, quiet: bool) -> dict[str, Any]:
     from claude_mem_lite.codemap import graph, kept
+    from claude_mem_lite.learnings.evolve import check_code
     from claude_mem_lite.storage import code
 
     started = time.monotonic()
@@ -92,6 +93,7 @@ def _scan(project_dir: str, *, quiet: bool) -> dict[str, Any]:
     found = kept.scan(project_dir, track=_track(quiet=quiet))
     with working("resolving calls", quiet=quiet):
         graph.refresh(project_dir, "")
+    check_code(project_dir)
     counts = code.counts(project_dir)
     changes = {name: found.changes[name] for name in ("new", "modified", "deleted")}
     return {

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from claude_mem_lite.context.budget import Kind, Line
 from claude_mem_lite.context.text import SESSION_CHARS, entry, harmless, session_line
 from claude_mem_lite.distill.local.conversation import without_reason
-from claude_mem_lite.distill.observation import join, relative
+from claude_mem_lite.distill.observation import join, one_line, relative
 from claude_mem_lite.distill.summary import is_commit
 from claude_mem_lite.search.words import words
 from claude_mem_lite.storage import context as storage
@@ -56,6 +56,8 @@ _EDITED = re.compile(r"^(?:Edited|Rewrote|Created) [^\n]*? \([^()\n]*lines?\)\.\
 # How a summary begins to list what became of functions, which a short title lists too.
 _CHANGES = frozenset({"new", "modified", "removed"})
 _FADES = 0.85  # a session's worth of the one after it
+# What speaks of code that has changed is worth so much of what it was.
+_STALE, _STALE_CHARS = 0.4, 80
 # A line shown in this many sessions and never used loses rank.
 _SHOWINGS = 3
 _SIGNATURE_CHARS = 60
@@ -126,8 +128,11 @@ class Scope:
         )  # fmt: skip
 
     def learned(self, row: Learning, *, weight: float, reason: str) -> Line:
-        """Return the line of a learning."""
+        """Return the line of a learning; one whose code has changed says so, and is worth less."""
         says = f"{row.category}: {row.content}"
+        if row.stale:
+            says = f"{row.category}, may be outdated ({one_line(row.stale, _STALE_CHARS)}): {row.content}"
+            weight, reason = _STALE * weight, f"{reason}, stale"
         return self.line(row.id, "learning", row.updated_at, says, weight=weight, reason=reason)
 
     def _use(self, row_id: str) -> float:

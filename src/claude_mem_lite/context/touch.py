@@ -66,10 +66,14 @@ def _callers(scope: Scope, path: str) -> list[Line]:
 
 
 def _learned(scope: Scope, path: str) -> list[Line]:
-    """Return the learnings that name the file."""
+    """Return the learnings that speak of the file or of what is in it."""
     name = path.rpartition("/")[2]
     rows = storage.learnings(scope.project_dir, least=layers.LEAST_CONFIDENCE, limit=100)
-    return [scope.learned(row, weight=2.0, reason="names the file") for row in rows if name in row.content]
+    return [
+        scope.learned(row, weight=2.0, reason="speaks of the file")
+        for row in rows
+        if name in row.content or any(each["file"] == path for each in row.code)
+    ]
 
 
 def _done(scope: Scope, rows: Sequence[Observation]) -> list[Line]:

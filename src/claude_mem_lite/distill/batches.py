@@ -10,9 +10,9 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite import inbox
-from claude_mem_lite.distill import claude, cost, gate, requests, upgrade
+from claude_mem_lite.distill import asking, claude, cost, gate, requests, upgrade
+from claude_mem_lite.distill.asking import PACE_S, Step
 from claude_mem_lite.distill.claude import Answer, ClaudeError, NotFoundError, RejectedError
-from claude_mem_lite.distill.upgrade import Step
 from claude_mem_lite.storage import upgrades
 
 if TYPE_CHECKING:
@@ -59,12 +59,12 @@ def send(rows: Sequence[Observation], settings: Settings, *, now: float) -> Step
             packs.append(pack)
             usd += worst
     if not packs:
-        return upgrade.stop_for_budget(settings, now=now) if found else Step(0.0)
+        return asking.stop_for_budget(settings, now=now) if found else Step(0.0)
     try:
         batch_id = claude.start_batch([pack.request for pack in packs], settings)
     except ClaudeError as error:
         upgrades.write_state("batches_refused", {"at": now})
-        return Step(upgrade.PACE_S, failure="batch", reason=f"no Message Batch could be sent: {error}")
+        return Step(PACE_S, failure="batch", reason=f"no Message Batch could be sent: {error}")
     with upgrades.transaction():
         for number, pack in enumerate(packs):
             ids = [row.id for row in pack.observations]
@@ -73,7 +73,7 @@ def send(rows: Sequence[Observation], settings: Settings, *, now: float) -> Step
             "usd": round(usd, 6), "sent_at": now, "asked_at": now, "model": settings.model, "taken": [],
         }  # fmt: skip
         upgrades.write_state("batches", upgrades.read_state("batches") | {batch_id: entry})
-    return Step(upgrade.PACE_S, sent=sum(len(pack.observations) for pack in packs))
+    return Step(PACE_S, sent=sum(len(pack.observations) for pack in packs))
 
 
 def collect(batch_id: str, settings: Settings, *, now: float) -> Step:
@@ -92,7 +92,7 @@ def collect(batch_id: str, settings: Settings, *, now: float) -> Step:
     except ClaudeError as error:
         answers, reason = None, f"a Message Batch could not be asked about: {error}"
     if answers is None and now < entry["sent_at"] + _GIVEN_UP_S:
-        return Step(upgrade.PACE_S, failure="batch" if reason else "", reason=reason)
+        return Step(PACE_S, failure="batch" if reason else "", reason=reason)
     writer = dataclasses.replace(settings, model=entry["model"])
     written = 0
     for number, answer in (answers or {}).items():
@@ -101,7 +101,7 @@ def collect(batch_id: str, settings: Settings, *, now: float) -> Step:
     with upgrades.transaction():
         upgrades.leave_batch(batch_id)
         _keep(batch_id, None)
-    return Step(upgrade.PACE_S, written=written)
+    return Step(PACE_S, written=written)
 
 
 def _take(  # noqa: PLR0913  (one answer, and where it belongs)
@@ -119,7 +119,7 @@ def _take(  # noqa: PLR0913  (one answer, and where it belongs)
     with upgrades.transaction():
         if isinstance(answer, Answer):
             session_id = rows[0].session_id if rows else ""
-            upgrade.enter(
+            asking.enter(
                 "observations",
                 answer,
                 settings,

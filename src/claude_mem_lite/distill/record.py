@@ -79,6 +79,8 @@ def summarize_session(session_id: str, *, retell: bool = False) -> str:
         chosen = settings.load()
         is_wanted = chosen.summaries and chosen.credential is not None
         (upgrades.want_retelling if is_wanted else upgrades.cancel_retelling)(session_id)
+        if chosen.learnings and not chosen.summaries and chosen.credential is not None:
+            upgrades.want_extraction(session_id)  # else once Claude has told the session
     return summary
 
 

@@ -6,14 +6,12 @@ one conversation with the API at a time; the local words stand until better ones
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from claude_mem_lite import inbox, locks
-from claude_mem_lite.distill import claude, cost, gate, prompts, requests
-from claude_mem_lite.distill.claude import OutageError, RejectedError, SetupError
-from claude_mem_lite.distill.gate import Gate
+from claude_mem_lite.distill import asking, claude, gate, prompts, requests
+from claude_mem_lite.distill.asking import PACE_S, Step
+from claude_mem_lite.distill.claude import RejectedError
 from claude_mem_lite.distill.observation import OBSERVATION_CHARS, SUMMARY_CHARS, clip, one_line
 from claude_mem_lite.distill.record import MAX_KEY_FILES, summarize_session
 from claude_mem_lite.storage import queries, upgrades
@@ -23,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
-    from claude_mem_lite.distill.claude import Answer, Request
+    from claude_mem_lite.distill.claude import Answer
+    from claude_mem_lite.distill.gate import Gate
     from claude_mem_lite.settings import Settings
     from claude_mem_lite.storage.models import Observation, Session
 
@@ -32,29 +31,15 @@ MAX_CAPTURES = 16
 # none longer than the age.
 QUIET_S = 12.0
 AGE_S = 60.0
-# Between two requests while there is more to do: 20 a minute, below the limits of any account.
-PACE_S = 3.0
 BUSY_S = 5.0
-# What was paid for and useless is tried again more and more rarely.
-_LONGEST_USELESS_S = 86_400.0
 _KEY_DECISIONS = 6
-_SESSION = "session "  # before a session's id among the names of what was turned down
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What a step did: how many captures or summaries it wrote, sent as a batch, and asked about (ids).
+class Later(Protocol):
+    """A step about something else than captures and summaries; `wait_s` says when there is one to take."""
 
-    The next may be taken in `wait_s` seconds; None when nothing waits.
-    `failure` is "outage", "setup", "budget", "rejected" or "useless", `reason` says why in one line.
-    """
-
-    wait_s: float | None
-    written: int = 0
-    sent: int = 0
-    asked: tuple[str, ...] = ()
-    failure: str = ""
-    reason: str = ""
+    def __call__(self, settings: Settings, *, now: float) -> Step:
+        """Take it, if it is due."""
 
 
 def turn(*, wait: bool) -> AbstractContextManager[bool]:
@@ -62,16 +47,14 @@ def turn(*, wait: bool) -> AbstractContextManager[bool]:
     return locks.hold("api.lock", wait=wait)
 
 
-def step(settings: Settings, *, now: float) -> Step:
-    """Take the next step by the rules: pauses, pace, company, budget. Call it with the turn in hand."""
+def step(settings: Settings, *, now: float, later: Later | None = None) -> Step:
+    """Take the next step by the rules: pauses, pace, company, budget. Call it with the turn in hand.
+
+    When nothing of captures and summaries is ripe, `later` may take one of its own.
+    """
     closed = gate.load()
-    opens_at = closed.until if closed.kind != "budget" else 0.0
-    if now < opens_at or 0 <= now - closed.called_at < PACE_S:
-        is_paused = now < opens_at
-        wait_s = max(opens_at, closed.called_at + PACE_S) - now
-        return Step(
-            wait_s, failure=closed.kind if is_paused else "", reason=closed.reason if is_paused else ""
-        )
+    if pause := _pause(closed, now=now):
+        return pause
     rows = upgrades.waiting_observations(settings.tiers)
     telling = upgrades.waiting_sessions() if settings.summaries else []
     due = [row for row in rows if row.upgrade_due <= inbox.utc_text(now)]
@@ -90,7 +73,9 @@ def step(settings: Settings, *, now: float) -> Step:
     dues = [row.upgrade_due for row in rows] + [session.upgrade_due for session in telling]
     waits = [inbox.unix_time(due_at) - now for due_at in dues if due_at]
     waits += [_ripe_in_s(group, now=now) for group in _by_session(due).values()]
-    return Step(max(0.0, min(waits)) if waits else None)
+    other = later(settings, now=now) if later else Step(None)
+    waits += [other.wait_s] if other.wait_s is not None else []
+    return other if other.was_taken else Step(max(0.0, min(waits)) if waits else None)
 
 
 def write_observations(
@@ -106,15 +91,15 @@ def write_observations(
         return Step(0.0)
     asked = tuple(row.id for row in pack.observations)
     try:
-        entry_id, answer = _ask(pack.request, settings, now=now, more=more)
-    except _StoppedError as stopped:
+        entry_id, answer = asking.ask(pack.request, settings, now=now, more=more)
+    except asking.StoppedError as stopped:
         if len(rows) == 1 and stopped.step.failure == "outage":
             upgrades.put_off([rows[0].id], due=now, note=stopped.step.reason)  # the next probe is another
         return stopped.step
     except RejectedError as error:
         return turn_down(pack.observations, str(error), now=now)
     with upgrades.transaction():
-        enter(
+        asking.enter(
             "observations",
             answer,
             settings,
@@ -127,8 +112,8 @@ def write_observations(
             written = take_answer(pack.observations, answer, settings, now=now)
     if answer.stop_reason == claude.REFUSAL:
         turn_down(pack.observations, claude.DECLINED, now=now, is_final=True)
-        return _declined(now=now)
-    return _answered(Step(PACE_S, written=written, asked=asked), now=now)
+        return asking.declined(now=now)
+    return asking.answered(Step(PACE_S, written=written, asked=asked), now=now)
 
 
 def take_answer(rows: Sequence[Observation], answer: Answer, settings: Settings, *, now: float) -> int:
@@ -146,7 +131,7 @@ def take_answer(rows: Sequence[Observation], answer: Answer, settings: Settings,
             _store(row, own[0], by=settings.model)
             written += 1
         else:
-            pause_s = gate.capture_pause_s(row.upgrade_attempts + 1, longest_s=_LONGEST_USELESS_S)
+            pause_s = asking.useless_pause_s(row.upgrade_attempts + 1)
             note = f"the answer had {len(own)} observations of it ({answer.stop_reason})"
             upgrades.put_off([row.id], due=now + pause_s, note=note)
     return written
@@ -163,30 +148,30 @@ def turn_down(rows: Sequence[Observation], reason: str, *, now: float, is_final:
         return Step(0.0)
     upgrades.reject(rows[0].id, note=reason)
     inbox.finish(rows[0].id, status="error", note=f"not written by Claude: {reason}")
-    return Step(0.0) if is_final else _turned_down(rows[0].id, reason, now=now)
+    return Step(0.0) if is_final else asking.turned_down(rows[0].id, reason, now=now)
 
 
 def write_summary(session: Session, settings: Settings, *, now: float) -> Step:
     """Ask Claude for a session's summary and store it."""
     request, up_to = requests.summary(session), session.summarized_pk
     try:
-        entry_id, answer = _ask(request, settings, now=now)
-    except _StoppedError as stopped:
+        entry_id, answer = asking.ask(request, settings, now=now)
+    except asking.StoppedError as stopped:
         if stopped.step.failure == "outage":
             upgrades.put_off_session(session.id, due=now, note=stopped.step.reason)
         return stopped.step
     except RejectedError as error:
         upgrades.reject_session(session.id, note=str(error))
-        return _turned_down(f"{_SESSION}{session.id}", str(error), now=now)
+        return asking.turned_down(f"{asking.SESSION}{session.id}", str(error), now=now)
     written = 0
     with upgrades.transaction():
-        enter("summary", answer, settings, now=now, session_id=session.id, entry_id=entry_id)
+        asking.enter("summary", answer, settings, now=now, session_id=session.id, entry_id=entry_id)
         told = prompts.parse_summary(answer.text)
         if answer.stop_reason == claude.REFUSAL:
             upgrades.reject_session(session.id, note=claude.DECLINED)
-            return _declined(now=now)
+            return asking.declined(now=now)
         if told is None:
-            pause_s = gate.capture_pause_s(session.upgrade_attempts + 1, longest_s=_LONGEST_USELESS_S)
+            pause_s = asking.useless_pause_s(session.upgrade_attempts + 1)
             note = f"the answer was no summary ({answer.stop_reason})"
             upgrades.put_off_session(session.id, due=now + pause_s, note=note)
         else:
@@ -200,63 +185,12 @@ def write_summary(session: Session, settings: Settings, *, now: float) -> Step:
                 written_by=settings.model,
                 prompt_version=prompts.SUMMARY_VERSION,
             )
+        if written and settings.learnings:
+            upgrades.want_extraction(session.id)
     since = queries.known_session(session.id)
     if written and since.summarized_pk > up_to:  # it went on during the call
         summarize_session(session.id, retell=since.status == "closed")
-    return _answered(Step(PACE_S, written=written), now=now)
-
-
-def close_gate(error: OutageError | SetupError, *, now: float) -> Step:
-    """Have nobody call for a while, the longer the more often it has failed, and say so."""
-    kind, retry_after_s = (
-        ("outage", error.retry_after_s) if isinstance(error, OutageError) else ("setup", None)
-    )
-    closed = gate.after_failure(
-        gate.load(), kind=kind, reason=str(error), now=now, retry_after_s=retry_after_s
-    )
-    gate.save(closed)
-    pause_s = closed.until - now
-    queries.log_event("claude.paused", {"kind": kind, "failures": closed.failures, "pause_s": round(pause_s)})
-    return Step(pause_s, failure=kind, reason=str(error))
-
-
-def stop_for_budget(settings: Settings, *, now: float) -> Step:
-    """Have nobody call before the next day, or before the budget is raised."""
-    reason = f"the daily budget of ${settings.daily_budget_usd:.2f} is used up"
-    gate.save(dataclasses.replace(gate.load(), kind="budget", reason=reason, until=cost.next_day(now)))
-    return Step(cost.next_day(now) - now, failure="budget", reason=reason)
-
-
-def enter(  # noqa: PLR0913  (one row of the ledger)
-    purpose: str,
-    answer: Answer,
-    settings: Settings,
-    *,
-    now: float,
-    session_id: str,
-    captures: int = 0,
-    is_batch: bool = False,
-    entry_id: str = "",
-) -> None:
-    """Enter an answer into the ledger, in place of what was reserved for it."""
-    tokens = {
-        name: getattr(answer, name)
-        for name in ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
-    }
-    upgrades.record_call(
-        upgrades.Call(
-            purpose=purpose,
-            model=settings.model,
-            usd=round(cost.dollars(settings.price, **tokens, is_batch=is_batch), 8),
-            duration_ms=answer.duration_ms,
-            captures=captures,
-            session_id=session_id,
-            is_batch=is_batch,
-            **tokens,
-        ),
-        now=now,
-        entry_id=entry_id,
-    )
+    return asking.answered(Step(PACE_S, written=written), now=now)
 
 
 def first_together(rows: Sequence[Observation]) -> list[Observation]:
@@ -268,12 +202,13 @@ def first_together(rows: Sequence[Observation]) -> list[Observation]:
     return fresh[:MAX_CAPTURES]
 
 
-class _StoppedError(Exception):
-    """The request was not answered; what was asked about is not to blame."""
-
-    def __init__(self, stopped: Step) -> None:
-        super().__init__(stopped.reason)
-        self.step = stopped
+def _pause(closed: Gate, *, now: float) -> Step | None:
+    """Return the step that only waits while the API may not be called, or not yet again."""
+    opens_at = closed.until if closed.kind != "budget" else 0.0
+    if now < opens_at:
+        return Step(max(opens_at, closed.called_at + PACE_S) - now, failure=closed.kind, reason=closed.reason)
+    is_early = 0 <= now - closed.called_at < PACE_S
+    return Step(closed.called_at + PACE_S - now) if is_early else None
 
 
 def _ripe(due: Sequence[Observation], *, now: float) -> list[Observation]:
@@ -302,72 +237,6 @@ def _ripe_in_s(rows: Sequence[Observation], *, now: float) -> float:
     if any(row.tier == "high" for row in rows):
         ripe_at = min(ripe_at, inbox.unix_time(rows[-1].created_at) + QUIET_S)
     return ripe_at - now
-
-
-def _ask(request: Request, settings: Settings, *, now: float, more: bool = False) -> tuple[str, Answer]:
-    """Return the answer to a request within the budget, and the entry in the ledger that is to be settled.
-
-    Raises:
-        RejectedError: the API does not take this request.
-        _StoppedError: there was no call, or none came through.
-    """
-    worst_usd = requests.worst_usd(request, settings.price)
-    if worst_usd > cost.left_today(settings, now=now):
-        raise _StoppedError(stop_for_budget(settings, now=now))
-    recently = upgrades.has_called(since=inbox.utc_text(now - claude.CACHED_S))
-    entry_id = upgrades.reserve(worst_usd, now=now)
-    try:
-        return entry_id, claude.ask(request, settings, is_repeated=more or recently)
-    except (OutageError, SetupError) as error:
-        upgrades.release(entry_id)
-        raise _StoppedError(close_gate(error, now=now)) from None
-    except RejectedError:
-        upgrades.release(entry_id)
-        raise
-
-
-def _declined(*, now: float) -> Step:
-    _answered(Step(PACE_S, written=1), now=now)
-    return Step(PACE_S, failure="rejected", reason=claude.DECLINED)
-
-
-def _answered(taken: Step, *, now: float) -> Step:
-    """Open the gate after an answer of use; close it where answer after answer is of none."""
-    before = gate.load()
-    if not taken.written:
-        useless = before.useless + 1
-        if useless >= gate.MAX_USELESS_IN_A_ROW:
-            return close_gate(SetupError("answer after answer cannot be used"), now=now)
-        gate.save(Gate(retried=before.retried, useless=useless, called_at=now))
-        return dataclasses.replace(taken, failure="useless")
-    again = [each for each in before.rejected if each not in before.retried]
-    _second_chance(again)
-    gate.save(gate.after_success(before, now=now))
-    return taken
-
-
-def _turned_down(name: str, reason: str, *, now: float) -> Step:
-    """Note that the API does not take something; after three in a row look for the fault elsewhere."""
-    before = gate.load()
-    if name in before.retried:
-        gate.save(dataclasses.replace(before, until=0.0, called_at=now))
-        return Step(PACE_S, failure="rejected", reason=reason)
-    rejected = tuple(dict.fromkeys((*before.rejected, name)))
-    if len(rejected) < gate.MAX_REJECTED_IN_A_ROW:
-        # An answer all the same: nobody needs to wait.
-        gate.save(dataclasses.replace(before, until=0.0, rejected=rejected, called_at=now))
-        return Step(PACE_S, failure="rejected", reason=reason)
-    _second_chance(rejected)
-    gate.save(dataclasses.replace(before, rejected=rejected))
-    return close_gate(SetupError(f"request after request is turned down: {reason}"), now=now)
-
-
-def _second_chance(names: Sequence[str]) -> None:
-    for event_id in upgrades.reconsider(name for name in names if not name.startswith(_SESSION)):
-        inbox.finish(event_id)
-    for name in names:
-        if name.startswith(_SESSION):
-            upgrades.reconsider_session(name.removeprefix(_SESSION))
 
 
 def _lines(texts: Sequence[str], most: int, *, chars: int) -> list[str]:

@@ -200,6 +200,12 @@ def relation(old: str, new: str) -> Relation:
     return "same" if _say_the_same(before, after) else "other"
 
 
+def names_differ(one: str, other: str) -> bool:
+    """Tell whether each of two texts has a number or a name of code that the other has not."""
+    first, second = ({term for term in terms(text) if _NAME.search(term)} for text in (one, other))
+    return bool(first - second and second - first)
+
+
 def _pieces(token: str) -> list[str]:
     """Return a token, or its parts where only hyphens join it."""
     token = token.strip(".:/-") if not token.startswith(("-", ".")) else token.rstrip(".:/-")

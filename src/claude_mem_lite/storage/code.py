@@ -151,6 +151,16 @@ def changed_in(project_dir: str, session_id: str) -> dict[tuple[str, str], str]:
     return found
 
 
+def deleted_with(project_dir: str, path: str) -> set[str]:
+    """Return the functions of a file that is gone which were in it to the last."""
+    rows = FunctionChange.select().where(_in_file(FunctionChange, project_dir, path))
+    ordered = list(rows.order_by(FunctionChange.created_at.desc(), FunctionChange.pk.desc()))
+    gone_at = ordered[0].created_at if ordered and ordered[0].change_type == "deleted" else None
+    return {
+        row.qualified_name for row in ordered if row.created_at == gone_at and row.change_type == "deleted"
+    }
+
+
 def latest_changing_session(project_dir: str) -> str | None:
     """Return the session that changed a function last, or None."""
     rows = FunctionChange.select(FunctionChange.session_id).where(

@@ -114,12 +114,17 @@ def changes(sessions: Collection[str], *, since: str = "", limit: int) -> list[F
 
 
 def learnings(project_dir: str, *, least: float, since: str = "", limit: int) -> list[Learning]:
-    """Return what was learned in a project or holds everywhere, the surest first."""
+    """Return what is known in a project or holds everywhere: the surest first, then what may be outdated.
+
+    What something newer has taken the place of, and what waits for the user, is not among it.
+    """
     here = (Learning.project_dir == project_dir) | Learning.project_dir.is_null()
+    is_current = Learning.is_active & Learning.superseded_by.is_null()
     rows = Learning.select().where(
-        here & Learning.is_active & (Learning.confidence >= least) & (Learning.updated_at > since)
+        here & is_current & (Learning.confidence >= least) & (Learning.updated_at > since)
     )
-    return list(rows.order_by(Learning.confidence.desc(), Learning.updated_at.desc()).limit(limit))
+    order = (Learning.stale != "", Learning.confidence.desc(), Learning.updated_at.desc())
+    return list(rows.order_by(*order).limit(limit))
 
 
 def about_file(project_dir: str, path: str, *, without: str = "", limit: int = 12) -> list[Observation]:

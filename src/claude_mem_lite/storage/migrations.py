@@ -256,6 +256,51 @@ CREATE INDEX idx_log_session ON event_log(session_id, event_type);
 CREATE INDEX idx_change_file ON function_changes(project_dir, file_path);
 """
 
+# Learnings as they evolve: the sessions and observations that support one, the code that it speaks of, and
+# why it is not told: it waits for the user (`quarantine`), something newer holds (`superseded_by`), the code
+# has changed (`stale`). `kin` are those of other projects that say the same. Of a session: up to which
+# observation its prompts (`learned_pk`) and Claude (`extracted_pk`) were asked, and if Claude's answer waits.
+_LEARNED = """
+CREATE TABLE learnings_now (
+    pk INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    project_dir TEXT,
+    category TEXT NOT NULL,
+    content TEXT NOT NULL,
+    confidence REAL NOT NULL DEFAULT 0.5,
+    times_seen INTEGER NOT NULL DEFAULT 1,
+    source_sessions TEXT NOT NULL DEFAULT '[]' CHECK(json_valid(source_sessions)),
+    observations TEXT NOT NULL DEFAULT '[]' CHECK(json_valid(observations)),
+    code TEXT NOT NULL DEFAULT '[]' CHECK(json_valid(code)),
+    is_manual INTEGER NOT NULL DEFAULT 0,
+    is_active INTEGER NOT NULL DEFAULT 1,
+    quarantine TEXT NOT NULL DEFAULT '[]' CHECK(json_valid(quarantine)),
+    superseded_by TEXT,
+    stale TEXT NOT NULL DEFAULT '',
+    kin TEXT NOT NULL DEFAULT '[]' CHECK(json_valid(kin)),
+    created_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL,
+    seen_at TEXT NOT NULL
+);
+INSERT INTO learnings_now
+    (pk, id, project_dir, category, content, confidence, source_sessions, is_active, created_at, updated_at,
+     seen_at)
+SELECT pk, id, project_dir, category, content, confidence, json_array(source_session_id), is_active,
+    created_at, updated_at, updated_at
+FROM learnings;
+DROP TABLE learnings;
+ALTER TABLE learnings_now RENAME TO learnings;
+CREATE INDEX idx_learning_project ON learnings(project_dir, is_active, confidence);
+
+ALTER TABLE sessions ADD COLUMN learned_pk INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN extracted_pk INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN extraction TEXT NOT NULL DEFAULT '';
+ALTER TABLE sessions ADD COLUMN extraction_attempts INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN extraction_due TEXT NOT NULL DEFAULT '';
+ALTER TABLE sessions ADD COLUMN extraction_note TEXT;
+CREATE INDEX idx_session_extraction ON sessions(extraction) WHERE extraction <> '';
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _TABLES + _full_text("observations", "title", "summary", "detail") + _full_text("sessions", "summary"),
     _WRITTEN_BY_CLAUDE
@@ -271,6 +316,11 @@ MIGRATIONS: tuple[str, ...] = (
     + _rebuilt("observations"),
     _CODE_MAP,
     _CONTEXT,
+    _without_full_text("learnings")
+    + _LEARNED
+    + _embedded("learnings", "content")
+    + _full_text("learnings", "content")
+    + _rebuilt("learnings"),
 )
 
 

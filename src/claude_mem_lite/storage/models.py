@@ -99,6 +99,12 @@ class Session(_Table):
     upgrade_due = TextField(default="")
     upgrade_note = TextField(null=True)
     embedding_status = TextField(default="pending")
+    learned_pk = IntegerField(default=0)
+    extracted_pk = IntegerField(default=0)
+    extraction = TextField(default="")
+    extraction_attempts = IntegerField(default=0)
+    extraction_due = TextField(default="")
+    extraction_note = TextField(null=True)
 
     class Meta:
         table_name = "sessions"
@@ -226,7 +232,13 @@ class CallEdge(_Table):
 
 
 class Learning(_Table):
-    """What is worth knowing in later sessions; without `project_dir` it holds everywhere."""
+    """What is worth knowing in later sessions; without `project_dir` it holds everywhere.
+
+    `source_sessions` and `observations` are ids that support it, `code` what of the code map it speaks of
+    (see `learnings.anchors`). `quarantine` says why it waits for the user (it is not active then),
+    `superseded_by` what holds instead, `stale` what of the code has changed. `kin` are ids of other projects
+    that say the same.
+    """
 
     pk = IntegerField(primary_key=True)
     id = TextField(unique=True)
@@ -234,10 +246,19 @@ class Learning(_Table):
     category = TextField()
     content = TextField()
     confidence = FloatField(default=0.5)
-    source_session_id = TextField()
+    times_seen = IntegerField(default=1)
+    source_sessions = _Json(default=list)
+    observations = _Json(default=list)
+    code = _Json(default=list)
+    is_manual = BooleanField(default=False)
     is_active = BooleanField(default=True)
+    quarantine = _Json(default=list)
+    superseded_by = TextField(null=True)
+    stale = TextField(default="")
+    kin = _Json(default=list)
     created_at = TextField()
     updated_at = TextField()
+    seen_at = TextField()
     embedding_status = TextField(default="pending")
 
     class Meta:

@@ -293,8 +293,9 @@ def log_event(
 
 
 def prune_log(*, before: str) -> int:
-    """Delete the log entries older than `before`, but for what was paid; return how many."""
-    old = (LogEntry.created_at < before) & (LogEntry.event_type != CALL)
+    """Delete the log entries older than `before`, but for what was paid and learned; return how many."""
+    is_kept = (LogEntry.event_type == CALL) | LogEntry.event_type.startswith("learning.")
+    old = (LogEntry.created_at < before) & ~is_kept
     return int(LogEntry.delete().where(old).execute())
 
 

@@ -1,0 +1,292 @@
+"""learnings: what the sessions have taught, and the user's hand in it."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from claude_mem_lite import config
+from claude_mem_lite.cli.app import AsJson, app, console, open_memory, print_json
+from claude_mem_lite.cli.text import age, printable
+from claude_mem_lite.storage import learnings as storage
+from claude_mem_lite.storage import models
+
+if TYPE_CHECKING:
+    from claude_mem_lite.storage.models import Learning
+
+Category = Literal["architecture", "convention", "gotcha", "dependency", "pattern"]
+Sort = Literal["confidence", "seen", "times", "created"]
+
+_ID_CHARS = 8
+_STYLES = {"quarantine": "bold yellow", "stale": "yellow", "superseded": "dim", "removed": "dim"}
+
+Id = Annotated[str, typer.Argument(metavar="ID", help="The id, or its first 6 characters or more.")]
+Project = Annotated[
+    str, typer.Option(metavar="PATH", help="The project of this folder, instead of the current one's.")
+]
+
+learnings = typer.Typer(help="What the sessions have taught: list it, correct it, decide what waits.")
+app.add_typer(learnings, name="learnings")
+
+
+@learnings.callback(invoke_without_command=True)
+def _group(
+    context: typer.Context,
+    *,
+    category: Annotated[Category | None, typer.Option("--category", "-c", help="Only this kind.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List, correct and decide on what the sessions have taught; without a command it lists."""
+    if context.invoked_subcommand is None:
+        list_learnings(category=category, as_json=as_json)
+
+
+@learnings.command("list")
+def list_learnings(  # noqa: PLR0913  (each is an option of the command)
+    *,
+    category: Annotated[Category | None, typer.Option("--category", "-c", help="Only this kind.")] = None,
+    quarantine: Annotated[bool, typer.Option("--quarantine", help="What waits for you, and why.")] = False,
+    stale: Annotated[bool, typer.Option("--stale", help="What speaks of code that has changed.")] = False,
+    proposed: Annotated[
+        bool, typer.Option("--proposed", help="What three projects or more agree on: see promote.")
+    ] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Superseded, removed and waiting, too.")] = False,
+    project: Project = "",
+    all_projects: Annotated[bool, typer.Option("--all-projects", "-a", help="Of all projects.")] = False,
+    sort: Annotated[Sort, typer.Option(help="The first is the surest, or seen last, most often, newest.")] = (
+        "confidence"
+    ),
+    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="At most so many.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List what is known of this project, and what holds in all projects.
+
+    What is told to sessions has a confidence of 0.5 or more.
+    """
+    from claude_mem_lite.learnings import story
+
+    chosen = [name for name, wanted in (
+        ("quarantine", quarantine), ("stale", stale), ("proposed", proposed), ("all", everything),
+    ) if wanted]  # fmt: skip
+    if len(chosen) > 1:
+        raise typer.BadParameter(f"--{chosen[0]} and --{chosen[1]} exclude each other")
+    if project and all_projects:
+        raise typer.BadParameter("--project and --all-projects exclude each other")
+    open_memory(read_only=True)
+    project_dir = None if all_projects else config.project_dir(os.path.expanduser(project))
+    state: Any = chosen[0] if chosen else "active"
+    rows = storage.find(project_dir, state=state, category=category or "", sort=sort, limit=limit)
+    counts = storage.counts(project_dir)
+    if as_json:
+        print_json([story.entry(row) for row in rows])
+        return
+    _print_rows([story.entry(row) for row in rows], with_project=all_projects)
+    if not rows:
+        where = "anywhere" if project_dir is None else f"of {printable(project_dir)}"
+        console.print(Text(f"Nothing {'' if state in {'active', 'all'} else f'{state} '}is known {where}."))
+    if counts["quarantine"] and state not in {"quarantine", "all"}:
+        console.print(
+            f"[dim]{counts['quarantine']} wait for you: claude-mem learnings list --quarantine[/dim]"
+        )
+    if counts["proposed"] and state not in {"proposed", "all"}:
+        console.print(
+            f"[dim]{counts['proposed']} may hold in all projects: claude-mem learnings list --proposed[/dim]"
+        )
+
+
+@learnings.command()
+def show(learning_id: Id, *, as_json: AsJson = False) -> None:
+    """Tell the whole story of a learning: evidence, code, what it replaced, what became of it, who saw it."""
+    from claude_mem_lite.learnings import story
+
+    open_memory(read_only=True)
+    found = story.whole(storage.get(learning_id))
+    if as_json:
+        print_json(found)
+        return
+    now = time.time()
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    seen = f"seen in {found['times_seen']} sessions, last {age(found['seen_at'], now)}"
+    lines: dict[str, list[str]] = {
+        "learning": [found["id"]],
+        "says": [f"{found['category']}: {found['content']}"],
+        "state": ["; ".join(filter(None, [found["state"], found["stale"], *found["quarantine"]]))],
+        "confidence": [f"{found['confidence']:.2f}{', your own' if found['is_manual'] else f', {seen}'}"],
+        "holds in": [found["project_dir"] or "all projects"],
+        "code": [_code(each) for each in found["code"]],
+        "from": [
+            f"{each['id'][:_ID_CHARS]}  {age(each['started_at'], now)}  {each['summary']}"
+            for each in found["sessions"]
+        ],
+        "evidence": [f"{each['id'][:_ID_CHARS]}  {each['title']}" for each in found["observations"]],
+        "replaced": [_other(each) for each in found["supersedes"]],
+        "replaced by": [_other(each) for each in found["successors"]],
+        "also in": [f"{each['project_dir']}  {_other(each)}" for each in found["kin"]],
+        "story": [_event(each, now) for each in found["events"]],
+        "shown to": [
+            f"{each['session_id'][:_ID_CHARS]}  {age(each['at'], now)}, via {each['via']}"
+            for each in found["shown"]
+        ],
+    }
+    for name, values in lines.items():
+        for at, value in enumerate(values):
+            table.add_row("" if at else name, Text(printable(value)))
+    console.print(table)
+
+
+@learnings.command()
+def add(
+    content: Annotated[str, typer.Argument(help="One or two sentences, at most 300 characters.")],
+    *,
+    category: Annotated[Category | None, typer.Option("--category", "-c", help="Its kind.")] = None,
+    everywhere: Annotated[bool, typer.Option("--global", help="It holds in all projects.")] = False,
+    project: Project = "",
+    as_json: AsJson = False,
+) -> None:
+    """Write a learning of your own: sure (1.0), told from the next session on, changed by nobody but you."""
+    from claude_mem_lite.learnings import curate
+    from claude_mem_lite.learnings.statements import category as category_of
+
+    if everywhere and project:
+        raise typer.BadParameter("--global and --project exclude each other")
+    models.open_databases()
+    project_dir = None if everywhere else config.project_dir(os.path.expanduser(project))
+    kind = category or category_of(content)
+    _done("added", curate.add(content, category=kind, project_dir=project_dir), as_json=as_json)
+
+
+@learnings.command()
+def edit(
+    learning_id: Id,
+    *,
+    content: Annotated[str, typer.Option("--content", metavar="TEXT", help="What it says from now on.")] = "",
+    category: Annotated[Category | None, typer.Option("--category", "-c", help="Its kind.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Change a learning's words or kind; from then on it is your own, and sure."""
+    from claude_mem_lite.learnings import curate
+
+    if not content and not category:
+        raise typer.BadParameter("nothing to change: --content TEXT or --category KIND")
+    _done("edited", curate.edit(_row(learning_id), content=content, category=category or ""), as_json=as_json)
+
+
+@learnings.command()
+def remove(learning_id: Id, *, as_json: AsJson = False) -> None:
+    """Put a learning away; it is never told again, and does not come back by itself."""
+    from claude_mem_lite.learnings import curate
+
+    _done("removed", curate.remove(_row(learning_id)), as_json=as_json)
+
+
+@learnings.command()
+def reset(learning_id: Id, *, as_json: AsJson = False) -> None:
+    """Let a learning begin again: confidence 0.5, neither removed nor superseded nor stale."""
+    from claude_mem_lite.learnings import curate
+
+    _done("reset", curate.reset(_row(learning_id)), as_json=as_json)
+
+
+@learnings.command()
+def accept(learning_id: Id, *, as_json: AsJson = False) -> None:
+    """Take in what waits for you, as your own."""
+    from claude_mem_lite.learnings import curate
+
+    _done("accepted", curate.accept(_row(learning_id)), as_json=as_json)
+
+
+@learnings.command()
+def merge(
+    learning_id: Annotated[str, typer.Argument(metavar="ID", help="The one that stays.")],
+    others: Annotated[list[str], typer.Argument(metavar="OTHER…", help="Those that say the same.")],
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Make one learning of several; the first keeps its words and gets the evidence of all."""
+    from claude_mem_lite.learnings import curate
+
+    kept = _row(learning_id)
+    _done("merged", curate.merge(kept, [storage.get(other) for other in others]), as_json=as_json)
+
+
+@learnings.command()
+def promote(learning_id: Id, *, as_json: AsJson = False) -> None:
+    """Let a learning hold in all projects; others that say the same are merged into it."""
+    from claude_mem_lite.learnings import curate
+
+    _done("promoted", curate.promote(_row(learning_id)), as_json=as_json)
+
+
+def _row(learning_id: str) -> Learning:
+    open_memory()
+    return storage.get(learning_id)
+
+
+def _done(what: str, row: Learning, *, as_json: bool) -> None:
+    from claude_mem_lite.learnings import story
+
+    if as_json:
+        print_json(story.entry(row))
+    else:
+        line = Text.assemble(f"{what} ", (row.id[:_ID_CHARS], "yellow"), f"  {printable(row.content)}")
+        console.print(line, soft_wrap=True)
+
+
+def _print_rows(rows: list[dict[str, Any]], *, with_project: bool) -> None:
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in ("id", "confidence", "category", "content"):
+        table.add_column(name, no_wrap=name != "content", overflow="fold")
+    for row in rows:
+        notes = {
+            "": "your own" if row["is_manual"] else "",
+            "everywhere": "all projects" if row["project_dir"] is None else "",
+            "project": row["project_dir"] or "" if with_project else "",
+            "state": row["state"] if row["state"] not in {"active", "stale", "quarantine"} else "",
+            "stale": f"may be outdated: {row['stale']}" if row["stale"] else "",
+            "waits": f"waits: {'; '.join(row['quarantine'])}" if row["quarantine"] else "",
+        }
+        told = Text(
+            printable(row["content"]), style="dim" if row["state"] in {"superseded", "removed"} else ""
+        )
+        note = "; ".join(filter(None, notes.values()))
+        if note:
+            told.append(f"  ({printable(note)})", style=_STYLES.get(row["state"], "dim"))
+        table.add_row(
+            Text(row["id"][:_ID_CHARS], style="yellow"),
+            Text(f"{row['confidence']:.2f}", style="green"),
+            Text(printable(row["category"]), style="cyan"),
+            told,
+        )
+    if rows:
+        console.print(table)
+
+
+def _code(each: dict[str, Any]) -> str:
+    place = f"{each['name']} in {each['file']}" if each["name"] else each["file"]
+    return f"{place} ({each['stale']})" if each["stale"] else place
+
+
+def _other(each: dict[str, Any]) -> str:
+    return f"{each['id'][:_ID_CHARS]}  {each['content']}"
+
+
+def _event(each: dict[str, Any], now: float) -> str:
+    """Return one line of a learning's story: when, what, the confidence it led to, and why."""
+    moved = "before" in each and each["before"] != each["confidence"]
+    parts = [
+        f"{age(each['at'], now)}  {each['event']}",
+        f"{each['before']:.2f} → {each['confidence']:.2f}" if moved else "",
+        f"by {each['superseded_by'][:_ID_CHARS]}" if each.get("superseded_by") else "",
+        each.get("stale", ""),
+        "; ".join(each.get("quarantine", [])),
+        each.get("reason", ""),
+        f"session {each['session_id'][:_ID_CHARS]}" if each["session_id"] else "",
+    ]
+    return ", ".join(filter(None, parts))

@@ -1,0 +1,268 @@
+"""What becomes of a candidate: a new learning, one more voice for an old one, its successor, or nothing.
+
+Nothing here touches what the user has written, taken out or put away. Doing it again for the same session
+changes nothing: a session counts once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from claude_mem_lite import inbox, redact, settings
+from claude_mem_lite.learnings import anchors, kin
+from claude_mem_lite.learnings.relations import names_differ, relation
+from claude_mem_lite.learnings.suspicion import suspicions
+from claude_mem_lite.search import likeness
+from claude_mem_lite.storage import learnings as storage
+from claude_mem_lite.storage import queries
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from claude_mem_lite.learnings.suspicion import Origin
+    from claude_mem_lite.storage.models import Learning
+
+# Source: phase 6 document 2.4.
+INITIAL, CEILING, BOOST = 0.5, 0.95, 0.2
+PENALTY, FLOOR = 0.3, 0.1
+LEAST = 0.3  # an extraction that is less sure is skipped
+TOLD = 0.5  # from which on a learning is told at a session's start
+MANUAL = 1.0
+
+CONTENT_CHARS = 300
+_MOST_SOURCES = 50  # sessions and observations kept of each learning
+
+Action = Literal["inserted", "merged", "contradicted", "skipped", "quarantined", "known"]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What a session may have taught; `confidence` (0 to 1) is the extraction's, not the learning's.
+
+    `contradicts` and `confirms` are ids of learnings, "" for none. `observations` support it, `about` and
+    `files` help to find the code that it speaks of. `origin` is whose words it goes back to.
+    """
+
+    content: str
+    category: str
+    origin: Origin
+    confidence: float = INITIAL
+    contradicts: str = ""
+    confirms: str = ""
+    observations: tuple[str, ...] = ()
+    about: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a candidate, and in which learning it is now ("" for none)."""
+
+    action: Action
+    learning_id: str = ""
+    reason: str = ""
+
+
+def boosted(confidence: float) -> float:
+    """Return a confidence after one more session has said the same: a fifth of what is missing to 0.95."""
+    return max(confidence, min(CEILING, confidence + BOOST * (CEILING - confidence)))
+
+
+def penalized(confidence: float) -> float:
+    """Return a confidence after a contradiction."""
+    return max(FLOOR, confidence - PENALTY)
+
+
+def take(candidate: Candidate, *, session_id: str, project_dir: str, at: str = "") -> Outcome:
+    """Take a candidate in; `at` is when its session said so (UTC text)."""
+    content = " ".join(redact.redact(candidate.content).split())
+    if candidate.confidence < LEAST or not content or len(content) > CONTENT_CHARS:
+        reason = "too unsure" if candidate.confidence < LEAST else "empty or too long"
+        return _skipped(session_id, reason)
+    # Before the transaction: the model may have to be loaded.
+    alike = likeness.cosines("learning", content, [row.id for row in storage.find(project_dir, state="all")])
+    with storage.transaction():
+        return _Taking(candidate, content, session_id, project_dir, at or inbox.utc_now()).into(
+            storage.find(project_dir, state="all"), alike
+        )
+
+
+def check_code(project_dir: str, session_id: str = "") -> int:
+    """Mark what speaks of code that has changed since, with why, and unmark what speaks true again.
+
+    A file that was moved as it is takes its learnings along. Returns how many marks are others now.
+    """
+    with storage.transaction():
+        marked = 0
+        for row in storage.with_code(project_dir):
+            code = anchors.anchors_of(row)
+            now = anchors.moved(project_dir, code)
+            if now != code:
+                storage.update(row, code=anchors.as_json(now))
+            stale = anchors.why_stale(project_dir, now)
+            if stale != row.stale:
+                change(row, "stale" if stale else "fresh", session_id, stale=stale)
+                marked += 1
+    return marked
+
+
+def fade(project_dir: str, session_id: str, *, since: str, step: float) -> int:
+    """Lower by a step what no session has seen since a time; return how many learnings that are."""
+    with storage.transaction():
+        rows = storage.unseen(project_dir, since=since, floor=FLOOR)
+        for row in rows:
+            change(row, "faded", session_id, confidence=max(FLOOR, round(row.confidence - step, 4)))
+    return len(rows)
+
+
+def change(row: Learning, event: str, session_id: str = "", *, is_new: bool = False, **fields: Any) -> None:
+    """Change a learning and note that in `event_log`, with its confidence before and after."""
+    before = row.confidence
+    if fields:
+        storage.update(row, **fields)
+    data = {"id": row.id, "confidence": row.confidence} | ({} if is_new else {"before": before})
+    told = ("superseded_by", "stale", "quarantine")
+    data |= {name: fields[name] for name in told if fields.get(name)}
+    queries.log_event(f"{storage.EVENTS}{event}", data, session_id=session_id or None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Taking:
+    """One candidate on its way; `content` is what is to be kept of it."""
+
+    candidate: Candidate
+    content: str
+    session_id: str
+    project_dir: str
+    at: str
+
+    def into(self, rows: Sequence[Learning], alike: dict[str, float]) -> Outcome:
+        relations = {row.id: relation(row.content, self.content) for row in rows}
+        contradicted = [
+            row
+            for row in rows
+            if row.is_active
+            and not row.superseded_by
+            and (row.id == self.candidate.contradicts or relations[row.id] == "contradicts")
+        ]
+        same = self._same(rows, relations, alike, {row.id for row in contradicted})
+        if same is not None and same.superseded_by and self.candidate.origin != "user":
+            # Heard again, what was given up is no news; only what says so takes its successor's place.
+            contradicted = [row for row in contradicted if row.id == self.candidate.contradicts]
+        reasons = suspicions(self.content, origin=self.candidate.origin)
+        chosen = [row for row in contradicted if row.is_manual or row.project_dir is None]
+        reasons += [f"contradicts {row.id[:8]}, which the user has chosen" for row in chosen]
+        if same is not None and not (same.is_active or same.quarantine or same.superseded_by):
+            return _skipped(self.session_id, "the user has removed it", same.id)
+        if same is not None and reasons and not same.quarantine:
+            return _skipped(self.session_id, "; ".join(reasons), same.id)
+        if same is not None:
+            return self._join(same, [] if reasons else contradicted)
+        if reasons:
+            return self._insert("quarantined", is_active=False, quarantine=reasons)
+        outcome = self._insert("inserted")
+        self._replace(contradicted, outcome.learning_id)
+        return Outcome("contradicted", outcome.learning_id) if contradicted else outcome
+
+    def _same(
+        self,
+        rows: Sequence[Learning],
+        relations: Mapping[str, str],
+        alike: dict[str, float],
+        without: set[str],
+    ) -> Learning | None:
+        """Return the learning that says the same: the one it is said to confirm, else the likest."""
+        least = settings.load().dedup_threshold
+
+        def likeness_of(row: Learning) -> float:
+            if row.id in without:
+                return 0.0
+            if row.id == self.candidate.confirms and not row.quarantine:
+                return 3.0
+            if relations[row.id] == "same":
+                return 2.0
+            cosine = alike.get(row.id, 0.0)
+            is_other = relations[row.id] == "contradicts" or names_differ(row.content, self.content)
+            return cosine if cosine >= least and not is_other else 0.0
+
+        best = max(rows, key=lambda row: (likeness_of(row), row.is_active), default=None)
+        return best if best is not None and likeness_of(best) else None
+
+    def _join(self, row: Learning, contradicted: Sequence[Learning]) -> Outcome:
+        """Count the session for a learning that is there; what it contradicts gives way to it."""
+        if row.is_manual:
+            return Outcome("known", row.id)
+        is_counted = self.session_id in row.source_sessions
+        fields, before = self._evidence(row), row.confidence
+        if not is_counted and row.is_active:
+            fields["confidence"] = boosted(before)
+        if any(each.id == row.superseded_by for each in contradicted):
+            fields |= {"superseded_by": None, "confidence": max(INITIAL, boosted(before))}
+        if row.stale:
+            fields["stale"] = ""
+        elif is_counted and "superseded_by" not in fields:
+            storage.update(row, **fields)
+            return Outcome("known", row.id)
+        change(row, "merged", self.session_id, **fields)
+        if before < TOLD <= row.confidence or "superseded_by" in fields:
+            change(row, "revived", self.session_id)
+        self._replace(contradicted, row.id)
+        return Outcome("contradicted" if contradicted else "merged", row.id)
+
+    def _insert(self, event: Action, **fields: Any) -> Outcome:
+        code = anchors.speaks_of(
+            self.project_dir, self.content, about=self.candidate.about, near=self.candidate.files
+        )
+        row = storage.insert(
+            project_dir=self.project_dir,
+            category=self.candidate.category,
+            content=self.content,
+            confidence=INITIAL,
+            source_sessions=[self.session_id],
+            observations=list(self.candidate.observations),
+            code=anchors.as_json(code),
+            created_at=self.at,
+            updated_at=self.at,
+            seen_at=self.at,
+            **fields,
+        )
+        change(row, event, self.session_id, is_new=True, **fields)
+        if not fields:
+            kin.note(row, self.session_id)
+        return Outcome(event, row.id, "; ".join(fields.get("quarantine", ())))
+
+    def _replace(self, contradicted: Sequence[Learning], learning_id: str) -> None:
+        for row in contradicted:
+            change(
+                row,
+                "contradicted",
+                self.session_id,
+                confidence=penalized(row.confidence),
+                superseded_by=learning_id,
+            )
+
+    def _evidence(self, row: Learning) -> dict[str, Any]:
+        """Return the columns that tell of one more voice for a learning, its code as it is now."""
+        code = anchors.speaks_of(
+            row.project_dir, row.content, about=self.candidate.about, near=self.candidate.files
+        )
+        is_counted = self.session_id in row.source_sessions
+        return {
+            "source_sessions": _with(row.source_sessions, [self.session_id]),
+            "observations": _with(row.observations, self.candidate.observations),
+            "times_seen": row.times_seen + (not is_counted),
+            "code": anchors.as_json(code) or row.code,
+            "updated_at": self.at if not is_counted else row.updated_at,
+            "seen_at": max(row.seen_at, self.at),
+        }
+
+
+def _with(old: Sequence[str], new: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys([*old, *new]))[-_MOST_SOURCES:]
+
+
+def _skipped(session_id: str, reason: str, learning_id: str = "") -> Outcome:
+    data = {"reason": reason} | ({"id": learning_id} if learning_id else {})
+    queries.log_event(f"{storage.EVENTS}skipped", data, session_id=session_id)
+    return Outcome("skipped", learning_id, reason)

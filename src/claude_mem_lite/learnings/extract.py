@@ -1,0 +1,164 @@
+"""What Claude finds in a session that is worth knowing: the request, and its answer as candidates.
+
+Captured text reaches the model here, so what it writes is no word of the user's: a learning of which the user
+and the assistant have said little goes back to a file, a page or an output, and waits.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from claude_mem_lite import inbox
+from claude_mem_lite.distill import asking, claude, prompts
+from claude_mem_lite.distill.asking import PACE_S, Step
+from claude_mem_lite.distill.claude import RejectedError, Request
+from claude_mem_lite.distill.observation import clip, one_line
+from claude_mem_lite.learnings import evolve
+from claude_mem_lite.learnings.evolve import CONTENT_CHARS, TOLD, Candidate
+from claude_mem_lite.learnings.relations import terms
+from claude_mem_lite.storage import learnings as storage
+from claude_mem_lite.storage import queries, upgrades
+from claude_mem_lite.triage import EDITORS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from claude_mem_lite.distill.prompts import WrittenLearning
+    from claude_mem_lite.settings import Settings
+    from claude_mem_lite.storage.models import Learning, Observation, Session
+
+MOST_LEARNINGS = 10  # of one session
+SHOWN = 30  # of what is known; source: phase 6 document 2.4
+# A learning that is made of words which user and assistant have said to so large a part is theirs.
+SAID_SHARE = 0.6
+
+_RECORDS, _RECORD_CHARS, _SAID_CHARS = 24, 220, 700
+_CONTENT_CHARS = 16_000
+_ANSWER_TOKENS = 1_600
+_SPOKEN = {"UserPromptSubmit": "request", "Stop": "report", "SubagentStop": "report"}
+# Whose text is not another's: what the user and the assistant said, and what the assistant wrote.
+_OWN = frozenset({"UserPromptSubmit", "Stop", *EDITORS})
+
+
+def step(settings: Settings, *, now: float) -> Step:
+    """Ask Claude about the session that has waited longest; a step of `distill.upgrade`."""
+    waiting = upgrades.waiting_extractions() if settings.learnings else []
+    for session in waiting:
+        if session.extraction_due <= inbox.utc_text(now):
+            return extract(session, settings, now=now)
+    dues = [inbox.unix_time(session.extraction_due) - now for session in waiting]
+    return Step(max(0.0, min(dues)) if dues else None)
+
+
+def extract(session: Session, settings: Settings, *, now: float) -> Step:
+    """Ask Claude what a session has taught since it was asked last, and take the answer in."""
+    rows = [row for row in queries.observations_of(session.id) if row.pk > session.extracted_pk]
+    if not rows:
+        upgrades.finish_extraction(session.id, up_to=session.extracted_pk)
+        return Step(0.0)
+    known = _known(session, rows)
+    try:
+        entry_id, answer = asking.ask(request(session, rows, known), settings, now=now)
+    except asking.StoppedError as stopped:
+        if stopped.step.failure == "outage":
+            upgrades.put_off_extraction(session.id, due=now, note=stopped.step.reason)
+        return stopped.step
+    except RejectedError as error:
+        upgrades.reject_extraction(session.id, note=str(error))
+        return asking.turned_down(f"{asking.EXTRACTION}{session.id}", str(error), now=now)
+    asking.enter("learnings", answer, settings, now=now, session_id=session.id, entry_id=entry_id)
+    if answer.stop_reason == claude.REFUSAL:
+        upgrades.reject_extraction(session.id, note=claude.DECLINED)
+        return asking.declined(now=now)
+    found = prompts.parse_learnings(answer.text)
+    if found is None:
+        pause_s = asking.useless_pause_s(session.extraction_attempts + 1)
+        note = f"the answer had no learnings ({answer.stop_reason})"
+        upgrades.put_off_extraction(session.id, due=now + pause_s, note=note)
+        return asking.answered(Step(PACE_S), now=now)
+    for written in found[:MOST_LEARNINGS]:
+        evolve.take(
+            candidate(written, rows, known),
+            session_id=session.id,
+            project_dir=session.project_dir,
+            at=rows[-1].created_at,
+        )
+    upgrades.finish_extraction(session.id, up_to=max(row.pk for row in rows))
+    return asking.answered(Step(PACE_S, written=1), now=now)
+
+
+def request(session: Session, rows: Sequence[Observation], known: Sequence[Learning]) -> Request:
+    """Return the request about a session: what is known, then what happened, each with its short id."""
+    transcript = prompts.Transcript()
+    for each in known:
+        doubt = {"mark": "low-confidence"} if each.confidence < TOLD or each.superseded_by else {}
+        transcript.add("known", f"{each.category}: {each.content}", id=_short(each.id), **doubt)
+    transcript.add("summary", "\n".join([session.summary or "", *session.key_decisions]))
+    for row in _telling(rows):
+        name = _SPOKEN.get(row.tool_name, "record")
+        chars = _SAID_CHARS if row.tool_name in _SPOKEN else _RECORD_CHARS
+        told = row.summary if row.tool_name in _SPOKEN else f"{row.title}: {row.summary}"
+        transcript.add(name, clip(told, chars), id=_short(row.id))
+    return Request(
+        system=prompts.LEARNINGS,
+        content=clip(str(transcript), _CONTENT_CHARS),
+        schema=prompts.schema(prompts.WrittenLearnings),
+        max_tokens=_ANSWER_TOKENS,
+    )
+
+
+def candidate(written: WrittenLearning, rows: Sequence[Observation], known: Sequence[Learning]) -> Candidate:
+    """Return what Claude wrote as a candidate; ids that it was not shown are none."""
+    ids = {_short(row.id): row.id for row in known}
+    evidence = tuple(row.id for row in rows if _short(row.id) in written.evidence)
+    supporting = [row for row in rows if row.id in evidence]
+    return Candidate(
+        content=one_line(written.content, CONTENT_CHARS),
+        category=written.category,
+        origin="assistant" if _is_said(written.content, rows) else "tool",
+        confidence=written.confidence,
+        contradicts=ids.get(written.contradicts or "", ""),
+        confirms=ids.get(written.confirms or "", ""),
+        observations=evidence,
+        about=tuple(written.about),
+        files=tuple(path for row in supporting for path in row.files_touched),
+    )
+
+
+def _is_said(content: str, rows: Sequence[Observation]) -> bool:
+    """Tell whether user and assistant have said what a text is made of, whatever tools put out."""
+    own = [row for row in rows if row.tool_name in _OWN]
+    said = set(terms_of("\n".join(f"{row.title}\n{row.summary}\n{row.detail or ''}" for row in own)))
+    wanted = set(terms(content))
+    return bool(wanted) and len(wanted & said) >= SAID_SHARE * len(wanted)
+
+
+def terms_of(text: str) -> list[str]:
+    """Return the terms of a text however long it is."""
+    return [term for line in text.splitlines() for term in terms(line)]
+
+
+def _known(session: Session, rows: Sequence[Observation]) -> list[Learning]:
+    """Return what of a project's learnings Claude is shown: those that have to do with the session first.
+
+    The doubted are among them: what is not shown would be found again, and come back as a ghost.
+    """
+    known = [row for row in storage.find(session.project_dir, state="all") if row.is_active]
+    said = set(terms_of("\n".join([session.summary or "", *(f"{row.title}\n{row.summary}" for row in rows)])))
+
+    def nearness(row: Learning) -> float:
+        wanted = set(terms(row.content))
+        return len(wanted & said) / len(wanted) if wanted else 0.0
+
+    return sorted(known, key=nearness, reverse=True)[:SHOWN]
+
+
+def _telling(rows: Sequence[Observation]) -> list[Observation]:
+    """Return what was said, and of what was done the latest that is no look, in the order of time."""
+    done = [row for row in rows if row.tool_name not in _SPOKEN and row.tier != "low"][-_RECORDS:]
+    kept = {row.id for row in done}
+    return [row for row in rows if row.tool_name in _SPOKEN or row.id in kept]
+
+
+def _short(row_id: str) -> str:
+    return row_id[:8]

@@ -1,0 +1,101 @@
+"""Learnings as they are listed, and the whole story of one: what supports it, what became of it and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from claude_mem_lite.distill.observation import one_line
+from claude_mem_lite.learnings import anchors
+from claude_mem_lite.storage import context, learnings
+
+if TYPE_CHECKING:
+    from claude_mem_lite.learnings.anchors import Anchor
+    from claude_mem_lite.storage.models import Learning
+
+_TITLE_CHARS = 160
+
+
+def state_of(row: Learning) -> str:
+    """Return "active", "quarantine", "stale", "superseded" or "removed"."""
+    if row.quarantine:
+        return "quarantine"
+    if row.superseded_by:
+        return "superseded"
+    if not row.is_active:
+        return "removed"
+    return "stale" if row.stale else "active"
+
+
+def entry(row: Learning) -> dict[str, Any]:
+    """Return a learning as it is listed, in JSON's types."""
+    return {
+        "id": row.id,
+        "project_dir": row.project_dir,
+        "category": row.category,
+        "content": row.content,
+        "confidence": round(row.confidence, 4),
+        "state": state_of(row),
+        "times_seen": row.times_seen,
+        "is_manual": row.is_manual,
+        "stale": row.stale,
+        "quarantine": row.quarantine,
+        "superseded_by": row.superseded_by,
+        "proposed": row.project_dir is not None and len(row.kin) + 1 >= learnings.PROPOSING,
+        "created_at": row.created_at,
+        "seen_at": row.seen_at,
+    }
+
+
+def evidence(row: Learning) -> dict[str, Any]:
+    """Return a learning with what supports it, the code that it speaks of, and what took whose place."""
+    sessions, observations = learnings.sources(row)
+    successors = learnings.by_ids([row.superseded_by]) if row.superseded_by else []
+    return {
+        **entry(row),
+        "code": [
+            {"file": each.file, "name": each.name, "stale": _why_stale(row, each)}
+            for each in anchors.anchors_of(row)
+        ],
+        "sessions": [
+            {
+                "id": each.id,
+                "started_at": each.started_at,
+                "summary": one_line(each.summary or "", _TITLE_CHARS),
+            }
+            for each in sessions
+        ],
+        "observations": [
+            {"id": each.id, "created_at": each.created_at, "title": each.title} for each in observations
+        ],
+        "supersedes": [_in_short(each) for each in learnings.superseded_by(row.id)],
+        "successors": [_in_short(each) for each in successors],
+    }
+
+
+def whole(row: Learning) -> dict[str, Any]:
+    """Return all that is known of a learning, with what happened to it and where it was shown."""
+    return {
+        **evidence(row),
+        "kin": [_in_short(each) for each in learnings.by_ids(row.kin)],
+        "events": [
+            {
+                "at": each.created_at,
+                "event": each.event_type.removeprefix(learnings.EVENTS),
+                "session_id": each.session_id,
+                **{name: value for name, value in each.data.items() if name != "id"},
+            }
+            for each in learnings.story(row.id)
+        ],
+        "shown": [
+            {"session_id": each.session_id, "at": each.created_at, "via": each.data.get("via")}
+            for each in context.sessions_shown(row.id)
+        ],
+    }
+
+
+def _in_short(row: Learning) -> dict[str, Any]:
+    return {"id": row.id, "project_dir": row.project_dir, "content": row.content}
+
+
+def _why_stale(row: Learning, anchor: Anchor) -> str:
+    return anchors.why_stale(row.project_dir, [anchor]) if row.project_dir else ""

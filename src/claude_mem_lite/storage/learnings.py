@@ -1,0 +1,167 @@
+"""The learnings' rows: what a project knows, what waits, what fades. What they mean stands in `learnings`.
+
+A learning is *current* while it is active and nothing has superseded it; only such ones are told.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Literal
+
+from peewee import SQL, fn
+
+from claude_mem_lite.storage.models import Learning, LogEntry, Observation, Session, memory_database
+from claude_mem_lite.storage.queries import MIN_ID_PREFIX, UnknownIdError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+State = Literal["active", "quarantine", "stale", "superseded", "removed", "proposed", "all"]
+Sort = Literal["confidence", "seen", "times", "created"]
+
+EVENTS = "learning."  # what the events of learnings begin with in `event_log`
+PROPOSING = 3  # projects that say the same, from which on a learning is proposed as global
+
+_ORDERS: dict[str, tuple[Any, ...]] = {
+    "confidence": (Learning.confidence.desc(), Learning.times_seen.desc()),
+    "seen": (Learning.seen_at.desc(),),
+    "times": (Learning.times_seen.desc(), Learning.confidence.desc()),
+    "created": (Learning.created_at.desc(),),
+}
+_NONE = SQL("'[]'")  # an empty list as it is stored
+_CURRENT = Learning.is_active & Learning.superseded_by.is_null()
+_WAITS = ~Learning.is_active & (Learning.quarantine != _NONE)
+_STATES: dict[str, Any] = {
+    "active": _CURRENT,
+    "quarantine": _WAITS,
+    "stale": _CURRENT & (Learning.stale != ""),
+    "superseded": Learning.superseded_by.is_null(False),
+    "removed": ~Learning.is_active & (Learning.quarantine == _NONE) & Learning.superseded_by.is_null(),
+    "proposed": _CURRENT
+    & Learning.project_dir.is_null(False)
+    & (fn.json_array_length(Learning.kin) >= PROPOSING - 1),
+}
+
+
+def transaction() -> Any:
+    """Return a context in which nobody else writes, and everything is written or nothing."""
+    return memory_database.atomic()
+
+
+def find(
+    project_dir: str | None,
+    *,
+    state: State = "active",
+    category: str = "",
+    sort: Sort = "confidence",
+    limit: int | None = None,
+) -> list[Learning]:
+    """Return the learnings of a project and those that hold everywhere (None: of all projects)."""
+    rows = Learning.select()
+    if project_dir is not None:
+        rows = rows.where(_here(project_dir))
+    if state != "all":
+        rows = rows.where(_STATES[state])
+    if category:
+        rows = rows.where(Learning.category == category)
+    return list(rows.order_by(*_ORDERS[sort], Learning.pk).limit(limit))
+
+
+def counts(project_dir: str | None = None) -> dict[str, int]:
+    """Return how many learnings of a project (None: of all) are in each state; one may be in several."""
+    rows = Learning.select() if project_dir is None else Learning.select().where(_here(project_dir))
+    return {state: rows.where(condition).count() for state, condition in _STATES.items()}
+
+
+def get(prefix: str) -> Learning:
+    """Return the learning whose id begins so, with at least 6 characters.
+
+    Raises:
+        UnknownIdError: there is none, or more than one.
+    """
+    found: list[Learning] = []
+    if len(prefix) >= MIN_ID_PREFIX and prefix.isalnum():
+        starts_so = (Learning.id >= prefix) & (Learning.id < prefix + "\uffff")
+        found = list(Learning.select().where(starts_so).limit(2))
+    if len(found) != 1:
+        what = "more than one learning answers to it" if found else "no learning has this id"
+        raise UnknownIdError(f"learning {prefix!r}: {what}; claude-mem learnings list --all shows the ids")
+    return found[0]
+
+
+def by_ids(ids: Collection[str]) -> list[Learning]:
+    """Return those of some learnings that are there, oldest first."""
+    return list(Learning.select().where(Learning.id.in_(list(ids))).order_by(Learning.pk))
+
+
+def insert(**fields: Any) -> Learning:
+    """Insert a learning under a new id, and return it."""
+    return Learning.create(id=os.urandom(16).hex(), **fields)
+
+
+def update(row: Learning, **fields: Any) -> None:
+    """Change some columns of a learning."""
+    Learning.update(**fields).where(Learning.pk == row.pk).execute()
+    for name, value in fields.items():
+        setattr(row, name, value)
+
+
+def superseded_by(learning_id: str) -> list[Learning]:
+    """Return what a learning took the place of."""
+    return list(Learning.select().where(Learning.superseded_by == learning_id).order_by(Learning.pk))
+
+
+def with_code(project_dir: str) -> list[Learning]:
+    """Return a project's current learnings that speak of code."""
+    return list(
+        Learning.select().where((Learning.project_dir == project_dir) & _CURRENT & (Learning.code != _NONE))
+    )
+
+
+def elsewhere(ids: Collection[str], project_dir: str) -> list[Learning]:
+    """Return those of some learnings that are current in other projects."""
+    others = (Learning.project_dir != project_dir) & Learning.id.in_(list(ids))
+    return list(Learning.select().where(others & _CURRENT))
+
+
+def unseen(project_dir: str, *, since: str, floor: float) -> list[Learning]:
+    """Return a project's own learnings, not the user's, that were last seen before a time."""
+    faded = (Learning.seen_at < since) & (Learning.confidence > floor) & ~Learning.is_manual
+    return list(Learning.select().where((Learning.project_dir == project_dir) & Learning.is_active & faded))
+
+
+def note_seen(ids: Collection[str], *, at: str) -> None:
+    """Note that a session made use of some learnings."""
+    Learning.update(seen_at=at).where(
+        Learning.id.in_(list(ids)) & (Learning.seen_at < at) & ~Learning.is_manual
+    ).execute()
+
+
+def prompts_after(session_id: str, pk: int) -> list[Observation]:
+    """Return the observations of what the user said in a session after one, oldest first."""
+    mine = (Observation.session == session_id) & (Observation.tool_name == "UserPromptSubmit")
+    return list(Observation.select().where(mine & (Observation.pk > pk)).order_by(Observation.pk))
+
+
+def note_learned(session_id: str, pk: int) -> None:
+    """Note up to which observation a session's prompts have been asked for what they state."""
+    Session.update(learned_pk=pk).where((Session.id == session_id) & (Session.learned_pk < pk)).execute()
+
+
+def story(learning_id: str) -> list[LogEntry]:
+    """Return what happened to a learning, oldest first."""
+    rows = LogEntry.select().where(
+        LogEntry.event_type.startswith(EVENTS) & (fn.INSTR(LogEntry.data, learning_id) > 0)
+    )
+    return list(rows.order_by(LogEntry.created_at, LogEntry.pk))
+
+
+def sources(row: Learning) -> tuple[Sequence[Session], Sequence[Observation]]:
+    """Return the sessions and the observations that support a learning, as far as they are kept."""
+    sessions = Session.select().where(Session.id.in_(row.source_sessions)).order_by(Session.started_at)
+    observations = Observation.select().where(Observation.id.in_(row.observations)).order_by(Observation.pk)
+    return list(sessions), list(observations)
+
+
+def _here(project_dir: str) -> Any:
+    return (Learning.project_dir == project_dir) | Learning.project_dir.is_null()

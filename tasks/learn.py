@@ -1,0 +1,16 @@
+"""learn: what a summarized session has taught is kept, strengthened, replaced or let go."""
+
+from __future__ import annotations
+
+from claude_mem_lite import inbox
+from claude_mem_lite.tasks.app import RETRIES, huey
+from claude_mem_lite.tasks.embed import embed_in
+
+
+@huey.task(**RETRIES, priority=inbox.PRIORITIES["low"])
+def learn(session_id: str) -> None:
+    """Take in what the user has stated; what Claude finds comes with its words (see `upgrade`)."""
+    from claude_mem_lite.learnings import session
+
+    session.learn(session_id)
+    embed_in()
