@@ -13,6 +13,7 @@ from rich.text import Text
 from claude_mem_lite import config
 from claude_mem_lite.cli.app import AsJson, app, console, open_memory, print_json
 from claude_mem_lite.cli.text import age, printable
+from claude_mem_lite.distill.observation import count
 from claude_mem_lite.storage import learnings as storage
 from claude_mem_lite.storage import models
 
@@ -113,7 +114,7 @@ def show(learning_id: Id, *, as_json: AsJson = False) -> None:
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
-    seen = f"seen in {found['times_seen']} sessions, last {age(found['seen_at'], now)}"
+    seen = f"seen in {count(found['times_seen'], 'session')}, the last {age(found['seen_at'], now)}"
     lines: dict[str, list[str]] = {
         "learning": [found["id"]],
         "says": [f"{found['category']}: {found['content']}"],

@@ -16,6 +16,7 @@ from claude_mem_lite.cli.app import AsJson, Quiet, app, console, print_json, wor
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import install, supervise
 from claude_mem_lite.storage import DatabaseError, models, queries, upgrades
+from claude_mem_lite.storage import learnings as known
 
 # What the user can do about a pause; an outage passes by itself.
 _MENDABLE = {
@@ -78,6 +79,7 @@ def _status() -> dict[str, Any]:
         },
         "queue": None,
         "memory": None,
+        "learnings": None,
         "search": None,
         "claude": None,
         "last_errors": [],
@@ -90,6 +92,7 @@ def _status() -> dict[str, Any]:
         for part, ask in (
             ("queue", queries.queue_stats),
             ("memory", queries.counts),
+            ("learnings", known.counts),
             ("search", _search),
             ("claude", _claude),
             ("last_errors", _errors),
@@ -97,7 +100,7 @@ def _status() -> dict[str, Any]:
             try:
                 found[part] = ask()
             except DatabaseError as error:
-                path = config.memory_path() if part in {"memory", "search", "claude"} else config.queue_path()
+                path = config.queue_path() if part in {"queue", "last_errors"} else config.memory_path()
                 found["unreadable"] = (
                     f"{path} cannot be read ({error}): if it is damaged, move it aside and restart"
                 )
@@ -180,6 +183,10 @@ def _show(found: dict[str, Any]) -> None:
     if found["memory"]:
         memory = found["memory"]
         table.add_row("memory", f"{memory['observations']} observations, {memory['sessions']} sessions")
+    if found["learnings"]:
+        counts = found["learnings"]
+        waiting = f", {counts['quarantine']} wait for you: claude-mem learnings list -a --quarantine"
+        table.add_row("learnings", f"{counts['active']} known{waiting if counts['quarantine'] else ''}")
     if found["search"]:
         table.add_row("search", escape(_found_by(found["search"])))
     if found["claude"]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from claude_mem_lite import inbox, redact
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.learnings import anchors
-from claude_mem_lite.learnings.evolve import CONTENT_CHARS, INITIAL, MANUAL, change
+from claude_mem_lite.learnings.evolve import CONTENT_CHARS, INITIAL, MANUAL, change, penalized
+from claude_mem_lite.learnings.relations import relation
 from claude_mem_lite.storage import learnings as storage
 
 if TYPE_CHECKING:
@@ -19,14 +20,10 @@ if TYPE_CHECKING:
 def add(content: str, *, category: str, project_dir: str | None) -> Learning:
     """Write a learning of one's own; without `project_dir` it holds in all projects.
 
-    Raises:
-        ClaudeMemError: it is empty, too long, or there already.
+    What sessions have taught of the same matter gives way to it. Raises: ClaudeMemError.
     """
     content, now = _fit(content), inbox.utc_now()
     with storage.transaction():
-        for row in storage.find(project_dir, state="active") if project_dir else []:
-            if row.content.casefold() == content.casefold() and row.is_manual:
-                raise ClaudeMemError(f"{row.id[:8]} says that already")
         row = storage.insert(
             project_dir=project_dir,
             category=category,
@@ -39,6 +36,7 @@ def add(content: str, *, category: str, project_dir: str | None) -> Learning:
             seen_at=now,
         )
         change(row, "added", is_new=True)
+        _settle(row)
     return row
 
 
@@ -47,9 +45,9 @@ def edit(row: Learning, *, content: str = "", category: str = "") -> Learning:
     _refuse_waiting(row)
     text = _fit(content) if content else row.content
     code = anchors.as_json(anchors.speaks_of(row.project_dir, text))
-    return _changed(
+    return _written(
         row, "edited", content=text, category=category or row.category, code=code, stale="",
-        is_manual=True, confidence=MANUAL, is_active=True, superseded_by=None,
+        superseded_by=None,
     )  # fmt: skip
 
 
@@ -57,7 +55,7 @@ def accept(row: Learning) -> Learning:
     """Take in what waits for the user, as their own. Raises: ClaudeMemError when it does not wait."""
     if not row.quarantine:
         raise ClaudeMemError(f"{row.id[:8]} does not wait for anything")
-    return _changed(row, "accepted", is_active=True, quarantine=[], is_manual=True, confidence=MANUAL)
+    return _written(row, "accepted", quarantine=[])
 
 
 def remove(row: Learning) -> Learning:
@@ -104,11 +102,31 @@ def promote(row: Learning) -> Learning:
         return _changed(row, "promoted", project_dir=None, kin=[], code=[], stale="")
 
 
+def _written(row: Learning, event: str, **fields: Any) -> Learning:
+    """Make a learning the user's own."""
+    with storage.transaction():
+        _changed(row, event, is_manual=True, confidence=MANUAL, is_active=True, **fields)
+        _settle(row)
+    return row
+
+
+def _settle(row: Learning) -> None:
+    """Let what sessions have taught give way to the user's own words on the same matter, or join them."""
+    for other in storage.find(row.project_dir) if row.project_dir else []:
+        related = relation(other.content, row.content) if other.id != row.id else "other"
+        if other.is_manual or other.project_dir is None or related == "other":
+            continue
+        if related == "contradicts":
+            change(other, "contradicted", confidence=penalized(other.confidence), superseded_by=row.id)
+        else:
+            _unite(row, [other])
+
+
 def _unite(kept: Learning, others: Sequence[Learning]) -> None:
     for row in others:
         storage.update(
             kept,
-            times_seen=kept.times_seen + row.times_seen,
+            times_seen=max(kept.times_seen, len({*kept.source_sessions, *row.source_sessions})),
             source_sessions=list(dict.fromkeys([*kept.source_sessions, *row.source_sessions])),
             observations=list(dict.fromkeys([*kept.observations, *row.observations])),
             confidence=max(kept.confidence, row.confidence),

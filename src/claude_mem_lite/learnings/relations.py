@@ -102,7 +102,8 @@ _GONE = re.compile(
     r"\b(?:(?:is|are|was|were|has been|have been)\s+(?:now\s+)?(?:forbidden|banned|not allowed|gone|removed"
     r"|dropped"
     r"|deprecated|no longer \w+|not \w+ any ?more|(?:now )?called|renamed(?: to)?|replaced (?:by|with)"
-    r"|superseded by|moved (?:in)?to))\b",
+    r"|superseded by|moved (?:in)?to)"
+    r"|(?:must|should|may|shall|can|need|is|are) ?(?:not|never) (?:to )?be \w+)\b",
     re.IGNORECASE,
 )
 _REPLACE = re.compile(
@@ -235,7 +236,7 @@ def _claim(text: str) -> _Claim:
         gone = _GONE.search(clause)
         if gone:
             subject = terms(clause[: gone.start()])
-            tail = re.search(r"no longer (\w+)", gone[0])
+            tail = re.search(r"(?:no longer|be) (\w+)$", gone[0])
             rejected.append(frozenset([*subject, *(terms(tail[1]) if tail else [])]))
             chosen += terms(clause[gone.end() :])
             continue

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from claude_mem_lite import client
+from claude_mem_lite import client, config
 from claude_mem_lite.search import vectors
 from claude_mem_lite.search.indexing import blended, with_first_lines
 from claude_mem_lite.search.vectors import Vectors, VectorsError
@@ -41,14 +41,15 @@ def cosines(kind: Kind, text: str, ids: Collection[str]) -> dict[str, float]:
     flat = np.frombuffer(base64.b64decode(found["vectors"]), dtype="<f4")
     (vector,) = blended(*flat.reshape(2, 1, int(found["dimension"])))
     try:
-        store = _store(str(found["key"]), int(found["dimension"]))
+        store = _store(str(found["key"]), int(found["dimension"]), config.lance_dir())
         near = store.nearest(kind, vector, limit=_NEAREST, ids=ids)
     except VectorsError as error:
+        _store.cache_clear()  # its tables may have been made anew
         log.warning("told apart by words alone: %s", error)
         return {}
     return {row_id: float(theirs @ vector) for row_id, theirs in near.items()}
 
 
 @functools.lru_cache(maxsize=1)
-def _store(key: str, dimension: int) -> Vectors:
+def _store(key: str, dimension: int, _folder: str) -> Vectors:
     return Vectors(key, dimension)
