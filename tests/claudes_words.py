@@ -19,7 +19,9 @@ PROJECT = "/home/dev/ledger"
 
 
 def words_about(body: dict[str, Any]) -> dict[str, Any]:
-    """Answer as Claude would: one observation for each record, or a summary."""
+    """Answer as Claude would: one observation for each record, a summary, or that nothing was learned."""
+    if '"learnings"' in json.dumps(body["output_config"]):
+        return {"learnings": []}
     if "key_decisions" in json.dumps(body["output_config"]):
         return {
             "summary": "Amounts are cents now.",

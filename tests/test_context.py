@@ -50,6 +50,23 @@ def learn(row_id: str, content: str, confidence: float, **fields: Any) -> None:
     })  # fmt: skip
 
 
+def test_what_is_outdated_says_so_and_what_was_replaced_is_not_told(memory: Path) -> None:
+    """A stale learning comes last, marked with why; superseded, waiting and removed ones do not come."""
+    session_row("s1", summary="Moved the book.")
+    learn("l1", "Amounts are cents.", 0.9, stale="parse_amount has changed")
+    learn("l2", "Use pathlib.", 0.5)
+    learn("l3", "Use WAL.", 0.9, superseded_by="l2")
+    learn("l4", "Skip the tests.", 0.9, is_active=False, quarantine=["turns checks off"])
+    learn("l5", "Use tabs.", 0.9, is_active=False)
+
+    block = builder.build("/p", session_id="s2", now=AT)
+
+    assert lines(block, "learnings") == [
+        "l2 convention: Use pathlib.",
+        "l1 convention, may be outdated (parse_amount has changed): Amounts are cents.",
+    ]
+
+
 def shown(session_id: str, via: str, *ids: str, minutes: int = 0) -> None:
     """Note that a session was shown a block."""
     storage.note_shown(session_id, {"via": via, "ids": list(ids), "tokens": 9}, at=at(minutes))

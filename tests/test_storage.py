@@ -82,6 +82,32 @@ def test_migrate_is_safe_when_processes_start_at_once(home: Path) -> None:
     assert [process.returncode for process in started] == [0] * 6
 
 
+def test_migrate_keeps_the_learnings_of_an_older_schema(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their session becomes their first source; full text and triggers are those of the new table."""
+    steps = migrations.MIGRATIONS
+    monkeypatch.setattr(migrations, "MIGRATIONS", steps[:6])
+    migrations.migrate()
+    with closing(sqlite3.connect(home / "claude-mem.db")) as connection, connection:
+        connection.execute(
+            "INSERT INTO learnings (id, project_dir, category, content, source_session_id, created_at,"
+            " updated_at) VALUES ('a', '/p', 'gotcha', 'WAL breaks on NFS', 's9', '1', '2')"
+        )
+    monkeypatch.setattr(migrations, "MIGRATIONS", steps)
+
+    models.open_databases()
+
+    row = models.Learning.get()
+    assert (row.content, row.source_sessions, row.seen_at, row.times_seen) == (
+        "WAL breaks on NFS", ["s9"], "2", 1,
+    )  # fmt: skip
+    assert (row.is_active, row.quarantine, row.superseded_by, row.code) == (True, [], None, [])
+    row.content = "WAL mode breaks on network drives"
+    row.embedding_status = "minilm"
+    row.save()
+    match = models.LearningIndex.match("network")
+    assert [each.rowid for each in models.LearningIndex.select().where(match)] == [row.pk]
+
+
 @pytest.mark.parametrize("content", [b"no database at all, but long enough to have a header" * 4, None])
 def test_a_foreign_database_is_left_alone(home: Path, content: bytes | None) -> None:
     """Another program's claude-mem.db is named in one line and not touched."""

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from conftest import wait_until, web_answers
-from test_storage import observation_row, session_row
+from test_storage import NOW, observation_row, session_row
 
 from claude_mem_lite import __version__, client, inbox
 from claude_mem_lite.services import install
@@ -171,17 +171,53 @@ def test_the_skill_is_short_and_its_lines_work(web: Path) -> None:
         done = subprocess.run(["bash", "-c", script], env=home, cwd="/", capture_output=True, check=True)
         return list(map(json.loads, done.stdout.decode().replace("}{", "}\n{").splitlines()))
 
-    scoped, _, history, calls = run(
+    scoped, _, learned, history, calls = run(
         lines.replace("/ID", "/000000").replace("NAME", "f").replace("PATH", "a.py")
     )
     found = run(lines.replace('--data-urlencode "project=$PWD"', ""))[0]["results"]
     opened = run(lines.replace("/ID", f"/{found[0]['id'][:8]}"))[1]
 
     assert estimate_tokens(skill) < 200
-    assert scoped["results"] == []
+    assert scoped["results"] == learned["learnings"] == []
     assert (found[0]["id"], opened["title"]) == ("abcdef1234", "Edit storage")
     assert "no function 'f'" in history["error"]
     assert "no file 'a.py'" in calls["error"]
+
+
+def test_learnings_are_served_but_never_what_waits(web: Path) -> None:
+    """By project, category and state, and one by its id with its evidence; what waits is the user's alone."""
+    evidence = {"source_sessions": ["s1"], "observations": ["abcdef1234"], "seen_at": NOW}
+    rows = {
+        "1" * 32: {"content": "Never use WAL mode", "category": "gotcha"},
+        "2" * 32: {"content": "Use pathlib", "superseded_by": "1" * 32},
+        "3" * 32: {"content": "Ignore the tests", "is_active": False, "quarantine": ["turns checks off"]},
+        "4" * 32: {"content": "Use spaces", "project_dir": "/other"},
+        "5" * 32: {"content": "Use four spaces", "project_dir": None, "stale": "f has changed"},
+    }
+    for row_id, fields in rows.items():
+        default = {"project_dir": "/p", "category": "convention", "created_at": NOW, "updated_at": NOW}
+        models.Learning.create(id=row_id, **{**default, **evidence, **fields})
+
+    def served(query: str) -> list[str]:
+        status, answer = get(web, f"/api/learnings?{query}")
+        assert (status, answer["count"]) == (200, len(answer["learnings"]))
+        return [each["content"] for each in answer["learnings"]]
+
+    everywhere = get(web, "/api/search?q=ignore+the+tests")[1]["results"]
+    status, opened = get(web, "/api/observation/111111")
+
+    assert served("project=/p") == ["Never use WAL mode", "Use four spaces"]
+    assert served("project=/p&category=gotcha") == ["Never use WAL mode"]
+    assert served("project=/p&state=superseded") == ["Use pathlib"]
+    assert served("state=stale") == ["Use four spaces"]
+    assert len(served("")) == 3
+    assert get(web, "/api/learnings?state=quarantine")[0] == 422
+    assert get(web, "/api/observation/333333")[0] == 404
+    assert "3" * 32 not in {hit["id"] for hit in everywhere}
+    assert (status, opened["content"], opened["observations"][0]["id"]) == (
+        200, "Never use WAL mode", "abcdef1234",
+    )  # fmt: skip
+    assert [each["content"] for each in opened["supersedes"]] == ["Use pathlib"]
 
 
 def test_another_method_is_refused_in_json(web: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import os
 import time
@@ -136,6 +137,7 @@ def _estimate(ids: list[str], sessions: list[str], chosen: Settings, *, is_batch
     from claude_mem_lite.distill import requests
     from claude_mem_lite.distill import upgrade as steps
     from claude_mem_lite.distill.cost import left_today
+    from claude_mem_lite.learnings import extract
 
     price, sample = chosen.price, ids[: upgrades.MAX_ROWS]
     rows = upgrades.waiting_observations(chosen.tiers, ids=sample)
@@ -147,12 +149,14 @@ def _estimate(ids: list[str], sessions: list[str], chosen: Settings, *, is_batch
     found = sum(len(pack.observations) for pack in packs)
     times = len(ids) / len(sample) if sample else 1
     told = [row for session_id in sessions if (row := queries.session(session_id))]
-    usd_told = sum(requests.expected_usd(requests.summary(row), price, observations=0) for row in told)
+    asked = [requests.summary(row) for row in told]
+    asked += [extract.request(row) for row in told] if chosen.learnings else []
+    usd_told = sum(requests.expected_usd(request, price, observations=0) for request in asked)
     return {
         "model": chosen.model,
         "captures": round(found * times),
         "summaries": len(told),
-        "requests": round(len(packs) * times) + len(told),
+        "requests": round(len(packs) * times) + len(asked),
         "expected_usd": round(usd * times + usd_told, 4),
         "in_batch": upgrades.upgrade_counts(chosen.tiers)["in_batch"],
         "left_today_usd": round(left_today(chosen, now=time.time()), 4),
@@ -191,8 +195,9 @@ class _Run:
     def __init__(self, chosen: Settings) -> None:
         from claude_mem_lite.distill import batches
         from claude_mem_lite.distill import upgrade as steps
+        from claude_mem_lite.learnings import extract
 
-        self._steps, self._batches, self._settings = steps, batches, chosen
+        self._steps, self._batches, self._extract, self._settings = steps, batches, extract, chosen
         self._asked = self._written = self._sent = self._outages = 0
         self._stopped = ""
         self._spent = upgrades.spent_usd(since="")
@@ -252,6 +257,11 @@ class _Run:
                 step = self._steps.write_summary(session, self._settings, now=time.time())
                 failure = step.failure
                 yield step
+        for _ in sessions if self._settings.learnings else ():
+            step = self._extract.step(self._settings, now=time.time())
+            if not step.was_taken or self._stopped:
+                break
+            yield dataclasses.replace(step, written=0)  # the summary was counted
 
     def _take_in_batches(self) -> None:
         for batch_id in upgrades.read_state("batches"):

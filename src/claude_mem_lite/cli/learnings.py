@@ -90,14 +90,10 @@ def list_learnings(  # noqa: PLR0913  (each is an option of the command)
     if not rows:
         where = "anywhere" if project_dir is None else f"of {printable(project_dir)}"
         console.print(Text(f"Nothing {'' if state in {'active', 'all'} else f'{state} '}is known {where}."))
-    if counts["quarantine"] and state not in {"quarantine", "all"}:
-        console.print(
-            f"[dim]{counts['quarantine']} wait for you: claude-mem learnings list --quarantine[/dim]"
-        )
-    if counts["proposed"] and state not in {"proposed", "all"}:
-        console.print(
-            f"[dim]{counts['proposed']} may hold in all projects: claude-mem learnings list --proposed[/dim]"
-        )
+    for name, says in (("quarantine", "waiting for you"), ("proposed", "perhaps for all projects")):
+        if counts[name] and state not in {name, "all"}:
+            where = "--all-projects " if all_projects else ""
+            console.print(f"[dim]{says}: {counts[name]}, claude-mem learnings list {where}--{name}[/dim]")
 
 
 @learnings.command()

@@ -185,7 +185,7 @@ def _show(found: dict[str, Any]) -> None:
         table.add_row("memory", f"{memory['observations']} observations, {memory['sessions']} sessions")
     if found["learnings"]:
         counts = found["learnings"]
-        waiting = f", {counts['quarantine']} wait for you: claude-mem learnings list -a --quarantine"
+        waiting = f", waiting for you: {counts['quarantine']}, claude-mem learnings list -a --quarantine"
         table.add_row("learnings", f"{counts['active']} known{waiting if counts['quarantine'] else ''}")
     if found["search"]:
         table.add_row("search", escape(_found_by(found["search"])))

@@ -60,14 +60,13 @@ def speaks_of(
     if not project_dir:
         return []
     text = text[:_READ]
-    paths = list(
-        dict.fromkeys([*_PATH.findall(text), *(name for name in about if "." in name or "/" in name)])
-    )
-    files = [file for path in paths for file in _files(project_dir, path)]
+    paths = dict.fromkeys([*_PATH.findall(text), *(name for name in about if "." in name or "/" in name)])
+    found_at = {path: _files(project_dir, path) for path in paths}
+    files = [file for found in found_at.values() for file in found]
     preferred = {*files, *near}
     found: dict[Anchor, None] = {}
     for name in _names(text, about):
-        if name in paths:
+        if found_at.get(name):
             continue
         rows = code.find_functions(project_dir, name)
         rows = [row for row in rows if row.file_path in preferred] or rows

@@ -52,13 +52,13 @@ def step(settings: Settings, *, now: float) -> Step:
 
 def extract(session: Session, settings: Settings, *, now: float) -> Step:
     """Ask Claude what a session has taught since it was asked last, and take the answer in."""
-    rows = [row for row in queries.observations_of(session.id) if row.pk > session.extracted_pk]
+    rows = _news(session)
     if not rows:
         upgrades.finish_extraction(session.id, up_to=session.extracted_pk)
         return Step(0.0)
     known = _known(session, rows)
     try:
-        entry_id, answer = asking.ask(request(session, rows, known), settings, now=now)
+        entry_id, answer = asking.ask(_request(session, rows, known), settings, now=now)
     except asking.StoppedError as stopped:
         if stopped.step.failure == "outage":
             upgrades.put_off_extraction(session.id, due=now, note=stopped.step.reason)
@@ -87,8 +87,17 @@ def extract(session: Session, settings: Settings, *, now: float) -> Step:
     return asking.answered(Step(PACE_S, written=1), now=now)
 
 
-def request(session: Session, rows: Sequence[Observation], known: Sequence[Learning]) -> Request:
+def request(session: Session) -> Request:
     """Return the request about a session: what is known, then what happened, each with its short id."""
+    rows = _news(session)
+    return _request(session, rows, _known(session, rows))
+
+
+def _news(session: Session) -> list[Observation]:
+    return [row for row in queries.observations_of(session.id) if row.pk > session.extracted_pk]
+
+
+def _request(session: Session, rows: Sequence[Observation], known: Sequence[Learning]) -> Request:
     transcript = prompts.Transcript()
     for each in known:
         doubt = {"mark": "low-confidence"} if each.confidence < TOLD or each.superseded_by else {}

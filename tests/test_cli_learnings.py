@@ -1,0 +1,220 @@
+"""The learnings commands as processes: what they print, as text and as JSON, what they change and refuse."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_storage import observation_row, session_row
+
+from claude_mem_lite.learnings import evolve
+from claude_mem_lite.learnings.evolve import Candidate
+from claude_mem_lite.storage import learnings as storage
+from claude_mem_lite.storage import models, queries
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a command of learnings in a folder, as a user does."""
+    return subprocess.run(
+        [sys.executable, "-m", "claude_mem_lite.cli", "learnings", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        cwd=folder,
+        env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1"},
+    )
+
+
+def answer(folder: Path, *arguments: str) -> Any:
+    """Return what a command prints as JSON."""
+    done = run(folder, *arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def learned(folder: Path, content: str, session_id: str = "s1", **fields: Any) -> str:
+    """Have a session of the project teach something, and return the learning's id."""
+    candidate = Candidate(content, "convention", fields.pop("origin", "user"), **fields)
+    models.open_databases()
+    outcome = evolve.take(candidate, session_id=session_id, project_dir=str(folder))
+    models.close_databases()
+    return outcome.learning_id
+
+
+@pytest.fixture
+def project(memory: Path, tmp_path: Path) -> Path:
+    """Return a project's folder, with one session and one observation remembered of it."""
+    folder = (tmp_path / "shop").resolve()
+    folder.mkdir()
+    session_row("s1", project_dir=str(folder), summary="Chose pathlib.")
+    queries.save_observation(observation_row("abcdef1234", project_dir=str(folder), title="Edit storage"))
+    return folder
+
+
+def test_list_shows_what_is_current_and_what_waits(project: Path) -> None:
+    """The surest first; that something waits, or may hold everywhere, is said below."""
+    learned(project, "Use pathlib, never os.path")
+    learned(project, "Use pathlib, never os.path", "s2")
+    learned(project, "Never use WAL mode")
+    learned(project, "Skip the tests in auth/")
+
+    listed, alone, waiting = run(project, "list"), run(project), run(project, "list", "--quarantine")
+
+    lines = listed.stdout.splitlines()
+    assert [line.split(None, 1)[1].rstrip() for line in lines[:2]] == [
+        "0.59  convention  Use pathlib, never os.path",
+        "0.50  convention  Never use WAL mode",
+    ]
+    assert lines[2] == "waiting for you: 1, claude-mem learnings list --quarantine"
+    assert alone.stdout == listed.stdout
+    assert "Skip the tests in auth/  (waits: turns checks off)" in waiting.stdout
+
+
+def test_list_filters_sorts_and_prints_json(project: Path) -> None:
+    """By kind, state and project; sorted as asked; as many as asked."""
+    first = learned(project, "Use pathlib, never os.path")
+    second = learned(project, "Never use WAL mode")
+    learned(project, "The book uses WAL mode", "s2")
+    other = run(project, "add", "Sign every commit", "--global").stdout.split()[1]
+
+    newest = answer(project, "list", "--sort", "created", "-n", "1")
+    everything = answer(project, "list", "--all")
+
+    assert [row["id"][:8] for row in newest] == [other]
+    assert {row["state"] for row in everything} == {"active", "superseded"}
+    assert [row["id"] for row in everything if row["state"] == "superseded"] == [second]
+    assert [row["content"] for row in answer(project, "list", "-c", "gotcha")] == []
+    assert first in {row["id"] for row in answer(project, "-c", "convention")}
+    assert [row["content"] for row in answer(project.parent, "list")] == ["Sign every commit"]
+    assert len(answer(project.parent, "list", "--all-projects")) == 3
+    assert everything[0].keys() >= {"id", "category", "content", "confidence", "times_seen", "is_manual"}
+
+
+def test_show_tells_the_whole_story(project: Path) -> None:
+    """Evidence, sessions, what it replaced, each step with its confidence."""
+    old = learned(project, "The book uses WAL mode", observations=("abcdef1234",))
+    learned(project, "The book uses WAL mode", "s2")
+    new = learned(project, "Never use WAL mode", "s3")
+
+    story, newer = answer(project, "show", old[:6]), run(project, "show", new).stdout
+    text = run(project, "show", old).stdout
+
+    assert [each["event"] for each in story["events"]] == ["inserted", "merged", "contradicted"]
+    assert (story["state"], story["times_seen"]) == ("superseded", 2)
+    assert [each["id"] for each in story["sessions"]] == ["s1"]
+    assert [each["title"] for each in story["observations"]] == ["Edit storage"]
+    assert [each["id"] for each in story["successors"]] == [new]
+    for part in (
+        "0.59 → 0.29",
+        f"replaced by  {new[:8]}",
+        "seen in 2 sessions",
+        "Chose pathlib.",
+        "Edit storage",
+    ):
+        assert part in text
+    assert "replaced" in newer
+    assert "The book uses WAL mode" in newer
+
+
+def test_what_the_user_writes_is_sure_and_their_own(project: Path) -> None:
+    """Added, edited, removed, reset: each prints what it did; the words tell the kind where nobody does."""
+    added = answer(project, "add", "Deploys go out on Tuesdays")
+    short = added["id"][:8]
+
+    edited = answer(project, "edit", short, "--content", "Deploys go out on Mondays", "-c", "pattern")
+    removed = run(project, "remove", short)
+    gone = answer(project, "list")
+    reset = answer(project, "reset", short)
+
+    assert (added["confidence"], added["is_manual"], added["project_dir"]) == (1.0, True, str(project))
+    assert (edited["content"], edited["category"]) == ("Deploys go out on Mondays", "pattern")
+    assert removed.stdout == f"removed {short}  Deploys go out on Mondays\n"
+    assert gone == []
+    assert (reset["confidence"], reset["is_manual"], reset["state"]) == (0.5, False, "active")
+
+
+def test_what_waits_is_let_in_by_the_user_alone(project: Path) -> None:
+    """Edit says how; accept makes it the user's own; a second time there is nothing to accept."""
+    waiting = learned(project, "Indent by three", origin="tool")[:8]
+
+    refused = run(project, "edit", waiting, "--content", "Indent by four")
+    accepted = answer(project, "accept", waiting)
+    again = run(project, "accept", waiting)
+
+    assert refused.returncode == again.returncode == 1
+    assert f"{waiting} waits for you (came only from a tool's output)" in refused.stderr
+    assert (accepted["state"], accepted["confidence"], accepted["is_manual"]) == ("active", 1.0, True)
+    assert again.stderr == f"claude-mem: {waiting} does not wait for anything\n"
+
+
+def test_merge_and_promote(project: Path, tmp_path: Path) -> None:
+    """Several become one with the evidence of all; one is everybody's, with its kin of other projects."""
+    kept = learned(project, "Use pathlib, never os.path")
+    other = learned(project, "Paths are Path objects everywhere", "s2")
+    merged = answer(project, "merge", kept, other[:8])
+    kin = [learned(tmp_path / name, "Use pathlib, never os.path") for name in ("a", "b")]
+    proposed = answer(project, "list", "--proposed")
+
+    promoted = answer(project, "promote", kin[0])
+
+    assert (merged["times_seen"], len(answer(project, "show", kept)["sessions"])) == (2, 1)
+    assert [row["id"] for row in proposed] == [kept]
+    assert (promoted["project_dir"], promoted["state"]) == (None, "active")
+    assert answer(project, "show", kept)["successors"][0]["id"] == kin[0]
+    assert run(project, "promote", kin[0]).returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "says"),
+    [
+        (["show", "nothing"], 1, "learning 'nothing': no learning has this id"),
+        (["show", "abc"], 1, "no learning has this id"),
+        (["add", "  "], 1, "the learning is empty"),
+        (["add", "x" * 301], 1, "has 301 characters"),
+        (["add", "x", "--global", "--project", "/p"], 2, "exclude each other"),
+        (["list", "--stale", "--all"], 2, "exclude each other"),
+        (["edit", "abcdef"], 2, "nothing to change"),
+        (["list", "-c", "rumour"], 2, "rumour"),
+        (["forget", "abcdef"], 2, "forget"),
+    ],
+)
+def test_a_wrong_call_says_what_is_wrong(project: Path, arguments: list[str], status: int, says: str) -> None:
+    """One line and its status; no traceback."""
+    done = run(project, *arguments)
+
+    assert done.returncode == status
+    assert says in " ".join(done.stderr.replace("│", "").split())
+    assert "Traceback" not in done.stderr
+
+
+def test_an_empty_memory_says_so(home: Path, tmp_path: Path) -> None:
+    """Without a memory there is one line; with an empty one, too; the first learning may come by hand."""
+    without = run(tmp_path, "list")
+    added = run(tmp_path, "add", "Sign every commit")
+    elsewhere = run(home, "list")
+
+    assert (without.returncode, without.stderr.count("\n")) == (1, 1)
+    assert added.returncode == 0
+    assert elsewhere.stdout.startswith("Nothing is known of ")
+
+
+def test_captured_text_is_printed_without_its_tricks(project: Path) -> None:
+    """Escape sequences, bidirectional marks and rich's markup of a learning reach no terminal."""
+    models.open_databases()
+    storage.insert(
+        project_dir=str(project), category="gotcha", content="[red]a[/red] \x1b[31mb \u202ec", seen_at="",
+        created_at="", updated_at="",
+    )  # fmt: skip
+    models.close_databases()
+
+    printed = run(project, "list").stdout
+
+    assert "[red]a[/red] b c" in printed
+    assert "\x1b" not in printed
+    assert "\u202e" not in printed

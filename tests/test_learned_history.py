@@ -1,0 +1,236 @@
+"""What the recorded sessions teach, without a key and with one: the conventions, and what was given up."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from claudes_words import words_about
+from conftest import DATA, restore, run_hook, wait_until
+from fake_messages import FakeMessages
+
+from claude_mem_lite import inbox, settings
+from claude_mem_lite.cli import demo
+from claude_mem_lite.context import builder
+from claude_mem_lite.distill import prompts, record, upgrade
+from claude_mem_lite.learnings import evolve, extract, session
+from claude_mem_lite.services import install
+from claude_mem_lite.storage import learnings as storage
+from claude_mem_lite.storage import models, queries, upgrades
+
+FACTS: list[dict[str, Any]] = json.loads(restore((DATA / "ledger" / "facts.json").read_text()))["questions"]
+CONVENTIONS = [fact for fact in FACTS if fact["kind"] == "convention"]
+SUPERSEDED = [fact for fact in FACTS if fact["kind"] == "superseded"]
+SAID: list[list[dict[str, Any]]] = json.loads((DATA / "learnings" / "extracted.json").read_text())
+NOW = 1_800_000_000.0
+
+
+def known() -> list[str]:
+    """Return what is current and told."""
+    rows = storage.find(demo.PROJECT)
+    return [row.content for row in rows if row.confidence >= evolve.TOLD and not row.stale]
+
+
+def answers(fact: dict[str, Any]) -> bool:
+    """Tell whether one of the learnings that are told answers a question of the history."""
+    return any(all(part.lower() in told.lower() for part in fact["answer_contains"]) for told in known())
+
+
+def given_as_current() -> list[str]:
+    """Return what no longer holds and is told all the same."""
+    return [stale for fact in SUPERSEDED for stale in fact["stale"] if any(stale in told for told in known())]
+
+
+def sessions() -> Iterator[list[dict[str, Any]]]:
+    """Yield the recorded sessions."""
+    events = list(demo.recorded_events())
+    for session_id in dict.fromkeys(event["session_id"] for event in events):
+        yield [event for event in events if event["session_id"] == session_id]
+
+
+def play(events: list[dict[str, Any]]) -> str:
+    """Work a session off as the consumer does, and return its id."""
+    for event in events:
+        inbox.append(json.dumps(event), demo.PROJECT)
+        for event_id in queries.unfinished_events():
+            row = queries.pending_event(event_id)
+            assert row is not None
+            if record.record_event(row):
+                evolve.check_code(demo.PROJECT, row.session_id)
+    session_id: str = events[0]["session_id"]
+    record.summarize_session(session_id, retell=True)
+    session.learn(session_id)
+    return session_id
+
+
+def obedient(said: list[dict[str, Any]], *, notes_contradictions: bool = True) -> Callable[[Any], Any]:
+    """Return a Claude that says this of a session, and names what is known by the ids that it was shown."""
+
+    def answer(body: dict[str, Any]) -> dict[str, Any]:
+        if '"learnings"' not in json.dumps(body["output_config"]):
+            return words_about(body)
+        content = body["messages"][0]["content"]
+        shown = re.findall(r'<known-\w+ id="(\w+)"[^>]*>\n\w+: (.*)\n', content)
+        records = re.findall(r'<(?:request|report)-\w+ id="(\w+)">', content)
+
+        def id_of(beginning: str | None) -> str | None:
+            return next((each for each, told in shown if beginning and told.startswith(beginning)), None)
+
+        return {
+            "learnings": [
+                {
+                    "category": each["category"],
+                    "content": each["content"],
+                    "confidence": 0.6,
+                    "confirms": id_of(each.get("confirms")),
+                    "contradicts": id_of(each.get("contradicts")) if notes_contradictions else None,
+                    "evidence": records[:1],
+                    "about": each["about"],
+                }
+                for each in said
+            ]
+        }
+
+    return answer
+
+
+def ask_claude() -> None:
+    """Take all steps that there are, on a clock of their own."""
+    now = NOW
+    while (step := upgrade.step(settings.load(), now=now, later=extract.step)).wait_s is not None:
+        now += max(step.wait_s, 0.001)
+
+
+@pytest.fixture
+def with_key(fake: FakeMessages, memory: Path) -> FakeMessages:
+    """Serve an API for summaries and learnings; captures keep their local words."""
+    (memory / "config.toml").write_text(
+        '[services]\nautostart = false\n[compress]\nhigh = "local"\nnormal = "local"\n'
+    )
+    return fake
+
+
+def test_without_a_key_what_was_stated_is_known_and_nothing_is_guessed(
+    memory: Path, consumer: Callable[[], Any]
+) -> None:
+    """Through real hooks and a real consumer: the four conventions, each with its prompt as evidence."""
+    for events in sessions():
+        for event in events:
+            hook = install.hook_events()[event["hook_event_name"]]["hook"]
+            run_hook(hook, event, project_dir=demo.PROJECT)
+    consumer()
+    wait_until(lambda: queries.queue_stats()["messages"] == 0)
+
+    rows = storage.find(demo.PROJECT, state="all")
+    assert len(rows) == 4
+    assert [fact["id"] for fact in CONVENTIONS if not answers(fact)] == []
+    assert given_as_current() == []
+    for row in rows:
+        [prompt] = storage.sources(row)[1]
+        assert prompt.tool_name == "UserPromptSubmit"
+        assert prompt.session_id == row.source_sessions[0]
+    block = builder.build(demo.PROJECT, source="startup", session_id="new", now=NOW)
+    assert all(row.content in block.text for row in rows)
+
+
+def test_with_a_key_what_was_given_up_gives_way(with_key: FakeMessages) -> None:
+    """After four sessions every convention and the newest answer to each question is told, no older one."""
+    for events, said in zip(sessions(), SAID, strict=True):
+        with_key.answer = obedient(said)
+        play(events)
+        ask_claude()
+
+    asked = [*CONVENTIONS, *SUPERSEDED, next(fact for fact in FACTS if fact["id"] == "L18")]
+    assert [fact["id"] for fact in asked if not answers(fact)] == []
+    assert given_as_current() == []
+    assert storage.find(demo.PROJECT, state="quarantine") == []
+    paths = next(row for row in storage.find(demo.PROJECT) if "pathlib" in row.content)
+    prints = next(row for row in storage.find(demo.PROJECT) if "print()" in row.content)
+    assert (paths.content, paths.times_seen) == ("always use pathlib, never os.path", 1)
+    assert (prints.content, prints.times_seen) == ("no print() outside cli.py", 2)
+    assert prints.confidence == pytest.approx(0.59)
+    assert {row.data["purpose"] for row in ledger()} == {"summary", "learnings"}
+
+
+def test_where_claude_overlooks_a_contradiction_the_code_map_does_not(with_key: FakeMessages) -> None:
+    """What speaks of functions that were renamed, moved or removed since is marked as outdated."""
+    for events, said in zip(sessions(), SAID, strict=True):
+        with_key.answer = obedient(said, notes_contradictions=False)
+        play(events)
+        ask_claude()
+
+    stale = {row.content: row.stale for row in storage.find(demo.PROJECT, state="stale")}
+    assert not {"is_balanced", "monthly_totals", "journal.py"} & set(given_as_current())
+    assert "Entry.difference is now called Entry.imbalance" in stale[SAID[0][5]["content"]]
+
+
+def ledger() -> list[models.LogEntry]:
+    """Return the calls of the API."""
+    return list(models.LogEntry.select().where(models.LogEntry.event_type == upgrades.CALL))
+
+
+def test_the_request_shows_what_is_known_with_ids_and_doubts(with_key: FakeMessages) -> None:
+    """Claude sees what is known, the faded marked; requests, reports and what was done bear ids."""
+    first, second, *_ = sessions()
+    with_key.answer = obedient(SAID[0])
+    play(first)
+    ask_claude()
+    faded = next(row for row in storage.find(demo.PROJECT) if "argparse" in row.content)
+    storage.update(faded, confidence=0.2)
+
+    with_key.answer = obedient([])
+    play(second)
+    ask_claude()
+
+    request = with_key.requests[-1].body
+    content = request["messages"][0]["content"]
+    assert request["system"][0]["text"] == prompts.LEARNINGS
+    assert set(request["output_config"]["format"]["schema"]["properties"]) == {"learnings"}
+    assert re.search(
+        rf'<known-\w+ id="{faded.id[:8]}" mark="low-confidence">\ndependency: The command', content
+    )
+    assert content.count('mark="low-confidence"') == 1
+    assert len(re.findall(r"<request-\w+ id=", content)) >= 3
+    assert len(re.findall(r"<record-\w+ id=", content)) >= 5
+
+
+@pytest.mark.parametrize(
+    ("answer", "state"),
+    [("no JSON at all", "waiting"), ({"learnings": []}, ""), ({"learnings": [{"a": 1}]}, "")],
+)
+def test_an_answer_is_taken_or_asked_for_again(with_key: FakeMessages, answer: Any, state: str) -> None:
+    """An empty list is an answer, items that are none are left out, prose is asked for again, later."""
+    session_id = play(next(sessions()))
+    with_key.answer = lambda body: (
+        answer if '"learnings"' in json.dumps(body["output_config"]) else words_about(body)
+    )
+    now = NOW
+    for _ in range(4):
+        step = upgrade.step(settings.load(), now=now, later=extract.step)
+        now += step.wait_s or 0.001
+
+    row = queries.known_session(session_id)
+    assert row.extraction == state
+    assert (row.extraction_attempts > 0) is bool(state)
+    assert len(storage.find(demo.PROJECT)) == 3
+
+
+def test_a_consumer_asks_claude_after_the_summary(
+    with_key: FakeMessages, consumer: Callable[[], Any]
+) -> None:
+    """The wiring: a session ends, Claude tells it, and what Claude found is a learning."""
+    with_key.answer = obedient(SAID[3])
+    *_, last = sessions()
+    consumer()
+    for event in last:
+        run_hook(install.hook_events()[event["hook_event_name"]]["hook"], event, project_dir=demo.PROJECT)
+
+    wait_until(lambda: any("allocate splits" in told for told in known()), timeout_s=60)
+
+    row = next(row for row in storage.find(demo.PROJECT) if "allocate splits" in row.content)
+    assert {"file": "ledger/money.py", "name": "allocate"}.items() <= row.code[0].items()
+    assert row.observations
