@@ -31,10 +31,12 @@ from claude_mem_lite import inbox, redact, settings
 from claude_mem_lite.cli import demo
 from claude_mem_lite.distill import cost, upgrade
 from claude_mem_lite.distill.record import record_event, summarize_session
+from claude_mem_lite.learnings import extract
 from claude_mem_lite.storage import models, queries, upgrades
 from claude_mem_lite.tokens import CHARS_PER_TOKEN, estimate_tokens
 
 TITLE_WORDS, SUMMARY_WORDS, DETAIL_WORDS, TOLD_WORDS = 10, 40, 25, 80
+LEARNED, LEARNING_CHARS = 4, 240
 # The other way's prompt and schema, in tokens, and the most of a payload that it sends.
 # Source: the project's requirements, compression prompt and truncation.
 SINGLE_PROMPT_TOKENS, SINGLE_MAX_CHARS = 430, 32_000
@@ -69,12 +71,26 @@ class Fake(FakeMessages):
     def tell(self, body: dict[str, Any]) -> dict[str, Any]:
         """Return the answer to one request."""
         content = body["messages"][0]["content"]
+        if '"learnings"' in json.dumps(body["output_config"]):
+            return {"learnings": [self.learning(content)] * LEARNED}
         if "key_decisions" in json.dumps(body["output_config"]):
             told = first_words(re.sub(r"</?[a-z]+-[0-9a-f]+[^>]*>", "", content), TOLD_WORDS)
             decisions = [first_words(told, 20)] * 3
             return {"summary": told, "key_files": ["src/ledger/storage.py"] * 5, "key_decisions": decisions}
         short_ids = re.findall(r'<record-[0-9a-f]+ id="([0-9a-f]+)">', content)
         return {"observations": [self.words(short_id) for short_id in short_ids]}
+
+    def learning(self, content: str) -> dict[str, Any]:
+        """Return a learning as long as the prompt allows."""
+        return {
+            "category": "architecture",
+            "content": content[:LEARNING_CHARS],
+            "confidence": 0.5,
+            "confirms": None,
+            "contradicts": None,
+            "evidence": ["0123abcd"] * 4,
+            "about": ["ledger.storage.SqliteStore"] * 6,
+        }
 
     def words(self, short_id: str) -> dict[str, Any]:
         """Return the local words about a record, cut at the prompt's bounds."""
@@ -112,7 +128,7 @@ def remember(events: list[dict[str, Any]]) -> None:
 def drain() -> None:
     """Take every step that is due, on a clock that runs as fast as it may."""
     now = time.time()
-    while (step := upgrade.step(settings.load(), now=now)).wait_s is not None:
+    while (step := upgrade.step(settings.load(), now=now, later=extract.step)).wait_s is not None:
         now += step.wait_s
 
 
@@ -131,11 +147,13 @@ def singly(answers: dict[str, str], chosen: settings.Settings) -> Bill:
     return bill
 
 
-def measure(events: list[dict[str, Any]]) -> tuple[Bill, Bill, Bill, list[str]]:
-    """Return the bills of both ways and of the summaries, and the questions whose answers were not sent."""
+def measure(events: list[dict[str, Any]]) -> tuple[Bill, Bill, Bill, Bill, list[str]]:
+    """Return the bills of both ways, of summaries and learnings, and the questions that were not sent."""
     facts = json.loads(restore((DATA / "ledger" / "facts.json").read_text()))
     fake, home, before = Fake(), tempfile.mkdtemp(prefix="cml-cost-"), dict(os.environ)
     ours, summaries = Bill("packs of digests, and the summaries"), Bill("of that, the summaries")
+    learnings = Bill("besides, the learnings")
+    bills = {"summary": (ours, summaries), "learnings": (learnings,)}
     try:
         with serving(fake) as url:
             os.environ.pop("ANTHROPIC_AUTH_TOKEN", None)
@@ -148,7 +166,7 @@ def measure(events: list[dict[str, Any]]) -> tuple[Bill, Bill, Bill, list[str]]:
                 file.write("[claude]\ndaily_budget_usd = 1000\n")
             remember(events)
         for entry in models.LogEntry.select().where(models.LogEntry.event_type == upgrades.CALL):
-            for bill in (ours, summaries) if entry.data["purpose"] == "summary" else (ours,):
+            for bill in bills.get(entry.data["purpose"], (ours,)):
                 bill.add(entry.tokens_in, entry.tokens_out, entry.data["usd"])
         other = singly(fake.local, settings.load())
     finally:
@@ -159,7 +177,7 @@ def measure(events: list[dict[str, Any]]) -> tuple[Bill, Bill, Bill, list[str]]:
     sent = "\n".join(request.body["messages"][0]["content"] for request in fake.requests).lower()
     asked = [fact for fact in facts["questions"] if fact["kind"] != "transcript_only"]
     lost = [fact["id"] for fact in asked if not all(each.lower() in sent for each in fact["answer_contains"])]
-    return other, ours, summaries, lost
+    return other, ours, summaries, learnings, lost
 
 
 def main() -> None:
