@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from claude_mem_lite.search.words import STOP_WORDS, lemma
@@ -19,6 +20,7 @@ _READ = 1_200
 _LONGEST_SLOT = 4
 _SHORT_CLAIM = 4
 _FEWEST_NAMED = 2
+_KEPT = 2_048  # texts whose reading is kept: a candidate is held against all that is known
 _SHORTEST_STEMMED = 4  # of what ends with "s": DNS is no plural
 
 # What every learning says of everything: it tells of no matter.
@@ -219,9 +221,22 @@ def _normal(text: str) -> list[str]:
     return re.findall(r"[\w./-]*\w", text.casefold())
 
 
+def _body(text: str) -> str:
+    """Return a text without its reasons and examples, and without what announces it: "that changed: …"."""
+    head, colon, tail = text.partition(": ")
+    if colon and not _says(head) and _says(tail):
+        text = tail
+    body = _REASON.sub("", text)
+    return body if terms(body) else text
+
+
+def _says(text: str) -> bool:
+    return bool(_NEGATION.search(text) or _CHOICE.search(text))
+
+
+@lru_cache(maxsize=_KEPT)
 def _claim(text: str) -> _Claim:
-    body = _REASON.sub("", text) or text
-    body = body if len(terms(body)) else text
+    body = _body(text)
     excepted = _EXCEPT.search(body)
     if excepted:
         what, where = excepted["what"] or excepted["that"], excepted["where"] or excepted["there"]
@@ -294,8 +309,9 @@ def _is_swapped(before: _Claim, after: _Claim) -> bool:
     )
 
 
+@lru_cache(maxsize=_KEPT)
 def _frame(text: str) -> list[str]:
-    body = _CLAUSE.split(_REASON.sub("", text), maxsplit=1)[0]
+    body = _CLAUSE.split(_body(text), maxsplit=1)[0]
     tokens = [token.casefold().strip(".,:;!") for token in body.replace("`", "").split()]
     return [token for token in tokens if token and token not in _DROPPED_IN_FRAMES]
 
