@@ -222,6 +222,19 @@ def test_what_is_suspicious_waits(memory: Path, *, wait: bool) -> None:
     assert [each.id for each in storage.find(PROJECT, state="quarantine")] == [row.id]
 
 
+def test_what_the_user_says_themselves_waits_no_longer(memory: Path) -> None:
+    """What came from a tool is let in once a prompt states it; Claude's finding it again lets nothing in."""
+    waiting = row_of(heard("Indent by four spaces", origin="tool"))
+    heard("Indent by four spaces", "s2")
+    before = known()
+
+    heard("Indent by four spaces", "s3", origin="user")
+
+    assert before == []
+    assert known() == ["Indent by four spaces"]
+    assert events(storage.get(waiting.id))[-2:] == ["released", "merged"]
+
+
 def test_poison_does_no_harm_to_what_is_known(memory: Path) -> None:
     """A suspicious candidate neither knocks out what it contradicts nor strengthens what it repeats."""
     good = row_of(heard("Never use WAL mode", origin="user"))

@@ -138,13 +138,13 @@ class _Taking:
     at: str
 
     def into(self, rows: Sequence[Learning], alike: dict[str, float]) -> Outcome:
-        relations = {row.id: relation(row.content, self.content) for row in rows}
+        relations: dict[str, str] = {row.id: relation(row.content, self.content) for row in rows}
+        if relations.get(self.candidate.contradicts) == "other":
+            relations[self.candidate.contradicts] = "contradicts"
         contradicted = [
             row
             for row in rows
-            if row.is_active
-            and not row.superseded_by
-            and (row.id == self.candidate.contradicts or relations[row.id] == "contradicts")
+            if row.is_active and not row.superseded_by and relations[row.id] == "contradicts"
         ]
         same = self._same(rows, relations, alike, {row.id for row in contradicted})
         if same is not None and same.superseded_by and self.candidate.origin != "user":
@@ -157,8 +157,10 @@ class _Taking:
             return _skipped(self.session_id, "the user has removed it", same.id)
         if same is not None and reasons and not same.quarantine:
             return _skipped(self.session_id, "; ".join(reasons), same.id)
+        if same is not None and same.quarantine and not reasons and self.candidate.origin == "user":
+            change(same, "released", self.session_id, is_active=True, quarantine=[])
         if same is not None:
-            return self._join(same, [] if reasons else contradicted)
+            return self._join(same, contradicted if same.is_active else [])
         if reasons:
             return self._insert("quarantined", is_active=False, quarantine=reasons)
         outcome = self._insert("inserted")
@@ -252,7 +254,7 @@ class _Taking:
             "source_sessions": _with(row.source_sessions, [self.session_id]),
             "observations": _with(row.observations, self.candidate.observations),
             "times_seen": row.times_seen + (not is_counted),
-            "code": anchors.as_json(code) or row.code,
+            "code": anchors.as_json(code) if code or row.stale else row.code,
             "updated_at": self.at if not is_counted else row.updated_at,
             "seen_at": max(row.seen_at, self.at),
         }

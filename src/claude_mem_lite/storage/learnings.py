@@ -127,7 +127,7 @@ def elsewhere(ids: Collection[str], project_dir: str) -> list[Learning]:
 def unseen(project_dir: str, *, since: str, floor: float) -> list[Learning]:
     """Return a project's own learnings, not the user's, that were last seen before a time."""
     faded = (Learning.seen_at < since) & (Learning.confidence > floor) & ~Learning.is_manual
-    return list(Learning.select().where((Learning.project_dir == project_dir) & Learning.is_active & faded))
+    return list(Learning.select().where((Learning.project_dir == project_dir) & _CURRENT & faded))
 
 
 def note_seen(ids: Collection[str], *, at: str) -> None:
