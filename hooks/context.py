@@ -27,7 +27,9 @@ def ask(fields: dict[str, str], project_dir: str) -> Callable[[], bytes]:
     def answer() -> bytes:
         printed = asked.read()
         if asked.is_down or not inbox.ring():
-            start_services()
+            from claude_mem_lite.hooks import start
+
+            start.start_services()
         if printed is None and fields["source"] not in _HAVE_ONE:
             printed = _without_web(project_dir, fields["session_id"])
         return printed or b""
@@ -65,22 +67,6 @@ def session_index(project_dir: str, *, without: str = "") -> str:
         return ""
     section = text.titled("Recent sessions", (text.session_line(*row, now=time.time()) for row in rows))
     return text.fence([section], socket_path=config.socket_path())
-
-
-def start_services() -> None:
-    """Have the services started in the background, unless the user does not want it."""
-    import os
-    import sys
-
-    from claude_mem_lite import config
-
-    if not config.autostart():
-        return
-    null = (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)
-    nowhere = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_WRONLY, 0) for number in (1, 2)]
-    command = [sys.executable, "-I", "-m", "claude_mem_lite.cli", "up", "--quiet"]
-    # A process group of its own: what Claude Code kills at a timeout is the hook's.
-    os.posix_spawn(command[0], command, os.environ, file_actions=[null, *nowhere], setpgroup=0)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,16 @@ def ask(fields: dict[str, str], project_dir: str) -> Callable[[], bytes]:
     if len(prompt) > _HEAD_CHARS + _TAIL_CHARS:
         prompt = f"{prompt[:_HEAD_CHARS]}\n{prompt[-_TAIL_CHARS:]}"
     asked = client.block("/api/recall", fields, project_dir, timeout_s=WEB_TIMEOUT_S, q=prompt)
-    return lambda: asked.read() or b""
+
+    def answer() -> bytes:
+        printed = asked.read()
+        if asked.is_down:  # they stop when nobody needs them, and this session goes on
+            from claude_mem_lite.hooks import start
+
+            start.start_services()
+        return printed or b""
+
+    return answer
 
 
 if __name__ == "__main__":

@@ -62,6 +62,14 @@ def optimize_vectors() -> None:
     optimize()
 
 
+@huey.periodic_task(crontab(minute="*"), priority=URGENT)
+def look_after() -> None:
+    """Stop the services when nobody needs them, and start them anew after an upgrade."""
+    from claude_mem_lite.services import lifetime
+
+    lifetime.look()
+
+
 @huey.periodic_task(crontab(minute="7", hour="*"), priority=URGENT)
 def prune(now: dt.datetime | None = None) -> None:
     """Forget finished events, log entries and log files of more than 30 days ago."""

@@ -10,6 +10,7 @@ import uvicorn
 
 from claude_mem_lite import config, logs
 from claude_mem_lite.services import instance
+from claude_mem_lite.web.peers import OwnUserProtocol
 
 # With uvicorn's 64 KiB a client that sends more finds its connection closed, not an answer that says why.
 _LONGEST_HEAD_BYTES = 4 << 20
@@ -32,6 +33,7 @@ def main() -> None:
             "claude_mem_lite.web.app:app",
             log_config=None,
             access_log=False,
+            http=OwnUserProtocol,
             timeout_graceful_shutdown=5,
             h11_max_incomplete_event_size=_LONGEST_HEAD_BYTES,
         )

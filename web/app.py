@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
@@ -42,9 +43,13 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from starlette.requests import Request
+    from starlette.types import ASGIApp, Receive, Send
+    from starlette.types import Scope as Connection
 
 
 STARTED = time.monotonic()
+_HEALTH = "/api/health"
+_asked = {"at": STARTED}
 _IDLE_LOOK_S = 60.0
 
 # Columns that say where a row stands on its way, not what is remembered.
@@ -54,6 +59,18 @@ _INTERNAL = frozenset({
 })  # fmt: skip
 
 
+class _Noting:
+    """Notes when something was asked last, so that the services can end when nobody needs them."""
+
+    def __init__(self, inner: ASGIApp) -> None:
+        self._inner = inner
+
+    async def __call__(self, scope: Connection, receive: Receive, send: Send) -> None:
+        if scope.get("path") != _HEALTH:
+            _asked["at"] = time.monotonic()
+        await self._inner(scope, receive, send)
+
+
 def health(_: Request) -> JSONResponse:
     """Say that this process serves, and what it serves."""
     return JSONResponse({
@@ -61,6 +78,7 @@ def health(_: Request) -> JSONResponse:
         "version": __version__,
         "pid": os.getpid(),
         "uptime_s": round(time.monotonic() - STARTED, 1),
+        "idle_s": round(time.monotonic() - _asked["at"], 1),
         "home": config.home(),
     })  # fmt: skip
 
@@ -248,7 +266,7 @@ _HANDLERS: dict[Any, Any] = {
 
 app = Starlette(
     routes=[
-        Route("/api/health", health),
+        Route(_HEALTH, health),
         Route("/api/queue/stats", queue_stats),
         Route("/api/context", blocks.context),
         Route("/api/recall", blocks.recall),
@@ -262,6 +280,7 @@ app = Starlette(
         Route("/api/embed", embed, methods=["POST"]),
         Route("/api/model", model, methods=["GET", "POST"]),
     ],
+    middleware=[Middleware(_Noting)],
     exception_handlers=_HANDLERS,
     lifespan=_lifespan,
 )

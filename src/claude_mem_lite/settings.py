@@ -23,7 +23,7 @@ _KEYS = {"ANTHROPIC_API_KEY": "api_key", "ANTHROPIC_AUTH_TOKEN": "auth_token"}
 _WRITERS = ("claude", "local")
 _KNOWN: Mapping[str, Mapping[str, type | tuple[str, ...]]] = {
     "capture": {"max_event_chars": int, "ignored_files": list},
-    "services": {"autostart": bool},
+    "services": {"autostart": bool, "idle_stop_minutes": int},
     "claude": {"model": str, "daily_budget_usd": float, "batch_after_hours": float, "api_key": str},
     "search": {"embedding_model": str, "dimension": int},
     "context": {"recall_tokens_per_session": int, "file_tokens_per_session": int},
@@ -72,7 +72,7 @@ class Settings:
     """Who writes what, with which model, for how much a day; which model search uses; what sessions get.
 
     From the cosine `dedup_threshold` on two learnings say the same; what `decay_after_sessions` sessions of
-    its project have not seen fades (0: never).
+    its project have not seen fades (0: never). The services stop after `idle_stop_minutes` (0: never).
     """
 
     credential: Credential | None = None
@@ -86,6 +86,7 @@ class Settings:
     dimension: int = 0
     recall_tokens_per_session: int = 6_000
     file_tokens_per_session: int = 4_000
+    idle_stop_minutes: int = 30
     dedup_threshold: float = 0.9
     decay_after_sessions: int = 30
     prices: Mapping[str, Price] = field(default_factory=lambda: PRICES)
@@ -121,6 +122,7 @@ def load() -> Settings:
         dimension=search.get("dimension", default.dimension),
         recall_tokens_per_session=context.get("recall_tokens_per_session", default.recall_tokens_per_session),
         file_tokens_per_session=context.get("file_tokens_per_session", default.file_tokens_per_session),
+        idle_stop_minutes=tables.get("services", {}).get("idle_stop_minutes", default.idle_stop_minutes),
         dedup_threshold=learnings.get("dedup_threshold", default.dedup_threshold),
         decay_after_sessions=learnings.get("decay_after_sessions", default.decay_after_sessions),
         prices={**PRICES, **{name: Price(**row) for name, row in tables.get("prices", {}).items()}},

@@ -74,4 +74,16 @@ def claude_mem(
     """
 
 
-from claude_mem_lite.cli import claude, code, context, demo, evals, hooks, learnings, models, search, services  # noqa: E402, F401  (they register)  # noqa: E402, F401
+from claude_mem_lite.cli import (
+    claude,
+    code,
+    context,
+    demo,
+    evals,
+    hooks,
+    learnings,
+    models,
+    search,
+    service,
+    services,
+)

@@ -26,11 +26,30 @@ def become_the_only(name: str) -> None:
     except BlockingIOError:
         log.warning("another %s serves %s: waiting until it has stopped", name, config.home())
         fcntl.flock(lock, fcntl.LOCK_EX)
+    os.truncate(lock, 0)
+    os.write(lock, str(os.getpid()).encode())
 
 
 def is_running(name: str) -> bool:
     """Tell whether a service of that name is alive."""
     return locks.is_held(f"{name}.lock")
+
+
+def pid_of(name: str) -> int | None:
+    """Return the process that holds, or held last, the lock of a service."""
+    try:
+        with open(os.path.join(config.home(), f"{name}.lock"), encoding="ascii") as lock:
+            return int(lock.read())
+    except (OSError, ValueError):
+        return None
+
+
+def uptime_s(name: str) -> int:
+    """Return how long ago a service took its lock."""
+    try:
+        return max(0, round(time.time() - os.stat(os.path.join(config.home(), f"{name}.lock")).st_mtime))
+    except OSError:
+        return 0
 
 
 def stop_when_orphaned(*, poll_s: float = 1.0) -> None:

@@ -1,4 +1,7 @@
-"""Start, stop and ask supervisord, which keeps the consumer and the web process running."""
+"""Start, stop and ask what keeps the consumer and the web process running.
+
+That is supervisord, unless the user has chosen launchd or systemd (see `agents`).
+"""
 
 from __future__ import annotations
 
@@ -18,14 +21,13 @@ from supervisor.xmlrpc import SupervisorTransport
 
 from claude_mem_lite import client, config, settings
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.services import instance
+from claude_mem_lite.services import agents, instance
+from claude_mem_lite.services.programs import CONF, NAMES
 from claude_mem_lite.storage import models, upgrades
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-CONF = os.path.join(os.path.dirname(os.path.abspath(__file__)), "supervisord.conf")
-PROGRAMS = ("consumer", "web")
 START_TIMEOUT_S = 20.0
 STOP_TIMEOUT_S = 40.0
 ANSWER_TIMEOUT_S = 10.0
@@ -58,6 +60,13 @@ def up() -> bool:
     models.open_databases()
     models.close_databases()
     with _alone():
+        kind = agents.installed()
+        if kind is not None:
+            is_up = _serving()
+            if not is_up:
+                agents.start(kind)
+                wait_until_serving()
+            return not is_up
         if all(program.state == "RUNNING" for program in programs()) and _web_answers():
             if not _has_new_key():
                 return False
@@ -69,24 +78,41 @@ def up() -> bool:
             for program in programs():
                 if program.state not in {"RUNNING", "STARTING"}:
                     _ask("startProcess", program.name, False)
-        _wait(_serving, START_TIMEOUT_S, "the services did not come up")
+        wait_until_serving()
     return True
+
+
+def wait_until_serving() -> None:
+    """Return when both services answer. Raises: ClaudeMemError."""
+    _wait(_serving, START_TIMEOUT_S, "the services did not come up")
 
 
 def down() -> bool:
     """Stop both services and supervisord, and return when they are gone; return whether they ran."""
     with _alone():
+        kind = agents.installed()
+        if kind is not None and any(map(instance.is_running, NAMES)):
+            agents.stop(kind)
+            _wait(_gone, STOP_TIMEOUT_S, "the services did not stop")
+            return True
         if _ask("getState") is None:
             return False
         _stop()
     return True
 
 
+def tell(method: str) -> None:
+    """Have supervisord "shutdown" or "restart", and wait for nothing: who asks may be among what ends."""
+    _ask(method)
+
+
 def programs() -> list[Program]:
-    """Return both services with what supervisord says of them."""
+    """Return both services with what supervisord says of them, or whether launchd or systemd runs them."""
+    if agents.installed():
+        return [_unsupervised(name) for name in NAMES]
     known = {row["name"]: row for row in _ask("getAllProcessInfo") or []}
     found = []
-    for name in PROGRAMS:
+    for name in NAMES:
         row = known.get(name)
         if row is None:
             found.append(Program(name, "DOWN", None, 0))
@@ -95,6 +121,11 @@ def programs() -> list[Program]:
             uptime_s = row["now"] - row["start"] if running else 0
             found.append(Program(name, row["statename"], row["pid"] or None, uptime_s))
     return found
+
+
+def _unsupervised(name: str) -> Program:
+    pid = instance.pid_of(name) if instance.is_running(name) else None
+    return Program(name, "RUNNING" if pid else "DOWN", pid, instance.uptime_s(name) if pid else 0)
 
 
 def _stop() -> None:
@@ -155,7 +186,7 @@ def _web_answers() -> bool:
 
 
 def _gone() -> bool:
-    return _ask("getState") is None and not any(map(instance.is_running, PROGRAMS))
+    return _ask("getState") is None and not any(map(instance.is_running, NAMES))
 
 
 def _wait(done: Callable[[], bool], timeout_s: float, failure: str) -> None:

@@ -119,6 +119,18 @@ def queue_stats() -> dict[str, Any]:
     }
 
 
+def last_event_at() -> str:
+    """Return when the last event came, "" for never."""
+    return str(PendingEvent.select(fn.MAX(PendingEvent.created_at)).scalar() or "")
+
+
+def has_work(*, now: float) -> bool:
+    """Tell whether an event is unfinished, or a message is due that nobody has taken in hand."""
+    query = "SELECT 1 FROM task WHERE queue = ? AND claimed = 0 AND due <= ? LIMIT 1"
+    due = queue_database.execute_sql(query, (inbox.QUEUE_NAME, now)).fetchone()
+    return due is not None or PendingEvent.select().where(PendingEvent.status == "raw").exists()
+
+
 def redactions() -> int:
     """Return how many passages were taken out of the events that are still in the queue."""
     mark = "[redacted: "

@@ -1,0 +1,117 @@
+"""service: who keeps the services running, supervisord, launchd or systemd."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, Literal
+
+import typer
+from rich.text import Text
+
+from claude_mem_lite.cli.app import AsJson, app, console, print_json, working
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.services import agents, supervise
+
+service = typer.Typer(no_args_is_help=True, help="Choose what keeps the services running.")
+app.add_typer(service, name="service")
+
+Launchd = Annotated[bool, typer.Option("--launchd", help="An agent of launchd (macOS), always on.")]
+Systemd = Annotated[bool, typer.Option("--systemd", help="A user unit of systemd (Linux), always on.")]
+Supervisor = Annotated[
+    bool, typer.Option("--supervisor", help="Our own supervisord, started by sessions; the default.")
+]
+
+
+@service.callback()
+def _group() -> None:
+    """Choose what keeps the services running: by default our own supervisord, which sessions start."""
+
+
+@service.command()
+def install(
+    *,
+    launchd: Launchd = False,
+    systemd: Systemd = False,
+    supervisor: Supervisor = False,
+    as_json: AsJson = False,
+) -> None:
+    """Have the services run by launchd or systemd from now on, with every login, always.
+
+    Without an option it is what this system has. With --supervisor it is as it
+    was before: a session starts them, and they stop when nobody needs them. A key
+    in the environment does not reach launchd or systemd; one in config.toml does.
+    """
+    kind = _chosen(launchd=launchd, systemd=systemd, supervisor=supervisor) or agents.native()
+    with working("starting", quiet=as_json):
+        _leave(but=kind)
+        if kind == "supervisor":
+            files = []
+            supervise.up()
+        else:
+            supervise.down()
+            files = agents.install(kind)
+            supervise.wait_until_serving()
+    _print(kind, files, "run by", as_json=as_json)
+
+
+@service.command()
+def uninstall(*, as_json: AsJson = False) -> None:
+    """Take the agents or units away; sessions start our own supervisord again."""
+    kind = agents.installed()
+    if kind is None:
+        raise ClaudeMemError("neither launchd nor systemd runs the services: claude-mem down stops them")
+    with working("stopping", quiet=as_json):
+        files = _leave(but="supervisor")
+    _print(kind, files, "no longer run by", as_json=as_json)
+
+
+@service.command()
+def status(*, as_json: AsJson = False) -> None:
+    """Say what runs the services, and whether they run; exit 1 when they do not."""
+    kind = agents.installed()
+    programs = supervise.programs()
+    found = {
+        "run_by": kind or "supervisor",
+        "files": agents.paths(kind) if kind else [],
+        "services": {program.name: {"state": program.state, "pid": program.pid} for program in programs},
+    }
+    if as_json:
+        print_json(found)
+    else:
+        console.print(f"run by {kind or 'supervisord'}")
+        for program in programs:
+            console.print(
+                f"{program.name}  {program.state.lower()}{f', pid {program.pid}' if program.pid else ''}"
+            )
+        for path in agents.paths(kind) if kind else ():
+            console.print(Text(path, style="dim"), soft_wrap=True)
+    if any(program.state != "RUNNING" for program in programs):
+        raise typer.Exit(1)
+
+
+def _chosen(
+    *, launchd: bool, systemd: bool, supervisor: bool
+) -> Literal["launchd", "systemd", "supervisor", ""]:
+    wanted = [name for name, is_wanted in (
+        ("launchd", launchd), ("systemd", systemd), ("supervisor", supervisor),
+    ) if is_wanted]  # fmt: skip
+    if len(wanted) > 1:
+        raise typer.BadParameter(f"--{wanted[0]} and --{wanted[1]} exclude each other")
+    return wanted[0] if wanted else ""  # type: ignore[return-value]
+
+
+def _leave(*, but: str) -> list[str]:
+    """Take away what else runs the services, and return the files that are gone."""
+    kind = agents.installed()
+    return agents.uninstall(kind) if kind is not None and kind != but else []
+
+
+def _print(kind: str, files: list[str], how: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"run_by": agents.installed() or "supervisor", "files": files})
+        return
+    console.print(f"The services are {how} {'supervisord' if kind == 'supervisor' else kind}.")
+    for path in files:
+        console.print(
+            Text(f"{'wrote' if os.path.exists(path) else 'removed'} {path}", style="dim"), soft_wrap=True
+        )

@@ -1,0 +1,216 @@
+"""launchd agents and systemd user units that run the same two programs as supervisord, always on.
+
+They are text here, put in place or taken away, and handed to launchctl or systemctl; one pair a data
+directory, told apart by a hash of its path in their names.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import plistlib
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Literal, get_args
+
+from claude_mem_lite import config
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.services.programs import Program, programs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Kind = Literal["launchd", "systemd"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+_RESTART_S = 2
+_ANSWER_S = 30
+
+
+def native() -> Kind:
+    """Return what this system has."""
+    return "launchd" if sys.platform == "darwin" else "systemd"
+
+
+def installed() -> Kind | None:
+    """Return by what the services of this data directory are run, None for supervisord."""
+    return next((kind for kind in KINDS if all(map(os.path.exists, paths(kind)))), None)
+
+
+def paths(kind: Kind) -> list[str]:
+    """Return the files of a kind, the consumer's first."""
+    return [os.path.join(_folder(kind), file_name(kind, program)) for program in programs()]
+
+
+def file_name(kind: Kind, program: Program) -> str:
+    """Return what a program's file is called."""
+    return f"{_label(program)}.plist" if kind == "launchd" else f"{_label(program)}.service"
+
+
+def text(kind: Kind, program: Program) -> bytes:
+    """Return the contents of a program's file."""
+    return _plist(program) if kind == "launchd" else _unit(program).encode()
+
+
+def install(kind: Kind) -> list[str]:
+    """Write the files of a kind and have them started; return their paths.
+
+    Raises:
+        ClaudeMemError: this system has no such thing, or it did not take them.
+    """
+    program_of = "launchctl" if kind == "launchd" else "systemctl"
+    if shutil.which(program_of) is None:
+        raise ClaudeMemError(
+            f"there is no {program_of} on this machine: claude-mem service install --supervisor"
+        )
+    written = paths(kind)
+    os.makedirs(_folder(kind), exist_ok=True)
+    for path, program in zip(written, programs(), strict=True):
+        _write(path, text(kind, program))
+    try:
+        start(kind)
+    except ClaudeMemError:
+        _remove(kind)  # nobody is to find half of it
+        raise
+    return written
+
+
+def uninstall(kind: Kind) -> list[str]:
+    """Have the services of a kind stopped and their files taken away; return which there were."""
+    there = [path for path in paths(kind) if os.path.exists(path)]
+    for command in _stopping(kind, there):
+        with contextlib.suppress(ClaudeMemError):
+            _call(command)
+    _remove(kind)
+    return there
+
+
+def start(kind: Kind) -> None:
+    """Start what is installed, unless it runs. Raises: ClaudeMemError."""
+    for command in _loading(kind, paths(kind)):
+        with contextlib.suppress(ClaudeMemError):
+            _call(command)
+    for command in _starting(kind, paths(kind)):
+        _call(command)
+
+
+def stop(kind: Kind) -> None:
+    """Stop what is installed until the next start. Raises: ClaudeMemError."""
+    for command in _stopping(kind, paths(kind)):
+        _call(command)
+
+
+def _plist(program: Program) -> bytes:
+    return plistlib.dumps({
+        "Label": _label(program),
+        "ProgramArguments": list(program.command),
+        "EnvironmentVariables": dict(program.environment),
+        "WorkingDirectory": config.home(),
+        "StandardOutPath": program.log_path,
+        "StandardErrorPath": program.log_path,
+        "RunAtLoad": True,
+        "KeepAlive": True,
+        "ThrottleInterval": _RESTART_S,
+        "ExitTimeOut": program.stop_wait_s,
+        "Umask": 0o077,
+        "ProcessType": "Background",
+    })  # fmt: skip
+
+
+def _unit(program: Program) -> str:
+    environment = "".join(
+        f"Environment={_quoted(f'{name}={value}')}\n" for name, value in program.environment.items()
+    )
+    command = " ".join(_quoted(part).replace("$", "$$") for part in program.command)
+    return f"""[Unit]
+Description=claude-mem-lite {program.name} of {_escaped(config.home())}
+
+[Service]
+ExecStart={command}
+{environment}WorkingDirectory={_escaped(config.home())}
+UMask=0077
+Restart=always
+RestartSec={_RESTART_S}
+KillSignal=SIGTERM
+TimeoutStopSec={program.stop_wait_s}
+StandardOutput=append:{_escaped(program.log_path)}
+StandardError=inherit
+NoNewPrivileges=true
+
+[Install]
+WantedBy=default.target
+"""
+
+
+def _loading(kind: Kind, files: list[str]) -> Iterator[list[str]]:
+    """Yield what has files read; launchd refuses what it has read already."""
+    if kind == "launchd":
+        for path in files:
+            yield ["launchctl", "bootstrap", f"gui/{os.getuid()}", path]
+    else:
+        yield ["systemctl", "--user", "daemon-reload"]
+
+
+def _starting(kind: Kind, files: list[str]) -> Iterator[list[str]]:
+    if kind == "launchd":
+        for path in files:
+            label = os.path.basename(path).removesuffix(".plist")
+            yield ["launchctl", "kickstart", f"gui/{os.getuid()}/{label}"]
+    else:
+        yield ["systemctl", "--user", "enable", "--now", *map(os.path.basename, files)]
+
+
+def _stopping(kind: Kind, files: list[str]) -> Iterator[list[str]]:
+    if kind == "launchd":
+        for path in files:
+            label = os.path.basename(path).removesuffix(".plist")
+            yield ["launchctl", "bootout", f"gui/{os.getuid()}/{label}"]
+    elif files:
+        yield ["systemctl", "--user", "disable", "--now", *map(os.path.basename, files)]
+
+
+def _call(command: list[str]) -> None:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_ANSWER_S)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ClaudeMemError(f"{' '.join(command)}: {error}") from error
+    if done.returncode:
+        said = (done.stderr or done.stdout).strip().split("\n")[-1]
+        raise ClaudeMemError(f"{' '.join(command)} failed: {said or f'exit status {done.returncode}'}")
+
+
+def _remove(kind: Kind) -> None:
+    for path in paths(kind):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+
+
+def _write(path: str, contents: bytes) -> None:
+    descriptor = os.open(f"{path}.tmp", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with open(descriptor, "wb") as file:
+        file.write(contents)
+    os.replace(f"{path}.tmp", path)
+
+
+def _folder(kind: Kind) -> str:
+    if kind == "launchd":
+        return os.path.expanduser("~/Library/LaunchAgents")
+    base = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    return os.path.join(base, "systemd", "user")
+
+
+def _label(program: Program) -> str:
+    place = hashlib.sha256(os.fsencode(config.home())).hexdigest()[:8]
+    return f"claude-mem-{place}-{program.name}"
+
+
+def _quoted(text: str) -> str:
+    """Return one word of a unit's line. Source: systemd.syntax(7), systemd.service(5)."""
+    escaped = _escaped(text).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _escaped(text: str) -> str:
+    return text.replace("%", "%%")

@@ -1,0 +1,80 @@
+"""When the services end by themselves: when nobody has needed them for a while, or to run a newer version."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import time
+from typing import TYPE_CHECKING
+
+from claude_mem_lite import client, config, inbox, settings
+from claude_mem_lite.services import agents, instance, supervise
+from claude_mem_lite.services.programs import NAMES
+from claude_mem_lite.storage import queries, upgrades
+
+if TYPE_CHECKING:
+    from claude_mem_lite.settings import Settings
+
+log = logging.getLogger(__name__)
+
+_MINUTE_S = 60
+
+
+def _installed() -> tuple[int, int] | None:
+    """Return what changes when the package is installed again; None once it is gone."""
+    try:
+        stat = os.stat(os.path.join(os.path.dirname(config.__file__), "__init__.py"))
+    except OSError:
+        return None
+    return stat.st_mtime_ns, stat.st_size
+
+
+_started_as = _installed()
+
+
+def look(*, now: float | None = None) -> str:
+    """Stop the services when nobody needs them, start them anew after an upgrade; return which, "" for none.
+
+    Only supervisord is told to stop: launchd and systemd were chosen to keep them running.
+    """
+    now = time.time() if now is None else now
+    kind = agents.installed()
+    if _installed() != _started_as:
+        log.info("the package has changed: the services start anew")
+        if kind is None:
+            supervise.tell("restart" if _installed() else "shutdown")
+        else:
+            for name in reversed(NAMES):
+                _terminate(name)
+        return "restart"
+    if kind is None and is_idle(settings.load(), now=now):
+        log.info("nobody has needed the services: they stop until the next session")
+        supervise.tell("shutdown")
+        return "stop"
+    return ""
+
+
+def is_idle(chosen: Settings, *, now: float) -> bool:
+    """Tell whether nothing has happened for as long as the settings say, and nothing is left to do."""
+    idle_s = chosen.idle_stop_minutes * _MINUTE_S
+    if not idle_s:
+        return False
+    latest = max(queries.last_event_at(), upgrades.read_state("consumer").get("started_at", ""))
+    if now - inbox.unix_time(latest) < idle_s or _web_idle_s() < idle_s:
+        return False
+    return not queries.has_work(now=time.time())
+
+
+def _web_idle_s() -> float:
+    try:
+        answer = client.get("/api/health", {}, timeout_s=2)
+    except client.UnreachableError:
+        return float("inf")
+    return float(answer["idle_s"]) if answer else 0.0
+
+
+def _terminate(name: str) -> None:
+    pid = instance.pid_of(name)
+    if pid and instance.is_running(name):
+        os.kill(pid, signal.SIGTERM)

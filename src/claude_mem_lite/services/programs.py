@@ -1,0 +1,54 @@
+"""The two programs as `supervisord.conf` defines them, for whatever else is to run them."""
+
+from __future__ import annotations
+
+import configparser
+import os
+import re
+import shlex
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from claude_mem_lite import config
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+CONF = os.path.join(os.path.dirname(os.path.abspath(__file__)), "supervisord.conf")
+NAMES = ("consumer", "web")
+
+_PAIR = re.compile(r'(\w+)="([^"]*)"')
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program: what is run, with which variables besides the session's own, how long its end may take."""
+
+    name: str
+    command: tuple[str, ...]
+    environment: Mapping[str, str]
+    stop_wait_s: int
+    log_path: str
+
+
+def programs() -> list[Program]:
+    """Return both programs, for this interpreter and this data directory."""
+    parser = configparser.RawConfigParser(inline_comment_prefixes=None)
+    parser.read(CONF, encoding="utf-8")
+    return [_program(name, parser[f"program:{name}"]) for name in NAMES]
+
+
+def _program(name: str, section: Mapping[str, str]) -> Program:
+    def filled(text: str) -> str:
+        text = text.replace("%(ENV_CLAUDE_MEM_PYTHON)s", sys.executable)
+        return text.replace("%(ENV_CLAUDE_MEM_HOME)s", config.home())
+
+    given = {key: value for key, value in _PAIR.findall(section["environment"]) if value}
+    return Program(
+        name=name,
+        command=tuple(filled(part) for part in shlex.split(section["command"])),
+        environment={"CLAUDE_MEM_HOME": config.home(), **given},
+        stop_wait_s=int(section["stopwaitsecs"]),
+        log_path=filled(section["stdout_logfile"]),
+    )

@@ -1,0 +1,265 @@
+"""When the services end by themselves, and what launchd and systemd are given to run them."""
+
+from __future__ import annotations
+
+import json
+import os
+import plistlib
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from conftest import run_hook, tool_event, wait_until
+from test_services import claude_mem, services  # noqa: F401  (a fixture)
+
+from claude_mem_lite import client, config, inbox, settings
+from claude_mem_lite.services import agents, instance, lifetime, programs, supervise
+from claude_mem_lite.storage import models, queries
+from claude_mem_lite.web import peers
+
+HALF_AN_HOUR_S = 30 * 60
+
+
+def down() -> bool:
+    """Tell whether no service runs."""
+    return not any(map(instance.is_running, programs.NAMES))
+
+
+@pytest.mark.usefixtures("services")
+def test_the_services_stop_when_nobody_needs_them(home: Path) -> None:
+    """Half an hour after the last event they are gone; before that, with work left, or told so, they stay."""
+    models.open_databases(read_only=True)
+    now, later = time.time(), time.time() + HALF_AN_HOUR_S + 60
+    wait_until(lambda: queries.queue_stats()["messages"] == 0)
+
+    early = lifetime.look(now=now + HALF_AN_HOUR_S / 2)
+    web_was_asked = lifetime.look(now=later)  # its clock says that it was asked a moment ago
+
+    assert (early, web_was_asked) == ("", "")
+    assert not down()
+
+
+def test_who_is_idle_is_told_by_events_work_and_settings(memory: Path) -> None:
+    """Nothing for half an hour and nothing left to do; 0 is never."""
+    chosen, now = settings.load(), time.time() + 3_600
+
+    idle = lifetime.is_idle(chosen, now=now)
+    event_id = inbox.append(json.dumps(tool_event()), "/p")
+    with_work = lifetime.is_idle(chosen, now=now)
+    inbox.finish(event_id)
+    with inbox.Transaction() as connection:
+        connection.execute("DELETE FROM task")
+    after = lifetime.is_idle(chosen, now=now)
+    (memory / "config.toml").write_text("[services]\nidle_stop_minutes = 0\n")
+
+    assert (idle, with_work, after) == (True, False, True)
+    assert not lifetime.is_idle(chosen, now=time.time() + 60)
+    assert not lifetime.is_idle(settings.load(), now=now)
+
+
+@pytest.mark.usefixtures("services")
+def test_an_idle_memory_is_stopped_and_a_prompt_starts_it(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Told to stop, all three processes end and leave nothing undone; the next prompt brings them back."""
+    monkeypatch.setattr(lifetime, "_web_idle_s", lambda: float("inf"))
+    models.open_databases(read_only=True)
+    wait_until(lambda: queries.queue_stats()["messages"] == 0)
+
+    done = lifetime.look(now=time.time() + HALF_AN_HOUR_S + 60)
+    wait_until(down)
+    (home / "config.toml").write_text("")
+    run_hook("prompt", {"session_id": "s1", "hook_event_name": "UserPromptSubmit", "prompt": "go on"})
+
+    assert done == "stop"
+    wait_until(lambda: all(program.state == "RUNNING" for program in supervise.programs()), timeout_s=60)
+    wait_until(lambda: queries.queue_stats()["done"] == 1)
+
+
+@pytest.mark.usefixtures("services")
+def test_an_upgrade_starts_both_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the package on the disk is another one, both programs run again, from it."""
+    before = {program.pid for program in supervise.programs()}
+    monkeypatch.setattr(lifetime, "_started_as", (0, 0))
+
+    done = lifetime.look()
+
+    assert done == "restart"
+    wait_until(
+        lambda: (
+            all(program.state == "RUNNING" for program in supervise.programs())
+            and before.isdisjoint({program.pid for program in supervise.programs()})
+        ),
+        timeout_s=60,
+    )
+
+
+@pytest.mark.usefixtures("services")
+def test_the_web_process_says_how_long_nobody_asked() -> None:
+    """Its health does not count as a question, everything else does."""
+
+    def idle_s() -> float:
+        answer = client.get("/api/health", {}, timeout_s=5)
+        assert answer is not None
+        return float(answer["idle_s"])
+
+    first = idle_s()
+    time.sleep(0.3)
+    second = idle_s()
+    client.get("/api/queue/stats", {}, timeout_s=5)
+
+    assert second >= first + 0.3
+    assert idle_s() < second
+
+
+def test_two_data_directories_do_not_meet(home: Path, tmp_path: Path) -> None:
+    """Other services, other sockets, other names; what one is told the other does not hear."""
+    other = Path(f"{home}-b")
+    try:
+        for folder in (home, other):
+            folder.mkdir(exist_ok=True)
+            done = subprocess.run(
+                [sys.executable, "-m", "claude_mem_lite.cli", "up", "-q"],
+                env={**os.environ, "CLAUDE_MEM_HOME": str(folder)}, check=False, capture_output=True,
+            )  # fmt: skip
+            assert done.returncode == 0, done.stderr
+        pids = {program.pid for program in supervise.programs()}
+
+        subprocess.run(
+            [sys.executable, "-m", "claude_mem_lite.cli", "down", "-q"],
+            env={**os.environ, "CLAUDE_MEM_HOME": str(other)}, check=True,
+        )  # fmt: skip
+
+        assert pids == {program.pid for program in supervise.programs()}
+        assert all(program.state == "RUNNING" for program in supervise.programs())
+    finally:
+        claude_mem("down", "-q")
+        shutil.rmtree(other, ignore_errors=True)
+
+
+def test_the_programs_are_those_of_supervisord(home: Path) -> None:
+    """One file defines both: command, variables, how long an end may take."""
+    consumer, web = programs.programs()
+
+    assert consumer.command[:4] == (sys.executable, "-I", "-m", "huey.bin.huey_consumer")
+    assert consumer.environment == {"CLAUDE_MEM_HOME": str(home), "TZ": "UTC", "MALLOC_ARENA_MAX": "2"}
+    assert web.command == (sys.executable, "-I", "-m", "claude_mem_lite.web")
+    assert (consumer.stop_wait_s, web.stop_wait_s) == (25, 10)
+    assert web.log_path == str(home / "logs" / "web.out")
+
+
+@pytest.mark.parametrize("name", ["plain", 'a b%c"d$e\\f é'])
+def test_a_launchd_agent_is_a_property_list_that_runs_a_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Read back it has the command, the data directory and the mask, whatever the folder is called."""
+    monkeypatch.setenv("CLAUDE_MEM_HOME", str(tmp_path / name))
+
+    for program in programs.programs():
+        read = plistlib.loads(agents.text("launchd", program))
+        assert read["ProgramArguments"] == list(program.command)
+        assert read["EnvironmentVariables"]["CLAUDE_MEM_HOME"] == str(tmp_path / name)
+        assert (read["Umask"], read["KeepAlive"], read["RunAtLoad"]) == (0o077, True, True)
+        assert agents.file_name("launchd", program) == f"{read['Label']}.plist"
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed")
+@pytest.mark.parametrize("name", ["plain", 'a b%c"d$e é'])
+def test_systemd_takes_the_units(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """systemd-analyze verify has nothing to say about them, whatever the folder is called."""
+    monkeypatch.setenv("CLAUDE_MEM_HOME", str(tmp_path / name))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    for program in programs.programs():
+        (tmp_path / agents.file_name("systemd", program)).write_bytes(agents.text("systemd", program))
+
+    done = subprocess.run(
+        ["systemd-analyze", "--user", "--man=no", "verify", *map(str, tmp_path.glob("*.service"))],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_connection_of_another_user_is_refused(home: Path) -> None:
+    """The socket's two ends say whose they are."""
+    one, other = socket.socketpair(socket.AF_UNIX)
+    with one, other:
+        assert peers.peer_uid(one) == os.geteuid()
+    assert peers.peer_uid(one) is None
+    assert config.socket_path().startswith(str(home))
+
+
+def test_service_says_who_runs_them_and_refuses_what_is_not_there(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By default supervisord does; without launchctl there is one line, and nothing is left behind."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    said, as_json = claude_mem("service", "status"), claude_mem("service", "status", "--json")
+    refused, both = (
+        claude_mem("service", "install", "--launchd"),
+        claude_mem("service", "install", "--launchd", "--systemd"),
+    )
+    nothing = claude_mem("service", "uninstall")
+
+    assert (said.returncode, said.stdout.splitlines()[0]) == (1, "run by supervisord")
+    assert json.loads(as_json.stdout)["run_by"] == "supervisor"
+    assert refused.returncode == nothing.returncode == 1
+    assert "there is no launchctl on this machine" in refused.stderr
+    assert "neither launchd nor systemd" in nothing.stderr
+    assert both.returncode == 2
+    assert not (tmp_path / "Library").exists()
+    assert down()
+
+
+def test_a_system_that_takes_the_units_runs_them(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a systemctl that starts what is enabled: install, status, down, up, uninstall; nothing stays."""
+    binaries, units = tmp_path / "bin", tmp_path / "systemd" / "user"
+    binaries.mkdir()
+    (binaries / "systemctl").write_text(SYSTEMCTL.format(python=sys.executable))
+    (binaries / "systemctl").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{binaries}:{os.environ['PATH']}")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+
+    installed = claude_mem("service", "install", "--systemd")
+    running = [program.state for program in supervise.programs()]
+    asked = json.loads(claude_mem("service", "status", "--json").stdout)
+    stopped, gone = claude_mem("down"), down()
+    started = claude_mem("up")
+    removed = claude_mem("service", "uninstall")
+
+    assert (installed.returncode, installed.stderr) == (0, "")
+    assert running == ["RUNNING", "RUNNING"]
+    assert (asked["run_by"], len(asked["files"])) == ("systemd", 2)
+    assert stopped.stderr == ""
+    assert (stopped.stdout, gone, started.stdout) == ("Services stopped.\n", True, "Services started.\n")
+    assert removed.returncode == 0
+    wait_until(down)
+    assert list(units.iterdir()) == []
+
+
+SYSTEMCTL = """#!{python}
+import json, os, pathlib, shlex, signal, subprocess, sys
+folder = pathlib.Path(os.environ["XDG_CONFIG_HOME"], "systemd", "user")
+verb, names = sys.argv[2], [name for name in sys.argv[3:] if not name.startswith("-")]
+for name in names:
+    unit, pid_file = folder / name, folder.parent / (name + ".pid")
+    lines = [line.partition("=")[::2] for line in unit.read_text().splitlines() if "=" in line]
+    if verb == "enable":
+        given = [shlex.split(value)[0] for key, value in lines if key == "Environment"]
+        environment = dict(each.split("=", 1) for each in given)
+        program = shlex.split(dict(lines)["ExecStart"])
+        command = ["/bin/sh", "-c", '"$@" >/dev/null 2>&1 & echo $!', "sh", *program]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, env={{**os.environ, **environment}})
+        pid_file.write_text(process.stdout.readline().decode())
+    elif pid_file.exists():
+        os.kill(int(pid_file.read_text()), signal.SIGTERM)
+        pid_file.unlink()
+"""
