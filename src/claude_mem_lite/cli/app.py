@@ -79,6 +79,7 @@ from claude_mem_lite.cli import (
     code,
     context,
     demo,
+    doctor,
     evals,
     hooks,
     learnings,

@@ -133,6 +133,15 @@ def batch_answers(batch_id: str, settings: Settings) -> dict[str, Answer | Claud
     return _calling(settings, collect)
 
 
+def look(settings: Settings) -> None:
+    """Ask whether the API is there, takes the key and knows the model; costs nothing.
+
+    Raises:
+        OutageError, SetupError, RejectedError: it does not.
+    """
+    _calling(settings, lambda client: client.models.retrieve(settings.model))
+
+
 def _parameters(request: Request, settings: Settings, *, is_repeated: bool) -> dict[str, Any]:
     system: dict[str, Any] = {"type": "text", "text": request.system}
     # A shorter prefix is never cached; a longer one pays when it is read at least once.

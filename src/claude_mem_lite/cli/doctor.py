@@ -1,0 +1,79 @@
+"""doctor: what is wrong with the installation, and its cure."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from claude_mem_lite import settings
+from claude_mem_lite.cli.app import AsJson, app, console, print_json, working
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.storage import DatabaseError, models
+
+if TYPE_CHECKING:
+    from claude_mem_lite.services.doctor import Finding
+
+
+@app.command()
+def doctor(
+    *,
+    fix: Annotated[bool, typer.Option("--fix", help="Do what cures it, where that is safe.")] = False,
+    api: Annotated[bool, typer.Option("--api", help="Ask the Messages API, too; costs nothing.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Look for what is wrong, and say what cures it; exit 1 when something is.
+
+    Nothing is changed without --fix, and data is never deleted.
+    """
+    from claude_mem_lite.services import doctor as checks
+
+    logging.disable(logging.WARNING)
+    with working("looking", quiet=as_json):
+        findings = list(checks.examine())
+        if api:
+            findings.append(checks.ask_api(settings.load()))
+    told = []
+    for finding in findings:
+        outcome = _cure(finding) if fix and finding.fix and not finding.is_fine else ""
+        told.append({
+            "name": finding.name,
+            "ok": finding.is_fine or outcome == "cured",
+            "found": finding.found,
+            "cure": finding.cure,
+            "can_fix": finding.fix is not None,
+            "outcome": outcome,
+        })  # fmt: skip
+    models.close_databases()
+    if as_json:
+        print_json(told)
+    else:
+        _show(told)
+    if not all(each["ok"] for each in told):
+        raise typer.Exit(1)
+
+
+def _cure(finding: Finding) -> str:
+    assert finding.fix is not None  # noqa: S101  (asked before)
+    try:
+        finding.fix()
+    except (ClaudeMemError, DatabaseError, OSError) as error:
+        return f"not cured: {error}"
+    return "cured"
+
+
+def _show(told: list[dict[str, Any]]) -> None:
+    width = max(len(each["name"]) for each in told)
+    for each in told:
+        mark, style = ("✓", "green") if each["ok"] else ("!", "yellow")
+        line = Text.assemble((mark, style), f" {each['name']:<{width}}  ", each["found"])
+        if each["outcome"]:
+            line.append(f"  ({each['outcome']})", style="bold")
+        console.print(line, soft_wrap=True)
+        if not each["ok"]:
+            console.print(Text(f"  {'':<{width}}  → {each['cure']}", style="yellow"), soft_wrap=True)
+    fixable = sum(each["can_fix"] and not each["ok"] and not each["outcome"] for each in told)
+    if fixable:
+        console.print(f"[dim]claude-mem doctor --fix cures {fixable} of them[/dim]")

@@ -1,0 +1,306 @@
+"""What may be wrong with an installation: each check says what it found and what cures it, some cure it.
+
+No check changes anything; `fix` of a finding does, where there is one. Data is never deleted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import sqlite3
+import stat
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from claude_mem_lite import __version__, client, config, inbox, locks, settings
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.services import install, supervise
+from claude_mem_lite.storage import DatabaseError, migrations, models, queries
+from claude_mem_lite.storage.search import broken_indexes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+LEAST_FREE_BYTES = 500 << 20
+SLOW_HOOK_MS = 200
+STUCK_S = 600
+_HOOK_RUNS = 5
+_AHEAD_S = 300
+_OURS = ("claude-mem.db", "queue.db", "lance", "logs", "spool", "config.toml", "worker.sock", "doorbell")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at: `cure` is "" where all is well, `fix` does what the cure says."""
+
+    name: str
+    found: str
+    cure: str = ""
+    fix: Callable[[], object] | None = None
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether nothing needs to be done."""
+        return not self.cure
+
+
+def examine() -> Iterator[Finding]:
+    """Yield what each check finds, in the order in which one depends on another."""
+    for check in _CHECKS:
+        try:
+            yield from check()
+        except (ClaudeMemError, DatabaseError, sqlite3.Error, OSError) as error:
+            name = check.__name__.removeprefix("_")
+            yield Finding(
+                name, f"could not be looked at: {error}", "see the finding above, or claude-mem status"
+            )
+
+
+def _folder() -> Iterator[Finding]:
+    home = config.home()
+    if not os.path.isdir(home):
+        yield Finding("folder", f"there is no {home} yet", "claude-mem up", supervise.up)
+        return
+    wrong = [
+        path
+        for path in [home, *(os.path.join(home, name) for name in _OURS)]
+        if os.path.islink(path) or (os.path.exists(path) and os.lstat(path).st_uid != os.geteuid())
+    ]
+    if wrong:
+        yield Finding(
+            "owner", f"{wrong[0]} is a link or another user's", "put a folder or file of your own there"
+        )
+    else:
+        yield Finding("owner", f"{home} and what is in it are yours")
+    open_ones = list(_open_to_others(home))
+    if open_ones:
+        found = f"{len(open_ones)} files or folders are open to others: {open_ones[0]}"
+        cure = f"chmod -R go-rwx {shlex.quote(home)}"
+        yield Finding("permissions", found, cure, lambda: _close(open_ones))
+    else:
+        yield Finding("permissions", "readable by you alone")
+
+
+def _close(paths: Sequence[str]) -> None:
+    for path in paths:
+        os.chmod(path, os.stat(path).st_mode & 0o700)
+
+
+def _open_to_others(home: str) -> Iterator[str]:
+    for folder, folders, files in os.walk(home):
+        for path in (folder, *(os.path.join(folder, name) for name in files)):
+            mode = os.lstat(path).st_mode
+            if not stat.S_ISLNK(mode) and mode & 0o077:
+                yield path
+        folders[:] = [name for name in folders if name != "models"]
+
+
+def _disk() -> Iterator[Finding]:
+    home = config.home()
+    free = shutil.disk_usage(home if os.path.isdir(home) else os.path.expanduser("~")).free
+    is_low = free < LEAST_FREE_BYTES
+    yield Finding(
+        "disk",
+        f"{free >> 20:,} MB are free",
+        "make room: claude-mem prune shows what can go" if is_low else "",
+    )
+
+
+def _settings() -> Iterator[Finding]:
+    wrong = settings.problem()
+    yield Finding(
+        "config.toml", wrong or "can be used as it is", f"mend {config.config_path()}" if wrong else ""
+    )
+
+
+def _databases() -> Iterator[Finding]:
+    config.refuse_foreign_memory()
+    newest = len(migrations.MIGRATIONS)
+    for name, path in (("memory", config.memory_path()), ("queue", config.queue_path())):
+        if not os.path.exists(path):
+            yield Finding(name, f"there is no {path} yet", "claude-mem up", supervise.up)
+            continue
+        connection = sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, timeout=10)
+        try:
+            said = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)")]
+            version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+        finally:
+            connection.close()
+        if said != ["ok"]:
+            cure = "claude-mem down, move it aside, then claude-mem restore your last backup"
+            yield Finding(name, f"{path} is damaged: {said[0]}", cure)
+        elif name == "memory" and version > newest:
+            yield Finding(name, f"schema {version}, this version knows {newest}", "upgrade claude-mem-lite")
+        elif name == "memory" and version < newest:
+            yield Finding(name, f"schema {version} of {newest}", "claude-mem up", models.open_databases)
+        else:
+            yield Finding(name, f"sound, {os.path.getsize(path) / 1e6:,.1f} MB")
+
+
+def _index() -> Iterator[Finding]:
+    from claude_mem_lite.search import inventory
+
+    if not os.path.exists(config.memory_path()):
+        return
+    models.open_databases()
+    wrong = broken_indexes()
+    found = f"the index of {', '.join(wrong)} is not what its table has" if wrong else "as its tables"
+    yield Finding("full text", found, "claude-mem reindex" if wrong else "")
+    state = inventory.state()
+    if state["problem"] and state["setting"] != inventory.NONE:
+        yield Finding("meaning", state["problem"], "claude-mem model list")
+    else:
+        yield Finding("meaning", f"{state['embedded']:,} of {state['total']:,} rows have a vector")
+
+
+def _services() -> Iterator[Finding]:
+    down = [program for program in supervise.programs() if program.state != "RUNNING"]
+    if down:
+        states = ", ".join(f"{program.name} {program.state.lower()}" for program in down)
+        yield Finding("services", states, f"claude-mem up; logs: {config.log_dir()}", supervise.up)
+        return
+    try:
+        health = client.get("/api/health", {}, timeout_s=5) or {}
+    except client.UnreachableError as error:
+        yield Finding("services", f"{config.socket_path()}: {error}", "claude-mem restart", _restart)
+        return
+    if health.get("version") != __version__:
+        found = f"they are of version {health.get('version')}, this is {__version__}"
+        yield Finding("services", found, "claude-mem restart", _restart)
+    else:
+        yield Finding("services", f"consumer and web run, version {__version__}")
+
+
+def _restart() -> None:
+    supervise.down()
+    supervise.up()
+
+
+def _queue() -> Iterator[Finding]:
+    if not os.path.exists(config.memory_path()):
+        return
+    models.open_databases(read_only=True)
+    stats = queries.queue_stats()
+    oldest_s = time.time() - inbox.unix_time(stats["oldest_raw"]) if stats["oldest_raw"] else 0.0
+    told = f"{stats['raw']} events wait, {stats['error']} in error"
+    if oldest_s > STUCK_S:
+        cure = f"claude-mem restart; if it stays so, see {config.log_dir()}/consumer.jsonl"
+        yield Finding("queue", f"{told}, the oldest for {oldest_s / 60:.0f} minutes", cure, inbox.requeue)
+    elif stats["set_aside"]:
+        yield Finding(
+            "queue", f"{stats['set_aside']} messages set aside", f"see {config.log_dir()}/consumer.jsonl"
+        )
+    else:
+        yield Finding("queue", told)
+    ahead_s = inbox.unix_time(queries.last_event_at()) - time.time()
+    is_ahead = ahead_s > _AHEAD_S
+    yield Finding(
+        "clock",
+        f"the newest event is of {ahead_s / 60:.0f} minutes from now"
+        if is_ahead
+        else "not behind the events",
+        "set the clock: what comes now sorts before what is there" if is_ahead else "",
+    )
+
+
+def _spool() -> Iterator[Finding]:
+    try:
+        names = os.listdir(config.spool_dir())
+    except FileNotFoundError:
+        names = []
+    waiting = [name for name in names if not name.endswith((".tmp", ".bad"))]
+    bad = [name for name in names if name.endswith(".bad")]
+    if waiting and not locks.is_held("consumer.lock"):
+        yield Finding(
+            "spool", f"{len(waiting)} events wait to be taken in", "claude-mem up", inbox.take_in_spool
+        )
+    elif bad:
+        yield Finding(
+            "spool",
+            f"{len(bad)} files hold no event",
+            f"look at {config.spool_dir()}/*.bad, then delete them",
+        )
+    else:
+        yield Finding("spool", "empty" if not waiting else f"{len(waiting)} events are being taken in")
+
+
+def _hooks() -> Iterator[Finding]:
+    registered = install.registered_events()
+    missing = sorted(set(install.hook_events(install.installed_client())) - set(registered))
+    if missing:
+        found = f"{len(registered)} events registered, not {', '.join(missing)}"
+        yield Finding("hooks", found, "claude-mem install-hooks", install.install)
+        return
+    words = [word for command in registered.values() for word in shlex.split(command)]
+    gone = sorted({word for word in words if word.startswith("/") and not os.path.exists(word)})
+    if gone:
+        found = f"they name {gone[0]}, which is not there"
+        yield Finding("hooks", found, "claude-mem install-hooks", install.install)
+        return
+    interpreters = {_interpreter(command) for command in registered.values()}
+    if interpreters != {sys.executable}:
+        others = ", ".join(sorted(interpreters))
+        yield Finding("hooks", f"{len(registered)} events, run by {others}, not by {sys.executable}")
+    else:
+        yield Finding("hooks", f"{len(registered)} events, run by {sys.executable}")
+
+
+def _interpreter(command: str) -> str:
+    return next(word for word in shlex.split(command) if "=" not in word.partition("/")[0])
+
+
+def _latency() -> Iterator[Finding]:
+    """Time the capture hook on an event of its own, in a folder of its own."""
+    event = {"session_id": "doctor", "hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {}}
+    times = []
+    with tempfile.TemporaryDirectory(prefix="claude-mem-doctor-") as folder:
+        environment = {**os.environ, "CLAUDE_MEM_HOME": folder}
+        for _ in range(_HOOK_RUNS):
+            started = time.perf_counter()
+            subprocess.run(
+                [sys.executable, "-I", "-S", os.path.join(install.HOOKS, "capture.py")],
+                input=json.dumps(event).encode(), env=environment, capture_output=True, check=False,
+            )  # fmt: skip
+            times.append((time.perf_counter() - started) * 1000)
+        stored = _stored_in(os.path.join(folder, "queue.db"))
+    took_ms = statistics.median(times)
+    if stored != _HOOK_RUNS:
+        cure = f"see {config.log_dir()}/hooks.jsonl.*"
+        yield Finding("a hook", f"stored {stored} of {_HOOK_RUNS} events of a trial", cure)
+    else:
+        cure = "is the machine loaded, or the disk slow?" if took_ms > SLOW_HOOK_MS else ""
+        yield Finding("a hook", f"takes {took_ms:.0f} ms (median of {_HOOK_RUNS})", cure)
+
+
+def _stored_in(path: str) -> int:
+    try:
+        connection = sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True)
+        return int(connection.execute("SELECT count(*) FROM pending_queue").fetchone()[0])
+    except sqlite3.Error:
+        return 0
+
+
+def ask_api(chosen: Any) -> Finding:
+    """Ask the Messages API whether it is there and takes the key; costs nothing."""
+    from claude_mem_lite.distill import claude
+
+    if chosen.credential is None:
+        return Finding("API", "there is no key: local words", "")
+    try:
+        claude.look(chosen)
+    except claude.ClaudeError as error:
+        return Finding("API", str(error), "mend the key or the network, then claude-mem restart")
+    return Finding("API", f"answers, and knows {chosen.model}")
+
+
+_CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
+    _folder, _disk, _settings, _databases, _index, _services, _queue, _spool, _hooks, _latency,
+)  # fmt: skip

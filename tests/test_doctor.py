@@ -1,0 +1,150 @@
+"""The doctor as a process: what it finds where all is sound, new or broken, and what it cures."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import tool_event
+from fake_messages import FakeMessages
+from test_services import claude_mem, services  # noqa: F401  (a fixture)
+from test_storage import observation_row, session_row
+
+from claude_mem_lite import inbox
+from claude_mem_lite.services import install
+from claude_mem_lite.storage import models, queries
+
+
+@pytest.fixture(autouse=True)
+def _claude_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+
+
+def findings(*arguments: str) -> dict[str, dict[str, Any]]:
+    """Return what the doctor finds, by name."""
+    done = claude_mem("doctor", "--json", *arguments)
+    assert done.stderr == ""
+    return {each["name"]: each for each in json.loads(done.stdout)}
+
+
+def wrong(*arguments: str) -> set[str]:
+    """Return the names of what is not fine."""
+    return {name for name, each in findings(*arguments).items() if not each["ok"]}
+
+
+@pytest.mark.usefixtures("services")
+def test_a_sound_installation_has_nothing_wrong(home: Path) -> None:
+    """Services up, hooks in place: every line is fine, and the status is 0."""
+    install.install()
+
+    done = claude_mem("doctor")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert all(line.startswith("✓") for line in done.stdout.splitlines())
+    assert "a hook" in done.stdout
+
+
+def test_where_nothing_is_yet_it_says_what_to_do(home: Path) -> None:
+    """A first look finds no memory, no services, no hooks; looking creates nothing."""
+    found = findings()
+
+    assert {"memory", "queue", "services", "hooks"} == {
+        name for name, each in found.items() if not each["ok"]
+    }
+    assert found["hooks"]["cure"] == "claude-mem install-hooks"
+    assert not (home / "claude-mem.db").exists()
+    assert claude_mem("doctor").returncode == 1
+
+
+def test_fix_cures_what_is_safe(home: Path) -> None:
+    """Permissions, services and hooks: wrong before, right after, without a question."""
+    models.open_databases()
+    models.close_databases()
+    (home / "queue.db").chmod(0o644)
+    before = wrong()
+    try:
+        cured = findings("--fix")
+        after = wrong()
+    finally:
+        claude_mem("down", "-q")
+
+    assert before == {"permissions", "services", "hooks"}
+    assert {name for name, each in cured.items() if each["outcome"] == "cured"} == before
+    assert after == set()
+    assert (home / "queue.db").stat().st_mode & 0o077 == 0
+
+
+def test_a_damaged_database_and_index_are_told(memory: Path) -> None:
+    """A broken queue.db, a full text index that lost a row, an event from the future, a file in the spool."""
+    session_row("s1")
+    queries.save_observation(observation_row("abcdef1234"))
+    models.memory_database.execute_sql("DELETE FROM observations_fts_docsize")
+    inbox.append(json.dumps(tool_event()), "/p")
+    with inbox.Transaction() as connection:
+        connection.execute("UPDATE pending_queue SET created_at = '2099-01-01T00:00:00.000000Z'")
+    models.close_databases()
+    (memory / "spool" / "x.bad").write_text("no event")
+    ahead = findings()
+    (memory / "queue.db").write_bytes(b"SQLite format 3\0" + b"\xff" * 8_000)
+    damaged = findings()
+
+    assert (ahead["full text"]["ok"], ahead["full text"]["cure"]) == (False, "claude-mem reindex")
+    assert "from now" in ahead["clock"]["found"]
+    assert "hold no event" in ahead["spool"]["found"]
+    assert not damaged["queue"]["ok"]
+    assert "restore" in damaged["queue"]["cure"] or "could not be looked at" in damaged["queue"]["found"]
+
+
+def test_hooks_of_an_interpreter_that_is_gone_are_told_and_renewed(memory: Path, tmp_path: Path) -> None:
+    """The settings name a python that is not there: told by its path, and registered anew with --fix."""
+    install.install()
+    settings = tmp_path / "claude" / "settings.json"
+    settings.write_text(settings.read_text().replace(os.path.realpath(sys.executable), "/gone/python"))
+    settings.write_text(settings.read_text().replace(sys.executable, "/gone/python"))
+    before = findings()["hooks"]
+    try:
+        findings("--fix")
+    finally:
+        claude_mem("down", "-q")
+
+    assert "/gone/python" in before["found"]
+    assert "/gone/python" not in settings.read_text()
+
+
+def test_a_foreign_and_a_newer_memory_are_told(home: Path) -> None:
+    """Another program's database is named; a newer schema asks for an upgrade; neither is touched."""
+    with closing(sqlite3.connect(home / "claude-mem.db")) as connection:
+        connection.execute("CREATE TABLE sdk_sessions (id)")
+    before = (home / "claude-mem.db").read_bytes()
+    foreign = findings()
+    (home / "claude-mem.db").unlink()
+    models.open_databases()
+    models.close_databases()
+    with closing(sqlite3.connect(home / "claude-mem.db")) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    newer = findings()
+
+    assert "another program's database" in " ".join(each["found"] for each in foreign.values())
+    assert newer["memory"]["cure"] == "upgrade claude-mem-lite"
+    assert before != b""
+
+
+def test_the_api_is_asked_only_when_told_to(fake: FakeMessages, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without --api no request goes out; with it the key and the model are tried, a refusal is told."""
+    silent = "API" in findings()
+    none = len(fake.requests)
+    fine = findings("--api")["API"]
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
+    refused = findings("--api")["API"]
+
+    assert (silent, none) == (False, 0)
+    assert fine["ok"]
+    assert "knows claude-haiku-4-5-20251001" in fine["found"]
+    assert not refused["ok"]
+    assert "mend the key or the network" in refused["cure"]
