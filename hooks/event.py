@@ -91,5 +91,5 @@ def _log(error: BaseException) -> None:
         config.ensure_home()
         with open(os.path.join(config.log_dir(), f"hooks.jsonl.{now[:10]}"), "a", encoding="utf-8") as log:
             log.write(line)
-    except (OSError, ImportError):
+    except Exception:  # noqa: BLE001, S110  (as above; the folder may be another user's)
         pass

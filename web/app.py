@@ -43,12 +43,14 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from starlette.requests import Request
-    from starlette.types import ASGIApp, Receive, Send
+    from starlette.types import ASGIApp, Message, Receive, Send
     from starlette.types import Scope as Connection
 
 
 STARTED = time.monotonic()
 _HEALTH = "/api/health"
+# 64 texts of 50,000 characters, of four bytes each and escaped.
+_LONGEST_BODY_BYTES = 32 << 20
 _asked = {"at": STARTED}
 _IDLE_LOOK_S = 60.0
 
@@ -59,8 +61,12 @@ _INTERNAL = frozenset({
 })  # fmt: skip
 
 
-class _Noting:
-    """Notes when something was asked last, so that the services can end when nobody needs them."""
+class _TooLargeError(ValueError):
+    """A request has a longer body than any of ours."""
+
+
+class _Bounded:
+    """Takes no endless body, and notes when something was asked last: idle services end."""
 
     def __init__(self, inner: ASGIApp) -> None:
         self._inner = inner
@@ -68,7 +74,17 @@ class _Noting:
     async def __call__(self, scope: Connection, receive: Receive, send: Send) -> None:
         if scope.get("path") != _HEALTH:
             _asked["at"] = time.monotonic()
-        await self._inner(scope, receive, send)
+        taken = 0
+
+        async def bounded() -> Message:
+            nonlocal taken
+            message = await receive()
+            taken += len(message.get("body", b""))
+            if taken > _LONGEST_BODY_BYTES:
+                raise _TooLargeError
+            return message
+
+        await self._inner(scope, bounded, send)
 
 
 def health(_: Request) -> JSONResponse:
@@ -236,6 +252,12 @@ def _no_method(request: Request, _: Exception) -> JSONResponse:
     return JSONResponse({"error": f"{request.method} is not served at {request.url.path}"}, status_code=405)
 
 
+def _too_large(_: Request, __: Exception) -> JSONResponse:
+    return JSONResponse(
+        {"error": f"the body is longer than {_LONGEST_BODY_BYTES >> 20} MiB"}, status_code=413
+    )
+
+
 def _database_down(_: Request, error: Exception) -> JSONResponse:
     return JSONResponse({"error": f"database: {error}; see claude-mem status"}, status_code=503)
 
@@ -257,6 +279,7 @@ async def _unload_when_idle() -> None:
 
 
 _HANDLERS: dict[Any, Any] = {
+    _TooLargeError: _too_large,
     ValidationError: _unprocessable,
     queries.UnknownIdError: _not_found,
     DatabaseError: _database_down,
@@ -280,7 +303,7 @@ app = Starlette(
         Route("/api/embed", embed, methods=["POST"]),
         Route("/api/model", model, methods=["GET", "POST"]),
     ],
-    middleware=[Middleware(_Noting)],
+    middleware=[Middleware(_Bounded)],
     exception_handlers=_HANDLERS,
     lifespan=_lifespan,
 )

@@ -94,10 +94,22 @@ def config_path() -> str:
 
 
 def ensure_home() -> None:
-    """Create the data directory and its folders; all this process creates is the user's alone from now on."""
+    """Create the data directory and its folders; all this process creates is the user's alone from now on.
+
+    Raises:
+        ClaudeMemError: the folder is another user's, who could read or exchange what lies in it.
+    """
     os.umask(0o077)
     for folder in (home(), spool_dir(), log_dir()):
         os.makedirs(folder, mode=0o700, exist_ok=True)
+    found = os.stat(home())
+    if found.st_uid != os.geteuid():
+        raise ClaudeMemError(
+            f"{home()} belongs to another user, so nothing was written there: "
+            "set CLAUDE_MEM_HOME to a folder of your own"
+        )
+    if found.st_mode & 0o077:
+        os.chmod(home(), 0o700)
 
 
 def foreign_memory() -> bool:

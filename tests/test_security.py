@@ -1,0 +1,135 @@
+"""Who can read and reach what: permissions, owners, the socket, bodies without end, what files hold."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import run_hook, tool_event, wait_until
+from test_web import Connection, get, web  # noqa: F401  (a fixture)
+
+import claude_mem_lite
+from claude_mem_lite import config
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.storage import models, queries
+
+PACKAGE = Path(claude_mem_lite.__file__).parent
+
+
+def modes(folder: Path) -> dict[str, int]:
+    """Return what of a folder others may read, write or enter, by path."""
+    paths = [folder, *folder.rglob("*")]
+    found = {str(path.relative_to(folder)): stat.S_IMODE(path.lstat().st_mode) for path in paths}
+    return {path: mode for path, mode in found.items() if mode & 0o077}
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
+def test_whatever_the_umask_files_are_the_users_alone(home: Path, tmp_path: Path, umask: int) -> None:
+    """Hooks, a migration, a spooled event and the CLI leave nothing that others may read."""
+    folder = tmp_path / "memory"
+    script = (
+        f"import os, sys; os.umask({umask}); os.environ['CLAUDE_MEM_HOME'] = {str(folder)!r}\n"
+        "from claude_mem_lite import inbox, logs\n"
+        "from claude_mem_lite.storage import models\n"
+        "models.open_databases()\n"
+        "inbox.append('{\"session_id\": \"s1\"}', '/p')\n"
+        "inbox._spool('a' * 32, inbox.utc_now(), '/p', '{}')\n"
+        "logs.configure('test')\n"
+        "import logging; logging.getLogger('x').warning('y')\n"
+    )
+
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+    assert modes(folder) == {}
+    assert len(list(folder.rglob("*"))) >= 5
+
+
+def test_an_open_folder_is_closed_and_anothers_is_refused(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A data directory that others may read is closed before use; one of another user is not used at all."""
+    home.chmod(0o755)
+    config.ensure_home()
+    closed = stat.S_IMODE(home.stat().st_mode)
+
+    monkeypatch.setattr(os, "geteuid", lambda: 12_345)
+    with pytest.raises(ClaudeMemError, match="belongs to another user"):
+        config.ensure_home()
+
+    assert closed == 0o700
+
+
+def test_a_hook_stores_nothing_in_anothers_folder(home: Path) -> None:
+    """It prints nothing, exits 0 and leaves no file."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a folder to another user")
+    os.chown(home, 12_345, -1)
+    before = sorted(path.name for path in home.rglob("*"))
+    try:
+        done = run_hook("capture", tool_event())
+    finally:
+        os.chown(home, 0, -1)
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert sorted(path.name for path in home.rglob("*")) == before
+
+
+def test_another_user_gets_no_answer(web: Path) -> None:  # noqa: F811
+    """Even where the socket is open to all, a connection of another user is closed without a byte."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can become another user")
+    script = (
+        "import http.client, os, socket, sys\n"
+        "os.setuid(12345)\n"
+        "s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1])\n"
+        "s.sendall(b'GET /api/health HTTP/1.0\\r\\n\\r\\n')\n"
+        "print(s.recv(100))\n"
+    )
+    web.chmod(0o755)
+    (web / "worker.sock").chmod(0o777)
+
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(web / "worker.sock")], capture_output=True, text=True, check=False
+    )
+
+    assert "200" not in done.stdout
+    assert done.stdout == "b''\n" or "ConnectionResetError" in done.stderr
+    assert get(web, "/api/health")[0] == 200
+
+
+def test_a_body_without_end_is_refused(web: Path) -> None:  # noqa: F811
+    """More than any of our requests has is 413 in JSON, and the process goes on."""
+    connection = Connection(web / "worker.sock")
+    connection.request("POST", "/api/summarize", b'{"session_id": "' + b"a" * (33 << 20) + b'"}')
+    response = connection.getresponse()
+    said = json.loads(response.read())
+    connection.close()
+
+    assert (response.status, said) == (413, {"error": "the body is longer than 32 MiB"})
+    assert get(web, "/api/health")[0] == 200
+
+
+def test_no_file_of_ours_is_a_pickle_and_no_code_makes_one(memory: Path) -> None:
+    """Messages are JSON; nothing in the package imports what could run data as code."""
+    run_hook("capture", tool_event())
+    models.open_databases(read_only=True)
+    wait_until(lambda: queries.queue_stats()["raw"] == 1)
+    messages = models.queue_database.execute_sql("SELECT data FROM task").fetchall()
+    sources = [path for path in PACKAGE.rglob("*.py") if "__pycache__" not in path.parts]
+
+    assert [json.loads(bytes(data))["name"] for (data,) in messages] == [
+        "claude_mem_lite.tasks.compress.compress"
+    ]
+    forbidden = ("import pickle", "import shelve", "yaml.load(", "os.system(", "shell=True")
+    found = [
+        (path.name, word)
+        for path in sources
+        for word in forbidden
+        if word in path.read_text(encoding="utf-8")
+    ]
+    assert found == []
