@@ -6,28 +6,44 @@ docstrings and whitespace change no hash; who moves a file as it is takes its an
 
 from __future__ import annotations
 
+import functools
+import itertools
 import os
 import re
+from collections import defaultdict
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from claude_mem_lite.storage import code
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable
 
-    from claude_mem_lite.storage.models import FunctionMapEntry
+    from claude_mem_lite.storage.code import Definition
+
+_Row = TypeVar("_Row")
 
 MOST = 12
 _OF_ONE_NAME = 4  # functions; a name of more is one of many
 _READ = 1_000
+_MOST_ABOVE = 20  # classes that are looked into for a method
 
 _PATH = re.compile(r"[\w.-]*(?:/[\w.-]+)*\w\.\w{1,8}\b(?!\()")
-_QUOTED = re.compile(r"`([^`\n]{1,200})`")
-_CALLED = re.compile(r"([^\W\d][\w.]*)\(")
 _NAME = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+_QUOTED = re.compile(r"`([^`\s]{1,200})`")
+# What stands quoted and is no option, no path and no command: `split`, `@cached(60)`, `Journal.post(entry)`.
+_MARKED = re.compile(rf"`[@:]*({_NAME.pattern})(?![\w/-])[^`\s]*`")
+_CALLED = re.compile(r"([^\W\d][\w.]*)\(")
+# What the words around it say to be code: "the split function", "split takes a Decimal".
+_KIND = r"(?:function|method|helper|fixture|decorator)"
+_SAID = re.compile(
+    rf"\b{_KIND} ([a-z]\w*)|\b([a-z]\w*)(?= {_KIND}\b)"
+    r"|(?:\A|[.;:] )([^\W\d]\w*) (?:must|should|may|can|cannot|is|has|does|never|takes|expects|needs|defaults"
+    r"|returns|raises|gives|keeps|holds|reads|writes|calls)\b"
+)
 # What makes a name of a word that stands without a mark: get_user, Entry.post, camelCase, JsonStore.
 _INNER = re.compile(r"\w_+\w|\w\.\w|[a-z][A-Z]")
+_OPENING = re.compile(r"(?:\A|[.!?;:] )([A-Z]\w*)")  # a capital there makes no class of a word
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,107 +71,181 @@ def speaks_of(
     """Return the files and functions of a project that a text names, as they are now, at most 12.
 
     `about` are names that somebody says it speaks of; of several functions of one name those in the files
-    `near` are meant. What the code map does not know is no code.
+    `near` are meant, or in a file or a class that is named too. What the code map does not know is no code.
     """
     if not project_dir:
         return []
-    text = text[:_READ]
-    paths = dict.fromkeys([*_PATH.findall(text), *(name for name in about if "." in name or "/" in name)])
-    found_at = {path: _files(project_dir, path) for path in paths}
-    files = [file for found in found_at.values() for file in found]
-    preferred = {*files, *near}
+    now = Code(project_dir)
+    said = " ".join(f"`{each}`" for each in itertools.islice(about, _READ))
+    text = f"{text[:_READ]} {said[:_READ]}"
+    paths = {path: now.files(path) for path in dict.fromkeys([*_PATH.findall(text), *_QUOTED.findall(text)])}
+    files = list(dict.fromkeys(file for found in paths.values() for file in found))
+    rest = _PATH.sub(lambda path: " " if "/" in path[0] or paths[path[0]] else path[0], text)
+    words = {part for name in _NAME.findall(rest) for part in name.split(".")}
     found: dict[Anchor, None] = {}
-    for name in _names(text, about):
-        if found_at.get(name):
-            continue
-        rows = code.find_functions(project_dir, name)
-        rows = [row for row in rows if row.file_path in preferred] or rows
-        if len(rows) <= _OF_ONE_NAME and not _is_plain(name, rows, text, about):
-            found |= {Anchor(row.file_path, row.qualified_name, row.body_hash): None for row in rows}
+    for name, is_code in _names(rest).items():
+        rows = now.named(name)
+        if not is_code:
+            rows = [row for row in rows if row.name == name and (row.kind == "class" or row.file in files)]
+        for preferred in (words, {*files, *near}):
+            rows = [row for row in rows if {row.file, _owner(row.name)} & preferred] or rows
+        rows = [row for row in rows if row.name == name] or rows
+        if len(rows) <= _OF_ONE_NAME:
+            found |= {Anchor(row.file, row.name, row.body_hash): None for row in rows}
     functions_in = {each.file for each in found}
     found |= {Anchor(file): None for file in files if file not in functions_in}
     return list(found)[:MOST]
 
 
-def moved(project_dir: str, anchors: Iterable[Anchor]) -> list[Anchor]:
-    """Return anchors where they are now: those of a file that was moved as it was go with it."""
-    now = []
-    for anchor in anchors:
-        file = _moved_to(project_dir, anchor) if _is_gone(project_dir, anchor.file) else ""
-        now.append(Anchor(file or anchor.file, anchor.name, anchor.body_hash))
-    return now
+class Code:
+    """The code of a project as the map has it now; what was read of it once is not read again."""
 
+    def __init__(self, project_dir: str) -> None:
+        """Take a project; nothing is read before it is asked for."""
+        self.project_dir = project_dir
+        self._hashes = functools.cache(functools.partial(code.hashes, project_dir))
+        self._left_with = functools.cache(functools.partial(code.deleted_with, project_dir))
 
-def why_stale(project_dir: str, anchors: Iterable[Anchor]) -> str:
-    """Return what has become of the code since, in a line; "" while all of it is as it was."""
-    return "; ".join(dict.fromkeys(filter(None, (_change(project_dir, each) for each in anchors))))
+    def named(self, name: str) -> list[Definition]:
+        """Return the functions and classes that a name means.
 
+        "journal.post" may be the method of a class Journal. Of an attribute the class is meant, of a method
+        that it inherits the class and the method.
+        """
+        owner, _, last = name.removeprefix("self.").removeprefix("cls.").rpartition(".")
+        wanted = f"{owner}.{last}" if owner else last
+        rows = [
+            row
+            for row in self._by_last[_folded(last)]
+            if code.answers(self.project_dir, row.file, row.name, wanted)
+        ]
+        if rows or not owner:
+            return rows
+        classes = [row for row in self._by_last[_folded(_last(owner))] if row.kind == "class"]
+        return [found for row in classes for found in self._member(row, last)]
 
-def _change(project_dir: str, anchor: Anchor) -> str:
-    if not anchor.name:
-        return f"{anchor.file} is gone" if _is_gone(project_dir, anchor.file) else ""
-    rows = code.functions_in(project_dir, anchor.file)
-    for row in rows:
-        if row.qualified_name == anchor.name:
-            return "" if row.body_hash == anchor.body_hash else f"{anchor.name} has changed"
-    for row in rows:
-        if row.body_hash == anchor.body_hash:
-            return f"{anchor.name} is now called {row.qualified_name}"
-    elsewhere = [
-        row for row in code.find_functions(project_dir, anchor.name) if row.qualified_name == anchor.name
-    ]
-    if len(elsewhere) == 1:
-        return f"{anchor.name} is now in {elsewhere[0].file_path}"
-    return f"{anchor.name} is gone"
+    def files(self, path: str) -> list[str]:
+        """Return the file that a path, the end of one, or a module's name means, in a list; none for two.
 
+        What the map does not know may lie on the disk, as may a folder that is written with a slash.
+        """
+        may_be_folder = "/" in path
+        path = os.path.normpath(path).removeprefix(f"{self.project_dir}/").lstrip("/")
+        module = path.replace(".", "/")
+        as_module = (f"{module}.py", f"{module}/__init__.py") if "/" in module else ()
+        for wanted in (path, *as_module):
+            known = self._by_base[os.path.basename(wanted)]
+            found = [each for each in known if f"/{each}".endswith(f"/{wanted}")]
+            if len(found) == 1 or wanted in found:
+                return [wanted if wanted in found else found[0]]
+        full = os.path.join(self.project_dir, path)
+        is_there = os.path.isfile(full) or (may_be_folder and os.path.isdir(full))
+        is_inside = path not in {"", "."} and not path.startswith("..")
+        return [path] if is_there and is_inside else []
 
-def _moved_to(project_dir: str, anchor: Anchor) -> str:
-    """Return where the file of an anchor has gone with all that was in it, "" where it has not."""
-    left = code.deleted_with(project_dir, anchor.file)
-    names = left | {anchor.name} - {""}
-    if not names:
+    def moved(self, anchors: Iterable[Anchor]) -> list[Anchor]:
+        """Return anchors where they are now: those of a file that was moved as it was go with it."""
+        now = []
+        for anchor in anchors:
+            file = self._moved_to(anchor) if self._is_gone(anchor.file) else ""
+            now.append(Anchor(file or anchor.file, anchor.name, anchor.body_hash))
+        return now
+
+    def why_stale(self, anchors: Iterable[Anchor]) -> str:
+        """Return what has become of the code since, in a line; "" while all of it is as it was."""
+        return "; ".join(dict.fromkeys(filter(None, map(self._change, anchors))))
+
+    def _change(self, anchor: Anchor) -> str:
+        if not anchor.name:
+            return f"{anchor.file} is gone" if self._is_gone(anchor.file) else ""
+        there = self._hashes(anchor.file)
+        if anchor.name in there:
+            return "" if there[anchor.name] == anchor.body_hash else f"{anchor.name} has changed"
+        for name, body_hash in there.items():
+            if body_hash == anchor.body_hash:
+                return f"{anchor.name} is now called {name}"
+        elsewhere = code.files_with(self.project_dir, anchor.name)
+        return f"{anchor.name} is now in {elsewhere[0]}" if len(elsewhere) == 1 else f"{anchor.name} is gone"
+
+    def _moved_to(self, anchor: Anchor) -> str:
+        """Return where the file of an anchor has gone with all that was in it, "" where it has not."""
+        names = self._left_with(anchor.file) | {anchor.name} - {""}
+        for file in code.files_with(self.project_dir, min(names)) if names else ():
+            there = self._hashes(file)
+            if names <= there.keys() and (not anchor.name or there[anchor.name] == anchor.body_hash):
+                return file
         return ""
-    first = next(iter(sorted(names)))
-    for row in code.find_functions(project_dir, first):
-        there = {
-            each.qualified_name: each.body_hash for each in code.functions_in(project_dir, row.file_path)
-        }
-        if names <= there.keys() and (not anchor.name or there[anchor.name] == anchor.body_hash):
-            return row.file_path
-    return ""
+
+    def _is_gone(self, path: str) -> bool:
+        """Tell whether a file is no more; of a project whose folder is not here only the map knows."""
+        if path in self._paths:
+            return False
+        return os.path.isdir(self.project_dir) and not os.path.exists(os.path.join(self.project_dir, path))
+
+    def _member(self, row: Definition, name: str) -> list[Definition]:
+        """Return a method of a class; where it has none, the class with the method that it inherits."""
+        found: list[Definition] = []
+        above: list[Definition] = []
+        waiting = [row]
+        while waiting and len(above) < _MOST_ABOVE:
+            each = waiting.pop(0)
+            own = self._hashes(each.file).get(f"{each.name}.{name}")
+            if own is not None:
+                found.append(each._replace(name=f"{each.name}.{name}", body_hash=own))
+            elif each not in above:
+                above.append(each)
+                waiting += self._bases(each)
+        return [*above[:1], *found]
+
+    def _bases(self, row: Definition) -> list[Definition]:
+        names = map(_last, _NAME.findall(row.signature.partition("(")[2]))
+        return [
+            base
+            for name in names
+            for base in self._by_last[_folded(name)]
+            if base.kind == "class" and _last(base.name) == name
+        ]
+
+    @functools.cached_property
+    def _paths(self) -> set[str]:
+        return code.paths(self.project_dir)
+
+    @functools.cached_property
+    def _by_last(self) -> defaultdict[str, list[Definition]]:
+        return _grouped((_folded(_last(row.name)), row) for row in code.definitions(self.project_dir))
+
+    @functools.cached_property
+    def _by_base(self) -> defaultdict[str, list[str]]:
+        return _grouped((os.path.basename(path), path) for path in sorted(self._paths))
 
 
-def _is_gone(project_dir: str, path: str) -> bool:
-    """Tell whether a file is no more; of a project whose folder is not here only the map knows."""
-    if path.endswith((".py", ".pyi")):
-        return code.source_file(project_dir, path) is None
-    return os.path.isdir(project_dir) and not os.path.exists(os.path.join(project_dir, path))
+def _names(text: str) -> dict[str, bool]:
+    """Return the words of a text that may be names, and whether they can hardly be anything else."""
+    said = [name for found in _SAID.findall(text) for name in found if name]
+    names = dict.fromkeys([*_MARKED.findall(text), *_CALLED.findall(text), *said], True)
+    opening = set(_OPENING.findall(text))
+    for name in _NAME.findall(text):
+        is_code = _INNER.search(name) is not None
+        if is_code or name not in opening:
+            names.setdefault(name, is_code)
+    return names
 
 
-def _files(project_dir: str, path: str) -> list[str]:
-    """Return the files that a path, or the end of one, means: one of the map, or another on the disk."""
-    path = os.path.normpath(path).lstrip("/")
-    known = code.source_files(project_dir)
-    found = [each for each in known if each == path or each.endswith(f"/{path}")]
-    if len(found) == 1 or path in found:
-        return [path if path in found else found[0]]
-    full = os.path.join(project_dir, path)
-    is_other = not found and not path.startswith("..") and os.path.isfile(full)
-    return [path] if is_other else []
+def _grouped(pairs: Iterable[tuple[str, _Row]]) -> defaultdict[str, list[_Row]]:
+    found: defaultdict[str, list[_Row]] = defaultdict(list)
+    for key, row in pairs:
+        found[key].append(row)
+    return found
 
 
-def _names(text: str, about: Iterable[str]) -> Iterator[str]:
-    """Yield the names of code in a text, the marked ones first, each once."""
-    marked = [name for quoted in _QUOTED.findall(text) for name in _NAME.findall(quoted)]
-    plain = [name for name in _NAME.findall(text) if _INNER.search(name) or name[:1].isupper()]
-    said = [name.removesuffix("()") for name in about]
-    yield from dict.fromkeys([*marked, *_CALLED.findall(text), *said, *plain])
+def _owner(name: str) -> str:
+    return _last(name.rpartition(".")[0])
 
 
-def _is_plain(name: str, rows: Sequence[FunctionMapEntry], text: str, about: Iterable[str]) -> bool:
-    """Tell whether a word is likely to be one of English: capitalized, unmarked, and no class."""
-    is_marked = (
-        f"`{name}" in text or f"{name}(" in text or name in {each.removesuffix("()") for each in about}
-    )
-    is_named = _INNER.search(name) or all(row.kind == "class" and row.qualified_name == name for row in rows)
-    return not (is_marked or is_named)
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def _folded(name: str) -> str:
+    """Return a name as `journal`, `Journal` and `JOURNAL` have it in common."""
+    return name.replace("_", "").lower()

@@ -94,13 +94,13 @@ def check_code(project_dir: str, session_id: str = "") -> int:
     A file that was moved as it is takes its learnings along. Returns how many marks are others now.
     """
     with storage.transaction():
-        marked = 0
-        for row in storage.with_code(project_dir):
-            code = anchors.anchors_of(row)
-            now = anchors.moved(project_dir, code)
-            if now != code:
-                storage.update(row, code=anchors.as_json(now))
-            stale = anchors.why_stale(project_dir, now)
+        marked, now = 0, anchors.Code(project_dir)
+        for row in storage.with_other_code(project_dir):
+            known = anchors.anchors_of(row)
+            there = now.moved(known)
+            if there != known:
+                storage.update(row, code=anchors.as_json(there))
+            stale = now.why_stale(there)
             if stale != row.stale:
                 change(row, "stale" if stale else "fresh", session_id, stale=stale)
                 marked += 1

@@ -98,4 +98,4 @@ def _in_short(row: Learning) -> dict[str, Any]:
 
 
 def _why_stale(row: Learning, anchor: Anchor) -> str:
-    return anchors.why_stale(row.project_dir, [anchor]) if row.project_dir else ""
+    return anchors.Code(row.project_dir).why_stale([anchor]) if row.project_dir else ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from peewee import JOIN, chunked, fn
 
@@ -21,6 +21,7 @@ from claude_mem_lite.storage.models import (
     Session,
     SourceFile,
     State,
+    memory_database,
 )
 
 if TYPE_CHECKING:
@@ -28,6 +29,17 @@ if TYPE_CHECKING:
 
 UNRESOLVED = "unresolved"
 _ROWS = 50  # of an INSERT: SQLite before 3.32 takes at most 999 values
+
+
+class Definition(NamedTuple):
+    """A function or class of a project, in short."""
+
+    file: str
+    name: str
+    kind: str
+    signature: str
+    body_hash: str
+
 
 Pair = tuple[str, str, str, str]  # caller's file and name, callee's file and name
 
@@ -73,6 +85,36 @@ def functions(project_dir: str) -> list[FunctionMapEntry]:
     """Return a project's functions, by file and line."""
     rows = FunctionMapEntry.select().where(FunctionMapEntry.project_dir == project_dir)
     return list(rows.order_by(FunctionMapEntry.file_path, FunctionMapEntry.line, FunctionMapEntry.pk))
+
+
+def definitions(project_dir: str) -> list[Definition]:
+    """Return what a project defines, in short and in no order."""
+    query = (
+        "SELECT file_path, qualified_name, kind, signature, body_hash FROM function_map WHERE project_dir = ?"
+    )
+    return [Definition(*row) for row in memory_database.execute_sql(query, (project_dir,))]
+
+
+def hashes(project_dir: str, path: str) -> dict[str, str]:
+    """Return the hashes of a file's functions by name, in the order of lines."""
+    query = (
+        "SELECT qualified_name, body_hash FROM function_map WHERE project_dir = ? AND file_path = ?"
+        " ORDER BY line, pk"
+    )
+    return dict(memory_database.execute_sql(query, (project_dir, path)).fetchall())
+
+
+def files_with(project_dir: str, name: str) -> list[str]:
+    """Return the files in which a function has exactly this qualified name."""
+    is_it = (FunctionMapEntry.project_dir == project_dir) & (FunctionMapEntry.qualified_name == name)
+    rows: Any = FunctionMapEntry.select(FunctionMapEntry.file_path).where(is_it)
+    return [path for (path,) in rows.order_by(FunctionMapEntry.file_path).tuples()]
+
+
+def paths(project_dir: str) -> set[str]:
+    """Return the paths of a project's files."""
+    rows: Any = SourceFile.select(SourceFile.file_path).where(SourceFile.project_dir == project_dir)
+    return {path for (path,) in rows.tuples()}
 
 
 def save_file(row: Mapping[str, Any]) -> None:
@@ -128,7 +170,7 @@ def history(project_dir: str | None, name: str, *, limit: int = 200) -> list[dic
         .dicts()
     )
     found = (
-        row for row in rows if _answers(row["project_dir"], row["file_path"], row["qualified_name"], name)
+        row for row in rows if answers(row["project_dir"], row["file_path"], row["qualified_name"], name)
     )
     return list(itertools.islice(found, limit))
 
@@ -153,12 +195,14 @@ def changed_in(project_dir: str, session_id: str) -> dict[tuple[str, str], str]:
 
 def deleted_with(project_dir: str, path: str) -> set[str]:
     """Return the functions of a file that is gone which were in it to the last."""
-    rows = FunctionChange.select().where(_in_file(FunctionChange, project_dir, path))
-    ordered = list(rows.order_by(FunctionChange.created_at.desc(), FunctionChange.pk.desc()))
-    gone_at = ordered[0].created_at if ordered and ordered[0].change_type == "deleted" else None
-    return {
-        row.qualified_name for row in ordered if row.created_at == gone_at and row.change_type == "deleted"
-    }
+    here = _in_file(FunctionChange, project_dir, path)
+    last = FunctionChange.select(fn.MAX(FunctionChange.created_at)).where(here)
+    rows: Any = FunctionChange.select(FunctionChange.qualified_name, FunctionChange.change_type).where(
+        here & (FunctionChange.created_at == last)
+    )
+    ordered = list(rows.order_by(FunctionChange.pk).tuples())
+    is_gone = ordered[-1:] and ordered[-1][1] == "deleted"
+    return {name for name, change_type in ordered if is_gone and change_type == "deleted"}
 
 
 def latest_changing_session(project_dir: str) -> str | None:
@@ -177,8 +221,19 @@ def find_functions(project_dir: str | None, name: str) -> list[FunctionMapEntry]
     return [
         row
         for row in rows.order_by(*place)
-        if _answers(row.project_dir, row.file_path, row.qualified_name, name)
+        if answers(row.project_dir, row.file_path, row.qualified_name, name)
     ]
+
+
+def answers(project_dir: str, path: str, qualified: str, name: str) -> bool:
+    """Tell whether a function answers to a name."""
+    file, _, wanted = name.removesuffix("()").rpartition(":")
+    if file and not f"{project_dir}/{path}".endswith("/" + os.path.normpath(file).lstrip("/")):
+        return False
+    if f".{qualified}".endswith(f".{wanted}"):
+        return True
+    module = path.rpartition(".")[0].removesuffix("/__init__").replace("/", ".")
+    return wanted.endswith(f".{qualified}") and f".{module}.{qualified}".endswith(f".{wanted}")
 
 
 # --- calls -----------------------------------------------------------------------------------------
@@ -291,20 +346,10 @@ def _in_file(table: Any, project_dir: str, path: str) -> Any:
 
 
 def _ends_so(table: Any, project_dir: str | None, name: str) -> Any:
-    """Return the condition that a row's function may answer to a name; `_answers` tells whether it does."""
+    """Return the condition that a row's function may answer to a name; `answers` tells whether it does."""
     last = name.removesuffix("()").rpartition(":")[2].rpartition(".")[2]
     ends = (table.qualified_name == last) | table.qualified_name.endswith(f".{last}")
     return ends if project_dir is None else ends & (table.project_dir == project_dir)
-
-
-def _answers(project_dir: str, path: str, qualified: str, name: str) -> bool:
-    file, _, wanted = name.removesuffix("()").rpartition(":")
-    if file and not f"{project_dir}/{path}".endswith("/" + os.path.normpath(file).lstrip("/")):
-        return False
-    if f".{qualified}".endswith(f".{wanted}"):
-        return True
-    module = path.rpartition(".")[0].removesuffix("/__init__").replace("/", ".")
-    return wanted.endswith(f".{qualified}") and f".{module}.{qualified}".endswith(f".{wanted}")
 
 
 def _others(table: Any, row: Mapping[str, Any]) -> list[Any]:

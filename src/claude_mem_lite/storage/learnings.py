@@ -42,6 +42,19 @@ _STATES: dict[str, Any] = {
     & (fn.json_array_length(Learning.kin) >= PROPOSING - 1),
 }
 
+# In SQL: this runs after every edit, and most of what is known speaks of other code.
+_OTHER_CODE = """
+    SELECT known.pk FROM learnings AS known JOIN json_each(known.code) AS anchor
+    LEFT JOIN function_map AS now ON now.project_dir = known.project_dir
+        AND now.file_path = json_extract(anchor.value, '$.file')
+        AND now.qualified_name = json_extract(anchor.value, '$.name')
+        AND now.body_hash = json_extract(anchor.value, '$.body_hash')
+    LEFT JOIN source_files AS file ON file.project_dir = known.project_dir
+        AND file.file_path = json_extract(anchor.value, '$.file')
+        AND json_extract(anchor.value, '$.name') = ''
+    WHERE known.project_dir = ? AND now.pk IS NULL AND file.pk IS NULL
+"""
+
 
 def transaction() -> Any:
     """Return a context in which nobody else writes, and everything is written or nothing."""
@@ -111,11 +124,15 @@ def superseded_by(learning_id: str) -> list[Learning]:
     return list(Learning.select().where(Learning.superseded_by == learning_id).order_by(Learning.pk))
 
 
-def with_code(project_dir: str) -> list[Learning]:
-    """Return a project's current learnings that speak of code."""
-    return list(
-        Learning.select().where((Learning.project_dir == project_dir) & _CURRENT & (Learning.code != _NONE))
-    )
+def with_other_code(project_dir: str) -> list[Learning]:
+    """Return a project's current learnings that are marked, or speak of code that the map has not as it was.
+
+    Only the columns that tell so are read.
+    """
+    mine = (Learning.project_dir == project_dir) & _CURRENT
+    changed = Learning.pk.in_(SQL(f"({_OTHER_CODE})", [project_dir]))
+    columns = (Learning.pk, Learning.id, Learning.code, Learning.stale, Learning.confidence)
+    return list(Learning.select(*columns).where(mine & ((Learning.stale != "") | changed)))
 
 
 def elsewhere(ids: Collection[str], project_dir: str) -> list[Learning]:

@@ -1,0 +1,477 @@
+"""Which code a learning speaks of, and which changes of that code mark it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from claude_mem_lite.codemap import kept
+from claude_mem_lite.codemap.kept import Seen
+from claude_mem_lite.learnings import anchors, evolve
+from claude_mem_lite.learnings.anchors import Anchor, Code
+from claude_mem_lite.learnings.evolve import Candidate
+from claude_mem_lite.storage import learnings as storage
+from claude_mem_lite.storage import models
+
+MONEY = '''"""Amounts."""
+
+CENT = 1
+
+
+def parse_amount(text, unit=CENT):
+    """Return an amount."""
+    return int(text) * unit
+
+
+def allocate(total, weights):
+    return [total * each // sum(weights) for each in weights]
+
+
+def show(amount):
+    print(amount)
+'''
+JOURNAL = """class Entry:
+    is_locked = False
+
+
+class Journal:
+    MAX_LINES = 40
+
+    def post(self, entry):
+        self.entries.append(entry)
+
+    def close(self):
+        self.is_closed = True
+
+
+class AuditJournal(Journal):
+    def post(self, entry):
+        super().post(entry)
+
+    def print_to(self, file):
+        def line(entry):
+            return str(entry)
+
+        file.write("".join(map(line, self.entries)))
+"""
+STORE = """class Store:
+    def exists(self, name):
+        return bool(self.load(name))
+
+
+class FileStore(Store):
+    def load(self, name):
+        return open(name).read()
+
+
+class MemoryStore(Store):
+    def load(self, name):
+        return self.kept[name]
+"""
+FILES = {
+    "ledger/__init__.py": "",
+    "ledger/money.py": MONEY,
+    "ledger/journal.py": JOURNAL,
+    "ledger/store.py": STORE,
+    "tools/run.py": "def run():\n    pass\n",
+    "other/run.py": "class Runner:\n    def run(self):\n        pass\n",
+    "Makefile": "all:\n",
+    "ledger.toml": "",
+}
+MONEY_PY, JOURNAL_PY = "ledger/money.py", "ledger/journal.py"
+LOSES, APPENDS = "`allocate` loses cents", "`Journal.post` appends"
+
+
+@pytest.fixture
+def project(memory: Path, tmp_path: Path) -> Path:
+    """Return the folder of a mapped project, and the memory open."""
+    folder = (tmp_path / "shop").resolve()
+    (folder / ".git").mkdir(parents=True)
+    for path, text in FILES.items():
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).write_text(text)
+    kept.scan(str(folder))
+    return folder
+
+
+def named(project: Path, text: str, **fields: list[str]) -> list[str]:
+    """Return what a text speaks of, as file:name."""
+    found = anchors.speaks_of(str(project), text, **fields)
+    return sorted(f"{each.file.rpartition('/')[2]}:{each.name}" for each in found)
+
+
+def taught(project: Path, text: str) -> str:
+    """Take a learning in, and return its id."""
+    return evolve.take(
+        Candidate(text, "gotcha", "user"), session_id="s0", project_dir=str(project)
+    ).learning_id
+
+
+def checked(project: Path) -> None:
+    """Read the files anew and check what speaks of them."""
+    kept.rescan(str(project), Seen("s1"))
+    evolve.check_code(str(project), "s1")
+
+
+def stale(learning_id: str) -> str:
+    """Return why a learning is marked."""
+    return storage.get(learning_id).stale
+
+
+def edit(project: Path, path: str, old: str, new: str) -> None:
+    """Change a file."""
+    text = (project / path).read_text()
+    assert old in text
+    (project / path).write_text(text.replace(old, new, 1))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # Marked.
+        ("`parse_amount` takes no comma", ["money.py:parse_amount"]),
+        ("`allocate` loses cents", ["money.py:allocate"]),
+        ("call allocate(total, weights) last", ["money.py:allocate"]),
+        ("`Journal.post` appends", ["journal.py:Journal.post"]),
+        ("`Journal.post()` appends", ["journal.py:Journal.post"]),
+        ("`Journal.post(entry)` appends", ["journal.py:Journal.post"]),
+        ("`@Journal` is no decorator", ["journal.py:Journal"]),
+        # Said in words.
+        ("parse_amount takes no comma", ["money.py:parse_amount"]),
+        ("The allocate function loses cents", ["money.py:allocate"]),
+        ("Use the helper allocate for shares", ["money.py:allocate"]),
+        ("allocate must not round", ["money.py:allocate"]),
+        ("A Journal is never emptied", ["journal.py:Journal"]),
+        ("Journal takes any entry", ["journal.py:Journal"]),
+        ("AuditJournal prints", ["journal.py:AuditJournal"]),
+        # Dotted, with a module, a file, an instance.
+        ("ledger.money.allocate loses cents", ["money.py:allocate"]),
+        ("money.allocate loses cents", ["money.py:allocate"]),
+        ("ledger/money.py:allocate loses cents", ["money.py:allocate"]),
+        ("`ledger/money.py::parse_amount` takes no comma", ["money.py:parse_amount"]),
+        ("journal.post(entry) appends", ["journal.py:Journal.post"]),
+        ("`file_store.load` reads all", ["store.py:FileStore.load"]),
+        ("`AuditJournal.print_to.line` is slow", ["journal.py:AuditJournal.print_to.line"]),
+        # Attributes are their class's, inherited methods the class's and the base's.
+        ("`Journal.MAX_LINES` is 40", ["journal.py:Journal"]),
+        ("`entry.is_locked` is False at first", ["journal.py:Entry"]),
+        ("`FileStore.exists` loads", ["store.py:FileStore", "store.py:Store.exists"]),
+        ("`AuditJournal.close` ends it", ["journal.py:AuditJournal", "journal.py:Journal.close"]),
+        # Of several of one name.
+        ("`load` never fails", ["store.py:FileStore.load", "store.py:MemoryStore.load"]),
+        ("`run` is the function, not the method", ["run.py:run"]),
+        ("FileStore's `load` may fail", ["store.py:FileStore", "store.py:FileStore.load"]),
+        # Files.
+        ("ledger/money.py knows one currency", ["money.py:"]),
+        ("money.py knows one currency", ["money.py:"]),
+        ("Import from `ledger.money` only", ["money.py:"]),
+        ("{project}/ledger/money.py knows one currency", ["money.py:"]),
+        ("In money.py, show prints", ["money.py:show"]),
+        ("EUR is set in ledger.toml", ["ledger.toml:"]),
+        ("`Makefile` has one target", ["Makefile:"]),
+        ("What lies in `tools/` is run by hand", ["tools:"]),
+    ],
+)
+def test_names_of_code_become_anchors(project: Path, text: str, expected: list[str]) -> None:
+    """However a sentence writes them."""
+    assert named(project, text.format(project=project)) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Always show the total before you post an entry and close the month",
+        "Run the tests first",
+        "Journal entries are sorted",  # may be the English word
+        "Entry to the office needs a badge",
+        "`pip install allocate` first",
+        "`git show` is enough",
+        "Use `--show` and `-run`",
+        "`show-all` is a command",
+        "`src/show/allocate.js` is generated",
+        "src/parse_amount/index.js is generated",
+        "`tools` are for sale",
+        "`nothing_like_it` is in no map",
+        "`os.path.join` is fine",
+        "`json.load` is fine",
+        "run.py is there twice",
+        "gone/money.py was never there",
+        "See https://allocate.example.org/show?post=1",
+        "`.` and `/` and `./` and `..` are folders",
+    ],
+)
+def test_other_words_become_no_anchors(project: Path, text: str) -> None:
+    """English words, ambiguous names, and what is in no map."""
+    assert named(project, text) == []
+
+
+def test_a_name_of_many_functions_is_no_anchor(project: Path) -> None:
+    """Five of one name are one of many, but in a named class or file it is one."""
+    for number in range(5):
+        (project / f"ledger/m{number}.py").write_text(
+            f"class C{number}:\n    def fetch(self):\n        pass\n"
+        )
+    kept.scan(str(project))
+
+    assert named(project, "`fetch` is slow") == []
+    assert named(project, "`fetch` in ledger/m3.py is slow") == ["m3.py:C3.fetch"]
+    assert named(project, "`fetch` is slow", near=["ledger/m3.py"]) == ["m3.py:C3.fetch"]
+    assert named(project, "`fetch` of C2 is slow") == ["m2.py:C2", "m2.py:C2.fetch"]
+
+
+def test_what_somebody_says_it_is_about_counts_as_named(project: Path) -> None:
+    """As function, call, method or file, though the sentence does not say so."""
+    about = ["allocate()", "Journal.post", "ledger/store.py", "nothing"]
+
+    found = named(project, "Cents are never lost", about=about)
+
+    assert found == ["journal.py:Journal.post", "money.py:allocate", "store.py:"]
+
+
+def test_nothing_is_named_without_a_project(project: Path) -> None:
+    """Nor in one that has no map."""
+    assert anchors.speaks_of(None, "`allocate`") == []
+    assert anchors.speaks_of(str(project / "tools"), "`allocate`") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "change", "expected"),
+    [
+        # What the sentence speaks of.
+        (LOSES, (MONEY_PY, "//", "/"), "allocate has changed"),
+        (LOSES, (MONEY_PY, "(total, weights)", "(total, *weights)"), "allocate has changed"),
+        (LOSES, (MONEY_PY, "weights):", "weights=()):"), "allocate has changed"),
+        (LOSES, (MONEY_PY, "weights):", "weights) -> list[int]:"), "allocate has changed"),
+        (LOSES, (MONEY_PY, "def allocate", "@cache\ndef allocate"), "allocate has changed"),
+        (LOSES, (MONEY_PY, "def allocate", "async def allocate"), "allocate has changed"),
+        (LOSES, (MONEY_PY, "def allocate", "def share"), "allocate is now called share"),
+        ("`show` prints", (MONEY_PY, "def show(amount):\n    print(amount)\n", ""), "show is gone"),
+        ("`Journal.MAX_LINES` is 40", (JOURNAL_PY, "= 40", "= 50"), "Journal has changed"),
+        ("An AuditJournal is one", (JOURNAL_PY, "(Journal)", "(Book)"), "AuditJournal has changed"),
+        ("`FileStore.exists` loads", ("ledger/store.py", "bool(", "not ("), "Store.exists has changed"),
+        (APPENDS, (JOURNAL_PY, "class Journal", "class Book"), "Journal.post is now called Book.post"),
+        # What it does not speak of.
+        (LOSES, (MONEY_PY, "int(text)", "float(text)"), ""),
+        (LOSES, (MONEY_PY, "CENT = 1", "CENT = 2"), ""),
+        (LOSES, (MONEY_PY, "CENT = 1", "import math\n\nCENT = 1"), ""),
+        (LOSES, (MONEY_PY, "def allocate", "# A comment.\ndef allocate"), ""),
+        (LOSES, (MONEY_PY, "weights):", 'weights):\n    """Doc."""'), ""),
+        (LOSES, (MONEY_PY, "(total, weights)", "(\n    total,\n    weights,\n)"), ""),
+        (LOSES, (MONEY_PY, "def allocate", "def new():\n    pass\n\n\ndef allocate"), ""),
+        (APPENDS, (JOURNAL_PY, "super().post(entry)", "print(entry)"), ""),
+        ("A Journal is never emptied", (JOURNAL_PY, "self.is_closed = True", "pass"), ""),
+        ("ledger/money.py knows one currency", (MONEY_PY, "int(text)", "float(text)"), ""),
+    ],
+)
+def test_a_change_marks_what_speaks_of_it(
+    project: Path, text: str, change: tuple[str, str, str], expected: str
+) -> None:
+    """And nothing else, with what has become of the code."""
+    learning_id = taught(project, text)
+
+    edit(project, *change)
+    checked(project)
+
+    assert stale(learning_id) == expected
+
+
+def test_what_is_taken_back_is_unmarked(project: Path) -> None:
+    """Both are told of in the learning's story, once each."""
+    learning_id = taught(project, LOSES)
+
+    edit(project, MONEY_PY, "//", "/")
+    checked(project)
+    checked(project)
+    edit(project, MONEY_PY, "/ sum", "// sum")
+    checked(project)
+
+    assert stale(learning_id) == ""
+    told = [entry.event_type for entry in storage.story(learning_id)]
+    assert told == ["learning.inserted", "learning.stale", "learning.fresh"]
+
+
+def test_a_function_that_moves_alone_is_told_with_its_new_file(project: Path) -> None:
+    """Its old file is still there."""
+    learning_id = taught(project, LOSES)
+    text = (project / MONEY_PY).read_text()
+    at, end = text.index("def allocate"), text.index("def show")
+
+    (project / MONEY_PY).write_text(text[:at] + text[end:])
+    (project / "ledger/shares.py").write_text(text[at:end])
+    checked(project)
+
+    assert stale(learning_id) == "allocate is now in ledger/shares.py"
+
+
+@pytest.mark.parametrize("text", [LOSES, "ledger/money.py knows one currency"])
+def test_a_file_that_moves_takes_its_learnings_along(project: Path, text: str) -> None:
+    """Also twice, and what changes there marks them or leaves them."""
+    learning_id = taught(project, text)
+    was = anchors.anchors_of(storage.get(learning_id))
+
+    for old, new in ((MONEY_PY, "ledger/cash.py"), ("ledger/cash.py", "tools/cash.py")):
+        (project / old).rename(project / new)
+        checked(project)
+
+    (anchor,) = anchors.anchors_of(storage.get(learning_id))
+    assert anchor == Anchor("tools/cash.py", was[0].name, was[0].body_hash)
+    assert stale(learning_id) == ""
+    edit(project, "tools/cash.py", "//", "/")
+    checked(project)
+    assert stale(learning_id) == ("allocate has changed" if anchor.name else "")
+
+
+def test_a_folder_that_moves_takes_its_learnings_along(project: Path) -> None:
+    """Whatever they name in it."""
+    ids = [taught(project, text) for text in (LOSES, APPENDS)]
+
+    (project / "ledger").rename(project / "accounts")
+    checked(project)
+
+    assert [stale(learning_id) for learning_id in ids] == ["", ""]
+    files = [anchors.anchors_of(storage.get(learning_id))[0].file for learning_id in ids]
+    assert files == ["accounts/money.py", "accounts/journal.py"]
+
+
+def test_a_file_that_moves_changed_is_told_with_its_new_place(project: Path) -> None:
+    """It is no longer what the learning speaks of."""
+    learning_id = taught(project, LOSES)
+
+    (project / MONEY_PY).rename(project / "ledger/cash.py")
+    edit(project, "ledger/cash.py", "//", "/")
+    checked(project)
+
+    assert stale(learning_id) == "allocate is now in ledger/cash.py"
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "expected"),
+    [
+        (LOSES, "ledger/money.py", "allocate is gone"),
+        ("ledger/money.py knows one currency", "ledger/money.py", "ledger/money.py is gone"),
+        ("Import from `ledger.money` only", "ledger/money.py", "ledger/money.py is gone"),
+        ("EUR is set in ledger.toml", "ledger.toml", "ledger.toml is gone"),
+        ("What lies in `tools/` is run by hand", "tools", "tools is gone"),
+    ],
+)
+def test_what_speaks_of_a_file_that_goes_is_marked(
+    project: Path, text: str, path: str, expected: str
+) -> None:
+    """Until it is back."""
+    learning_id = taught(project, text)
+
+    (project / path).rename(project.parent / "away")
+    checked(project)
+    was = stale(learning_id)
+    (project.parent / "away").rename(project / path)
+    checked(project)
+
+    assert was == expected
+    assert stale(learning_id) == ""
+
+
+def test_a_file_outside_of_the_map_is_looked_for_on_the_disk(project: Path) -> None:
+    """What the map leaves out is not gone because of that."""
+    (project / "build").mkdir()
+    (project / "build/make.py").write_text("def make():\n    pass\n")
+    learning_id = taught(project, "build/make.py is written by hand")
+
+    checked(project)
+    was = stale(learning_id)
+    (project / "build/make.py").unlink()
+    checked(project)
+
+    assert (was, stale(learning_id)) == ("", "build/make.py is gone")
+
+
+def test_a_project_whose_folder_is_gone_marks_nothing(project: Path) -> None:
+    """An unmounted disk is no change."""
+    ids = [taught(project, text) for text in (LOSES, "EUR is set in ledger.toml")]
+
+    shutil.rmtree(project)
+    checked(project)
+
+    assert [stale(learning_id) for learning_id in ids] == ["", ""]
+
+
+def test_each_change_is_told_once(project: Path) -> None:
+    """In the order in which the learning names its code."""
+    found = anchors.speaks_of(str(project), "`allocate`, `show` and `parse_amount` in ledger/money.py")
+
+    edit(project, MONEY_PY, "//", "/")
+    edit(project, MONEY_PY, "def show", "def tell")
+    kept.rescan(str(project), Seen("s1"))
+
+    told = "allocate has changed; show is now called tell"
+    assert Code(str(project)).why_stale([*found, *found]) == told
+
+
+def test_only_the_projects_own_current_learnings_are_marked(project: Path) -> None:
+    """What was taken out or superseded is left alone, and so are other projects."""
+    mine, removed = taught(project, LOSES), taught(project, "`allocate` is slow")
+    storage.update(storage.get(removed), is_active=False)
+    other = taught(project, "`allocate` takes integers")
+    storage.update(storage.get(other), project_dir="/another")
+
+    edit(project, MONEY_PY, "//", "/")
+    checked(project)
+
+    assert [bool(stale(learning_id)) for learning_id in (mine, removed, other)] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`../../etc/passwd` and ../other.py and /etc/passwd",
+        "`ledger/../../shop/ledger.toml`",
+        "`.*` `(allocate` `[a-z]+` `a|b` `%` `_` `\\` `$(allocate)` `al*cate`",
+        "`\0` `\ud800` `Ａllocate` `allocatе`",  # full width, Cyrillic  # noqa: RUF001
+        "`" * 5_000,
+        "." * 5_000,
+        "a." * 5_000,
+        "a/" * 5_000,
+        "a" * 100_000,
+        "x_" * 5_000 + "(",
+    ],
+)
+def test_hostile_text_names_nothing(project: Path, text: str) -> None:
+    """Nor does it fail, or lead out of the project."""
+    assert named(project, text) == []
+    assert named(project, "", about=[text]) == []
+
+
+def test_thousands_of_names_are_bounded(project: Path) -> None:
+    """Of a long text its beginning is read, and few anchors are kept."""
+    source = "\n\n".join(f"def work_{number}():\n    return {number}" for number in range(400))
+    (project / "ledger/many.py").write_text(source)
+    kept.scan(str(project))
+    names = [f"work_{number % 400}" for number in range(100_000)]
+
+    found = anchors.speaks_of(str(project), " ".join(names), about=names, near=names)
+
+    assert [each.name for each in found] == [f"work_{number}" for number in range(anchors.MOST)]
+
+
+def test_classes_that_inherit_in_circles_end(project: Path) -> None:
+    """Or from hundreds of others."""
+    bases = ", ".join(f"C{number}" for number in range(200))
+    source = "\n".join(f"class C{number}({bases}): pass" for number in range(200))
+    (project / "ledger/circle.py").write_text(source)
+    kept.scan(str(project))
+
+    assert named(project, "`C1.nothing` is slow") == ["circle.py:C1"]
+
+
+def test_anchors_are_kept_as_they_are(project: Path) -> None:
+    """What a row holds comes back as it was."""
+    found = anchors.speaks_of(str(project), "`allocate` and ledger.toml")
+    row = models.Learning(code=anchors.as_json(found))
+
+    assert anchors.anchors_of(row) == found
+    assert [(each.file, each.name, len(each.body_hash)) for each in found] == [
+        ("ledger/money.py", "allocate", 32),
+        ("ledger.toml", "", 0),
+    ]
