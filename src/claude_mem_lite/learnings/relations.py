@@ -92,6 +92,11 @@ _REASON = re.compile(
     r"|\b(?:like|e\.g\.) [\"'`]|(?<=\w\w):\s|\s[–—-]\s|\s\(|;\s*(?:it|that|this|they)\b).*",
     re.IGNORECASE | re.DOTALL,
 )
+_ANNOUNCED = re.compile(
+    r"^(?:we|it|that|this|i)(?:'ve| have|'s| has)?\s+(?:\w+\s+){0,2}?"
+    r"(?:switched|changed|moved|went|decided|agreed)\b[^:]{0,20}:\s",
+    re.IGNORECASE,
+)
 _CLAUSE = re.compile(
     r"[,;.!](?=\s|$)|\s(?:but|while|whereas)\s|\sand\s(?=(?:never|not|no|don't|do not|always)\b)"
 )
@@ -223,15 +228,9 @@ def _normal(text: str) -> list[str]:
 
 def _body(text: str) -> str:
     """Return a text without its reasons and examples, and without what announces it: "that changed: …"."""
-    head, colon, tail = text.partition(": ")
-    if colon and not _says(head) and _says(tail):
-        text = tail
+    text = _ANNOUNCED.sub("", text)
     body = _REASON.sub("", text)
     return body if terms(body) else text
-
-
-def _says(text: str) -> bool:
-    return bool(_NEGATION.search(text) or _CHOICE.search(text))
 
 
 @lru_cache(maxsize=_KEPT)

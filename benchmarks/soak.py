@@ -1,0 +1,353 @@
+"""Many sessions at once for minutes, with kills: is anything lost, doubled, orphaned, or growing?
+
+    python benchmarks/soak.py [--sessions N] [--minutes M] [--kills K] [--interval SECONDS] [--model NAME]
+
+Each session is a thread that starts real hook processes, one event after the other, as Claude Code does, and ends
+and begins anew. At random times one of consumer, web process, supervisor and a hook in flight is killed with -9;
+sessions bring the services back, as they do at home. Everything lies in a temporary folder. Linux only: memory and
+handles are read from /proc.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from claude_mem_lite import config
+from claude_mem_lite.services import install, instance, programs, supervise
+
+DRAIN_S = 300
+SAMPLE_S = 5.0
+IDLE_S = 20.0
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+VICTIMS = ("consumer", "web", "supervisor", "hook")
+
+
+@dataclass
+class Soak:
+    """What the threads share: which events were acknowledged, how long hooks took, what was sampled."""
+
+    stop: threading.Event = field(default_factory=threading.Event)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    stored: set[str] = field(default_factory=set)
+    killed_hooks: set[str] = field(default_factory=set)
+    running: dict[int, str] = field(default_factory=dict)
+    took_ms: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    kills: Counter[str] = field(default_factory=Counter)
+    samples: list[dict[str, Any]] = field(default_factory=list)
+
+    def run_hook(self, hook: str, event: dict[str, Any], project: Path) -> None:
+        """Start a hook as a process; what exits 0 unkilled has to be remembered."""
+        started = time.perf_counter()
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-S", os.path.join(install.HOOKS, f"{hook}.py")],
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            env={**os.environ, "CLAUDE_PROJECT_DIR": str(project)},
+        )  # fmt: skip
+        with self.lock:
+            self.running[process.pid] = event["tool_use_id"]
+        with contextlib.suppress(BrokenPipeError):
+            process.communicate(json.dumps(event).encode())
+        with self.lock:
+            del self.running[process.pid]
+            if process.returncode == 0:
+                self.stored.add(event["tool_use_id"])
+                self.took_ms[hook].append((time.perf_counter() - started) * 1000)
+
+    def kill_hook(self) -> bool:
+        """Kill a hook in flight, if there is one."""
+        with self.lock:
+            if not self.running:
+                return False
+            pid, mark = random.choice(list(self.running.items()))
+            self.killed_hooks.add(mark)
+            os.kill(pid, signal.SIGKILL)
+        return True
+
+
+def session(soak: Soak, number: int, project: Path, interval_s: float) -> None:
+    """Play sessions, one after the other, until told to stop."""
+    chance, run = random.Random(number), 0
+    while not soak.stop.is_set():
+        run += 1
+        name = f"soak-{number}-{run}"
+        told: list[tuple[str, dict[str, Any]]] = [
+            ("context", {"hook_event_name": "SessionStart", "source": "startup"}),
+            ("prompt", {"hook_event_name": "UserPromptSubmit", "prompt": f"Work on part {run} of {number}"}),
+            *(("capture", tool_call(chance, project, step)) for step in range(chance.randint(8, 20))),
+            ("summary", {"hook_event_name": "Stop", "last_assistant_message": f"Part {run} is done."}),
+            ("cleanup", {"hook_event_name": "SessionEnd", "reason": "other"}),
+        ]
+        for step, (hook, event) in enumerate(told):
+            if soak.stop.is_set():
+                return
+            event |= {"session_id": name, "tool_use_id": f"{name}-{step}", "cwd": str(project)}
+            soak.run_hook(hook, event, project)
+            soak.stop.wait(chance.expovariate(1 / interval_s))
+
+
+def tool_call(chance: random.Random, project: Path, step: int) -> dict[str, Any]:
+    """Return an edit, a test run or a look, some of them large."""
+    path = str(project / f"module_{chance.randint(0, 9)}.py")
+    padding = "# padding\n" * chance.choice((1, 10, 500, 5_000))
+    kinds: dict[str, tuple[dict[str, Any], Any]] = {
+        "Edit": (
+            {"file_path": path, "old_string": "x = 1", "new_string": f"x = {step}"},
+            {"filePath": path, "originalFile": f"x = 1\n{padding}"},
+        ),
+        "Bash": ({"command": "pytest -q"}, {"stdout": f"{padding}{step} passed in 0.1s", "stderr": ""}),
+        "Read": ({"file_path": path}, {"file": {"content": padding}}),
+    }
+    tool = chance.choice(list(kinds))
+    tool_input, response = kinds[tool]
+    return {
+        "hook_event_name": "PostToolUse",
+        "tool_name": tool,
+        "tool_input": tool_input,
+        "tool_response": response,
+    }
+
+
+def kill(soak: Soak, victim: str) -> bool:
+    """Kill one process of a kind; return whether there was one."""
+    if victim == "hook":
+        return soak.kill_hook()
+    pid = supervisor_pid() if victim == "supervisor" else instance.pid_of(victim)
+    if pid is None or (victim != "supervisor" and not instance.is_running(victim)):
+        return False
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def supervisor_pid() -> int | None:
+    """Return the supervisor's process."""
+    try:
+        pid = int(Path(config.home(), "supervisord.pid").read_text())
+    except (OSError, ValueError):
+        return None
+    return pid if "supervisord" in command_of(pid) else None
+
+
+def command_of(pid: int) -> str:
+    """Return the command line of a process, "" for none."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+    except OSError:
+        return ""
+
+
+def ours() -> list[int]:
+    """Return the processes that work in this data directory, hooks left out."""
+    found = []
+    mark = f"CLAUDE_MEM_HOME={config.home()}\0".encode()
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            with contextlib.suppress(OSError):
+                is_ours = mark in (entry / "environ").read_bytes() + b"\0"
+                if is_ours and "/hooks/" not in command_of(int(entry.name)):
+                    found.append(int(entry.name))
+    return found
+
+
+def rss_mb(pid: int) -> float:
+    """Return the memory of a process in MB, 0 when it is gone."""
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE_BYTES / 1e6
+    except (OSError, IndexError):
+        return 0.0
+
+
+def handles(pid: int) -> int:
+    """Return how many files a process has open."""
+    try:
+        return len(os.listdir(f"/proc/{pid}/fd"))
+    except OSError:
+        return 0
+
+
+def folder_mb() -> float:
+    """Return the size of the data directory."""
+    total = 0
+    for folder, _, files in os.walk(config.home()):
+        for name in files:
+            with contextlib.suppress(OSError):
+                total += os.lstat(os.path.join(folder, name)).st_size
+    return total / 1e6
+
+
+def sample(started: float) -> dict[str, Any]:
+    """Return what the services need at this moment, and how far they are behind."""
+    found: dict[str, Any] = {"at_s": time.monotonic() - started, "mb": folder_mb()}
+    for name in programs.NAMES:
+        pid = instance.pid_of(name) if instance.is_running(name) else None
+        found[name] = (pid, rss_mb(pid), handles(pid)) if pid else None
+    with contextlib.suppress(sqlite3.Error):
+        found["queue"] = ask_queue(
+            "SELECT count(*), coalesce(strftime('%s', 'now') - strftime('%s', min(created_at)), 0)"
+            " FROM pending_queue WHERE status = 'raw'"
+        )[0]
+    return found
+
+
+def ask_queue(query: str) -> list[tuple[Any, ...]]:
+    """Return the rows of a query on queue.db."""
+    connection = sqlite3.connect(f"file:{config.queue_path()}?mode=ro", uri=True, timeout=10)
+    try:
+        return connection.execute(query).fetchall()
+    finally:
+        connection.close()
+
+
+def slope(samples: list[dict[str, Any]], name: str) -> float:
+    """Return the growth in MB a minute of a program, as the median over the lives of its processes."""
+    lives: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
+    for each in samples:
+        if each[name]:
+            lives[each[name][0]].append((each["at_s"] / 60, each[name][1]))
+    slopes = []
+    for life in lives.values():
+        settled = life[len(life) // 2 :]  # a process grows while it loads what it needs
+        if len(settled) > 3:
+            slopes.append(statistics.linear_regression(*zip(*settled, strict=True)).slope)
+    return statistics.median(slopes) if slopes else 0.0
+
+
+def drained() -> bool:
+    """Wait until nothing is left to do; return whether that came."""
+    deadline = time.monotonic() + DRAIN_S
+    while time.monotonic() < deadline:
+        with contextlib.suppress(sqlite3.Error):
+            waiting = ask_queue("SELECT count(*) FROM pending_queue WHERE status = 'raw'")[0][0]
+            spooled = [name for name in os.listdir(config.spool_dir()) if not name.endswith(".bad")]
+            if not waiting and not spooled:
+                return True
+        time.sleep(0.5)
+    return False
+
+
+def percentiles(values: list[float]) -> str:
+    """Return median, 95th and 99th percentile."""
+    ordered = sorted(values)
+    p50, p95, p99 = (ordered[min(len(ordered) - 1, int(len(ordered) * share))] for share in (0.5, 0.95, 0.99))
+    return f"p50 {p50:6.1f} ms   p95 {p95:6.1f} ms   p99 {p99:6.1f} ms   ({len(ordered):,})"
+
+
+def play(soak: Soak, project: Path, options: argparse.Namespace) -> None:
+    """Run the sessions and the kills for so many minutes."""
+    started, length_s = time.monotonic(), options.minutes * 60
+    threads = [
+        threading.Thread(target=session, args=(soak, number, project, options.interval))
+        for number in range(options.sessions)
+    ]
+    for thread in threads:
+        thread.start()
+    next_kill, next_sample = length_s / (options.kills + 1), 0.0
+    while (now := time.monotonic() - started) < length_s:
+        if now >= next_sample:
+            soak.samples.append(sample(started))
+            next_sample = now + SAMPLE_S
+        if now >= next_kill and soak.kills.total() < options.kills:
+            victim = VICTIMS[soak.kills.total() % len(VICTIMS)]
+            if kill(soak, victim):
+                soak.kills[victim] += 1
+                next_kill += length_s / (options.kills + 1)
+        time.sleep(0.01)
+    soak.stop.set()
+    for thread in threads:
+        thread.join()
+
+
+def report(soak: Soak, *, is_drained: bool, idle_mb: float, orphans: int) -> bool:
+    """Print what came of it; return whether nothing was lost, doubled or left behind."""
+    marks = Counter(
+        mark for (mark,) in ask_queue("SELECT json_extract(raw_output, '$.tool_use_id') FROM pending_queue")
+    )
+    lost = soak.stored - marks.keys()
+    doubled = [mark for mark, count in marks.items() if count > 1]
+    states = dict(ask_queue("SELECT status, count(*) FROM pending_queue GROUP BY status"))
+    memory = sqlite3.connect(f"file:{config.memory_path()}?mode=ro", uri=True)
+    observations, distinct = memory.execute(
+        "SELECT count(*), count(DISTINCT id) FROM observations"
+    ).fetchone()
+    memory.close()
+    total = len(soak.stored) + len(soak.killed_hooks)
+    print(f"events    {total:,} hooks, {len(soak.killed_hooks)} of them killed; states {states}")
+    print(f"lost      {len(lost)}   doubled {len(doubled) + observations - distinct}   "
+          f"unfinished {states.get('raw', 0)}   {'drained' if is_drained else 'NOT DRAINED'}")  # fmt: skip
+    print(f"kills     {soak.kills.total()}: {dict(soak.kills)}")
+    print(f"orphans   {orphans} processes after down")
+    for hook, values in sorted(soak.took_ms.items()):
+        print(f"hook      {hook:8} {percentiles(values)}")
+    for name in programs.NAMES:
+        seen = [each[name] for each in soak.samples if each[name]]
+        print(f"{name:9} {max(mb for _, mb, _ in seen):6.1f} MB at most, {slope(soak.samples, name):+.2f} MB/min,"
+              f" {max(count for _, _, count in seen)} handles at most")  # fmt: skip
+    print(f"idle      {idle_mb:.1f} MB, both processes together, {IDLE_S:.0f} s after a fresh start")
+    queues = [each["queue"] for each in soak.samples if "queue" in each]
+    print(
+        f"queue     {max(count for count, _ in queues):,} waiting at most, the oldest {max(age for _, age in queues)} s"
+    )
+    print(f"folder    {soak.samples[0]['mb']:.1f} MB at first, {soak.samples[-1]['mb']:.1f} MB at last")
+    return not (lost or doubled or observations != distinct or states.get("raw") or orphans) and is_drained
+
+
+def main() -> None:
+    """Soak, and end with 1 when something was lost, doubled or left behind."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--sessions", type=int, default=20)
+    parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--kills", type=int, default=50)
+    parser.add_argument("--interval", type=float, default=2.0, help="mean seconds between a session's events")
+    parser.add_argument("--model", default="none", help="the embedding model: none, minilm")
+    options = parser.parse_args()
+    home = Path(tempfile.mkdtemp(prefix="cml-soak-"))
+    os.environ["CLAUDE_MEM_HOME"] = str(home / "m")
+    config.ensure_home()
+    Path(config.config_path()).write_text(f'[search]\nembedding_model = "{options.model}"\n')
+    project = home / "project"
+    project.mkdir()
+    soak = Soak()
+    try:
+        supervise.up()
+        play(soak, project, options)
+        with contextlib.suppress(Exception):
+            supervise.up()
+        is_drained = drained()
+        supervise.down()
+        supervise.up()
+        time.sleep(IDLE_S)
+        idle_mb = sum(rss_mb(pid) for name in programs.NAMES if (pid := instance.pid_of(name)))
+        supervise.down()
+        time.sleep(2)
+        is_sound = report(soak, is_drained=is_drained, idle_mb=idle_mb, orphans=len(ours()))
+    finally:
+        for pid in ours():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        shutil.rmtree(home, ignore_errors=True)
+    sys.exit(0 if is_sound else 1)
+
+
+if __name__ == "__main__":
+    main()
