@@ -1,11 +1,11 @@
-"""Many sessions at once for minutes, with kills: is anything lost, doubled, orphaned, or growing?
+"""Many sessions at once for minutes, with kills: what is lost, doubled, orphaned, and what grows.
 
     python benchmarks/soak.py [--sessions N] [--minutes M] [--kills K] [--interval SECONDS] [--model NAME]
 
-Each session is a thread that starts real hook processes, one event after the other, as Claude Code does, and ends
-and begins anew. At random times one of consumer, web process, supervisor and a hook in flight is killed with -9;
-sessions bring the services back, as they do at home. Everything lies in a temporary folder. Linux only: memory and
-handles are read from /proc.
+Each session is a thread that starts real hook processes, one event after the other, as Claude Code does, and
+ends and begins anew. At random times one of consumer, web process, supervisor and a hook in flight is killed
+with -9; sessions bring the services back, as they do at home. Everything lies in a temporary folder. Linux
+only: memory and handles are read from /proc.
 """
 
 from __future__ import annotations
@@ -299,13 +299,13 @@ def report(soak: Soak, *, is_drained: bool, idle_mb: float, orphans: int) -> boo
         print(f"hook      {hook:8} {percentiles(values)}")
     for name in programs.NAMES:
         seen = [each[name] for each in soak.samples if each[name]]
-        print(f"{name:9} {max(mb for _, mb, _ in seen):6.1f} MB at most, {slope(soak.samples, name):+.2f} MB/min,"
-              f" {max(count for _, _, count in seen)} handles at most")  # fmt: skip
+        most_mb, most_handles = max(mb for _, mb, _ in seen), max(count for _, _, count in seen)
+        grows = slope(soak.samples, name)
+        print(f"{name:9} {most_mb:6.1f} MB at most, {grows:+.2f} MB/min, {most_handles} handles at most")
     print(f"idle      {idle_mb:.1f} MB, both processes together, {IDLE_S:.0f} s after a fresh start")
     queues = [each["queue"] for each in soak.samples if "queue" in each]
-    print(
-        f"queue     {max(count for count, _ in queues):,} waiting at most, the oldest {max(age for _, age in queues)} s"
-    )
+    waiting, oldest_s = max(count for count, _ in queues), max(age for _, age in queues)
+    print(f"queue     {waiting:,} waiting at most, the oldest {oldest_s} s")
     print(f"folder    {soak.samples[0]['mb']:.1f} MB at first, {soak.samples[-1]['mb']:.1f} MB at last")
     return not (lost or doubled or observations != distinct or states.get("raw") or orphans) and is_drained
 
