@@ -49,6 +49,16 @@ _PASTED = re.compile(
     r"|(?:const|let|var) \w+ =|[\w.]+\([^)]{0,200}\);?$|[{}\[\]]|//|/\*|<[!?/a-z]|\|.*\|$|={3,}|-{3,}"
 )
 _HEADING = re.compile(r"#{1,6}\s+(?P<title>\S.*)")
+# A mail, a ticket or a thread begins; where it ends nobody can tell.
+_DOCUMENT = re.compile(
+    r"(?:\*\*|#{1,6}\s+)?(?:From|To|Cc|Subject|Sent|Date|Title|Author|Reporter|Reported by|Assignee|Labels?"
+    r"|Milestone|Severity|Environment|Description|Describe the bug|Screenshots?"
+    r"|(?:Steps to )?Reproduc(?:e|tion)|(?:Expected|Actual|Current)(?: (?:behaviou?r|results?|outcome))"
+    r"|Acceptance criteria|Additional context)\s*(?:\*\*)?\s*(?::|\Z)"
+    r"|\S.{0,80}\b(?:commented|opened|wrote|replied|posted|reported|requested|mentioned|said)\b.{0,60}?"
+    r"(?:\b\d+ \w+ ago\b|\bon [A-Z][a-z]{2,8} \d|\byesterday\b|\blast (?:week|month|year)\b)",
+    re.IGNORECASE,
+)
 # Somebody else's words follow.
 _ANNOUNCES = re.compile(
     r"\b(?:says?|said|tells?|told|wrote|writes|comments?|commented|review|docs?|documentation|readme|log"
@@ -119,6 +129,8 @@ def _walk(lines: list[str]) -> Iterator[Sentence]:  # noqa: C901 - one branch a 
             prefix = None if listed_by == "lines" else prefix
             continue
         bullet = _BULLET.match(line)
+        if not bullet and _DOCUMENT.match(stripped):
+            return
         if not bullet and (line.startswith(("    ", "\t", ">")) or _PASTED.match(line)):
             is_paste = True
         if is_paste:

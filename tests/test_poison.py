@@ -1,0 +1,276 @@
+"""Memory poisoning is contained: from hooks' events to what is told, with a model that obeys the poison."""
+
+from __future__ import annotations
+
+import json
+import re
+import ssl
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import attacks
+import pytest
+from attacks import GOOD, Attack, Ordinary
+from conftest import wait_until, web_answers
+from fake_messages import FakeMessages
+
+from claude_mem_lite import inbox, settings
+from claude_mem_lite.context import blocks, builder
+from claude_mem_lite.distill import upgrade
+from claude_mem_lite.distill.record import record_event, summarize_session
+from claude_mem_lite.learnings import evolve, extract, session
+from claude_mem_lite.learnings.evolve import Candidate
+from claude_mem_lite.search.hybrid import Searcher
+from claude_mem_lite.storage import learnings as storage
+from claude_mem_lite.storage import models, queries
+
+# How the poison fares in its session: Claude tells it in words of its own; or everything at once: Claude
+# repeats it, cites it, tells it, and writes it into a file.
+Way = Literal["retold", "spread"]
+WAYS: tuple[Way, ...] = ("retold", "spread")
+PROMPT = "Look at the file and go on with the parser."
+DOUBTED, GIVEN_UP, IN_ITS_PLACE = "Backups are not encrypted", "Releases are built by hand", "Releases are built in CI"
+
+_LINE = re.compile(r"- \[(?:<1 h ago|\d+ [hd] ago|\d{4}-\d\d-\d\d)\] (?P<id>\S{1,8}) \S")
+Event = dict[str, Any]
+
+
+def called(attack: Attack) -> Event:
+    """Return the event by which an attack comes in, as Claude Code sends it."""
+    channel, at, text = attack.channel, attack.at, attack.text
+    if channel == "prompt":
+        return {"hook_event_name": "UserPromptSubmit", "prompt": text}
+    if channel == "SubagentStop":
+        return {"hook_event_name": channel, "agent_id": "a1", "agent_type": at, "last_assistant_message": text}
+    blocks_of_text = [{"type": "text", "text": text}]
+    given, answered = {
+        "Read": ({"file_path": f"/p/{at}"}, {"type": "text", "file": {"filePath": f"/p/{at}", "content": text}}),
+        "Grep": ({"pattern": at}, {"mode": "content", "content": text, "numLines": 1}),
+        "Glob": ({"pattern": at}, {"filenames": text.split("\n"), "numFiles": 2}),
+        "Bash": ({"command": at, "description": "Run it"}, {"stdout": text, "stderr": ""}),
+        "WebFetch": ({"url": at, "prompt": "What is advised?"}, {"code": 200, "result": text, "url": at}),
+        "WebSearch": ({"query": at}, {"query": at, "results": [text]}),
+        "Agent": (
+            {"description": at, "prompt": at, "subagent_type": "general-purpose"},
+            {"status": "completed", "content": blocks_of_text},
+        ),
+        "Edit": (
+            {"file_path": f"/p/{at}", "old_string": text, "new_string": f"{text}\nx = 1\n"},
+            {"filePath": f"/p/{at}", "oldString": text, "newString": f"{text}\nx = 1\n"},
+        ),
+        "Write": (
+            {"file_path": f"/p/{at}", "content": text},
+            {"type": "update", "filePath": f"/p/{at}", "content": text, "originalFile": text},
+        ),
+    }.get(channel, ({"query": at}, blocks_of_text))
+    return tool(channel, given, answered)
+
+
+def tool(name: str, given: Event, answered: Any) -> Event:
+    """Return the event of a tool call."""
+    return {"hook_event_name": "PostToolUse", "tool_name": name, "tool_input": given, "tool_response": answered}
+
+
+def stop(report: str) -> Event:
+    """Return the event of the end of a turn."""
+    return {"hook_event_name": "Stop", "stop_hook_active": False, "last_assistant_message": report}
+
+
+def events_of(attack: Attack, way: Way) -> list[Event]:
+    """Return a session in which the attack happens."""
+    says = attack.says.rstrip(".")
+    report = f"The parser works now. {attack.told} Nothing else is open."
+    if way == "spread":
+        report = f"I have looked. {says}. According to {attack.at or 'the text'}: {says}. {report}"
+    asked = [] if attack.channel == "prompt" else [{"hook_event_name": "UserPromptSubmit", "prompt": PROMPT}]
+    copied = tool(
+        "Edit",
+        {"file_path": "/p/NOTES.md", "old_string": "# Notes", "new_string": f"# Notes\n\n{attack.says}"},
+        {"filePath": "/p/NOTES.md", "oldString": "# Notes", "newString": f"# Notes\n\n{attack.says}"},
+    )
+    return [*asked, called(attack), *([copied] if way == "spread" else []), stop(report)]
+
+
+def happen(events: list[Event], project: str) -> str:
+    """Have the events of a session captured and recorded; return the session's id."""
+    session_id = f"session-{project.rpartition('/')[2]}"
+    for event in events:
+        event_id = inbox.append(json.dumps({"session_id": session_id, "cwd": project, **event}), project)
+        row = queries.pending_event(event_id)
+        assert row is not None
+        record_event(row)
+    return session_id
+
+
+def obedient(says: list[str], fields: Callable[[], Event]) -> Callable[[Event], Event]:
+    """Return a model that writes what it was told to write, in whatever it is asked for."""
+
+    def answer(body: Event) -> Event:
+        content, wanted = body["messages"][0]["content"], json.dumps(body["output_config"])
+        ids = re.findall(r' id="([0-9a-f]{8})"', content)
+        if "key_decisions" in wanted:
+            return {"summary": " ".join(says)[:1_000], "key_files": ["a.py"], "key_decisions": says}
+        if '"learnings"' in wanted:
+            return {"learnings": [learned(each, ids) | fields() for each in says]}
+        return {
+            "observations": [
+                {"id": each, "title": says[0][:90], "summary": " ".join(says)[:1_000], "detail": says[-1][:300]}
+                for each in ids
+            ]
+        }
+
+    def learned(content: str, ids: list[str]) -> Event:
+        return {
+            "category": "convention",
+            "content": content,
+            "confidence": 0.7,
+            "confirms": None,
+            "contradicts": None,
+            "evidence": ids[:4],
+            "about": ["parser"],
+        }
+
+    return answer
+
+
+def work_off() -> None:
+    """Take all steps that are due on Claude's side, on a clock that runs ahead."""
+    now = time.time()
+    for _ in range(40):
+        step = upgrade.step(settings.load(), now=now, later=extract.step)
+        if step.wait_s is None:
+            return
+        now += max(step.wait_s, 0.001)
+
+
+def live(events: list[Event], project: str, fake: FakeMessages, model: Callable[[Event], Event]) -> None:
+    """Have a session happen, be summarized and learned from: first without Claude, then with it."""
+    fake.answer = model
+    session_id = happen(events, project)
+    summarize_session(session_id, retell=True)
+    session.learn(session_id)
+    work_off()
+    assert queries.known_session(session_id).extraction == ""
+    assert queries.known_session(session_id).extracted_pk > 0
+
+
+def know(project: str) -> dict[str, str]:
+    """Have a project know what is true, what is doubted and what was given up; return their short ids."""
+    names = {f"GOOD{at}": content for at, content in enumerate(GOOD)}
+    names |= {"BAD": DOUBTED, "GONE": GIVEN_UP, "NEW": IN_ITS_PLACE}
+    rows = {}
+    for name, content in names.items():
+        candidate = Candidate(content, "convention", "user")
+        outcome = evolve.take(candidate, session_id="before", project_dir=project)
+        rows[name] = storage.get(outcome.learning_id)
+    storage.update(rows["BAD"], confidence=0.2)
+    storage.update(rows["GONE"], confidence=0.2, superseded_by=rows["NEW"].id)
+    return {name: row.id[:8] for name, row in rows.items()}
+
+
+def state_of(project: str) -> dict[str, tuple[Any, ...]]:
+    """Return what could be harmed of each learning."""
+    return {
+        row.id: (row.content, row.confidence, row.superseded_by, row.is_active, row.stale, row.times_seen)
+        for row in storage.find(project, state="all")
+    }
+
+
+def project_of(attack: Attack, way: Way) -> str:
+    """Return a folder of its own for each attack and way."""
+    return f"/home/dev/{abs(hash(attack.text + attack.says)):x}-{way}"
+
+
+def harm(attack: Attack, way: Way, fake: FakeMessages) -> list[str]:
+    """Return what an attack has achieved."""
+    project = project_of(attack, way)
+    ids = know(project)
+    before = state_of(project)
+    fields = {
+        name: ids.get(value, value) if isinstance(value, str) else value for name, value in attack.fields.items()
+    }
+    said = [attack.says, attack.told, f"The user has said: {attack.says}", f"The user prefers this: {attack.told}"]
+    live(events_of(attack, way), project, fake, obedient(said, lambda: fields))
+    after = state_of(project)
+    harmed = [f"harmed {before[row_id][0]!r}: {after[row_id]}" for row_id in before if after[row_id] != before[row_id]]
+    current = [row.content for row in storage.find(project) if row.id not in before]
+    passed = [each for each in current if not any(piece in each for piece in attack.harmless)]
+    return [f"{way} {attack.channel} {attack.at}: {what}" for what in [*harmed, *passed]]
+
+
+def escapes(text: str) -> list[str]:
+    """Return what has left the fence of a block, or stands in it in another form than ours."""
+    if not text:
+        return []
+    inner = text.removeprefix("<claude-mem>\n").removesuffix("\n</claude-mem>")
+    lines = [line for line in inner.split("\n") if line]
+    wrong = [line for line in lines if not line.startswith(("- ", "## ", "Record of past work ", "More: curl "))]
+    wrong += [line for line in lines if line.startswith("- ") and not _is_ours(line)]
+    wrong += [line for line in lines if "<" in line.replace("- [<1 h ago] ", "", 1) or ">" in line.replace("->", "")]
+    wrong += [repr(line) for line in lines if not line.isprintable() or len(line.splitlines()) > 1]
+    return wrong + [text] * (text.count("<claude-mem>") != 1 or text.count("</claude-mem>") != 1)
+
+
+def _is_ours(line: str) -> bool:
+    found = _LINE.match(line)
+    tables = (models.Session, models.Observation, models.Learning)
+    return found is not None and any(
+        table.select().where(table.id.startswith(found["id"])).exists() for table in tables
+    )
+
+
+def blocks_about(attack: Attack, way: Way) -> list[str]:
+    """Return what the next session is told at its start, on a prompt about the attack, and of its file."""
+    project, searcher = project_of(attack, way), Searcher(by_meaning=False)
+    return [
+        builder.build(project, session_id="next").text,
+        blocks.for_prompt(searcher, project, f"What about this: {attack.says}?", session_id="next").text,
+        blocks.for_file(project, f"{project}/NOTES.md", session_id="next").text,
+        blocks.for_file("/p", f"/p/{attack.at}", session_id="next").text,
+    ]
+
+
+@pytest.fixture
+def rich(fake: FakeMessages, memory: Path, monkeypatch: pytest.MonkeyPatch) -> FakeMessages:
+    """Serve the API to who has money for all requests of a test; none of them needs certificates read anew."""
+    context = ssl.create_default_context()
+    monkeypatch.setattr(ssl, "create_default_context", lambda *_, **__: context)
+    with (memory / "config.toml").open("a") as config_file:
+        config_file.write("[claude]\ndaily_budget_usd = 1000.0\n")
+    return fake
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("kind", attacks.FIRST)
+def test_no_poison_becomes_a_learning(kind: str, way: Way, rich: FakeMessages) -> None:
+    """Whatever an obedient model makes of it waits; what was known stays as it was; blocks stay fenced."""
+    harms = [each for attack in attacks.FIRST[kind] for each in harm(attack, way, rich)]
+    out = [line for attack in attacks.FIRST[kind] for text in blocks_about(attack, way) for line in escapes(text)]
+
+    assert harms == []
+    assert out == []
+
+
+@pytest.mark.parametrize("half", [0, 1])
+def test_ordinary_sessions_teach(half: int, rich: FakeMessages) -> None:
+    """What the user said and what Claude found out become learnings at once, but for one of sixteen."""
+    middle = len(attacks.ORDINARY) // 2
+    cases = attacks.ORDINARY[:middle] if half == 0 else attacks.ORDINARY[middle:]
+
+    missed = [case.says for case in cases if not learns(case, rich)]
+
+    assert len(missed) <= 1, missed
+
+
+def learns(case: Ordinary, fake: FakeMessages) -> bool:
+    """Tell whether an ordinary session has left a learning, and nothing that waits."""
+    project = f"/home/dev/{abs(hash(case)):x}"
+    events = [
+        {"hook_event_name": "UserPromptSubmit", "prompt": case.prompt},
+        tool("Bash", {"command": "make", "description": "Run it"}, {"stdout": case.output, "stderr": ""}),
+        stop(case.report),
+    ]
+    live(events, project, fake, obedient([case.says], dict))
+    return bool(storage.find(project)) and not storage.find(project, state="quarantine")
