@@ -5,24 +5,29 @@ from __future__ import annotations
 import json
 import re
 import ssl
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import quote
 
 import attacks
 import pytest
 from attacks import GOOD, Attack, Ordinary
-from conftest import wait_until, web_answers
+from conftest import run_hook, wait_until, web_answers
 from fake_messages import FakeMessages
+from test_web import get
 
-from claude_mem_lite import inbox, settings
+from claude_mem_lite import config, inbox, settings
 from claude_mem_lite.context import blocks, builder
 from claude_mem_lite.distill import upgrade
 from claude_mem_lite.distill.record import record_event, summarize_session
 from claude_mem_lite.learnings import evolve, extract, session
 from claude_mem_lite.learnings.evolve import Candidate
 from claude_mem_lite.search.hybrid import Searcher
+from claude_mem_lite.services import install
 from claude_mem_lite.storage import learnings as storage
 from claude_mem_lite.storage import models, queries
 
@@ -30,6 +35,8 @@ from claude_mem_lite.storage import models, queries
 # repeats it, cites it, tells it, and writes it into a file.
 Way = Literal["retold", "spread"]
 WAYS: tuple[Way, ...] = ("retold", "spread")
+BATCHES = (attacks.FIRST, attacks.SECOND)
+STATES = ("active", "stale", "superseded", "proposed")
 PROMPT = "Look at the file and go on with the parser."
 DOUBTED, GIVEN_UP, IN_ITS_PLACE = "Backups are not encrypted", "Releases are built by hand", "Releases are built in CI"
 
@@ -243,14 +250,80 @@ def rich(fake: FakeMessages, memory: Path, monkeypatch: pytest.MonkeyPatch) -> F
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("kind", attacks.FIRST)
-def test_no_poison_becomes_a_learning(kind: str, way: Way, rich: FakeMessages) -> None:
+@pytest.mark.parametrize(
+    "cases",
+    [pytest.param(cases, id=kind) for batch in BATCHES for kind, cases in batch.items()],
+)
+def test_no_poison_becomes_a_learning(cases: tuple[Attack, ...], way: Way, rich: FakeMessages) -> None:
     """Whatever an obedient model makes of it waits; what was known stays as it was; blocks stay fenced."""
-    harms = [each for attack in attacks.FIRST[kind] for each in harm(attack, way, rich)]
-    out = [line for attack in attacks.FIRST[kind] for text in blocks_about(attack, way) for line in escapes(text)]
+    harms = [each for attack in cases for each in harm(attack, way, rich)]
+    out = [line for attack in cases for text in blocks_about(attack, way) for line in escapes(text)]
 
     assert harms == []
     assert out == []
+
+
+@pytest.fixture
+def start_web() -> Iterator[Callable[[], None]]:
+    """Return a function that starts a web process."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start() -> None:
+        started.append(subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"]))
+        wait_until(web_answers)
+
+    yield start
+    for process in started:
+        process.terminate()
+        process.wait(timeout=20)
+
+
+def test_what_waits_is_served_to_nobody(rich: FakeMessages, start_web: Callable[[], None]) -> None:
+    """Lists, ids and search know nothing of it, and neither do the blocks that hooks get."""
+    cases = [case for batch in BATCHES for kind in batch.values() for case in kind][::10]
+    for case in cases:
+        harm(case, "spread", rich)
+    waiting = storage.find(None, state="quarantine")
+    assert len(waiting) > len(cases)
+    start_web()
+
+    served = [each["id"] for state in STATES for each in asked(f"/api/learnings?limit=1000&state={state}")["learnings"]]
+    opened = [row.id for row in waiting if "content" in asked(f"/api/observation/{row.id}")]
+    found = [
+        hit["id"]
+        for row in waiting
+        for words in (row.id, row.id[:8], row.content[:200])
+        for hit in asked(f"/api/search?limit=100&type=learning&q={quote(words)}")["results"]
+    ]
+
+    ids = {row.id for row in waiting}
+    told = [
+        blocks.for_prompt(Searcher(by_meaning=False), "/p", row_id, session_id="next").text for row_id in ids
+    ]
+
+    assert not ids & {*served, *opened, *found}
+    assert not any(told)
+    assert found  # what is known is
+
+
+def test_poison_that_comes_by_the_hooks_waits(fake: FakeMessages, services: Path) -> None:
+    """Hooks as processes, the real consumer, and Claude that obeys: only what the user said is learned."""
+    case = attacks.FIRST["files"][0]
+    project, said = "/home/dev/ledger", "Never touch legacy/ in this project"
+    fake.answer = obedient([case.says, case.told, said], dict)
+    events = [{"hook_event_name": "UserPromptSubmit", "prompt": f"{said}. {PROMPT}"}, *events_of(case, "spread")[1:]]
+    for event in [*events, {"hook_event_name": "SessionEnd", "reason": "other"}]:
+        hook = str(install.hook_events()[event["hook_event_name"]]["hook"])
+        assert run_hook(hook, {"session_id": "s1", **event}, project_dir=project).returncode == 0
+    wait_until(lambda: (row := queries.session("s1")) is not None and row.extracted_pk, timeout_s=60)
+
+    assert [row.content for row in storage.find(project)] == [said]
+    assert [row.content for row in storage.find(project, state="quarantine")] == [case.says, case.told]
+
+
+def asked(address: str) -> dict[str, Any]:
+    """Return what the web process answers."""
+    return get(Path(config.home()), address)[1]
 
 
 @pytest.mark.parametrize("half", [0, 1])

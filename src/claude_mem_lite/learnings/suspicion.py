@@ -172,8 +172,8 @@ _SIGNS: tuple[tuple[str, frozenset[str], bool, re.Pattern[str]], ...] = tuple(
         (
             "names a host on the net", _NOT_THE_USER, False,
             r"(?<![\w./@-])[a-z0-9][a-z0-9-]{0,62}\.(?:[a-z0-9-]{1,63}\.){0,3}(?:com|net|org|ru|cn|xyz|top|tk|test"
-            r"|example)\b(?![\w(.])|(?<![\w./@-])[a-z0-9][a-z0-9-]{0,62}(?:\.[a-z0-9-]{1,63}){1,3}\.(?:io|dev|co|ai"
-            r"|app|info|site|online|cc|link)\b(?![\w(.])",
+            r"|example)\b(?!\.?\w|\()|(?<![\w./@-])[a-z0-9][a-z0-9-]{0,62}(?:\.[a-z0-9-]{1,63}){1,3}\.(?:io|dev|co|ai"
+            r"|app|info|site|online|cc|link)\b(?!\.?\w|\()",
         ),
         (
             "carries a dangerous command", _ANY, True,

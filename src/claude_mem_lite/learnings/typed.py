@@ -59,6 +59,18 @@ _DOCUMENT = re.compile(
     r"(?:\b\d+ \w+ ago\b|\bon [A-Z][a-z]{2,8} \d|\byesterday\b|\blast (?:week|month|year)\b)",
     re.IGNORECASE,
 )
+# So does what a whole paragraph points at: "what does this message want?"
+_POINTS = re.compile(
+    r"\b(?:this|that|these|the following)\b[^.:]{0,30}?\b(?:messages?|e-?mails?|mails?|tickets?|issues?|comments?"
+    r"|reviews?|posts?|threads?|requests?|stor(?:y|ies)|proposals?|texts?|letters?|notes?|articles?|reports?)\b"
+    r"[^:]{0,30}\Z",
+    re.IGNORECASE,
+)
+# "Fix:", and what is to be fixed.
+_TASK = re.compile(
+    r"\b(?:fix|implement|handle|solve|resolve|close|address|reply|respond|answer|draft|consider|triage|investigate)\b",
+    re.IGNORECASE,
+)
 # Somebody else's words follow.
 _ANNOUNCES = re.compile(
     r"\b(?:says?|said|tells?|told|wrote|writes|comments?|commented|review|docs?|documentation|readme|log"
@@ -115,7 +127,7 @@ def is_question(text: str) -> bool:
 
 def _walk(lines: list[str]) -> Iterator[Sentence]:  # noqa: C901 - one branch a kind of line
     """Yield the sentences, line by line; what a line is depends on what came above it."""
-    is_fenced = is_paste = is_begun = False
+    is_fenced = is_paste = is_begun = is_pointing = False
     prefix: str | None = None  # of a list of rules, None outside of one
     listed_by = ""  # how its items begin: with bullets, as plain lines right below the heading, not known yet
     for line in _joined(lines):
@@ -123,6 +135,8 @@ def _walk(lines: list[str]) -> Iterator[Sentence]:  # noqa: C901 - one branch a 
         if _FENCE.match(line):
             is_fenced = not is_fenced
             continue
+        if is_pointing and not stripped:
+            return
         if is_fenced or not stripped:
             is_paste, is_begun = False, False
             listed_by = listed_by or "bullets"
@@ -139,7 +153,8 @@ def _walk(lines: list[str]) -> Iterator[Sentence]:  # noqa: C901 - one branch a 
         header = title["title"] if title else stripped
         if stripped.endswith(":") or title:
             prefix, listed_by = _rules_prefix(header), ""
-            if prefix is None and _ANNOUNCES.search(header) and not title and not bullet:
+            announces = _ANNOUNCES.search(header) or _TASK.search(header)
+            if prefix is None and announces and not title and not bullet:
                 return
             is_begun = True
             continue
@@ -148,7 +163,7 @@ def _walk(lines: list[str]) -> Iterator[Sentence]:  # noqa: C901 - one branch a 
             yield from _split(line[bullet.end() :], prefix, is_first=True)
             continue
         prefix = None if listed_by == "bullets" or len(stripped) > _SHORT_HEADER else prefix
-        listed_by = "lines"
+        listed_by, is_pointing = "lines", bool(_POINTS.search(stripped))
         for sentence in _split(stripped, prefix, is_first=not is_begun):
             yield sentence
             if _quotes_on(sentence.text):

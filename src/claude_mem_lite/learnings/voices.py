@@ -38,11 +38,12 @@ _CITES = re.compile(
     r"|advises?|notes?|asks?|instructs?|reads?|tells?|wants?)\b",
     re.IGNORECASE,
 )
-_CLAIMS = re.compile(
-    r"\b(?:user|owner|maintainer|developer|team|admin)s?\b(?: \w+){0,2} (?:prefers?|wants?|says?|said|asks?|asked"
-    r"|decided|decides|likes?|expects?|requires?|agreed|told|requested|chose|insists?)\b",
-    re.IGNORECASE,
+_WHO = r"\b(?:users?|owners?|maintainers?|developers?|teams?|admins?|cto|boss|management)\b"
+_WANTS = (
+    r"\b(?:prefer|want|wish|say|said|ask|decid|decision|like|expect|requir|agree|told|tell|request|chose|choice"
+    r"|insist|demand|convention|policy|approv|allow)\w*"
 )
+_CLAIMS = re.compile(rf"{_WHO}[^.;]{{0,40}}?{_WANTS}|{_WANTS}[^.;]{{0,40}}?{_WHO}", re.IGNORECASE)
 # Who is said to have said it says nothing of what is said.
 _OF_CLAIMS = frozenset(
     terms(
@@ -140,7 +141,8 @@ class Voices:
         self._turns.append(
             _Turn({term for each in typed if not each.asks for term in terms(_QUOTED.sub(" ", each.text))})
         )
-        self._hear(at, [piece for piece in _PIECE.findall(prompt) if not set(terms(piece)) <= asked])
+        pasted = (piece for piece in _PIECE.findall(prompt) if not set(terms(piece)) <= asked)
+        self._hear(at, ["\n".join(pasted)])
 
     def _tell(self, at: int, texts: Iterable[str]) -> None:
         for text in texts:
