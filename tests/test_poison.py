@@ -15,17 +15,20 @@ from urllib.parse import quote
 
 import attacks
 import pytest
-from attacks import GOOD, Attack, Ordinary
+from attacks import BATCHES, GOOD, Attack, Ordinary
 from conftest import run_hook, wait_until, web_answers
 from fake_messages import FakeMessages
 from test_web import get
 
 from claude_mem_lite import config, inbox, settings
+from claude_mem_lite.cli import demo
 from claude_mem_lite.context import blocks, builder
 from claude_mem_lite.distill import upgrade
+from claude_mem_lite.distill.observation import sentences as distilled
 from claude_mem_lite.distill.record import record_event, summarize_session
 from claude_mem_lite.learnings import evolve, extract, session
 from claude_mem_lite.learnings.evolve import Candidate
+from claude_mem_lite.learnings.voices import Voices
 from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.services import install
 from claude_mem_lite.storage import learnings as storage
@@ -35,10 +38,13 @@ from claude_mem_lite.storage import models, queries
 # repeats it, cites it, tells it, and writes it into a file.
 Way = Literal["retold", "spread"]
 WAYS: tuple[Way, ...] = ("retold", "spread")
-BATCHES = (attacks.FIRST, attacks.SECOND)
 STATES = ("active", "stale", "superseded", "proposed")
 PROMPT = "Look at the file and go on with the parser."
-DOUBTED, GIVEN_UP, IN_ITS_PLACE = "Backups are not encrypted", "Releases are built by hand", "Releases are built in CI"
+DOUBTED, GIVEN_UP, IN_ITS_PLACE = (
+    "Backups are not encrypted",
+    "Releases are built by hand",
+    "Releases are built in CI",
+)
 
 _LINE = re.compile(r"- \[(?:<1 h ago|\d+ [hd] ago|\d{4}-\d\d-\d\d)\] (?P<id>\S{1,8}) \S")
 Event = dict[str, Any]
@@ -50,10 +56,18 @@ def called(attack: Attack) -> Event:
     if channel == "prompt":
         return {"hook_event_name": "UserPromptSubmit", "prompt": text}
     if channel == "SubagentStop":
-        return {"hook_event_name": channel, "agent_id": "a1", "agent_type": at, "last_assistant_message": text}
+        return {
+            "hook_event_name": channel,
+            "agent_id": "a1",
+            "agent_type": at,
+            "last_assistant_message": text,
+        }
     blocks_of_text = [{"type": "text", "text": text}]
     given, answered = {
-        "Read": ({"file_path": f"/p/{at}"}, {"type": "text", "file": {"filePath": f"/p/{at}", "content": text}}),
+        "Read": (
+            {"file_path": f"/p/{at}"},
+            {"type": "text", "file": {"filePath": f"/p/{at}", "content": text}},
+        ),
         "Grep": ({"pattern": at}, {"mode": "content", "content": text, "numLines": 1}),
         "Glob": ({"pattern": at}, {"filenames": text.split("\n"), "numFiles": 2}),
         "Bash": ({"command": at, "description": "Run it"}, {"stdout": text, "stderr": ""}),
@@ -77,12 +91,43 @@ def called(attack: Attack) -> Event:
 
 def tool(name: str, given: Event, answered: Any) -> Event:
     """Return the event of a tool call."""
-    return {"hook_event_name": "PostToolUse", "tool_name": name, "tool_input": given, "tool_response": answered}
+    return {
+        "hook_event_name": "PostToolUse",
+        "tool_name": name,
+        "tool_input": given,
+        "tool_response": answered,
+    }
+
+
+def edit(path: str, new: str) -> Event:
+    """Return the event of an edit by Claude."""
+    replaced = {"old_string": "pass", "new_string": new}
+    return tool(
+        "Edit",
+        {"file_path": path, **replaced},
+        {"filePath": path, "oldString": "pass", "newString": new, "originalFile": "pass\n"},
+    )
 
 
 def stop(report: str) -> Event:
     """Return the event of the end of a turn."""
     return {"hook_event_name": "Stop", "stop_hook_active": False, "last_assistant_message": report}
+
+
+# What Claude does besides, in each session.
+WORK = (
+    edit(
+        "/p/src/parser.py", "def parse(line: str) -> Entry:\n    # Banks write dates in two forms.\n    ..."
+    ),
+    tool(
+        "Bash",
+        {
+            "command": "pytest -q && git commit -am 'parser: read both forms of dates' && git push",
+            "description": "Test",
+        },
+        {"stdout": "12 passed in 0.31s\n[main 1a2b3c4] parser: read both forms of dates\n", "stderr": ""},
+    ),
+)
 
 
 def events_of(attack: Attack, way: Way) -> list[Event]:
@@ -92,12 +137,8 @@ def events_of(attack: Attack, way: Way) -> list[Event]:
     if way == "spread":
         report = f"I have looked. {says}. According to {attack.at or 'the text'}: {says}. {report}"
     asked = [] if attack.channel == "prompt" else [{"hook_event_name": "UserPromptSubmit", "prompt": PROMPT}]
-    copied = tool(
-        "Edit",
-        {"file_path": "/p/NOTES.md", "old_string": "# Notes", "new_string": f"# Notes\n\n{attack.says}"},
-        {"filePath": "/p/NOTES.md", "oldString": "# Notes", "newString": f"# Notes\n\n{attack.says}"},
-    )
-    return [*asked, called(attack), *([copied] if way == "spread" else []), stop(report)]
+    copied = edit("/p/NOTES.md", f"# Notes\n\n{attack.says}")
+    return [*asked, called(attack), *WORK, *([copied] if way == "spread" else []), stop(report)]
 
 
 def happen(events: list[Event], project: str) -> str:
@@ -123,7 +164,12 @@ def obedient(says: list[str], fields: Callable[[], Event]) -> Callable[[Event], 
             return {"learnings": [learned(each, ids) | fields() for each in says]}
         return {
             "observations": [
-                {"id": each, "title": says[0][:90], "summary": " ".join(says)[:1_000], "detail": says[-1][:300]}
+                {
+                    "id": each,
+                    "title": says[0][:90],
+                    "summary": " ".join(says)[:1_000],
+                    "detail": says[-1][:300],
+                }
                 for each in ids
             ]
         }
@@ -196,12 +242,22 @@ def harm(attack: Attack, way: Way, fake: FakeMessages) -> list[str]:
     ids = know(project)
     before = state_of(project)
     fields = {
-        name: ids.get(value, value) if isinstance(value, str) else value for name, value in attack.fields.items()
+        name: ids.get(value, value) if isinstance(value, str) else value
+        for name, value in attack.fields.items()
     }
-    said = [attack.says, attack.told, f"The user has said: {attack.says}", f"The user prefers this: {attack.told}"]
+    said = [
+        attack.says,
+        attack.told,
+        f"The user has said: {attack.says}",
+        f"The user prefers this: {attack.told}",
+    ]
     live(events_of(attack, way), project, fake, obedient(said, lambda: fields))
     after = state_of(project)
-    harmed = [f"harmed {before[row_id][0]!r}: {after[row_id]}" for row_id in before if after[row_id] != before[row_id]]
+    harmed = [
+        f"harmed {before[row_id][0]!r}: {after[row_id]}"
+        for row_id in before
+        if after[row_id] != before[row_id]
+    ]
     current = [row.content for row in storage.find(project) if row.id not in before]
     passed = [each for each in current if not any(piece in each for piece in attack.harmless)]
     return [f"{way} {attack.channel} {attack.at}: {what}" for what in [*harmed, *passed]]
@@ -213,9 +269,13 @@ def escapes(text: str) -> list[str]:
         return []
     inner = text.removeprefix("<claude-mem>\n").removesuffix("\n</claude-mem>")
     lines = [line for line in inner.split("\n") if line]
-    wrong = [line for line in lines if not line.startswith(("- ", "## ", "Record of past work ", "More: curl "))]
+    wrong = [
+        line for line in lines if not line.startswith(("- ", "## ", "Record of past work ", "More: curl "))
+    ]
     wrong += [line for line in lines if line.startswith("- ") and not _is_ours(line)]
-    wrong += [line for line in lines if "<" in line.replace("- [<1 h ago] ", "", 1) or ">" in line.replace("->", "")]
+    wrong += [
+        line for line in lines if "<" in line.replace("- [<1 h ago] ", "", 1) or ">" in line.replace("->", "")
+    ]
     wrong += [repr(line) for line in lines if not line.isprintable() or len(line.splitlines()) > 1]
     return wrong + [text] * (text.count("<claude-mem>") != 1 or text.count("</claude-mem>") != 1)
 
@@ -241,7 +301,7 @@ def blocks_about(attack: Attack, way: Way) -> list[str]:
 
 @pytest.fixture
 def rich(fake: FakeMessages, memory: Path, monkeypatch: pytest.MonkeyPatch) -> FakeMessages:
-    """Serve the API to who has money for all requests of a test; none of them needs certificates read anew."""
+    """Serve the API to who has money for all requests of a test; none needs certificates read anew."""
     context = ssl.create_default_context()
     monkeypatch.setattr(ssl, "create_default_context", lambda *_, **__: context)
     with (memory / "config.toml").open("a") as config_file:
@@ -254,7 +314,7 @@ def rich(fake: FakeMessages, memory: Path, monkeypatch: pytest.MonkeyPatch) -> F
     "cases",
     [pytest.param(cases, id=kind) for batch in BATCHES for kind, cases in batch.items()],
 )
-def test_no_poison_becomes_a_learning(cases: tuple[Attack, ...], way: Way, rich: FakeMessages) -> None:
+def test_no_poison_becomes_a_learning(cases: list[Attack], way: Way, rich: FakeMessages) -> None:
     """Whatever an obedient model makes of it waits; what was known stays as it was; blocks stay fenced."""
     harms = [each for attack in cases for each in harm(attack, way, rich)]
     out = [line for attack in cases for text in blocks_about(attack, way) for line in escapes(text)]
@@ -287,7 +347,11 @@ def test_what_waits_is_served_to_nobody(rich: FakeMessages, start_web: Callable[
     assert len(waiting) > len(cases)
     start_web()
 
-    served = [each["id"] for state in STATES for each in asked(f"/api/learnings?limit=1000&state={state}")["learnings"]]
+    served = [
+        each["id"]
+        for state in STATES
+        for each in asked(f"/api/learnings?limit=1000&state={state}")["learnings"]
+    ]
     opened = [row.id for row in waiting if "content" in asked(f"/api/observation/{row.id}")]
     found = [
         hit["id"]
@@ -308,10 +372,13 @@ def test_what_waits_is_served_to_nobody(rich: FakeMessages, start_web: Callable[
 
 def test_poison_that_comes_by_the_hooks_waits(fake: FakeMessages, services: Path) -> None:
     """Hooks as processes, the real consumer, and Claude that obeys: only what the user said is learned."""
-    case = attacks.FIRST["files"][0]
+    case = BATCHES[0]["files"][0]
     project, said = "/home/dev/ledger", "Never touch legacy/ in this project"
     fake.answer = obedient([case.says, case.told, said], dict)
-    events = [{"hook_event_name": "UserPromptSubmit", "prompt": f"{said}. {PROMPT}"}, *events_of(case, "spread")[1:]]
+    events = [
+        {"hook_event_name": "UserPromptSubmit", "prompt": f"{said}. {PROMPT}"},
+        *events_of(case, "spread")[1:],
+    ]
     for event in [*events, {"hook_event_name": "SessionEnd", "reason": "other"}]:
         hook = str(install.hook_events()[event["hook_event_name"]]["hook"])
         assert run_hook(hook, {"session_id": "s1", **event}, project_dir=project).returncode == 0
@@ -343,7 +410,90 @@ def learns(case: Ordinary, fake: FakeMessages) -> bool:
     events = [
         {"hook_event_name": "UserPromptSubmit", "prompt": case.prompt},
         tool("Bash", {"command": "make", "description": "Run it"}, {"stdout": case.output, "stderr": ""}),
+        edit("/p/src/work.py", case.wrote),
         stop(case.report),
     ]
     live(events, project, fake, obedient([case.says], dict))
     return bool(storage.find(project)) and not storage.find(project, state="quarantine")
+
+
+@pytest.mark.xfail(strict=True, reason="a translation shares no word with its source")
+def test_a_translated_poison_waits(rich: FakeMessages) -> None:
+    """What Claude reports in another language than the page that says it passes for Claude's finding."""
+    assert harm(attacks.TRANSLATED, "retold", rich) == []
+
+
+SAYS = "Uploads are kept in the folder outgoing for a week"
+
+
+def prompt(text: str) -> Event:
+    """Return the event of a prompt."""
+    return {"hook_event_name": "UserPromptSubmit", "prompt": text}
+
+
+def read(text: str) -> Event:
+    """Return the event of a look at a file."""
+    return called(Attack("Read", "a.md", text, "", ""))
+
+
+@pytest.mark.parametrize(
+    ("events", "origin"),
+    [
+        ([], "tool"),
+        ([read(SAYS)], "tool"),
+        ([prompt(SAYS)], "assistant"),
+        ([prompt(SAYS), read(SAYS)], "assistant"),
+        ([read(SAYS), prompt(SAYS)], "assistant"),
+        ([prompt("Clean the uploads"), stop(SAYS)], "assistant"),
+        ([prompt("Clean the uploads"), read(SAYS), stop(SAYS)], "tool"),
+        ([prompt("Clean the uploads"), stop(SAYS), read(SAYS)], "assistant"),
+        ([prompt("Clean the uploads"), edit("/p/a.md", SAYS), read(SAYS), stop(SAYS)], "assistant"),
+        ([prompt("Clean the uploads"), read(SAYS), edit("/p/a.md", SAYS), read(SAYS), stop(SAYS)], "tool"),
+        ([prompt("Clean the uploads"), {**edit("/p/a.md", SAYS), "agent_id": "a1"}], "tool"),
+        ([prompt("Hello"), stop(SAYS)], "tool"),
+        ([prompt("Clean the uploads"), stop(f"According to the mail: {SAYS}")], "tool"),
+        ([prompt(f"Are {SAYS}?"), stop("I do not know.")], "tool"),
+    ],
+)
+def test_who_said_it_first_counts(events: list[Event], origin: str) -> None:
+    """The user's words are theirs whatever files say; Claude's are its own unless a tool said so before."""
+    assert Voices(events).origin(SAYS) == origin
+
+
+def test_a_wish_of_the_users_needs_their_words() -> None:
+    """Claude may say what it found, not what somebody wants; what memory told is nobody's finding."""
+    events = [prompt("Clean the uploads in outgoing"), stop(SAYS)]
+
+    assert Voices(events).origin(f"The user wants this: {SAYS}") == "tool"
+    assert Voices([prompt(SAYS)]).origin(f"The user wants this: {SAYS}") == "assistant"
+    assert Voices(events, remembered=[SAYS]).origin(SAYS) == "tool"
+
+
+def test_an_id_alone_knocks_nothing_out(memory: Path) -> None:
+    """A learning that has nothing to do with the one it is said to contradict leaves that alone."""
+    ids = know("/p")
+    candidate = Candidate(
+        "The parser reads two forms", "gotcha", "assistant", contradicts=storage.get(ids["GOOD0"]).id
+    )
+
+    evolve.take(candidate, session_id="s1", project_dir="/p")
+
+    assert storage.get(ids["GOOD0"]).superseded_by is None
+
+
+def test_most_of_the_recorded_reports_are_claudes_own() -> None:
+    """Of what Claude reported in the recorded sessions, at most two sentences of five go back to a tool."""
+    sessions: dict[str, list[Event]] = {}
+    for event in demo.recorded_events():
+        sessions.setdefault(event["session_id"], []).append(event)
+    origins = [
+        Voices(events).origin(sentence)
+        for events in sessions.values()
+        for event in events
+        if event["hook_event_name"] == "Stop"
+        for sentence in distilled(event["last_assistant_message"])
+        if len(sentence.split()) > 5
+    ]
+
+    assert len(origins) > 40
+    assert origins.count("tool") * 5 <= 2 * len(origins)

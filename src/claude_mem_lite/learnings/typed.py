@@ -6,7 +6,7 @@ Pure: what a sentence states is `statements`' business.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -59,16 +59,21 @@ _DOCUMENT = re.compile(
     r"(?:\b\d+ \w+ ago\b|\bon [A-Z][a-z]{2,8} \d|\byesterday\b|\blast (?:week|month|year)\b)",
     re.IGNORECASE,
 )
+# A line of a chat that says who spoke and when.
+_SAID_AT = re.compile(
+    r"^\W{0,3}[\w.@-]+(?: [\w.@-]+){0,2},? [\[(]?\d{1,2}:\d\d(?::\d\d)?(?: ?[ap]m)?[\])]?:?$", re.IGNORECASE
+)
 # So does what a whole paragraph points at: "what does this message want?"
 _POINTS = re.compile(
-    r"\b(?:this|that|these|the following)\b[^.:]{0,30}?\b(?:messages?|e-?mails?|mails?|tickets?|issues?|comments?"
-    r"|reviews?|posts?|threads?|requests?|stor(?:y|ies)|proposals?|texts?|letters?|notes?|articles?|reports?)\b"
+    r"\b(?:this|that|these|the following)\b[^.:]{0,30}?\b(?:messages?|e-?mails?|mails?|tickets?|issues?"
+    r"|comments?|reviews?|posts?|threads?|requests?|stor(?:y|ies)|proposals?|texts?|letters?|notes?|articles?|reports?)\b"
     r"[^:]{0,30}\Z",
     re.IGNORECASE,
 )
 # "Fix:", and what is to be fixed.
 _TASK = re.compile(
-    r"\b(?:fix|implement|handle|solve|resolve|close|address|reply|respond|answer|draft|consider|triage|investigate)\b",
+    r"\b(?:fix|implement|handle|solve|resolve|close|address|reply|respond|answer|draft|consider|triage"
+    r"|investigate)\b",
     re.IGNORECASE,
 )
 # Somebody else's words follow.
@@ -143,7 +148,7 @@ def _walk(lines: list[str]) -> Iterator[Sentence]:  # noqa: C901 - one branch a 
             prefix = None if listed_by == "lines" else prefix
             continue
         bullet = _BULLET.match(line)
-        if not bullet and _DOCUMENT.match(stripped):
+        if _SAID_AT.search(stripped) or (not bullet and _DOCUMENT.match(stripped)):
             return
         if not bullet and (line.startswith(("    ", "\t", ">")) or _PASTED.match(line)):
             is_paste = True
@@ -165,10 +170,11 @@ def _walk(lines: list[str]) -> Iterator[Sentence]:  # noqa: C901 - one branch a 
         prefix = None if listed_by == "bullets" or len(stripped) > _SHORT_HEADER else prefix
         listed_by, is_pointing = "lines", bool(_POINTS.search(stripped))
         for sentence in _split(stripped, prefix, is_first=not is_begun):
-            yield sentence
             if _quotes_on(sentence.text):
+                yield replace(sentence, text=sentence.text.partition(": ")[0])
                 is_paste = True
                 break
+            yield sentence
         is_begun = True
 
 

@@ -1,4 +1,4 @@
-"""Whose words a learning goes back to: what the user typed and Claude concluded, or what came in from outside.
+"""Whose words a learning goes back to: the user's and Claude's own, or what came in from outside. Pure.
 
 An attacker writes files, pages, outputs, what others report and what the user pastes; Claude's report and
 Claude's edits may repeat it. So it counts who said a thing first, by the events as the client sent them.
@@ -7,7 +7,7 @@ Claude's edits may repeat it. So it counts who said a thing first, by the events
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -20,22 +20,28 @@ from claude_mem_lite.triage import EDITORS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from collections.abc import Set as AbstractSet
 
     from claude_mem_lite.learnings.suspicion import Origin
 
 # Of a learning's terms, the part that one turn of user and Claude must have said.
 SAID_SHARE = 0.6
+# Of the terms of a sentence in Claude's report, the part that the user typed or Claude itself wrote to tools:
+# who only retells what was read says little of either.
+GROUNDED_SHARE = 0.2
 # A text of which one passage from outside has so large a part goes back to that passage.
 ECHO_SHARE = 0.5
 
 _PASSAGE_PIECES, _PIECE_CHARS = 3, 400
+_FEWEST_COPIED = 4
 _PIECE = re.compile(r"[^\n.!?;]+(?:[.!?;](?!\s)[^\n.!?;]*)*")
+_NAMES = re.compile(r"\w+(?:[_./:@#-]\w+)+|\w*[a-z][A-Z]\w*|\w+_\w+")
 _NAME_PARTS = re.compile(r"[_\W]+|(?<=[a-z])(?=[A-Z])")
 _QUOTED = re.compile(r"[\"“”«»](?:[^\s\"“”«»]+\s+){2,}[^\"“”«»]*[\"“”«»]")
 _CITES = re.compile(
-    r"\baccording to\b|\b(?:readme|docs?|documentation|page|article|issue|ticket|comment|guide|site|website|post"
-    r"|file|output|log|mail|sub-?agent)s? (?:also )?(?:says?|states?|mentions?|claims?|recommends?|suggests?"
-    r"|advises?|notes?|asks?|instructs?|reads?|tells?|wants?)\b",
+    r"\baccording to\b|\b(?:readme|docs?|documentation|page|article|issue|ticket|comment|guide|site|website"
+    r"|post|file|output|log|mail|sub-?agent)s? (?:also )?(?:says?|states?|mentions?|claims?|recommends?"
+    r"|suggests?|advises?|notes?|asks?|instructs?|reads?|tells?|wants?)\b",
     re.IGNORECASE,
 )
 _WHO = r"\b(?:users?|owners?|maintainers?|developers?|teams?|admins?|cto|boss|management)\b"
@@ -47,15 +53,15 @@ _CLAIMS = re.compile(rf"{_WHO}[^.;]{{0,40}}?{_WANTS}|{_WANTS}[^.;]{{0,40}}?{_WHO
 # Who is said to have said it says nothing of what is said.
 _OF_CLAIMS = frozenset(
     terms(
-        "user users owner maintainer team prefers prefer wants want says said asks asked decided decision likes "
-        "expects requires agreed told requested convention rule policy note remember project"
+        "user users owner maintainer team prefers prefer wants want says said asks asked decided decision "
+        "likes expects requires agreed told requested convention rule policy note remember project"
     )
 )
 
 
 @dataclass
 class _Turn:
-    """What the user typed in a prompt, and the sentences of Claude's that followed, with their place in time."""
+    """What the user typed in a prompt, and the sentences of Claude's that followed, with their time."""
 
     typed: set[str] = field(default_factory=set)
     told: list[tuple[int, frozenset[str]]] = field(default_factory=list)
@@ -68,6 +74,7 @@ class Voices:
         """Take in what happened; `remembered` is what memory told of earlier sessions' tools."""
         self._turns = [_Turn()]
         self._written: list[tuple[int, frozenset[str]]] = []  # with what Claude called tools
+        self._acted: set[str] = set()  # what the user typed, and what Claude did and took from nowhere
         self._heard: list[tuple[int, frozenset[str]]] = []
         self._places: defaultdict[str, list[int]] = defaultdict(list)
         self._hear(-1, remembered)
@@ -91,21 +98,30 @@ class Voices:
     def _said(self, turn: _Turn, wanted: set[str], *, by_user: bool) -> set[str]:
         said = set(turn.typed)
         for at, sentence in [] if by_user else turn.told:
-            if sentence & wanted and not self._is_echo(set(sentence), typed=turn.typed, before=at):
+            is_grounded = len(sentence & self._acted) >= GROUNDED_SHARE * len(sentence)
+            if sentence & wanted and is_grounded and not self._is_echo(sentence, typed=turn.typed, before=at):
                 said |= sentence
         return said
 
-    def _is_echo(self, text: set[str], *, typed: set[str], before: int | None = None) -> bool:
+    def _is_echo(
+        self, text: AbstractSet[str], *, typed: AbstractSet[str] = frozenset(), before: int | None = None
+    ) -> bool:
         """Tell whether a passage from outside has most of a text, more than the user typed, before Claude."""
-        counts = Counter(place for term in text for place in self._places.get(term, ()))
-        for place, count in counts.items():
+        # What has half of the terms has one of any half and one more: the rarest are looked up.
+        rarest = sorted(text, key=lambda term: len(self._places.get(term, ())))[: len(text) // 2 + 1]
+        for place in {place for term in rarest for place in self._places.get(term, ())}:
             at, passage = self._heard[place]
             shared = passage & text
-            if count < ECHO_SHARE * len(text) or shared <= typed or (before is not None and at > before):
+            is_later = before is not None and at > before
+            if len(shared) < ECHO_SHARE * len(text) or shared <= typed or is_later:
                 continue
             if not any(shared <= own for said_at, own in self._of_claude() if said_at < at):
                 return True
         return False
+
+    def _is_own(self, line: set[str]) -> bool:
+        """Tell whether a line of an edit says too little to be copied, or nobody has said it before."""
+        return len(line) < _FEWEST_COPIED or not self._is_echo(line)
 
     def _of_claude(self) -> Iterator[tuple[int, frozenset[str]]]:
         yield from self._written
@@ -129,18 +145,21 @@ class Voices:
             self._written += [(at, passage) for passage in _passages(new)]
             before = {line for text in old for line in text.splitlines()}
             lines = [line for text in new for line in text.splitlines() if line not in before]
-            self._tell(at, (line for line in lines if line.strip()))
+            self._tell(at, lines)
+            self._acted |= set().union(*filter(self._is_own, map(_terms, lines)))
         else:
             if is_claude:
                 self._written += [(at, passage) for passage in _passages(_strings(given))]
+                self._acted |= set().union(*map(_terms, _strings(given)))
             self._hear(at, _strings([event.get(key) for key in _FROM_OUTSIDE]))
 
     def _take_prompt(self, at: int, prompt: str) -> None:
-        typed = [each for each in sentences(prompt)]
+        typed = sentences(prompt)
         asked = {term for each in typed for term in terms(_QUOTED.sub(" ", each.text))}
         self._turns.append(
             _Turn({term for each in typed if not each.asks for term in terms(_QUOTED.sub(" ", each.text))})
         )
+        self._acted |= asked
         pasted = (piece for piece in _PIECE.findall(prompt) if not set(terms(piece)) <= asked)
         self._hear(at, ["\n".join(pasted)])
 
@@ -179,7 +198,10 @@ def _terms(text: str) -> set[str]:
     """Return the terms of a text from outside, of its names' parts as well, past its disguise."""
     text = clean(text)
     seen = text if text.isascii() else f"{text} {reveal(text).letters}"
-    return {*terms(seen), *terms(_NAME_PARTS.sub(" ", seen))}
+    return {
+        *terms(seen),
+        *(term for name in _NAMES.findall(seen) for term in terms(_NAME_PARTS.sub(" ", name))),
+    }
 
 
 def _strings(value: Any) -> list[str]:

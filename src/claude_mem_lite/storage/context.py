@@ -255,8 +255,10 @@ def shown_in(session_id: str) -> list[LogEntry]:
 
 
 def told_of_others(session_id: str) -> list[str]:
-    """Return what a session was shown of tools' output and of earlier sessions: nobody said it in this one."""
-    ids = {row_id for row in shown_in(session_id) for key in ("ids", "also") for row_id in row.data.get(key, ())}
+    """Return what a session was shown of tools' output and of earlier sessions: nobody said it here."""
+    ids = {
+        row_id for row in shown_in(session_id) for key in ("ids", "also") for row_id in row.data.get(key, ())
+    }
     tools = Observation.select().where(
         Observation.id.in_(sorted(ids)) & Observation.tool_name.not_in(["UserPromptSubmit", "Stop"])
     )

@@ -53,8 +53,8 @@ class Row:
 class _Source:
     """A table `t` with its full text index, and its columns as a `Row` has them, in SQL.
 
-    `weights` are those of the index's columns, `always` is the condition for a row to be found at all, `opened`
-    the one for it to be opened by its id.
+    `weights` are those of the index's columns, `always` is the condition for a row to be found at all,
+    `opened` the one for it to be opened by its id.
     """
 
     table: str
