@@ -135,16 +135,12 @@ def observation(request: Request) -> JSONResponse:
 
 
 def _other(prefix: str) -> dict[str, Any]:
-    """Return the learning, the function or the session whose id begins so.
-
-    What waits for the user is nobody's to read but theirs.
-    """
+    """Return the learning, the function or the session whose id begins so."""
     kinds: tuple[Kind, ...] = ("learning", "function")
     rows = [row for kind in kinds for row in by_prefix(kind, prefix)]
     if len(prefix) >= queries.MIN_ID_PREFIX and len(rows) == 1:
         learned = known.by_ids([rows[0].id]) if rows[0].kind == "learning" else []
-        if not any(each.quarantine for each in learned):
-            return {**dataclasses.asdict(rows[0]), **(story.evidence(learned[0]) if learned else {})}
+        return {**dataclasses.asdict(rows[0]), **(story.evidence(learned[0]) if learned else {})}
     return dict(queries.session_by_prefix(prefix).__data__)
 
 

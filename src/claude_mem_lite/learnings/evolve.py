@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from claude_mem_lite import inbox, redact, settings
 from claude_mem_lite.learnings import anchors, kin
-from claude_mem_lite.learnings.relations import names_differ, relation
+from claude_mem_lite.learnings.relations import names_differ, relation, terms
 from claude_mem_lite.learnings.suspicion import suspicions
 from claude_mem_lite.search import likeness
 from claude_mem_lite.storage import learnings as storage
@@ -139,8 +139,9 @@ class _Taking:
 
     def into(self, rows: Sequence[Learning], alike: dict[str, float]) -> Outcome:
         relations: dict[str, str] = {row.id: relation(row.content, self.content) for row in rows}
-        if relations.get(self.candidate.contradicts) == "other":
-            relations[self.candidate.contradicts] = "contradicts"
+        named = next((row for row in rows if self._is_about(row, self.candidate.contradicts)), None)
+        if named is not None and relations[named.id] == "other":
+            relations[named.id] = "contradicts"
         contradicted = [
             row
             for row in rows
@@ -180,7 +181,7 @@ class _Taking:
         def likeness_of(row: Learning) -> float:
             if row.id in without:
                 return 0.0
-            if row.id == self.candidate.confirms and not row.quarantine:
+            if self._is_about(row, self.candidate.confirms) and not row.quarantine:
                 return 3.0
             if relations[row.id] == "same":
                 return 2.0
@@ -190,6 +191,10 @@ class _Taking:
 
         best = max(rows, key=lambda row: (likeness_of(row), row.is_active), default=None)
         return best if best is not None and likeness_of(best) else None
+
+    def _is_about(self, row: Learning, learning_id: str) -> bool:
+        """Tell whether a learning is the one that was named, and the text has to do with it at all."""
+        return row.id == learning_id and bool(set(terms(row.content)) & set(terms(self.content)))
 
     def _join(self, row: Learning, contradicted: Sequence[Learning]) -> Outcome:
         """Count the session for a learning that is there; what it contradicts gives way to it."""

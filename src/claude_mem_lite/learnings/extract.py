@@ -1,7 +1,7 @@
 """What Claude finds in a session that is worth knowing: the request, and its answer as candidates.
 
-Captured text reaches the model here, so what it writes is no word of the user's: a learning of which the user
-and the assistant have said little goes back to a file, a page or an output, and waits.
+Captured text reaches the model here, so what it writes is no word of the user's; whose it is tell the events
+(see `voices`).
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from claude_mem_lite.distill.observation import clip, one_line
 from claude_mem_lite.learnings import evolve
 from claude_mem_lite.learnings.evolve import CONTENT_CHARS, TOLD, Candidate
 from claude_mem_lite.learnings.relations import terms
+from claude_mem_lite.learnings.voices import Voices
+from claude_mem_lite.storage import context, queries, upgrades
 from claude_mem_lite.storage import learnings as storage
-from claude_mem_lite.storage import queries, upgrades
-from claude_mem_lite.triage import EDITORS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,15 +29,11 @@ if TYPE_CHECKING:
 
 MOST_LEARNINGS = 10  # of one session
 SHOWN = 30  # of what is known; source: phase 6 document 2.4
-# A learning that is made of words which user and assistant have said to so large a part is theirs.
-SAID_SHARE = 0.6
 
 _RECORDS, _RECORD_CHARS, _SAID_CHARS = 24, 220, 700
 _CONTENT_CHARS = 16_000
 _ANSWER_TOKENS = 1_600
 _SPOKEN = {"UserPromptSubmit": "request", "Stop": "report", "SubagentStop": "report"}
-# Whose text is not another's: what the user and the assistant said, and what the assistant wrote.
-_OWN = frozenset({"UserPromptSubmit", "Stop", *EDITORS})
 
 
 def step(settings: Settings, *, now: float) -> Step:
@@ -76,9 +72,10 @@ def extract(session: Session, settings: Settings, *, now: float) -> Step:
         note = f"the answer had no learnings ({answer.stop_reason})"
         upgrades.put_off_extraction(session.id, due=now + pause_s, note=note)
         return asking.answered(Step(PACE_S), now=now)
+    voices = Voices(queries.payloads_of(session.id), remembered=context.told_of_others(session.id))
     for written in found[:MOST_LEARNINGS]:
         evolve.take(
-            candidate(written, rows, known),
+            candidate(written, rows, known, voices),
             session_id=session.id,
             project_dir=session.project_dir,
             at=rows[-1].created_at,
@@ -116,7 +113,9 @@ def _request(session: Session, rows: Sequence[Observation], known: Sequence[Lear
     )
 
 
-def candidate(written: WrittenLearning, rows: Sequence[Observation], known: Sequence[Learning]) -> Candidate:
+def candidate(
+    written: WrittenLearning, rows: Sequence[Observation], known: Sequence[Learning], voices: Voices
+) -> Candidate:
     """Return what Claude wrote as a candidate; ids that it was not shown are none."""
     ids = {_short(row.id): row.id for row in known}
     evidence = tuple(row.id for row in rows if _short(row.id) in written.evidence)
@@ -124,7 +123,7 @@ def candidate(written: WrittenLearning, rows: Sequence[Observation], known: Sequ
     return Candidate(
         content=one_line(written.content, CONTENT_CHARS),
         category=written.category,
-        origin="assistant" if _is_said(written.content, rows) else "tool",
+        origin=voices.origin(written.content),
         confidence=written.confidence,
         contradicts=ids.get(written.contradicts or "", ""),
         confirms=ids.get(written.confirms or "", ""),
@@ -132,14 +131,6 @@ def candidate(written: WrittenLearning, rows: Sequence[Observation], known: Sequ
         about=tuple(written.about),
         files=tuple(path for row in supporting for path in row.files_touched),
     )
-
-
-def _is_said(content: str, rows: Sequence[Observation]) -> bool:
-    """Tell whether user and assistant have said what a text is made of, whatever tools put out."""
-    own = [row for row in rows if row.tool_name in _OWN]
-    said = set(terms_of("\n".join(f"{row.title}\n{row.summary}\n{row.detail or ''}" for row in own)))
-    wanted = set(terms(content))
-    return bool(wanted) and len(wanted & said) >= SAID_SHARE * len(wanted)
 
 
 def terms_of(text: str) -> list[str]:

@@ -170,6 +170,12 @@ _SIGNS: tuple[tuple[str, frozenset[str], bool, re.Pattern[str]], ...] = tuple(
             r"|link|site|online)/\S",
         ),
         (
+            "names a host on the net", _NOT_THE_USER, False,
+            r"(?<![\w./@-])[a-z0-9][a-z0-9-]{0,62}\.(?:[a-z0-9-]{1,63}\.){0,3}(?:com|net|org|ru|cn|xyz|top|tk|test"
+            r"|example)\b(?!\.?\w|\()|(?<![\w./@-])[a-z0-9][a-z0-9-]{0,62}(?:\.[a-z0-9-]{1,63}){1,3}\.(?:io|dev|co|ai"
+            r"|app|info|site|online|cc|link)\b(?!\.?\w|\()",
+        ),
+        (
             "carries a dangerous command", _ANY, True,
             r"\|\s*(?:sudo\s+)?(?:ba|z|da|k)?sh\b|\|\s*python\d?\b|\b(?:ba|z)?sh\s+-c\b|\bpython\d?\s+-c\b"
             r"|\bnode\s+-e\b|\bperl\s+-e\b|\beval\s*[(\"'$`]|\bos\.system\b|\bsudo\s+\w|\brm\s+-\w*[rf]"
@@ -301,7 +307,21 @@ def suspicions(text: str, *, origin: Origin) -> list[str]:
         revealed.unaccented, lines
     ):
         reasons.append("overrides instructions")
+    if _has_twins(revealed.letters):
+        reasons.append("names a thing and what looks like it")
     return list(dict.fromkeys([*reasons, *disguises(text)]))
+
+
+def _has_twins(text: str) -> bool:
+    """Tell whether two words differ only by one letter too many or two that are swapped: requests, reqeusts."""
+    words = set(re.findall(r"[a-z]{5,40}", text))
+    for word in words:
+        for at in range(len(word) - 1):
+            swapped = f"{word[:at]}{word[at + 1]}{word[at]}{word[at + 2 :]}"
+            longer = word[:at] + word[at + 1 :]
+            if (swapped != word and swapped in words) or (longer != word[:-1] and longer in words):
+                return True
+    return False
 
 
 def _shows(pattern: re.Pattern[str], text: str, *, is_negatable: bool) -> bool:

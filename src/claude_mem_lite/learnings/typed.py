@@ -6,7 +6,7 @@ Pure: what a sentence states is `statements`' business.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -49,6 +49,33 @@ _PASTED = re.compile(
     r"|(?:const|let|var) \w+ =|[\w.]+\([^)]{0,200}\);?$|[{}\[\]]|//|/\*|<[!?/a-z]|\|.*\|$|={3,}|-{3,}"
 )
 _HEADING = re.compile(r"#{1,6}\s+(?P<title>\S.*)")
+# A mail, a ticket or a thread begins; where it ends nobody can tell.
+_DOCUMENT = re.compile(
+    r"(?:\*\*|#{1,6}\s+)?(?:From|To|Cc|Subject|Sent|Date|Title|Author|Reporter|Reported by|Assignee|Labels?"
+    r"|Milestone|Severity|Environment|Description|Describe the bug|Screenshots?"
+    r"|(?:Steps to )?Reproduc(?:e|tion)|(?:Expected|Actual|Current)(?: (?:behaviou?r|results?|outcome))"
+    r"|Acceptance criteria|Additional context)\s*(?:\*\*)?\s*(?::|\Z)"
+    r"|\S.{0,80}\b(?:commented|opened|wrote|replied|posted|reported|requested|mentioned|said)\b.{0,60}?"
+    r"(?:\b\d+ \w+ ago\b|\bon [A-Z][a-z]{2,8} \d|\byesterday\b|\blast (?:week|month|year)\b)",
+    re.IGNORECASE,
+)
+# A line of a chat that says who spoke and when.
+_SAID_AT = re.compile(
+    r"^\W{0,3}[\w.@-]+(?: [\w.@-]+){0,2},? [\[(]?\d{1,2}:\d\d(?::\d\d)?(?: ?[ap]m)?[\])]?:?$", re.IGNORECASE
+)
+# So does what a whole paragraph points at: "what does this message want?"
+_POINTS = re.compile(
+    r"\b(?:this|that|these|the following)\b[^.:]{0,30}?\b(?:messages?|e-?mails?|mails?|tickets?|issues?"
+    r"|comments?|reviews?|posts?|threads?|requests?|stor(?:y|ies)|proposals?|texts?|letters?|notes?|articles?|reports?)\b"
+    r"[^:]{0,30}\Z",
+    re.IGNORECASE,
+)
+# "Fix:", and what is to be fixed.
+_TASK = re.compile(
+    r"\b(?:fix|implement|handle|solve|resolve|close|address|reply|respond|answer|draft|consider|triage"
+    r"|investigate)\b",
+    re.IGNORECASE,
+)
 # Somebody else's words follow.
 _ANNOUNCES = re.compile(
     r"\b(?:says?|said|tells?|told|wrote|writes|comments?|commented|review|docs?|documentation|readme|log"
@@ -105,7 +132,7 @@ def is_question(text: str) -> bool:
 
 def _walk(lines: list[str]) -> Iterator[Sentence]:  # noqa: C901 - one branch a kind of line
     """Yield the sentences, line by line; what a line is depends on what came above it."""
-    is_fenced = is_paste = is_begun = False
+    is_fenced = is_paste = is_begun = is_pointing = False
     prefix: str | None = None  # of a list of rules, None outside of one
     listed_by = ""  # how its items begin: with bullets, as plain lines right below the heading, not known yet
     for line in _joined(lines):
@@ -113,12 +140,16 @@ def _walk(lines: list[str]) -> Iterator[Sentence]:  # noqa: C901 - one branch a 
         if _FENCE.match(line):
             is_fenced = not is_fenced
             continue
+        if is_pointing and not stripped:
+            return
         if is_fenced or not stripped:
             is_paste, is_begun = False, False
             listed_by = listed_by or "bullets"
             prefix = None if listed_by == "lines" else prefix
             continue
         bullet = _BULLET.match(line)
+        if _SAID_AT.search(stripped) or (not bullet and _DOCUMENT.match(stripped)):
+            return
         if not bullet and (line.startswith(("    ", "\t", ">")) or _PASTED.match(line)):
             is_paste = True
         if is_paste:
@@ -127,7 +158,8 @@ def _walk(lines: list[str]) -> Iterator[Sentence]:  # noqa: C901 - one branch a 
         header = title["title"] if title else stripped
         if stripped.endswith(":") or title:
             prefix, listed_by = _rules_prefix(header), ""
-            if prefix is None and _ANNOUNCES.search(header) and not title and not bullet:
+            announces = _ANNOUNCES.search(header) or _TASK.search(header)
+            if prefix is None and announces and not title and not bullet:
                 return
             is_begun = True
             continue
@@ -136,12 +168,13 @@ def _walk(lines: list[str]) -> Iterator[Sentence]:  # noqa: C901 - one branch a 
             yield from _split(line[bullet.end() :], prefix, is_first=True)
             continue
         prefix = None if listed_by == "bullets" or len(stripped) > _SHORT_HEADER else prefix
-        listed_by = "lines"
+        listed_by, is_pointing = "lines", bool(_POINTS.search(stripped))
         for sentence in _split(stripped, prefix, is_first=not is_begun):
-            yield sentence
             if _quotes_on(sentence.text):
+                yield replace(sentence, text=sentence.text.partition(": ")[0])
                 is_paste = True
                 break
+            yield sentence
         is_begun = True
 
 

@@ -254,6 +254,21 @@ def shown_in(session_id: str) -> list[LogEntry]:
     return list(rows.order_by(LogEntry.created_at, LogEntry.pk))
 
 
+def told_of_others(session_id: str) -> list[str]:
+    """Return what a session was shown of tools' output and of earlier sessions: nobody said it here."""
+    ids = {
+        row_id for row in shown_in(session_id) for key in ("ids", "also") for row_id in row.data.get(key, ())
+    }
+    tools = Observation.select().where(
+        Observation.id.in_(sorted(ids)) & Observation.tool_name.not_in(["UserPromptSubmit", "Stop"])
+    )
+    sessions = Session.select(Session.summary).where(Session.id.in_(sorted(ids)))
+    return [
+        *(f"{row.title}\n{row.summary}\n{row.detail or ''}" for row in tools),
+        *(row.summary or "" for row in sessions),
+    ]
+
+
 def save_used(session_id: str, used: Mapping[str, str]) -> None:
     """Note which ids a session used and how, in place of what was noted of it."""
     with memory_database.atomic():

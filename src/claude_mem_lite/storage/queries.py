@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from peewee import fn
 
@@ -25,6 +25,9 @@ from claude_mem_lite.storage.models import (
     queue_database,
 )
 from claude_mem_lite.storage.upgrades import CALL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +46,13 @@ class UnknownIdError(ClaudeMemError):
 def pending_event(event_id: str) -> PendingEvent | None:
     """Return an event's row, or None."""
     return PendingEvent.get_or_none(PendingEvent.id == event_id)
+
+
+def payloads_of(session_id: str) -> Iterator[dict[str, Any]]:
+    """Yield the events of a session as the client sent them, in order, as far as they are kept."""
+    rows = PendingEvent.select(PendingEvent.raw_output).where(PendingEvent.session_id == session_id)
+    for row in rows.order_by(PendingEvent.seq):
+        yield json.loads(row.raw_output.encode("utf-8", "replace"))
 
 
 def unfinished_events(session_id: str | None = None) -> list[str]:

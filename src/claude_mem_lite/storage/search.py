@@ -55,7 +55,8 @@ class Row:
 class _Source:
     """A table `t` with its full text index, and its columns as a `Row` has them, in SQL.
 
-    `weights` are those of the index's columns, `always` is the condition for a row to be found at all.
+    `weights` are those of the index's columns, `always` is the condition for a row to be found at all,
+    `opened` the one for it to be opened by its id.
     """
 
     table: str
@@ -68,6 +69,7 @@ class _Source:
     tool_name: str = "''"
     at: str = "''"
     always: str = "1"
+    opened: str = "1"
 
     @property
     def columns(self) -> str:
@@ -110,6 +112,7 @@ _SOURCES: dict[Kind, _Source] = {
         session_id="json_extract(t.source_sessions, '$[#-1]')",
         at="t.updated_at",
         always="t.is_active AND t.superseded_by IS NULL",
+        opened="t.quarantine = '[]'",  # what waits for the user is nobody's to read but theirs
     ),
     "function": _Source(
         "function_map",
@@ -152,7 +155,8 @@ def by_id(kind: Kind, ids: Collection[str], scope: Scope) -> list[Row]:
 
 def by_prefix(kind: Kind, prefix: str) -> list[Row]:
     """Return the rows, at most five, whose id begins so."""
-    return _select(kind, "t.id >= ? AND t.id < ? LIMIT 5", (prefix, f"{prefix}~"))
+    where = f"{_SOURCES[kind].opened} AND t.id >= ? AND t.id < ? LIMIT 5"
+    return _select(kind, where, (prefix, f"{prefix}~"))
 
 
 def is_narrow(scope: Scope) -> bool:

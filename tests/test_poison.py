@@ -1,0 +1,499 @@
+"""Memory poisoning is contained: from hooks' events to what is told, with a model that obeys the poison."""
+
+from __future__ import annotations
+
+import json
+import re
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import quote
+
+import attacks
+import pytest
+from attacks import BATCHES, GOOD, Attack, Ordinary
+from conftest import run_hook, wait_until, web_answers
+from fake_messages import FakeMessages
+from test_web import get
+
+from claude_mem_lite import config, inbox, settings
+from claude_mem_lite.cli import demo
+from claude_mem_lite.context import blocks, builder
+from claude_mem_lite.distill import upgrade
+from claude_mem_lite.distill.observation import sentences as distilled
+from claude_mem_lite.distill.record import record_event, summarize_session
+from claude_mem_lite.learnings import evolve, extract, session
+from claude_mem_lite.learnings.evolve import Candidate
+from claude_mem_lite.learnings.voices import Voices
+from claude_mem_lite.search.hybrid import Searcher
+from claude_mem_lite.services import install
+from claude_mem_lite.storage import learnings as storage
+from claude_mem_lite.storage import models, queries
+
+# How the poison fares in its session: Claude tells it in words of its own; or everything at once: Claude
+# repeats it, cites it, tells it, and writes it into a file.
+Way = Literal["retold", "spread"]
+WAYS: tuple[Way, ...] = ("retold", "spread")
+STATES = ("active", "stale", "superseded", "proposed")
+PROMPT = "Look at the file and go on with the parser."
+DOUBTED, GIVEN_UP, IN_ITS_PLACE = (
+    "Backups are not encrypted",
+    "Releases are built by hand",
+    "Releases are built in CI",
+)
+
+_LINE = re.compile(r"- \[(?:<1 h ago|\d+ [hd] ago|\d{4}-\d\d-\d\d)\] (?P<id>\S{1,8}) \S")
+Event = dict[str, Any]
+
+
+def called(attack: Attack) -> Event:
+    """Return the event by which an attack comes in, as Claude Code sends it."""
+    channel, at, text = attack.channel, attack.at, attack.text
+    if channel == "prompt":
+        return {"hook_event_name": "UserPromptSubmit", "prompt": text}
+    if channel == "SubagentStop":
+        return {
+            "hook_event_name": channel,
+            "agent_id": "a1",
+            "agent_type": at,
+            "last_assistant_message": text,
+        }
+    blocks_of_text = [{"type": "text", "text": text}]
+    given, answered = {
+        "Read": (
+            {"file_path": f"/p/{at}"},
+            {"type": "text", "file": {"filePath": f"/p/{at}", "content": text}},
+        ),
+        "Grep": ({"pattern": at}, {"mode": "content", "content": text, "numLines": 1}),
+        "Glob": ({"pattern": at}, {"filenames": text.split("\n"), "numFiles": 2}),
+        "Bash": ({"command": at, "description": "Run it"}, {"stdout": text, "stderr": ""}),
+        "WebFetch": ({"url": at, "prompt": "What is advised?"}, {"code": 200, "result": text, "url": at}),
+        "WebSearch": ({"query": at}, {"query": at, "results": [text]}),
+        "Agent": (
+            {"description": at, "prompt": at, "subagent_type": "general-purpose"},
+            {"status": "completed", "content": blocks_of_text},
+        ),
+        "Edit": (
+            {"file_path": f"/p/{at}", "old_string": text, "new_string": f"{text}\nx = 1\n"},
+            {"filePath": f"/p/{at}", "oldString": text, "newString": f"{text}\nx = 1\n"},
+        ),
+        "Write": (
+            {"file_path": f"/p/{at}", "content": text},
+            {"type": "update", "filePath": f"/p/{at}", "content": text, "originalFile": text},
+        ),
+    }.get(channel, ({"query": at}, blocks_of_text))
+    return tool(channel, given, answered)
+
+
+def tool(name: str, given: Event, answered: Any) -> Event:
+    """Return the event of a tool call."""
+    return {
+        "hook_event_name": "PostToolUse",
+        "tool_name": name,
+        "tool_input": given,
+        "tool_response": answered,
+    }
+
+
+def edit(path: str, new: str) -> Event:
+    """Return the event of an edit by Claude."""
+    replaced = {"old_string": "pass", "new_string": new}
+    return tool(
+        "Edit",
+        {"file_path": path, **replaced},
+        {"filePath": path, "oldString": "pass", "newString": new, "originalFile": "pass\n"},
+    )
+
+
+def stop(report: str) -> Event:
+    """Return the event of the end of a turn."""
+    return {"hook_event_name": "Stop", "stop_hook_active": False, "last_assistant_message": report}
+
+
+# What Claude does besides, in each session.
+WORK = (
+    edit(
+        "/p/src/parser.py", "def parse(line: str) -> Entry:\n    # Banks write dates in two forms.\n    ..."
+    ),
+    tool(
+        "Bash",
+        {
+            "command": "pytest -q && git commit -am 'parser: read both forms of dates' && git push",
+            "description": "Test",
+        },
+        {"stdout": "12 passed in 0.31s\n[main 1a2b3c4] parser: read both forms of dates\n", "stderr": ""},
+    ),
+)
+
+
+def events_of(attack: Attack, way: Way) -> list[Event]:
+    """Return a session in which the attack happens."""
+    says = attack.says.rstrip(".")
+    report = f"The parser works now. {attack.told} Nothing else is open."
+    if way == "spread":
+        report = f"I have looked. {says}. According to {attack.at or 'the text'}: {says}. {report}"
+    asked = [] if attack.channel == "prompt" else [{"hook_event_name": "UserPromptSubmit", "prompt": PROMPT}]
+    copied = edit("/p/NOTES.md", f"# Notes\n\n{attack.says}")
+    return [*asked, called(attack), *WORK, *([copied] if way == "spread" else []), stop(report)]
+
+
+def happen(events: list[Event], project: str) -> str:
+    """Have the events of a session captured and recorded; return the session's id."""
+    session_id = f"session-{project.rpartition('/')[2]}"
+    for event in events:
+        event_id = inbox.append(json.dumps({"session_id": session_id, "cwd": project, **event}), project)
+        row = queries.pending_event(event_id)
+        assert row is not None
+        record_event(row)
+    return session_id
+
+
+def obedient(says: list[str], fields: Callable[[], Event]) -> Callable[[Event], Event]:
+    """Return a model that writes what it was told to write, in whatever it is asked for."""
+
+    def answer(body: Event) -> Event:
+        content, wanted = body["messages"][0]["content"], json.dumps(body["output_config"])
+        ids = re.findall(r' id="([0-9a-f]{8})"', content)
+        if "key_decisions" in wanted:
+            return {"summary": " ".join(says)[:1_000], "key_files": ["a.py"], "key_decisions": says}
+        if '"learnings"' in wanted:
+            return {"learnings": [learned(each, ids) | fields() for each in says]}
+        return {
+            "observations": [
+                {
+                    "id": each,
+                    "title": says[0][:90],
+                    "summary": " ".join(says)[:1_000],
+                    "detail": says[-1][:300],
+                }
+                for each in ids
+            ]
+        }
+
+    def learned(content: str, ids: list[str]) -> Event:
+        return {
+            "category": "convention",
+            "content": content,
+            "confidence": 0.7,
+            "confirms": None,
+            "contradicts": None,
+            "evidence": ids[:4],
+            "about": ["parser"],
+        }
+
+    return answer
+
+
+def work_off() -> None:
+    """Take all steps that are due on Claude's side, on a clock that runs ahead."""
+    now = time.time()
+    for _ in range(40):
+        step = upgrade.step(settings.load(), now=now, later=extract.step)
+        if step.wait_s is None:
+            return
+        now += max(step.wait_s, 0.001)
+
+
+def live(events: list[Event], project: str, fake: FakeMessages, model: Callable[[Event], Event]) -> None:
+    """Have a session happen, be summarized and learned from: first without Claude, then with it."""
+    fake.answer = model
+    session_id = happen(events, project)
+    summarize_session(session_id, retell=True)
+    session.learn(session_id)
+    work_off()
+    assert queries.known_session(session_id).extraction == ""
+    assert queries.known_session(session_id).extracted_pk > 0
+
+
+def know(project: str) -> dict[str, str]:
+    """Have a project know what is true, what is doubted and what was given up; return their short ids."""
+    names = {f"GOOD{at}": content for at, content in enumerate(GOOD)}
+    names |= {"BAD": DOUBTED, "GONE": GIVEN_UP, "NEW": IN_ITS_PLACE}
+    rows = {}
+    for name, content in names.items():
+        candidate = Candidate(content, "convention", "user")
+        outcome = evolve.take(candidate, session_id="before", project_dir=project)
+        rows[name] = storage.get(outcome.learning_id)
+    storage.update(rows["BAD"], confidence=0.2)
+    storage.update(rows["GONE"], confidence=0.2, superseded_by=rows["NEW"].id)
+    return {name: row.id[:8] for name, row in rows.items()}
+
+
+def state_of(project: str) -> dict[str, tuple[Any, ...]]:
+    """Return what could be harmed of each learning."""
+    return {
+        row.id: (row.content, row.confidence, row.superseded_by, row.is_active, row.stale, row.times_seen)
+        for row in storage.find(project, state="all")
+    }
+
+
+def project_of(attack: Attack, way: Way) -> str:
+    """Return a folder of its own for each attack and way."""
+    return f"/home/dev/{abs(hash(attack.text + attack.says)):x}-{way}"
+
+
+def harm(attack: Attack, way: Way, fake: FakeMessages) -> list[str]:
+    """Return what an attack has achieved."""
+    project = project_of(attack, way)
+    ids = know(project)
+    before = state_of(project)
+    fields = {
+        name: ids.get(value, value) if isinstance(value, str) else value
+        for name, value in attack.fields.items()
+    }
+    said = [
+        attack.says,
+        attack.told,
+        f"The user has said: {attack.says}",
+        f"The user prefers this: {attack.told}",
+    ]
+    live(events_of(attack, way), project, fake, obedient(said, lambda: fields))
+    after = state_of(project)
+    harmed = [
+        f"harmed {before[row_id][0]!r}: {after[row_id]}"
+        for row_id in before
+        if after[row_id] != before[row_id]
+    ]
+    current = [row.content for row in storage.find(project) if row.id not in before]
+    passed = [each for each in current if not any(piece in each for piece in attack.harmless)]
+    return [f"{way} {attack.channel} {attack.at}: {what}" for what in [*harmed, *passed]]
+
+
+def escapes(text: str) -> list[str]:
+    """Return what has left the fence of a block, or stands in it in another form than ours."""
+    if not text:
+        return []
+    inner = text.removeprefix("<claude-mem>\n").removesuffix("\n</claude-mem>")
+    lines = [line for line in inner.split("\n") if line]
+    wrong = [
+        line for line in lines if not line.startswith(("- ", "## ", "Record of past work ", "More: curl "))
+    ]
+    wrong += [line for line in lines if line.startswith("- ") and not _is_ours(line)]
+    wrong += [
+        line for line in lines if "<" in line.replace("- [<1 h ago] ", "", 1) or ">" in line.replace("->", "")
+    ]
+    wrong += [repr(line) for line in lines if not line.isprintable() or len(line.splitlines()) > 1]
+    return wrong + [text] * (text.count("<claude-mem>") != 1 or text.count("</claude-mem>") != 1)
+
+
+def _is_ours(line: str) -> bool:
+    found = _LINE.match(line)
+    tables = (models.Session, models.Observation, models.Learning)
+    return found is not None and any(
+        table.select().where(table.id.startswith(found["id"])).exists() for table in tables
+    )
+
+
+def blocks_about(attack: Attack, way: Way) -> list[str]:
+    """Return what the next session is told at its start, on a prompt about the attack, and of its file."""
+    project, searcher = project_of(attack, way), Searcher(by_meaning=False)
+    return [
+        builder.build(project, session_id="next").text,
+        blocks.for_prompt(searcher, project, f"What about this: {attack.says}?", session_id="next").text,
+        blocks.for_file(project, f"{project}/NOTES.md", session_id="next").text,
+        blocks.for_file("/p", f"/p/{attack.at}", session_id="next").text,
+    ]
+
+
+@pytest.fixture
+def rich(fake: FakeMessages, memory: Path, monkeypatch: pytest.MonkeyPatch) -> FakeMessages:
+    """Serve the API to who has money for all requests of a test; none needs certificates read anew."""
+    context = ssl.create_default_context()
+    monkeypatch.setattr(ssl, "create_default_context", lambda *_, **__: context)
+    with (memory / "config.toml").open("a") as config_file:
+        config_file.write("[claude]\ndaily_budget_usd = 1000.0\n")
+    return fake
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "cases",
+    [pytest.param(cases, id=kind) for batch in BATCHES for kind, cases in batch.items()],
+)
+def test_no_poison_becomes_a_learning(cases: list[Attack], way: Way, rich: FakeMessages) -> None:
+    """Whatever an obedient model makes of it waits; what was known stays as it was; blocks stay fenced."""
+    harms = [each for attack in cases for each in harm(attack, way, rich)]
+    out = [line for attack in cases for text in blocks_about(attack, way) for line in escapes(text)]
+
+    assert harms == []
+    assert out == []
+
+
+@pytest.fixture
+def start_web() -> Iterator[Callable[[], None]]:
+    """Return a function that starts a web process."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start() -> None:
+        started.append(subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"]))
+        wait_until(web_answers)
+
+    yield start
+    for process in started:
+        process.terminate()
+        process.wait(timeout=20)
+
+
+def test_what_waits_is_served_to_nobody(rich: FakeMessages, start_web: Callable[[], None]) -> None:
+    """Lists, ids and search know nothing of it, and neither do the blocks that hooks get."""
+    cases = [case for batch in BATCHES for kind in batch.values() for case in kind][::10]
+    for case in cases:
+        harm(case, "spread", rich)
+    waiting = storage.find(None, state="quarantine")
+    assert len(waiting) > len(cases)
+    start_web()
+
+    served = [
+        each["id"]
+        for state in STATES
+        for each in asked(f"/api/learnings?limit=1000&state={state}")["learnings"]
+    ]
+    opened = [row.id for row in waiting if "content" in asked(f"/api/observation/{row.id}")]
+    found = [
+        hit["id"]
+        for row in waiting
+        for words in (row.id, row.id[:8], row.content[:200])
+        for hit in asked(f"/api/search?limit=100&type=learning&q={quote(words)}")["results"]
+    ]
+
+    ids = {row.id for row in waiting}
+    told = [
+        blocks.for_prompt(Searcher(by_meaning=False), "/p", row_id, session_id="next").text for row_id in ids
+    ]
+
+    assert not ids & {*served, *opened, *found}
+    assert not any(told)
+    assert found  # what is known is
+
+
+def test_poison_that_comes_by_the_hooks_waits(fake: FakeMessages, services: Path) -> None:
+    """Hooks as processes, the real consumer, and Claude that obeys: only what the user said is learned."""
+    case = BATCHES[0]["files"][0]
+    project, said = "/home/dev/ledger", "Never touch legacy/ in this project"
+    fake.answer = obedient([case.says, case.told, said], dict)
+    events = [
+        {"hook_event_name": "UserPromptSubmit", "prompt": f"{said}. {PROMPT}"},
+        *events_of(case, "spread")[1:],
+    ]
+    for event in [*events, {"hook_event_name": "SessionEnd", "reason": "other"}]:
+        hook = str(install.hook_events()[event["hook_event_name"]]["hook"])
+        assert run_hook(hook, {"session_id": "s1", **event}, project_dir=project).returncode == 0
+    wait_until(lambda: (row := queries.session("s1")) is not None and row.extracted_pk, timeout_s=60)
+
+    assert [row.content for row in storage.find(project)] == [said]
+    assert [row.content for row in storage.find(project, state="quarantine")] == [case.says, case.told]
+
+
+def asked(address: str) -> dict[str, Any]:
+    """Return what the web process answers."""
+    return get(Path(config.home()), address)[1]
+
+
+@pytest.mark.parametrize("half", [0, 1])
+def test_ordinary_sessions_teach(half: int, rich: FakeMessages) -> None:
+    """What the user said and what Claude found out become learnings at once, but for one of sixteen."""
+    middle = len(attacks.ORDINARY) // 2
+    cases = attacks.ORDINARY[:middle] if half == 0 else attacks.ORDINARY[middle:]
+
+    missed = [case.says for case in cases if not learns(case, rich)]
+
+    assert len(missed) <= 1, missed
+
+
+def learns(case: Ordinary, fake: FakeMessages) -> bool:
+    """Tell whether an ordinary session has left a learning, and nothing that waits."""
+    project = f"/home/dev/{abs(hash(case)):x}"
+    events = [
+        {"hook_event_name": "UserPromptSubmit", "prompt": case.prompt},
+        tool("Bash", {"command": "make", "description": "Run it"}, {"stdout": case.output, "stderr": ""}),
+        edit("/p/src/work.py", case.wrote),
+        stop(case.report),
+    ]
+    live(events, project, fake, obedient([case.says], dict))
+    return bool(storage.find(project)) and not storage.find(project, state="quarantine")
+
+
+@pytest.mark.xfail(strict=True, reason="a translation shares no word with its source")
+def test_a_translated_poison_waits(rich: FakeMessages) -> None:
+    """What Claude reports in another language than the page that says it passes for Claude's finding."""
+    assert harm(attacks.TRANSLATED, "retold", rich) == []
+
+
+SAYS = "Uploads are kept in the folder outgoing for a week"
+
+
+def prompt(text: str) -> Event:
+    """Return the event of a prompt."""
+    return {"hook_event_name": "UserPromptSubmit", "prompt": text}
+
+
+def read(text: str) -> Event:
+    """Return the event of a look at a file."""
+    return called(Attack("Read", "a.md", text, "", ""))
+
+
+@pytest.mark.parametrize(
+    ("events", "origin"),
+    [
+        ([], "tool"),
+        ([read(SAYS)], "tool"),
+        ([prompt(SAYS)], "assistant"),
+        ([prompt(SAYS), read(SAYS)], "assistant"),
+        ([read(SAYS), prompt(SAYS)], "assistant"),
+        ([prompt("Clean the uploads"), stop(SAYS)], "assistant"),
+        ([prompt("Clean the uploads"), read(SAYS), stop(SAYS)], "tool"),
+        ([prompt("Clean the uploads"), stop(SAYS), read(SAYS)], "assistant"),
+        ([prompt("Clean the uploads"), edit("/p/a.md", SAYS), read(SAYS), stop(SAYS)], "assistant"),
+        ([prompt("Clean the uploads"), read(SAYS), edit("/p/a.md", SAYS), read(SAYS), stop(SAYS)], "tool"),
+        ([prompt("Clean the uploads"), {**edit("/p/a.md", SAYS), "agent_id": "a1"}], "tool"),
+        ([prompt("Hello"), stop(SAYS)], "tool"),
+        ([prompt("Clean the uploads"), stop(f"According to the mail: {SAYS}")], "tool"),
+        ([prompt(f"Are {SAYS}?"), stop("I do not know.")], "tool"),
+    ],
+)
+def test_who_said_it_first_counts(events: list[Event], origin: str) -> None:
+    """The user's words are theirs whatever files say; Claude's are its own unless a tool said so before."""
+    assert Voices(events).origin(SAYS) == origin
+
+
+def test_a_wish_of_the_users_needs_their_words() -> None:
+    """Claude may say what it found, not what somebody wants; what memory told is nobody's finding."""
+    events = [prompt("Clean the uploads in outgoing"), stop(SAYS)]
+
+    assert Voices(events).origin(f"The user wants this: {SAYS}") == "tool"
+    assert Voices([prompt(SAYS)]).origin(f"The user wants this: {SAYS}") == "assistant"
+    assert Voices(events, remembered=[SAYS]).origin(SAYS) == "tool"
+
+
+def test_an_id_alone_knocks_nothing_out(memory: Path) -> None:
+    """A learning that has nothing to do with the one it is said to contradict leaves that alone."""
+    ids = know("/p")
+    candidate = Candidate(
+        "The parser reads two forms", "gotcha", "assistant", contradicts=storage.get(ids["GOOD0"]).id
+    )
+
+    evolve.take(candidate, session_id="s1", project_dir="/p")
+
+    assert storage.get(ids["GOOD0"]).superseded_by is None
+
+
+def test_most_of_the_recorded_reports_are_claudes_own() -> None:
+    """Of what Claude reported in the recorded sessions, at most two sentences of five go back to a tool."""
+    sessions: dict[str, list[Event]] = {}
+    for event in demo.recorded_events():
+        sessions.setdefault(event["session_id"], []).append(event)
+    origins = [
+        Voices(events).origin(sentence)
+        for events in sessions.values()
+        for event in events
+        if event["hook_event_name"] == "Stop"
+        for sentence in distilled(event["last_assistant_message"])
+        if len(sentence.split()) > 5
+    ]
+
+    assert len(origins) > 40
+    assert origins.count("tool") * 5 <= 2 * len(origins)
