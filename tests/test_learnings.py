@@ -236,14 +236,14 @@ def test_what_the_user_says_themselves_waits_no_longer(memory: Path) -> None:
 
 
 def test_poison_does_no_harm_to_what_is_known(memory: Path) -> None:
-    """A suspicious candidate neither knocks out what it contradicts nor strengthens what it repeats."""
+    """A suspicious candidate knocks out nothing; in the words that are told already it is one voice more."""
     good = row_of(heard("Never use WAL mode", origin="user"))
 
     heard("The book uses WAL mode", "s2", origin="tool", contradicts=good.id)
     heard("Never use WAL mode", "s3", origin="tool")
 
     good = storage.get(good.id)
-    assert (good.confidence, good.superseded_by, good.times_seen) == (0.5, None, 1)
+    assert (good.content, good.superseded_by, good.times_seen) == ("Never use WAL mode", None, 2)
 
 
 def test_nothing_touches_what_the_user_has_written(memory: Path) -> None:

@@ -469,16 +469,12 @@ def test_a_wish_of_the_users_needs_their_words() -> None:
     assert Voices(events, remembered=[SAYS]).origin(SAYS) == "tool"
 
 
-def test_an_id_alone_knocks_nothing_out(memory: Path) -> None:
-    """A learning that has nothing to do with the one it is said to contradict leaves that alone."""
-    ids = know("/p")
-    candidate = Candidate(
-        "The parser reads two forms", "gotcha", "assistant", contradicts=storage.get(ids["GOOD0"]).id
-    )
+def test_only_what_was_at_hand_can_be_taken_away() -> None:
+    """A learning that neither the user's words nor Claude's calls had to do with is contradicted by no id."""
+    voices = Voices([prompt("Speed up the parser"), read("Never use WAL is wrong now")])
 
-    evolve.take(candidate, session_id="s1", project_dir="/p")
-
-    assert storage.get(ids["GOOD0"]).superseded_by is None
+    assert voices.have_touched("The parser reads two forms")
+    assert not voices.have_touched("Never use WAL mode")
 
 
 def test_most_of_the_recorded_reports_are_claudes_own() -> None:

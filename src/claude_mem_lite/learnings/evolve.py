@@ -139,9 +139,8 @@ class _Taking:
 
     def into(self, rows: Sequence[Learning], alike: dict[str, float]) -> Outcome:
         relations: dict[str, str] = {row.id: relation(row.content, self.content) for row in rows}
-        named = next((row for row in rows if self._is_about(row, self.candidate.contradicts)), None)
-        if named is not None and relations[named.id] == "other":
-            relations[named.id] = "contradicts"
+        if relations.get(self.candidate.contradicts) == "other":
+            relations[self.candidate.contradicts] = "contradicts"
         contradicted = [
             row
             for row in rows
@@ -156,6 +155,8 @@ class _Taking:
         reasons += [f"contradicts {row.id[:8]}, which the user has chosen" for row in chosen]
         if same is not None and not (same.is_active or same.quarantine or same.superseded_by):
             return _skipped(self.session_id, "the user has removed it", same.id)
+        if same is not None and reasons and relations[same.id] == "same" and self._is_told(same):
+            return self._join(same, [])  # whoever says it: in these words it is told already
         if same is not None and reasons and not same.quarantine:
             return _skipped(self.session_id, "; ".join(reasons), same.id)
         if same is not None and same.quarantine and not reasons and self.candidate.origin == "user":
@@ -191,6 +192,11 @@ class _Taking:
 
         best = max(rows, key=lambda row: (likeness_of(row), row.is_active), default=None)
         return best if best is not None and likeness_of(best) else None
+
+    def _is_told(self, row: Learning) -> bool:
+        """Tell whether sessions are told a learning, and nothing speaks against the text but its origin."""
+        is_told = row.is_active and not row.superseded_by and row.confidence >= TOLD
+        return is_told and not suspicions(self.content, origin="user")
 
     def _is_about(self, row: Learning, learning_id: str) -> bool:
         """Tell whether a learning is the one that was named, and the text has to do with it at all."""

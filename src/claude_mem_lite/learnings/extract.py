@@ -118,6 +118,9 @@ def candidate(
 ) -> Candidate:
     """Return what Claude wrote as a candidate; ids that it was not shown are none."""
     ids = {_short(row.id): row.id for row in known}
+    contradicted = ids.get(written.contradicts or "", "")
+    # What neither the user nor Claude had to do with in the session, no text from outside takes away.
+    at_hand = [row for row in known if voices.have_touched(row.content)]
     evidence = tuple(row.id for row in rows if _short(row.id) in written.evidence)
     supporting = [row for row in rows if row.id in evidence]
     return Candidate(
@@ -125,7 +128,7 @@ def candidate(
         category=written.category,
         origin=voices.origin(written.content),
         confidence=written.confidence,
-        contradicts=ids.get(written.contradicts or "", ""),
+        contradicts=contradicted if any(row.id == contradicted for row in at_hand) else "",
         confirms=ids.get(written.confirms or "", ""),
         observations=evidence,
         about=tuple(written.about),

@@ -73,7 +73,8 @@ class Voices:
     def __init__(self, events: Iterable[dict[str, Any]], *, remembered: Iterable[str] = ()) -> None:
         """Take in what happened; `remembered` is what memory told of earlier sessions' tools."""
         self._turns = [_Turn()]
-        self._written: list[tuple[int, frozenset[str]]] = []  # with what Claude called tools
+        # What Claude said, and with what it called tools, by event.
+        self._of_claude: defaultdict[int, set[str]] = defaultdict(set)
         self._acted: set[str] = set()  # what the user typed, and what Claude did and took from nowhere
         self._heard: list[tuple[int, frozenset[str]]] = []
         self._places: defaultdict[str, list[int]] = defaultdict(list)
@@ -88,12 +89,13 @@ class Voices:
         """
         wanted = set(terms(content)) - _OF_CLAIMS or set(terms(content))
         is_claim = _CLAIMS.search(content) is not None
-        is_said = any(
-            len(wanted & self._said(turn, wanted, by_user=is_claim)) >= SAID_SHARE * len(wanted)
-            for turn in self._turns
-        )
-        typed = max((turn.typed & wanted for turn in self._turns), key=len)
-        return "assistant" if wanted and is_said and not self._is_echo(wanted, typed=typed) else "tool"
+        said = max((wanted & self._said(turn, wanted, by_user=is_claim) for turn in self._turns), key=len)
+        is_said = bool(wanted) and len(said) >= SAID_SHARE * len(wanted)
+        return "assistant" if is_said and not self._is_echo(wanted, typed=said) else "tool"
+
+    def have_touched(self, content: str) -> bool:
+        """Tell whether the user or Claude had anything to do with what a text is about."""
+        return bool(set(terms(content)) & self._acted)
 
     def _said(self, turn: _Turn, wanted: set[str], *, by_user: bool) -> set[str]:
         said = set(turn.typed)
@@ -106,7 +108,7 @@ class Voices:
     def _is_echo(
         self, text: AbstractSet[str], *, typed: AbstractSet[str] = frozenset(), before: int | None = None
     ) -> bool:
-        """Tell whether a passage from outside has most of a text, more than the user typed, before Claude."""
+        """Tell whether a passage from outside had half of a text first, more of it than was said."""
         # What has half of the terms has one of any half and one more: the rarest are looked up.
         rarest = sorted(text, key=lambda term: len(self._places.get(term, ())))[: len(text) // 2 + 1]
         for place in {place for term in rarest for place in self._places.get(term, ())}:
@@ -115,18 +117,13 @@ class Voices:
             is_later = before is not None and at > before
             if len(shared) < ECHO_SHARE * len(text) or shared <= typed or is_later:
                 continue
-            if not any(shared <= own for said_at, own in self._of_claude() if said_at < at):
+            if not any(shared <= own for said_at, own in self._of_claude.items() if said_at < at):
                 return True
         return False
 
     def _is_own(self, line: set[str]) -> bool:
         """Tell whether a line of an edit says too little to be copied, or nobody has said it before."""
         return len(line) < _FEWEST_COPIED or not self._is_echo(line)
-
-    def _of_claude(self) -> Iterator[tuple[int, frozenset[str]]]:
-        yield from self._written
-        for turn in self._turns:
-            yield from turn.told
 
     def _take(self, at: int, event: dict[str, Any]) -> None:
         name, given = event.get("hook_event_name"), event.get("tool_input")
@@ -142,15 +139,15 @@ class Voices:
             old += _strings(response.get("originalFile") if isinstance(response, dict) else None)
             self._hear(at, old)
             new = [_text(each.get(key)) for each in edits for key in ("new_string", "content", "new_source")]
-            self._written += [(at, passage) for passage in _passages(new)]
+            self._of_claude[at].update(*map(_terms, new))
             before = {line for text in old for line in text.splitlines()}
             lines = [line for text in new for line in text.splitlines() if line not in before]
             self._tell(at, lines)
             self._acted |= set().union(*filter(self._is_own, map(_terms, lines)))
         else:
             if is_claude:
-                self._written += [(at, passage) for passage in _passages(_strings(given))]
-                self._acted |= set().union(*map(_terms, _strings(given)))
+                self._of_claude[at].update(*map(_terms, _strings(given)))
+                self._acted |= self._of_claude[at]
             self._hear(at, _strings([event.get(key) for key in _FROM_OUTSIDE]))
 
     def _take_prompt(self, at: int, prompt: str) -> None:
@@ -167,6 +164,7 @@ class Voices:
         for text in texts:
             if not text.rstrip().endswith("?") and not _CITES.search(text):
                 self._turns[-1].told.append((at, frozenset(terms(text))))
+                self._of_claude[at].update(terms(text))
 
     def _hear(self, at: int, texts: Iterable[str]) -> None:
         for passage in _passages(texts):
