@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from claude_mem_lite.learnings.rivals import RIVALS
 from claude_mem_lite.search.words import STOP_WORDS, lemma
 
 Relation = Literal["same", "contradicts", "other"]
@@ -37,45 +38,6 @@ _GENERIC = frozenset(
 _CARRIERS = frozenset(
     lemma(word)
     for word in "mode module library package tool file format style command framework function class".split()  # noqa: SIM905
-)
-_RIVALS: tuple[frozenset[str], ...] = tuple(
-    frozenset(group.split())
-    for group in (
-        "argparse typer click docopt fire",
-        "pytest unittest nose jest vitest mocha jasmine",
-        "npm pnpm yarn bun",
-        "pip poetry uv pipenv conda pdm",
-        "black ruff yapf autopep8",
-        "flake8 ruff pylint",
-        "mypy pyright pyre",
-        "eslint biome tslint oxlint",
-        "prettier biome dprint",
-        "tab space",
-        "sqlite postgresql mysql mariadb mongodb duckdb json",
-        "wal delete truncate",
-        "os.path pathlib",
-        "requests httpx urllib aiohttp urllib3",
-        "print structlog logging loguru",
-        "flask django fastapi starlette",
-        "react vue svelte angular",
-        "webpack vite rollup esbuild parcel",
-        "redis memcached",
-        "rabbitmq kafka celery huey rq",
-        "rest graphql grpc",
-        "rebase squash",
-        "snake_case camelcase kebab-case pascalcase",
-        "uuid ulid",
-        "monday tuesday wednesday thursday friday saturday sunday",
-        "single double",
-        "british american",
-        "english german french spanish",
-        "moment dayjs luxon",
-        "sync async",
-        "float integer decimal",
-        "toml yaml ini",
-        "jwt cookie",
-        "docker podman",
-    )
 )
 _OPPOSITES = frozenset(
     lemma(word)
@@ -368,7 +330,7 @@ def _alike(one: str, other: str) -> bool:
 def _are_rivals(before: _Claim, after: _Claim) -> bool:
     """Tell whether both choose different members of a group of rivals, on the same matter."""
     first, second = set(before.chosen), set(after.chosen)
-    for group in _STEMMED_RIVALS:
+    for group in RIVALS:
         one, other = first & group, second & group
         if not one or not other or one & second or other & first:
             continue
@@ -405,8 +367,3 @@ def _say_the_same(before: _Claim, after: _Claim) -> bool:
     return share >= SAME_SHARE or (
         not added[1] and len(both) >= _FEWEST_NAMED and len(both) * 2 >= len(first)
     )
-
-
-_STEMMED_RIVALS = tuple(
-    frozenset(name if _NAME.search(name) else lemma(name) for name in group) for group in _RIVALS
-)
