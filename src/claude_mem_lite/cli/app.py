@@ -74,4 +74,16 @@ def claude_mem(
     """
 
 
-from claude_mem_lite.cli import claude, code, context, demo, evals, hooks, learnings, models, search, services  # noqa: E402, F401  (they register)  # noqa: E402, F401
+from claude_mem_lite.cli import (  # noqa: E402  (they register)
+    claude,  # noqa: F401
+    code,  # noqa: F401
+    context,  # noqa: F401
+    demo,  # noqa: F401
+    evals,  # noqa: F401
+    hooks,  # noqa: F401
+    learnings,  # noqa: F401
+    models,  # noqa: F401
+    search,  # noqa: F401
+    services,  # noqa: F401
+    upkeep,  # noqa: F401
+)
