@@ -1,29 +1,61 @@
-"""prune: the memory kept small."""
+"""prune, forget: the memory kept small, and what is forgotten gone from it."""
 
 from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-from typing import Annotated
+import os
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
-from claude_mem_lite import settings
-from claude_mem_lite.cli.app import AsJson, app, console, errors, open_memory, print_json, working
+from claude_mem_lite import config, settings
+from claude_mem_lite.cli.app import (
+    AsJson,
+    Yes,
+    app,
+    confirmed,
+    console,
+    errors,
+    open_memory,
+    print_json,
+    working,
+)
 from claude_mem_lite.cli.text import size
 from claude_mem_lite.cli.times import moment
 from claude_mem_lite.distill.observation import count, join
-from claude_mem_lite.storage import files
+from claude_mem_lite.services import supervise
+from claude_mem_lite.storage import files, marking
+from claude_mem_lite.storage import forgetting as storage
+from claude_mem_lite.storage.wanted import Wanted
+from claude_mem_lite.upkeep import forget as forgetting
 from claude_mem_lite.upkeep import retention
 from claude_mem_lite.upkeep.sizes import sizes
 
+if TYPE_CHECKING:
+    from claude_mem_lite.upkeep.forget import Forgotten
+
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")]
 
+_SHORTEST_TEXT = 3
+_FORGOTTEN = {
+    "sessions": "session",
+    "observations": "observation",
+    "learnings": "learning",
+    "raw_events": "raw event",
+    "functions": "function",
+    "function_changes": "function change",
+    "calls": "call",
+    "log_entries": "logged event",
+    "messages": "message",
+    "log_lines": "log line",
+    "spool_files": "spooled event",
+}
 _PRUNED = {
     "events": "raw event",
-    "event_log": "log entry",
+    "event_log": "logged event",
     "log_files": "log file",
     "spool_files": "broken spool file",
 }
@@ -64,13 +96,16 @@ def prune(  # noqa: PLR0913  (each is an option of the command)
         within = dataclasses.replace(within, keep_raw=keep_raw)
     if logs or events:
         within = dataclasses.replace(within, with_events=False, with_log_entries=events, with_files=logs)
-    before, problems = sizes(), []
+    before, problems = sizes(), list[str]()
     if dry_run:
         pruned = retention.prunable(within)
     else:
         with working("pruning", quiet=as_json):
             pruned = retention.prune(within)
-            problems = [files.vacuum(path) for path in files.paths()] if vacuum else []
+            if storage.is_unpurged():
+                problems = storage.purge()
+            elif vacuum:
+                problems = [files.vacuum(path) for path in files.paths()]
     problems = [f"{problem}; the rest is done: claude-mem prune again" for problem in problems if problem]
     after = sizes()
     counts = dataclasses.asdict(pruned)
@@ -88,6 +123,101 @@ def prune(  # noqa: PLR0913  (each is an option of the command)
             errors.print(f"[yellow]![/yellow] {problem}", soft_wrap=True)
     if problems:
         raise typer.Exit(1)
+
+
+@app.command()
+def forget(  # noqa: PLR0913  (each is an option of the command)
+    ids: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[ID]…", help="Observations, sessions, learnings: ids, or how they begin."),
+    ] = None,
+    *,
+    session: Annotated[str, typer.Option(metavar="ID", help="A session with all that came of it.")] = "",
+    project: Annotated[
+        str, typer.Option(metavar="PATH", help="A project with all that is known of it.")
+    ] = "",
+    file: Annotated[str, typer.Option(metavar="PATH", help="A file, and what was done to it.")] = "",
+    since: Annotated[
+        str | None, typer.Option(parser=moment, metavar="TIME", help="What came since: 2026-11-01, 12h, 2d.")
+    ] = None,
+    until: Annotated[
+        str | None,
+        typer.Option(parser=moment, metavar="TIME", help="What came before; with --since between."),
+    ] = None,
+    match: Annotated[
+        str, typer.Option(metavar="TEXT", help="Whatever has this text in it; case does not matter.")
+    ] = "",
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Forget for good: not a byte is left of it in the databases, the vectors, the logs and the spool.
+
+    What was made of it alone goes, too; a session that keeps other observations is summarized anew from them.
+    Running services are stopped for the moment. What your own files say is read from them again.
+    """
+    ways = {"ID": ids, "--session": session, "--project": project, "--file": file,
+            "--since or --until": since or until, "--match": match}  # fmt: skip
+    given = [name for name, value in ways.items() if value]
+    if len(given) != 1:
+        said = f"{' and '.join(given)} exclude each other" if given else f"say what: {', '.join(ways)}"
+        raise typer.BadParameter(said)
+    if match and len(match.strip()) < _SHORTEST_TEXT:
+        raise typer.BadParameter(f"--match with less than {_SHORTEST_TEXT} characters would match nearly all")
+    open_memory()
+    wanted = Wanted(
+        ids=marking.whole_ids(ids or ()),
+        session_id=marking.whole_session(session) if session else "",
+        project_dir=_project(project) if project else "",
+        files=_paths(file) if file else (),
+        since=since or "",
+        until=until or "",
+        text=match,
+    )
+    found = forgetting.forgettable(wanted)
+    if not dry_run and any(dataclasses.astuple(found)):
+        confirmed(f"To be forgotten for good: {_told(found)}.", yes=yes)
+    problems: list[str] = []
+    if not dry_run and (any(dataclasses.astuple(found)) or storage.is_unpurged()):
+        with working("forgetting", quiet=as_json):
+            found, problems = forgetting.forget(wanted, paused=supervise.paused())
+    problems = [
+        f"{each}: bytes of it may still be there; claude-mem prune goes on with that" for each in problems
+    ]
+    if as_json:
+        print_json({"dry_run": dry_run, "forgotten": dataclasses.asdict(found), "problems": problems})
+    else:
+        went = "Would be forgotten" if dry_run else "Forgotten"
+        said = f"{went}: {_told(found)}." if any(dataclasses.astuple(found)) else "Nothing of that is kept."
+        console.print(Text(said), soft_wrap=True)
+        for problem in problems:
+            errors.print(Text.assemble(("! ", "yellow"), problem), soft_wrap=True)
+    if problems:
+        raise typer.Exit(1)
+
+
+def _told(found: Forgotten) -> str:
+    """Return what goes, in words; what stays and is told anew is said last."""
+    numbers = dataclasses.asdict(found)
+    numbers.pop("retold")
+    said = join(
+        [count(number, _FORGOTTEN[name]) for name, number in numbers.items() if number], limit=len(numbers)
+    )
+    return f"{said}, and {count(found.retold, 'session')} told anew" if found.retold else said
+
+
+def _project(path: str) -> str:
+    """Return the project of a folder; one that is no more is known by its path."""
+    given = os.path.normpath(os.path.join(os.getcwd(), os.path.expanduser(path)))
+    return given if given in marking.known_projects() else config.project_dir(given)
+
+
+def _paths(path: str) -> tuple[str, ...]:
+    """Return what a path may mean: seen from this folder, or from the top of its project."""
+    given = os.path.expanduser(path)
+    folders = (os.getcwd(), config.project_dir())
+    found = (os.path.normpath(os.path.join(folder, given)) for folder in folders)
+    return tuple(dict.fromkeys(each for path in found for each in (path, os.path.realpath(path))))
 
 
 def _print_sizes(before: dict[str, int], after: dict[str, int]) -> None:

@@ -82,6 +82,38 @@ def down() -> bool:
     return True
 
 
+@contextmanager
+def paused() -> Iterator[bool]:
+    """Have no service at work for a while, and nobody start one; yield whether any was.
+
+    Supervisord itself goes on, so that the services come back with the key that they were given.
+
+    Raises:
+        ClaudeMemError: a service runs that supervisord does not know, does not stop, or does not come back.
+    """
+    with _alone():
+        names = [each.name for each in programs() if each.state in {"RUNNING", "STARTING", "BACKOFF"}]
+        for name in PROGRAMS:
+            if name not in names and instance.is_running(name):
+                raise ClaudeMemError(
+                    f"a {name} runs that claude-mem up has not started: stop it, then try again"
+                )
+        try:
+            for name in names:
+                _ask("stopProcess", name, False)
+            _wait(
+                lambda: not any(map(instance.is_running, PROGRAMS)),
+                STOP_TIMEOUT_S,
+                "the services did not stop",
+            )
+            yield bool(names)
+        finally:
+            for name in names:
+                _ask("startProcess", name, False)
+        if names:
+            _wait(_serving, START_TIMEOUT_S, "the services did not come up again")
+
+
 def programs() -> list[Program]:
     """Return both services with what supervisord says of them."""
     known = {row["name"]: row for row in _ask("getAllProcessInfo") or []}
