@@ -136,6 +136,10 @@ def plant(home: Path) -> None:
     take_in(written(f"{OTHER}/storage.py", "def save():\n    return 1\n"), **place)
     summarize_session(KEPT)
     embed_all()
+    # Some builds of SQLite overwrite what is deleted by themselves; here the word is left in free pages.
+    models.memory_database.execute_sql("PRAGMA secure_delete = OFF")
+    upgrades.write_state("large", {"text": f"{WORD} " * 20_000})
+    models.State.delete().where(models.State.name == "large").execute()
 
 
 def left(home: Path, *needles: str) -> set[tuple[str, str]]:

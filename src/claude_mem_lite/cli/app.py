@@ -91,6 +91,7 @@ def claude_mem(
 
 
 from claude_mem_lite.cli import (  # noqa: E402  (they register)
+    backup,  # noqa: F401
     claude,  # noqa: F401
     code,  # noqa: F401
     context,  # noqa: F401

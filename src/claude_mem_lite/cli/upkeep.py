@@ -30,8 +30,8 @@ from claude_mem_lite.services import supervise
 from claude_mem_lite.storage import files, marking
 from claude_mem_lite.storage import forgetting as storage
 from claude_mem_lite.storage.wanted import Wanted
+from claude_mem_lite.upkeep import backup, retention
 from claude_mem_lite.upkeep import forget as forgetting
-from claude_mem_lite.upkeep import retention
 from claude_mem_lite.upkeep.sizes import sizes
 
 if TYPE_CHECKING:
@@ -181,17 +181,24 @@ def forget(  # noqa: PLR0913  (each is an option of the command)
     if not dry_run and (any(dataclasses.astuple(found)) or storage.is_unpurged()):
         with working("forgetting", quiet=as_json):
             found, problems = forgetting.forget(wanted, paused=supervise.paused())
+    copies = backup.older_copies()
     problems = [
         f"{each}: bytes of it may still be there; claude-mem prune goes on with that" for each in problems
     ]
     if as_json:
-        print_json({"dry_run": dry_run, "forgotten": dataclasses.asdict(found), "problems": problems})
+        print_json({
+            "dry_run": dry_run, "forgotten": dataclasses.asdict(found), "problems": problems,
+            "older_copies": copies,
+        })  # fmt: skip
     else:
         went = "Would be forgotten" if dry_run else "Forgotten"
         said = f"{went}: {_told(found)}." if any(dataclasses.astuple(found)) else "Nothing of that is kept."
         console.print(Text(said), soft_wrap=True)
         for problem in problems:
             errors.print(Text.assemble(("! ", "yellow"), problem), soft_wrap=True)
+        for copy in copies:
+            said = f"{copy} is the memory as it was before a restore, and was left as it is"
+            errors.print(Text.assemble(("! ", "yellow"), said), soft_wrap=True)
     if problems:
         raise typer.Exit(1)
 

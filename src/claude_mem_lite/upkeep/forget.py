@@ -24,6 +24,7 @@ from claude_mem_lite.search.vectors import VectorsError
 from claude_mem_lite.storage import embeddings, forgetting, queries
 from claude_mem_lite.storage.marking import Marked, mark
 from claude_mem_lite.upkeep import traces
+from claude_mem_lite.upkeep.backup import staging
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -68,7 +69,8 @@ def forget(wanted: Wanted, *, paused: AbstractContextManager[Any]) -> tuple[Forg
     What is in the way is a line each: rows are gone then, but their bytes may still be in a file.
     Raises: ClaudeMemError.
     """
-    with turns.run(), paused:  # nobody makes vectors meanwhile
+    # Nobody makes vectors meanwhile, and what a killed backup has left is gone.
+    with turns.run(), staging(), paused:
         marked = mark(wanted)
         quotes = _quotes(marked)
         _forget_vectors(marked, quotes)
