@@ -43,7 +43,7 @@ LIBRARIES = {
     "typer": ("cli",),
     "rich": ("cli",),
     "supervisor": ("services/supervise.py",),
-    "pydantic": ("web", "distill/prompts.py"),
+    "pydantic": ("web", "distill/prompts.py", "upkeep/lines.py"),
     "anthropic": ("distill/claude.py",),
     "httpx2": ("distill/claude.py",),
     "numpy": ("search", "web"),

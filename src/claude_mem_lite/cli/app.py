@@ -17,7 +17,7 @@ from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.storage import models as storage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 # rich honours NO_COLOR and leaves colours out where stdout is no terminal.
 console = Console(highlight=False)
@@ -48,13 +48,13 @@ def open_memory(*, read_only: bool = False) -> None:
 
 
 @contextlib.contextmanager
-def working(what: str, *, quiet: bool) -> Iterator[None]:
-    """Show a spinner on a terminal while something takes its time."""
+def working(what: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """Show a spinner on a terminal while something takes its time; yield what changes its words."""
     if quiet or not console.is_terminal:
-        yield
+        yield lambda _: None
     else:
-        with console.status(what):
-            yield
+        with console.status(what) as status:
+            yield status.update
 
 
 def confirmed(what: str, *, yes: bool) -> None:
@@ -97,6 +97,7 @@ from claude_mem_lite.cli import (  # noqa: E402  (they register)
     context,  # noqa: F401
     demo,  # noqa: F401
     evals,  # noqa: F401
+    exchange,  # noqa: F401
     hooks,  # noqa: F401
     learnings,  # noqa: F401
     models,  # noqa: F401

@@ -168,7 +168,7 @@ def forget(  # noqa: PLR0913  (each is an option of the command)
     wanted = Wanted(
         ids=marking.whole_ids(ids or ()),
         session_id=marking.whole_session(session) if session else "",
-        project_dir=_project(project) if project else "",
+        project_dir=marking.project_of(project) if project else "",
         files=_paths(file) if file else (),
         since=since or "",
         until=until or "",
@@ -211,12 +211,6 @@ def _told(found: Forgotten) -> str:
         [count(number, _FORGOTTEN[name]) for name, number in numbers.items() if number], limit=len(numbers)
     )
     return f"{said}, and {count(found.retold, 'session')} told anew" if found.retold else said
-
-
-def _project(path: str) -> str:
-    """Return the project of a folder; one that is no more is known by its path."""
-    given = os.path.normpath(os.path.join(os.getcwd(), os.path.expanduser(path)))
-    return given if given in marking.known_projects() else config.project_dir(given)
 
 
 def _paths(path: str) -> tuple[str, ...]:

@@ -8,10 +8,12 @@ A row takes along what it was made of, and what was made of it alone. Nothing is
 from __future__ import annotations
 
 import json
+import os
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from claude_mem_lite import config
 from claude_mem_lite.storage.models import memory_database, queue_database
 from claude_mem_lite.storage.queries import MIN_ID_PREFIX, UnknownIdError
 from claude_mem_lite.storage.upgrades import CALL
@@ -116,6 +118,12 @@ def known_projects() -> set[str]:
     return {
         row["project_dir"] for table in tables for row in rows(table, "project_dir") if row["project_dir"]
     }
+
+
+def project_of(path: str) -> str:
+    """Return the project of a folder; one that is no more is known by its path."""
+    given = os.path.normpath(os.path.join(os.getcwd(), os.path.expanduser(path)))
+    return given if given in known_projects() else config.project_dir(given)
 
 
 def _answering(table: str, column: str, prefix: str) -> set[str]:

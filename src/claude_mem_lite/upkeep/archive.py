@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from claude_mem_lite import __version__, inbox
 from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.upkeep import outfile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,20 +47,10 @@ def write(path: str, folder: str, *, schema: int, counts: Mapping[str, int]) -> 
         "counts": dict(counts),
         "parts": {name: _described(os.path.join(folder, name)) for name in PARTS},
     }
-    unfinished = f"{path}.tmp"
-    with open(os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600), "w+b") as file:
-        try:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
-                packed.writestr(_MANIFEST, json.dumps(manifest, indent=2))
-                for name in PARTS:
-                    packed.write(os.path.join(folder, name), name)
-            file.flush()
-            os.fsync(file.fileno())
-            os.link(unfinished, path)  # unlike a rename it replaces nothing
-        except FileExistsError as error:
-            raise ClaudeMemError(f"{path} is there already: choose another name") from error
-        finally:
-            os.unlink(unfinished)
+    with outfile.created(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr(_MANIFEST, json.dumps(manifest, indent=2))
+        for name in PARTS:
+            packed.write(os.path.join(folder, name), name)
     return manifest
 
 

@@ -18,7 +18,7 @@ from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.search import turns, vectors
 from claude_mem_lite.storage import files, models
 from claude_mem_lite.storage.migrations import MIGRATIONS
-from claude_mem_lite.upkeep import archive
+from claude_mem_lite.upkeep import archive, outfile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,8 +48,7 @@ def staging() -> Iterator[str]:
 
 def backup(path: str) -> dict[str, Any]:
     """Write a backup of both databases into a file; return its manifest. Raises: ClaudeMemError."""
-    if os.path.lexists(path):
-        raise ClaudeMemError(f"{path} is there already: choose another name")
+    outfile.refuse_taken(path)
     with staging() as folder:
         memory, queue = (os.path.join(folder, name) for name in (archive.MEMORY, archive.QUEUE))
         files.copy(config.queue_path(), queue)
