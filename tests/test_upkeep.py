@@ -10,12 +10,16 @@ import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
+from shutil import rmtree
 
+import numpy as np
 import pytest
 from conftest import tool_event
 from test_inbox import rows
+from test_storage import find, observation_row, session_row
 
 from claude_mem_lite import config, inbox, settings
+from claude_mem_lite.search.vectors import Vectors
 from claude_mem_lite.settings import Retention
 from claude_mem_lite.storage import files, models, queries, upgrades
 from claude_mem_lite.storage.upgrades import Call
@@ -216,3 +220,113 @@ def test_prune_refuses_what_it_cannot_mean(home: Path) -> None:
     assert nothing.stderr.startswith("claude-mem: nothing is remembered yet")
     assert wrong.returncode == 2
     assert "'soon' is no time" in wrong.stderr
+
+
+def test_reindex_says_that_nothing_was_wrong(memory: Path) -> None:
+    """And makes everything anew all the same."""
+    session_row(summary="Dug ponds.")
+    models.close_databases()
+
+    done = claude_mem("reindex")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "Nothing was wrong; full text and indexes are made anew all the same.\n"
+
+
+def test_reindex_mends_full_text_and_indexes(memory: Path) -> None:
+    """What is not found any more is found again, and it says what it was."""
+    session_row(summary="Dug ponds.")
+    queries.save_observation(observation_row("pond", title="Dig a pond"))
+    models.close_databases()
+    lose_index(memory / "claude-mem.db", "idx_obs_project", "UPDATE observations SET project_dir = '/q'")
+    with closing(sqlite3.connect(memory / "claude-mem.db")) as connection, connection:
+        connection.execute("INSERT INTO observations_fts(observations_fts) VALUES ('delete-all')")
+
+    first, second = claude_mem("reindex"), json.loads(claude_mem("reindex", "--json").stdout)
+
+    assert (first.returncode, first.stderr) == (0, "")
+    assert "The full text of observations was not that of its rows." in first.stdout
+    assert "claude-mem.db: row 1 missing from index idx_obs_project" in first.stdout
+    assert second == {
+        "full_text": [], "indexes": {}, "missing": 0, "stray": 0, "unreadable": "", "left": {},
+    }  # fmt: skip
+    models.open_databases()
+    assert [hit.row.id for hit in find("pond", type="observation")] == ["pond"]
+
+
+def lose_index(path: Path, name: str, statement: str) -> None:
+    """Change rows behind an index's back."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        query = "SELECT type, name, tbl_name, rootpage, sql FROM sqlite_master WHERE name = ?"
+        row = connection.execute(query, (name,)).fetchone()
+        connection.execute("DELETE FROM sqlite_master WHERE name = ?", (name,))
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute(statement)
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("INSERT INTO sqlite_master VALUES (?, ?, ?, ?, ?)", row)
+
+
+def test_reindex_has_wrong_vectors_made_anew(memory: Path) -> None:
+    """Lost ones, those of another text, and those of no row; the others stay."""
+    session_row()
+    for number in range(4):
+        queries.save_observation(observation_row(f"o{number}", title=f"Dig pond {number}"))
+    assert claude_mem("reembed").returncode == 0
+    store = Vectors("minilm_384", 384)
+    vector = np.eye(384, dtype=np.float32)[0]
+    store.delete("observation", ["o0"])
+    store.write("observation", [("o1", "/p", "another text", vector), ("gone", "/p", "no row", vector)])
+    models.close_databases()
+
+    found = claude_mem("reindex").stdout
+    again = claude_mem("reembed").stdout
+    rmtree(config.lance_dir())
+    lost = json.loads(claude_mem("reindex", "--json").stdout)
+
+    assert found.splitlines() == [
+        "2 vectors to be made anew: lost, or of another text.",
+        "1 vector of rows that are no more: deleted.",
+        "Full text and indexes are made anew.",
+    ]
+    assert again == "2 vectors made, 2 were there, 4 in all: minilm_384.\n"
+    assert lost["missing"] == 4
+
+
+def test_reindex_throws_unreadable_vectors_away(memory: Path) -> None:
+    """They are derived: who cannot read them makes them anew."""
+    session_row()
+    queries.save_observation(observation_row("pond", title="Dig a pond"))
+    assert claude_mem("reembed").returncode == 0
+    for path in Path(config.lance_dir()).rglob("*"):
+        if path.is_file():
+            path.write_bytes(b"broken")
+    models.close_databases()
+
+    done = claude_mem("reindex")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("All vectors are to be made anew: LanceDB could not")
+    assert not os.path.exists(config.lance_dir())
+
+
+def test_reindex_says_what_no_index_can_mend(memory: Path) -> None:
+    """A damaged page of a table: one line, exit 1, and the file is left as it is."""
+    session_row()
+    for number in range(300):
+        queries.save_observation(observation_row(f"o{number}", title=f"Dig {number}", detail="x" * 900))
+    models.close_databases()
+    with closing(sqlite3.connect(memory / "claude-mem.db", isolation_level=None)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        page = connection.execute(
+            "SELECT max(pageno) FROM dbstat WHERE name = 'observations' AND pagetype = 'leaf'"
+        ).fetchone()[0]
+    with (memory / "claude-mem.db").open("r+b") as file:
+        file.seek((page - 1) * 4096)
+        file.write(b"\xff" * 4096)
+
+    done = claude_mem("reindex")
+
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "claude-mem.db" in done.stderr

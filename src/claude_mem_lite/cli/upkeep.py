@@ -1,4 +1,4 @@
-"""prune, forget: the memory kept small, and what is forgotten gone from it."""
+"""prune, forget, reindex: the memory kept small, rid of what is forgotten, and in order."""
 
 from __future__ import annotations
 
@@ -32,13 +32,16 @@ from claude_mem_lite.storage import forgetting as storage
 from claude_mem_lite.storage.wanted import Wanted
 from claude_mem_lite.upkeep import backup, retention
 from claude_mem_lite.upkeep import forget as forgetting
+from claude_mem_lite.upkeep import reindex as indexing
 from claude_mem_lite.upkeep.sizes import sizes
 
 if TYPE_CHECKING:
     from claude_mem_lite.upkeep.forget import Forgotten
+    from claude_mem_lite.upkeep.reindex import Found
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")]
 
+_ALL_WELL = "Nothing was wrong; full text and indexes are made anew all the same."
 _SHORTEST_TEXT = 3
 _FORGOTTEN = {
     "sessions": "session",
@@ -201,6 +204,45 @@ def forget(  # noqa: PLR0913  (each is an option of the command)
             errors.print(Text.assemble(("! ", "yellow"), said), soft_wrap=True)
     if problems:
         raise typer.Exit(1)
+
+
+@app.command()
+def reindex(*, as_json: AsJson = False) -> None:
+    """Look over and make anew what is derived from what is remembered; say what was wrong.
+
+    Full text and indexes of both databases. Vectors that are not those of their rows are made anew by the
+    consumer, or at once by [bold]claude-mem reembed[/bold].
+    """
+    open_memory()
+    with working("looking over the indexes", quiet=as_json):
+        found = indexing.reindex()
+    if as_json:
+        print_json(dataclasses.asdict(found))
+    else:
+        for line in _wrong(found):
+            console.print(Text(line), soft_wrap=True)
+        if not found.left:
+            console.print(_ALL_WELL if found.is_clean else "Full text and indexes are made anew.")
+    for name, lines in found.left.items():
+        said = f"{name} is damaged ({lines[0]}): claude-mem restore brings a backup back"
+        errors.print(Text.assemble(("! ", "yellow"), said), soft_wrap=True)
+    if found.left:
+        raise typer.Exit(1)
+
+
+def _wrong(found: Found) -> list[str]:
+    """Return one line for each thing that was wrong, and could be mended."""
+    if found.left:
+        return []
+    lines = [f"The full text of {table} was not that of its rows." for table in found.full_text]
+    lines += [f"{name}: {line}" for name, said in found.indexes.items() for line in said]
+    if found.unreadable:
+        lines.append(f"All vectors are to be made anew: {found.unreadable}.")
+    if found.missing:
+        lines.append(f"{count(found.missing, 'vector')} to be made anew: lost, or of another text.")
+    if found.stray:
+        lines.append(f"{count(found.stray, 'vector')} of rows that are no more: deleted.")
+    return lines
 
 
 def _told(found: Forgotten) -> str:

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite import inbox
-from claude_mem_lite.storage import files
+from claude_mem_lite.storage import files, indexes
 from claude_mem_lite.storage.marking import loaded, rows
 from claude_mem_lite.storage.models import Observation, Session, State, memory_database
 
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from claude_mem_lite.storage.wanted import Wanted
 
 _PURGING = "forgetting"  # the state that says that rows are deleted whose bytes may still be there
-_FULL_TEXT = ("observations", "sessions", "learnings", "function_map")
 _NOTES = {"sessions": ("upgrade_note", "extraction_note"), "observations": ("upgrade_note",)}
 
 
@@ -93,12 +91,10 @@ def purge() -> list[str]:
 
     An FTS5 index keeps deleted words until its parts are merged, so all are made anew first.
     """
-    with closing(files.connect(files.paths()[0])) as connection:
-        try:
-            for table in _FULL_TEXT:
-                connection.execute(f"INSERT INTO {table}_fts({table}_fts) VALUES ('rebuild')")
-        except sqlite3.OperationalError as error:
-            return [f"the full text could not be made anew ({error})"]
+    try:
+        indexes.rebuild_full_text()
+    except sqlite3.OperationalError as error:
+        return [f"the full text could not be made anew ({error})"]
     problems = [problem for problem in map(files.vacuum, files.paths()) if problem]
     if not problems:
         State.delete().where(State.name == _PURGING).execute()
