@@ -113,6 +113,8 @@ def test_restore_brings_back_what_was(saved: Path) -> None:
     assert answer["restored"] == {"sessions": 1, "observations": 1, "learnings": 0, "pending_queue": 1}
     assert titles() == ["Dig a pond"]
     assert state(Path(answer["kept"])) == before
+    with closing(sqlite3.connect(Path(answer["kept"]) / "queue.db")) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     assert stat.S_IMODE(os.stat(answer["kept"]).st_mode) == 0o700
     models.open_databases()
     assert embeddings.count_by_model() == {}
@@ -188,9 +190,11 @@ def test_a_failed_replacement_is_taken_back(saved: Path, monkeypatch: pytest.Mon
         monkeypatch.setattr(os, "replace", failing)
         with pytest.raises(ClaudeMemError, match="nothing was restored: no more"):
             upkeep.put_in_place(folder, paused=nullcontext())
-        monkeypatch.undo()
+        monkeypatch.setattr(os, "replace", replace)
 
     assert state(home) == before
+    with closing(sqlite3.connect(home / "queue.db")) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
 def rewritten(saved: Path, change: Callable[[Parts, dict[str, Any]], None]) -> bytes:

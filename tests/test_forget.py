@@ -490,3 +490,24 @@ def test_a_text_is_found_however_json_spells_it(memory: Path, coded: str) -> Non
     assert done.stdout == "Forgotten: 1 raw event and 1 message.\n"
     assert len(rows("SELECT id FROM pending_queue")) == 1
     assert left(memory, "Elise") == set()
+
+
+def test_a_killed_run_is_gone_on_with(memory: Path) -> None:
+    """Wherever it is killed: databases stay whole, and the same command ends it."""
+    plant(memory)
+    ids = doomed_ids()
+    models.close_databases()
+    command = [sys.executable, "-m", "claude_mem_lite.cli", "forget", "--session", DOOMED, "--yes"]
+
+    for steps in range(4, 12):
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=steps * 0.2)
+        process.kill()
+        process.wait()
+        with closing(sqlite3.connect(memory / "claude-mem.db")) as connection:
+            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    last = claude_mem(*command[3:])
+
+    assert left(memory, STEM, DOOMED, *ids) == set()
+    assert last.returncode == 0 or "no session has this id" in last.stderr

@@ -1,7 +1,8 @@
 """The inbox, queue.db: a hook appends an event and its Huey message in one transaction.
 
-Standard library only, because hooks start with it. Everything that writes `pending_queue` stands here;
-the consumer's side of the task table is `tasks.broker`, what reads the rows is `storage.queries`.
+Standard library only, because hooks start with it. Everything that writes `pending_queue` stands here
+but for `storage.forgetting`; the consumer's side of the task table is `tasks.broker`, what reads the rows is
+`storage.queries`.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ _SAID = {
 @app.command()
 def backup(
     file: Annotated[
-        str, typer.Argument(metavar="[FILE]", help="Where to; without, a name with the time in this folder.")
+        str, typer.Argument(metavar="FILE", help="Where to; without, a name with the time in this folder.")
     ] = "",
     *,
     as_json: AsJson = False,

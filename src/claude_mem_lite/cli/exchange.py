@@ -36,7 +36,7 @@ app.add_typer(imports, name="import")
 
 @app.command()
 def export(
-    file: Annotated[str, typer.Argument(metavar="[FILE]", help="Where to; -, or none: print it.")] = "-",
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Where to; -, or none: print it.")] = "-",
     *,
     project: Annotated[str, typer.Option(metavar="PATH", help="Only the project of this folder.")] = "",
     json_lines: Annotated[  # noqa: ARG001  (there is no other format)

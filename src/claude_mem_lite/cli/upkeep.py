@@ -132,7 +132,7 @@ def prune(  # noqa: PLR0913  (each is an option of the command)
 def forget(  # noqa: PLR0913  (each is an option of the command)
     ids: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[ID]…", help="Observations, sessions, learnings: ids, or how they begin."),
+        typer.Argument(metavar="ID", help="Observations, sessions, learnings: ids, or how they begin."),
     ] = None,
     *,
     session: Annotated[str, typer.Option(metavar="ID", help="A session with all that came of it.")] = "",
@@ -168,6 +168,9 @@ def forget(  # noqa: PLR0913  (each is an option of the command)
     if match and len(match.strip()) < _SHORTEST_TEXT:
         raise typer.BadParameter(f"--match with less than {_SHORTEST_TEXT} characters would match nearly all")
     open_memory()
+    if not dry_run and storage.is_unpurged():
+        with working("finishing what was cut short", quiet=as_json), supervise.paused():
+            storage.purge()
     wanted = Wanted(
         ids=marking.whole_ids(ids or ()),
         session_id=marking.whole_session(session) if session else "",
@@ -181,7 +184,7 @@ def forget(  # noqa: PLR0913  (each is an option of the command)
     if not dry_run and any(dataclasses.astuple(found)):
         confirmed(f"To be forgotten for good: {_told(found)}.", yes=yes)
     problems: list[str] = []
-    if not dry_run and (any(dataclasses.astuple(found)) or storage.is_unpurged()):
+    if not dry_run and any(dataclasses.astuple(found)):
         with working("forgetting", quiet=as_json):
             found, problems = forgetting.forget(wanted, paused=supervise.paused())
     copies = backup.older_copies()

@@ -139,20 +139,33 @@ def held(path: str) -> Iterator[None]:
     if not os.path.exists(path):
         yield
         return
-    with closing(connect(path)) as connection:
-        try:
-            # In WAL mode a lock would not keep those out who open the file that takes this one's place.
-            connection.execute("PRAGMA journal_mode = DELETE")
-            connection.execute("BEGIN EXCLUSIVE")
-        except sqlite3.OperationalError as error:
-            raise ClaudeMemError(f"{path} is in use ({error}): end what reads it, then try again") from error
-        except sqlite3.DatabaseError:
-            pass
-        try:
-            yield
-        finally:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
+    before = os.stat(path)
+    try:
+        with closing(connect(path)) as connection:
+            try:
+                # In WAL mode a lock would not keep those out who open the file that takes this one's place.
+                connection.execute("PRAGMA journal_mode = DELETE")
+                connection.execute("BEGIN EXCLUSIVE")
+            except sqlite3.OperationalError as error:
+                raise ClaudeMemError(
+                    f"{path} is in use ({error}): end what reads it, then try again"
+                ) from error
+            except sqlite3.DatabaseError:
+                pass
+            try:
+                yield
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+    finally:
+        if os.path.samestat(os.stat(path), before):
+            write_ahead(path)
+
+
+def write_ahead(path: str) -> None:
+    """Have a database in WAL mode again, unless it is damaged or in use."""
+    with closing(connect(path)) as connection, contextlib.suppress(sqlite3.DatabaseError):
+        connection.execute("PRAGMA journal_mode = WAL")
 
 
 def forget_process(memory: str, queue: str) -> None:

@@ -103,6 +103,9 @@ def put_in_place(folder: str, *, paused: contextlib.AbstractContextManager[Any])
         # A hook that waits for the old file gives up meanwhile, and leaves its event in the spool.
         time.sleep(2 * inbox.LOCK_TIMEOUT_S)
         holding.close()
+        for path in files.paths():
+            if os.path.exists(old := os.path.join(kept, os.path.basename(path))):
+                files.write_ahead(old)
         models.open_databases()
         models.close_databases()
     return kept if os.path.isdir(kept) else ""
