@@ -9,6 +9,7 @@ import pty
 import sqlite3
 import subprocess
 import sys
+import threading
 import zlib
 from contextlib import closing
 from pathlib import Path
@@ -394,15 +395,19 @@ def test_it_is_forgotten_behind_running_services(home: Path) -> None:
         wait_until(lambda: embedded() == 3, timeout_s=60)
         models.close_databases()
         before = {program.name: program.pid for program in supervise.programs()}
+        writer = Writer()
+        writer.start()
 
         done = claude_mem("forget", "--session", DOOMED, "--yes")
 
+        writer.is_over = True
+        writer.join()
         after = {program.name: program.pid for program in supervise.programs()}
         found = left(home, STEM, DOOMED)
-        run_hook("capture", {**ran("make docs", "docs built " * 20), "session_id": KEPT})
-        hits = wait_until(
-            lambda: (client.get("/api/search", {"q": "docs"}, timeout_s=5) or {}).get("results")
-        )
+        models.open_databases(read_only=True)
+        wait_until(lambda: models.Observation.select().count() == writer.written + 1, timeout_s=60)
+        models.close_databases()
+        hits = (client.get("/api/search", {"q": "docs 1"}, timeout_s=5) or {})["results"]
     finally:
         claude_mem("down")
 
@@ -410,7 +415,24 @@ def test_it_is_forgotten_behind_running_services(home: Path) -> None:
     assert done.stdout.startswith("Forgotten: 1 session, 2 observations,")
     assert found == set()
     assert all(before[name] != after[name] and after[name] for name in ("consumer", "web"))
+    assert writer.written > 1
     assert "docs" in hits[0]["title"]
+
+
+class Writer(threading.Thread):
+    """Runs hooks of another session all the time, and counts them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written = 0
+        self.is_over = False
+
+    def run(self) -> None:
+        """Run hooks until it is over."""
+        while not self.is_over:
+            self.written += 1
+            event = ran(f"make docs{self.written}", f"docs {self.written} built\n" * 20)
+            run_hook("capture", {**event, "session_id": KEPT})
 
 
 def embedded() -> int:
