@@ -6,7 +6,7 @@ import datetime as dt
 
 from huey import crontab
 
-from claude_mem_lite import inbox, logs, settings
+from claude_mem_lite import inbox, settings
 from claude_mem_lite.tasks.app import huey
 from claude_mem_lite.tasks.embed import embed_in, optimize
 from claude_mem_lite.tasks.summarize import summarize
@@ -15,7 +15,6 @@ from claude_mem_lite.tasks.upgrade import upgrade_in
 IDLE = dt.timedelta(minutes=2)
 # A session that nobody has ended is told by Claude after so long; older ones only when asked for.
 SILENT, FORGOTTEN = dt.timedelta(minutes=30), dt.timedelta(days=1)
-EVENT_RETENTION = dt.timedelta(days=30)
 URGENT = 50  # before every event: a long queue must not keep the spool waiting
 
 
@@ -72,13 +71,11 @@ def look_after() -> None:
 
 @huey.periodic_task(crontab(minute="7", hour="*"), priority=URGENT)
 def prune(now: dt.datetime | None = None) -> None:
-    """Forget finished events, log entries and log files of more than 30 days ago."""
-    from claude_mem_lite.storage import queries
+    """Take out finished events, log entries and log files as `[retention]` says."""
+    from claude_mem_lite.upkeep import retention
 
     now = now or dt.datetime.now(dt.UTC)
-    inbox.prune(before=_stamp(now, EVENT_RETENTION))
-    queries.prune_log(before=_stamp(now, dt.timedelta(days=logs.RETENTION_DAYS)))
-    logs.prune(now=now.timestamp())
+    retention.prune(retention.limits(settings.load().retention, now=now))
 
 
 def _stamp(now: dt.datetime | None, ago: dt.timedelta) -> str:

@@ -25,7 +25,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"storage"}),
     frozenset({"search", "codemap"}),
     frozenset({"distill"}),
-    frozenset({"context", "evals", "learnings", "services"}),
+    frozenset({"context", "evals", "learnings", "services", "upkeep"}),
     frozenset({"hooks", "tasks", "web", "cli"}),
 )
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}
@@ -43,7 +43,7 @@ LIBRARIES = {
     "typer": ("cli",),
     "rich": ("cli",),
     "supervisor": ("services/supervise.py",),
-    "pydantic": ("web", "distill/prompts.py"),
+    "pydantic": ("web", "distill/prompts.py", "upkeep/lines.py"),
     "anthropic": ("distill/claude.py",),
     "httpx2": ("distill/claude.py",),
     "numpy": ("search", "web"),

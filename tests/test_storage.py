@@ -239,12 +239,12 @@ def test_sessions_to_summarize_are_idle_ones_with_news(memory: Path) -> None:
 
 
 def test_log_files_are_pruned_by_age(home: Path) -> None:
-    """A log file goes 30 days after its last line."""
+    """A closed log file goes by the time of its last line."""
     for name in ("web.jsonl", "hooks.jsonl.2026-01-01"):
         (home / "logs" / name).write_text("{}\n")
     os.utime(home / "logs" / "hooks.jsonl.2026-01-01", (1_000_000, 1_000_000))
 
-    deleted = logs.prune(now=1_000_000 + 31 * 86_400), logs.prune(now=1_000_000 + 31 * 86_400)
+    deleted = logs.prune(before=1_000_001), logs.prune(before=1_000_001)
 
     assert deleted == (1, 0)
     assert [path.name for path in (home / "logs").iterdir()] == ["web.jsonl"]

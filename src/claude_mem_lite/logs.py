@@ -1,4 +1,4 @@
-"""JSON Lines logs, one file a process in `logs/`, a new one each midnight UTC, kept for 30 days.
+"""JSON Lines logs, one file a process in `logs/`, a new one each midnight UTC; `prune` takes out old ones.
 
 Ids, sizes, durations and counts; never the user's text.
 """
@@ -9,11 +9,13 @@ import datetime as dt
 import json
 import logging
 import os
+import re
 from logging.handlers import TimedRotatingFileHandler
 
 from claude_mem_lite import config
 
-RETENTION_DAYS = 30
+# What is written to no more: of an earlier day, or what supervisord has set aside when a log grew too large.
+_CLOSED = re.compile(r".+\.(?:jsonl\..+|(?:out|log)\.\d+)")
 
 
 class JsonFormatter(logging.Formatter):
@@ -30,15 +32,21 @@ class JsonFormatter(logging.Formatter):
         return json.dumps(line, ensure_ascii=False, default=str)
 
 
-def prune(*, now: float) -> int:
-    """Delete the dated files of `logs/` that nobody has written to for 30 days; return how many."""
-    deleted = 0
-    for name in os.listdir(config.log_dir()):
-        path = os.path.join(config.log_dir(), name)
-        if ".jsonl." in name and os.path.getmtime(path) < now - RETENTION_DAYS * 86_400:
-            os.unlink(path)
-            deleted += 1
-    return deleted
+def closed_before(before: float) -> list[str]:
+    """Return the files of `logs/` that are closed and were last written to before a time (Unix seconds)."""
+    try:
+        paths = [os.path.join(config.log_dir(), name) for name in sorted(os.listdir(config.log_dir()))]
+    except FileNotFoundError:
+        return []
+    return [path for path in paths if _CLOSED.fullmatch(path) and os.path.getmtime(path) < before]
+
+
+def prune(*, before: float) -> int:
+    """Delete what `closed_before` returns; return how many files that were."""
+    paths = closed_before(before)
+    for path in paths:
+        os.unlink(path)
+    return len(paths)
 
 
 def configure(process: str, *, level: int = logging.INFO) -> None:
@@ -47,7 +55,7 @@ def configure(process: str, *, level: int = logging.INFO) -> None:
     handler = TimedRotatingFileHandler(
         os.path.join(config.log_dir(), f"{process}.jsonl"),
         when="midnight",
-        backupCount=RETENTION_DAYS,
+        backupCount=0,  # the periodic task deletes them by age
         encoding="utf-8",
         utc=True,
         delay=True,

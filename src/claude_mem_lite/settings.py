@@ -21,16 +21,17 @@ TIERS = ("high", "normal", "low")
 
 _KEYS = {"ANTHROPIC_API_KEY": "api_key", "ANTHROPIC_AUTH_TOKEN": "auth_token"}
 _WRITERS = ("claude", "local")
-_KNOWN: Mapping[str, Mapping[str, type | tuple[str, ...]]] = {
+_MOST = 1_000_000
+_KNOWN: Mapping[str, Mapping[str, type | range | tuple[str, ...]]] = {
     "capture": {"max_event_chars": int, "ignored_files": list},
     "services": {"autostart": bool, "idle_stop_minutes": int},
     "claude": {"model": str, "daily_budget_usd": float, "batch_after_hours": float, "api_key": str},
     "search": {"embedding_model": str, "dimension": int},
     "context": {"recall_tokens_per_session": int, "file_tokens_per_session": int},
     "learnings": {"dedup_threshold": float, "decay_after_sessions": int},
+    "retention": dict.fromkeys(("events_days", "keep_raw", "logs_days", "max_queue_mb"), range(_MOST + 1)),
     "compress": dict.fromkeys((*TIERS, "summaries", "learnings"), _WRITERS),
 }
-_MOST = 1_000_000
 _PRICE_KEYS = ("input", "output", "cache_minimum_tokens")
 
 
@@ -68,6 +69,20 @@ class Credential:
 
 
 @dataclass(frozen=True, slots=True)
+class Retention:
+    """How long what is worked off is kept; 0 days: for ever, 0 MB: as much as comes.
+
+    Raw events and the event log go after `events_days`, log files after `logs_days`. The newest `keep_raw`
+    raw events stay, however old; while queue.db has more than `max_queue_mb` in use, the oldest others go.
+    """
+
+    events_days: int = 30
+    keep_raw: int = 0
+    logs_days: int = 30
+    max_queue_mb: int = 1_024
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Who writes what, with which model, for how much a day; which model search uses; what sessions get.
 
@@ -89,6 +104,7 @@ class Settings:
     idle_stop_minutes: int = 30
     dedup_threshold: float = 0.9
     decay_after_sessions: int = 30
+    retention: Retention = Retention()
     prices: Mapping[str, Price] = field(default_factory=lambda: PRICES)
 
     @property
@@ -125,6 +141,7 @@ def load() -> Settings:
         idle_stop_minutes=tables.get("services", {}).get("idle_stop_minutes", default.idle_stop_minutes),
         dedup_threshold=learnings.get("dedup_threshold", default.dedup_threshold),
         decay_after_sessions=learnings.get("decay_after_sessions", default.decay_after_sessions),
+        retention=Retention(**tables.get("retention", {})),
         prices={**PRICES, **{name: Price(**row) for name, row in tables.get("prices", {}).items()}},
     )
 
@@ -177,6 +194,8 @@ def _known(table: str, key: str, value: Any) -> Any:
         return float(value) if _is_amount(value) else None
     if isinstance(kind, tuple):
         return value if isinstance(value, str) and value in kind else None
+    if isinstance(kind, range):
+        return value if type(value) is int and value in kind else None
     return value if type(value) is kind and value != "" else None
 
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 from claude_mem_lite import __version__, config
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.storage import models as storage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 # rich honours NO_COLOR and leaves colours out where stdout is no terminal.
 console = Console(highlight=False)
@@ -29,6 +31,7 @@ app = typer.Typer(
 )
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 
 
@@ -45,13 +48,26 @@ def open_memory(*, read_only: bool = False) -> None:
 
 
 @contextlib.contextmanager
-def working(what: str, *, quiet: bool) -> Iterator[None]:
-    """Show a spinner on a terminal while something takes its time."""
+def working(what: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """Show a spinner on a terminal while something takes its time; yield what changes its words."""
     if quiet or not console.is_terminal:
-        yield
+        yield lambda _: None
     else:
-        with console.status(what):
-            yield
+        with console.status(what) as status:
+            yield status.update
+
+
+def confirmed(what: str, *, yes: bool) -> None:
+    """Go on if the user says so: on a terminal when asked, elsewhere by --yes. Ends the command if not."""
+    if yes:
+        return
+    if not (sys.stdin.isatty() and console.is_terminal):
+        errors.print(Text(f"claude-mem: {what} Without a terminal to ask on, say --yes"), soft_wrap=True)
+        raise typer.Exit(2)
+    console.print(Text(what), soft_wrap=True)
+    if not typer.confirm("Go on?"):
+        errors.print("claude-mem: stopped; nothing was changed")
+        raise typer.Exit(1)
 
 
 def _version(wanted: bool) -> None:  # noqa: FBT001  (Typer's callback)
@@ -75,16 +91,19 @@ def claude_mem(
 
 
 from claude_mem_lite.cli import (
+    backup,
     claude,
     code,
     context,
     demo,
     doctor,
     evals,
+    exchange,
     hooks,
     learnings,
     models,
     search,
     service,
     services,
+    upkeep,
 )

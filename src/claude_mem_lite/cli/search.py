@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import os
-import re
 import time
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -16,6 +14,7 @@ from rich.text import Text
 from claude_mem_lite import client, config
 from claude_mem_lite.cli.app import AsJson, app, console, open_memory, print_json
 from claude_mem_lite.cli.text import age, printable
+from claude_mem_lite.cli.times import moment
 from claude_mem_lite.distill.observation import clean, one_line
 from claude_mem_lite.storage import queries
 
@@ -24,29 +23,11 @@ if TYPE_CHECKING:
 
 Type = Literal["all", "observation", "session", "learning", "code"]
 
-_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
-_AGO = re.compile(rf"(\d{{1,6}})([{''.join(_UNITS)}])")
 _ID_CHARS = 8
 _SCORE_CHARS = 6
 _TEXT_LINES = 2
 _BADGES = {"hybrid": "bold green", "fts": "bold yellow"}
 _ANSWER_S = 10
-
-
-def _time(given: str) -> str:
-    """Return a date, a time or an age as the memory writes times; without a zone it is this machine's."""
-    now = dt.datetime.now(dt.UTC)
-    try:
-        ago = _AGO.fullmatch(given)
-        if ago:
-            at = now - dt.timedelta(**{_UNITS[ago[2]]: int(ago[1])})
-        else:
-            at = dt.datetime.fromisoformat(given).astimezone(dt.UTC)
-    except (ValueError, OverflowError, OSError) as error:
-        raise typer.BadParameter(
-            f"{given!r} is no time: 2026-11-01, 2026-11-01T14:30, or an age like 12h, 2d, 3w"
-        ) from error
-    return at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 @app.command()
@@ -63,10 +44,10 @@ def search(  # noqa: PLR0913  (each is an option of the command)
     all_projects: Annotated[bool, typer.Option("--all-projects", "-a", help="In all projects.")] = False,
     file: Annotated[str, typer.Option(metavar="PATH", help="Only what touched this file.")] = "",
     since: Annotated[
-        str | None, typer.Option(parser=_time, metavar="TIME", help="Not older: 2026-11-01, 12h, 2d, 3w.")
+        str | None, typer.Option(parser=moment, metavar="TIME", help="Not older: 2026-11-01, 12h, 2d, 3w.")
     ] = None,
     until: Annotated[
-        str | None, typer.Option(parser=_time, metavar="TIME", help="Only older: 2026-11-01, 12h, 2d, 3w.")
+        str | None, typer.Option(parser=moment, metavar="TIME", help="Only older: 2026-11-01, 12h, 2d, 3w.")
     ] = None,
     session: Annotated[str, typer.Option(metavar="ID", help="Only this session.")] = "",
     tool: Annotated[str, typer.Option(metavar="NAME", help="Only this tool: Edit, Bash, …")] = "",

@@ -1,4 +1,4 @@
-"""How captured text and times of the memory are printed."""
+"""How captured text, times and sizes are printed."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from claude_mem_lite.distill.observation import clean
 # An age is said in the largest unit of which there is one; what is older than two weeks has a date.
 _AGES = ((86_400, "d"), (3_600, "h"), (60, "m"))
 _DATED_FROM_S = 14 * 86_400
+_KIBI = 1_024
 
 
 def age(at: str, now: float) -> str:
@@ -22,6 +23,16 @@ def age(at: str, now: float) -> str:
         return dt.datetime.fromtimestamp(now - age_s).astimezone().date().isoformat()
     whole = ((int(age_s // size), unit) for size, unit in _AGES)
     return next((f"{number}{unit} ago" for number, unit in whole if number), "now")
+
+
+def size(size_bytes: int) -> str:
+    """Return a number of bytes as people say it."""
+    amount, unit = float(size_bytes), "B"
+    for larger in ("KiB", "MiB", "GiB"):
+        if amount < _KIBI:
+            break
+        amount, unit = amount / _KIBI, larger
+    return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
 
 
 def printable(text: str) -> str:

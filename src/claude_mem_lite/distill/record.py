@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import time
+from typing import TYPE_CHECKING
 
 from claude_mem_lite import inbox, settings
 from claude_mem_lite.codemap.kept import Seen
@@ -18,6 +19,11 @@ from claude_mem_lite.distill.summary import key_files, summarize
 from claude_mem_lite.storage import queries, upgrades
 from claude_mem_lite.storage.models import PendingEvent, memory_database
 from claude_mem_lite.tokens import estimate_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from claude_mem_lite.storage.models import Observation as ObservationRow
 
 MAX_KEY_FILES = 8
 
@@ -62,14 +68,7 @@ def summarize_session(session_id: str, *, retell: bool = False) -> str:
     up_to = max(row.pk for row in rows)
     if session.retold_pk >= up_to:
         return session.summary or ""
-    new = [row for row in rows if row.pk > session.retold_pk]
-    done = [row for row in new if row.tool_name not in {"UserPromptSubmit", *_SPOKEN}]
-    summary = summarize(
-        prompts=[row.summary for row in new if row.tool_name == "UserPromptSubmit"],
-        observations=done,
-        last_messages=[row.summary for row in new if row.tool_name in _SPOKEN],
-    )
-    files = key_files(done)
+    summary, files = local_summary([row for row in rows if row.pk > session.retold_pk])
     if session.retold:
         summary = f"{session.retold}\nSince then: {summary}"
         files = list(dict.fromkeys([*session.key_files, *files]))
@@ -82,6 +81,17 @@ def summarize_session(session_id: str, *, retell: bool = False) -> str:
         if chosen.learnings and not chosen.summaries and chosen.credential is not None:
             upgrades.want_extraction(session_id)  # else once Claude has told the session
     return summary
+
+
+def local_summary(rows: Sequence[ObservationRow]) -> tuple[str, list[str]]:
+    """Return what observations of a session come to, in local words, and the files changed most in them."""
+    done = [row for row in rows if row.tool_name not in {"UserPromptSubmit", *_SPOKEN}]
+    summary = summarize(
+        prompts=[row.summary for row in rows if row.tool_name == "UserPromptSubmit"],
+        observations=done,
+        last_messages=[row.summary for row in rows if row.tool_name in _SPOKEN],
+    )
+    return summary, key_files(done)
 
 
 def is_look(event: PendingEvent) -> bool:

@@ -22,7 +22,7 @@ from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.search import memory
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
 Kind = Literal["observation", "session", "learning", "function"]
 KINDS: tuple[Kind, ...] = ("observation", "session", "learning", "function")
@@ -241,6 +241,33 @@ class Vectors:
             ("id", pa.string()), ("project_dir", pa.string()), ("digest", pa.string()), ("vector", vector),
             ("written_at", pa.int64()),
         ])  # fmt: skip
+
+
+def forget(ids: Mapping[Kind, Collection[str]]) -> None:
+    """Write the tables of all models anew without some rows: not even an old version has them any more.
+
+    Nobody else may have the tables open. Raises: VectorsError.
+    """
+    if not any(ids.values()) or not _tables():
+        return
+    os.environ.setdefault("LANCEDB_LOG", "error")
+    import lancedb
+    import pyarrow as pa
+    import pyarrow.compute
+
+    with _said("forget vectors"):
+        database: Any = lancedb.connect(config.lance_dir())
+        for name in list(database.list_tables(limit=1_000).tables):
+            gone = next((each for kind, each in ids.items() if name.startswith(f"{kind}-")), ())
+            if gone:
+                rows = database.open_table(name).to_arrow()
+                is_gone = pa.compute.is_in(rows["id"], value_set=pa.array(sorted(gone), pa.string()))
+                rows = rows.filter(pa.compute.invert(is_gone))
+                database.drop_table(name)
+                schema = rows.schema.with_metadata({_MADE_AT: str(time.time_ns())})
+                table = database.create_table(name, schema=schema)
+                if len(rows):
+                    table.add(rows)
 
 
 def digest(text: str) -> str:

@@ -106,6 +106,44 @@ def tell(method: str) -> None:
     _ask(method)
 
 
+@contextmanager
+def paused() -> Iterator[bool]:
+    """Have no service at work for a while, and nobody start one; yield whether any was.
+
+    Supervisord itself goes on, so that the services come back with the key that they were given; launchd and
+    systemd are told to stop and to start them.
+
+    Raises:
+        ClaudeMemError: a service runs that supervisord does not know, does not stop, or does not come back.
+    """
+    with _alone():
+        kind = agents.installed()
+        names = [each.name for each in programs() if each.state in {"RUNNING", "STARTING", "BACKOFF"}]
+        for name in NAMES:
+            if name not in names and instance.is_running(name):
+                raise ClaudeMemError(
+                    f"a {name} runs that claude-mem up has not started: stop it, then try again"
+                )
+        try:
+            if kind and names:
+                agents.stop(kind)
+            for name in names:
+                _ask("stopProcess", name, False)
+            _wait(
+                lambda: not any(map(instance.is_running, NAMES)),
+                STOP_TIMEOUT_S,
+                "the services did not stop",
+            )
+            yield bool(names)
+        finally:
+            if kind and names:
+                agents.start(kind)
+            for name in names:
+                _ask("startProcess", name, False)
+        if names:
+            _wait(_serving, START_TIMEOUT_S, "the services did not come up again")
+
+
 def programs() -> list[Program]:
     """Return both services with what supervisord says of them, or whether launchd or systemd runs them."""
     if agents.installed():

@@ -68,6 +68,20 @@ def mark_embedded(kind: str, rows: Iterable[tuple[str, str]], *, model: str) -> 
             table.update(embedding_status=model).where(unchanged).execute()
 
 
+def marked_texts(kind: str, model: str) -> dict[str, str]:
+    """Return, by id, what is embedded of the rows that are marked with a model."""
+    rows = _rows(kind).where(_TEXTS[kind][0].embedding_status == model)
+    return {row_id: str(told) for _, row_id, _, told in rows.tuples()}
+
+
+def mark_pending(kind: str, ids: Iterable[str]) -> None:
+    """Have some rows embedded anew."""
+    table = _TEXTS[kind][0]
+    with memory_database.atomic():
+        for row_id in ids:
+            table.update(embedding_status=PENDING).where(table.id == row_id).execute()
+
+
 def forget_vectors() -> None:
     """Have every row embedded anew."""
     with memory_database.atomic():

@@ -316,9 +316,17 @@ def log_event(
 
 def prune_log(*, before: str) -> int:
     """Delete the log entries older than `before`, but for what was paid and learned; return how many."""
+    return int(LogEntry.delete().where(_is_old(before)).execute())
+
+
+def count_prunable_log(*, before: str) -> int:
+    """Return how many log entries `prune_log` would delete."""
+    return int(LogEntry.select().where(_is_old(before)).count())
+
+
+def _is_old(before: str) -> Any:
     is_kept = (LogEntry.event_type == CALL) | LogEntry.event_type.startswith("learning.")
-    old = (LogEntry.created_at < before) & ~is_kept
-    return int(LogEntry.delete().where(old).execute())
+    return (LogEntry.created_at < before) & ~is_kept
 
 
 def checkpoint() -> None:

@@ -1,0 +1,123 @@
+"""export and import: the memory as text."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+from claude_mem_lite import config
+from claude_mem_lite.cli.app import AsJson, app, console, errors, open_memory, print_json, working
+from claude_mem_lite.distill.observation import count, join
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.storage import marking, models
+
+if TYPE_CHECKING:
+    from collections import Counter
+
+_MOST_SAID = 20  # wrong lines; a file of them is none of ours
+_NOUNS = {
+    "session": "session",
+    "observation": "observation",
+    "learning": "learning",
+    "function_change": "function change",
+    "call": "call",
+    "cost": "cost",
+}
+
+# A group, not a command with a FILE: what else there is to import has a name of its own beside `memory`, and
+# no file can be mistaken for it.
+imports = typer.Typer(no_args_is_help=True, help="Take in what was remembered elsewhere.")
+app.add_typer(imports, name="import")
+
+
+@app.command()
+def export(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Where to; -, or none: print it.")] = "-",
+    *,
+    project: Annotated[str, typer.Option(metavar="PATH", help="Only the project of this folder.")] = "",
+    json_lines: Annotated[  # noqa: ARG001  (there is no other format)
+        bool, typer.Option("--json-lines", help="One JSON object a line, which is the only format there is.")
+    ] = True,
+) -> None:
+    """Write what is remembered as text: sessions, observations, learnings, history, calls, costs.
+
+    One JSON object a line, each with its "kind"; the same memory gives the same bytes.
+    """
+    from claude_mem_lite.upkeep import exchange, outfile
+
+    open_memory(read_only=True)
+    lines = exchange.export(marking.project_of(project) if project else None)
+    if file == "-":
+        for line in lines:
+            sys.stdout.buffer.write(f"{line}\n".encode())
+        return
+    path, number = os.path.abspath(os.path.expanduser(file)), 0
+    with working("exporting", quiet=False), outfile.created(path) as out:
+        for number, line in enumerate(lines, 1):  # noqa: B007  (the last is how many there are)
+            out.write(f"{line}\n".encode())
+    console.print(Text(f"{path}: {count(number, 'line')}."), soft_wrap=True)
+
+
+@imports.command("memory")
+def import_memory(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="What claude-mem export has written; - reads it.")
+    ],
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Take in what [bold]claude-mem export[/bold] has written; what is there already stays as it is.
+
+    A line that is wrong is named and left out. Learnings that look suspicious wait for you.
+    """
+    from claude_mem_lite.learnings.suspicion import suspicions
+    from claude_mem_lite.upkeep import exchange
+
+    path = "-" if file == "-" else os.path.abspath(os.path.expanduser(file))
+    if path != "-" and not os.path.isfile(path):
+        raise ClaudeMemError(f"there is no file {path}")
+    config.ensure_home()
+    models.open_databases()
+    try:
+        with working("taking it in", quiet=as_json) as spinner:
+            file_in = sys.stdin.buffer if path == "-" else open(path, "rb")  # noqa: SIM115  (closed below)
+            with file_in:
+                taken = exchange.take_in(
+                    file_in,
+                    # Nobody can vouch for a file: it is not the user who says so, even if it says that.
+                    suspicions=lambda content: suspicions(content, origin="assistant"),
+                    progress=lambda number: spinner(f"taking it in, {number} lines"),
+                )
+    except ClaudeMemError as error:
+        raise ClaudeMemError(f"{path}: {error}") from error
+    finally:
+        models.close_databases()
+    if as_json:
+        print_json({
+            "added": dict(taken.added), "there": dict(taken.there), "waiting": taken.waiting,
+            "wrong": [{"line": number, "error": reason} for number, reason in taken.wrong],
+        })  # fmt: skip
+    else:
+        new, old = _told(taken.added), _told(taken.there)
+        console.print(
+            Text(f"{new or 'Nothing new'}{f'; there already: {old}' if old else ''}."), soft_wrap=True
+        )
+        if taken.waiting:
+            waits = f"{count(taken.waiting, 'learning')} for you: claude-mem learnings list -a --quarantine"
+            console.print(Text(f"waiting {waits}"), soft_wrap=True)
+        for number, reason in taken.wrong[:_MOST_SAID]:
+            errors.print(Text.assemble(("! ", "yellow"), f"line {number}: {reason}"), soft_wrap=True)
+        if len(taken.wrong) > _MOST_SAID:
+            errors.print(f"[yellow]![/yellow] and {len(taken.wrong) - _MOST_SAID} more")
+    if taken.wrong:
+        raise typer.Exit(1)
+
+
+def _told(counts: Counter[str]) -> str:
+    return join(
+        [count(counts[kind], noun) for kind, noun in _NOUNS.items() if counts[kind]], limit=len(_NOUNS)
+    )

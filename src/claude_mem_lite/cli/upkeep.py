@@ -1,0 +1,279 @@
+"""prune, forget, reindex: the memory kept small, rid of what is forgotten, and in order."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from claude_mem_lite import config, settings
+from claude_mem_lite.cli.app import (
+    AsJson,
+    Yes,
+    app,
+    confirmed,
+    console,
+    errors,
+    open_memory,
+    print_json,
+    working,
+)
+from claude_mem_lite.cli.text import size
+from claude_mem_lite.cli.times import moment
+from claude_mem_lite.distill.observation import count, join
+from claude_mem_lite.services import supervise
+from claude_mem_lite.storage import files, marking
+from claude_mem_lite.storage import forgetting as storage
+from claude_mem_lite.storage.wanted import Wanted
+from claude_mem_lite.upkeep import backup, retention
+from claude_mem_lite.upkeep import forget as forgetting
+from claude_mem_lite.upkeep import reindex as indexing
+from claude_mem_lite.upkeep.sizes import sizes
+
+if TYPE_CHECKING:
+    from claude_mem_lite.upkeep.forget import Forgotten
+    from claude_mem_lite.upkeep.reindex import Found
+
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")]
+
+_ALL_WELL = "Nothing was wrong; full text and indexes are made anew all the same."
+_SHORTEST_TEXT = 3
+_FORGOTTEN = {
+    "sessions": "session",
+    "observations": "observation",
+    "learnings": "learning",
+    "raw_events": "raw event",
+    "functions": "function",
+    "function_changes": "function change",
+    "calls": "call",
+    "log_entries": "logged event",
+    "messages": "message",
+    "log_lines": "log line",
+    "spool_files": "spooled event",
+}
+_PRUNED = {
+    "events": "raw event",
+    "event_log": "logged event",
+    "log_files": "log file",
+    "spool_files": "broken spool file",
+}
+
+
+@app.command()
+def prune(  # noqa: PLR0913  (each is an option of the command)
+    *,
+    older_than: Annotated[
+        str | None,
+        typer.Option(
+            parser=moment,
+            metavar="AGE",
+            help="What is older goes: 12h, 2d, 3w, 2026-11-01.",
+        ),
+    ] = None,
+    keep_raw: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="Keep the newest N raw events, however old.")
+    ] = None,
+    logs: Annotated[bool, typer.Option("--logs", help="Only log files; with --events both.")] = False,
+    events: Annotated[bool, typer.Option("--events", help="Only the event log; with --logs both.")] = False,
+    dry_run: DryRun = False,
+    vacuum: Annotated[
+        bool, typer.Option("--vacuum/--no-vacuum", help="Give what is free back to the disk.")
+    ] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Take out what is worked off: raw events, entries of the event log, log files, broken spool files.
+
+    The consumer does so by itself every hour, as the table "retention" of config.toml says. What is
+    remembered, what was paid, and events that wait stay.
+    """
+    open_memory()
+    within = retention.limits(settings.load().retention, now=dt.datetime.now(dt.UTC))
+    if older_than is not None:
+        within = dataclasses.replace(within, events_before=older_than, logs_before=older_than)
+    if keep_raw is not None:
+        within = dataclasses.replace(within, keep_raw=keep_raw)
+    if logs or events:
+        within = dataclasses.replace(within, with_events=False, with_log_entries=events, with_files=logs)
+    before, problems = sizes(), list[str]()
+    if dry_run:
+        pruned = retention.prunable(within)
+    else:
+        with working("pruning", quiet=as_json):
+            pruned = retention.prune(within)
+            if storage.is_unpurged():
+                problems = storage.purge()
+            elif vacuum:
+                problems = [files.vacuum(path) for path in files.paths()]
+    problems = [f"{problem}; the rest is done: claude-mem prune again" for problem in problems if problem]
+    after = sizes()
+    counts = dataclasses.asdict(pruned)
+    if as_json:
+        print_json({
+            "dry_run": dry_run, "pruned": counts, "bytes_before": before, "bytes_after": after,
+            "problems": problems,
+        })  # fmt: skip
+    else:
+        said = join([count(number, _PRUNED[name]) for name, number in counts.items() if number], limit=9)
+        went = "would go" if dry_run else "gone"
+        console.print(Text(f"{said} {went}." if said else "Nothing to prune."), soft_wrap=True)
+        _print_sizes(before, after)
+        for problem in problems:
+            errors.print(f"[yellow]![/yellow] {problem}", soft_wrap=True)
+    if problems:
+        raise typer.Exit(1)
+
+
+@app.command()
+def forget(  # noqa: PLR0913  (each is an option of the command)
+    ids: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="ID", help="Observations, sessions, learnings: ids, or how they begin."),
+    ] = None,
+    *,
+    session: Annotated[str, typer.Option(metavar="ID", help="A session with all that came of it.")] = "",
+    project: Annotated[
+        str, typer.Option(metavar="PATH", help="A project with all that is known of it.")
+    ] = "",
+    file: Annotated[str, typer.Option(metavar="PATH", help="A file, and what was done to it.")] = "",
+    since: Annotated[
+        str | None, typer.Option(parser=moment, metavar="TIME", help="What came since: 2026-11-01, 12h, 2d.")
+    ] = None,
+    until: Annotated[
+        str | None,
+        typer.Option(parser=moment, metavar="TIME", help="What came before; with --since between."),
+    ] = None,
+    match: Annotated[
+        str, typer.Option(metavar="TEXT", help="Whatever has this text in it; case does not matter.")
+    ] = "",
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Forget for good: not a byte is left of it in the databases, the vectors, the logs and the spool.
+
+    What was made of it alone goes, too; a session that keeps other observations is summarized anew from them.
+    Running services are stopped for the moment. What your own files say is read from them again.
+    """
+    ways = {"ID": ids, "--session": session, "--project": project, "--file": file,
+            "--since or --until": since or until, "--match": match}  # fmt: skip
+    given = [name for name, value in ways.items() if value]
+    if len(given) != 1:
+        said = f"{' and '.join(given)} exclude each other" if given else f"say what: {', '.join(ways)}"
+        raise typer.BadParameter(said)
+    if match and len(match.strip()) < _SHORTEST_TEXT:
+        raise typer.BadParameter(f"--match with less than {_SHORTEST_TEXT} characters would match nearly all")
+    open_memory()
+    if not dry_run and storage.is_unpurged():
+        with working("finishing what was cut short", quiet=as_json), supervise.paused():
+            storage.purge()
+    wanted = Wanted(
+        ids=marking.whole_ids(ids or ()),
+        session_id=marking.whole_session(session) if session else "",
+        project_dir=marking.project_of(project) if project else "",
+        files=_paths(file) if file else (),
+        since=since or "",
+        until=until or "",
+        text=match,
+    )
+    found = forgetting.forgettable(wanted)
+    if not dry_run and any(dataclasses.astuple(found)):
+        confirmed(f"To be forgotten for good: {_told(found)}.", yes=yes)
+    problems: list[str] = []
+    if not dry_run and any(dataclasses.astuple(found)):
+        with working("forgetting", quiet=as_json):
+            found, problems = forgetting.forget(wanted, paused=supervise.paused())
+    copies = backup.older_copies()
+    problems = [
+        f"{each}: bytes of it may still be there; claude-mem prune goes on with that" for each in problems
+    ]
+    if as_json:
+        print_json({
+            "dry_run": dry_run, "forgotten": dataclasses.asdict(found), "problems": problems,
+            "older_copies": copies,
+        })  # fmt: skip
+    else:
+        went = "Would be forgotten" if dry_run else "Forgotten"
+        said = f"{went}: {_told(found)}." if any(dataclasses.astuple(found)) else "Nothing of that is kept."
+        console.print(Text(said), soft_wrap=True)
+        for problem in problems:
+            errors.print(Text.assemble(("! ", "yellow"), problem), soft_wrap=True)
+        for copy in copies:
+            said = f"{copy} is the memory as it was before a restore, and was left as it is"
+            errors.print(Text.assemble(("! ", "yellow"), said), soft_wrap=True)
+    if problems:
+        raise typer.Exit(1)
+
+
+@app.command()
+def reindex(*, as_json: AsJson = False) -> None:
+    """Look over and make anew what is derived from what is remembered; say what was wrong.
+
+    Full text and indexes of both databases. Vectors that are not those of their rows are made anew by the
+    consumer, or at once by [bold]claude-mem reembed[/bold].
+    """
+    open_memory()
+    with working("looking over the indexes", quiet=as_json):
+        found = indexing.reindex()
+    if as_json:
+        print_json(dataclasses.asdict(found))
+    else:
+        for line in _wrong(found):
+            console.print(Text(line), soft_wrap=True)
+        if not found.left:
+            console.print(_ALL_WELL if found.is_clean else "Full text and indexes are made anew.")
+    for name, lines in found.left.items():
+        said = f"{name} is damaged ({lines[0]}): claude-mem restore brings a backup back"
+        errors.print(Text.assemble(("! ", "yellow"), said), soft_wrap=True)
+    if found.left:
+        raise typer.Exit(1)
+
+
+def _wrong(found: Found) -> list[str]:
+    """Return one line for each thing that was wrong, and could be mended."""
+    if found.left:
+        return []
+    lines = [f"The full text of {table} was not that of its rows." for table in found.full_text]
+    lines += [f"{name}: {line}" for name, said in found.indexes.items() for line in said]
+    if found.unreadable:
+        lines.append(f"All vectors are to be made anew: {found.unreadable}.")
+    if found.missing:
+        lines.append(f"{count(found.missing, 'vector')} to be made anew: lost, or of another text.")
+    if found.stray:
+        lines.append(f"{count(found.stray, 'vector')} of rows that are no more: deleted.")
+    return lines
+
+
+def _told(found: Forgotten) -> str:
+    """Return what goes, in words; what stays and is told anew is said last."""
+    numbers = dataclasses.asdict(found)
+    numbers.pop("retold")
+    said = join(
+        [count(number, _FORGOTTEN[name]) for name, number in numbers.items() if number], limit=len(numbers)
+    )
+    return f"{said}, and {count(found.retold, 'session')} told anew" if found.retold else said
+
+
+def _paths(path: str) -> tuple[str, ...]:
+    """Return what a path may mean: seen from this folder, or from the top of its project."""
+    given = os.path.expanduser(path)
+    folders = (os.getcwd(), config.project_dir())
+    found = (os.path.normpath(os.path.join(folder, given)) for folder in folders)
+    return tuple(dict.fromkeys(each for path in found for each in (path, os.path.realpath(path))))
+
+
+def _print_sizes(before: dict[str, int], after: dict[str, int]) -> None:
+    """Print what takes how much room, and what took how much before where that was more or less."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column()
+    table.add_column(justify="right")
+    table.add_column(style="dim")
+    for name, now in after.items():
+        then = f"before {size(before[name])}" if before[name] != now else ""
+        table.add_row(name, size(now), then)
+    table.add_row("in all", size(sum(after.values())), "")
+    console.print(table)

@@ -1,0 +1,179 @@
+"""The two databases as files: their sizes, made small again, copied, held, and what is wrong in one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from claude_mem_lite import config, inbox
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.storage.migrations import MIGRATIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# What SQLite keeps beside a database while it is in use.
+SIDE_FILES = ("-wal", "-shm", "-journal")
+BUSY_S = 5.0
+
+
+def paths() -> tuple[str, str]:
+    """Return the paths of the memory and of the queue, there or not."""
+    return config.memory_path(), config.queue_path()
+
+
+def size_bytes(path: str) -> int:
+    """Return the bytes of a database with what lies beside it; 0 for none."""
+    return sum(os.path.getsize(each) for each in _with_side_files(path))
+
+
+def connect(path: str, *, timeout_s: float = BUSY_S) -> sqlite3.Connection:
+    """Return a connection for writing to a database that is there, outside of any transaction."""
+    return sqlite3.connect(f"file:{quote(path)}?mode=rw", uri=True, timeout=timeout_s, isolation_level=None)
+
+
+def vacuum(path: str, *, timeout_s: float = BUSY_S) -> str:
+    """Write a database anew without what was deleted from it; return "", or why that could not be done.
+
+    What was deleted is then in none of its files: not in free pages, and not in the WAL, which is emptied.
+    """
+    if not os.path.exists(path):
+        return ""
+    name = os.path.basename(path)
+    try:
+        with closing(connect(path, timeout_s=timeout_s)) as connection:
+            connection.execute("PRAGMA secure_delete = ON")
+            connection.execute("VACUUM")
+            is_busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    except sqlite3.OperationalError as error:
+        return f"{name} could not be vacuumed ({error})"
+    return f"{name} was vacuumed, but another process keeps its WAL from being emptied" if is_busy else ""
+
+
+def _with_side_files(path: str) -> list[str]:
+    return [each for each in (path, *(path + end for end in SIDE_FILES)) if os.path.exists(each)]
+
+
+def copy(path: str, target: str) -> None:
+    """Copy a database as it is at one moment, whoever writes to it meanwhile."""
+    reading = f"file:{quote(path)}?mode=ro"
+    with (
+        closing(sqlite3.connect(reading, uri=True, timeout=BUSY_S)) as source,
+        closing(sqlite3.connect(target)) as copied,
+    ):
+        source.backup(copied)
+
+
+def row_counts(path: str, *tables: str) -> dict[str, int]:
+    """Return how many rows some tables of a database have; the names are ours."""
+    with closing(connect(path)) as connection:
+        return {
+            table: connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608
+            for table in tables
+        }
+
+
+def schema_of(path: str) -> int:
+    """Return how many steps of our schema a memory has had."""
+    with closing(connect(path)) as connection:
+        return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def problem_of_memory(path: str) -> str:
+    """Return what is wrong with a file that should be a claude-mem.db, "" for nothing."""
+    expected = sqlite3.connect(":memory:", isolation_level=None)
+    with closing(expected), closing(connect(path)) as connection:
+        try:
+            if connection.execute("PRAGMA application_id").fetchone()[0] != config.MEMORY_APPLICATION_ID:
+                return "is another program's database"
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            if not 0 < version <= len(MIGRATIONS):
+                return f"has schema {version}, this version knows {len(MIGRATIONS)}"
+            for script in MIGRATIONS[:version]:
+                expected.executescript(script)
+            return _problem(connection, expected)
+        except sqlite3.DatabaseError as error:
+            return f"cannot be read ({error})"
+
+
+def problem_of_queue(path: str) -> str:
+    """Return what is wrong with a file that should be a queue.db, "" for nothing."""
+    expected = sqlite3.connect(":memory:", isolation_level=None)
+    with closing(expected), closing(connect(path)) as connection:
+        try:
+            for statement in inbox.SCHEMA:
+                expected.execute(statement)
+            return _problem(connection, expected)
+        except sqlite3.DatabaseError as error:
+            return f"cannot be read ({error})"
+
+
+def _problem(connection: sqlite3.Connection, expected: sqlite3.Connection) -> str:
+    """Return how a database differs from one with our schema, and what is broken in it."""
+    if _schema(connection) != _schema(expected):
+        return "has other tables, indexes or triggers than it should"
+    found = [line for (line,) in connection.execute("PRAGMA integrity_check(1)")]
+    return "" if found == ["ok"] else f"is damaged ({' '.join(found[0].split())})"
+
+
+def _schema(connection: sqlite3.Connection) -> set[tuple[str, str, str]]:
+    """Return type and name of all that a schema has; of triggers, which do something, what they do, too."""
+    rows = connection.execute("SELECT type, name, coalesce(sql, '') FROM sqlite_master").fetchall()
+    return {
+        (kind, name, sql if kind in {"trigger", "view"} else "")
+        for kind, name, sql in rows
+        if name != "sqlite_sequence"
+    }
+
+
+@contextlib.contextmanager
+def held(path: str) -> Iterator[None]:
+    """Have nobody read or write a database; it is one file then, without a WAL. A damaged one is not held.
+
+    Raises: ClaudeMemError when somebody uses it.
+    """
+    if not os.path.exists(path):
+        yield
+        return
+    before = os.stat(path)
+    try:
+        with closing(connect(path)) as connection:
+            try:
+                # In WAL mode a lock would not keep those out who open the file that takes this one's place.
+                connection.execute("PRAGMA journal_mode = DELETE")
+                connection.execute("BEGIN EXCLUSIVE")
+            except sqlite3.OperationalError as error:
+                raise ClaudeMemError(
+                    f"{path} is in use ({error}): end what reads it, then try again"
+                ) from error
+            except sqlite3.DatabaseError:
+                pass
+            try:
+                yield
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+    finally:
+        if os.path.samestat(os.stat(path), before):
+            write_ahead(path)
+
+
+def write_ahead(path: str) -> None:
+    """Have a database in WAL mode again, unless it is damaged or in use."""
+    with closing(connect(path)) as connection, contextlib.suppress(sqlite3.DatabaseError):
+        connection.execute("PRAGMA journal_mode = WAL")
+
+
+def forget_process(memory: str, queue: str) -> None:
+    """Take out of copies of both databases what a process had in hand, and which rows have vectors."""
+    with closing(connect(memory)) as connection:
+        for table in ("observations", "sessions", "learnings", "function_map"):
+            columns = {column for _, column, *_ in connection.execute(f"PRAGMA table_info({table})")}
+            if "embedding_status" in columns:
+                connection.execute(f"UPDATE {table} SET embedding_status = 'pending'")  # noqa: S608  (ours)
+    with closing(connect(queue)) as connection:
+        connection.execute("UPDATE task SET claimed = 0")

@@ -1,0 +1,102 @@
+"""The memory as text: exported line by line, and taken in again, from whoever it comes.
+
+What stays behind is what belongs to this machine: raw events, vectors, the code map, logs, settings.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.storage import DatabaseError, transfer
+from claude_mem_lite.storage.models import memory_database
+from claude_mem_lite.upkeep import lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_LINES_AT_ONCE = 500  # in one transaction: the consumer waits no longer than that
+
+
+@dataclass(slots=True)
+class TakenIn:
+    """What an import has come to: new rows and those there already, by kind, and the lines that were wrong.
+
+    `waiting` is how many of the new learnings wait for the user.
+    """
+
+    added: Counter[str] = field(default_factory=Counter)
+    there: Counter[str] = field(default_factory=Counter)
+    wrong: list[tuple[int, str]] = field(default_factory=list)
+    waiting: int = 0
+
+
+def export(project_dir: str | None) -> Iterator[str]:
+    """Yield the lines of an export, of a project or of everything (None), as of one moment."""
+    yield _line(lines.Head().model_dump())
+    with transfer.snapshot():
+        for kind, model in lines.KINDS.items():
+            names = [name for name in model.model_fields if name != "kind"]
+            for row in transfer.rows(kind, project_dir):
+                yield _line({"kind": kind, **{name: row[name] for name in names}})
+
+
+def take_in(
+    file: BinaryIO, *, suspicions: Callable[[str], list[str]], progress: Callable[[int], None]
+) -> TakenIn:
+    """Take in the lines of an export; what is there already stays as it is, so that twice is as once.
+
+    Text is cleaned and redacted as what is captured. A learning that is new here and not the user's own waits
+    for the user if there are `suspicions` against it. `progress` takes how many lines are read.
+    Raises: ClaudeMemError when it is no export.
+    """
+    taken = TakenIn()
+    numbered = enumerate(lines.read(file), 1)
+    number, first = next(numbered, (0, b""))
+    try:
+        is_head = isinstance(lines.parse(first), lines.Head)
+    except lines.WrongLineError:
+        is_head = False
+    if not is_head:
+        head = _line(lines.Head().model_dump())
+        raise ClaudeMemError(f"no export of claude-mem: its first line is not {head}")
+    is_over = False
+    while not is_over:
+        with memory_database.atomic():
+            for _ in range(_LINES_AT_ONCE):
+                number, line = next(numbered, (0, b""))
+                if not number:
+                    is_over = True
+                    break
+                if line.strip():
+                    _take(number, line, taken, suspicions)
+        progress(sum(taken.added.values()) + sum(taken.there.values()) + len(taken.wrong))
+    return taken
+
+
+def _take(number: int, line: bytes, taken: TakenIn, suspicions: Callable[[str], list[str]]) -> None:
+    try:
+        said = lines.parse(line)
+        row = lines.columns(said)
+        waits = False
+        if isinstance(said, lines.Learning) and not transfer.knows_learning(said.id):
+            found = suspicions(said.content) if said.is_active and not said.is_manual else []
+            if found:
+                row |= {"is_active": False, "quarantine": list(dict.fromkeys([*said.quarantine, *found]))}
+            waits = bool(row["quarantine"])
+        if said.kind == "claude-mem":
+            return
+        with memory_database.atomic():  # a line that cannot be stored takes no other with it
+            is_new = transfer.add(said.kind, row)
+    except (ClaudeMemError, DatabaseError, UnicodeEncodeError) as error:
+        taken.wrong.append((number, str(error)))
+    else:
+        (taken.added if is_new else taken.there)[said.kind] += 1
+        taken.waiting += waits and is_new
+
+
+def _line(fields: dict[str, Any]) -> str:
+    return json.dumps(fields, ensure_ascii=False)

@@ -1,0 +1,239 @@
+"""The lines of an export: one JSON object each, of a `kind`; what is read is checked and cleaned here.
+
+The fields of a kind are those of its class below, in this order; all are there. Times are UTC as in
+`2026-11-21T03:00:25.123456Z`, paths of files relative to their project where they lie inside it. The first
+line is `{"kind": "claude-mem", "format": 1}`; then come, each sorted by time and id, sessions, observations,
+learnings, what became of functions, calls that sessions observed, and what Claude was paid.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+)
+
+from claude_mem_lite import redact
+from claude_mem_lite.distill.observation import clean
+from claude_mem_lite.errors import ClaudeMemError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_MOST_CHARS = 100_000
+_MOST_LINE_BYTES = 16 << 20
+
+
+def _told(text: str) -> str:
+    return clean(redact.redact(text))
+
+
+Time = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$")]
+Id = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(clean)]
+Word = Annotated[str, StringConstraints(max_length=2_000), AfterValidator(clean)]
+Path = Annotated[str, StringConstraints(max_length=5_000), AfterValidator(clean)]
+Text = Annotated[str, StringConstraints(max_length=_MOST_CHARS), AfterValidator(_told)]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=0, le=1 << 53)]
+Usd = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Head(_Line):
+    """What the file is."""
+
+    kind: Literal["claude-mem"] = "claude-mem"
+    format: Literal[1] = 1
+
+
+class Session(_Line):
+    """One session; `retold` is Claude's part of the summary."""
+
+    kind: Literal["session"] = "session"
+    id: Id
+    project_dir: Path
+    started_at: Time
+    last_event_at: Time
+    ended_at: Time | None
+    status: Literal["active", "closed"]
+    summary: Text | None
+    key_files: list[Path]
+    key_decisions: list[Text]
+    written_by: Word
+    prompt_version: Word | None
+    retold: Text | None
+
+
+class FunctionChanged(_Line):
+    """A function that an observation tells of."""
+
+    qualified_name: Word
+    kind: Word
+    change_type: Word
+
+
+class Observation(_Line):
+    """One observation; `tier` is its urgency, "" for what was said."""
+
+    kind: Literal["observation"] = "observation"
+    id: Id
+    session_id: Id
+    project_dir: Path
+    tool_name: Word
+    title: Text
+    summary: Text
+    detail: Text | None
+    files_touched: list[Path]
+    functions_changed: list[FunctionChanged]
+    tokens_raw: Count
+    tokens_compressed: Count
+    created_at: Time
+    tier: Literal["", "high", "normal", "low"]
+    written_by: Word
+    prompt_version: Word | None
+
+
+class Anchor(_Line):
+    """Code that a learning speaks of."""
+
+    file: Path
+    name: Word
+    body_hash: Word
+
+
+class Learning(_Line):
+    """One learning; without `project_dir` it holds in all projects."""
+
+    kind: Literal["learning"] = "learning"
+    id: Id
+    project_dir: Path | None
+    category: Literal["architecture", "convention", "gotcha", "dependency", "pattern"]
+    content: Annotated[Text, StringConstraints(min_length=1, max_length=2_000)]
+    confidence: Share
+    times_seen: Count
+    source_sessions: list[Id]
+    observations: list[Id]
+    code: list[Anchor]
+    is_manual: bool
+    is_active: bool
+    quarantine: list[Word]
+    superseded_by: Id | None
+    stale: Text
+    kin: list[Id]
+    created_at: Time
+    updated_at: Time
+    seen_at: Time
+
+
+class FunctionChange(_Line):
+    """What became of a function in a session."""
+
+    kind: Literal["function_change"] = "function_change"
+    project_dir: Path
+    file_path: Path
+    qualified_name: Word
+    function_kind: Word
+    signature: Text
+    change_type: Literal["new", "modified", "deleted"]
+    session_id: Word
+    observation_id: Id | None
+    created_at: Time
+
+
+class Call(_Line):
+    """A call that sessions have observed, or confirmed."""
+
+    kind: Literal["call"] = "call"
+    project_dir: Path
+    caller_file: Path
+    caller_function: Word
+    callee_file: Path
+    callee_function: Word
+    resolution: Word
+    confidence: Share
+    times_confirmed: Count
+    last_confirmed_at: Time | None
+    source: Literal["ast", "observation"]
+    session_id: Word
+    created_at: Time
+    level: Word
+    shape: Word
+    line: Count
+    observation_id: Id | None
+
+
+class CostData(_Line):
+    """What a request to Claude was for and what it took."""
+
+    purpose: Word = ""
+    model: Word = ""
+    usd: Usd = 0.0
+    input_tokens: Count = 0
+    output_tokens: Count = 0
+    cache_read_tokens: Count = 0
+    cache_write_tokens: Count = 0
+    captures: Count = 0
+    is_batch: bool = False
+
+
+class Cost(_Line):
+    """One entry of the ledger."""
+
+    kind: Literal["cost"] = "cost"
+    id: Id
+    session_id: Id | None
+    data: CostData
+    duration_ms: Count | None
+    tokens_in: Count | None
+    tokens_out: Count | None
+    created_at: Time
+
+
+Line = Head | Session | Observation | Learning | FunctionChange | Call | Cost
+_ADAPTER: TypeAdapter[Line] = TypeAdapter(Annotated[Line, Field(discriminator="kind")])
+KINDS: dict[str, type[BaseModel]] = {
+    "session": Session, "observation": Observation, "learning": Learning,
+    "function_change": FunctionChange, "call": Call, "cost": Cost,
+}  # fmt: skip
+
+
+class WrongLineError(ClaudeMemError):
+    """A line is not what an export has; the message says why, without the line's text."""
+
+
+def parse(line: bytes) -> Line:
+    """Return what a line says, cleaned and redacted as what is captured. Raises: WrongLineError."""
+    if len(line) > _MOST_LINE_BYTES:
+        raise WrongLineError(f"is longer than {_MOST_LINE_BYTES >> 20} MiB")
+    try:
+        return _ADAPTER.validate_json(line)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        where = ".".join(map(str, first["loc"][1:]))
+        raise WrongLineError(clean(" ".join(f"{where} {first['msg']}".split()))[:200]) from error
+
+
+def read(file: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines of a file; of one without end only so much that `parse` can tell."""
+    while line := file.readline(_MOST_LINE_BYTES + 1):
+        yield line
+        while len(line) > _MOST_LINE_BYTES and not line.endswith(b"\n"):
+            line = file.readline(_MOST_LINE_BYTES + 1)
+
+
+def columns(line: Any) -> dict[str, Any]:
+    """Return a line's fields as a row has them."""
+    found: dict[str, Any] = line.model_dump(exclude={"kind"}, exclude_unset=True)
+    if "function_kind" in found:
+        found["kind"] = found.pop("function_kind")
+    return found

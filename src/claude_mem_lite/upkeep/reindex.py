@@ -1,0 +1,82 @@
+"""Everything that is derived from what is remembered, looked over and made anew: full text, indexes, vectors.
+
+Search goes on meanwhile. Vectors are not made here: what has a wrong one is embedded anew by the consumer, or
+by `claude-mem reembed`.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+from claude_mem_lite import settings
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.search import embedder, turns, vectors
+from claude_mem_lite.search.vectors import KINDS, Vectors, VectorsError, digest
+from claude_mem_lite.storage import embeddings, files, indexes
+
+
+@dataclass(slots=True)
+class Found:
+    """What was wrong: tables whose full text was not theirs, and what SQLite said of each database.
+
+    `missing` rows had no vector or that of another text, `stray` vectors had no row; `unreadable` says why
+    all vectors are made anew. `left` is what is still wrong in the databases, which no index can mend.
+    """
+
+    full_text: list[str] = field(default_factory=list)
+    indexes: dict[str, list[str]] = field(default_factory=dict)
+    missing: int = 0
+    stray: int = 0
+    unreadable: str = ""
+    left: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether nothing was wrong."""
+        return self == Found()
+
+
+def reindex() -> Found:
+    """Make full text and indexes anew, and have wrong vectors made anew; return what was wrong."""
+    found = Found(indexes=_damage())
+    found.full_text = indexes.wrong_full_text()
+    is_through = indexes.reindex()
+    found.left = _damage() if found.indexes or not is_through else {}
+    if found.left:
+        return found
+    with turns.step(wait=True):
+        _look_at_vectors(found)
+    return found
+
+
+def _damage() -> dict[str, list[str]]:
+    found = {os.path.basename(path): indexes.damage(path) for path in files.paths()}
+    return {name: lines for name, lines in found.items() if lines}
+
+
+def _look_at_vectors(found: Found) -> None:
+    """Compare the vectors of the model in use with the rows that are marked to have one."""
+    chosen = settings.load()
+    try:
+        record = embedder.resolve(chosen.embedding_model, dimension=chosen.dimension)
+    except ClaudeMemError:  # search is by full text alone
+        return
+    if vectors.is_gone(record.key):
+        found.missing = embeddings.count_by_model().get(record.key, 0)
+        embeddings.forget_vectors()
+        return
+    try:
+        store = Vectors(record.key, record.dimension)
+        for kind in KINDS:
+            digests, texts = store.digests(kind), embeddings.marked_texts(kind, record.key)
+            wrong = [row_id for row_id, text in texts.items() if digests.get(row_id) != digest(text)]
+            found.missing += len(wrong)
+            embeddings.mark_pending(kind, wrong)
+            stray = digests.keys() - {row_id for row_id, _, _ in embeddings.all_texts(kind)}
+            found.stray += len(stray)
+            store.delete(kind, stray)
+    except VectorsError as error:
+        found.unreadable = str(error)
+        vectors.discard()
+        embeddings.forget_vectors()

@@ -1,0 +1,101 @@
+"""What is worked off goes after a while: raw events, entries of the event log, log files, broken spool files.
+
+What is remembered stays, and so does every event that is not worked off.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from claude_mem_lite import config, inbox, logs
+from claude_mem_lite.storage import queries
+
+if TYPE_CHECKING:
+    from claude_mem_lite.settings import Retention
+
+_EVER = ""  # before every time as the databases write it
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Before which times (UTC text) what goes; `keep_raw` and `most_bytes` as `inbox.prune` takes them."""
+
+    events_before: str
+    logs_before: str
+    keep_raw: int = 0
+    most_bytes: int = 0
+    with_events: bool = True
+    with_log_entries: bool = True
+    with_files: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """How much goes, or went: raw events, entries of the event log, log files, files of the spool."""
+
+    events: int = 0
+    event_log: int = 0
+    log_files: int = 0
+    spool_files: int = 0
+
+
+def limits(retention: Retention, *, now: dt.datetime) -> Limits:
+    """Return the limits that the settings draw now."""
+    return Limits(
+        events_before=_days_ago(retention.events_days, now),
+        logs_before=_days_ago(retention.logs_days, now),
+        keep_raw=retention.keep_raw,
+        most_bytes=retention.max_queue_mb << 20,
+    )
+
+
+def prunable(within: Limits) -> Pruned:
+    """Return what `prune` would take out."""
+    before, files_before = within.events_before, inbox.unix_time(within.logs_before)
+    events = (
+        inbox.prunable(before=before, keep=within.keep_raw, most_bytes=within.most_bytes)
+        if within.with_events
+        else 0
+    )
+    return Pruned(
+        events,
+        queries.count_prunable_log(before=before) if within.with_log_entries else 0,
+        len(logs.closed_before(files_before)) if within.with_files else 0,
+        len(_broken_spool(inbox.unix_time(before))) if within.with_events else 0,
+    )
+
+
+def prune(within: Limits) -> Pruned:
+    """Take out what is older; return how much that was. The databases are open."""
+    before, spool = within.events_before, 0
+    events = (
+        inbox.prune(before=before, keep=within.keep_raw, most_bytes=within.most_bytes)
+        if within.with_events
+        else 0
+    )
+    entries = queries.prune_log(before=before) if within.with_log_entries else 0
+    log_files = logs.prune(before=inbox.unix_time(within.logs_before)) if within.with_files else 0
+    for path in _broken_spool(inbox.unix_time(before)) if within.with_events else []:
+        os.unlink(path)
+        spool += 1
+    return Pruned(events, entries, log_files, spool)
+
+
+def _broken_spool(before: float) -> list[str]:
+    """Return the files of the spool that hold no event, or half of one, and are older than a time."""
+    try:
+        names = sorted(os.listdir(config.spool_dir()))
+    except FileNotFoundError:
+        return []
+    paths = [os.path.join(config.spool_dir(), name) for name in names if name.endswith((".bad", ".tmp"))]
+    return [path for path in paths if os.path.isfile(path) and os.path.getmtime(path) < before]
+
+
+def _days_ago(days: int, now: dt.datetime) -> str:
+    try:
+        return inbox.utc_text((now - dt.timedelta(days=days)).timestamp()) if days else _EVER
+    except OverflowError:  # before the year 1
+        return _EVER

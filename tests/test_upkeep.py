@@ -1,0 +1,332 @@
+"""The memory kept small: what goes by age, count and size, and what stays; the full text put in order."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from shutil import rmtree
+
+import numpy as np
+import pytest
+from conftest import tool_event
+from test_inbox import rows
+from test_storage import find, observation_row, session_row
+
+from claude_mem_lite import config, inbox, settings
+from claude_mem_lite.search.vectors import Vectors
+from claude_mem_lite.settings import Retention
+from claude_mem_lite.storage import files, models, queries, upgrades
+from claude_mem_lite.storage.upgrades import Call
+from claude_mem_lite.tasks import periodic
+from claude_mem_lite.upkeep import retention
+
+NOW = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
+
+
+def claude_mem(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the command as a user does, without a terminal."""
+    command = [sys.executable, "-m", "claude_mem_lite.cli", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+
+def event(days_ago: float, *, is_done: bool = True, text: str = "") -> str:
+    """Append an event of so many days before NOW, and return its id."""
+    event_id = inbox.append(json.dumps(tool_event(tool_response=text)), "/p")
+    if is_done:
+        inbox.finish(event_id)
+    at = inbox.utc_text((NOW - dt.timedelta(days=days_ago)).timestamp())
+    with inbox.Transaction() as connection:
+        connection.execute("UPDATE pending_queue SET created_at = ? WHERE id = ?", (at, event_id))
+    return event_id
+
+
+def events() -> set[str]:
+    """Return the ids of the events in the queue."""
+    return {event_id for (event_id,) in rows("SELECT id FROM pending_queue")}
+
+
+def aged(path: Path, days_ago: float) -> None:
+    """Write a file that was last written to so many days before NOW."""
+    path.write_text("{}\n")
+    at = (NOW - dt.timedelta(days=days_ago)).timestamp()
+    os.utime(path, (at, at))
+
+
+def prune(**chosen: int) -> retention.Pruned:
+    """Prune with some settings as of NOW."""
+    return retention.prune(retention.limits(Retention(**chosen), now=NOW))
+
+
+def test_events_go_by_age_and_unfinished_ones_never(memory: Path) -> None:
+    """What is worked off goes after its days; 0 days keep all; what waits stays however old."""
+    old, new, raw = event(31), event(29), event(400, is_done=False)
+
+    never, pruned, left = prune(events_days=0), prune(), events()
+
+    assert (never.events, pruned.events) == (0, 1)
+    assert left == {new, raw}
+    assert old not in left
+
+
+def test_the_newest_raw_events_are_kept_whatever_their_age(memory: Path) -> None:
+    """So many of those that are worked off, in the order in which they came."""
+    ids = [event(90 - number) for number in range(6)]
+    raw = event(95, is_done=False)
+
+    counts = [
+        retention.prunable(retention.limits(Retention(keep_raw=keep), now=NOW)).events for keep in (9, 2)
+    ]
+    prune(keep_raw=2)
+
+    assert counts == [0, 4]
+    assert events() == {*ids[-2:], raw}
+
+
+def test_a_full_queue_loses_its_oldest_events(memory: Path) -> None:
+    """Above its size the oldest finished ones go, however new, but not those that are kept by number."""
+    ids = [event(1, text="x" * 300_000) for _ in range(10)]
+    raw = event(1, is_done=False, text="x" * 300_000)
+
+    kept = prune(max_queue_mb=1, keep_raw=9).events
+    pruned = prune(max_queue_mb=2).events
+
+    assert kept == 1
+    assert 3 <= pruned <= 6
+    assert events() == {*ids[1 + pruned :], raw}
+    assert prune(max_queue_mb=2).events == 0
+
+
+def test_the_event_log_keeps_what_was_paid_and_learned(memory: Path) -> None:
+    """Of old entries only the ledger of costs and the story of the learnings stay."""
+    for name in ("compress.done", "learning.inserted", "context.shown"):
+        queries.log_event(name, {})
+    upgrades.record_call(Call("observations", "m", 0.5, 1, 1), now=0)
+    models.LogEntry.update(created_at="2026-01-01").execute()
+
+    pruned = prune()
+
+    assert pruned.event_log == 2
+    assert {row.event_type for row in models.LogEntry.select()} == {"learning.inserted", "claude.call"}
+
+
+def test_files_go_by_age(memory: Path) -> None:
+    """Closed log files and broken files of the spool go; open logs and events that wait stay."""
+    for name in ("web.jsonl", "consumer.out", "supervisord.log", "web.jsonl.2026-01-01", "consumer.out.1"):
+        aged(memory / "logs" / name, 60)
+    aged(memory / "logs" / "hooks.jsonl.2026-11-20", 1)
+    for name in ("a.bad", "b.tmp", "c"):
+        aged(memory / "spool" / name, 60)
+
+    pruned = prune()
+
+    assert (pruned.log_files, pruned.spool_files) == (2, 2)
+    assert [path.name for path in (memory / "spool").iterdir()] == ["c"]
+    assert sorted(path.name for path in (memory / "logs").iterdir()) == [
+        "consumer.out", "hooks.jsonl.2026-11-20", "supervisord.log", "web.jsonl",
+    ]  # fmt: skip
+
+
+def test_the_periodic_task_prunes_as_the_settings_say(memory: Path) -> None:
+    """`[retention]` of config.toml is what the consumer goes by."""
+    (memory / "config.toml").write_text("[retention]\nevents_days = 5\nlogs_days = 0\nkeep_raw = 1\n")
+    event(7)
+    kept = event(6)
+    aged(memory / "logs" / "web.jsonl.2026-01-01", 300)
+
+    periodic.prune.call_local(now=NOW)
+
+    assert events() == {kept}
+    assert (memory / "logs" / "web.jsonl.2026-01-01").exists()
+
+
+@pytest.mark.parametrize("wrong", ["events_days = -1", "keep_raw = true", "max_queue_mb = 1.5", "days = 3"])
+def test_a_wrong_retention_is_said_and_has_its_default(home: Path, wrong: str) -> None:
+    """Nothing is deleted by a setting that nobody can mean."""
+    (home / "config.toml").write_text(f"[retention]\n{wrong}\n")
+
+    assert settings.load().retention == Retention()
+    assert f"[retention] {wrong.split(maxsplit=1)[0]}" in settings.problem()
+
+
+def test_prune_says_what_goes_and_gives_the_room_back(memory: Path) -> None:
+    """A dry run only says it; the run itself makes the file smaller and says by how much."""
+    for _ in range(10):
+        event(60, text="x" * 100_000)
+    event(60, is_done=False)
+    aged(memory / "logs" / "web.jsonl.2026-01-01", 300)
+    models.close_databases()
+
+    dry = claude_mem("prune", "--older-than", "1h", "--dry-run")
+    before = (memory / "queue.db").stat().st_size
+    done = json.loads(claude_mem("prune", "--older-than", "1h", "--json").stdout)
+    again = claude_mem("prune")
+
+    assert dry.stdout.splitlines()[0] == "10 raw events and 1 log file would go."
+    assert done["pruned"] == {"events": 10, "event_log": 0, "log_files": 1, "spool_files": 0}
+    assert done["bytes_before"]["queue.db"] > 1_000_000 > done["bytes_after"]["queue.db"]
+    assert (memory / "queue.db").stat().st_size < before / 2
+    assert (again.returncode, again.stderr) == (0, "")
+    assert again.stdout.splitlines()[0] == "Nothing to prune."
+    assert "in all" in again.stdout
+
+
+def test_prune_takes_only_what_is_named(memory: Path) -> None:
+    """--logs and --events leave the raw events, --keep-raw keeps the newest of them."""
+    for _ in range(3):
+        event(60)
+    queries.log_event("compress.done", {})
+    models.LogEntry.update(created_at="2026-01-01").execute()
+    aged(memory / "logs" / "web.jsonl.2026-01-01", 300)
+    models.close_databases()
+
+    runs = [("--logs",), ("--events",), ("--keep-raw", "2", "--no-vacuum")]
+    pruned = [json.loads(claude_mem("prune", *each, "--json").stdout)["pruned"] for each in runs]
+
+    assert [list(each.values()) for each in pruned] == [[0, 0, 1, 0], [0, 1, 0, 0], [1, 0, 0, 0]]
+
+
+def test_a_busy_database_costs_only_its_vacuum(memory: Path) -> None:
+    """The rest is done, and one line says what was not, be it read or written meanwhile."""
+    queries.log_event("compress.done", {})
+    aged(memory / "logs" / "web.jsonl.2026-01-01", 300)
+    models.close_databases()
+    with closing(sqlite3.connect(memory / "claude-mem.db", isolation_level=None)) as other:
+        other.execute("BEGIN")
+        other.execute("SELECT count(*) FROM event_log").fetchone()
+        done = claude_mem("prune", "--logs")
+        other.execute("COMMIT")
+        other.execute("BEGIN IMMEDIATE")
+        locked = files.vacuum(config.memory_path(), timeout_s=0.1)
+
+    problem = "claude-mem.db was vacuumed, but another process keeps its WAL from being emptied"
+    assert done.returncode == 1
+    assert done.stdout.startswith("1 log file gone.")
+    assert done.stderr == f"! {problem}; the rest is done: claude-mem prune again\n"
+    assert locked == "claude-mem.db could not be vacuumed (database is locked)"
+    assert files.vacuum(config.memory_path()) == ""
+
+
+def test_prune_refuses_what_it_cannot_mean(home: Path) -> None:
+    """Nothing remembered and a wrong age are one clear message each."""
+    nothing, wrong = claude_mem("prune"), claude_mem("prune", "--older-than", "soon")
+
+    assert (nothing.returncode, nothing.stderr.count("\n")) == (1, 1)
+    assert nothing.stderr.startswith("claude-mem: nothing is remembered yet")
+    assert wrong.returncode == 2
+    assert "'soon' is no time" in wrong.stderr
+
+
+def test_reindex_says_that_nothing_was_wrong(memory: Path) -> None:
+    """And makes everything anew all the same."""
+    session_row(summary="Dug ponds.")
+    models.close_databases()
+
+    done = claude_mem("reindex")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "Nothing was wrong; full text and indexes are made anew all the same.\n"
+
+
+def test_reindex_mends_full_text_and_indexes(memory: Path) -> None:
+    """What is not found any more is found again, and it says what it was."""
+    session_row(summary="Dug ponds.")
+    queries.save_observation(observation_row("pond", title="Dig a pond"))
+    models.close_databases()
+    lose_index(memory / "claude-mem.db", "idx_obs_project", "UPDATE observations SET project_dir = '/q'")
+    with closing(sqlite3.connect(memory / "claude-mem.db")) as connection, connection:
+        connection.execute("INSERT INTO observations_fts(observations_fts) VALUES ('delete-all')")
+
+    first, second = claude_mem("reindex"), json.loads(claude_mem("reindex", "--json").stdout)
+
+    assert (first.returncode, first.stderr) == (0, "")
+    assert "The full text of observations was not that of its rows." in first.stdout
+    assert "claude-mem.db: row 1 missing from index idx_obs_project" in first.stdout
+    assert second == {
+        "full_text": [], "indexes": {}, "missing": 0, "stray": 0, "unreadable": "", "left": {},
+    }  # fmt: skip
+    models.open_databases()
+    assert [hit.row.id for hit in find("pond", type="observation")] == ["pond"]
+
+
+def lose_index(path: Path, name: str, statement: str) -> None:
+    """Change rows behind an index's back."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        query = "SELECT type, name, tbl_name, rootpage, sql FROM sqlite_master WHERE name = ?"
+        row = connection.execute(query, (name,)).fetchone()
+        connection.execute("DELETE FROM sqlite_master WHERE name = ?", (name,))
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute(statement)
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("INSERT INTO sqlite_master VALUES (?, ?, ?, ?, ?)", row)
+
+
+def test_reindex_has_wrong_vectors_made_anew(memory: Path) -> None:
+    """Lost ones, those of another text, and those of no row; the others stay."""
+    session_row()
+    for number in range(4):
+        queries.save_observation(observation_row(f"o{number}", title=f"Dig pond {number}"))
+    assert claude_mem("reembed").returncode == 0
+    store = Vectors("minilm_384", 384)
+    vector = np.eye(384, dtype=np.float32)[0]
+    store.delete("observation", ["o0"])
+    store.write("observation", [("o1", "/p", "another text", vector), ("gone", "/p", "no row", vector)])
+    models.close_databases()
+
+    found = claude_mem("reindex").stdout
+    again = claude_mem("reembed").stdout
+    rmtree(config.lance_dir())
+    lost = json.loads(claude_mem("reindex", "--json").stdout)
+
+    assert found.splitlines() == [
+        "2 vectors to be made anew: lost, or of another text.",
+        "1 vector of rows that are no more: deleted.",
+        "Full text and indexes are made anew.",
+    ]
+    assert again == "2 vectors made, 2 were there, 4 in all: minilm_384.\n"
+    assert lost["missing"] == 4
+
+
+def test_reindex_throws_unreadable_vectors_away(memory: Path) -> None:
+    """They are derived: who cannot read them makes them anew."""
+    session_row()
+    queries.save_observation(observation_row("pond", title="Dig a pond"))
+    assert claude_mem("reembed").returncode == 0
+    for path in Path(config.lance_dir()).rglob("*"):
+        if path.is_file():
+            path.write_bytes(b"broken")
+    models.close_databases()
+
+    done = claude_mem("reindex")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("All vectors are to be made anew: LanceDB could not")
+    assert not os.path.exists(config.lance_dir())
+
+
+def test_reindex_says_what_no_index_can_mend(memory: Path) -> None:
+    """A damaged page of a table: one line, exit 1, and the file is left as it is."""
+    session_row()
+    for number in range(300):
+        queries.save_observation(observation_row(f"o{number}", title=f"Dig {number}", detail="x" * 900))
+    models.close_databases()
+    with closing(sqlite3.connect(memory / "claude-mem.db", isolation_level=None)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        page = connection.execute(
+            "SELECT max(pageno) FROM dbstat WHERE name = 'observations' AND pagetype = 'leaf'"
+        ).fetchone()[0]
+    with (memory / "claude-mem.db").open("r+b") as file:
+        file.seek((page - 1) * 4096)
+        file.write(b"\xff" * 4096)
+
+    done = claude_mem("reindex")
+
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "claude-mem.db" in done.stderr
