@@ -19,7 +19,17 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"errors"}),
     frozenset({"config"}),
     frozenset(
-        {"triage", "tokens", "logs", "redact", "redaction_rules", "settings", "settings_file", "locks"}
+        {
+            "triage",
+            "tokens",
+            "logs",
+            "redact",
+            "redaction_rules",
+            "redaction_tokens",
+            "settings",
+            "settings_file",
+            "locks",
+        }
     ),
     frozenset({"inbox", "client"}),
     frozenset({"storage"}),
@@ -31,7 +41,7 @@ LAYERS: tuple[frozenset[str], ...] = (
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}
 
 # Two files of one room: the second is loaded only for an event that may hold a secret.
-REDACTION = {"redact", "redaction_rules"}
+REDACTION = {"redact", "redaction_rules", "redaction_tokens"}
 
 # Where a library may be imported: a folder or a file of the package.
 LIBRARIES = {

@@ -1,7 +1,7 @@
 """What may be stored of a hook event: secrets, private passages and ignored files out, its size bounded.
 
-What a secret looks like stands in `redaction_rules`. Hooks load both for every event, so nothing is imported
-here but inside the functions that work on an event with something to take out.
+What a secret looks like stands in `redaction_rules` and `redaction_tokens`. Hooks load this and the first for
+every event, so nothing is imported here but inside the functions that work on an event with something to take out.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def _find_marks(text: str) -> list[str]:
 
     That is why a further kind of token costs an ordinary text next to nothing.
     """
-    from claude_mem_lite.redaction_rules import MARKS_IN_RUNS, PRIVATE_KEY
+    from claude_mem_lite.redaction_rules import MARKS_ANYWHERE, MARKS_IN_RUNS, has_account, has_three_parts
 
     data = text.encode("utf-8", "replace")
     shape, run, found = data.translate(_SHAPE), b"a" * _RUN, []
@@ -144,7 +144,8 @@ def _find_marks(text: str) -> list[str]:
     marks = [mark for mark in MARKS_IN_RUNS if mark in runs]
     if "~" in text or "%" in text:  # one character is found faster than two
         marks += [mark for mark in ("Q~", "sig=") if mark in text]
-    return marks + [mark for mark in ("hooks.slack.com/", PRIVATE_KEY) if mark in text]
+    marks += ["."] * has_three_parts(data, shape) + ["AC"] * has_account(runs)
+    return marks + [mark for mark in MARKS_ANYWHERE if mark in text]
 
 
 def _field(event: str, name: str) -> str:
@@ -333,7 +334,7 @@ def _narrow(text: str, room: int) -> str:
 
 def _without_secrets(tree: Any) -> Any:
     """Return a JSON tree without its secrets; what is one at one place is taken out at all."""
-    from claude_mem_lite.redaction_rules import clean
+    from claude_mem_lite.redaction_tokens import clean
 
     marks = _find_marks(text := _dumps(tree))
     known: dict[str, str] = {}

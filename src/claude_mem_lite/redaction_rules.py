@@ -16,7 +16,7 @@ WORD, MIXED, RANDOM, NEVER = 1, 2, 3, 4  # how much a value looks like a secret;
 
 # Kind, what its tokens begin with, and how they go on; each pattern consumes what it has looked at, which
 # keeps a hostile text at one pass. Source: the services' own documentation of their formats.
-_TOKENS = (
+TOKENS = (
     ("aws key", "AKIA ASIA ABIA ACCA", r"[A-Z0-9]{16}(?![a-z\d])(?:[\s,|:;\"']{1,8}[\w/+]{40}(?![\w/+=]))?"),
     ("google key", "AIza", r"[\w-]{35}(?![\w-])"),
     ("google key", "ya29. GOCSPX-", r"[\w.-]{20,}"),
@@ -33,41 +33,38 @@ _TOKENS = (
     ("jwt", "eyJ", r"[\w-]{8,}+(?:\.eyJ[\w-]{8,}+(?:\.[\w-]*+)?)?"),
     ("url signature", "Amz-Signature= Goog-Signature=", r"[0-9A-Fa-f]{40,}"),
     ("service token", "dop_v1_ doo_v1_ dapi shpat_ shpss_ sbp_", r"[0-9a-f]{32,}(?!\w)"),
-    ("service token", "gsk_ xai- pplx- lin_api_ NRAK- glsa_ dckr_pat_ hvs. AGE-SECRET-KEY-1", r"[\w-]{24,}"),
+    (
+        "service token",
+        "gsk_ xai- pplx- lin_api_ NRAK- glsa_ dckr_pat_ hvs. hvb. hvr. AGE-SECRET-KEY-1",
+        r"[\w-]{24,}",
+    ),
+    ("service token", "secret_", r"[A-Za-z0-9]{43}(?!\w)"),
+    ("service token", "ntn_", r"[A-Za-z0-9]{40,}"),
     ("slack webhook", "hooks.slack.com/", r"(?:services|workflows|triggers)/[\w/]{20,}"),
+    ("discord webhook", "/api/webhooks/", ""),
+    ("telegram token", ":AA", ""),
+    ("discord token", ".", ""),
+    ("twilio token", "AC", ""),
+    ("firebase key", ":APA91b", ""),
     ("azure signature", "sig=", r"[\w%/+]{42,200}%3[dD]"),
     ("azure secret", "Q~", r"[\w~.-]{31,34}(?!\w)"),
 )
 PRIVATE_KEY = "PRIVATE KEY"
-# The last three stand in no run of token characters, or not at its beginning.
-MARKS_IN_RUNS = tuple(mark for _, marks, _ in _TOKENS[:-3] for mark in marks.split())
-_BY_MARK = {mark: (kind, rest) for kind, marks, rest in _TOKENS for mark in marks.split()}
-_LEADS = {"azure secret": r"[\w~.-]{3}[0-9]"}  # what belongs to a token before the mark it is found by
-_PROVED = {"api key": RANDOM, "service token": RANDOM, "slack token": MIXED}  # by more than a beginning
+# The last eight stand in no run of token characters, or not at its beginning, or are too short to be a mark.
+MARKS_IN_RUNS = tuple(mark for _, marks, _ in TOKENS[:-8] for mark in marks.split())
+MARKS_ANYWHERE = ("hooks.slack.com/", "/api/webhooks/", ":AA", ":APA91b", PRIVATE_KEY)
 
-_LABEL = r"(?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
-# Between two lines of a key: line ends, also escaped ones, quotes, margins of diffs, listings and numbers.
-_MARGIN = r"(?:\\+[nrt]|[\s\"'+,>|#*/→:.\\-]|[0-9]{1,6}(?=[\t→:|]))*+"
-_HEADER = r"(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset): [^\n\\\"]{0,200}"
-_BASE64 = r"[A-Za-z0-9+/]{16,}+={0,2}"
-_LINE = rf"(?:{_BASE64}|{_HEADER})"
-_SHORT_LINE = r"[A-Za-z0-9+/]{1,15}={0,2}"
-# A block of such lines is a key when it is armoured at one end at least. Without the lower end, a short
-# line belongs to it when it looks like base64. Blocks are consumed, key or not: one pass over any text.
-_KEY = (
-    rf"(-{{4,5}} ?BEGIN {_LABEL}{_MARGIN})?{_LINE}(?:{_MARGIN}{_LINE})*+"
-    rf"(?:(?:{_MARGIN}{_SHORT_LINE})?{_MARGIN}(END {_LABEL})"
-    rf"|{_MARGIN}(?=[A-Za-z+/]{{0,15}}[0-9=])[A-Za-z0-9+/]{{4}}{_SHORT_LINE}(?![\w+/=.]))?"
-)
-
+_THREE_PARTS, _POINT = b" aaaaaa " + 27 * b"a", ord(".")
 _WORDS = {
     "authorization": "authorization", "bearer": "authorization", "pass": "password", "pwd": "password",
-    "secret": "secret", "token": "token", "credential": "credential", "key": "key",
+    "secret": "secret", "token": "token", "credential": "credential", "key": "key", "sessionid": "session",
+    "sessid": "session",
 }  # fmt: skip
 _CONTINUED = {"pass": ("words", "word", "wd", "phrase"), "secret": ("key", "s"), "credential": ("s",)}
 _KEY_OWNERS = (
     "api", "access", "secret", "private", "signing", "encryption", "auth", "account", "master", "shared",
     "storage", "session", "service", "license", "webhook", "hmac", "jwt", "cookie", "ssh", "deploy", "app",
+    "server",
 )  # fmt: skip
 _NOT_SECRET = ("public", "next", "page", "continuation", "primary", "foreign", "sort", "cache", "design")
 _ABOUT = frozenset({  # a name that ends so tells something about a secret, not the secret
@@ -76,9 +73,9 @@ _ABOUT = frozenset({  # a name that ends so tells something about a secret, not 
     "ttl", "at", "in", "arn", "ref", "version", "format", "prefix", "suffix", "header", "env", "var", "class",
     "policy", "label", "hint", "placeholder", "endpoint", "regex", "pattern", "position", "index", "usage",
     "used", "budget", "rate", "cost", "algorithm", "alg", "method", "mode", "enabled", "required", "error",
-    "message", "title", "text", "description", "status", "rules", "provider", "source", "spec", "time",
+    "message", "title", "text", "description", "status", "rules", "provider", "source", "spec", "time", "stdin",
 })  # fmt: skip
-_SCHEMES = ("bearer ", "basic ", "token ", "bot ", "apikey ", "key ")
+_SCHEMES = ("bearer ", "basic ", "token ", "bot ", "apikey ", "key ", "ssws ")
 # The least weight that counts for what people choose and for what is made at random, by where it stands:
 # NAME=value, "value", at the end of a line, amid code. And the least length, but passwords may be short.
 _ENOUGH = {"env": (WORD, MIXED), "quoted": (WORD, MIXED), "last": (MIXED, RANDOM), "inside": (RANDOM,) * 2}
@@ -102,63 +99,30 @@ _REFERENCES = (
 )  # fmt: skip
 _STAND_INS = ("your", "example", "change", "placeholder", "redacted", "xxxx", "dummy", "required", "string")
 _PLAIN = ("password", "passwd", "pass", "pwd", "pw", "secret", "token", "none", "null", "true")
+QUOTED_LEAST = _SHORTEST["quoted"]
+_SESSION = 20  # characters: the shortest id of a session that is taken for a key to it
 _FEW, _SHORT = 3, 10  # characters: fewer different ones are no value, fewer of any kind are not random
 
 
-def clean(text: str, marks: list[str], field: str = "") -> tuple[str, dict[str, str]]:
-    """Return `text` without its secrets, and the kinds of those that are to be looked for elsewhere too.
-
-    `marks` are the beginnings of tokens, and `PRIVATE_KEY`, that may stand in it; `field` is its name in a
-    JSON object.
-    """
-    found: dict[str, str] = {}
-    if PRIVATE_KEY in marks and PRIVATE_KEY in text:
-        import re
-
-        keys = [block for block in re.finditer(_KEY, text) if block[1] or block[2]]
-        found.update((line, "private key") for block in keys for line in re.findall(_BASE64, block[0]))
-        text = _swap(text, [(*block.span(), "private key") for block in keys])
-    for mark in marks:
-        if mark in text and mark != PRIVATE_KEY:
-            kind, rest = _BY_MARK[mark]
-            spans = list(_tokens(text, kind, mark, rest))
-            found.update((text[start:end], kind) for start, end, _ in spans)
-            text = _swap(text, spans)
-    spans = find_values(f"{field}='{text}'") if any(word in field.lower() for word in _WORDS) else []
-    if spans and spans[0][:2] == (len(field) + 2, len(field) + 2 + len(text)):
-        spans = [(0, len(text), spans[0][2])]
-    else:
-        spans = find_values(text)
-    values = {text[start:end]: kind for start, end, kind in spans}
-    # A value unlike other text is the same secret wherever it stands.
-    found.update(
-        item for item in values.items() if len(item[0]) >= _SHORTEST["quoted"] and weigh(item[0]) >= MIXED
-    )
-    return _swap(text, spans), found
+def has_account(runs: str) -> bool:
+    """Tell whether the id of a Twilio account stands in text, with its token perhaps."""
+    at = runs.find("AC")
+    while at >= 0 and runs[at + 2 : at + 34].strip("0123456789abcdef"):
+        at = runs.find("AC", at + 2)
+    return at >= 0
 
 
-def _swap(text: str, spans: list[Span]) -> str:
-    parts, done = [], 0
-    for start, end, kind in spans:
-        if start >= done:
-            parts += [text[done:start], f"[redacted: {kind}]"]
-            done = end
-    return "".join([*parts, text[done:]])
+def has_three_parts(text: bytes, shape: bytes) -> bool:
+    """Tell whether what looks like a token of Discord stands in text, of which `shape` is that of `find_marks`."""
+    at = shape.find(_THREE_PARTS)
+    while at >= 0 and not (text[at] == text[at + 7] == _POINT and shape[max(0, at - 22) : at] == b"a" * 22):
+        at = shape.find(_THREE_PARTS, at + 7)
+    return at >= 0
 
 
-def _tokens(text: str, kind: str, mark: str, rest: str) -> Iterator[Span]:
-    import re
-
-    # The mark stands first, for the speed of a literal. No letter or digit precedes it, unless that ends an
-    # escape (\n) or a colour code (ESC [ 3 2 m).
-    start = _LEADS.get(kind, "") + re.escape(mark)
-    edge = rf"(?:(?<![A-Za-z0-9]{start})|(?<=\\[nrt]{start})|(?<=[\[;0-9]m{start}))"
-    for match in re.compile(start + edge + rest, re.ASCII).finditer(text):
-        body = match[0].removeprefix(mark)
-        proved = "." in body if kind == "jwt" else weigh(body) >= _PROVED.get(kind, 0)
-        if proved and not set(body) <= set("xX*.0_-"):
-            kept = len(mark) if mark.endswith(("=", "/")) else 0  # part of an address
-            yield match.start() + kept, match.end(), kind
+def holds_word(name: str) -> bool:
+    """Tell whether a name may be that of a secret."""
+    return any(word in name.lower() for word in _WORDS)
 
 
 def find_values(text: str) -> list[Span]:
@@ -176,7 +140,7 @@ def find_values(text: str) -> list[Span]:
                     found.setdefault(value[0], value)
                     end = value[1]
             at = low.find(word, end)
-    for value in _login_passwords(text, low):
+    for value in (*_login_passwords(text, low), *_cookies(text, low)):
         found.setdefault(value[0], value)
     return sorted(found.values())
 
@@ -193,9 +157,9 @@ def _may_name(low: str, at: int, word: str) -> bool:
         return False
     if word == "bearer":
         return at == 0 or low[at - 1] not in _NAME or low[at - 2 : at - 1] == "\\"
-    if low.startswith("password", at) and rest[1:2] in ("'", '"'):
-        return True
     before = low[max(0, at - _REACH) : at]  # --token X, ENV TOKEN X
+    if low.startswith("password", at) and (rest[1:2] in ("'", '"') or "login " in before):  # .netrc
+        return True
     name = before[_name_start(before, len(before)) :] if "--" in before or "env " in before else ""
     return name.startswith("--") or before.removesuffix(name).endswith("env ")
 
@@ -220,7 +184,9 @@ def _named_value(text: str, low: str, at: int, word: str) -> Span | None:
     sign_at = name_end + len(rest) - len(rest.lstrip(_AFTER_NAME))
     sign = text[sign_at : sign_at + 3]
     sign = sign[: len(sign) - len(sign.lstrip("=:>"))] or sign[:1].strip(_NAME + _NAME.upper())
-    start, quote = _opening(text, sign_at + len(sign) if sign else name_end, typed=sign == ":")
+    start, quote = _opening(
+        text, sign_at + len(sign) if sign else name_end, typed=sign == ":" and kind != "authorization"
+    )
     if kind == "authorization":
         return _credential(text, start, quote, sign) if name_end == word_end else None
     end = _value_end(text, start, quote, _VALUE)
@@ -237,9 +203,11 @@ def _named_value(text: str, low: str, at: int, word: str) -> Span | None:
     listed = sign == "=" and start == name_end + 1 and after[:1] in (";", "&")  # a=b;c=d or a=b&c=d
     if upper and sign == "=" and sign_at == name_end and start == sign_at + 1 + len(quote):
         place, end = "env", _value_end(text, start, quote, _SHELL_WORD)
+    elif text[name_at : name_at + 2] == "--" and not quote:
+        place, end, least = "env", _value_end(text, start, quote, _SHELL_WORD), max(least, MIXED)
     elif quote or sign == ">":
         place, least = "quoted", max(least, RANDOM) if sign == "," else least
-    elif text[end : end + 1] in ("(", "[") or ("." in value and _is_path(value)):
+    elif text[end : end + 1] in ("(", "[") or ("." in value and _is_path(value) and not _is_key(value)):
         return None  # an expression
     elif listed or after[:1] in _LINE_ENDS or (after[:1] == "\\" and after.lstrip("\\")[:1] in _ESCAPED_ENDS):
         place = "env" if upper and sign == ":" and value.islower() else "last"
@@ -266,6 +234,8 @@ def _least_weight(owner: str, word: str, tail: str) -> int:
     if known in ("pass", "pwd") and not more:  # db_pass and dbPass, but not compass
         apart = not owner[-1:].strip("_-.") or (word[0].isupper() and owner[-1].islower())
         return (WORD if upper else MIXED) if apart else NEVER
+    if known.startswith("sess"):
+        return RANDOM
     if known == "key" and not whose.endswith(_KEY_OWNERS):
         return RANDOM if upper and owner else NEVER
     return WORD
@@ -295,7 +265,7 @@ def _value_end(text: str, start: int, quote: str, made_of: str) -> int:
         return start + len(text[start:at].rstrip("\\"))
     end = _run_end(text, start, made_of)
     padded = end + len(text[end : end + 2]) - len(text[end : end + 2].lstrip("="))  # base64
-    return padded if not text[padded : padded + 1].strip(" \t\r\n\\&,;)]}") else end
+    return padded if not text[padded : padded + 1].strip(" \t\r\n\\&,;)]}\"'`") else end
 
 
 def _run_end(text: str, start: int, made_of: str, most: int = _LOOK) -> int:
@@ -312,6 +282,8 @@ def _is_secret(value: str, kind: str, place: str, least: int) -> bool:
     weight = 0 if least == NEVER or (least > WORD and _is_word(value)) else weigh(value)
     if weight == WORD and place == "quoted" and any(word in value.lower() for word in _PLAIN):
         return False  # the label of a field, in whatever language
+    if kind == "session" and (len(value) < _SESSION or value.count("-") == 4):  # noqa: PLR2004  (a UUID)
+        return False
     shortest = _SHORTEST[place] if kind != "password" else 6 if weight == WORD else 4
     return weight >= least and len(value) >= shortest
 
@@ -331,9 +303,9 @@ def _credential(text: str, at: int, quote: str, sign: str) -> Span | None:
 
 
 def _login_passwords(text: str, low: str) -> Iterator[Span]:
-    """Yield the passwords in `scheme://user:password@host` and `curl -u user:password`."""
-    for sign in ("://", " -u", " --user"):
-        at = text.find(sign) if ("@" in text if sign == "://" else "curl" in low) else -1
+    """Yield the passwords in `scheme://user:password@host`, `curl -u user:password` and `.pgpass`."""
+    for sign in ("://", " -u", " --user", ":5432:"):
+        at = text.find(sign) if ("@" in text if sign == "://" else sign[0] == ":" or "curl" in low) else -1
         while at >= 0:
             start = at + len(sign)
             if sign == "://":
@@ -343,11 +315,38 @@ def _login_passwords(text: str, low: str) -> Iterator[Span]:
             else:
                 start += len(text[start : start + 4]) - len(text[start : start + 4].lstrip(" =\\\"'"))
                 login, host = text[start : _run_end(text, start, _SHELL_WORD)], ""
-            user, _, password = login.partition(":")
+            if sign == ":5432:":  # host:port:database:user:password
+                database, colon, login = login.partition(":")
+                start += len(database + colon)
+            user, colon, password = login.partition(":")
+            start += len(user + colon)
+            if colon and not password and sign != "://":
+                start, quote = _opening(text, start, typed=False)
+                password = text[start : _value_end(text, start, quote, _SHELL_WORD)] if quote else ""
             other = password.startswith(("$", "%s", "%(", "/", "[")) or host.startswith("sha256:")
             if len(set(password)) >= _FEW and password.lower() not in _PLAIN and not other:
-                yield start + len(user) + 1, start + len(login), "password"
+                yield start, start + len(password), "password"
             at = text.find(sign, at + 1)
+
+
+def _cookies(text: str, low: str) -> Iterator[Span]:
+    """Yield the random values among the first of `Cookie: name=value; name=value`."""
+    at = low.find("cookie")
+    while at >= 0:
+        start, end = at + 6, at + 6 + _LONGEST // 4
+        window = text[start:end]
+        start += len(window) - len(window.lstrip(_AFTER_NAME + ":="))
+        while (
+            text[at + 6 : start].strip(" ") and (more := text.find("=", start, min(end, start + _LOOK))) > 0
+        ):
+            start, stop = more + 1, _run_end(text, more + 1, _VALUE, _LONGEST)
+            value = text[start:stop]
+            if len(value) >= _SESSION and weigh(value) == RANDOM:
+                yield start, stop, "cookie"
+            if text[stop : stop + 1] != ";":
+                break
+            start = stop
+        at = low.find("cookie", max(at + 6, start))
 
 
 def weigh(value: str) -> int:
@@ -384,6 +383,11 @@ def _letters(value: str) -> str:
 def _is_path(text: str) -> bool:
     """Tell whether `text` is nothing, a variable or an attribute: what stands before a bracket in code."""
     return not text or all(part.isidentifier() for part in text.split("."))
+
+
+def _is_key(value: str) -> bool:
+    """Tell whether a random string stands between the points of what else were a path."""
+    return any(len(part) > _SESSION and _is_random(part) for part in value.split("."))
 
 
 def _is_random(value: str) -> bool:
