@@ -40,25 +40,25 @@ TOKENS = (
     ),
     ("service token", "secret_", r"[A-Za-z0-9]{43}(?!\w)"),
     ("service token", "ntn_", r"[A-Za-z0-9]{40,}"),
+    ("telegram token", ":AA", ""),
+    ("firebase key", "APA91b", ""),
     ("slack webhook", "hooks.slack.com/", r"(?:services|workflows|triggers)/[\w/]{20,}"),
     ("discord webhook", "/api/webhooks/", ""),
     ("telegram token", ":AA", ""),
     ("discord token", ".", ""),
     ("twilio token", "AC", ""),
-    ("firebase key", ":APA91b", ""),
+    ("mailgun key", "key-", ""),
     ("azure signature", "sig=", r"[\w%/+]{42,200}%3[dD]"),
     ("azure secret", "Q~", r"[\w~.-]{31,34}(?!\w)"),
 )
 PRIVATE_KEY = "PRIVATE KEY"
-# The last eight stand in no run of token characters, or not at its beginning, or are too short to be a mark.
-MARKS_IN_RUNS = tuple(mark for _, marks, _ in TOKENS[:-8] for mark in marks.split())
-MARKS_ANYWHERE = ("hooks.slack.com/", "/api/webhooks/", ":AA", ":APA91b", PRIVATE_KEY)
+# The last seven stand in no run of token characters, or not at its beginning, or are too short to be a mark.
+MARKS_IN_RUNS = tuple(mark for _, marks, _ in TOKENS[:-7] for mark in marks.split())
+MARKS_ANYWHERE = ("hooks.slack.com/", "/api/webhooks/", PRIVATE_KEY)
 
-_THREE_PARTS, _POINT = b" aaaaaa " + 27 * b"a", ord(".")
 _WORDS = {
     "authorization": "authorization", "bearer": "authorization", "pass": "password", "pwd": "password",
     "secret": "secret", "token": "token", "credential": "credential", "key": "key", "sessionid": "session",
-    "sessid": "session",
 }  # fmt: skip
 _CONTINUED = {"pass": ("words", "word", "wd", "phrase"), "secret": ("key", "s"), "credential": ("s",)}
 _KEY_OWNERS = (
@@ -74,6 +74,7 @@ _ABOUT = frozenset({  # a name that ends so tells something about a secret, not 
     "policy", "label", "hint", "placeholder", "endpoint", "regex", "pattern", "position", "index", "usage",
     "used", "budget", "rate", "cost", "algorithm", "alg", "method", "mode", "enabled", "required", "error",
     "message", "title", "text", "description", "status", "rules", "provider", "source", "spec", "time", "stdin",
+    "created", "updated", "changed", "rotated", "date", "color", "colour", "address",
 })  # fmt: skip
 _SCHEMES = ("bearer ", "basic ", "token ", "bot ", "apikey ", "key ", "ssws ")
 # The least weight that counts for what people choose and for what is made at random, by where it stands:
@@ -82,42 +83,42 @@ _ENOUGH = {"env": (WORD, MIXED), "quoted": (WORD, MIXED), "last": (MIXED, RANDOM
 _SHORTEST = {"env": 4, "quoted": 8, "last": 8, "inside": 16}
 
 _NAME = "abcdefghijklmnopqrstuvwxyz0123456789_-."
-_AFTER_NAME = "\\\"'`] \t"
-_GOES_ON = frozenset("0123456789_-.ABCDEFGHIJKLMNOPQRSTUVWXYZ=:,>" + _AFTER_NAME)
-_LINE_ENDS, _ESCAPED_ENDS = frozenset(("", *"\r\n\"'#")), frozenset("rn\"'")
+AFTER_NAME = "\\\"'`] \t"
+_GOES_ON = frozenset("0123456789_-.ABCDEFGHIJKLMNOPQRSTUVWXYZ=:,>(" + AFTER_NAME)
+_LINE_ENDS, _ESCAPED_ENDS = frozenset(("", *"\r\n\"'#\x1b")), ("r", "n", '"', "'", "u001b", "x1b")
 _NO_TYPE = frozenset("\\\"'`;(){}:/@\n")
 _ASCII = "".join(map(chr, range(33, 127)))
-_SHELL_WORD = _ASCII.translate(dict.fromkeys(map(ord, "\\\"'`")))  # what a word of a shell is made of
-_VALUE = _ASCII.translate(dict.fromkeys(map(ord, "\\\"'`,;&<>(){}[]|=")))
-_AUTHORITY = _ASCII.translate(dict.fromkeys(map(ord, "\\\"'`,;<>(){}[]|/")))
+SHELL_WORD = _ASCII.translate(dict.fromkeys(map(ord, "\\\"'`")))  # what a word of a shell is made of
+VALUE = _ASCII.translate(dict.fromkeys(map(ord, "\\\"'`,;&<>(){}[]|=")))
+_COMMANDS = ("--", "env ", "set ", "setx ", "set -x ", "set -gx ", "set -ux ")  # these name what they set
 _REACH = 48  # the longest name on either side of its word
-_LOOK = 64  # how much of a value is looked at
-_LONGEST = 4096  # the end of a quoted value is looked for as far as this
+LOOK = 64  # how much of a value is looked at
+LONGEST = 4096  # the end of a quoted value is looked for as far as this
 
 _REFERENCES = (
     "${", "$(", "#{", "{{", "{}", "%(", "%s", "%d", "(?", "...", "…", "://", "[redacted", "<", "arn:",
 )  # fmt: skip
-_STAND_INS = ("your", "example", "change", "placeholder", "redacted", "xxxx", "dummy", "required", "string")
-_PLAIN = ("password", "passwd", "pass", "pwd", "pw", "secret", "token", "none", "null", "true")
+_STAND_INS = (
+    "your",
+    "example",
+    "change",
+    "replace",
+    "insert_",
+    "todo",
+    "placeholder",
+    "redacted",
+    "xxxx",
+    "dummy",
+    "required",
+    "string",
+)
+PLAIN = ("password", "passwd", "pass", "pwd", "pw", "secret", "token", "none", "null", "true")
 QUOTED_LEAST = _SHORTEST["quoted"]
-_SESSION = 20  # characters: the shortest id of a session that is taken for a key to it
-_FEW, _SHORT = 3, 10  # characters: fewer different ones are no value, fewer of any kind are not random
-
-
-def has_account(runs: str) -> bool:
-    """Tell whether the id of a Twilio account stands in text, with its token perhaps."""
-    at = runs.find("AC")
-    while at >= 0 and runs[at + 2 : at + 34].strip("0123456789abcdef"):
-        at = runs.find("AC", at + 2)
-    return at >= 0
-
-
-def has_three_parts(text: bytes, shape: bytes) -> bool:
-    """Tell whether what looks like a token of Discord stands in text, of which `shape` is that of `find_marks`."""
-    at = shape.find(_THREE_PARTS)
-    while at >= 0 and not (text[at] == text[at + 7] == _POINT and shape[max(0, at - 22) : at] == b"a" * 22):
-        at = shape.find(_THREE_PARTS, at + 7)
-    return at >= 0
+SESSION = 20  # characters: the shortest id of a session that is taken for a key to it
+# What may stand beside a password that no name gives away; `redaction_logins` tells.
+_LOGINS = ("://", "curl", "cookie", ":5432:", ":*:*:", "auth", "| sudo -s", " -p", " -a", " pass:")
+_ADDRESS, _COLOUR = 42, 9  # characters of 0x and twenty bytes, and the most of # and four bytes
+FEW, _SHORT = 3, 10  # characters: fewer different ones are no value, fewer of any kind are not random
 
 
 def holds_word(name: str) -> bool:
@@ -140,19 +141,25 @@ def find_values(text: str) -> list[Span]:
                     found.setdefault(value[0], value)
                     end = value[1]
             at = low.find(word, end)
-    for value in (*_login_passwords(text, low), *_cookies(text, low)):
-        found.setdefault(value[0], value)
+    signs = [sign for sign in _LOGINS if sign in low]
+    if signs and ("@" in low or signs != ["://"]):
+        from claude_mem_lite.redaction_logins import find_logins
+
+        for value in find_logins(text, low, signs):
+            found.setdefault(value[0], value)
     return sorted(found.values())
 
 
 def _may_name(low: str, at: int, word: str) -> bool:
     end = at + len(word)
     rest = low[end : end + _REACH].lstrip(_NAME)
-    sign = rest.lstrip(_AFTER_NAME)[:1]
+    sign = rest.lstrip(AFTER_NAME)[:1]
     if sign in ("=", ":"):
         return word != "key" or bool(low[at - 1 : at].strip(" \"'`\\,({["))  # somebody's key
     if sign in (",", ">"):  # "TOKEN", "value" and <token>value<
         return (rest[0] == sign) is (sign == ">")
+    if sign == "(":  # .setPassword("value")
+        return low[at - 3 : at] == "set" and rest[1:].lstrip("\\")[:1] in ("'", '"')
     if rest[:1] != " ":
         return False
     if word == "bearer":
@@ -160,8 +167,10 @@ def _may_name(low: str, at: int, word: str) -> bool:
     before = low[max(0, at - _REACH) : at]  # --token X, ENV TOKEN X
     if low.startswith("password", at) and (rest[1:2] in ("'", '"') or "login " in before):  # .netrc
         return True
-    name = before[_name_start(before, len(before)) :] if "--" in before or "env " in before else ""
-    return name.startswith("--") or before.removesuffix(name).endswith("env ")
+    if rest.startswith("    ") or before.endswith("require"):  # a table; requirepass X
+        return True
+    name = before[_name_start(before, len(before)) :] if any(sign in before for sign in _COMMANDS) else ""
+    return name.startswith("--") or before.removesuffix(name).endswith(_COMMANDS[1:])
 
 
 def _name_start(low: str, at: int) -> int:
@@ -181,41 +190,54 @@ def _named_value(text: str, low: str, at: int, word: str) -> Span | None:
     tail = low[word_end : word_end + _REACH]
     name_end = word_end + len(tail) - len(tail.lstrip(_NAME))
     rest = text[name_end : name_end + _REACH]
-    sign_at = name_end + len(rest) - len(rest.lstrip(_AFTER_NAME))
+    sign_at = name_end + len(rest) - len(rest.lstrip(AFTER_NAME))
     sign = text[sign_at : sign_at + 3]
     sign = sign[: len(sign) - len(sign.lstrip("=:>"))] or sign[:1].strip(_NAME + _NAME.upper())
-    start, quote = _opening(
+    start, quote = opening(
         text, sign_at + len(sign) if sign else name_end, typed=sign == ":" and kind != "authorization"
     )
     if kind == "authorization":
         return _credential(text, start, quote, sign) if name_end == word_end else None
-    end = _value_end(text, start, quote, _VALUE)
+    end = value_end(text, start, quote, VALUE)
     value = text[start:end]
+    if (
+        word == "key" and text[start + 86 : start + 88] == "==" and weigh(value) == RANDOM
+    ):  # 64 bytes: Azure's
+        return start, start + 88, kind
     if not quote and (sign in (",", "==") or (sign != ">" and not text[at].isupper() and _is_word(value))):
         return None  # most of what code assigns
     name_at = _name_start(low, at)
     upper = text[name_at:name_end].isupper()
     least = _least_weight(text[name_at:at], text[at:word_end], text[word_end:name_end])
     around = text[name_at - 1 : name_at] + text[end : end + 2]
-    if sign == "::" or (sign == ">" and around != "<</") or (sign == ":" and around[:1] == ":"):
+    if (
+        sign == "::"
+        or (sign == ">" and around != "<</")
+        or (around[:1] == sign == ":" and text[sign_at + 1 : sign_at + 2] != " ")
+    ):
         least = NEVER  # a path in C++, no element of XML, part of an arn:
     after = text[end : end + _REACH].lstrip(" ")
-    listed = sign == "=" and start == name_end + 1 and after[:1] in (";", "&")  # a=b;c=d or a=b&c=d
+    listed = sign == "=" and start == name_end + 1  # a=b;c=d, a=b&c=d or a=b c=d
+    listed = listed and (after[:1] in (";", "&") or after.partition("=")[0].isidentifier())
     if upper and sign == "=" and sign_at == name_end and start == sign_at + 1 + len(quote):
-        place, end = "env", _value_end(text, start, quote, _SHELL_WORD)
-    elif text[name_at : name_at + 2] == "--" and not quote:
-        place, end, least = "env", _value_end(text, start, quote, _SHELL_WORD), max(least, MIXED)
+        place, end = "env", value_end(text, start, quote, SHELL_WORD)
+    elif text[name_at : name_at + 2] == "--" and sign in ("", "=") and not quote:
+        place, end, least = "env", value_end(text, start, quote, SHELL_WORD), max(least, MIXED)
     elif quote or sign == ">":
-        place, least = "quoted", max(least, RANDOM) if sign == "," else least
+        place, least = "quoted", max(least, {",": RANDOM, "(": MIXED}.get(sign, 0))
     elif text[end : end + 1] in ("(", "[") or ("." in value and _is_path(value) and not _is_key(value)):
         return None  # an expression
-    elif listed or after[:1] in _LINE_ENDS or (after[:1] == "\\" and after.lstrip("\\")[:1] in _ESCAPED_ENDS):
+    elif (
+        listed
+        or after[:1] in _LINE_ENDS
+        or (after[:1] == "\\" and after.lstrip("\\").startswith(_ESCAPED_ENDS))
+    ):
         place = "env" if upper and sign == ":" and value.islower() else "last"
     else:
         place = "inside"
     if (word == "pwd" and value[:1] in ("/", "~")) or not _is_secret(text[start:end], kind, place, least):
         return None  # PWD is the working directory
-    while end >= start + _LOOK and (more := _run_end(text, end, _VALUE)) > end:
+    while end >= start + LOOK and (more := run_end(text, end, VALUE)) > end:
         end = more
     return start, end, kind
 
@@ -233,15 +255,15 @@ def _least_weight(owner: str, word: str, tail: str) -> int:
         return NEVER
     if known in ("pass", "pwd") and not more:  # db_pass and dbPass, but not compass
         apart = not owner[-1:].strip("_-.") or (word[0].isupper() and owner[-1].islower())
-        return (WORD if upper else MIXED) if apart else NEVER
+        return (WORD if upper else MIXED) if apart or whose == "require" else NEVER
     if known.startswith("sess"):
-        return RANDOM
+        return MIXED
     if known == "key" and not whose.endswith(_KEY_OWNERS):
         return RANDOM if upper and owner else NEVER
     return WORD
 
 
-def _opening(text: str, at: int, *, typed: bool) -> tuple[int, str]:
+def opening(text: str, at: int, *, typed: bool) -> tuple[int, str]:
     """Return where the value after a sign begins, and its quote with the backslashes before it."""
     window = text[at : at + _REACH].replace("\\t", "  ")
     plain = window.lstrip(" \t")
@@ -251,24 +273,25 @@ def _opening(text: str, at: int, *, typed: bool) -> tuple[int, str]:
     if quote[-1:] in ('"', "'", "`"):
         return start + len(plain) - len(quoted) + len(quote), quote
     before, equals, _ = plain.partition("=")
-    if typed and equals and before.strip() and _NO_TYPE.isdisjoint(before):  # name: type = "value"
-        inner = _opening(text, start + len(before) + 1, typed=False)
+    spaced = before[-1:] == " " or before.isalpha()  # no padding of base64
+    if typed and equals and before.strip() and spaced and _NO_TYPE.isdisjoint(before):  # name: type = "value"
+        inner = opening(text, start + len(before) + 1, typed=False)
         return inner if inner[1] else (start, "")
     return start, ""
 
 
-def _value_end(text: str, start: int, quote: str, made_of: str) -> int:
-    at = text.find(quote[-1], start, start + _LONGEST) if quote else -1
+def value_end(text: str, start: int, quote: str, made_of: str) -> int:
+    at = text.find(quote[-1], start, start + LONGEST) if quote else -1
     while at >= 0 and text[at - len(quote) : at] == "\\" * len(quote):  # part of the value
-        at = text.find(quote[-1], at + 1, start + _LONGEST)
+        at = text.find(quote[-1], at + 1, start + LONGEST)
     if at >= 0:
         return start + len(text[start:at].rstrip("\\"))
-    end = _run_end(text, start, made_of)
+    end = run_end(text, start, made_of)
     padded = end + len(text[end : end + 2]) - len(text[end : end + 2].lstrip("="))  # base64
     return padded if not text[padded : padded + 1].strip(" \t\r\n\\&,;)]}\"'`") else end
 
 
-def _run_end(text: str, start: int, made_of: str, most: int = _LOOK) -> int:
+def run_end(text: str, start: int, made_of: str, most: int = LOOK) -> int:
     window = text[start : start + most]
     rest = window.lstrip(made_of)
     while rest[:1] > "\x7f":  # letters of other languages
@@ -280,9 +303,9 @@ def _is_secret(value: str, kind: str, place: str, least: int) -> bool:
     chosen = kind == "password" or (kind == "secret" and place != "last")
     least = max(least, _ENOUGH[place][not chosen])
     weight = 0 if least == NEVER or (least > WORD and _is_word(value)) else weigh(value)
-    if weight == WORD and place == "quoted" and any(word in value.lower() for word in _PLAIN):
+    if weight == WORD and place == "quoted" and any(word in value.lower() for word in PLAIN):
         return False  # the label of a field, in whatever language
-    if kind == "session" and (len(value) < _SESSION or value.count("-") == 4):  # noqa: PLR2004  (a UUID)
+    if kind == "session" and (len(value) < SESSION or value.count("-") == 4):  # noqa: PLR2004  (a UUID)
         return False
     shortest = _SHORTEST[place] if kind != "password" else 6 if weight == WORD else 4
     return weight >= least and len(value) >= shortest
@@ -292,7 +315,7 @@ def _credential(text: str, at: int, quote: str, sign: str) -> Span | None:
     """Return what follows `Authorization:` and its scheme, or `Bearer`."""
     scheme = next((s for s in _SCHEMES if text[at : at + len(s)].lower() == s), "")
     start = at + len(scheme)
-    end = _value_end(text, start, quote, _VALUE)
+    end = value_end(text, start, quote, VALUE)
     value = text[start:end]
     if scheme == "basic " and len(value) % 4 == 0:  # base64 of a short text need not look random
         least = WORD
@@ -302,58 +325,15 @@ def _credential(text: str, at: int, quote: str, sign: str) -> Span | None:
     return (start, end, "authorization") if telling else None
 
 
-def _login_passwords(text: str, low: str) -> Iterator[Span]:
-    """Yield the passwords in `scheme://user:password@host`, `curl -u user:password` and `.pgpass`."""
-    for sign in ("://", " -u", " --user", ":5432:"):
-        at = text.find(sign) if ("@" in text if sign == "://" else sign[0] == ":" or "curl" in low) else -1
-        while at >= 0:
-            start = at + len(sign)
-            if sign == "://":
-                login, _, host = text[start : _run_end(text, start, _AUTHORITY, _LONGEST)].rpartition("@")
-                if not login and not host.partition(":")[2].isdecimal():  # no port: a slash in a password
-                    login, _, host = text[start : _run_end(text, start, _AUTHORITY + "/")].rpartition("@")
-            else:
-                start += len(text[start : start + 4]) - len(text[start : start + 4].lstrip(" =\\\"'"))
-                login, host = text[start : _run_end(text, start, _SHELL_WORD)], ""
-            if sign == ":5432:":  # host:port:database:user:password
-                database, colon, login = login.partition(":")
-                start += len(database + colon)
-            user, colon, password = login.partition(":")
-            start += len(user + colon)
-            if colon and not password and sign != "://":
-                start, quote = _opening(text, start, typed=False)
-                password = text[start : _value_end(text, start, quote, _SHELL_WORD)] if quote else ""
-            other = password.startswith(("$", "%s", "%(", "/", "[")) or host.startswith("sha256:")
-            if len(set(password)) >= _FEW and password.lower() not in _PLAIN and not other:
-                yield start, start + len(password), "password"
-            at = text.find(sign, at + 1)
-
-
-def _cookies(text: str, low: str) -> Iterator[Span]:
-    """Yield the random values among the first of `Cookie: name=value; name=value`."""
-    at = low.find("cookie")
-    while at >= 0:
-        start, end = at + 6, at + 6 + _LONGEST // 4
-        window = text[start:end]
-        start += len(window) - len(window.lstrip(_AFTER_NAME + ":="))
-        while (
-            text[at + 6 : start].strip(" ") and (more := text.find("=", start, min(end, start + _LOOK))) > 0
-        ):
-            start, stop = more + 1, _run_end(text, more + 1, _VALUE, _LONGEST)
-            value = text[start:stop]
-            if len(value) >= _SESSION and weigh(value) == RANDOM:
-                yield start, stop, "cookie"
-            if text[stop : stop + 1] != ";":
-                break
-            start = stop
-        at = low.find("cookie", max(at + 6, start))
-
-
 def weigh(value: str) -> int:
     """Return how much a value looks like a secret: RANDOM, MIXED, WORD, or 0 for what only stands for one."""
-    value = value[:_LOOK]
+    value = value[:LOOK]
     low = value.lower()
-    stand_in = len(set(low)) < _FEW or low in _PLAIN or any(mark in low for mark in _REFERENCES)
+    if low.startswith("0x") and len(value) == _ADDRESS or (value[:1] == "#" and len(value) <= _COLOUR):
+        return 0
+    if value[4:5] == value[7:8] == "-" and _letters(value[:10]).isdigit():  # a date
+        return 0
+    stand_in = len(set(low)) < FEW or low in PLAIN or any(mark in low for mark in _REFERENCES)
     call = any(_is_path(value.partition(bracket)[0]) for bracket in "([{" if bracket in value)
     if stand_in or call or value.split() != [value]:
         return 0
@@ -365,7 +345,13 @@ def weigh(value: str) -> int:
     number = plain.isdigit() and plain != value
     if number or value[0] in "/~." or low.startswith("0x") or any(word in low for word in _STAND_INS):
         return 0
-    return WORD if plain.isalpha() or plain.isdigit() else MIXED
+    word = plain.isdigit() or (plain.isalpha() and 3 * _turns(plain) <= len(plain))
+    return WORD if word else MIXED
+
+
+def _turns(value: str) -> int:
+    """Return how often letters change between capital and small: in base64 more often than in names."""
+    return sum(value[at].isupper() != value[at + 1].isupper() for at in range(len(value) - 1))
 
 
 def _is_word(value: str) -> bool:
@@ -387,7 +373,7 @@ def _is_path(text: str) -> bool:
 
 def _is_key(value: str) -> bool:
     """Tell whether a random string stands between the points of what else were a path."""
-    return any(len(part) > _SESSION and _is_random(part) for part in value.split("."))
+    return any(len(part) > SESSION and _is_random(part) for part in value.split("."))
 
 
 def _is_random(value: str) -> bool:
@@ -396,8 +382,8 @@ def _is_random(value: str) -> bool:
     if len(plain) < _SHORT or not any(map(str.isdigit, plain)):
         spaced = "".join(" " if char in "aeiouyAEIOUY" else char for char in plain)
         mixed = not (value.islower() or value.isupper())
-        return len(plain) >= _SHORT and mixed and max(map(len, spaced.split()), default=0) > 2 * _FEW
+        return len(plain) >= _SHORT and mixed and max(map(len, spaced.split()), default=0) > 2 * FEW
     changes = 0
     for at, char in enumerate(plain[1:]):
         changes += char.isdigit() != plain[at].isdigit() or (char.isupper() and plain[at].islower())
-    return changes >= _FEW and 5 * changes > len(plain)
+    return changes >= FEW and 5 * changes > len(plain)

@@ -21,20 +21,25 @@ if TYPE_CHECKING:
 _BY_MARK = {mark: (kind, rest) for kind, marks, rest in TOKENS for mark in marks.split()}
 _LEADS = {"azure secret": r"[\w~.-]{3}[0-9]"}  # what belongs to a token before the mark it is found by
 _PROVED = {"api key": RANDOM, "service token": RANDOM, "slack token": MIXED}  # by more than a beginning
-# Edges of a token: no letter or digit before it, unless that ends an escape (\n) or a colour code (ESC [ 3 2 m).
+# Edges of a token: no letter or digit before it, unless that ends an escape (\n) or a colour code.
 _EDGE = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=[\[;0-9]m))"
 # Tokens that do not begin with what they are found by, as a whole; a group is what alone has to go.
 _WHOLE = {
     "/api/webhooks/": r"/api/webhooks/[0-9]{17,20}/([\w-]{60,})",
     ":AA": r"(?<![0-9])[0-9]{8,10}:AA[\w-]{33}(?![\w-])",
     ".": _EDGE + r"[MNO][\w-]{22,27}\.[\w-]{6}\.[\w-]{27,38}(?![\w-])",
+    "key-": _EDGE + r"key-[0-9a-f]{32}(?![\w-])",
     "AC": _EDGE + r"AC[0-9a-f]{32}[\\\"',:\s]{1,8}([0-9a-f]{32})(?![0-9a-f])",
-    ":APA91b": _EDGE + r"[\w-]{11}:APA91b[\w-]{100,}",
+    "APA91b": _EDGE + r"[\w-]{11}:APA91b[\w-]{100,}",
 }
 
 _LABEL = r"(?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
 # Between two lines of a key: line ends, also escaped ones, quotes, margins of diffs, listings and numbers.
-_MARGIN = r"(?:\\+[nrt]|[\s\"'+,>|#*/→:.\\-]|[0-9]{1,6}(?=[\t→:|]))*+"
+# Also the colours of a terminal, the numbers of a history and the origins of grep's lines.
+_MARGIN = (
+    r"(?:(?:\x1b|\\+u001b|\\+x1b)\[[0-9;]{0,8}m|(?:(?<=\n)|(?<=\\n))[\w./@+-]{1,200}+[:-][0-9]{1,6}[:-]"
+    r"|\\+[nrt]|[\s\"'+,>|#*/→:.\\-]|[0-9]{1,6}(?=[\t→:| ]))*+"
+)
 _HEADER = r"(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset): [^\n\\\"]{0,200}"
 _BASE64 = r"[A-Za-z0-9+/]{16,}+={0,2}"
 _LINE = rf"(?:{_BASE64}|{_HEADER})"
@@ -43,7 +48,7 @@ _SHORT_LINE = r"[A-Za-z0-9+/]{1,15}={0,2}"
 # line belongs to it when it looks like base64. Blocks are consumed, key or not: one pass over any text.
 _KEY = (
     rf"(-{{4,5}} ?BEGIN {_LABEL}{_MARGIN})?{_LINE}(?:{_MARGIN}{_LINE})*+"
-    rf"(?:(?:{_MARGIN}{_SHORT_LINE})?{_MARGIN}(END {_LABEL})"
+    rf"(?:(?:{_MARGIN}(?P<rest>{_SHORT_LINE}))?{_MARGIN}(?P<end>END {_LABEL})"
     rf"|{_MARGIN}(?=[A-Za-z+/]{{0,15}}[0-9=])[A-Za-z0-9+/]{{4}}{_SHORT_LINE}(?![\w+/=.]))?"
 )
 
@@ -56,8 +61,12 @@ def clean(text: str, marks: list[str], field: str = "") -> tuple[str, dict[str, 
     """
     found: dict[str, str] = {}
     if PRIVATE_KEY in marks and PRIVATE_KEY in text:
-        keys = [block for block in re.finditer(_KEY, text) if block[1] or block[2]]
+        keys = [block for block in re.finditer(_KEY, text) if block[1] or block["end"]]
         found.update((line, "private key") for block in keys for line in re.findall(_BASE64, block[0]))
+        rests = {block["rest"] or "" for block in keys}  # the last lines, which may be strings of their own
+        found.update(
+            (rest, "private key") for rest in rests if len(rest) >= QUOTED_LEAST and weigh(rest) >= MIXED
+        )
         text = _swap(text, [(*block.span(), "private key") for block in keys])
     for mark in marks:
         if mark in text and mark != PRIVATE_KEY:
@@ -93,7 +102,7 @@ def _tokens(text: str, kind: str, mark: str, rest: str) -> Iterator[Span]:
     for match in re.compile(_WHOLE.get(mark, start + edge + rest), re.ASCII).finditer(text):
         body = match[0].removeprefix(mark)
         proved = "." in body if kind == "jwt" else weigh(body) >= _PROVED.get(kind, 0)
-        if proved and not set(body) <= set("xX*.0_-"):
+        if proved and not any(set(body) <= set(few) for few in ("xX*.0_-", "ACGT")):
             kept = len(mark) if mark.endswith(("=", "/")) and not match.lastindex else 0  # part of an address
             begin, end = match.span(match.lastindex or 0)
             yield begin + kept, end, kind
