@@ -17,22 +17,47 @@ if TYPE_CHECKING:
     Surround = Callable[[str, Random], Event]
 
 _SOURCE = (
-    "from __future__ import annotations", "import os", "import logging", "log = logging.getLogger(__name__)",
-    "def total(rows: list[Row]) -> int:", "    return sum(row.amount for row in rows)", "", "class Ledger:",
-    '    """What was paid, by whom."""', "    def __init__(self, path: str) -> None:", "        self.path = path",
-    "for name, amount in sorted(totals.items()):", "    print(f'{name:20} {amount:8.2f}')", "# see docs/setup.md",
-    "assert response.status == 200", "export function render(items) {", "  return items.map((item) => item.label);",
-    "}", "const express = require('express');", "app.listen(3000, () => console.log('listening'));",
-)  # fmt: skip
+    "from __future__ import annotations",
+    "import os",
+    "import logging",
+    "log = logging.getLogger(__name__)",
+    "def total(rows: list[Row]) -> int:",
+    "    return sum(row.amount for row in rows)",
+    "",
+    "class Ledger:",
+    '    """What was paid, by whom."""',
+    "    def __init__(self, path: str) -> None:",
+    "        self.path = path",
+    "for name, amount in sorted(totals.items()):",
+    "    print(f'{name:20} {amount:8.2f}')",
+    "# see docs/setup.md",
+    "assert response.status == 200",
+    "export function render(items) {",
+    "  return items.map((item) => item.label);",
+    "}",
+    "const express = require('express');",
+    "app.listen(3000, () => console.log('listening'));",
+)
 _LOG = (
-    "2026-03-02T10:11:12Z INFO  server started on port 8080", "GET /health 200 1.2 ms", "npm warn deprecated glob@7.2.3",
-    "Collecting requests>=2.31", "........s....  [100%]", "warning: LF will be replaced by CRLF", "added 212 packages in 4s",
-    "Step 4/9 : RUN pip install -r requirements.txt", "connected to db.internal in 12 ms", "OK (skipped=2)",
-)  # fmt: skip
+    "2026-03-02T10:11:12Z INFO  server started on port 8080",
+    "GET /health 200 1.2 ms",
+    "npm warn deprecated glob@7.2.3",
+    "Collecting requests>=2.31",
+    "........s....  [100%]",
+    "warning: LF will be replaced by CRLF",
+    "added 212 packages in 4s",
+    "Step 4/9 : RUN pip install -r requirements.txt",
+    "connected to db.internal in 12 ms",
+    "OK (skipped=2)",
+)
 _PROSE = (
-    "The build fails since this morning.", "Please have a look at the settings page.", "I think the cache is cold.",
-    "Use the staging server for now.", "It worked yesterday on my machine.", "Then add a test and commit.",
-)  # fmt: skip
+    "The build fails since this morning.",
+    "Please have a look at the settings page.",
+    "I think the cache is cold.",
+    "Use the staging server for now.",
+    "It worked yesterday on my machine.",
+    "Then add a test and commit.",
+)
 
 
 def _some(lines: tuple[str, ...], rng: Random) -> list[str]:
@@ -46,9 +71,13 @@ def _among(text: str, rng: Random, lines: tuple[str, ...] = _SOURCE, prefix: str
 
 def _event(tool: str, given: Event, response: Any) -> Event:
     return {
-        "session_id": "5c9b7e7e-1f0a-4d8e-9b1c-2f3a4b5c6d7e", "hook_event_name": "PostToolUse", "cwd": "/home/me/shop",
-        "tool_name": tool, "tool_input": given, "tool_response": response,
-    }  # fmt: skip
+        "session_id": "5c9b7e7e-1f0a-4d8e-9b1c-2f3a4b5c6d7e",
+        "hook_event_name": "PostToolUse",
+        "cwd": "/home/me/shop",
+        "tool_name": tool,
+        "tool_input": given,
+        "tool_response": response,
+    }
 
 
 def _prompt(text: str) -> Event:
@@ -177,5 +206,12 @@ def answered(text: str, rng: Random) -> Event:
 
 FIRST: tuple[Surround, ...] = (written_file, edited_file, command_line, command_output, json_in_json, asked)
 HELD_OUT: tuple[Surround, ...] = (
-    python_repr, coloured_diff, block_of_yaml, shell_history, stack_trace, twice_escaped, found_lines, answered,
-)  # fmt: skip
+    python_repr,
+    coloured_diff,
+    block_of_yaml,
+    shell_history,
+    stack_trace,
+    twice_escaped,
+    found_lines,
+    answered,
+)

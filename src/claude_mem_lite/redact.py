@@ -1,7 +1,8 @@
 """What may be stored of a hook event: secrets, private passages and ignored files out, its size bounded.
 
-What a secret looks like stands in `redaction_rules` and `redaction_tokens`. Hooks load this and the first for
-every event, so nothing is imported here but inside the functions that work on an event with something to take out.
+What a secret looks like stands in `redaction_rules` and the modules beside it. Hooks load this and that for
+every event, so nothing is imported here but inside the functions that work on an event with something to take
+out.
 """
 
 from __future__ import annotations

@@ -1,12 +1,25 @@
 """Passwords and sessions by their place: in addresses, command lines, cookies and files of logins.
 
-What a name gives away stands in `redaction_rules`. A hook loads this module for a text with a sign of a login.
+What a name gives away stands in `redaction_rules`. A hook loads this module for a text with a sign of a
+login.
 """
 
 from __future__ import annotations
 
 from claude_mem_lite.redaction_rules import (
-    AFTER_NAME, FEW, LONGEST, LOOK, MIXED, PLAIN, RANDOM, SESSION, SHELL_WORD, VALUE, opening, run_end, value_end,
+    AFTER_NAME,
+    FEW,
+    LONGEST,
+    LOOK,
+    MIXED,
+    PLAIN,
+    RANDOM,
+    SESSION,
+    SHELL_WORD,
+    VALUE,
+    opening,
+    run_end,
+    value_end,
     weigh,
 )  # fmt: skip
 
@@ -108,7 +121,7 @@ def _word_at(text: str, at: int, block: int = 1) -> Iterator[Span]:
 
 
 def _cookies(text: str, low: str, signs: list[str]) -> Iterator[Span]:
-    """Yield the random values among the first of `Cookie: name=value; name=value` and `curl -b name=value`."""
+    """Yield the random values in `Cookie: name=value; name=value` and `curl -b name=value`."""
     for sign, needed in (("cookie", "cookie"), (" -b ", "curl")):
         at = low.find(sign) if needed in signs else -1
         while at >= 0:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     Span = tuple[int, int, str]  # start, end, kind
 
 WORD, MIXED, RANDOM, NEVER = 1, 2, 3, 4  # how much a value looks like a secret; 0 is not at all
@@ -73,8 +71,8 @@ _ABOUT = frozenset({  # a name that ends so tells something about a secret, not 
     "ttl", "at", "in", "arn", "ref", "version", "format", "prefix", "suffix", "header", "env", "var", "class",
     "policy", "label", "hint", "placeholder", "endpoint", "regex", "pattern", "position", "index", "usage",
     "used", "budget", "rate", "cost", "algorithm", "alg", "method", "mode", "enabled", "required", "error",
-    "message", "title", "text", "description", "status", "rules", "provider", "source", "spec", "time", "stdin",
-    "created", "updated", "changed", "rotated", "date", "color", "colour", "address",
+    "message", "title", "text", "description", "status", "rules", "provider", "source", "spec", "time",
+    "stdin", "created", "updated", "changed", "rotated", "date", "color", "colour", "address",
 })  # fmt: skip
 _SCHEMES = ("bearer ", "basic ", "token ", "bot ", "apikey ", "key ", "ssws ")
 # The least weight that counts for what people choose and for what is made at random, by where it stands:
@@ -117,6 +115,7 @@ QUOTED_LEAST = _SHORTEST["quoted"]
 SESSION = 20  # characters: the shortest id of a session that is taken for a key to it
 # What may stand beside a password that no name gives away; `redaction_logins` tells.
 _LOGINS = ("://", "curl", "cookie", ":5432:", ":*:*:", "auth", "| sudo -s", " -p", " -a", " pass:")
+_UUID_DASHES = 4
 _ADDRESS, _COLOUR = 42, 9  # characters of 0x and twenty bytes, and the most of # and four bytes
 FEW, _SHORT = 3, 10  # characters: fewer different ones are no value, fewer of any kind are not random
 
@@ -150,7 +149,7 @@ def find_values(text: str) -> list[Span]:
     return sorted(found.values())
 
 
-def _may_name(low: str, at: int, word: str) -> bool:
+def _may_name(low: str, at: int, word: str) -> bool:  # noqa: PLR0911  (a return a way to write it)
     end = at + len(word)
     rest = low[end : end + _REACH].lstrip(_NAME)
     sign = rest.lstrip(AFTER_NAME)[:1]
@@ -185,7 +184,7 @@ def _name_start(low: str, at: int) -> int:
     return start
 
 
-def _named_value(text: str, low: str, at: int, word: str) -> Span | None:
+def _named_value(text: str, low: str, at: int, word: str) -> Span | None:  # noqa: C901  (as above)
     word_end, kind = at + len(word), _WORDS[word]
     tail = low[word_end : word_end + _REACH]
     name_end = word_end + len(tail) - len(tail.lstrip(_NAME))
@@ -281,6 +280,7 @@ def opening(text: str, at: int, *, typed: bool) -> tuple[int, str]:
 
 
 def value_end(text: str, start: int, quote: str, made_of: str) -> int:
+    """Return where a value ends: at its quote, or where characters end that it is `made_of`."""
     at = text.find(quote[-1], start, start + LONGEST) if quote else -1
     while at >= 0 and text[at - len(quote) : at] == "\\" * len(quote):  # part of the value
         at = text.find(quote[-1], at + 1, start + LONGEST)
@@ -292,6 +292,7 @@ def value_end(text: str, start: int, quote: str, made_of: str) -> int:
 
 
 def run_end(text: str, start: int, made_of: str, most: int = LOOK) -> int:
+    """Return where the characters of `made_of` end, looking at `most` of them."""
     window = text[start : start + most]
     rest = window.lstrip(made_of)
     while rest[:1] > "\x7f":  # letters of other languages
@@ -305,7 +306,7 @@ def _is_secret(value: str, kind: str, place: str, least: int) -> bool:
     weight = 0 if least == NEVER or (least > WORD and _is_word(value)) else weigh(value)
     if weight == WORD and place == "quoted" and any(word in value.lower() for word in PLAIN):
         return False  # the label of a field, in whatever language
-    if kind == "session" and (len(value) < SESSION or value.count("-") == 4):  # noqa: PLR2004  (a UUID)
+    if kind == "session" and (len(value) < SESSION or value.count("-") == _UUID_DASHES):
         return False
     shortest = _SHORTEST[place] if kind != "password" else 6 if weight == WORD else 4
     return weight >= least and len(value) >= shortest
@@ -325,15 +326,15 @@ def _credential(text: str, at: int, quote: str, sign: str) -> Span | None:
     return (start, end, "authorization") if telling else None
 
 
-def weigh(value: str) -> int:
+def weigh(value: str) -> int:  # noqa: PLR0911  (as above)
     """Return how much a value looks like a secret: RANDOM, MIXED, WORD, or 0 for what only stands for one."""
     value = value[:LOOK]
     low = value.lower()
-    if low.startswith("0x") and len(value) == _ADDRESS or (value[:1] == "#" and len(value) <= _COLOUR):
+    if (low.startswith("0x") and len(value) == _ADDRESS) or (value[:1] == "#" and len(value) <= _COLOUR):
         return 0
     if value[4:5] == value[7:8] == "-" and _letters(value[:10]).isdigit():  # a date
         return 0
-    stand_in = len(set(low)) < FEW or low in PLAIN or any(mark in low for mark in _REFERENCES)
+    stand_in = len(set(low)) < FEW or low in PLAIN or any(mark in value for mark in _REFERENCES)
     call = any(_is_path(value.partition(bracket)[0]) for bracket in "([{" if bracket in value)
     if stand_in or call or value.split() != [value]:
         return 0

@@ -9,7 +9,14 @@ from __future__ import annotations
 import re
 
 from claude_mem_lite.redaction_rules import (
-    MIXED, PRIVATE_KEY, QUOTED_LEAST, RANDOM, TOKENS, find_values, holds_word, weigh,
+    MIXED,
+    PRIVATE_KEY,
+    QUOTED_LEAST,
+    RANDOM,
+    TOKENS,
+    find_values,
+    holds_word,
+    weigh,
 )  # fmt: skip
 
 TYPE_CHECKING = False
