@@ -87,7 +87,8 @@ def _options(text: str, low: str, signs: list[str]) -> Iterator[Span]:
         (" -a", _APART[" -a"]),
         (" pass:", ("openssl",)),
     ):
-        at = low.find(option) if option in signs and any(name in low for name in commands) else -1
+        sign = "redis-cli" if option == " -a" else option  # the rarer of the two
+        at = low.find(option) if sign in signs and any(name in low for name in commands) else -1
         while at >= 0:
             end = at + len(option)
             line = low[max(0, at - _LINE) : at + 1].rpartition("\n")[2].rpartition("\\n")[2]

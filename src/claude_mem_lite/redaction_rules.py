@@ -114,7 +114,7 @@ PLAIN = ("password", "passwd", "pass", "pwd", "pw", "secret", "token", "none", "
 QUOTED_LEAST = _SHORTEST["quoted"]
 SESSION = 20  # characters: the shortest id of a session that is taken for a key to it
 # What may stand beside a password that no name gives away; `redaction_logins` tells.
-_LOGINS = ("://", "curl", "cookie", ":5432:", ":*:*:", "auth", "| sudo -s", " -p", " -a", " pass:")
+_LOGINS = ("://", "curl", "cookie", ":5432:", ":*:*:", "auth", "| sudo -s", " -p", "redis-cli", " pass:")
 _UUID_DASHES = 4
 _ADDRESS, _COLOUR = 42, 9  # characters of 0x and twenty bytes, and the most of # and four bytes
 FEW, _SHORT = 3, 10  # characters: fewer different ones are no value, fewer of any kind are not random
