@@ -21,6 +21,10 @@ from hypothesis import strategies as st
 import claude_mem_lite
 from claude_mem_lite import redact
 
+sys.path.append(str(Path(__file__).parent.parent / "benchmarks"))
+
+import redaction as benchmark
+
 RANDOM = "k7Gx2QpL9vTz4RmW8sYb3NcJ6hFd1KaUeXw5oViS0tEyPqZuCrMjHlBnAgDf"
 HEX = hashlib.sha256(b"claude-mem").hexdigest()
 BODY = [base64.b64encode(bytes([number]) * 48).decode() for number in range(1, 5)]
@@ -390,3 +394,79 @@ assert not {{"re", "json"}} & set(sys.modules), sys.modules
     done = subprocess.run([sys.executable, "-I", "-S", "-c", script], capture_output=True, check=False)
 
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("https://discord.com/api/webhooks/123456789012345678/{0}{0}", "[redacted: discord webhook]"),
+        ("https://api.telegram.org/bot1234567890:AA{0:.33}/x", "[redacted: telegram token]"),
+        ("login('MTIzNDU2Nzg5MDEyMzQ1Njc4.Gabcde.{0:.38}')", "[redacted: discord token]"),
+        ("key=AAAA1234567:APA91b{0}{0}{0}", "[redacted: "),
+        ("Authorization: SSWS 00{0:.40}", "[redacted: authorization]"),
+        (
+            "Cookie: theme=dark; sid={0:.32}; lang=en",
+            "theme=dark; sid=[redacted: cookie]; lang=en",
+        ),
+        ("curl -b 'connect.sid={0:.32}' https://a.example", "connect.sid=[redacted: cookie]'"),
+        ("machine a.example login me password {0:.12}", "password [redacted: password]"),
+        ("db:5432:shop:app:{0:.12}", "db:5432:shop:app:[redacted: password]"),
+        ("curl -u admin:'{0:.12}' https://a.example", "admin:'[redacted: password]'"),
+        ("mysql --password={0:.12} shop", "--password=[redacted: password] shop"),
+        ("mysqldump -u root -p{0:.12} shop", "-p[redacted: password] shop"),
+        ("docker login -u me -p '{0:.12}'", "-p '[redacted: password]'"),
+        ("echo '{0:.12}' | sudo -S ls", "echo '[redacted: password]' | sudo"),
+        ("src/app.py:12:api_key: '{0:.32}',", "api_key: '[redacted: key]'"),
+        (
+            "'Authorization: Basic YWRtaW46Q2FzdGxlMDE1OSE='",
+            "'Authorization: Basic [redacted: authorization]'",
+        ),
+        ('conn.setPassword("{0:.12}")', 'setPassword("[redacted: password]")'),
+    ],
+)
+def test_a_value_goes_by_its_place(text: str, expected: str) -> None:
+    """What opens a login goes from addresses, cookies, options of commands and files of logins."""
+    kept = redact.redact(text.format(RANDOM))
+
+    assert expected in kept
+    assert RANDOM[:12] not in kept
+
+
+@pytest.mark.parametrize("row", ["\x1b[32m+{}\x1b[m", "  71  {}", "src/app.py:12:{}"])
+def test_a_private_key_goes_from_diffs_histories_and_searches(row: str) -> None:
+    """Between the lines of a key colours, numbers and the origins of lines may stand."""
+    kept = redact.redact("\n".join(row.format(line) for line in pem().split("\n")))
+
+    assert not any(line in kept for line in BODY)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "--token-color-order: #3e8246;",
+        'tokenAddress = "0x11f83963fd765b832d7bac1f3ee90ede039b88e3"',
+        '"secret_created": "2026-03-25T10:11:12Z"',
+        "DB_PASSWORD=replace-me",
+        "docker run -p 8080:80 -u 1000:1000 shop",
+        "mysql -u root -p shop < dump.sql",
+        "ACCATCGTAACCTCTTAAAGAAGCATTCTTGGG",
+        "      return the_identifier_of_a_long_name",
+    ],
+)
+def test_what_stands_beside_such_names_stays(text: str) -> None:
+    """Colours, addresses, dates, ports and long names are no secrets."""
+    assert redact.redact(text) == text
+
+
+def test_planted_secrets_go_and_look_alikes_stay() -> None:
+    """Of 100 secrets and 100 look-alikes of all kinds at most one each goes wrong."""
+    planted, harmless = benchmark.cases(seed=1, each=2)
+
+    leaked = [
+        case.text for case in planted if any(piece in benchmark.scrubbed(case) for piece in case.pieces)
+    ]
+    altered = [case.text for case in benchmark.alterations(harmless)]
+
+    assert (len(planted), len(harmless)) == (100, 100)
+    assert len(leaked) <= 1, leaked
+    assert len(altered) <= 1, altered

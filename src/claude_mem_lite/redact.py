@@ -1,7 +1,8 @@
 """What may be stored of a hook event: secrets, private passages and ignored files out, its size bounded.
 
-What a secret looks like stands in `redaction_rules`. Hooks load both for every event, so nothing is imported
-here but inside the functions that work on an event with something to take out.
+What a secret looks like stands in `redaction_rules` and the modules beside it. Hooks load this and that for
+every event, so nothing is imported here but inside the functions that work on an event with something to take
+out.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ IGNORED_FILES = (
     "service_account*.json", "client_secret*.json", "*credentials.json",
 )  # fmt: skip
 
-_PATH_FIELDS = ("file_path", "notebook_path", "path", "glob")
+PATH_FIELDS = ("file_path", "notebook_path", "path", "glob")
 _TOOLS = {**dict.fromkeys(("Read", "Write", "Edit", "MultiEdit"), ("file_path",)), "Bash": ("command",)}
 _PATH_CHARS = "abcdefghijklmnopqrstuvwxyz0123456789_-./~*?+@%"
 _ODD_ESCAPES = ("\\u002", "\\u003", "\\u004", "\\u005", "\\u006", "\\u007", "\\ud", "\\uD")
@@ -31,42 +32,15 @@ _PRIVATE_FIELDS = (
     "prompt", "custom_instructions", "last_assistant_message", "compact_summary", "command_args",
 )  # fmt: skip
 
-# Strings of a call on an ignored file that tell of the call, not of the file.
-_CALL_FIELDS = frozenset({
-    "file_path", "filePath", "notebook_path", "path", "glob", "pattern", "type", "mode", "output_mode",
-    "cell_id", "cell_type", "language", "edit_mode", "persistedOutputPath", "backgroundTaskId",
-    "returnCodeInterpretation", "command", "description", None,  # None: the keys themselves
-})  # fmt: skip
-_PRINTERS = frozenset({
-    "cat", "tac", "head", "tail", "less", "more", "bat", "batcat", "nl", "sed", "awk", "gawk", "cut", "grep",
-    "egrep", "fgrep", "zgrep", "rg", "ag", "strings", "xxd", "od", "hexdump", "base64", "base32", "diff",
-    "comm", "sort", "uniq", "tr", "paste", "column", "fold", "fmt", "rev", "jq", "yq", "tee", "openssl",
-})  # fmt: skip
-_FILTERS = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg", "ag"})  # what they name after a pipe is sought
-_GIT_PRINTERS = frozenset({"show", "diff", "blame", "log", "cat-file", "stash"})
-_INTERPRETERS = frozenset({"python", "python3", "node", "ruby", "perl", "php", "deno", "bun"})
-_INLINE = frozenset({"-c", "-e", "-p", "-r", "-pe", "-ne", "--eval", "--print", "eval"})
-_ECHOES = frozenset({"echo", "printf", "printenv", "env", "declare", "typeset"})
-_WHOLE = ("xargs", "-exec", "for ", "while ", "<<", "eval ")  # commands whose parts hang together
-_LISTERS = ("grep", "rg ", "ag ", "git ", "diff ")  # commands that name files in their output
-_SOUGHT = r"(\b(?:[efz]?grep|rg|ag)\b(?:\s+-\S+)*)\s+(?:'[^']*'|\"[^\"]*\"|\S+)"  # the pattern is no file
-_NOT_PRINTED = r"export\s+\$\([^()]*\)|--(?:exclude|env-file)[\w-]*[= ]\S+"
-_QUOTED = r"'[^']*'|\"(?:\\.|[^\"\\])*+\"?"
-_HERE_DOCUMENT = (
-    r"(?ms)(?P<line>^(?:[^\n<]|<(?!<-?[ \t]*['\"]?\w))*+<<-?[ \t]*(?P<quote>['\"]?)(?P<tag>\w+)(?P=quote)"
-    r"[^\n]*+\n)(?P<text>.*?)(?P<end>^[ \t]*(?P=tag)\b|\Z)"
-)
-_REDIRECT = r"(?:>{1,2}\|?|\btee\s+(?:-a\s+)?)\s*['\"]?([^\s'\";|&<>()]+)"
-_ASSIGNMENT = r"(?m)^((?:export )?[A-Z_][A-Z0-9_]*=)(?!\[redacted)\S.*$"
-_ORIGIN = r"(?m)^(?P<file>[^\s:]{1,300}?)(?:-\d+-|:)(?!\[redacted).*$"
-_DIFFED = r"(?m)^(?:\+\+\+|---) (\S+)"
 
 _RUN = 20  # the shortest token, an AWS key id, has as many token characters
 _LEAD = 16  # the longest beginning that ends outside the run
 _TOKEN = b"0123456789_-ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _SHAPE = bytes(97 if byte in _TOKEN else 32 for byte in range(256))
+_LISTERS = ("grep", "rg ", "ag ", "git ", "diff ")  # commands that name files in their output
+_THREE_PARTS, _POINT = b" aaaaaa " + 27 * b"a", ord(".")  # the end of a token of Discord
 _SEAM = "\n\ue0ff"  # where the middle of a very long string was left out before the search
-_EDGE = 8192  # characters dropped on each side of a seam after the search: half a token may stand there
+EDGE = 8192  # characters dropped on each side of a seam after the search: half a token may stand there
 _CUT = "\n[… {:,} characters cut …]\n"
 _CUT_BEFORE = r"\n\[… ([0-9,]+) characters cut …\]\n"
 _SHORTEST = 256  # no string is cut shorter
@@ -87,17 +61,21 @@ def scrub(event: str, *, max_chars: int = 512 * 1024, ignored: tuple[str, ...] =
         return event
     import json
 
+    from claude_mem_lite.redaction_files import without_ignored
+
     try:
         tree = json.loads(event)
         if not isinstance(tree, dict):
             raise ValueError(f"a hook event is a JSON object, this is a {type(tree).__name__}")  # noqa: TRY004
-        tree = _map(_map(tree, _without_private), lambda text, _: _narrow(text, max_chars))
+        tree = change_strings(
+            change_strings(tree, _without_private), lambda text, _: _narrow(text, max_chars)
+        )
         calls = tree.get("tool_calls")
         for call in (tree, *(calls if isinstance(calls, list) else ())):
             if isinstance(call, dict):
-                call.update(_without_ignored(call, ignored))
+                call.update(without_ignored(call, ignored))
         if len(event) > _LARGE * max_chars < len(_dumps(tree)):  # a search in so many strings takes minutes
-            tree = _map(_flat(tree, max_chars), lambda text, _: _narrow(text, max_chars))
+            tree = change_strings(_flat(tree, max_chars), lambda text, _: _narrow(text, max_chars))
         return _fit(_without_secrets(tree), max_chars)
     except RecursionError:
         raise ValueError("a hook event nested too deep to be read") from None
@@ -120,9 +98,9 @@ def _is_suspicious(event: str, ignored: tuple[str, ...]) -> bool:
     if tool not in _TOOLS and "<private" in event.lower():
         return True
     whole = tool == "Grep" or (tool and '"tool_calls"' in event[: event.find('"tool_name"')])
-    fields = [_field(event, name) for name in _TOOLS.get(tool, _PATH_FIELDS if tool else ())]
+    fields = [_field(event, name) for name in _TOOLS.get(tool, PATH_FIELDS if tool else ())]
     whole = whole or (tool == "Bash" and any(lister in fields[0] for lister in _LISTERS))
-    return bool(_mentioned(event if whole else " ".join(fields), ignored))
+    return bool(mentioned(event if whole else " ".join(fields), ignored))
 
 
 def _find_marks(text: str) -> list[str]:
@@ -130,7 +108,7 @@ def _find_marks(text: str) -> list[str]:
 
     That is why a further kind of token costs an ordinary text next to nothing.
     """
-    from claude_mem_lite.redaction_rules import MARKS_IN_RUNS, PRIVATE_KEY
+    from claude_mem_lite.redaction_rules import MARKS_ANYWHERE, MARKS_IN_RUNS
 
     data = text.encode("utf-8", "replace")
     shape, run, found = data.translate(_SHAPE), b"a" * _RUN, []
@@ -144,7 +122,25 @@ def _find_marks(text: str) -> list[str]:
     marks = [mark for mark in MARKS_IN_RUNS if mark in runs]
     if "~" in text or "%" in text:  # one character is found faster than two
         marks += [mark for mark in ("Q~", "sig=") if mark in text]
-    return marks + [mark for mark in ("hooks.slack.com/", PRIVATE_KEY) if mark in text]
+    marks += [mark for mark in ("AC", "key-") if _has_account(runs, mark)]
+    marks += ["."] * _has_three_parts(data, shape)
+    return marks + [mark for mark in MARKS_ANYWHERE if mark in text]
+
+
+def _has_account(runs: str, mark: str) -> bool:
+    """Tell whether 32 digits of base 16 follow a mark that is too short to tell anything alone."""
+    at = runs.find(mark)
+    while at >= 0 and runs[at + len(mark) : at + len(mark) + 32].strip("0123456789abcdef"):
+        at = runs.find(mark, at + 1)
+    return at >= 0
+
+
+def _has_three_parts(text: bytes, shape: bytes) -> bool:
+    """Tell whether what looks like a token of Discord stands in text."""
+    at = shape.find(_THREE_PARTS)
+    while at >= 0 and not (text[at] == text[at + 7] == _POINT and shape[max(0, at - 22) : at] == b"a" * 22):
+        at = shape.find(_THREE_PARTS, at + 7)
+    return at >= 0
 
 
 def _field(event: str, name: str) -> str:
@@ -157,7 +153,7 @@ def _field(event: str, name: str) -> str:
     return event[start:end] if start else ""
 
 
-def _mentioned(text: str, ignored: tuple[str, ...]) -> list[str]:
+def mentioned(text: str, ignored: tuple[str, ...]) -> list[str]:
     """Return the names of ignored files among the words of `text`."""
     low = text.lower()
     names: dict[str, str] = {}
@@ -165,7 +161,7 @@ def _mentioned(text: str, ignored: tuple[str, ...]) -> list[str]:
         at = low.find(core)
         while at >= 0:
             end = at + len(core)
-            before, after = low[max(0, at - _EDGE) : at], low[end : end + _EDGE]
+            before, after = low[max(0, at - EDGE) : at], low[end : end + EDGE]
             start = at - len(before) + len(before.rstrip(_PATH_CHARS))
             if after[:1] != "-" or not after[1:2].isdigit():  # FILE-12-text, as grep -A prints it
                 end += len(after) - len(after.lstrip(_PATH_CHARS))
@@ -199,14 +195,14 @@ def _fits(name: str, pattern: str) -> bool:
     return name.startswith(first) and name.endswith(last) and at + len(last) <= len(name)
 
 
-def _map(node: Any, change: Change, field: str | None = "") -> Any:
+def change_strings(node: Any, change: Change, field: str | None = "") -> Any:
     """Return a JSON tree with each string changed, given the field that it stands in, None for a key."""
     if isinstance(node, str):
         return change(node, field)
     if isinstance(node, list):
-        return [_map(item, change, field) for item in node]
+        return [change_strings(item, change, field) for item in node]
     if isinstance(node, dict):
-        return {change(key, None): _map(value, change, key) for key, value in node.items()}
+        return {change(key, None): change_strings(value, change, key) for key, value in node.items()}
     return node
 
 
@@ -226,106 +222,10 @@ def _without_private(text: str, field: str | None) -> str:
     return "".join(parts if depth else [*parts, text[done:]])
 
 
-def _without_ignored(call: dict[str, Any], ignored: tuple[str, ...]) -> dict[str, Any]:
-    """Return the fields of a tool call that hold something of an ignored file, without it."""
-    given = call.get("tool_input")
-    if not isinstance(given, dict):
-        return {}
-    answers = {name: call[name] for name in ("tool_response", "error") if name in call}
-    paths = " ".join(path for name in _PATH_FIELDS if isinstance(path := given.get(name), str))
-    command = given.get("command")
-    if call.get("tool_name") != "Bash" or not isinstance(command, str):
-        files = _mentioned(paths, ignored)
-        if files:
-            return dict(_map({**answers, "tool_input": given}, _blank(files[0])))
-        return dict(_map(answers, _hide_lines(ignored))) if call.get("tool_name") == "Grep" else {}
-    shown = _shown(command, ignored)
-    change = _blank(shown) if shown else _hide_lines(ignored, _mentioned(command, ignored))
-    return {**_map(answers, change), "tool_input": {**given, "command": _hide_written(command, ignored)}}
-
-
-def _contents(name: str) -> str:
-    return f"[redacted: contents of {name}]"
-
-
-def _blank(name: str) -> Change:
-    return lambda text, field: _contents(name) if text and field not in _CALL_FIELDS else text
-
-
-def _shown(command: str, ignored: tuple[str, ...]) -> str:
-    """Return the name of the ignored file that a shell command prints, or an empty string."""
-    import re
-
-    files = _mentioned(command, ignored)
-    if not files:
-        return ""
-    plain = re.sub(_SOUGHT, r"\1", re.sub(_NOT_PRINTED, " ", command))
-    plain = re.sub(_QUOTED, lambda quoted: re.sub(r"[;&|\n]", " ", quoted[0]), plain)
-    whole, joint = any(mark in plain for mark in _WHOLE), ""
-    for part in [plain] if whole else re.split(r"(&&|\|\|?|[;\n])", plain):
-        words = set(re.findall(r"[\w.-]+", part))
-        printers = words & (_PRINTERS - _FILTERS if joint == "|" else _PRINTERS)
-        inline = words & _INTERPRETERS and (words & _INLINE or "<<" in part)
-        if printers or inline or ("git" in words and words & _GIT_PRINTERS):
-            names = _mentioned(part, ignored)
-            if names:
-                return names[0]
-        joint = part
-    sourced = re.search(r"(?:^|[\s;&|(])(?:source|\.)\s", plain)
-    return files[0] if sourced and _ECHOES & set(re.findall(r"[\w.-]+", plain)) else ""
-
-
-def _hide_written(command: str, ignored: tuple[str, ...]) -> str:
-    """Return a shell command without what it writes to ignored files by a here-document, echo or printf."""
-    import re
-
-    if not _mentioned(command, ignored):
-        return command
-
-    def hide(document: re.Match[str]) -> str:
-        files = _mentioned(document["line"], ignored) if document["text"] else []
-        return f"{document['line']}{_contents(files[0])}\n{document['end']}" if files else document[0]
-
-    command = re.sub(_HERE_DOCUMENT, hide, command)
-    parts, done = [], 0
-    for found in re.finditer(_REDIRECT, command):
-        end = found.start()
-        verb = max(command.rfind(word, max(done, end - _EDGE), end) for word in ("echo ", "printf "))
-        name = ignored_name(found[1], ignored) if verb >= 0 else ""
-        start = command.index(" ", verb) + 1 if name else end
-        if start < end:
-            parts += [command[done:start], _contents(name), " "]
-            done = end
-    return "".join([*parts, command[done:]])
-
-
-def _hide_lines(ignored: tuple[str, ...], sources: list[str] | None = None) -> Change:
-    """Return what takes out of an output the lines whose origin is an ignored file.
-
-    Those are grep's `FILE:line`, a whole diff with such a file in it and, after a command that works with the
-    files `sources`, `NAME=value` at the start of a line.
-    """
-    import re
-
-    def hide(line: re.Match[str]) -> str:
-        name = ignored_name(line["file"], ignored)
-        return f"{line['file']}:{_contents(name)}" if name else line[0]
-
-    def change(text: str, field: str | None) -> str:
-        if field is None or not text:
-            return text
-        if sources:
-            text = re.sub(_ASSIGNMENT, lambda line: line[1] + _contents(sources[0]), text)
-        files = [name for path in re.findall(_DIFFED, text) if (name := ignored_name(path, ignored))]
-        return _contents(files[0]) if files else re.sub(_ORIGIN, hide, text)
-
-    return change
-
-
 def _narrow(text: str, room: int) -> str:
     """Return `text`, of a very long one what may be left after the cut and some more, with a seam between."""
     text = text.encode("utf-8", "replace").decode()
-    kept = room + _EDGE
+    kept = room + EDGE
     if len(text) <= 2 * kept:
         return text
     return f"{text[:kept]}{_SEAM}{len(text) - 2 * room}{_SEAM}{text[-kept:]}"
@@ -333,7 +233,7 @@ def _narrow(text: str, room: int) -> str:
 
 def _without_secrets(tree: Any) -> Any:
     """Return a JSON tree without its secrets; what is one at one place is taken out at all."""
-    from claude_mem_lite.redaction_rules import clean
+    from claude_mem_lite.redaction_tokens import clean
 
     marks = _find_marks(text := _dumps(tree))
     known: dict[str, str] = {}
@@ -343,9 +243,9 @@ def _without_secrets(tree: Any) -> Any:
         known.update(secrets)
         head, _, rest = text.partition(_SEAM)
         count, _, tail = rest.partition(_SEAM)
-        return head[:-_EDGE] + _CUT.format(int(count)) + tail[_EDGE:] if count.isdecimal() else text
+        return head[:-EDGE] + _CUT.format(int(count)) + tail[EDGE:] if count.isdecimal() else text
 
-    tree = _map(tree, cleaned)
+    tree = change_strings(tree, cleaned)
     secrets = sorted(known, key=lambda secret: (-len(secret), secret))
     secrets = secrets[: _MOST_WORK // len(text)]
 
@@ -354,14 +254,14 @@ def _without_secrets(tree: Any) -> Any:
             text = text.replace(secret, f"[redacted: {known[secret]}]")
         return text
 
-    return _map(tree, unknown) if secrets else tree
+    return change_strings(tree, unknown) if secrets else tree
 
 
 def _fit(tree: dict[str, Any], max_chars: int) -> str:
     """Return the JSON text of an event, its longest strings cut as far as `max_chars` asks."""
 
     def cut(limit: int) -> str:
-        return _dumps(_map(tree, lambda text, _: _cut(text, limit)))
+        return _dumps(change_strings(tree, lambda text, _: _cut(text, limit)))
 
     text = _dumps(tree)
     if len(text) > max_chars >= len(cut(_SHORTEST)):
@@ -372,7 +272,7 @@ def _fit(tree: dict[str, Any], max_chars: int) -> str:
     if len(text) <= max_chars:
         return text
     share = max_chars // (3 * min(len(tree), _MOST_FIELDS))
-    return _dumps(_map(_flat(tree, share), lambda text, _: _cut(text, share)))
+    return _dumps(change_strings(_flat(tree, share), lambda text, _: _cut(text, share)))
 
 
 def _flat(tree: dict[str, Any], share: int) -> dict[str, Any]:

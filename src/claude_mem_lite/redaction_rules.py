@@ -8,15 +8,13 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     Span = tuple[int, int, str]  # start, end, kind
 
 WORD, MIXED, RANDOM, NEVER = 1, 2, 3, 4  # how much a value looks like a secret; 0 is not at all
 
 # Kind, what its tokens begin with, and how they go on; each pattern consumes what it has looked at, which
 # keeps a hostile text at one pass. Source: the services' own documentation of their formats.
-_TOKENS = (
+TOKENS = (
     ("aws key", "AKIA ASIA ABIA ACCA", r"[A-Z0-9]{16}(?![a-z\d])(?:[\s,|:;\"']{1,8}[\w/+]{40}(?![\w/+=]))?"),
     ("google key", "AIza", r"[\w-]{35}(?![\w-])"),
     ("google key", "ya29. GOCSPX-", r"[\w.-]{20,}"),
@@ -33,41 +31,38 @@ _TOKENS = (
     ("jwt", "eyJ", r"[\w-]{8,}+(?:\.eyJ[\w-]{8,}+(?:\.[\w-]*+)?)?"),
     ("url signature", "Amz-Signature= Goog-Signature=", r"[0-9A-Fa-f]{40,}"),
     ("service token", "dop_v1_ doo_v1_ dapi shpat_ shpss_ sbp_", r"[0-9a-f]{32,}(?!\w)"),
-    ("service token", "gsk_ xai- pplx- lin_api_ NRAK- glsa_ dckr_pat_ hvs. AGE-SECRET-KEY-1", r"[\w-]{24,}"),
+    (
+        "service token",
+        "gsk_ xai- pplx- lin_api_ NRAK- glsa_ dckr_pat_ hvs. hvb. hvr. AGE-SECRET-KEY-1",
+        r"[\w-]{24,}",
+    ),
+    ("service token", "secret_", r"[A-Za-z0-9]{43}(?!\w)"),
+    ("service token", "ntn_", r"[A-Za-z0-9]{40,}"),
+    ("telegram token", ":AA", ""),
+    ("firebase key", "APA91b", ""),
     ("slack webhook", "hooks.slack.com/", r"(?:services|workflows|triggers)/[\w/]{20,}"),
+    ("discord webhook", "/api/webhooks/", ""),
+    ("telegram token", ":AA", ""),
+    ("discord token", ".", ""),
+    ("twilio token", "AC", ""),
+    ("mailgun key", "key-", ""),
     ("azure signature", "sig=", r"[\w%/+]{42,200}%3[dD]"),
     ("azure secret", "Q~", r"[\w~.-]{31,34}(?!\w)"),
 )
 PRIVATE_KEY = "PRIVATE KEY"
-# The last three stand in no run of token characters, or not at its beginning.
-MARKS_IN_RUNS = tuple(mark for _, marks, _ in _TOKENS[:-3] for mark in marks.split())
-_BY_MARK = {mark: (kind, rest) for kind, marks, rest in _TOKENS for mark in marks.split()}
-_LEADS = {"azure secret": r"[\w~.-]{3}[0-9]"}  # what belongs to a token before the mark it is found by
-_PROVED = {"api key": RANDOM, "service token": RANDOM, "slack token": MIXED}  # by more than a beginning
-
-_LABEL = r"(?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
-# Between two lines of a key: line ends, also escaped ones, quotes, margins of diffs, listings and numbers.
-_MARGIN = r"(?:\\+[nrt]|[\s\"'+,>|#*/→:.\\-]|[0-9]{1,6}(?=[\t→:|]))*+"
-_HEADER = r"(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset): [^\n\\\"]{0,200}"
-_BASE64 = r"[A-Za-z0-9+/]{16,}+={0,2}"
-_LINE = rf"(?:{_BASE64}|{_HEADER})"
-_SHORT_LINE = r"[A-Za-z0-9+/]{1,15}={0,2}"
-# A block of such lines is a key when it is armoured at one end at least. Without the lower end, a short
-# line belongs to it when it looks like base64. Blocks are consumed, key or not: one pass over any text.
-_KEY = (
-    rf"(-{{4,5}} ?BEGIN {_LABEL}{_MARGIN})?{_LINE}(?:{_MARGIN}{_LINE})*+"
-    rf"(?:(?:{_MARGIN}{_SHORT_LINE})?{_MARGIN}(END {_LABEL})"
-    rf"|{_MARGIN}(?=[A-Za-z+/]{{0,15}}[0-9=])[A-Za-z0-9+/]{{4}}{_SHORT_LINE}(?![\w+/=.]))?"
-)
+# The last seven stand in no run of token characters, or not at its beginning, or are too short to be a mark.
+MARKS_IN_RUNS = tuple(mark for _, marks, _ in TOKENS[:-7] for mark in marks.split())
+MARKS_ANYWHERE = ("hooks.slack.com/", "/api/webhooks/", PRIVATE_KEY)
 
 _WORDS = {
     "authorization": "authorization", "bearer": "authorization", "pass": "password", "pwd": "password",
-    "secret": "secret", "token": "token", "credential": "credential", "key": "key",
+    "secret": "secret", "token": "token", "credential": "credential", "key": "key", "sessionid": "session",
 }  # fmt: skip
 _CONTINUED = {"pass": ("words", "word", "wd", "phrase"), "secret": ("key", "s"), "credential": ("s",)}
 _KEY_OWNERS = (
     "api", "access", "secret", "private", "signing", "encryption", "auth", "account", "master", "shared",
     "storage", "session", "service", "license", "webhook", "hmac", "jwt", "cookie", "ssh", "deploy", "app",
+    "server",
 )  # fmt: skip
 _NOT_SECRET = ("public", "next", "page", "continuation", "primary", "foreign", "sort", "cache", "design")
 _ABOUT = frozenset({  # a name that ends so tells something about a secret, not the secret
@@ -77,88 +72,57 @@ _ABOUT = frozenset({  # a name that ends so tells something about a secret, not 
     "policy", "label", "hint", "placeholder", "endpoint", "regex", "pattern", "position", "index", "usage",
     "used", "budget", "rate", "cost", "algorithm", "alg", "method", "mode", "enabled", "required", "error",
     "message", "title", "text", "description", "status", "rules", "provider", "source", "spec", "time",
+    "stdin", "created", "updated", "changed", "rotated", "date", "color", "colour", "address",
 })  # fmt: skip
-_SCHEMES = ("bearer ", "basic ", "token ", "bot ", "apikey ", "key ")
+_SCHEMES = ("bearer ", "basic ", "token ", "bot ", "apikey ", "key ", "ssws ")
 # The least weight that counts for what people choose and for what is made at random, by where it stands:
 # NAME=value, "value", at the end of a line, amid code. And the least length, but passwords may be short.
 _ENOUGH = {"env": (WORD, MIXED), "quoted": (WORD, MIXED), "last": (MIXED, RANDOM), "inside": (RANDOM,) * 2}
 _SHORTEST = {"env": 4, "quoted": 8, "last": 8, "inside": 16}
 
 _NAME = "abcdefghijklmnopqrstuvwxyz0123456789_-."
-_AFTER_NAME = "\\\"'`] \t"
-_GOES_ON = frozenset("0123456789_-.ABCDEFGHIJKLMNOPQRSTUVWXYZ=:,>" + _AFTER_NAME)
-_LINE_ENDS, _ESCAPED_ENDS = frozenset(("", *"\r\n\"'#")), frozenset("rn\"'")
+AFTER_NAME = "\\\"'`] \t"
+_GOES_ON = frozenset("0123456789_-.ABCDEFGHIJKLMNOPQRSTUVWXYZ=:,>(" + AFTER_NAME)
+_LINE_ENDS, _ESCAPED_ENDS = frozenset(("", *"\r\n\"'#\x1b")), ("r", "n", '"', "'", "u001b", "x1b")
 _NO_TYPE = frozenset("\\\"'`;(){}:/@\n")
 _ASCII = "".join(map(chr, range(33, 127)))
-_SHELL_WORD = _ASCII.translate(dict.fromkeys(map(ord, "\\\"'`")))  # what a word of a shell is made of
-_VALUE = _ASCII.translate(dict.fromkeys(map(ord, "\\\"'`,;&<>(){}[]|=")))
-_AUTHORITY = _ASCII.translate(dict.fromkeys(map(ord, "\\\"'`,;<>(){}[]|/")))
+SHELL_WORD = _ASCII.translate(dict.fromkeys(map(ord, "\\\"'`")))  # what a word of a shell is made of
+VALUE = _ASCII.translate(dict.fromkeys(map(ord, "\\\"'`,;&<>(){}[]|=")))
+_COMMANDS = ("--", "env ", "set ", "setx ", "set -x ", "set -gx ", "set -ux ")  # these name what they set
 _REACH = 48  # the longest name on either side of its word
-_LOOK = 64  # how much of a value is looked at
-_LONGEST = 4096  # the end of a quoted value is looked for as far as this
+LOOK = 64  # how much of a value is looked at
+LONGEST = 4096  # the end of a quoted value is looked for as far as this
 
 _REFERENCES = (
     "${", "$(", "#{", "{{", "{}", "%(", "%s", "%d", "(?", "...", "…", "://", "[redacted", "<", "arn:",
 )  # fmt: skip
-_STAND_INS = ("your", "example", "change", "placeholder", "redacted", "xxxx", "dummy", "required", "string")
-_PLAIN = ("password", "passwd", "pass", "pwd", "pw", "secret", "token", "none", "null", "true")
-_FEW, _SHORT = 3, 10  # characters: fewer different ones are no value, fewer of any kind are not random
+_STAND_INS = (
+    "your",
+    "example",
+    "change",
+    "replace",
+    "insert_",
+    "todo",
+    "placeholder",
+    "redacted",
+    "xxxx",
+    "dummy",
+    "required",
+    "string",
+)
+PLAIN = ("password", "passwd", "pass", "pwd", "pw", "secret", "token", "none", "null", "true")
+QUOTED_LEAST = _SHORTEST["quoted"]
+SESSION = 20  # characters: the shortest id of a session that is taken for a key to it
+# What may stand beside a password that no name gives away; `redaction_logins` tells.
+_LOGINS = ("://", "curl", "cookie", ":5432:", ":*:*:", "auth", "| sudo -s", " -p", "redis-cli", " pass:")
+_UUID_DASHES = 4
+_ADDRESS, _COLOUR = 42, 9  # characters of 0x and twenty bytes, and the most of # and four bytes
+FEW, _SHORT = 3, 10  # characters: fewer different ones are no value, fewer of any kind are not random
 
 
-def clean(text: str, marks: list[str], field: str = "") -> tuple[str, dict[str, str]]:
-    """Return `text` without its secrets, and the kinds of those that are to be looked for elsewhere too.
-
-    `marks` are the beginnings of tokens, and `PRIVATE_KEY`, that may stand in it; `field` is its name in a
-    JSON object.
-    """
-    found: dict[str, str] = {}
-    if PRIVATE_KEY in marks and PRIVATE_KEY in text:
-        import re
-
-        keys = [block for block in re.finditer(_KEY, text) if block[1] or block[2]]
-        found.update((line, "private key") for block in keys for line in re.findall(_BASE64, block[0]))
-        text = _swap(text, [(*block.span(), "private key") for block in keys])
-    for mark in marks:
-        if mark in text and mark != PRIVATE_KEY:
-            kind, rest = _BY_MARK[mark]
-            spans = list(_tokens(text, kind, mark, rest))
-            found.update((text[start:end], kind) for start, end, _ in spans)
-            text = _swap(text, spans)
-    spans = find_values(f"{field}='{text}'") if any(word in field.lower() for word in _WORDS) else []
-    if spans and spans[0][:2] == (len(field) + 2, len(field) + 2 + len(text)):
-        spans = [(0, len(text), spans[0][2])]
-    else:
-        spans = find_values(text)
-    values = {text[start:end]: kind for start, end, kind in spans}
-    # A value unlike other text is the same secret wherever it stands.
-    found.update(
-        item for item in values.items() if len(item[0]) >= _SHORTEST["quoted"] and weigh(item[0]) >= MIXED
-    )
-    return _swap(text, spans), found
-
-
-def _swap(text: str, spans: list[Span]) -> str:
-    parts, done = [], 0
-    for start, end, kind in spans:
-        if start >= done:
-            parts += [text[done:start], f"[redacted: {kind}]"]
-            done = end
-    return "".join([*parts, text[done:]])
-
-
-def _tokens(text: str, kind: str, mark: str, rest: str) -> Iterator[Span]:
-    import re
-
-    # The mark stands first, for the speed of a literal. No letter or digit precedes it, unless that ends an
-    # escape (\n) or a colour code (ESC [ 3 2 m).
-    start = _LEADS.get(kind, "") + re.escape(mark)
-    edge = rf"(?:(?<![A-Za-z0-9]{start})|(?<=\\[nrt]{start})|(?<=[\[;0-9]m{start}))"
-    for match in re.compile(start + edge + rest, re.ASCII).finditer(text):
-        body = match[0].removeprefix(mark)
-        proved = "." in body if kind == "jwt" else weigh(body) >= _PROVED.get(kind, 0)
-        if proved and not set(body) <= set("xX*.0_-"):
-            kept = len(mark) if mark.endswith(("=", "/")) else 0  # part of an address
-            yield match.start() + kept, match.end(), kind
+def holds_word(name: str) -> bool:
+    """Tell whether a name may be that of a secret."""
+    return any(word in name.lower() for word in _WORDS)
 
 
 def find_values(text: str) -> list[Span]:
@@ -176,28 +140,36 @@ def find_values(text: str) -> list[Span]:
                     found.setdefault(value[0], value)
                     end = value[1]
             at = low.find(word, end)
-    for value in _login_passwords(text, low):
-        found.setdefault(value[0], value)
+    signs = [sign for sign in _LOGINS if sign in low]
+    if signs and ("@" in low or signs != ["://"]):
+        from claude_mem_lite.redaction_logins import find_logins
+
+        for value in find_logins(text, low, signs):
+            found.setdefault(value[0], value)
     return sorted(found.values())
 
 
-def _may_name(low: str, at: int, word: str) -> bool:
+def _may_name(low: str, at: int, word: str) -> bool:  # noqa: PLR0911  (a return a way to write it)
     end = at + len(word)
     rest = low[end : end + _REACH].lstrip(_NAME)
-    sign = rest.lstrip(_AFTER_NAME)[:1]
+    sign = rest.lstrip(AFTER_NAME)[:1]
     if sign in ("=", ":"):
         return word != "key" or bool(low[at - 1 : at].strip(" \"'`\\,({["))  # somebody's key
     if sign in (",", ">"):  # "TOKEN", "value" and <token>value<
         return (rest[0] == sign) is (sign == ">")
+    if sign == "(":  # .setPassword("value")
+        return low[at - 3 : at] == "set" and rest[1:].lstrip("\\")[:1] in ("'", '"')
     if rest[:1] != " ":
         return False
     if word == "bearer":
         return at == 0 or low[at - 1] not in _NAME or low[at - 2 : at - 1] == "\\"
-    if low.startswith("password", at) and rest[1:2] in ("'", '"'):
-        return True
     before = low[max(0, at - _REACH) : at]  # --token X, ENV TOKEN X
-    name = before[_name_start(before, len(before)) :] if "--" in before or "env " in before else ""
-    return name.startswith("--") or before.removesuffix(name).endswith("env ")
+    if low.startswith("password", at) and (rest[1:2] in ("'", '"') or "login " in before):  # .netrc
+        return True
+    if rest.startswith("    ") or before.endswith("require"):  # a table; requirepass X
+        return True
+    name = before[_name_start(before, len(before)) :] if any(sign in before for sign in _COMMANDS) else ""
+    return name.startswith("--") or before.removesuffix(name).endswith(_COMMANDS[1:])
 
 
 def _name_start(low: str, at: int) -> int:
@@ -212,42 +184,59 @@ def _name_start(low: str, at: int) -> int:
     return start
 
 
-def _named_value(text: str, low: str, at: int, word: str) -> Span | None:
+def _named_value(text: str, low: str, at: int, word: str) -> Span | None:  # noqa: C901  (as above)
     word_end, kind = at + len(word), _WORDS[word]
     tail = low[word_end : word_end + _REACH]
     name_end = word_end + len(tail) - len(tail.lstrip(_NAME))
     rest = text[name_end : name_end + _REACH]
-    sign_at = name_end + len(rest) - len(rest.lstrip(_AFTER_NAME))
+    sign_at = name_end + len(rest) - len(rest.lstrip(AFTER_NAME))
     sign = text[sign_at : sign_at + 3]
     sign = sign[: len(sign) - len(sign.lstrip("=:>"))] or sign[:1].strip(_NAME + _NAME.upper())
-    start, quote = _opening(text, sign_at + len(sign) if sign else name_end, typed=sign == ":")
+    start, quote = opening(
+        text, sign_at + len(sign) if sign else name_end, typed=sign == ":" and kind != "authorization"
+    )
     if kind == "authorization":
         return _credential(text, start, quote, sign) if name_end == word_end else None
-    end = _value_end(text, start, quote, _VALUE)
+    end = value_end(text, start, quote, VALUE)
     value = text[start:end]
+    if (
+        word == "key" and text[start + 86 : start + 88] == "==" and weigh(value) == RANDOM
+    ):  # 64 bytes: Azure's
+        return start, start + 88, kind
     if not quote and (sign in (",", "==") or (sign != ">" and not text[at].isupper() and _is_word(value))):
         return None  # most of what code assigns
     name_at = _name_start(low, at)
     upper = text[name_at:name_end].isupper()
     least = _least_weight(text[name_at:at], text[at:word_end], text[word_end:name_end])
     around = text[name_at - 1 : name_at] + text[end : end + 2]
-    if sign == "::" or (sign == ">" and around != "<</") or (sign == ":" and around[:1] == ":"):
+    if (
+        sign == "::"
+        or (sign == ">" and around != "<</")
+        or (around[:1] == sign == ":" and text[sign_at + 1 : sign_at + 2] != " ")
+    ):
         least = NEVER  # a path in C++, no element of XML, part of an arn:
     after = text[end : end + _REACH].lstrip(" ")
-    listed = sign == "=" and start == name_end + 1 and after[:1] in (";", "&")  # a=b;c=d or a=b&c=d
+    listed = sign == "=" and start == name_end + 1  # a=b;c=d, a=b&c=d or a=b c=d
+    listed = listed and (after[:1] in (";", "&") or after.partition("=")[0].isidentifier())
     if upper and sign == "=" and sign_at == name_end and start == sign_at + 1 + len(quote):
-        place, end = "env", _value_end(text, start, quote, _SHELL_WORD)
+        place, end = "env", value_end(text, start, quote, SHELL_WORD)
+    elif text[name_at : name_at + 2] == "--" and sign in ("", "=") and not quote:
+        place, end, least = "env", value_end(text, start, quote, SHELL_WORD), max(least, MIXED)
     elif quote or sign == ">":
-        place, least = "quoted", max(least, RANDOM) if sign == "," else least
-    elif text[end : end + 1] in ("(", "[") or ("." in value and _is_path(value)):
+        place, least = "quoted", max(least, {",": RANDOM, "(": MIXED}.get(sign, 0))
+    elif text[end : end + 1] in ("(", "[") or ("." in value and _is_path(value) and not _is_key(value)):
         return None  # an expression
-    elif listed or after[:1] in _LINE_ENDS or (after[:1] == "\\" and after.lstrip("\\")[:1] in _ESCAPED_ENDS):
+    elif (
+        listed
+        or after[:1] in _LINE_ENDS
+        or (after[:1] == "\\" and after.lstrip("\\").startswith(_ESCAPED_ENDS))
+    ):
         place = "env" if upper and sign == ":" and value.islower() else "last"
     else:
         place = "inside"
     if (word == "pwd" and value[:1] in ("/", "~")) or not _is_secret(text[start:end], kind, place, least):
         return None  # PWD is the working directory
-    while end >= start + _LOOK and (more := _run_end(text, end, _VALUE)) > end:
+    while end >= start + LOOK and (more := run_end(text, end, VALUE)) > end:
         end = more
     return start, end, kind
 
@@ -265,13 +254,15 @@ def _least_weight(owner: str, word: str, tail: str) -> int:
         return NEVER
     if known in ("pass", "pwd") and not more:  # db_pass and dbPass, but not compass
         apart = not owner[-1:].strip("_-.") or (word[0].isupper() and owner[-1].islower())
-        return (WORD if upper else MIXED) if apart else NEVER
+        return (WORD if upper else MIXED) if apart or whose == "require" else NEVER
+    if known.startswith("sess"):
+        return MIXED
     if known == "key" and not whose.endswith(_KEY_OWNERS):
         return RANDOM if upper and owner else NEVER
     return WORD
 
 
-def _opening(text: str, at: int, *, typed: bool) -> tuple[int, str]:
+def opening(text: str, at: int, *, typed: bool) -> tuple[int, str]:
     """Return where the value after a sign begins, and its quote with the backslashes before it."""
     window = text[at : at + _REACH].replace("\\t", "  ")
     plain = window.lstrip(" \t")
@@ -281,24 +272,27 @@ def _opening(text: str, at: int, *, typed: bool) -> tuple[int, str]:
     if quote[-1:] in ('"', "'", "`"):
         return start + len(plain) - len(quoted) + len(quote), quote
     before, equals, _ = plain.partition("=")
-    if typed and equals and before.strip() and _NO_TYPE.isdisjoint(before):  # name: type = "value"
-        inner = _opening(text, start + len(before) + 1, typed=False)
+    spaced = before[-1:] == " " or before.isalpha()  # no padding of base64
+    if typed and equals and before.strip() and spaced and _NO_TYPE.isdisjoint(before):  # name: type = "value"
+        inner = opening(text, start + len(before) + 1, typed=False)
         return inner if inner[1] else (start, "")
     return start, ""
 
 
-def _value_end(text: str, start: int, quote: str, made_of: str) -> int:
-    at = text.find(quote[-1], start, start + _LONGEST) if quote else -1
+def value_end(text: str, start: int, quote: str, made_of: str) -> int:
+    """Return where a value ends: at its quote, or where characters end that it is `made_of`."""
+    at = text.find(quote[-1], start, start + LONGEST) if quote else -1
     while at >= 0 and text[at - len(quote) : at] == "\\" * len(quote):  # part of the value
-        at = text.find(quote[-1], at + 1, start + _LONGEST)
+        at = text.find(quote[-1], at + 1, start + LONGEST)
     if at >= 0:
         return start + len(text[start:at].rstrip("\\"))
-    end = _run_end(text, start, made_of)
+    end = run_end(text, start, made_of)
     padded = end + len(text[end : end + 2]) - len(text[end : end + 2].lstrip("="))  # base64
-    return padded if not text[padded : padded + 1].strip(" \t\r\n\\&,;)]}") else end
+    return padded if not text[padded : padded + 1].strip(" \t\r\n\\&,;)]}\"'`") else end
 
 
-def _run_end(text: str, start: int, made_of: str, most: int = _LOOK) -> int:
+def run_end(text: str, start: int, made_of: str, most: int = LOOK) -> int:
+    """Return where the characters of `made_of` end, looking at `most` of them."""
     window = text[start : start + most]
     rest = window.lstrip(made_of)
     while rest[:1] > "\x7f":  # letters of other languages
@@ -310,8 +304,10 @@ def _is_secret(value: str, kind: str, place: str, least: int) -> bool:
     chosen = kind == "password" or (kind == "secret" and place != "last")
     least = max(least, _ENOUGH[place][not chosen])
     weight = 0 if least == NEVER or (least > WORD and _is_word(value)) else weigh(value)
-    if weight == WORD and place == "quoted" and any(word in value.lower() for word in _PLAIN):
+    if weight == WORD and place == "quoted" and any(word in value.lower() for word in PLAIN):
         return False  # the label of a field, in whatever language
+    if kind == "session" and (len(value) < SESSION or value.count("-") == _UUID_DASHES):
+        return False
     shortest = _SHORTEST[place] if kind != "password" else 6 if weight == WORD else 4
     return weight >= least and len(value) >= shortest
 
@@ -320,7 +316,7 @@ def _credential(text: str, at: int, quote: str, sign: str) -> Span | None:
     """Return what follows `Authorization:` and its scheme, or `Bearer`."""
     scheme = next((s for s in _SCHEMES if text[at : at + len(s)].lower() == s), "")
     start = at + len(scheme)
-    end = _value_end(text, start, quote, _VALUE)
+    end = value_end(text, start, quote, VALUE)
     value = text[start:end]
     if scheme == "basic " and len(value) % 4 == 0:  # base64 of a short text need not look random
         least = WORD
@@ -330,31 +326,15 @@ def _credential(text: str, at: int, quote: str, sign: str) -> Span | None:
     return (start, end, "authorization") if telling else None
 
 
-def _login_passwords(text: str, low: str) -> Iterator[Span]:
-    """Yield the passwords in `scheme://user:password@host` and `curl -u user:password`."""
-    for sign in ("://", " -u", " --user"):
-        at = text.find(sign) if ("@" in text if sign == "://" else "curl" in low) else -1
-        while at >= 0:
-            start = at + len(sign)
-            if sign == "://":
-                login, _, host = text[start : _run_end(text, start, _AUTHORITY, _LONGEST)].rpartition("@")
-                if not login and not host.partition(":")[2].isdecimal():  # no port: a slash in a password
-                    login, _, host = text[start : _run_end(text, start, _AUTHORITY + "/")].rpartition("@")
-            else:
-                start += len(text[start : start + 4]) - len(text[start : start + 4].lstrip(" =\\\"'"))
-                login, host = text[start : _run_end(text, start, _SHELL_WORD)], ""
-            user, _, password = login.partition(":")
-            other = password.startswith(("$", "%s", "%(", "/", "[")) or host.startswith("sha256:")
-            if len(set(password)) >= _FEW and password.lower() not in _PLAIN and not other:
-                yield start + len(user) + 1, start + len(login), "password"
-            at = text.find(sign, at + 1)
-
-
-def weigh(value: str) -> int:
+def weigh(value: str) -> int:  # noqa: PLR0911  (as above)
     """Return how much a value looks like a secret: RANDOM, MIXED, WORD, or 0 for what only stands for one."""
-    value = value[:_LOOK]
+    value = value[:LOOK]
     low = value.lower()
-    stand_in = len(set(low)) < _FEW or low in _PLAIN or any(mark in low for mark in _REFERENCES)
+    if (low.startswith("0x") and len(value) == _ADDRESS) or (value[:1] == "#" and len(value) <= _COLOUR):
+        return 0
+    if value[4:5] == value[7:8] == "-" and _letters(value[:10]).isdigit():  # a date
+        return 0
+    stand_in = len(set(low)) < FEW or low in PLAIN or any(mark in value for mark in _REFERENCES)
     call = any(_is_path(value.partition(bracket)[0]) for bracket in "([{" if bracket in value)
     if stand_in or call or value.split() != [value]:
         return 0
@@ -366,7 +346,13 @@ def weigh(value: str) -> int:
     number = plain.isdigit() and plain != value
     if number or value[0] in "/~." or low.startswith("0x") or any(word in low for word in _STAND_INS):
         return 0
-    return WORD if plain.isalpha() or plain.isdigit() else MIXED
+    word = plain.isdigit() or (plain.isalpha() and 3 * _turns(plain) <= len(plain))
+    return WORD if word else MIXED
+
+
+def _turns(value: str) -> int:
+    """Return how often letters change between capital and small: in base64 more often than in names."""
+    return sum(value[at].isupper() != value[at + 1].isupper() for at in range(len(value) - 1))
 
 
 def _is_word(value: str) -> bool:
@@ -386,14 +372,19 @@ def _is_path(text: str) -> bool:
     return not text or all(part.isidentifier() for part in text.split("."))
 
 
+def _is_key(value: str) -> bool:
+    """Tell whether a random string stands between the points of what else were a path."""
+    return any(len(part) > SESSION and _is_random(part) for part in value.split("."))
+
+
 def _is_random(value: str) -> bool:
     """Tell whether letters and digits change about as in a random string, or letters make no syllables."""
     plain = [char for char in value if char.isalnum()]
     if len(plain) < _SHORT or not any(map(str.isdigit, plain)):
         spaced = "".join(" " if char in "aeiouyAEIOUY" else char for char in plain)
         mixed = not (value.islower() or value.isupper())
-        return len(plain) >= _SHORT and mixed and max(map(len, spaced.split()), default=0) > 2 * _FEW
+        return len(plain) >= _SHORT and mixed and max(map(len, spaced.split()), default=0) > 2 * FEW
     changes = 0
     for at, char in enumerate(plain[1:]):
         changes += char.isdigit() != plain[at].isdigit() or (char.isupper() and plain[at].islower())
-    return changes >= _FEW and 5 * changes > len(plain)
+    return changes >= FEW and 5 * changes > len(plain)

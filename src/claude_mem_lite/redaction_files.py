@@ -1,0 +1,139 @@
+"""Files whose contents are never kept: their contents taken out of the input and the output of a tool call.
+
+Which files those are is the business of `redact`. Only an event with something to take out loads this module.
+"""
+
+from __future__ import annotations
+
+import re
+
+from claude_mem_lite.redact import EDGE, PATH_FIELDS, change_strings, ignored_name, mentioned
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from claude_mem_lite.redact import Change
+
+# Strings of a call on an ignored file that tell of the call, not of the file.
+_CALL_FIELDS = frozenset({
+    "file_path", "filePath", "notebook_path", "path", "glob", "pattern", "type", "mode", "output_mode",
+    "cell_id", "cell_type", "language", "edit_mode", "persistedOutputPath", "backgroundTaskId",
+    "returnCodeInterpretation", "command", "description", None,  # None: the keys themselves
+})  # fmt: skip
+_PRINTERS = frozenset({
+    "cat", "tac", "head", "tail", "less", "more", "bat", "batcat", "nl", "sed", "awk", "gawk", "cut", "grep",
+    "egrep", "fgrep", "zgrep", "rg", "ag", "strings", "xxd", "od", "hexdump", "base64", "base32", "diff",
+    "comm", "sort", "uniq", "tr", "paste", "column", "fold", "fmt", "rev", "jq", "yq", "tee", "openssl",
+})  # fmt: skip
+_FILTERS = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg", "ag"})  # what they name after a pipe is sought
+_GIT_PRINTERS = frozenset({"show", "diff", "blame", "log", "cat-file", "stash"})
+_INTERPRETERS = frozenset({"python", "python3", "node", "ruby", "perl", "php", "deno", "bun"})
+_INLINE = frozenset({"-c", "-e", "-p", "-r", "-pe", "-ne", "--eval", "--print", "eval"})
+_ECHOES = frozenset({"echo", "printf", "printenv", "env", "declare", "typeset"})
+_WHOLE = ("xargs", "-exec", "for ", "while ", "<<", "eval ")  # commands whose parts hang together
+_SOUGHT = r"(\b(?:[efz]?grep|rg|ag)\b(?:\s+-\S+)*)\s+(?:'[^']*'|\"[^\"]*\"|\S+)"  # the pattern is no file
+_NOT_PRINTED = r"export\s+\$\([^()]*\)|--(?:exclude|env-file)[\w-]*[= ]\S+"
+_QUOTED = r"'[^']*'|\"(?:\\.|[^\"\\])*+\"?"
+_HERE_DOCUMENT = (
+    r"(?ms)(?P<line>^(?:[^\n<]|<(?!<-?[ \t]*['\"]?\w))*+<<-?[ \t]*(?P<quote>['\"]?)(?P<tag>\w+)(?P=quote)"
+    r"[^\n]*+\n)(?P<text>.*?)(?P<end>^[ \t]*(?P=tag)\b|\Z)"
+)
+_REDIRECT = r"(?:>{1,2}\|?|\btee\s+(?:-a\s+)?)\s*['\"]?([^\s'\";|&<>()]+)"
+_ASSIGNMENT = r"(?m)^((?:export )?[A-Z_][A-Z0-9_]*=)(?!\[redacted)\S.*$"
+_ORIGIN = r"(?m)^(?P<file>[^\s:]{1,300}?)(?:-\d+-|:)(?!\[redacted).*$"
+_DIFFED = r"(?m)^(?:\+\+\+|---) (\S+)"
+
+
+def without_ignored(call: dict[str, Any], ignored: tuple[str, ...]) -> dict[str, Any]:
+    """Return the fields of a tool call that hold something of an ignored file, without it."""
+    given = call.get("tool_input")
+    if not isinstance(given, dict):
+        return {}
+    answers = {name: call[name] for name in ("tool_response", "error") if name in call}
+    paths = " ".join(path for name in PATH_FIELDS if isinstance(path := given.get(name), str))
+    command = given.get("command")
+    if call.get("tool_name") != "Bash" or not isinstance(command, str):
+        files = mentioned(paths, ignored)
+        if files:
+            return dict(change_strings({**answers, "tool_input": given}, _blank(files[0])))
+        return dict(change_strings(answers, _hide_lines(ignored))) if call.get("tool_name") == "Grep" else {}
+    shown = _shown(command, ignored)
+    change = _blank(shown) if shown else _hide_lines(ignored, mentioned(command, ignored))
+    return {
+        **change_strings(answers, change),
+        "tool_input": {**given, "command": _hide_written(command, ignored)},
+    }
+
+
+def _contents(name: str) -> str:
+    return f"[redacted: contents of {name}]"
+
+
+def _blank(name: str) -> Change:
+    return lambda text, field: _contents(name) if text and field not in _CALL_FIELDS else text
+
+
+def _shown(command: str, ignored: tuple[str, ...]) -> str:
+    """Return the name of the ignored file that a shell command prints, or an empty string."""
+    files = mentioned(command, ignored)
+    if not files:
+        return ""
+    plain = re.sub(_SOUGHT, r"\1", re.sub(_NOT_PRINTED, " ", command))
+    plain = re.sub(_QUOTED, lambda quoted: re.sub(r"[;&|\n]", " ", quoted[0]), plain)
+    whole, joint = any(mark in plain for mark in _WHOLE), ""
+    for part in [plain] if whole else re.split(r"(&&|\|\|?|[;\n])", plain):
+        words = set(re.findall(r"[\w.-]+", part))
+        printers = words & (_PRINTERS - _FILTERS if joint == "|" else _PRINTERS)
+        inline = words & _INTERPRETERS and (words & _INLINE or "<<" in part)
+        if printers or inline or ("git" in words and words & _GIT_PRINTERS):
+            names = mentioned(part, ignored)
+            if names:
+                return names[0]
+        joint = part
+    sourced = re.search(r"(?:^|[\s;&|(])(?:source|\.)\s", plain)
+    return files[0] if sourced and _ECHOES & set(re.findall(r"[\w.-]+", plain)) else ""
+
+
+def _hide_written(command: str, ignored: tuple[str, ...]) -> str:
+    """Return a shell command without what it writes to ignored files by a here-document, echo or printf."""
+    if not mentioned(command, ignored):
+        return command
+
+    def hide(document: re.Match[str]) -> str:
+        files = mentioned(document["line"], ignored) if document["text"] else []
+        return f"{document['line']}{_contents(files[0])}\n{document['end']}" if files else document[0]
+
+    command = re.sub(_HERE_DOCUMENT, hide, command)
+    parts, done = [], 0
+    for found in re.finditer(_REDIRECT, command):
+        end = found.start()
+        verb = max(command.rfind(word, max(done, end - EDGE), end) for word in ("echo ", "printf "))
+        name = ignored_name(found[1], ignored) if verb >= 0 else ""
+        start = command.index(" ", verb) + 1 if name else end
+        if start < end:
+            parts += [command[done:start], _contents(name), " "]
+            done = end
+    return "".join([*parts, command[done:]])
+
+
+def _hide_lines(ignored: tuple[str, ...], sources: list[str] | None = None) -> Change:
+    """Return what takes out of an output the lines whose origin is an ignored file.
+
+    Those are grep's `FILE:line`, a whole diff with such a file in it and, after a command that works with the
+    files `sources`, `NAME=value` at the start of a line.
+    """
+
+    def hide(line: re.Match[str]) -> str:
+        name = ignored_name(line["file"], ignored)
+        return f"{line['file']}:{_contents(name)}" if name else line[0]
+
+    def change(text: str, field: str | None) -> str:
+        if field is None or not text:
+            return text
+        if sources:
+            text = re.sub(_ASSIGNMENT, lambda line: line[1] + _contents(sources[0]), text)
+        files = [name for path in re.findall(_DIFFED, text) if (name := ignored_name(path, ignored))]
+        return _contents(files[0]) if files else re.sub(_ORIGIN, hide, text)
+
+    return change

@@ -1,0 +1,115 @@
+"""Tokens by their beginning, private keys by their armour, and one text without what is secret in it.
+
+Only an event with something to take out loads this module and `re`; what every event is looked through for
+stands in `redaction_rules`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from claude_mem_lite.redaction_rules import (
+    MIXED,
+    PRIVATE_KEY,
+    QUOTED_LEAST,
+    RANDOM,
+    TOKENS,
+    find_values,
+    holds_word,
+    weigh,
+)  # fmt: skip
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from claude_mem_lite.redaction_rules import Span
+
+_BY_MARK = {mark: (kind, rest) for kind, marks, rest in TOKENS for mark in marks.split()}
+_LEADS = {"azure secret": r"[\w~.-]{3}[0-9]"}  # what belongs to a token before the mark it is found by
+_PROVED = {"api key": RANDOM, "service token": RANDOM, "slack token": MIXED}  # by more than a beginning
+# Edges of a token: no letter or digit before it, unless that ends an escape (\n) or a colour code.
+_EDGE = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=[\[;0-9]m))"
+# Tokens that do not begin with what they are found by, as a whole; a group is what alone has to go.
+_WHOLE = {
+    "/api/webhooks/": r"/api/webhooks/[0-9]{17,20}/([\w-]{60,})",
+    ":AA": r"(?<![0-9])[0-9]{8,10}:AA[\w-]{33}(?![\w-])",
+    ".": _EDGE + r"[MNO][\w-]{22,27}\.[\w-]{6}\.[\w-]{27,38}(?![\w-])",
+    "key-": _EDGE + r"key-[0-9a-f]{32}(?![\w-])",
+    "AC": _EDGE + r"AC[0-9a-f]{32}[\\\"',:\s]{1,8}([0-9a-f]{32})(?![0-9a-f])",
+    "APA91b": _EDGE + r"[\w-]{11}:APA91b[\w-]{100,}",
+}
+
+_LABEL = r"(?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
+# Between two lines of a key: line ends, also escaped ones, quotes, margins of diffs, listings and numbers.
+# Also the colours of a terminal, the numbers of a history and the origins of grep's lines.
+_MARGIN = (
+    r"(?:(?:\x1b|\\+u001b|\\+x1b)\[[0-9;]{0,8}m|(?:(?<=\n)|(?<=\\n))[\w./@+-]{1,200}+[:-][0-9]{1,6}[:-]"
+    r"|\\+[nrt]|[\s\"'+,>|#*/→:.\\-]|[0-9]{1,6}(?=[\t→:| ]))*+"
+)
+_HEADER = r"(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset): [^\n\\\"]{0,200}"
+_BASE64 = r"[A-Za-z0-9+/]{16,}+={0,2}"
+_LINE = rf"(?:{_BASE64}|{_HEADER})"
+_SHORT_LINE = r"[A-Za-z0-9+/]{1,15}={0,2}"
+# A block of such lines is a key when it is armoured at one end at least. Without the lower end, a short
+# line belongs to it when it looks like base64. Blocks are consumed, key or not: one pass over any text.
+_KEY = (
+    rf"(-{{4,5}} ?BEGIN {_LABEL}{_MARGIN})?{_LINE}(?:{_MARGIN}{_LINE})*+"
+    rf"(?:(?:{_MARGIN}(?P<rest>{_SHORT_LINE}))?{_MARGIN}(?P<end>END {_LABEL})"
+    rf"|{_MARGIN}(?=[A-Za-z+/]{{0,15}}[0-9=])[A-Za-z0-9+/]{{4}}{_SHORT_LINE}(?![\w+/=.]))?"
+)
+
+
+def clean(text: str, marks: list[str], field: str = "") -> tuple[str, dict[str, str]]:
+    """Return `text` without its secrets, and the kinds of those that are to be looked for elsewhere too.
+
+    `marks` are the beginnings of tokens, and `PRIVATE_KEY`, that may stand in it; `field` is its name in a
+    JSON object.
+    """
+    found: dict[str, str] = {}
+    if PRIVATE_KEY in marks and PRIVATE_KEY in text:
+        keys = [block for block in re.finditer(_KEY, text) if block[1] or block["end"]]
+        found.update((line, "private key") for block in keys for line in re.findall(_BASE64, block[0]))
+        rests = {block["rest"] or "" for block in keys}  # the last lines, which may be strings of their own
+        found.update(
+            (rest, "private key") for rest in rests if len(rest) >= QUOTED_LEAST and weigh(rest) >= MIXED
+        )
+        text = _swap(text, [(*block.span(), "private key") for block in keys])
+    for mark in marks:
+        if mark in text and mark != PRIVATE_KEY:
+            kind, rest = _BY_MARK[mark]
+            spans = list(_tokens(text, kind, mark, rest))
+            found.update((text[start:end], kind) for start, end, _ in spans)
+            text = _swap(text, spans)
+    spans = find_values(f"{field}='{text}'") if holds_word(field) else []
+    if spans and spans[0][:2] == (len(field) + 2, len(field) + 2 + len(text)):
+        spans = [(0, len(text), spans[0][2])]
+    else:
+        spans = find_values(text)
+    values = {text[start:end]: kind for start, end, kind in spans}
+    # A value unlike other text is the same secret wherever it stands.
+    found.update(item for item in values.items() if len(item[0]) >= QUOTED_LEAST and weigh(item[0]) >= MIXED)
+    return _swap(text, spans), found
+
+
+def _swap(text: str, spans: list[Span]) -> str:
+    parts, done = [], 0
+    for start, end, kind in spans:
+        if start >= done:
+            parts += [text[done:start], f"[redacted: {kind}]"]
+            done = end
+    return "".join([*parts, text[done:]])
+
+
+def _tokens(text: str, kind: str, mark: str, rest: str) -> Iterator[Span]:
+    # The mark stands first, for the speed of a literal. No letter or digit precedes it, unless that ends an
+    # escape (\n) or a colour code (ESC [ 3 2 m).
+    start = _LEADS.get(kind, "") + re.escape(mark)
+    edge = rf"(?:(?<![A-Za-z0-9]{start})|(?<=\\[nrt]{start})|(?<=[\[;0-9]m{start}))"
+    for match in re.compile(_WHOLE.get(mark, start + edge + rest), re.ASCII).finditer(text):
+        body = match[0].removeprefix(mark)
+        proved = "." in body if kind == "jwt" else weigh(body) >= _PROVED.get(kind, 0)
+        if proved and not any(set(body) <= set(few) for few in ("xX*.0_-", "ACGT")):
+            kept = len(mark) if mark.endswith(("=", "/")) and not match.lastindex else 0  # part of an address
+            begin, end = match.span(match.lastindex or 0)
+            yield begin + kept, end, kind
