@@ -175,8 +175,13 @@ class ClaimStorage(SqliteStorage):
             " ORDER BY priority DESC, id LIMIT 1"
         )
         while self._stranded:
-            again = (time.time() + STRANDED_S, self._stranded.pop())
-            self.sql("UPDATE task SET claimed = 0, due = ? WHERE id = ?", again, commit=True)
+            message_id = self._stranded.pop()
+            try:
+                again = (time.time() + STRANDED_S, message_id)
+                self.sql("UPDATE task SET claimed = 0, due = ? WHERE id = ?", again, commit=True)
+            except Exception:
+                self._stranded.add(message_id)  # the disk is full still
+                raise
         now = time.time()
         waiting = (self.name, now, now + LONGEST_DELAY_S)
         if not self.sql(due, waiting, results=True):

@@ -1,4 +1,4 @@
-"""What the tests of faults share: a small disk, a session's events, and waiting for their end.
+"""What the tests of faults share: a small disk, the two programs, and what became of the events.
 
 Not a test by itself.
 """
@@ -20,6 +20,7 @@ import pytest
 from conftest import run_hook, tool_event
 
 from claude_mem_lite import config, inbox
+from claude_mem_lite.services import programs
 
 PROJECT = "/home/dev/ledger"
 
@@ -56,6 +57,26 @@ def fill(folder: Path) -> Path:
     return ballast
 
 
+@contextlib.contextmanager
+def running(name: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Have one of the two programs run, as the supervisor would start it."""
+    program = next(each for each in programs.programs() if each.name == name)
+    environment = {**os.environ, **program.environment}
+    with open(program.log_path, "ab") as out:
+        process = subprocess.Popen(program.command, stdout=out, stderr=out, env=environment)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def stop(process: subprocess.Popen[bytes]) -> int:
+    """End a program as the supervisor does; return its status."""
+    process.terminate()
+    return process.wait(timeout=30)
+
+
 def build(number: int, *, output: str = "") -> dict[str, Any]:
     """Return a tool call that becomes an observation."""
     command = {"command": f"make target-{number}", "description": f"Build target {number}"}
@@ -72,6 +93,11 @@ def say(event: dict[str, Any], hook: str = "capture") -> None:
 def append(event: dict[str, Any]) -> str:
     """Store an event without a hook's process."""
     return inbox.append(json.dumps(event), PROJECT)
+
+
+def queue() -> dict[str, int]:
+    """Return how many events are in which state."""
+    return dict(rows(config.queue_path(), "SELECT status, count(*) FROM pending_queue GROUP BY status"))
 
 
 def rows(path: str, query: str) -> list[tuple[Any, ...]]:

@@ -3,74 +3,137 @@
 from __future__ import annotations
 
 import json
-import os
 import resource
-import subprocess
+import sqlite3
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from conftest import run_hook, wait_until, web_answers
-from faults import append, build, fill, logged, rows, say, small_disk, titles
+from conftest import run_hook, tool_event, wait_until, web_answers
+from faults import PROJECT, append, build, fill, logged, queue, rows, running, say, small_disk, titles
+from test_services import claude_mem
 
-from claude_mem_lite import config, inbox
-from claude_mem_lite.search.vectors import Vectors, VectorsError
-from claude_mem_lite.storage import models, queries
+from claude_mem_lite import client, config
+from claude_mem_lite.search.vectors import Vectors
 
-Start = Callable[[], subprocess.Popen[bytes]]
+EMBEDDED = "SELECT count(*) FROM observations WHERE embedding_status <> 'pending'"
+ANSWERS = {
+    "context": {"hook_event_name": "SessionStart", "source": "startup"},
+    "prompt": {"hook_event_name": "UserPromptSubmit", "prompt": "Mend the parser of dates."},
+    "compact": {"hook_event_name": "PreCompact", "trigger": "auto"},
+    "summary": {"hook_event_name": "Stop", "last_assistant_message": "Done."},
+    "cleanup": {"hook_event_name": "SessionEnd", "reason": "other"},
+}
 
 
-def test_hooks_on_a_full_disk(home: Path) -> None:
+def test_what_a_full_disk_took_is_noted_once_it_has_room(home: Path) -> None:
+    """Every hook ends well, what was stored before is worked on, and each lost event is a row in error."""
     with small_disk(home, size_kb=1024):
         say(build(0))
         ballast = fill(home)
-        for number in range(1, 4):
-            say(build(number, output="x" * 9000))
-        print(sorted((p.name, p.stat().st_size) for p in home.rglob("*")))
+        for hook, event in ANSWERS.items():
+            say({"session_id": "s1", **event}, hook)
+        say(build(1, output="x" * 20_000))
+        left = sorted(path.stat().st_size for path in (home / "spool").iterdir())
         ballast.unlink()
-        say(build(4))
-        print(rows(config.queue_path(), "select status, note, length(raw_output) from pending_queue"))
+        say(build(2))
+        with running("consumer"):
+            wait_until(lambda: queue().get("done") == 2)
+        told = claude_mem("status").stdout
+
+        assert left == [0] * (len(ANSWERS) + 1)
+        assert queue() == {"done": 2, "error": len(ANSWERS) + 1}
+        assert titles() == ["Build target 0", "Build target 2"]
+        assert "lost: neither queue.db nor the spool could be written" in told
+        assert list((home / "spool").iterdir()) == []
 
 
-def test_services_on_a_full_disk(home: Path, consumer_at: Start) -> None:
-    with small_disk(home, size_kb=12_000):
-        process = consumer_at()
-        web = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"])
+def test_services_on_a_full_disk_go_on_when_it_has_room(home: Path) -> None:
+    """Both processes live, a search is answered, the vectors stay, and all that was stored is finished."""
+    with small_disk(home, size_kb=12_000), running("consumer") as consumer, running("web") as web:
         wait_until(web_answers)
-        for number in range(8):
+        for number in range(6):
             say(build(number))
-        wait_until(lambda: len(titles()) >= 4)
+        wait_until(lambda: rows(config.memory_path(), EMBEDDED) == [(6,)], timeout_s=60)
+        made_at = Vectors("minilm_384", 384).version("observation")
+        ids = [append(build(number)) for number in range(6, 30)]
         ballast = fill(home)
-        for number in range(8, 16):
-            say(build(number, output="x" * 9000))
-        time.sleep(10)
-        print(process.poll(), web.poll(), web_answers())
-        t = time.time()
+        say(build(30, output="x" * 20_000))
+        found = client.get("/api/search", {"q": "target"}, timeout_s=10)
+        wait_until(lambda: "disk is full" in logged(home) or queue().get("done", 0) >= len(ids))
+
         ballast.unlink()
-        for number in range(16, 20):
-            say(build(number, output="x" * 9000))
-        for _ in range(30):
-            print(round(time.time() - t), len(titles()), rows(config.queue_path(), "select status, count(*) from pending_queue group by 1"), os.listdir(home / "spool"), rows(config.memory_path(), "select embedding_status, count(*) from observations group by 1"))
-            time.sleep(2)
-        print(logged(home)[-6000:])
-        web.kill(); web.wait()
+        say(build(31))
+        stored = {event_id for (event_id,) in rows(config.queue_path(), "SELECT id FROM pending_queue")}
+        wait_until(lambda: queue().get("raw", 0) == 0, timeout_s=60)
+        wait_until(lambda: rows(config.memory_path(), EMBEDDED) == [(len(titles()),)], timeout_s=60)
+
+        assert (consumer.poll(), web.poll()) == (None, None)
+        assert found is not None
+        assert found["results"]
+        assert set(ids) <= stored
+        assert len(titles()) == len(stored)
+        assert Vectors("minilm_384", 384).version("observation")[0] == made_at[0]
+        assert "made anew" not in logged(home)
 
 
-@pytest.fixture
-def consumer_at() -> Iterator[Start]:
-    started = []
+def test_full_disks_of_vectors_and_logs_cost_no_observation(home: Path) -> None:
+    """Each on its own: what SQLite can take is remembered and found by its words, then by meaning."""
+    with small_disk(home / "logs", size_kb=64) as logs, small_disk(home / "lance", size_kb=2048) as lance:
+        fill(logs)
+        ballast = fill(lance)
+        with running("consumer") as consumer, running("web") as web:
+            wait_until(web_answers)
+            for number in range(4):
+                say(build(number))
+            wait_until(lambda: len(titles()) == 4)
+            wait_until(lambda: client.post("/api/embed", {"texts": []}, timeout_s=60))
+            by_words = client.get("/api/search", {"q": "target"}, timeout_s=10)
+            before = rows(config.memory_path(), EMBEDDED)
+            ballast.unlink()
+            wait_until(lambda: rows(config.memory_path(), EMBEDDED) == [(4,)], timeout_s=60)
 
-    def start():
-        command = [sys.executable, "-I", "-m", "huey.bin.huey_consumer"]
-        options = ["claude_mem_lite.tasks.consumer.huey", "-w", "2", "-s", "15", "-g", "TERM", "-t", "20"]
-        with (Path(config.home()) / "logs" / "consumer.out").open("ab") as out:
-            started.append(subprocess.Popen([*command, *options], stdout=out, stderr=out))
-        return started[-1]
+            assert (consumer.poll(), web.poll()) == (None, None)
+            assert by_words is not None
+            assert (by_words["search_type"], len(by_words["results"])) == ("fts", 4)
+            assert before == [(0,)]
 
-    yield start
-    for process in started:
-        process.kill()
-        process.wait()
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits a process that runs")
+def test_a_consumer_that_may_not_write_finishes_when_it_may(home: Path) -> None:
+    """A limit on the size of its files stops the work, not the consumer; nothing is given up."""
+    with running("consumer") as consumer:
+        first = append(build(0))
+        wait_until(lambda: queue() == {"done": 1})
+        limits = resource.prlimit(consumer.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(consumer.pid, resource.RLIMIT_FSIZE, (4096, limits[1]))
+        ids = [append(build(number)) for number in range(1, 8)]
+        wait_until(lambda: "OperationalError" in logged(home) + (home / "logs" / "consumer.out").read_text())
+        resource.prlimit(consumer.pid, resource.RLIMIT_FSIZE, limits)
+        wait_until(lambda: queue() == {"done": 8}, timeout_s=60)
+
+        assert consumer.poll() is None
+        observed = rows(config.memory_path(), "SELECT id FROM observations")
+        assert {event_id for (event_id,) in observed} == {first, *ids}
+
+
+def test_a_hook_without_room_in_queue_db_uses_the_spool(home: Path) -> None:
+    """Behind a lock and without room in the spool the event is noted as lost, and the hook says nothing."""
+    with small_disk(home / "spool", size_kb=64) as spool:
+        say(build(0))
+        ballast = fill(spool)
+        with closing(sqlite3.connect(config.queue_path(), isolation_level=None)) as other:
+            other.execute("BEGIN EXCLUSIVE")
+            done = run_hook("capture", json.dumps(tool_event("WebFetch")).encode(), project_dir=PROJECT)
+            lost = [path.suffix for path in spool.iterdir() if path != ballast]
+            ballast.unlink()
+            say(build(1))
+        waiting = [path for path in spool.iterdir() if not path.suffix == ".lost"]
+        with running("consumer"):
+            wait_until(lambda: queue() == {"done": 2, "error": 1})
+
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+        assert lost == [".lost"]
+        assert len(waiting) == 1
+        assert titles() == ["Build target 0", "Build target 1"]

@@ -181,6 +181,9 @@ def _index() -> Iterator[Finding]:
 
 
 def _services() -> Iterator[Finding]:
+    if os.path.isdir(config.socket_path()):
+        cure = "move it aside, then claude-mem up"
+        yield Finding("socket", f"{config.socket_path()} is a folder: the web process cannot start", cure)
     down = [program for program in supervise.programs() if program.state != "RUNNING"]
     if down:
         states = ", ".join(f"{program.name} {program.state.lower()}" for program in down)
