@@ -1,4 +1,4 @@
-"""Databases that are damaged, deleted, locked, read-only, older or newer: told, mended by the user, gone on."""
+"""Databases that are damaged, deleted, locked, read-only, older or newer: told, mended, gone on with."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import os
 import sqlite3
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -14,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import tool_event, wait_until
-from faults import PROJECT, append, build, logged, queue, rows, running, say, stop, titles
+from conftest import wait_until
+from faults import append, build, logged, queue, rows, running, say, stop, titles
 from test_services import claude_mem, services  # noqa: F401  (a fixture)
 
 from claude_mem_lite import client, config
@@ -208,7 +207,7 @@ def fill_tables(connection: sqlite3.Connection) -> dict[str, list[dict[str, Any]
             row = {
                 each["name"]: f"old{number}" if "session_id" in each["name"] else _value(table, each, number)
                 for each in columns
-                if each["notnull"] and each["dflt_value"] is None or each["name"] == "summary"
+                if (each["notnull"] and each["dflt_value"] is None) or each["name"] == "summary"
             }
             names, marks = ", ".join(row), ", ".join("?" * len(row))
             connection.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", list(row.values()))

@@ -129,7 +129,7 @@ def test_a_hook_without_room_in_queue_db_uses_the_spool(home: Path) -> None:
             lost = [path.suffix for path in spool.iterdir() if path != ballast]
             ballast.unlink()
             say(build(1))
-        waiting = [path for path in spool.iterdir() if not path.suffix == ".lost"]
+        waiting = [path for path in spool.iterdir() if path.suffix != ".lost"]
         with running("consumer"):
             wait_until(lambda: queue() == {"done": 2, "error": 1})
 
