@@ -39,6 +39,8 @@ MAX_CRASHES = 5
 POLL_S = 1.0
 # A message whose task could not even be scheduled again, for want of disk space say, is tried after this.
 STRANDED_S = 5.0
+# Nothing is put off for so long: what is due later was put off before the clock stepped back.
+LONGEST_DELAY_S = 600.0
 
 
 class JsonSerializer(Serializer):
@@ -167,17 +169,25 @@ class ClaimStorage(SqliteStorage):
         # A message that was in hand when a consumer died is run in the company of no other such one:
         # otherwise a poisoned task drags its neighbours down with it.
         due = (
-            "SELECT id, data FROM task WHERE queue = ?1 AND claimed = 0 AND due <= ?2 AND (crashes = 0 OR NOT"
+            "SELECT id, data FROM task WHERE queue = ?1 AND claimed = 0 AND NOT due BETWEEN ?2 AND ?3"
+            " AND (crashes = 0 OR NOT"
             " EXISTS (SELECT 1 FROM task WHERE queue = ?1 AND claimed = 1 AND crashes > 0))"
             " ORDER BY priority DESC, id LIMIT 1"
         )
         while self._stranded:
-            again = (time.time() + STRANDED_S, self._stranded.pop())
-            self.sql("UPDATE task SET claimed = 0, due = ? WHERE id = ?", again, commit=True)
-        if not self.sql(due, (self.name, time.time()), results=True):
+            message_id = self._stranded.pop()
+            try:
+                again = (time.time() + STRANDED_S, message_id)
+                self.sql("UPDATE task SET claimed = 0, due = ? WHERE id = ?", again, commit=True)
+            except Exception:
+                self._stranded.add(message_id)  # the disk is full still
+                raise
+        now = time.time()
+        waiting = (self.name, now, now + LONGEST_DELAY_S)
+        if not self.sql(due, waiting, results=True):
             return None  # no exclusive lock for a look at an empty queue
         with self.db(commit=True) as cursor:
-            row = cursor.execute(due, (self.name, time.time())).fetchone()
+            row = cursor.execute(due, waiting).fetchone()
             if row is None:
                 return None
             self._mine.id, data = row

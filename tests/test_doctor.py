@@ -98,7 +98,8 @@ def test_a_damaged_database_and_index_are_told(memory: Path) -> None:
     assert "from now" in ahead["clock"]["found"]
     assert "hold no event" in ahead["spool"]["found"]
     assert not damaged["queue"]["ok"]
-    assert "restore" in damaged["queue"]["cure"] or "could not be looked at" in damaged["queue"]["found"]
+    told = damaged["queue"]["cure"] + damaged["queue"]["found"]
+    assert "move it aside" in told or "could not be looked at" in told
 
 
 def test_hooks_of_an_interpreter_that_is_gone_are_told_and_renewed(memory: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import socket
 
@@ -11,6 +12,8 @@ import uvicorn
 from claude_mem_lite import config, logs
 from claude_mem_lite.services import instance
 from claude_mem_lite.web.peers import OwnUserProtocol
+
+log = logging.getLogger(__name__)
 
 # With uvicorn's 64 KiB a client that sends more finds its connection closed, not an answer that says why.
 _LONGEST_HEAD_BYTES = 4 << 20
@@ -27,6 +30,8 @@ def main() -> None:
     # uvicorn would make a socket of its own open to everybody.
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         with contextlib.suppress(FileNotFoundError):
+            if os.path.isdir(config.socket_path()):
+                log.error("%s is a folder: move it aside, then claude-mem up", config.socket_path())
             os.unlink(config.socket_path())
         listener.bind(config.socket_path())
         settings = uvicorn.Config(

@@ -33,6 +33,12 @@ PRIORITIES = {"high": 30, "normal": 20, "low": 10}
 # A hook may wait this long for the lock; then the event goes to the spool.
 LOCK_TIMEOUT_S = 0.25
 
+# So many rows get their message in one transaction: a hook must not wait for 100,000 of them.
+_REQUEUED_AT_ONCE = 500
+
+# A spooled event's file is TIME-ID; one that could not be written is empty, with this at its end.
+_BETWEEN, _LOST = "-", ".lost"
+
 SCHEMA = (
     """CREATE TABLE IF NOT EXISTS pending_queue (
         seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -88,6 +94,11 @@ _INSERT_EVENT = (
     " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, CASE WHEN ?8 = '' THEN '[]' ELSE json_array(?8) END, ?9)"
 )
 # The message in the format of tasks.broker.JsonSerializer; a contract test holds the two together.
+_INSERT_LOST = (
+    "INSERT OR IGNORE INTO pending_queue"
+    " (id, created_at, project_dir, raw_output, session_id, event_name, status, note, finished_at)"
+    " VALUES (?1, ?2, '', '{}', 'unknown', '', 'error', ?3, ?4)"
+)
 _INSERT_MESSAGE = (
     "INSERT INTO task (queue, data, priority) SELECT ?1,"
     " CAST(json_object('id', id, 'name', ?2, 'priority', ?3, 'args', json_array(id)) AS BLOB), ?3"
@@ -213,24 +224,26 @@ def finish(event_id: str, *, note: str | None = None, status: str = "done") -> N
 
 def requeue() -> int:
     """Enqueue a message for each unfinished row that has none, and return how many there were."""
-    reader = sqlite3.connect(config.queue_path(), isolation_level=None)
-    create_schema(reader)
-    # Outside of the transaction: with 100,000 rows this takes longer than a hook waits for the lock.
-    orphans = reader.execute(
-        "SELECT id, priority FROM pending_queue WHERE status = 'raw' AND id NOT IN"
-        " (SELECT json_extract(CAST(data AS TEXT), '$.args[0]') FROM task WHERE queue = ?"
-        "  AND json_extract(CAST(data AS TEXT), '$.args[0]') IS NOT NULL)",
-        (QUEUE_NAME,),
-    ).fetchall()
-    reader.close()
-    if not orphans:
-        return 0
-    with Transaction() as connection:
-        for event_id, priority in orphans:
-            number = PRIORITIES.get(priority, PRIORITIES["normal"])
-            connection.execute(_INSERT_MESSAGE, (QUEUE_NAME, COMPRESS, number, event_id))
-    ring()
-    return len(orphans)
+    reader, count = sqlite3.connect(config.queue_path(), isolation_level=None), 0
+    try:
+        create_schema(reader)
+        # Outside of the transactions: with 100,000 rows this takes longer than a hook waits for the lock.
+        orphans = reader.execute(
+            "SELECT id, priority FROM pending_queue WHERE status = 'raw' AND id NOT IN"
+            " (SELECT json_extract(CAST(data AS TEXT), '$.args[0]') FROM task WHERE queue = ?"
+            "  AND json_extract(CAST(data AS TEXT), '$.args[0]') IS NOT NULL)",
+            (QUEUE_NAME,),
+        )
+        while some := orphans.fetchmany(_REQUEUED_AT_ONCE):
+            with Transaction() as connection:
+                for event_id, priority in some:
+                    number = PRIORITIES.get(priority, PRIORITIES["normal"])
+                    connection.execute(_INSERT_MESSAGE, (QUEUE_NAME, COMPRESS, number, event_id))
+            count += len(some)
+            ring()
+    finally:
+        reader.close()
+    return count
 
 
 def enqueue(task: str, *arguments: Any, priority: str = "normal") -> int:
@@ -250,10 +263,13 @@ def enqueue(task: str, *arguments: Any, priority: str = "normal") -> int:
 def take_in_spool() -> int:
     """Move the events of the spool into queue.db, oldest first; return how many.
 
-    A file that holds no event stays there as `NAME.bad`.
+    A file that holds no event stays there as `NAME.bad`; what was lost becomes a row in error.
     """
     taken = 0
     for path in _spool_files():
+        if path.endswith(_LOST):
+            _note_lost(path)
+            continue
         try:
             with open(path, "rb") as file:
                 parts = file.read().decode("utf-8", "replace").split("\0", 3)
@@ -368,15 +384,34 @@ def _insert(connection: sqlite3.Connection, row: tuple[str, ...]) -> None:
 
 
 def _spool(*parts: str) -> None:
-    """Write an event's id, time, project and text to a file of its own, complete or not at all."""
+    """Write an event's id, time, project and text to a file of its own, complete or not at all.
+
+    Raises:
+        OSError: it could not be written; an empty file says so, where that is possible.
+    """
     os.makedirs(config.spool_dir(), mode=0o700, exist_ok=True)
-    path = os.path.join(config.spool_dir(), f"{parts[1]}-{parts[0]}")
+    path = os.path.join(config.spool_dir(), f"{parts[1]}{_BETWEEN}{parts[0]}")
     descriptor = os.open(f"{path}.tmp", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with open(descriptor, "wb") as file:
-        file.write("\0".join(parts).encode("utf-8", "replace"))
-        file.flush()
-        os.fsync(file.fileno())
+    try:
+        with open(descriptor, "wb") as file:
+            file.write("\0".join(parts).encode("utf-8", "replace"))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError:
+        # A full disk still takes an empty file: that says when something was lost.
+        os.truncate(f"{path}.tmp", 0)
+        os.replace(f"{path}.tmp", path + _LOST)
+        raise
     os.replace(f"{path}.tmp", path)
+
+
+def _note_lost(path: str) -> None:
+    """Make a row in error of the empty file that a hook left when it could store its event nowhere."""
+    created_at, _, event_id = os.path.basename(path).removesuffix(_LOST).rpartition(_BETWEEN)
+    note = "lost: neither queue.db nor the spool could be written, for want of disk space or of the right to"
+    with Transaction() as connection:
+        connection.execute(_INSERT_LOST, (event_id, created_at, note, utc_now()))
+    os.unlink(path)
 
 
 def _spool_files() -> Iterator[str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sqlite3
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.markup import escape
@@ -14,9 +15,12 @@ from rich.table import Table
 from claude_mem_lite import __version__, config, inbox, settings
 from claude_mem_lite.cli.app import AsJson, Quiet, app, console, print_json, working
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.services import install, supervise
+from claude_mem_lite.services import doctor, install, supervise
 from claude_mem_lite.storage import DatabaseError, models, queries, upgrades
 from claude_mem_lite.storage import learnings as known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # What the user can do about a pause; an outage passes by itself.
 _MENDABLE = {
@@ -138,7 +142,9 @@ def _errors() -> list[dict[str, Any]]:
 def _problems(found: dict[str, Any]) -> list[str]:
     """Return one line for each thing the user can mend, with how."""
     problems = [settings.problem()] if settings.problem() else []
-    if found.get("unreadable"):
+    damaged = list(_damaged())
+    problems += damaged
+    if found.get("unreadable") and not damaged:
         problems.append(found["unreadable"])
     down_now = [name for name, service in found["services"].items() if service["state"] != "RUNNING"]
     if down_now:
@@ -155,6 +161,14 @@ def _problems(found: dict[str, Any]) -> list[str]:
             f"{found['queue']['set_aside']} messages set aside: see {config.log_dir()}/consumer.jsonl"
         )
     return problems
+
+
+def _damaged() -> Iterator[str]:
+    """Yield one line for each database that is damaged, with what to do."""
+    for name, path in (("memory", config.memory_path()), ("queue", config.queue_path())):
+        with contextlib.suppress(sqlite3.OperationalError):
+            if os.path.exists(path) and (damage := doctor.damage(path)):
+                yield f"{path} is damaged ({damage}): {doctor.CURES[name]}"
 
 
 def _spooled() -> int:

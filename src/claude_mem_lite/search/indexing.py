@@ -44,7 +44,10 @@ class Index:
     def step(self) -> float | None:
         """Embed some of what is pending; return in how many seconds to go on, None when all is done."""
         with turns.step() as is_mine:
-            return self._step() if is_mine else SOON_S
+            try:
+                return self._step() if is_mine else SOON_S
+            except client.UnreachableError:  # it went after it had answered
+                return SOON_S
 
     def optimize(self) -> None:
         """Keep the folder small and the queries fast; nothing to do without new writes."""
@@ -97,7 +100,10 @@ class Index:
                 kind, [(*row, vector) for row, vector in zip(rows, matrix, strict=True)]
             )
         except VectorsError as error:
-            self._start_anew(error)
+            if vectors.has_room():
+                self._start_anew(error)
+            else:
+                log.warning("left for later, for want of disk space: %s", error)
             return False
         embeddings.mark_embedded(kind, [(row_id, text) for row_id, _, text in rows], model=str(found["key"]))
         self._unoptimized += len(rows)

@@ -12,6 +12,7 @@ import hashlib
 import os
 import re
 import shutil
+import tempfile
 import time
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -296,6 +297,16 @@ def _tables() -> list[str]:
 def discard() -> None:
     """Delete all vectors of all models: who finds them broken makes them anew from SQLite."""
     shutil.rmtree(config.lance_dir(), ignore_errors=True)
+
+
+def has_room() -> bool:
+    """Tell whether the disk of the vectors takes another megabyte: if not, nothing need be broken."""
+    try:
+        os.makedirs(config.lance_dir(), exist_ok=True)
+        with tempfile.TemporaryFile(dir=config.lance_dir(), buffering=0) as file:
+            return file.write(bytes(1 << 20)) == 1 << 20
+    except OSError:
+        return False
 
 
 @contextlib.contextmanager

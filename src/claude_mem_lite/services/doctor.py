@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -34,6 +35,11 @@ SLOW_HOOK_MS = 200
 STUCK_S = 600
 _HOOK_RUNS = 5
 _AHEAD_S = 300
+# What to do about a damaged database, by its name.
+CURES = {
+    "memory": "claude-mem down, move it aside, then claude-mem restore your last backup, or claude-mem up",
+    "queue": "claude-mem down, move it aside, then claude-mem up takes in what lies in the spool",
+}
 _OURS = ("claude-mem.db", "queue.db", "lance", "logs", "spool", "config.toml", "worker.sock", "doorbell")
 
 
@@ -128,21 +134,34 @@ def _databases() -> Iterator[Finding]:
         if not os.path.exists(path):
             yield Finding(name, f"there is no {path} yet", "claude-mem up", supervise.up)
             continue
-        connection = sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, timeout=10)
-        try:
-            said = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)")]
+        damaged = damage(path, thorough=True)
+        if damaged:
+            yield Finding(name, f"{path} is damaged: {damaged}", CURES[name])
+            continue
+        with closing(sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, timeout=10)) as connection:
             version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-        finally:
-            connection.close()
-        if said != ["ok"]:
-            cure = "claude-mem down, move it aside, then claude-mem restore your last backup"
-            yield Finding(name, f"{path} is damaged: {said[0]}", cure)
+        if not os.access(path, os.W_OK) or not os.access(os.path.dirname(path), os.W_OK):
+            cure = f"chmod u+w {shlex.quote(path)}, or have its disk mounted for writing"
+            yield Finding(name, f"{path} cannot be written", cure)
         elif name == "memory" and version > newest:
             yield Finding(name, f"schema {version}, this version knows {newest}", "upgrade claude-mem-lite")
         elif name == "memory" and version < newest:
             yield Finding(name, f"schema {version} of {newest}", "claude-mem up", models.open_databases)
         else:
             yield Finding(name, f"sound, {os.path.getsize(path) / 1e6:,.1f} MB")
+
+
+def damage(path: str, *, thorough: bool = False) -> str:
+    """Return what is wrong inside a database, "" for nothing; `thorough` compares the indexes, too."""
+    pragma = f"PRAGMA {'integrity_check' if thorough else 'quick_check'}(1)"
+    try:
+        with closing(sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, timeout=10)) as connection:
+            said = str(connection.execute(pragma).fetchone()[0])
+    except sqlite3.OperationalError:  # locked, or gone meanwhile: that is no damage
+        raise
+    except sqlite3.DatabaseError as error:
+        return str(error)
+    return "" if said == "ok" else said.rsplit("\n", 1)[-1]
 
 
 def _index() -> Iterator[Finding]:
@@ -162,6 +181,9 @@ def _index() -> Iterator[Finding]:
 
 
 def _services() -> Iterator[Finding]:
+    if os.path.isdir(config.socket_path()):
+        cure = "move it aside, then claude-mem up"
+        yield Finding("socket", f"{config.socket_path()} is a folder: the web process cannot start", cure)
     down = [program for program in supervise.programs() if program.state != "RUNNING"]
     if down:
         states = ", ".join(f"{program.name} {program.state.lower()}" for program in down)

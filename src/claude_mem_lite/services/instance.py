@@ -1,7 +1,8 @@
-"""What both services are: alone in their data directory, and gone when their supervisor is."""
+"""What both services are: alone in their data directory, and gone when their supervisor or a database is."""
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import logging
 import os
@@ -53,12 +54,29 @@ def uptime_s(name: str) -> int:
 
 
 def stop_when_orphaned(*, poll_s: float = 1.0) -> None:
-    """Send this process SIGTERM, its graceful stop, as soon as its parent has changed."""
+    """Send this process SIGTERM, its graceful stop, as soon as its parent or a database has changed.
+
+    A file that was deleted or moved away stays open: whoever went on with it would see nothing of what the
+    hooks write to the new one.
+    """
     parent = os.getppid()
 
     def watch() -> None:
-        while os.getppid() == parent:
+        seen: dict[str, int] = {}
+        while os.getppid() == parent and seen.items() <= (files := _databases()).items():
+            seen = files
             time.sleep(poll_s)
+        for path in sorted(path for path in seen if seen[path] != files.get(path)):
+            log.error("%s was deleted or replaced meanwhile: starting anew with what is there", path)
         os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=watch, name="orphan-watch", daemon=True).start()
+
+
+def _databases() -> dict[str, int]:
+    """Return the inode of each database that is there, by path."""
+    found = {}
+    for path in (config.memory_path(), config.queue_path()):
+        with contextlib.suppress(OSError):
+            found[path] = os.stat(path).st_ino
+    return found

@@ -321,6 +321,8 @@ MIGRATIONS: tuple[str, ...] = (
     + _embedded("learnings", "content")
     + _full_text("learnings", "content")
     + _rebuilt("learnings"),
+    # Rows from before its index were not in it, and to change such a row breaks the index.
+    _rebuilt("function_map"),
 )
 
 

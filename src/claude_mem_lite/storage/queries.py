@@ -171,11 +171,18 @@ def touch_session(event: PendingEvent) -> None:
             Session.last_event_at: fn.MAX(Session.last_event_at, event.created_at),
         },
     ).execute()
-    if event.event_name in {"SessionStart", "SessionEnd"}:
-        ended = event.event_name == "SessionEnd"
-        Session.update(
-            status="closed" if ended else "active", ended_at=event.created_at if ended else None
-        ).where((Session.id == event.session_id) & (Session.last_event_at == event.created_at)).execute()
+    this = Session.id == event.session_id
+    if event.event_name == "SessionStart" and not _is_followed_by("SessionEnd", event):
+        is_latest = Session.last_event_at == event.created_at
+        Session.update(status="active", ended_at=None).where(this & is_latest).execute()
+    elif event.event_name == "SessionEnd" and not _is_followed_by("SessionStart", event):
+        Session.update(status="closed", ended_at=event.created_at).where(this).execute()
+
+
+def _is_followed_by(event_name: str, event: PendingEvent) -> bool:
+    """Tell whether a later event of the session has this name: by their order, for clocks may step back."""
+    later = (PendingEvent.session_id == event.session_id) & (PendingEvent.seq > event.seq)
+    return bool(PendingEvent.select().where(later & (PendingEvent.event_name == event_name)).exists())
 
 
 def session(session_id: str) -> Session | None:

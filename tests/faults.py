@@ -1,0 +1,120 @@
+"""What the tests of faults share: a small disk, the two programs, and what became of the events.
+
+Not a test by itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import run_hook, tool_event
+
+from claude_mem_lite import config, inbox
+from claude_mem_lite.services import programs
+
+PROJECT = "/home/dev/ledger"
+
+
+@contextlib.contextmanager
+def small_disk(folder: Path, *, size_kb: int) -> Iterator[Path]:
+    """Have a folder lie on a disk of its own; what is in it stays."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount a small disk")
+    there = folder.with_name(f"{folder.name}.before")
+    shutil.copytree(folder, there, symlinks=True) if folder.exists() else there.mkdir()
+    folder.mkdir(exist_ok=True)
+    options = f"size={size_kb}k,mode=700"
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        shutil.rmtree(there)
+        pytest.skip(f"mount: {mounted.stderr.decode().strip()}")
+    try:
+        shutil.copytree(there, folder, symlinks=True, dirs_exist_ok=True)
+        yield folder
+    finally:
+        shutil.rmtree(there)
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def fill(folder: Path) -> Path:
+    """Take the last byte of a disk; return the file that has it."""
+    ballast = folder / "ballast"
+    with ballast.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while True:
+            file.write(b"\0" * 4096)
+    return ballast
+
+
+@contextlib.contextmanager
+def running(name: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Have one of the two programs run, as the supervisor would start it."""
+    program = next(each for each in programs.programs() if each.name == name)
+    environment = {**os.environ, **program.environment}
+    with open(program.log_path, "ab") as out:
+        process = subprocess.Popen(program.command, stdout=out, stderr=out, env=environment)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def stop(process: subprocess.Popen[bytes]) -> int:
+    """End a program as the supervisor does; return its status."""
+    process.terminate()
+    return process.wait(timeout=30)
+
+
+def build(number: int, *, output: str = "") -> dict[str, Any]:
+    """Return a tool call that becomes an observation."""
+    command = {"command": f"make target-{number}", "description": f"Build target {number}"}
+    response = {"stdout": output or f"built {number}\n", "stderr": "", "interrupted": False}
+    return tool_event(tool_input=command, tool_response=response)
+
+
+def say(event: dict[str, Any], hook: str = "capture") -> None:
+    """Start a hook with an event, and see that it disturbs nobody."""
+    done = run_hook(hook, event, project_dir=PROJECT)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def append(event: dict[str, Any]) -> str:
+    """Store an event without a hook's process."""
+    return inbox.append(json.dumps(event), PROJECT)
+
+
+def queue() -> dict[str, int]:
+    """Return how many events are in which state."""
+    return dict(rows(config.queue_path(), "SELECT status, count(*) FROM pending_queue GROUP BY status"))
+
+
+def rows(path: str, query: str) -> list[tuple[Any, ...]]:
+    """Return what a database answers to a reader of its own; nothing where it can't."""
+    try:
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=10)) as connection:
+            return connection.execute(query).fetchall()
+    except sqlite3.Error:
+        return []
+
+
+def titles() -> list[str]:
+    """Return the titles of all observations, in order."""
+    found = rows(config.memory_path(), "SELECT title FROM observations ORDER BY title")
+    return [title for (title,) in found]
+
+
+def logged(folder: Path) -> str:
+    """Return all that stands in a data directory's logs."""
+    return "".join(path.read_text(errors="replace") for path in (folder / "logs").iterdir() if path.is_file())

@@ -1,0 +1,277 @@
+"""Databases that are damaged, deleted, locked, read-only, older or newer: told, mended, gone on with."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import wait_until
+from faults import append, build, logged, queue, rows, running, say, stop, titles
+from test_services import claude_mem, services  # noqa: F401  (a fixture)
+
+from claude_mem_lite import client, config
+from claude_mem_lite.services import supervise
+from claude_mem_lite.storage import migrations, models
+
+Damage = Callable[[Path], None]
+LOCKED_S = 12.0  # longer than every timeout of ours on a lock, 10 s
+INDEX = {"claude-mem.db": "idx_obs_project", "queue.db": "idx_queue_session"}
+
+
+@pytest.fixture(autouse=True)
+def _claude_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+
+
+def halve(path: Path) -> None:
+    """Cut the second half off."""
+    os.truncate(path, path.stat().st_size // 8192 * 4096)
+
+
+def flip(path: Path) -> None:
+    """Overwrite one page in the middle, the root of an index."""
+    query = f"SELECT rootpage FROM sqlite_master WHERE name = '{INDEX[path.name]}'"
+    [(page,)] = rows(str(path), query)
+    with path.open("r+b") as file:
+        file.seek((page - 1) * 4096)
+        file.write(b"\xa5" * 4096)
+
+
+def in_one_file(path: Path) -> None:
+    """Bring what the log holds into the file, so that the damage hits it."""
+    with closing(sqlite3.connect(path, timeout=10)) as connection:
+        wait_until(lambda: connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0)
+
+
+def told_by_the_doctor() -> str:
+    """Return what the doctor finds wrong, with what to do, one line each."""
+    found = json.loads(claude_mem("doctor", "--json").stdout)
+    return "\n".join(f"{each['found']} → {each['cure']}" for each in found if not each["ok"])
+
+
+@pytest.mark.parametrize(("store", "damage"), [("queue.db", halve), ("claude-mem.db", flip)])
+@pytest.mark.usefixtures("services")
+def test_a_database_may_be_deleted_and_damaged_while_running(home: Path, store: str, damage: Damage) -> None:
+    """Hooks and services go on; status and doctor name file and cure; once it is moved aside all works.
+
+    A deleted one is made anew within seconds, and the log says so.
+    """
+    path = home / store
+    append(build(0))
+    wait_until(lambda: titles() == ["Build target 0"])
+    first = pids()
+    path.unlink()
+    say(build(1))
+    second = wait_until(lambda: (now := pids()) and not set(now) & set(first) and now)
+    ids = [append(build(number, output=f"line {number}\n" * 50)) for number in range(2, 20)]
+    wait_until(lambda: queue().get("done", 0) >= len(ids) and f"Build target {len(ids) + 1}" in titles())
+    assert f"{path} was deleted or replaced" in logged(home)
+    assert "Build target 1" in titles() or store == "claude-mem.db"
+
+    in_one_file(path)
+    damage(path)
+    for number in range(20, 24):
+        say(build(number))
+    told, found = json.loads(claude_mem("status", "--json").stdout)["problems"], told_by_the_doctor()
+    third = pids()
+    claude_mem("down")
+    path.rename(home / f"{store}.damaged")
+    claude_mem("up")
+    say(build(24))
+    kept = range(2, 25) if store == "queue.db" else range(24, 25)
+    wait_until(lambda: {f"Build target {number}" for number in kept} <= set(titles()))
+
+    assert third == second
+    assert any(str(path) in problem and "damaged" in problem and "aside" in problem for problem in told)
+    assert f"{path} is damaged: " in found
+    assert "claude-mem down, move it aside" in found
+    assert list((home / "spool").iterdir()) == []
+    assert "damaged" not in told_by_the_doctor()
+    assert len((client.get("/api/search", {"q": "target"}, timeout_s=5) or {})["results"]) > 0
+
+
+def pids() -> list[int]:
+    """Return the processes of both services, none unless both run."""
+    found = supervise.programs()
+    return [each.pid for each in found if each.pid] if {each.state for each in found} == {"RUNNING"} else []
+
+
+@contextmanager
+def locked(*paths: str) -> Iterator[None]:
+    """Hold databases as another program does that writes to them for long."""
+    others = [sqlite3.connect(path, isolation_level=None, timeout=10) for path in paths]
+    for other in others:
+        other.execute("BEGIN EXCLUSIVE")
+    try:
+        yield
+    finally:
+        for other in others:
+            other.close()
+
+
+def test_locked_databases_cost_nothing_but_time(home: Path) -> None:
+    """Longer than any of our timeouts: hooks spool, the consumer lives, and all is worked on afterwards."""
+    with running("consumer") as consumer:
+        append(build(0))
+        wait_until(lambda: queue() == {"done": 1})
+        with locked(config.memory_path()):
+            for number in range(1, 4):
+                say(build(number))
+            with locked(config.queue_path()):
+                say(build(4))
+                spooled = len(list((home / "spool").iterdir()))
+                time.sleep(LOCKED_S)
+        say(build(5))
+        wait_until(lambda: queue().get("done") == 5, timeout_s=60)
+        alive = consumer.poll() is None
+        stop(consumer)
+    with running("consumer"):
+        wait_until(lambda: queue() == {"done": 6})
+
+    assert spooled == 1
+    assert alive
+    assert titles() == [f"Build target {number}" for number in range(6)]
+
+
+@contextmanager
+def read_only(path: Path) -> Iterator[None]:
+    """Have a file that even root cannot write."""
+    if os.geteuid() != 0:
+        path.chmod(0o400)
+        yield
+        path.chmod(0o600)
+        return
+    mounted = subprocess.run(["mount", "--bind", str(path), str(path)], capture_output=True, check=False)
+    if mounted.returncode:
+        pytest.skip(f"mount: {mounted.stderr.decode().strip()}")
+    try:
+        subprocess.run(["mount", "-o", "remount,ro,bind", str(path)], check=True)
+        yield
+    finally:
+        subprocess.run(["umount", "-l", str(path)], check=True)
+
+
+@pytest.mark.parametrize("store", ["queue.db", "claude-mem.db"])
+def test_a_database_that_cannot_be_written_is_told(home: Path, store: str) -> None:
+    """Hooks lose nothing, the doctor says which file, and once it can be written all is worked on."""
+    with running("consumer") as consumer:
+        append(build(0))
+        wait_until(lambda: queue() == {"done": 1})
+        stop(consumer)
+    with read_only(home / store):
+        with running("consumer") as consumer:
+            say(build(1))
+            time.sleep(2)
+            ended = consumer.poll()
+        found = told_by_the_doctor()
+    with running("consumer"):
+        wait_until(lambda: queue() == {"done": 2})
+
+    assert ended in {None, 1}
+    assert f"{home / store} cannot be written → chmod" in found
+    assert titles() == ["Build target 0", "Build target 1"]
+
+
+def test_a_folder_where_the_socket_should_be_is_told(home: Path) -> None:
+    """The web process cannot start: `up` fails in one line, and the log names the folder."""
+    (home / "worker.sock").mkdir()
+    with running("web") as web:
+        status = web.wait(timeout=20)
+    said = logged(home)
+    found = told_by_the_doctor()
+    (home / "worker.sock").rmdir()
+    with running("web"):
+        wait_until(supervise._web_answers)
+
+    assert status == 1
+    assert f"{home / 'worker.sock'} is a folder" in said
+    assert f"{home / 'worker.sock'} is a folder" in found
+
+
+def fill_tables(connection: sqlite3.Connection) -> dict[str, list[dict[str, Any]]]:
+    """Put two rows into each table of a schema, whichever it has; return them by table."""
+    named = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '%\\_fts%' ESCAPE '\\'"
+    tables = [name for (name,) in connection.execute(named) if not name.startswith("sqlite_")]
+    connection.row_factory = sqlite3.Row
+    for table in sorted(tables, key=lambda name: name != "sessions"):
+        columns = connection.execute(f"PRAGMA table_info({table})").fetchall()
+        for number in range(2):
+            row = {
+                each["name"]: f"old{number}" if "session_id" in each["name"] else _value(table, each, number)
+                for each in columns
+                if (each["notnull"] and each["dflt_value"] is None) or each["name"] == "summary"
+            }
+            names, marks = ", ".join(row), ", ".join("?" * len(row))
+            connection.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", list(row.values()))
+    connection.commit()
+    return {table: [dict(row) for row in connection.execute(f"SELECT * FROM {table}")] for table in tables}
+
+
+def _value(table: str, column: sqlite3.Row, number: int) -> Any:
+    if column["type"] in {"INTEGER", "REAL", "BLOB"}:
+        return number
+    if column["name"] == "value":
+        return json.dumps({"number": number})
+    return f"old{number}" if (table, column["name"]) == ("sessions", "id") else f"otter {table} {number}"
+
+
+@pytest.mark.parametrize("steps", range(1, len(migrations.MIGRATIONS)))
+def test_an_older_schema_is_brought_up_to_date_with_its_rows(
+    home: Path, monkeypatch: pytest.MonkeyPatch, steps: int
+) -> None:
+    """Whatever version left it: each row is there with what it held, and full text finds it."""
+    newest = migrations.MIGRATIONS
+    monkeypatch.setattr(migrations, "MIGRATIONS", newest[:steps])
+    migrations.migrate()
+    with closing(sqlite3.connect(config.memory_path())) as connection:
+        before = fill_tables(connection)
+    monkeypatch.setattr(migrations, "MIGRATIONS", newest)
+
+    with running("consumer"):
+        say(build(0))
+        wait_until(lambda: queue() == {"done": 1})
+
+    models.open_databases()
+    with closing(sqlite3.connect(config.memory_path())) as connection:
+        connection.row_factory = sqlite3.Row
+        kept = {table: list(map(dict, connection.execute(f"SELECT * FROM {table}"))) for table in before}
+    for table, told in before.items():
+        for row in told:
+            same = [each for each in kept[table] if _is_kept(row, each)]
+            assert len(same) == 1, (table, row)
+    for table in sorted({"observations", "sessions", "learnings", "function_map"}):
+        matches = f"SELECT count(*) FROM {table}_fts WHERE {table}_fts MATCH 'otter'"
+        assert (table, rows(config.memory_path(), matches)) == (table, [(2,)])
+    assert titles() == ["Build target 0", "otter observations 0", "otter observations 1"]
+
+
+def _is_kept(before: dict[str, Any], after: dict[str, Any]) -> bool:
+    return all(after[name] == value for name, value in before.items() if name in after)
+
+
+def test_a_newer_schema_stops_the_consumer_not_the_hooks(home: Path) -> None:
+    """The one line says to upgrade, the hooks go on storing, and nothing is touched."""
+    models.open_databases()
+    models.close_databases()
+    with closing(sqlite3.connect(config.memory_path())) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    before = Path(config.memory_path()).read_bytes()
+
+    say(build(0))
+    with running("consumer") as consumer:
+        status = consumer.wait(timeout=20)
+    failed = claude_mem("up")
+
+    assert status == 1
+    assert (failed.returncode, failed.stderr.count("\n")) == (1, 1)
+    assert "upgrade claude-mem-lite" in failed.stderr
+    assert queue() == {"raw": 1}
+    assert Path(config.memory_path()).read_bytes() == before

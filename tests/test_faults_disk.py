@@ -1,0 +1,139 @@
+"""A disk that is full, for each store: hooks disturb nobody, nothing acknowledged is lost, all goes on."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sqlite3
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from conftest import run_hook, tool_event, wait_until, web_answers
+from faults import PROJECT, append, build, fill, logged, queue, rows, running, say, small_disk, titles
+from test_services import claude_mem
+
+from claude_mem_lite import client, config
+from claude_mem_lite.search.vectors import Vectors
+
+EMBEDDED = "SELECT count(*) FROM observations WHERE embedding_status <> 'pending'"
+ANSWERS = {
+    "context": {"hook_event_name": "SessionStart", "source": "startup"},
+    "prompt": {"hook_event_name": "UserPromptSubmit", "prompt": "Mend the parser of dates."},
+    "compact": {"hook_event_name": "PreCompact", "trigger": "auto"},
+    "summary": {"hook_event_name": "Stop", "last_assistant_message": "Done."},
+    "cleanup": {"hook_event_name": "SessionEnd", "reason": "other"},
+}
+
+
+def test_what_a_full_disk_took_is_noted_once_it_has_room(home: Path) -> None:
+    """Every hook ends well, what was stored before is worked on, and each lost event is a row in error."""
+    with small_disk(home, size_kb=1024):
+        say(build(0))
+        ballast = fill(home)
+        for hook, event in ANSWERS.items():
+            say({"session_id": "s1", **event}, hook)
+        say(build(1, output="x" * 20_000))
+        left = sorted(path.stat().st_size for path in (home / "spool").iterdir())
+        ballast.unlink()
+        say(build(2))
+        with running("consumer"):
+            wait_until(lambda: queue().get("done") == 2)
+        told = claude_mem("status").stdout
+
+        assert left == [0] * (len(ANSWERS) + 1)
+        assert queue() == {"done": 2, "error": len(ANSWERS) + 1}
+        assert titles() == ["Build target 0", "Build target 2"]
+        assert "lost: neither queue.db nor the spool could be written" in told
+        assert list((home / "spool").iterdir()) == []
+
+
+def test_services_on_a_full_disk_go_on_when_it_has_room(home: Path) -> None:
+    """Both processes live, a search is answered, the vectors stay, and all that was stored is finished."""
+    with small_disk(home, size_kb=12_000), running("consumer") as consumer, running("web") as web:
+        wait_until(web_answers)
+        for number in range(6):
+            say(build(number))
+        wait_until(lambda: rows(config.memory_path(), EMBEDDED) == [(6,)], timeout_s=60)
+        made_at = Vectors("minilm_384", 384).version("observation")
+        ids = [append(build(number)) for number in range(6, 30)]
+        ballast = fill(home)
+        say(build(30, output="x" * 20_000))
+        found = client.get("/api/search", {"q": "target"}, timeout_s=10)
+        wait_until(lambda: "disk is full" in logged(home) or queue().get("done", 0) >= len(ids))
+
+        ballast.unlink()
+        say(build(31))
+        stored = {event_id for (event_id,) in rows(config.queue_path(), "SELECT id FROM pending_queue")}
+        wait_until(lambda: queue().get("raw", 0) == 0, timeout_s=60)
+        wait_until(lambda: rows(config.memory_path(), EMBEDDED) == [(len(titles()),)], timeout_s=60)
+
+        assert (consumer.poll(), web.poll()) == (None, None)
+        assert found is not None
+        assert found["results"]
+        assert set(ids) <= stored
+        assert len(titles()) == len(stored)
+        assert Vectors("minilm_384", 384).version("observation")[0] == made_at[0]
+        assert "made anew" not in logged(home)
+
+
+def test_full_disks_of_vectors_and_logs_cost_no_observation(home: Path) -> None:
+    """Each on its own: what SQLite can take is remembered and found by its words, then by meaning."""
+    with small_disk(home / "logs", size_kb=64) as logs, small_disk(home / "lance", size_kb=2048) as lance:
+        fill(logs)
+        ballast = fill(lance)
+        with running("consumer") as consumer, running("web") as web:
+            wait_until(web_answers)
+            for number in range(4):
+                say(build(number))
+            wait_until(lambda: len(titles()) == 4)
+            wait_until(lambda: client.post("/api/embed", {"texts": []}, timeout_s=60))
+            by_words = client.get("/api/search", {"q": "target"}, timeout_s=10)
+            before = rows(config.memory_path(), EMBEDDED)
+            ballast.unlink()
+            wait_until(lambda: rows(config.memory_path(), EMBEDDED) == [(4,)], timeout_s=60)
+
+            assert (consumer.poll(), web.poll()) == (None, None)
+            assert by_words is not None
+            assert (by_words["search_type"], len(by_words["results"])) == ("fts", 4)
+            assert before == [(0,)]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits a process that runs")
+def test_a_consumer_that_may_not_write_finishes_when_it_may(home: Path) -> None:
+    """A limit on the size of its files stops the work, not the consumer; nothing is given up."""
+    with running("consumer") as consumer:
+        first = append(build(0))
+        wait_until(lambda: queue() == {"done": 1})
+        limits = resource.prlimit(consumer.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(consumer.pid, resource.RLIMIT_FSIZE, (4096, limits[1]))
+        ids = [append(build(number)) for number in range(1, 8)]
+        wait_until(lambda: "OperationalError" in logged(home) + (home / "logs" / "consumer.out").read_text())
+        resource.prlimit(consumer.pid, resource.RLIMIT_FSIZE, limits)
+        wait_until(lambda: queue() == {"done": 8}, timeout_s=60)
+
+        assert consumer.poll() is None
+        observed = rows(config.memory_path(), "SELECT id FROM observations")
+        assert {event_id for (event_id,) in observed} == {first, *ids}
+
+
+def test_a_hook_without_room_in_queue_db_uses_the_spool(home: Path) -> None:
+    """Behind a lock and without room in the spool the event is noted as lost, and the hook says nothing."""
+    with small_disk(home / "spool", size_kb=64) as spool:
+        say(build(0))
+        ballast = fill(spool)
+        with closing(sqlite3.connect(config.queue_path(), isolation_level=None)) as other:
+            other.execute("BEGIN EXCLUSIVE")
+            done = run_hook("capture", json.dumps(tool_event("WebFetch")).encode(), project_dir=PROJECT)
+            lost = [path.suffix for path in spool.iterdir() if path != ballast]
+            ballast.unlink()
+            say(build(1))
+        waiting = [path for path in spool.iterdir() if path.suffix != ".lost"]
+        with running("consumer"):
+            wait_until(lambda: queue() == {"done": 2, "error": 1})
+
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+        assert lost == [".lost"]
+        assert len(waiting) == 1
+        assert titles() == ["Build target 0", "Build target 1"]
