@@ -93,12 +93,12 @@ _INSERT_EVENT = (
     " (id, created_at, project_dir, raw_output, session_id, event_name, tool_name, files_touched, priority)"
     " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, CASE WHEN ?8 = '' THEN '[]' ELSE json_array(?8) END, ?9)"
 )
-# The message in the format of tasks.broker.JsonSerializer; a contract test holds the two together.
 _INSERT_LOST = (
     "INSERT OR IGNORE INTO pending_queue"
     " (id, created_at, project_dir, raw_output, session_id, event_name, status, note, finished_at)"
     " VALUES (?1, ?2, '', '{}', 'unknown', '', 'error', ?3, ?4)"
 )
+# The message in the format of tasks.broker.JsonSerializer; a contract test holds the two together.
 _INSERT_MESSAGE = (
     "INSERT INTO task (queue, data, priority) SELECT ?1,"
     " CAST(json_object('id', id, 'name', ?2, 'priority', ?3, 'args', json_array(id)) AS BLOB), ?3"
