@@ -533,3 +533,28 @@ def test_a_killed_run_is_gone_on_with(memory: Path) -> None:
 
     assert left(memory, STEM, DOOMED, *ids) == set()
     assert last.returncode == 0 or "no session has this id" in last.stderr
+
+
+def test_a_file_is_named_from_the_folder_or_from_its_project(
+    memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a user sees it, or as the memory prints it; a file of the same name elsewhere stays."""
+    project = (tmp_path / "shop").resolve()
+    (project / ".git").mkdir(parents=True)
+    (project / "src").mkdir()
+    session_row(DOOMED, project_dir=str(project))
+    for name in ("src/a.py", "src/b.py", "a.py"):
+        row = observation_row(
+            f"edit-{name}", session_id=DOOMED, project_dir=str(project), files_touched=[name]
+        )
+        queries.save_observation(row)
+    models.close_databases()
+    monkeypatch.chdir(project / "src")
+
+    from_folder = claude_mem("forget", "--file", "a.py", "--dry-run", "--json")
+    runs = [claude_mem("forget", "--file", path, "--yes").returncode for path in ("./b.py", "src/a.py")]
+
+    assert json.loads(from_folder.stdout)["forgotten"]["observations"] == 1  # src/a.py alone
+    assert runs == [0, 0]
+    models.open_databases()
+    assert [row.id for row in queries.observations_of(DOOMED)] == ["edit-a.py"]

@@ -259,11 +259,15 @@ def _told(found: Forgotten) -> str:
 
 
 def _paths(path: str) -> tuple[str, ...]:
-    """Return what a path may mean: seen from this folder, or from the top of its project."""
+    """Return the absolute paths of a file: seen from this folder, or else from the top of its project."""
     given = os.path.expanduser(path)
-    folders = (os.getcwd(), config.project_dir())
-    found = (os.path.normpath(os.path.join(folder, given)) for folder in folders)
-    return tuple(dict.fromkeys(each for path in found for each in (path, os.path.realpath(path))))
+    found: tuple[str, ...] = ()
+    for folder in (os.getcwd(), config.project_dir()):
+        absolute = os.path.normpath(os.path.join(folder, given))
+        found = tuple(dict.fromkeys((absolute, os.path.realpath(absolute))))
+        if os.path.exists(absolute) or marking.knows_file(found):
+            break
+    return found
 
 
 def _print_sizes(before: dict[str, int], after: dict[str, int]) -> None:

@@ -17,12 +17,11 @@ from claude_mem_lite import config
 from claude_mem_lite.storage.models import memory_database, queue_database
 from claude_mem_lite.storage.queries import MIN_ID_PREFIX, UnknownIdError
 from claude_mem_lite.storage.upgrades import CALL
-from claude_mem_lite.storage.wanted import strings
+from claude_mem_lite.storage.wanted import Wanted, strings
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from claude_mem_lite.storage.wanted import Wanted
 
 Row = dict[str, Any]
 
@@ -118,6 +117,20 @@ def known_projects() -> set[str]:
     return {
         row["project_dir"] for table in tables for row in rows(table, "project_dir") if row["project_dir"]
     }
+
+
+def knows_file(paths: tuple[str, ...]) -> bool:
+    """Tell whether an observation or the code map knows a file by one of its absolute paths."""
+    wanted = Wanted(files=paths)
+    touched = rows("observations", "project_dir", "files_touched")
+    return any(
+        wanted.is_file(row["project_dir"], path)
+        for row in touched
+        for path in strings(loaded(row["files_touched"]))
+    ) or any(
+        wanted.is_file(row["project_dir"], row["file_path"])
+        for row in rows("source_files", "project_dir", "file_path")
+    )
 
 
 def project_of(path: str) -> str:
