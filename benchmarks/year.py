@@ -1,0 +1,207 @@
+"""One simulated year: how large the memory grows, and what a search and a session's start cost then.
+
+    python benchmarks/year.py [--events N] [--sessions M] [--projects P]
+
+The recorded history is played over and over, in other projects, under other names, at times spread over a
+year, on the path that the consumer takes, without a model. At 1, 10, 50 and 100 % of the events it prints the
+sizes of the files, and what a search and a session's block take over the socket of a real web process, with
+the growth of each against the first. Then the retention of the settings is applied, as of the year's end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import json
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from typing import TYPE_CHECKING, Any
+
+from rich.progress import Progress
+
+from claude_mem_lite import client, config, inbox
+from claude_mem_lite.cli import demo
+from claude_mem_lite.distill import record
+from claude_mem_lite.learnings import session as learned
+from claude_mem_lite.storage import models, queries
+from claude_mem_lite.tasks import periodic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SHARES = (0.01, 0.1, 0.5, 1.0)
+ASKED = 30
+QUESTIONS = (
+    "why is the book not in WAL mode", "rounding of split amounts", "parse_amount", "bank statement encoding",
+    "which library does the command line use", "test_three_postings", "backup checksum", "typer exit status",
+)  # fmt: skip
+LIMIT_MB = 500
+
+
+def recorded() -> list[list[dict[str, Any]]]:
+    """Return the recorded sessions."""
+    sessions: dict[str, list[dict[str, Any]]] = {}
+    for event in demo.recorded_events():
+        sessions.setdefault(event["session_id"], []).append(event)
+    return list(sessions.values())
+
+
+def year(options: argparse.Namespace) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield of each session its id, its project and its events as JSON, until there are enough."""
+    plays, chance, left = recorded(), random.Random(7), options.events
+    for number in range(options.sessions):
+        events = plays[number % len(plays)]
+        wanted = min(left, max(1, options.events // options.sessions))
+        project = f"/home/dev/project-{number % options.projects}"
+        name = f"year-{number}"
+        told = []
+        for step in range(wanted):
+            event = {
+                **events[min(step, len(events) - 1)],
+                "session_id": name,
+                "tool_use_id": f"{name}-{step}",
+            }
+            if step == wanted - 1:
+                event = {"hook_event_name": "SessionEnd", "session_id": name, "reason": "other"}
+            text = json.dumps(event).replace(demo.PROJECT, project)
+            told.append(text.replace("Entry", f"Entry{chance.randint(0, 400)}"))
+        left -= wanted
+        yield name, project, told
+
+
+def take_in(name: str, project: str, events: list[str], at: dt.datetime) -> None:
+    """Store a session's events as if they had come at that time, and work them off."""
+    ids = [inbox.append(event, project) for event in events]
+    with inbox.Transaction() as connection:
+        for step, event_id in enumerate(ids):
+            stamp = inbox.utc_text((at + dt.timedelta(seconds=30 * step)).timestamp())
+            connection.execute("UPDATE pending_queue SET created_at = ? WHERE id = ?", (stamp, event_id))
+        connection.execute("DELETE FROM task")
+    for event_id in ids:
+        row = queries.pending_event(event_id)
+        if row is not None:
+            record.record_event(row)
+    record.summarize_session(name, retell=True)
+    learned.learn(name)
+
+
+def sizes_mb() -> dict[str, float]:
+    """Return the sizes of what lies in the data directory."""
+    found: dict[str, float] = {}
+    for folder, _, files in os.walk(config.home()):
+        for file in files:
+            path = os.path.join(folder, file)
+            top = (
+                os.path.relpath(path, config.home())
+                .split(os.sep)[0]
+                .removesuffix("-wal")
+                .removesuffix("-shm")
+            )
+            found[top] = found.get(top, 0.0) + os.lstat(path).st_size / 1e6
+    return found
+
+
+def ask_ms(path: str, asked: list[dict[str, str]]) -> tuple[float, float]:
+    """Return median and 95th percentile of requests, the first left out."""
+    took = []
+    for parameters in [asked[0], *asked]:
+        started = time.perf_counter()
+        client.get(path, parameters, timeout_s=30)
+        took.append((time.perf_counter() - started) * 1000)
+    ordered = sorted(took[1:])
+    return statistics.median(ordered), ordered[int(len(ordered) * 0.95)]
+
+
+def measure(projects: int) -> dict[str, float]:
+    """Return sizes and times as of now."""
+    web = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"], stderr=subprocess.DEVNULL)
+    try:
+        for _ in range(200):
+            try:
+                if client.get("/api/health", {}, timeout_s=1):
+                    break
+            except client.UnreachableError:
+                time.sleep(0.05)
+        places = [f"/home/dev/project-{number % projects}" for number in range(ASKED)]
+        search = ask_ms(
+            "/api/search",
+            [{"q": QUESTIONS[n % len(QUESTIONS)], "project": place} for n, place in enumerate(places)],
+        )
+        context = ask_ms("/api/context", [{"project_path": place, "session_id": "new"} for place in places])
+    finally:
+        web.terminate()
+        web.wait()
+    sizes = sizes_mb()
+    return {
+        "memory MB": sizes.get("claude-mem.db", 0.0),
+        "queue MB": sizes.get("queue.db", 0.0),
+        "all MB": sum(sizes.values()),
+        "search p50 ms": search[0],
+        "search p95 ms": search[1],
+        "context p50 ms": context[0],
+        "context p95 ms": context[1],
+    }
+
+
+def show(share: float, events: int, found: dict[str, float], first: dict[str, float]) -> None:
+    """Print one line of figures, each with its growth."""
+    told = "  ".join(
+        f"{name} {value:.1f} ({value / max(first[name], 1e-9):.1f} x)" for name, value in found.items()
+    )
+    print(f"{share:>4.0%} {events:>8,} events  {told}", flush=True)
+
+
+def main() -> None:
+    """Play the year, and end with 1 when the data directory is too large after retention."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--events", type=int, default=100_000)
+    parser.add_argument("--sessions", type=int, default=2_000)
+    parser.add_argument("--projects", type=int, default=10)
+    options = parser.parse_args()
+    home = tempfile.mkdtemp(prefix="cml-year-")
+    os.environ["CLAUDE_MEM_HOME"] = home
+    config.ensure_home()
+    with open(config.config_path(), "w", encoding="utf-8") as file:
+        file.write('[search]\nembedding_model = "none"\n')
+    end = dt.datetime.now(dt.UTC)
+    first, done, due = None, 0, list(SHARES)
+    try:
+        models.open_databases()
+        with Progress(transient=True, disable=not sys.stdout.isatty()) as progress:
+            task = progress.add_task("a year", total=options.events)
+            for number, (name, project, events) in enumerate(year(options)):
+                at = end - dt.timedelta(days=365 * (1 - number / options.sessions), hours=1)
+                take_in(name, project, events, at)
+                done += len(events)
+                progress.update(task, completed=done)
+                while due and done >= due[0] * options.events:
+                    found = measure(options.projects)
+                    first = first or found
+                    show(due.pop(0), done, found, first)
+        periodic.prune.call_local(now=end)
+        models.memory_database.execute_sql("VACUUM")
+        with inbox.Transaction() as connection:
+            count = connection.execute("SELECT count(*) FROM pending_queue").fetchone()[0]
+        models.close_databases()
+        subprocess.run(
+            [sys.executable, "-m", "claude_mem_lite.cli", "prune", "--vacuum"],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+        total_mb = sum(sizes_mb().values())
+        print(f"after retention: {count:,} raw events, {total_mb:.1f} MB in all (limit {LIMIT_MB})")
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+    sys.exit(0 if total_mb < LIMIT_MB else 1)
+
+
+if __name__ == "__main__":
+    main()
