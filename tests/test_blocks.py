@@ -21,7 +21,7 @@ from test_web import get
 from typer.testing import CliRunner
 
 from claude_mem_lite import client
-from claude_mem_lite.cli.app import app
+from claude_mem_lite.cli.app import app, console
 from claude_mem_lite.codemap.confidence import STRONG
 from claude_mem_lite.context import blocks, builder, text
 from claude_mem_lite.context.shown import ShownSessions, measure_use
@@ -351,7 +351,7 @@ def run(*arguments: str) -> str:
 
 def test_the_command_prints_what_a_session_would_get(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The block as it is; with --explain each line's reason, and what was left out."""
-    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(console, "width", 200)
     remember()
     block = builder.build("/p")
 

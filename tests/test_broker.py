@@ -13,7 +13,7 @@ import pytest
 from conftest import tool_event
 
 from claude_mem_lite import inbox
-from claude_mem_lite.tasks.broker import MAX_CRASHES, ClaimHuey
+from claude_mem_lite.tasks.broker import MAX_CRASHES, ClaimHuey, ClaimStorage
 
 
 @pytest.fixture
@@ -43,11 +43,15 @@ def tasks(huey: ClaimHuey) -> list[tuple[Any, ...]]:
     return list(huey.storage.sql("SELECT queue, claimed, crashes FROM task ORDER BY id", results=True))
 
 
-def test_the_hook_writes_the_message_that_huey_would_write(memory: Path) -> None:
+def test_the_hook_writes_the_message_that_huey_would_write(
+    memory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The message of the inbox and that of Huey's own enqueue are the same task, field by field."""
     from claude_mem_lite.tasks import consumer
 
     huey = consumer.huey
+    # Whatever test has loaded the tasks first has opened the queue of its own memory.
+    monkeypatch.setattr(huey, "storage", ClaimStorage(inbox.QUEUE_NAME))
     event_id = inbox.append(json.dumps(tool_event("WebFetch")), "/p")
     from_hook = huey.dequeue()
     consumer.compress.compress(event_id)
