@@ -174,14 +174,10 @@ class ClaimStorage(SqliteStorage):
             " EXISTS (SELECT 1 FROM task WHERE queue = ?1 AND claimed = 1 AND crashes > 0))"
             " ORDER BY priority DESC, id LIMIT 1"
         )
-        while self._stranded:
-            message_id = self._stranded.pop()
-            try:
-                again = (time.time() + STRANDED_S, message_id)
-                self.sql("UPDATE task SET claimed = 0, due = ? WHERE id = ?", again, commit=True)
-            except Exception:
-                self._stranded.add(message_id)  # the disk is full still
-                raise
+        for message_id in tuple(self._stranded):
+            again = (time.time() + STRANDED_S, message_id)
+            self.sql("UPDATE task SET claimed = 0, due = ? WHERE id = ?", again, commit=True)
+            self._stranded.discard(message_id)  # only now: the disk may be full still
         now = time.time()
         waiting = (self.name, now, now + LONGEST_DELAY_S)
         if not self.sql(due, waiting, results=True):

@@ -31,6 +31,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "settings",
             "settings_file",
             "locks",
+            "spool",
         }
     ),
     frozenset({"inbox", "client"}),

@@ -34,11 +34,11 @@ def test_whatever_the_umask_files_are_the_users_alone(home: Path, tmp_path: Path
     folder = tmp_path / "memory"
     script = (
         f"import os, sys; os.umask({umask}); os.environ['CLAUDE_MEM_HOME'] = {str(folder)!r}\n"
-        "from claude_mem_lite import inbox, logs\n"
+        "from claude_mem_lite import inbox, logs, spool\n"
         "from claude_mem_lite.storage import models\n"
         "models.open_databases()\n"
         "inbox.append('{\"session_id\": \"s1\"}', '/p')\n"
-        "inbox._spool('a' * 32, inbox.utc_now(), '/p', '{}')\n"
+        "spool.write('a' * 32, inbox.utc_now(), '/p', '{}')\n"
         "logs.configure('test')\n"
         "import logging; logging.getLogger('x').warning('y')\n"
     )

@@ -15,7 +15,6 @@ from claude_mem_lite import config, triage
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterator
     from typing import Any
 else:
     # The C module itself: `sqlite3` adds adapters for dates, which cost a hook a third of its time.
@@ -35,9 +34,6 @@ LOCK_TIMEOUT_S = 0.25
 
 # So many rows get their message in one transaction: a hook must not wait for 100,000 of them.
 _REQUEUED_AT_ONCE = 500
-
-# A spooled event's file is TIME-ID; one that could not be written is empty, with this at its end.
-_BETWEEN, _LOST = "-", ".lost"
 
 SCHEMA = (
     """CREATE TABLE IF NOT EXISTS pending_queue (
@@ -130,7 +126,9 @@ def append(event: str, project_dir: str, fields: dict[str, str] | None = None) -
         with Transaction(timeout_s=LOCK_TIMEOUT_S) as connection:
             _insert(connection, (event_id, created_at, project_dir, event, *columns))
     except sqlite3.Error:
-        _spool(event_id, created_at, project_dir, event)
+        from claude_mem_lite import spool
+
+        spool.write(event_id, created_at, project_dir, event)
     else:
         ring()
     return event_id
@@ -265,18 +263,18 @@ def take_in_spool() -> int:
 
     A file that holds no event stays there as `NAME.bad`; what was lost becomes a row in error.
     """
+    from claude_mem_lite import spool
+
     taken = 0
-    for path in _spool_files():
-        if path.endswith(_LOST):
-            _note_lost(path)
+    for path in spool.waiting():
+        if path.endswith(spool.LOST):
+            _note_lost(path, *spool.lost(path))
             continue
         try:
-            with open(path, "rb") as file:
-                parts = file.read().decode("utf-8", "replace").split("\0", 3)
-            event_id, created_at, project_dir, event = parts
+            event_id, created_at, project_dir, event = spool.read(path)
             columns = _columns(parse(event))
         except ValueError:
-            os.replace(path, f"{path}.bad")
+            os.replace(path, path + spool.BROKEN)
             continue
         except OSError:  # a folder, another user's file: `status` counts what stays
             continue
@@ -383,42 +381,9 @@ def _insert(connection: sqlite3.Connection, row: tuple[str, ...]) -> None:
     connection.execute(_INSERT_MESSAGE, (QUEUE_NAME, COMPRESS, PRIORITIES[row[-1]], row[0]))
 
 
-def _spool(*parts: str) -> None:
-    """Write an event's id, time, project and text to a file of its own, complete or not at all.
-
-    Raises:
-        OSError: it could not be written; an empty file says so, where that is possible.
-    """
-    os.makedirs(config.spool_dir(), mode=0o700, exist_ok=True)
-    path = os.path.join(config.spool_dir(), f"{parts[1]}{_BETWEEN}{parts[0]}")
-    descriptor = os.open(f"{path}.tmp", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        with open(descriptor, "wb") as file:
-            file.write("\0".join(parts).encode("utf-8", "replace"))
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError:
-        # A full disk still takes an empty file: that says when something was lost.
-        os.truncate(f"{path}.tmp", 0)
-        os.replace(f"{path}.tmp", path + _LOST)
-        raise
-    os.replace(f"{path}.tmp", path)
-
-
-def _note_lost(path: str) -> None:
+def _note_lost(path: str, event_id: str, created_at: str) -> None:
     """Make a row in error of the empty file that a hook left when it could store its event nowhere."""
-    created_at, _, event_id = os.path.basename(path).removesuffix(_LOST).rpartition(_BETWEEN)
     note = "lost: neither queue.db nor the spool could be written, for want of disk space or of the right to"
     with Transaction() as connection:
         connection.execute(_INSERT_LOST, (event_id, created_at, note, utc_now()))
     os.unlink(path)
-
-
-def _spool_files() -> Iterator[str]:
-    try:
-        names = sorted(os.listdir(config.spool_dir()))
-    except FileNotFoundError:
-        return
-    for name in names:
-        if not name.endswith((".tmp", ".bad")):
-            yield os.path.join(config.spool_dir(), name)

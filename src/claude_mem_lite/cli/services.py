@@ -12,7 +12,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from claude_mem_lite import __version__, config, inbox, settings
+from claude_mem_lite import __version__, config, inbox, settings, spool
 from claude_mem_lite.cli.app import AsJson, Quiet, app, console, print_json, working
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import doctor, install, supervise
@@ -87,7 +87,7 @@ def _status() -> dict[str, Any]:
         "search": None,
         "claude": None,
         "last_errors": [],
-        "spooled": _spooled(),
+        "spooled": len(spool.waiting()),
         "hooks": {},
         "problems": [],
     }
@@ -169,13 +169,6 @@ def _damaged() -> Iterator[str]:
         with contextlib.suppress(sqlite3.OperationalError):
             if os.path.exists(path) and (damage := doctor.damage(path)):
                 yield f"{path} is damaged ({damage}): {doctor.CURES[name]}"
-
-
-def _spooled() -> int:
-    try:
-        return sum(not name.endswith((".tmp", ".bad")) for name in os.listdir(config.spool_dir()))
-    except FileNotFoundError:
-        return 0
 
 
 def _show(found: dict[str, Any]) -> None:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from claude_mem_lite import __version__, client, config, inbox, locks, settings
+from claude_mem_lite import __version__, client, config, inbox, locks, settings, spool
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import install, supervise
 from claude_mem_lite.storage import DatabaseError, migrations, models, queries
@@ -234,24 +234,15 @@ def _queue() -> Iterator[Finding]:
 
 
 def _spool() -> Iterator[Finding]:
-    try:
-        names = os.listdir(config.spool_dir())
-    except FileNotFoundError:
-        names = []
-    waiting = [name for name in names if not name.endswith((".tmp", ".bad"))]
-    bad = [name for name in names if name.endswith(".bad")]
+    waiting = len(spool.waiting())
+    broken = sum(path.endswith(spool.BROKEN) for path in spool.files())
     if waiting and not locks.is_held("consumer.lock"):
-        yield Finding(
-            "spool", f"{len(waiting)} events wait to be taken in", "claude-mem up", inbox.take_in_spool
-        )
-    elif bad:
-        yield Finding(
-            "spool",
-            f"{len(bad)} files hold no event",
-            f"look at {config.spool_dir()}/*.bad, then delete them",
-        )
+        yield Finding("spool", f"{waiting} events wait to be taken in", "claude-mem up", inbox.take_in_spool)
+    elif broken:
+        cure = f"look at {config.spool_dir()}/*{spool.BROKEN}, then delete them"
+        yield Finding("spool", f"{broken} files hold no event", cure)
     else:
-        yield Finding("spool", "empty" if not waiting else f"{len(waiting)} events are being taken in")
+        yield Finding("spool", f"{waiting} events are being taken in" if waiting else "empty")
 
 
 def _hooks() -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from peewee import SQL, fn
 
 from claude_mem_lite.storage.models import Learning, LogEntry, Observation, Session, memory_database
-from claude_mem_lite.storage.queries import MIN_ID_PREFIX, UnknownIdError
+from claude_mem_lite.storage.queries import row_by_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -92,14 +92,8 @@ def get(prefix: str) -> Learning:
     Raises:
         UnknownIdError: there is none, or more than one.
     """
-    found: list[Learning] = []
-    if len(prefix) >= MIN_ID_PREFIX and prefix.isalnum():
-        starts_so = (Learning.id >= prefix) & (Learning.id < prefix + "\uffff")
-        found = list(Learning.select().where(starts_so).limit(2))
-    if len(found) != 1:
-        what = "more than one learning answers to it" if found else "no learning has this id"
-        raise UnknownIdError(f"learning {prefix!r}: {what}; claude-mem learnings list --all shows the ids")
-    return found[0]
+    found: Learning = row_by_prefix(Learning, prefix, shown_by="claude-mem learnings list --all")
+    return found
 
 
 def by_ids(ids: Collection[str]) -> list[Learning]:

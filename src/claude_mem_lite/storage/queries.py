@@ -280,13 +280,23 @@ def observation(prefix: str) -> Observation:
     Raises:
         UnknownIdError: there is none, or more than one.
     """
-    found: list[Observation] = []
+    found: Observation = row_by_prefix(Observation, prefix, shown_by="search")
+    return found
+
+
+def row_by_prefix(table: Any, prefix: str, *, shown_by: str) -> Any:
+    """Return the one row of a table whose id starts with `prefix`, of at least 6 characters.
+
+    Raises:
+        UnknownIdError: there is none, or more than one; `shown_by` says what shows the ids.
+    """
+    found = []
     if len(prefix) >= MIN_ID_PREFIX and prefix.isalnum():
-        starts_so = (Observation.id >= prefix) & (Observation.id < prefix + "\uffff")
-        found = list(Observation.select().where(starts_so).limit(2))
+        found = list(table.select().where((table.id >= prefix) & (table.id < prefix + "\uffff")).limit(2))
     if len(found) != 1:
-        what = "more than one observation answers to it" if found else "no observation has this id"
-        raise UnknownIdError(f"observation {prefix!r}: {what}; search shows the ids")
+        noun = table.__name__.lower()
+        what = f"more than one {noun} answers to it" if found else f"no {noun} has this id"
+        raise UnknownIdError(f"{noun} {prefix!r}: {what}; {shown_by} shows the ids")
     return found[0]
 
 

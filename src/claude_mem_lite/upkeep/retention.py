@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from claude_mem_lite import config, inbox, logs
+from claude_mem_lite import inbox, logs, spool
 from claude_mem_lite.storage import queries
 
 if TYPE_CHECKING:
@@ -86,11 +86,7 @@ def prune(within: Limits) -> Pruned:
 
 def _broken_spool(before: float) -> list[str]:
     """Return the files of the spool that hold no event, or half of one, and are older than a time."""
-    try:
-        names = sorted(os.listdir(config.spool_dir()))
-    except FileNotFoundError:
-        return []
-    paths = [os.path.join(config.spool_dir(), name) for name in names if name.endswith((".bad", ".tmp"))]
+    paths = [path for path in spool.files() if path.endswith((spool.BROKEN, spool.HALF))]
     return [path for path in paths if os.path.isfile(path) and os.path.getmtime(path) < before]
 
 

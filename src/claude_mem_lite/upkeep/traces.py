@@ -8,7 +8,7 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-from claude_mem_lite import config, inbox
+from claude_mem_lite import config, inbox, spool
 from claude_mem_lite.storage.wanted import names
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _PARTS = 4  # of a file in the spool: id, time, project, event
 
 def spooled(wanted: Wanted, gone: frozenset[str]) -> list[str]:
     """Return the files of the spool that are wanted, or name one of the ids that go; broken ones, too."""
-    return [path for path in _files(config.spool_dir()) if _is_spooled_of(path, wanted, gone)]
+    return [path for path in spool.files() if os.path.isfile(path) and _is_spooled_of(path, wanted, gone)]
 
 
 def count_lines(wanted: Wanted, gone: frozenset[str]) -> int:
