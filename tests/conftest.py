@@ -123,7 +123,7 @@ def tool_event(tool_name: str = "Bash", *, session_id: str = "s1", **fields: Any
     return {"session_id": session_id, "hook_event_name": "PostToolUse", "tool_name": tool_name, **fields}
 
 
-def wait_until(condition: Callable[[], Any], *, timeout_s: float = 30) -> Any:
+def wait_until(condition: Callable[[], Any], *, timeout_s: float = 60) -> Any:
     """Return the first true value of `condition`, or fail after `timeout_s`."""
     deadline = time.monotonic() + timeout_s
     while not (value := condition()):
