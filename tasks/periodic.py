@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import logging
 
 from huey import crontab
 
@@ -11,6 +12,8 @@ from claude_mem_lite.tasks.app import huey
 from claude_mem_lite.tasks.embed import embed_in, optimize
 from claude_mem_lite.tasks.summarize import summarize
 from claude_mem_lite.tasks.upgrade import upgrade_in
+
+log = logging.getLogger(__name__)
 
 IDLE = dt.timedelta(minutes=2)
 # A session that nobody has ended is told by Claude after so long; older ones only when asked for.
@@ -71,11 +74,15 @@ def look_after() -> None:
 
 @huey.periodic_task(crontab(minute="7", hour="*"), priority=URGENT)
 def prune(now: dt.datetime | None = None) -> None:
-    """Take out finished events, log entries and log files as `[retention]` says."""
+    """Take out finished events, log entries and log files as `[retention]` says; give large room back."""
+    from claude_mem_lite.storage import files
     from claude_mem_lite.upkeep import retention
 
     now = now or dt.datetime.now(dt.UTC)
     retention.prune(retention.limits(settings.load().retention, now=now))
+    for path in filter(files.is_hollow, files.paths()):
+        if problem := files.vacuum(path):
+            log.warning("%s: again in an hour", problem)
 
 
 def _stamp(now: dt.datetime | None, ago: dt.timedelta) -> str:

@@ -11,7 +11,7 @@ from fake_messages import FakeMessages
 
 from claude_mem_lite import inbox, settings
 from claude_mem_lite.distill import batches, upgrade
-from claude_mem_lite.storage import models, upgrades
+from claude_mem_lite.storage import models, pruning, upgrades
 
 
 def send(ids: list[str], *, now: float | None = None) -> upgrade.Step:
@@ -168,7 +168,7 @@ def test_captures_without_their_events_are_no_reason_to_stop(fake: FakeMessages)
     """What was pruned stays in local words; nobody speaks of a budget."""
     event_id = capture(1)
     inbox.finish(event_id)
-    inbox.prune(before="9")
+    pruning.prune(before="9")
 
     step = send([event_id])
 

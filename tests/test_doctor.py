@@ -38,6 +38,25 @@ def wrong(*arguments: str) -> set[str]:
     return {name for name, each in findings(*arguments).items() if not each["ok"]}
 
 
+def test_what_failed_is_tried_again_when_told_to(memory: Path) -> None:
+    """Events in error and messages set aside are a finding until they are worked on; lost ones stay lost."""
+    failed, lost = inbox.append(json.dumps(tool_event()), "/p"), inbox.append("{}", "")
+    inbox.finish(failed, status="error", note="KeyError: 'x'")
+    inbox.finish(lost, status="error", note="lost")
+    with inbox.Transaction() as connection:
+        connection.execute("UPDATE task SET queue = queue || '!dead', crashes = 5")
+
+    told, cured = findings()["queue"], findings("--fix")["queue"]
+    after = findings()["queue"]
+    claude_mem("down")
+
+    models.open_databases(read_only=True)
+    stats = queries.queue_stats()
+    assert (told["ok"], told["found"]) == (False, "0 events wait, 2 in error, 2 messages set aside")
+    assert (cured["outcome"], after["ok"], after["found"]) == ("cured", True, "0 events wait, 1 in error")
+    assert (stats["done"], stats["lost"], stats["set_aside"]) == (1, 1, 0)
+
+
 @pytest.mark.usefixtures("services")
 def test_a_sound_installation_has_nothing_wrong(home: Path) -> None:
     """Services up, hooks in place: every line is fine, and the status is 0."""

@@ -171,12 +171,13 @@ def test_a_database_that_cannot_be_written_is_told(home: Path, store: str) -> No
             say(build(1))
             time.sleep(2)
             ended = consumer.poll()
-        found = told_by_the_doctor()
+        found, up = told_by_the_doctor(), claude_mem("up")
     with running("consumer"):
         wait_until(lambda: queue() == {"done": 2})
 
     assert ended in {None, 1}
     assert f"{home / store} cannot be written → chmod" in found
+    assert up.stderr.startswith(f"claude-mem: {home / store} cannot be written: chmod")
     assert titles() == ["Build target 0", "Build target 1"]
 
 

@@ -14,6 +14,7 @@ import pytest
 from conftest import tool_event
 
 from claude_mem_lite import config, inbox, triage
+from claude_mem_lite.storage import pruning
 
 
 def rows(query: str) -> list[tuple[Any, ...]]:
@@ -175,9 +176,9 @@ def test_prune_forgets_finished_events_only(home: Path) -> None:
     inbox.finish(done)
 
     deleted = (
-        inbox.prune(before="2000"),
-        inbox.prune(before=inbox.utc_now()),
-        inbox.prune(before=inbox.utc_now()),
+        pruning.prune(before="2000"),
+        pruning.prune(before=inbox.utc_now()),
+        pruning.prune(before=inbox.utc_now()),
     )
 
     assert deleted == (0, 1, 0)

@@ -112,7 +112,7 @@ def test_status_survives_what_it_shows(home: Path) -> None:
     damaged = claude_mem("status")
 
     assert (shown.returncode, damaged.returncode) == (1, 1)
-    assert "KeyError: [/x]" in shown.stdout
+    assert "KeyError: [/x] → claude-mem doctor --fix tries it once more" in shown.stdout
     assert "move it aside" in damaged.stdout
     assert shown.stderr + damaged.stderr == ""
 
@@ -153,6 +153,9 @@ def test_status_tells_all_in_text_and_json(services: Path) -> None:
     }
     assert (found["version"], found["home"]) == (__version__, str(services))
     assert found["problems"][0] in text.stdout
+    assert found["bytes"]["queue.db"] > 0
+    assert "queue.db" in next(line for line in text.stdout.splitlines() if line.startswith("sizes"))
+    assert (found["hooks"], found["hooks_run_by"]) == ({}, [])
 
 
 def test_everything_in_the_data_directory_is_the_users_alone(services: Path) -> None:

@@ -88,6 +88,20 @@ def test_the_newest_raw_events_are_kept_whatever_their_age(memory: Path) -> None
     assert events() == {*ids[-2:], raw}
 
 
+def test_large_free_room_is_given_back(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the hourly task has emptied becomes small on the disk, too."""
+    monkeypatch.setattr(files, "_HOLLOW_BYTES", 1 << 20)
+    for _ in range(20):
+        event(1, text="x" * 300_000)
+    before = files.size_bytes(config.queue_path())
+    (memory / "config.toml").write_text("[retention]\nmax_queue_mb = 1\n")
+
+    periodic.prune.call_local()
+
+    assert before > 5 << 20
+    assert files.size_bytes(config.queue_path()) < 2 << 20
+
+
 def test_a_full_queue_loses_its_oldest_events(memory: Path) -> None:
     """Above its size the oldest finished ones go, however new, but not those that are kept by number."""
     ids = [event(1, text="x" * 300_000) for _ in range(10)]

@@ -1,8 +1,8 @@
 """The inbox, queue.db: a hook appends an event and its Huey message in one transaction.
 
 Standard library only, because hooks start with it. Everything that writes `pending_queue` stands here
-but for `storage.forgetting`; the consumer's side of the task table is `tasks.broker`, what reads the rows is
-`storage.queries`.
+but for what takes rows out, `storage.pruning` and `storage.forgetting`; the consumer's side of the task table
+is `tasks.broker`, what reads the rows is `storage.queries`.
 """
 
 from __future__ import annotations
@@ -100,9 +100,6 @@ _INSERT_MESSAGE = (
     " CAST(json_object('id', id, 'name', ?2, 'priority', ?3, 'args', json_array(id)) AS BLOB), ?3"
     " FROM pending_queue WHERE id = ?4 AND status = 'raw'"
 )
-
-
-_PRUNABLE = "FROM pending_queue WHERE status <> 'raw' AND (created_at < ?1 OR seq <= ?2) AND seq < ?3"
 
 
 class NotAnEventError(ValueError):
@@ -244,6 +241,22 @@ def requeue() -> int:
     return count
 
 
+def retry_failed() -> int:
+    """Have what is in error, and what was set aside, worked on once more; return how many events.
+
+    What was lost before it could be stored stays in error: there is nothing of it to work on.
+    """
+    with Transaction() as connection:
+        count = connection.execute(
+            "UPDATE pending_queue SET status = 'raw', note = NULL WHERE status = 'error' AND event_name <> ''"
+        ).rowcount
+        connection.execute(
+            "UPDATE task SET queue = ?1, crashes = 0 WHERE queue = ?1 || '!dead'", (QUEUE_NAME,)
+        )
+    requeue()
+    return count
+
+
 def enqueue(task: str, *arguments: Any, priority: str = "normal") -> int:
     """Add a message for a task of the consumer, by the task's dotted name; return the message's number."""
     import json
@@ -288,58 +301,6 @@ def take_in_spool() -> int:
     if taken:
         ring()
     return taken
-
-
-def prunable(*, before: str, keep: int = 0, most_bytes: int = 0) -> int:
-    """Return how many events `prune` would delete."""
-    with Transaction() as connection:
-        limits = _prune_limits(connection, before, keep, most_bytes)
-        count: int = connection.execute(f"SELECT count(*) {_PRUNABLE}", limits).fetchone()[0]
-    return count
-
-
-def prune(*, before: str, keep: int = 0, most_bytes: int = 0) -> int:
-    """Delete finished events older than `before`, a few at a time; return how many.
-
-    The newest `keep` of them stay, however old. While queue.db has more than `most_bytes` in use (0: any
-    number), the oldest go, however new.
-    """
-    with Transaction() as connection:
-        limits = _prune_limits(connection, before, keep, most_bytes)
-    deleted = 0
-    while True:
-        with Transaction() as connection:
-            some = connection.execute(
-                f"DELETE FROM pending_queue WHERE seq IN (SELECT seq {_PRUNABLE} LIMIT 200)",  # noqa: S608
-                limits,
-            ).rowcount
-        if not some:
-            return deleted
-        deleted += some
-
-
-def _prune_limits(
-    connection: sqlite3.Connection, before: str, keep: int, most_bytes: int
-) -> tuple[str, int, int]:
-    """Return the parameters of _PRUNABLE: the time, up to which row there is no room, the first kept row."""
-    kept_from = 1 << 62
-    if keep:
-        newest = "SELECT seq FROM pending_queue WHERE status <> 'raw' ORDER BY seq DESC LIMIT 1 OFFSET ?"
-        row = connection.execute(newest, (keep - 1,)).fetchone()
-        kept_from = row[0] if row else 0
-    pages, free, page_bytes = (
-        connection.execute(f"PRAGMA {name}").fetchone()[0]
-        for name in ("page_count", "freelist_count", "page_size")
-    )
-    excess, crowded = (pages - free) * page_bytes - most_bytes, 0
-    if most_bytes and excess > 0:
-        crowded = connection.execute(
-            "SELECT coalesce(max(seq), 0) FROM (SELECT seq, sum(length(CAST(raw_output AS BLOB)))"
-            " OVER (ORDER BY seq) - length(CAST(raw_output AS BLOB)) AS freed FROM pending_queue"
-            " WHERE status <> 'raw') WHERE freed < ?",
-            (excess,),
-        ).fetchone()[0]
-    return before, crowded, kept_from
 
 
 def utc_now() -> str:

@@ -14,10 +14,12 @@ from rich.table import Table
 
 from claude_mem_lite import __version__, config, inbox, settings, spool
 from claude_mem_lite.cli.app import AsJson, Quiet, app, console, print_json, working
+from claude_mem_lite.cli.text import age, printable, size
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import doctor, install, supervise
 from claude_mem_lite.storage import DatabaseError, models, queries, upgrades
 from claude_mem_lite.storage import learnings as known
+from claude_mem_lite.upkeep.sizes import sizes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,7 +90,9 @@ def _status() -> dict[str, Any]:
         "claude": None,
         "last_errors": [],
         "spooled": len(spool.waiting()),
+        "bytes": sizes(),
         "hooks": {},
+        "hooks_run_by": [],
         "problems": [],
     }
     if os.path.exists(config.memory_path()):
@@ -111,6 +115,7 @@ def _status() -> dict[str, Any]:
         models.close_databases()
     with contextlib.suppress(ClaudeMemError):
         found["hooks"] = install.registered_events()
+        found["hooks_run_by"] = sorted(set(map(install.interpreter, found["hooks"].values())))
     found["problems"] = _problems(found)
     return found
 
@@ -136,7 +141,17 @@ def _search() -> dict[str, Any]:
 
 
 def _errors() -> list[dict[str, Any]]:
-    return [{"id": row.id, "tool_name": row.tool_name, "note": row.note} for row in queries.last_errors()]
+    return [
+        {
+            "id": row.id,
+            "tool_name": row.tool_name,
+            "note": row.note,
+            "cure": "claude-mem doctor --fix tries it once more"
+            if row.event_name
+            else "make room on the disk",
+        }
+        for row in queries.last_errors()
+    ]
 
 
 def _problems(found: dict[str, Any]) -> list[str]:
@@ -151,15 +166,16 @@ def _problems(found: dict[str, Any]) -> list[str]:
         problems.append(f"{' and '.join(down_now)} not running: claude-mem up")
     if not found["hooks"]:
         problems.append("hooks not installed: claude-mem install-hooks")
+    gone = [path for path in found["hooks_run_by"] if not os.path.exists(path)]
+    if gone:
+        problems.append(f"the hooks are run by {gone[0]}, which is not there: claude-mem install-hooks")
     if found["search"] and found["search"]["problem"] and found["search"]["setting"] != "none":
         problems.append("no search by meaning: see claude-mem model list")
     paused = found["claude"] and found["claude"]["paused"]
     if paused and paused["kind"] in _MENDABLE:
         problems.append(f"Claude writes nothing: {paused['reason']}; {_MENDABLE[paused['kind']]}")
     if found["queue"] and found["queue"]["set_aside"]:
-        problems.append(
-            f"{found['queue']['set_aside']} messages set aside: see {config.log_dir()}/consumer.jsonl"
-        )
+        problems.append(f"{found['queue']['set_aside']} messages set aside: see claude-mem doctor")
     return problems
 
 
@@ -173,44 +189,46 @@ def _damaged() -> Iterator[str]:
 
 def _show(found: dict[str, Any]) -> None:
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    table.add_row("version", found["version"])
-    table.add_row("data", escape(found["home"]))
-    for name, service in found["services"].items():
-        running = service["state"] == "RUNNING"
-        text = (
-            f"running, pid {service['pid']}, {service['uptime_s']} s" if running else service["state"].lower()
-        )
-        table.add_row(name, text if running else f"[yellow]{text}[/yellow]")
-    if found["queue"]:
-        queue = found["queue"]
-        waiting = f", oldest from {queue['oldest_raw']}" if queue["oldest_raw"] else ""
-        table.add_row(
-            "queue", f"{queue['raw']} waiting{waiting}, {queue['done']} done, {queue['error']} in error"
-        )
-    if found["memory"]:
-        memory = found["memory"]
-        table.add_row("memory", f"{memory['observations']} observations, {memory['sessions']} sessions")
-    if found["learnings"]:
-        counts = found["learnings"]
-        waiting = f", waiting for you: {counts['quarantine']}, claude-mem learnings list -a --quarantine"
-        table.add_row("learnings", f"{counts['active']} known{waiting if counts['quarantine'] else ''}")
-    if found["search"]:
-        table.add_row("search", escape(_found_by(found["search"])))
-    if found["claude"]:
-        table.add_row("claude", escape(_told(found["claude"])))
-    if found["spooled"]:
-        table.add_row("spool", f"{found['spooled']} events wait for the consumer")
-    table.add_row(
-        "hooks", f"{len(found['hooks'])} events" if found["hooks"] else "[yellow]not installed[/yellow]"
-    )
+    for name, value in _rows(found):
+        table.add_row(name, value)
     console.print(table)
     for row in found["last_errors"]:
-        console.print(
-            f"[red]error[/red] {row['id'][:8]} {escape(str(row['tool_name']))}: {escape(str(row['note']))}",
-            soft_wrap=True,
-        )
+        what = escape(f"{row['id'][:8]} {printable(row['tool_name'])}: {printable(row['note'] or '')}")
+        console.print(f"[red]error[/red] {what} → {row['cure']}", soft_wrap=True)
     for problem in found["problems"]:
         console.print(f"[yellow]![/yellow] {escape(problem)}", soft_wrap=True)
+
+
+def _rows(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the rows of the table, as markup."""
+    yield "version", found["version"]
+    yield "data", escape(found["home"])
+    for name, service in found["services"].items():
+        if service["state"] == "RUNNING":
+            yield name, f"running, pid {service['pid']}, {service['uptime_s']} s"
+        else:
+            yield name, f"[yellow]{service['state'].lower()}[/yellow]"
+    if queue := found["queue"]:
+        oldest = queue["oldest_raw"]
+        waiting = f", the oldest since {age(oldest, time.time()).removesuffix(' ago')}" if oldest else ""
+        yield "queue", f"{queue['raw']} waiting{waiting}, {queue['done']} done, {queue['error']} in error"
+    if memory := found["memory"]:
+        yield "memory", f"{memory['observations']} observations, {memory['sessions']} sessions"
+    if counts := found["learnings"]:
+        waiting = f", waiting for you: {counts['quarantine']}, claude-mem learnings list -a --quarantine"
+        yield "learnings", f"{counts['active']} known{waiting if counts['quarantine'] else ''}"
+    for name, tell in (("search", _found_by), ("claude", _told)):
+        if found[name]:
+            yield name, escape(tell(found[name]))
+    if found["spooled"]:
+        yield "spool", f"{found['spooled']} events wait for the consumer"
+    if kept := [f"{name} {size(number)}" for name, number in found["bytes"].items() if number]:
+        yield "sizes", ", ".join(kept)
+    run_by = escape(", ".join(found["hooks_run_by"]))
+    yield (
+        "hooks",
+        f"{len(found['hooks'])} events, run by {run_by}" if run_by else "[yellow]not installed[/yellow]",
+    )
 
 
 def _found_by(search: dict[str, Any]) -> str:

@@ -216,10 +216,10 @@ def _queue() -> Iterator[Finding]:
     if oldest_s > STUCK_S:
         cure = f"claude-mem restart; if it stays so, see {config.log_dir()}/consumer.jsonl"
         yield Finding("queue", f"{told}, the oldest for {oldest_s / 60:.0f} minutes", cure, inbox.requeue)
-    elif stats["set_aside"]:
-        yield Finding(
-            "queue", f"{stats['set_aside']} messages set aside", f"see {config.log_dir()}/consumer.jsonl"
-        )
+    elif stats["error"] + stats["set_aside"] > stats["lost"]:
+        cure = f"see why in {config.log_dir()}/consumer.jsonl; claude-mem doctor --fix tries them once more"
+        aside = f", {stats['set_aside']} messages set aside" if stats["set_aside"] else ""
+        yield Finding("queue", told + aside, cure, inbox.retry_failed)
     else:
         yield Finding("queue", told)
     ahead_s = inbox.unix_time(queries.last_event_at()) - time.time()
@@ -258,16 +258,12 @@ def _hooks() -> Iterator[Finding]:
         found = f"they name {gone[0]}, which is not there"
         yield Finding("hooks", found, "claude-mem install-hooks", install.install)
         return
-    interpreters = {_interpreter(command) for command in registered.values()}
+    interpreters = set(map(install.interpreter, registered.values()))
     if interpreters != {sys.executable}:
         others = ", ".join(sorted(interpreters))
         yield Finding("hooks", f"{len(registered)} events, run by {others}, not by {sys.executable}")
     else:
         yield Finding("hooks", f"{len(registered)} events, run by {sys.executable}")
-
-
-def _interpreter(command: str) -> str:
-    return next(word for word in shlex.split(command) if "=" not in word.partition("/")[0])
 
 
 def _latency() -> Iterator[Finding]:

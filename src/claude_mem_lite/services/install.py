@@ -136,6 +136,11 @@ def registered_events() -> dict[str, str]:
     }
 
 
+def interpreter(command: str) -> str:
+    """Return the path of the Python that a registered command starts."""
+    return next(word for word in shlex.split(command) if "=" not in word.partition("/")[0])
+
+
 def _number(version: str) -> tuple[int, ...]:
     parts = re.findall(r"\d+", version)
     if not parts:

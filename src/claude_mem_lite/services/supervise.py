@@ -23,7 +23,7 @@ from claude_mem_lite import client, config, settings
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import agents, instance
 from claude_mem_lite.services.programs import CONF, NAMES
-from claude_mem_lite.storage import models, upgrades
+from claude_mem_lite.storage import files, models, upgrades
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -57,6 +57,7 @@ def up() -> bool:
         ClaudeMemError: they could not be started, or the data directory does not allow it.
     """
     _check_paths()
+    files.refuse_read_only()
     models.open_databases()
     models.close_databases()
     with _alone():

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 # What SQLite keeps beside a database while it is in use.
 SIDE_FILES = ("-wal", "-shm", "-journal")
 BUSY_S = 5.0
+# So many free bytes are given back to the disk, when they are most of a database.
+_HOLLOW_BYTES = 64 << 20
 
 
 def paths() -> tuple[str, str]:
@@ -52,6 +54,25 @@ def vacuum(path: str, *, timeout_s: float = BUSY_S) -> str:
     except sqlite3.OperationalError as error:
         return f"{name} could not be vacuumed ({error})"
     return f"{name} was vacuumed, but another process keeps its WAL from being emptied" if is_busy else ""
+
+
+def refuse_read_only() -> None:
+    """Raise ClaudeMemError when a database is there that cannot be written."""
+    for path in filter(os.path.exists, paths()):
+        if not os.access(path, os.W_OK):
+            raise ClaudeMemError(
+                f"{path} cannot be written: chmod u+w it, or have its disk mounted for writing"
+            )
+
+
+def is_hollow(path: str) -> bool:
+    """Tell whether a database is large and most of it free."""
+    with closing(connect(path)) as connection:
+        pages, free, page_bytes = (
+            connection.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("page_count", "freelist_count", "page_size")
+        )
+    return bool(free * page_bytes > _HOLLOW_BYTES and free > pages / 2)
 
 
 def _with_side_files(path: str) -> list[str]:

@@ -112,17 +112,21 @@ def latest_prompt(event: PendingEvent) -> str | None:
 def queue_stats() -> dict[str, Any]:
     """Return how many events are raw, done and in error, the oldest raw one, and how many messages wait.
 
+    Those that were lost, for want of disk space say, are among those in error: rows without an event.
+
     Vectors and Claude's words, which come later, are no messages that anybody waits for.
     """
     status, count = PendingEvent.status, fn.COUNT(PendingEvent.seq)
     counts: Any = PendingEvent.select(status, count).group_by(status).tuples()
     by_status = dict.fromkeys(("raw", "done", "error"), 0) | dict(counts)
     oldest = PendingEvent.select(fn.MIN(PendingEvent.created_at)).where(PendingEvent.status == "raw").scalar()
+    lost = PendingEvent.select().where((PendingEvent.status == "error") & (PendingEvent.event_name == ""))
     least = inbox.PRIORITIES["low"]
     query = "SELECT queue, count(*) FROM task WHERE priority >= ? OR queue LIKE '%!dead' GROUP BY queue"
     messages = dict(queue_database.execute_sql(query, (least,)).fetchall())
     return {
         **by_status,
+        "lost": lost.count(),
         "oldest_raw": oldest,
         "messages": messages.get(inbox.QUEUE_NAME, 0),
         "set_aside": messages.get(f"{inbox.QUEUE_NAME}!dead", 0),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from claude_mem_lite import inbox, logs, spool
-from claude_mem_lite.storage import queries
+from claude_mem_lite.storage import pruning, queries
 
 if TYPE_CHECKING:
     from claude_mem_lite.settings import Retention
@@ -21,7 +21,7 @@ _EVER = ""  # before every time as the databases write it
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Before which times (UTC text) what goes; `keep_raw` and `most_bytes` as `inbox.prune` takes them."""
+    """Before which times (UTC text) what goes; `keep_raw` and `most_bytes` as `pruning.prune` takes them."""
 
     events_before: str
     logs_before: str
@@ -56,7 +56,7 @@ def prunable(within: Limits) -> Pruned:
     """Return what `prune` would take out."""
     before, files_before = within.events_before, inbox.unix_time(within.logs_before)
     events = (
-        inbox.prunable(before=before, keep=within.keep_raw, most_bytes=within.most_bytes)
+        pruning.prunable(before=before, keep=within.keep_raw, most_bytes=within.most_bytes)
         if within.with_events
         else 0
     )
@@ -72,7 +72,7 @@ def prune(within: Limits) -> Pruned:
     """Take out what is older; return how much that was. The databases are open."""
     before, spool = within.events_before, 0
     events = (
-        inbox.prune(before=before, keep=within.keep_raw, most_bytes=within.most_bytes)
+        pruning.prune(before=before, keep=within.keep_raw, most_bytes=within.most_bytes)
         if within.with_events
         else 0
     )

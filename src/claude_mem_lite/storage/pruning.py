@@ -1,0 +1,62 @@
+"""The end of raw events that are worked off, by age, number and room."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from claude_mem_lite import inbox
+
+if TYPE_CHECKING:
+    import sqlite3
+
+_PRUNABLE = "FROM pending_queue WHERE status <> 'raw' AND (created_at < ?1 OR seq <= ?2) AND seq < ?3"
+
+
+def prunable(*, before: str, keep: int = 0, most_bytes: int = 0) -> int:
+    """Return how many events `prune` would delete."""
+    with inbox.Transaction() as connection:
+        limits = _limits(connection, before, keep, most_bytes)
+        count: int = connection.execute(f"SELECT count(*) {_PRUNABLE}", limits).fetchone()[0]
+    return count
+
+
+def prune(*, before: str, keep: int = 0, most_bytes: int = 0) -> int:
+    """Delete finished events older than `before`, a few at a time; return how many.
+
+    The newest `keep` of them stay, however old. While queue.db has more than `most_bytes` in use (0: any
+    number), the oldest go, however new.
+    """
+    with inbox.Transaction() as connection:
+        limits = _limits(connection, before, keep, most_bytes)
+    deleted = 0
+    while True:
+        with inbox.Transaction() as connection:
+            some = connection.execute(
+                f"DELETE FROM pending_queue WHERE seq IN (SELECT seq {_PRUNABLE} LIMIT 200)",  # noqa: S608
+                limits,
+            ).rowcount
+        if not some:
+            return deleted
+        deleted += some
+
+
+def _limits(connection: sqlite3.Connection, before: str, keep: int, most_bytes: int) -> tuple[str, int, int]:
+    """Return the parameters of _PRUNABLE: the time, up to which row there is no room, the first kept row."""
+    kept_from = 1 << 62
+    if keep:
+        newest = "SELECT seq FROM pending_queue WHERE status <> 'raw' ORDER BY seq DESC LIMIT 1 OFFSET ?"
+        row = connection.execute(newest, (keep - 1,)).fetchone()
+        kept_from = row[0] if row else 0
+    pages, free, page_bytes = (
+        connection.execute(f"PRAGMA {name}").fetchone()[0]
+        for name in ("page_count", "freelist_count", "page_size")
+    )
+    excess, crowded = (pages - free) * page_bytes - most_bytes, 0
+    if most_bytes and excess > 0:
+        crowded = connection.execute(
+            "SELECT coalesce(max(seq), 0) FROM (SELECT seq, sum(length(CAST(raw_output AS BLOB)))"
+            " OVER (ORDER BY seq) - length(CAST(raw_output AS BLOB)) AS freed FROM pending_queue"
+            " WHERE status <> 'raw') WHERE freed < ?",
+            (excess,),
+        ).fetchone()[0]
+    return before, crowded, kept_from
