@@ -6,6 +6,7 @@ import json
 import resource
 import sqlite3
 import sys
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from test_services import claude_mem
 from claude_mem_lite import client, config
 from claude_mem_lite.search.vectors import Vectors
 
+TRIES_S = 5  # time for the consumer to try in vain; it may have no room to log that
 EMBEDDED = "SELECT count(*) FROM observations WHERE embedding_status <> 'pending'"
 ANSWERS = {
     "context": {"hook_event_name": "SessionStart", "source": "startup"},
@@ -61,8 +63,7 @@ def test_services_on_a_full_disk_go_on_when_it_has_room(home: Path) -> None:
         ballast = fill(home)
         say(build(30, output="x" * 20_000))
         found = client.get("/api/search", {"q": "target"}, timeout_s=10)
-        wait_until(lambda: "disk is full" in logged(home) or queue().get("done", 0) >= len(ids))
-
+        time.sleep(TRIES_S)
         ballast.unlink()
         say(build(31))
         stored = {event_id for (event_id,) in rows(config.queue_path(), "SELECT id FROM pending_queue")}
