@@ -3,9 +3,10 @@
     python benchmarks/soak.py [--sessions N] [--minutes M] [--kills K] [--interval SECONDS] [--model NAME]
 
 Each session is a thread that starts real hook processes, one event after the other, as Claude Code does, and
-ends and begins anew. At random times one of consumer, web process, supervisor and a hook in flight is killed
-with -9; sessions bring the services back, as they do at home. Everything lies in a temporary folder. Linux
-only: memory and handles are read from /proc.
+ends and begins anew. In the first half of the time consumer, web process, supervisor and a hook in flight are
+killed with -9 in turn; sessions bring the services back, as they do at home. The second half is left in
+peace, so that the memory's slope is that of a process at work, not that of its start. Everything lies in a
+temporary folder. Linux only: memory and handles are read from /proc.
 """
 
 from __future__ import annotations
@@ -218,17 +219,11 @@ def ask_queue(query: str) -> list[tuple[Any, ...]]:
 
 
 def slope(samples: list[dict[str, Any]], name: str) -> float:
-    """Return the growth in MB a minute of a program, as the median over the lives of its processes."""
-    lives: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
-    for each in samples:
-        if each[name]:
-            lives[each[name][0]].append((each["at_s"] / 60, each[name][1]))
-    slopes = []
-    for life in lives.values():
-        settled = life[len(life) // 2 :]  # a process grows while it loads what it needs
-        if len(settled) > 3:
-            slopes.append(statistics.linear_regression(*zip(*settled, strict=True)).slope)
-    return statistics.median(slopes) if slopes else 0.0
+    """Return the growth in MB a minute of a program's last process, in the later half of its life."""
+    last = next((each[name] for each in reversed(samples) if each[name]), (0,))
+    life = [(each["at_s"] / 60, each[name][1]) for each in samples if each[name] and each[name][0] == last[0]]
+    settled = life[len(life) // 2 :]  # a process grows while it loads what it needs
+    return statistics.linear_regression(*zip(*settled, strict=True)).slope if len(settled) > 3 else 0.0
 
 
 def drained() -> bool:
@@ -260,7 +255,8 @@ def play(soak: Soak, project: Path, options: argparse.Namespace) -> None:
     ]
     for thread in threads:
         thread.start()
-    next_kill, next_sample = length_s / (options.kills + 1), 0.0
+    between_kills_s = length_s / 2 / (options.kills + 1)
+    next_kill, next_sample = between_kills_s, 0.0
     while (now := time.monotonic() - started) < length_s:
         if now >= next_sample:
             soak.samples.append(sample(started))
@@ -269,7 +265,7 @@ def play(soak: Soak, project: Path, options: argparse.Namespace) -> None:
             victim = VICTIMS[soak.kills.total() % len(VICTIMS)]
             if kill(soak, victim):
                 soak.kills[victim] += 1
-                next_kill += length_s / (options.kills + 1)
+                next_kill += between_kills_s
         time.sleep(0.01)
     soak.stop.set()
     for thread in threads:

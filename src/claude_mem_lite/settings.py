@@ -9,10 +9,12 @@ import os
 import stat
 import tomllib
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite import config
+from claude_mem_lite.errors import ClaudeMemError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -115,6 +117,76 @@ class Settings:
     def wants_claude(self, tier: str) -> bool:
         """Tell whether Claude is to write about captures of a tier, and can."""
         return self.credential is not None and tier in self.tiers
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A setting as it holds: `name` is table.key, `source` "default", "config.toml" or a variable's name."""
+
+    name: str
+    value: Any
+    source: str
+
+
+def given() -> list[Given]:
+    """Return each setting there is but for prices, in the order of the documentation; a key is not shown."""
+    tables, _ = _read()
+    found = []
+    for table, keys in _KNOWN.items():
+        for key in keys:
+            if key == "api_key":
+                credential = _credential(tables.get(table, {}).get(key, ""))
+                shown = ("(set)", credential.source) if credential else ("", "default")
+            elif key in tables.get(table, {}):
+                shown = (tables[table][key], "config.toml")
+            else:
+                shown = (_default(table, key), "default")
+            found.append(Given(f"{table}.{key}", *shown))
+    return found
+
+
+def _default(table: str, key: str) -> Any:
+    default = Settings()
+    match table, key:
+        case "compress", _:
+            return "local" if key in TIERS and key not in default.tiers else "claude"
+        case "capture", "max_event_chars":
+            return config.DEFAULT_MAX_EVENT_CHARS
+        case "capture", _:
+            return []
+        case "services", "autostart":
+            return True
+        case "retention", _:
+            return getattr(default.retention, key)
+    return getattr(default, key)
+
+
+def parsed(name: str, text: str) -> Any:
+    """Return what a user has written for the setting `table.key`. Raises: ClaudeMemError if it cannot be."""
+    table, _, key = name.partition(".")
+    kind = _KNOWN.get(table, {}).get(key)
+    if kind is None:
+        near = get_close_matches(name, [each.name for each in given()], n=1, cutoff=0.5)
+        meant = f"did you mean {near[0]}?" if near else "claude-mem config show lists them"
+        raise ClaudeMemError(f"there is no setting {name}: {meant}")
+    try:
+        value = text if kind is str or isinstance(kind, tuple) else tomllib.loads(f"it = {text}")["it"]
+    except tomllib.TOMLDecodeError:
+        value = None
+    known = _known(table, key, value)
+    if known is None or (kind is list and not all(isinstance(each, str) for each in known)):
+        raise ClaudeMemError(f"{name} cannot be {text!r}: it takes {_takes(kind)}")
+    return known
+
+
+def _takes(kind: type | range | tuple[str, ...]) -> str:
+    if isinstance(kind, tuple):
+        return " or ".join(kind)
+    if isinstance(kind, range):
+        return f"a whole number from {kind.start} to {kind.stop - 1:,}"
+    return {bool: "true or false", int: "a whole number", float: "a number", list: 'a list: ["a", "b"]'}.get(
+        kind, "a text that is not empty"
+    )
 
 
 def load() -> Settings:

@@ -14,13 +14,20 @@ from typing import Any
 from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
 
-_HEADER = re.compile(r"^[ \t]*\[[ \t]*search[ \t]*\][ \t]*(?:#.*)?\r?$", re.MULTILINE)
 _NEXT_HEADER = re.compile(r"^[ \t]*\[", re.MULTILINE)
 _NOT_PRINTED = "\x7f"  # JSON leaves it as it is, TOML does not take it
 
 
 def choose_model(model: str, *, dimension: int = 0, only_check: bool = False) -> None:
     """Write `[search] embedding_model` and `dimension` (0, the default, only where it stands already).
+
+    With `only_check` nothing is written. Raises: ClaudeMemError as `write` does.
+    """
+    write("search", {"embedding_model": model, "dimension": dimension}, only_check=only_check)
+
+
+def write(table: str, wanted: dict[str, Any], *, only_check: bool = False) -> None:
+    """Write settings into a table; an empty value or 0 beside others only where the setting stands already.
 
     The file is replaced in one step and keeps its mode; a new one is the user's alone. With `only_check`
     nothing is written.
@@ -29,50 +36,50 @@ def choose_model(model: str, *, dimension: int = 0, only_check: bool = False) ->
     config.ensure_home()
     path = os.path.realpath(config.config_path())
     before, mode = _read(path)
-    wanted: dict[str, Any] = {"embedding_model": model, "dimension": dimension}
     try:
-        content = _edited(before, wanted).encode()
+        content = _edited(before, table, wanted).encode()
     except (ValueError, TypeError, RecursionError) as error:
         lines = ", ".join(f"{name} = {_literal(value)}" for name, value in wanted.items())
         raise ClaudeMemError(
-            f"{path} was left as it is ({error}): write it there yourself, under [search]: {lines}"
+            f"{path} was left as it is ({error}): write it there yourself, under [{table}]: {lines}"
         ) from error
     if not only_check:
         _replace(path, content, mode)
 
 
-def _edited(before: str, wanted: dict[str, Any]) -> str:
+def _edited(before: str, name: str, wanted: dict[str, Any]) -> str:
     """Return the text with the settings in it. Raises: ValueError unless all else says what it said."""
     old = tomllib.loads(before)
-    search = old.get("search", {})
-    new = {name: value for name, value in wanted.items() if value or name in search}
+    table = old.get(name, {})
+    new = {key: value for key, value in wanted.items() if value or key in table or len(wanted) == 1}
     after = before
-    for name, value in reversed(new.items()):
-        after = _with(after, name, _literal(value))
-    if tomllib.loads(after) != old | {"search": search | new}:
-        raise ValueError("its [search] is written in a way of its own")
+    for key, value in reversed(new.items()):
+        after = _with(after, name, key, _literal(value))
+    if tomllib.loads(after) != old | {name: table | new}:
+        raise ValueError(f"its [{name}] is written in a way of its own")
     return after
 
 
-def _with(text: str, name: str, literal: str) -> str:
-    """Return the text with a setting in its table [search], which is added at the end where there is none."""
+def _with(text: str, table: str, name: str, literal: str) -> str:
+    """Return the text with a setting in its table, which is added at the end where there is none."""
     end_of_line = "\r\n" if "\r\n" in text else "\n"
-    header = _HEADER.search(text)
+    header = re.search(rf"^[ \t]*\[[ \t]*{table}[ \t]*\][ \t]*(?:#.*)?\r?$", text, re.MULTILINE)
     if header is None:
         gap = "" if not text else end_of_line if text.endswith("\n") else 2 * end_of_line
-        return f"{text}{gap}[search]{end_of_line}{name} = {literal}{end_of_line}"
+        return f"{text}{gap}[{table}]{end_of_line}{name} = {literal}{end_of_line}"
     start = header.end()
     following = _NEXT_HEADER.search(text, start)
     end = following.start() if following else len(text)
     setting = re.compile(
-        rf"""^(?P<name>[ \t]*{name}[ \t]*=[ \t]*)(?:"[^"\n]*"|'[^'\n]*'|[-+\w]+)(?=[ \t]*(?:\#.*)?\r?$)""",
+        rf"""^(?P<name>[ \t]*{name}[ \t]*=[ \t]*)"""
+        r"""(?:"[^"\n]*"|'[^'\n]*'|\[(?:"[^"\n]*"|'[^'\n]*'|[^]"'\n])*\]|[-+.\w]+)(?=[ \t]*(?:\#.*)?\r?$)""",
         re.MULTILINE,
     )
-    table, found = setting.subn(lambda match: match["name"] + literal, text[start:end], count=1)
+    lines, found = setting.subn(lambda match: match["name"] + literal, text[start:end], count=1)
     if not found:
         returns = "\r" if header[0].endswith("\r") else ""
-        table = f"\n{name} = {literal}{returns}{table}"
-    return text[:start] + table + text[end:]
+        lines = f"\n{name} = {literal}{returns}{lines}"
+    return text[:start] + lines + text[end:]
 
 
 def _literal(value: Any) -> str:

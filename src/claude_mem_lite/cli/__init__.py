@@ -3,29 +3,46 @@
 from __future__ import annotations
 
 import io
+import os
 import sqlite3
 import sys
-
-from rich.markup import escape
+import traceback
 
 from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
 
+DEBUG = "CLAUDE_MEM_DEBUG"
+
 
 def main() -> None:
     """Run a command: exit 0 when it did what was asked, 1 with one line on stderr if not, 2 for usage."""
-    from claude_mem_lite.cli.app import app, errors
-    from claude_mem_lite.storage import DatabaseError
+    from claude_mem_lite.cli.app import app
 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
-        app()
-    except (sqlite3.Error, DatabaseError) as error:
-        where = f"the databases in {config.home()} cannot be used ({error}): see claude-mem status"
-        errors.print("[red]claude-mem:[/red]", escape(where), soft_wrap=True)
-        sys.exit(1)
-    except (ClaudeMemError, OSError) as error:
-        errors.print("[red]claude-mem:[/red]", escape(str(error)), soft_wrap=True)
-        sys.exit(1)
+        app(prog_name="claude-mem")
+    except Exception as error:
+        if os.environ.get(DEBUG):
+            raise
+        _fail(error)
+
+
+def _fail(error: Exception) -> None:
+    """Say in one line what went wrong, and end with 1."""
+    from rich.markup import escape
+
+    from claude_mem_lite.cli.app import errors
+    from claude_mem_lite.storage import DatabaseError
+
+    if isinstance(error, (sqlite3.Error, DatabaseError)):
+        said = f"the databases in {config.home()} cannot be used ({error}): see claude-mem status"
+    elif isinstance(error, (ClaudeMemError, OSError)):
+        said = str(error)
+    else:
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{os.path.basename(at.filename)}:{at.lineno}"
+        said = f"{type(error).__name__}: {error} ({where}): a defect; with {DEBUG}=1 you see all of it"
+    errors.print("[red]claude-mem:[/red]", escape(" ".join(said.split())), soft_wrap=True)
+    sys.exit(1)

@@ -1,8 +1,9 @@
-"""The Typer application, its two consoles, and the order in which the help shows the commands."""
+"""The Typer application, its two consoles, and the tree of its commands, each imported when it is called."""
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import os
 import sys
@@ -11,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 from rich.text import Text
+from typer.core import TyperCommand, TyperGroup
 
 from claude_mem_lite import __version__, config
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.storage import models as storage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,9 +24,84 @@ if TYPE_CHECKING:
 console = Console(highlight=False)
 errors = Console(stderr=True, highlight=False)
 
+# The commands by the panel of the help in which they stand: the module of each, and what it does.
+COMMANDS = {
+    "To begin": {
+        "install-hooks": ("hooks", "Register the hooks in Claude Code, and install the skill."),
+        "uninstall-hooks": ("hooks", "Take both out again; what is remembered stays."),
+        "demo": ("demo", "See it at work, touching nothing of yours."),
+        "import": ("exchange", "Take in what was remembered elsewhere."),
+    },
+    "What is remembered": {
+        "search": ("search", "Find what is remembered, by words and meaning."),
+        "context": ("context", "Print what a session would be given of memory now."),
+        "why": ("context", "Tell where a line came from, and who was shown it."),
+        "learnings": ("learnings", "What the sessions have taught: list it, correct it."),
+    },
+    "The code": {
+        "map": ("code", "Scan a project's Python files into the code map."),
+        "history": ("code", "Tell which sessions changed a function."),
+        "callers": ("code", "Tell who calls a function, how surely."),
+        "callees": ("code", "Tell whom a function calls, how surely."),
+        "mermaid": ("code", "Draw what the last session changed, as Mermaid."),
+    },
+    "The services": {
+        "status": ("services", "Show services, queue, memory and cost, and what is wrong."),
+        "up": ("services", "Start the services."),
+        "down": ("services", "Stop the services, finishing the work in hand."),
+        "restart": ("services", "Stop them and start them again."),
+        "service": ("service", "Have supervisord, launchd or systemd keep them running."),
+        "config": ("settings", "Show and change the settings."),
+        "logs": ("logs", "Print what the processes have logged."),
+        "doctor": ("doctor", "Look for what is wrong, and cure it."),
+    },
+    "Claude and models": {
+        "compress": ("claude", "Have Claude rewrite what is still in local words."),
+        "cost": ("claude", "Show what Claude's words have cost."),
+        "model": ("models", "The embedding models that search by meaning can use."),
+        "reembed": ("models", "Make the vectors that are missing."),
+        "eval": ("evals", "Measure how well the memory does."),
+    },
+    "Upkeep": {
+        "backup": ("backup", "Write all that is remembered into one file."),
+        "restore": ("backup", "Put a backup in the place of what is remembered."),
+        "export": ("exchange", "Write what is remembered as text."),
+        "forget": ("upkeep", "Forget for good: not a byte is left of it."),
+        "prune": ("upkeep", "Take out what is worked off: raw events, logs."),
+        "reindex": ("upkeep", "Make anew what is derived from what is remembered."),
+    },
+}
+
+
+class _Tree(TyperGroup):
+    """The tree of commands: its help, and the help of what is mistyped, import none of them."""
+
+    def __init__(self, *, commands: dict[str, Any], **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.imported = commands
+        self.commands = {
+            name: TyperCommand(name, help=does, rich_help_panel=panel)
+            for panel, some in COMMANDS.items()
+            for name, (_, does) in some.items()
+        }
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """Return a command's name, the command, and its arguments."""
+        name, stub, rest = super().resolve_command(ctx, args)
+        return name, imported(name) if stub and name else None, rest
+
+
+def imported(name: str) -> Any:
+    """Return a command of the tree, as its module makes it."""
+    module = next(some[name][0] for some in COMMANDS.values() if name in some)
+    importlib.import_module(f"claude_mem_lite.cli.{module}")
+    tree: Any = typer.main.get_command(app)
+    return tree.imported[name]
+
+
 app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
+    cls=_Tree,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
@@ -44,7 +120,9 @@ def open_memory(*, read_only: bool = False) -> None:
     """Open the databases of a memory that is there. Raises: ClaudeMemError when none is."""
     if not os.path.exists(config.memory_path()):
         raise ClaudeMemError(f"nothing is remembered yet: there is no {config.memory_path()}")
-    storage.open_databases(read_only=read_only)
+    from claude_mem_lite.storage import models
+
+    models.open_databases(read_only=read_only)
 
 
 @contextlib.contextmanager
@@ -78,8 +156,9 @@ def _version(wanted: bool) -> None:  # noqa: FBT001  (Typer's callback)
 
 @app.callback()
 def claude_mem(
+    context: typer.Context,
     *,
-    version: Annotated[
+    version: Annotated[  # noqa: ARG001  (its callback has ended the command)
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
@@ -88,22 +167,7 @@ def claude_mem(
     To set it up: [bold]claude-mem install-hooks[/bold], then [bold]claude-mem up[/bold].
     To see it at work, touching nothing of yours: [bold]claude-mem demo[/bold].
     """
+    if context.invoked_subcommand is None:
+        from claude_mem_lite.cli import welcome
 
-
-from claude_mem_lite.cli import (
-    backup,
-    claude,
-    code,
-    context,
-    demo,
-    doctor,
-    evals,
-    exchange,
-    hooks,
-    learnings,
-    models,
-    search,
-    service,
-    services,
-    upkeep,
-)
+        welcome.show()

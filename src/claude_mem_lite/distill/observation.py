@@ -3,13 +3,17 @@
 Pure: no rule about any tool stands here.
 """
 
+from __future__ import annotations
+
 import os.path
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite.codemap.diff import Change
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from claude_mem_lite.codemap.diff import Change
 
 TITLE_CHARS = 100
 SUMMARY_CHARS = 1_500

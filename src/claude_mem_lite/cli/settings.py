@@ -1,0 +1,100 @@
+"""config: show and change the settings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from claude_mem_lite import config as paths
+from claude_mem_lite import settings
+from claude_mem_lite.cli.app import AsJson, app, console, print_json
+from claude_mem_lite.errors import ClaudeMemError
+
+if TYPE_CHECKING:
+    from claude_mem_lite.settings import Given
+
+_MODEL = ("search.embedding_model", "search.dimension")
+
+config = typer.Typer(no_args_is_help=True, help="Show and change the settings.")
+app.add_typer(config, name="config")
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="As show names it: claude.daily_budget_usd, say.")]
+
+
+@config.callback()
+def _group() -> None:
+    """Show and change the settings; what they mean stands in the README."""
+
+
+@config.command()
+def show(*, as_json: AsJson = False) -> None:
+    """Show each setting with its value, and where that came from; exit 1 when config.toml is not in order."""
+    given, problem = settings.given(), settings.problem()
+    if as_json:
+        print_json({
+            "path": paths.config_path(),
+            "settings": {each.name: {"value": each.value, "source": each.source} for each in given},
+            "problem": problem,
+        })  # fmt: skip
+    else:
+        table = Table("setting", "value", "from", box=None, pad_edge=False)
+        for each in given:
+            style = "dim" if each.source == "default" else ""
+            table.add_row(each.name, Text(_text(each.value)), each.source, style=style)
+        console.print(table)
+        if problem:
+            console.print(Text(f"! {problem}", style="yellow"), soft_wrap=True)
+    if problem:
+        raise typer.Exit(1)
+
+
+@config.command()
+def get(name: Name, *, as_json: AsJson = False) -> None:
+    """Print one setting's value as it holds."""
+    found = _named(name)
+    if as_json:
+        print_json({"name": found.name, "value": found.value, "source": found.source})
+    else:
+        typer.echo(_text(found.value))
+
+
+@config.command(name="set", context_settings={"ignore_unknown_options": True})  # -1 is a value
+def set_(
+    name: Name,
+    value: Annotated[
+        str, typer.Argument(metavar="VALUE", help="A number, true or false, a text, or [a list].")
+    ],
+) -> None:
+    """Write one setting into config.toml and leave the rest as it is; it holds from now on."""
+    from claude_mem_lite import settings_file
+
+    parsed = settings.parsed(name, value)
+    if name in _MODEL:
+        raise ClaudeMemError("a model is chosen by claude-mem model use, which has the vectors made anew")
+    table, _, key = name.partition(".")
+    settings_file.write(table, {key: parsed})
+    then = ": claude-mem restart hands it to the services" if key == "api_key" else ""
+    console.print(Text(f"{name} is {_text(_named(name).value)}{then}"), soft_wrap=True)
+
+
+@config.command()
+def path() -> None:
+    """Print where config.toml lies, or would."""
+    typer.echo(paths.config_path())
+
+
+def _named(name: str) -> Given:
+    found = next((each for each in settings.given() if each.name == name), None)
+    if found is None:
+        settings.parsed(name, "")  # says which one was meant
+        raise AssertionError
+    return found
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return "[" + ", ".join(f'"{each}"' for each in value) + "]"
+    return str(value).lower() if isinstance(value, bool) else str(value)

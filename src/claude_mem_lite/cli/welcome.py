@@ -1,0 +1,76 @@
+"""What `claude-mem` alone prints: how far one is, and what to do next."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import time
+from contextlib import closing
+from urllib.parse import quote
+
+from rich.text import Text
+
+from claude_mem_lite import client, config
+from claude_mem_lite.cli.app import console
+from claude_mem_lite.cli.text import age, printable
+from claude_mem_lite.errors import ClaudeMemError
+
+_NEWEST = (
+    "SELECT (SELECT count(*) FROM observations), (SELECT count(*) FROM sessions), title, created_at"
+    " FROM observations ORDER BY created_at DESC LIMIT 1"
+)
+
+
+def show() -> None:
+    """Print a short screen: the memory in one line and what can be asked of it, or how to begin."""
+    memory, hooks, services = _memory(), _has_hooks(), _answers()
+    if memory is not None:
+        count, sessions, title, at = memory
+        console.print(
+            Text.assemble((f"{count:,} observations", "bold"), f" of {sessions:,} sessions are remembered.")
+        )
+        console.print(Text(f"The newest: {printable(title)} ({age(at, time.time())})"), soft_wrap=True)
+    else:
+        console.print(
+            "[bold]claude-mem[/bold] remembers your Claude Code sessions. Nothing is remembered yet."
+        )
+    console.print()
+    if not hooks:
+        _tell("claude-mem install-hooks", "to have your sessions remembered")
+    if not services:
+        _tell("claude-mem up", "to start the services; a session with hooks does so by itself")
+    if memory is not None:
+        _tell("claude-mem search WORDS", "to find something")
+        _tell("claude-mem context", "to see what the next session is told")
+    else:
+        _tell("claude-mem demo", "to see it at work, touching nothing of yours")
+    _tell("claude-mem --help", "for all commands")
+
+
+def _tell(command: str, why: str) -> None:
+    console.print(Text.assemble("  ", (f"{command:<26}", "bold"), why), soft_wrap=True)
+
+
+def _memory() -> tuple[int, int, str, str] | None:
+    """Return how many observations and sessions there are, and the newest one's title and time."""
+    if not os.path.exists(config.memory_path()):
+        return None
+    config.refuse_foreign_memory()
+    with closing(sqlite3.connect(f"file:{quote(config.memory_path())}?mode=ro", uri=True)) as connection:
+        newest: tuple[int, int, str, str] | None = connection.execute(_NEWEST).fetchone()
+    return newest
+
+
+def _has_hooks() -> bool:
+    from claude_mem_lite.services import install
+
+    with contextlib.suppress(ClaudeMemError):
+        return bool(install.registered_events())
+    return False
+
+
+def _answers() -> bool:
+    with contextlib.suppress(client.UnreachableError):
+        return client.get("/api/health", {}, timeout_s=1) is not None
+    return False

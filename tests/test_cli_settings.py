@@ -1,0 +1,166 @@
+"""config and logs as processes: what they print, what they write, what they refuse."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import wait_until
+from test_cli_tree import run
+
+from claude_mem_lite import config, logs, settings
+
+
+def test_each_setting_is_shown_with_where_it_came_from(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Defaults, what the file says, and a key of which only the place is told."""
+    (home / "config.toml").write_text("[claude]\ndaily_budget_usd = 0.25\n[services]\nautostart = false\n")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-api03-never-shown")
+
+    text, shown = run("config", "show"), run("config", "show", "--json")
+
+    found = json.loads(shown.stdout)["settings"]
+    assert (text.returncode, shown.returncode) == (0, 0)
+    assert found["claude.daily_budget_usd"] == {"value": 0.25, "source": "config.toml"}
+    assert found["services.autostart"] == {"value": False, "source": "config.toml"}
+    assert found["compress.low"] == {"value": "local", "source": "default"}
+    assert found["claude.api_key"] == {"value": "(set)", "source": "ANTHROPIC_API_KEY"}
+    assert "never-shown" not in text.stdout + shown.stdout
+    assert all(name in text.stdout for name in found)
+
+
+def test_without_a_file_every_default_is_that_of_the_settings(home: Path) -> None:
+    """What is shown as a default is what holds."""
+    (home / "config.toml").unlink()
+    default = settings.Settings()
+
+    shown = {each.name.partition(".")[2]: each.value for each in settings.given()}
+
+    assert {each.source for each in settings.given()} == {"default"}
+    assert shown["model"] == default.model
+    assert shown["max_queue_mb"] == default.retention.max_queue_mb
+    assert {tier for tier in settings.TIERS if shown[tier] == "claude"} == set(default.tiers)
+    assert shown["max_event_chars"] == config.DEFAULT_MAX_EVENT_CHARS
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "holds"),
+    [
+        ("claude.daily_budget_usd", "2.5", 2.5),
+        ("claude.model", "claude-sonnet-5", "claude-sonnet-5"),
+        ("services.autostart", "false", False),
+        ("services.idle_stop_minutes", "0", 0),
+        ("compress.low", "claude", "claude"),
+        ("capture.ignored_files", '["*.key", "x[1]"]', ["*.key", "x[1]"]),
+        ("retention.keep_raw", "1_000", 1000),
+    ],
+)
+def test_a_setting_is_written_and_the_rest_stays(home: Path, name: str, value: str, holds: object) -> None:
+    """Twice, over another value, with comments beside it; get prints what holds."""
+    before = "# mine\n[context]\nrecall_tokens_per_session = 1  # little\n"
+    (home / "config.toml").write_text(before)
+
+    first, again = run("config", "set", name, value), run("config", "set", name, value)
+    got = json.loads(run("config", "get", name, "--json").stdout)
+
+    assert (first.returncode, again.returncode, first.stderr) == (0, 0, "")
+    assert (got["value"], got["source"]) == (holds, "config.toml")
+    assert (home / "config.toml").read_text().startswith(before)
+    assert settings.problem() == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("get", "claude.budget"), "there is no setting claude.budget: did you mean claude."),
+        (("get", "nonsense"), "claude-mem config show lists them"),
+        (("set", "services.autostart", "maybe"), "cannot be 'maybe': it takes true or false"),
+        (("set", "retention.keep_raw", "-1"), "a whole number from 0 to 1,000,000"),
+        (("set", "compress.high", "gpt"), "it takes claude or local"),
+        (("set", "capture.ignored_files", "[1]"), "it takes a list"),
+        (("set", "claude.model", ""), "a text that is not empty"),
+        (("set", "search.embedding_model", "minilm"), "claude-mem model use"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(home: Path, arguments: tuple[str, ...], says: str) -> None:
+    """Nothing is written."""
+    before = (home / "config.toml").read_bytes()
+
+    done = run("config", *arguments)
+
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert says in done.stderr
+    assert (home / "config.toml").read_bytes() == before
+
+
+def test_path_is_that_of_the_file(home: Path) -> None:
+    """Also where none is yet."""
+    (home / "config.toml").unlink()
+
+    assert run("config", "path").stdout == f"{home / 'config.toml'}\n"
+
+
+@pytest.fixture
+def logged(home: Path) -> Path:
+    """Write logs of two processes, as they do."""
+    root = logging.getLogger()
+    before, level = root.handlers, root.level
+    for process in ("consumer", "web"):
+        logs.configure(process)
+        root.info("%s began", process, extra={"event": {"task": "begin", "of": process}})
+        root.warning("%s: \x1b[31mred", process)
+        root.handlers[0].close()
+    root.handlers = before
+    root.setLevel(level)
+    (home / "logs" / "hooks.jsonl.2026-01-01").write_text(
+        '{"at": "2026-01-01T00:00:00", "message": "old"}\nhalf'
+    )
+    return home
+
+
+@pytest.mark.usefixtures("logged")
+def test_logs_are_one_stream_in_order_of_time() -> None:
+    """Of all processes, or of one, from a level up, the last few; control characters are not printed."""
+    every, last = run("logs"), run("logs", "-n", "1", "--json")
+    web, warnings = run("logs", "--process", "web"), run("logs", "--level", "warning")
+
+    assert "old" in every.stdout.splitlines()[0]
+    assert len(every.stdout.splitlines()) == 5
+    assert "task=begin of=consumer" in every.stdout
+    assert "\x1b" not in every.stdout
+    assert json.loads(last.stdout)["process"] == "web"
+    assert len(web.stdout.splitlines()) == 2
+    assert len(warnings.stdout.splitlines()) == 2
+
+
+def test_without_logs_it_says_so(home: Path) -> None:
+    """Exit 0; an unknown level is refused."""
+    assert run("logs").stdout == f"Nothing is logged yet in {config.log_dir()}.\n"
+    assert "there is no level loud" in run("logs", "--level", "loud").stderr
+
+
+def test_followed_logs_go_on(logged: Path) -> None:
+    """What is written later is printed, once each; Ctrl-C ends it well."""
+    program = [sys.executable, "-u", "-m", "claude_mem_lite.cli", "logs", "-f", "-n", "0", "--json"]
+    with (
+        (logged / "out").open("wb") as out,
+        subprocess.Popen(program, stdout=out, env=os.environ) as following,
+    ):
+        try:
+            wait_until(lambda: _append(logged, 1) and (logged / "out").stat().st_size)
+            _append(logged, 2)
+            wait_until(lambda: '"n": 2' in (logged / "out").read_text())
+        finally:
+            following.send_signal(2)
+        assert following.wait(timeout=10) == 0
+    assert (logged / "out").read_text().count('"n": 2') == 1
+
+
+def _append(home: Path, number: int) -> bool:
+    with (home / "logs" / "web.jsonl").open("a") as file:
+        file.write(json.dumps({"at": "2027", "level": "INFO", "n": number}) + "\n")
+    return True

@@ -1,0 +1,133 @@
+"""The tree of commands: what stands in its help, how near misses and defects are told, what help imports."""
+
+from __future__ import annotations
+
+import os
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+from test_storage import observation_row, session_row
+
+from claude_mem_lite import cli
+from claude_mem_lite.cli.app import COMMANDS, app, imported
+from claude_mem_lite.storage import models, queries
+
+NAMES = [name for some in COMMANDS.values() for name in some]
+HEAVY = {"numpy", "peewee", "huey", "lancedb", "anthropic", "starlette", "supervisor", "torch"}
+
+
+def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the command as a user does, without a terminal."""
+    command = [sys.executable, "-m", "claude_mem_lite.cli", *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=120, env={**os.environ, **environment}
+    )
+
+
+def test_the_table_is_the_commands_there_are() -> None:
+    """Each name of the help is a command, and no module has one that the help does not name."""
+    for module in pkgutil.iter_modules(cli.__path__):
+        if module.name != "__main__":
+            __import__(f"claude_mem_lite.cli.{module.name}")
+
+    assert {name: imported(name).name for name in NAMES} == {name: name for name in NAMES}
+    assert set(typer.main.get_command(app).imported) == set(NAMES)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_has_its_help(home: Path, name: str) -> None:
+    """A line in the help of all that fits a terminal, and a page of its own."""
+    page = run(name, "--help")
+
+    assert page.returncode == 0
+    assert f"claude-mem {name}" in page.stdout
+    assert f"│ {name} " in run("--help").stdout
+
+
+@pytest.mark.parametrize("arguments", [(), ("--help",), ("--version",), ("serch", "x")])
+def test_what_needs_no_memory_loads_nothing_heavy(home: Path, arguments: tuple[str, ...]) -> None:
+    """Help, version, the first screen and a near miss import none of the libraries that take their time."""
+    program = (
+        "import sys, atexit; from claude_mem_lite.cli import main\n"
+        "atexit.register(lambda: print(*{name.partition('.')[0] for name in sys.modules}, file=sys.stderr))\n"
+        "main()"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=False
+    )
+
+    loaded = set(done.stderr.splitlines()[-1].split())
+    assert "claude_mem_lite" in loaded
+    assert loaded & HEAVY == set()
+
+
+def test_a_near_miss_is_answered_with_what_was_meant(home: Path) -> None:
+    """For commands and for those of a group; exit 2."""
+    top, inner = run("serch", "x"), run("learnings", "lst")
+
+    assert (top.returncode, inner.returncode) == (2, 2)
+    assert "Did you mean 'search'" in top.stderr
+    assert "Did you mean 'list'?" in inner.stderr
+
+
+def test_alone_it_says_how_far_one_is(home: Path) -> None:
+    """Without a memory how to begin, with one what is in it; exit 0 and no traceback either way."""
+    empty = run()
+    models.open_databases()
+    session_row()
+    queries.save_observation(observation_row("pond", title="Dig a [red]pond\x1b[2J"))
+    models.close_databases()
+    there = run()
+
+    assert (empty.returncode, there.returncode) == (0, 0)
+    assert "Nothing is remembered yet" in empty.stdout
+    assert "claude-mem install-hooks" in empty.stdout
+    assert "1 observations of 1 sessions are remembered." in there.stdout
+    assert "Dig a [red]pond" in there.stdout
+    assert "\x1b" not in there.stdout
+    assert empty.stderr + there.stderr == ""
+
+
+def test_a_defect_is_one_line_and_with_debug_all_of_it(home: Path, tmp_path: Path) -> None:
+    """What nobody foresaw reaches the user as one line on stderr, exit 1."""
+    program = tmp_path / "broken.py"
+    program.write_text(
+        "from claude_mem_lite.cli import main, welcome\n"
+        "def show(): raise KeyError('x\\ny')\n"
+        "welcome.show = show\nmain()\n"
+    )
+
+    def outcome(**environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, str(program)], capture_output=True, text=True, check=False,
+            env={**os.environ, **environment},
+        )  # fmt: skip
+
+    told, shown = outcome(), outcome(CLAUDE_MEM_DEBUG="1")
+
+    assert (told.returncode, told.stderr.count("\n")) == (1, 1)
+    assert told.stderr.startswith("claude-mem: KeyError: ")
+    assert "CLAUDE_MEM_DEBUG=1" in told.stderr
+    assert "Traceback" in shown.stderr
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_offers_the_commands(home: Path, shell: str) -> None:
+    """Each shell's script is printed, and asked for `se` it offers search and service."""
+    script = run(_CLAUDE_MEM_COMPLETE=f"source_{shell}")
+    words = {"bash": {"COMP_WORDS": "claude-mem se", "COMP_CWORD": "1"}}.get(
+        shell, {"_TYPER_COMPLETE_ARGS": "claude-mem se", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+    )
+    offered = run(_CLAUDE_MEM_COMPLETE=f"complete_{shell}", **words)
+
+    assert script.returncode == 0
+    assert "claude-mem" in script.stdout
+    assert "search" in offered.stdout
+    assert "service" in offered.stdout
+    assert "doctor" not in offered.stdout
+    assert offered.stderr == ""
