@@ -12,6 +12,8 @@ from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
 
 DEBUG = "CLAUDE_MEM_DEBUG"
+# Typer brings pydantic, which would look through all installed packages for plugins: 20 ms a command.
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
 
 
 def main() -> None:

@@ -46,7 +46,7 @@ COMMANDS = {
         "mermaid": ("code", "Draw what the last session changed, as Mermaid."),
     },
     "The services": {
-        "status": ("services", "Show services, queue, memory and cost, and what is wrong."),
+        "status": ("status", "Show services, queue, memory and cost, and what is wrong."),
         "up": ("services", "Start the services."),
         "down": ("services", "Stop the services, finishing the work in hand."),
         "restart": ("services", "Stop them and start them again."),

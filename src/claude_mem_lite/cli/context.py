@@ -13,11 +13,9 @@ from rich.text import Text
 from claude_mem_lite import client, config
 from claude_mem_lite.cli.app import AsJson, app, console, errors, open_memory, print_json
 from claude_mem_lite.cli.text import age, printable
-from claude_mem_lite.context.layers import in_project
 from claude_mem_lite.context.shown import Source  # noqa: TC001  (Typer reads it)
 from claude_mem_lite.distill.observation import one_line
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.storage import queries
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,6 +50,8 @@ def context(  # noqa: PLR0913  (each is an option of the command)
     open_memory(read_only=True)
     asked = {"project_path": config.project_dir(os.path.expanduser(project)), "explain": "true"}
     if session:
+        from claude_mem_lite.storage import queries
+
         asked["session_id"] = queries.session_by_prefix(session).id
     if prompt is not None:
         path, asked["q"] = "/api/recall", prompt
@@ -98,6 +98,8 @@ def _build_here(asked: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _why_nothing(asked: Mapping[str, str]) -> str:
+    from claude_mem_lite.context.layers import in_project
+
     project = printable(asked["project_path"])
     if "q" in asked:
         return f"memory has nothing on this prompt, of {project}"

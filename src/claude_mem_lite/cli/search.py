@@ -16,7 +16,6 @@ from claude_mem_lite.cli.app import AsJson, app, console, open_memory, print_jso
 from claude_mem_lite.cli.text import age, printable
 from claude_mem_lite.cli.times import moment
 from claude_mem_lite.distill.observation import clean, one_line
-from claude_mem_lite.storage import queries
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -87,6 +86,8 @@ def search(  # noqa: PLR0913  (each is an option of the command)
 
 def _whole_id(prefix: str) -> str:
     """Return the id of the session that `prefix` is or begins."""
+    from claude_mem_lite.storage import queries
+
     open_memory(read_only=True)
     return prefix if queries.session(prefix) else queries.session_by_prefix(prefix).id
 

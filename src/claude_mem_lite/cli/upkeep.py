@@ -29,11 +29,11 @@ from claude_mem_lite.distill.observation import count, join
 from claude_mem_lite.services import supervise
 from claude_mem_lite.storage import files, marking
 from claude_mem_lite.storage import forgetting as storage
+from claude_mem_lite.storage.sizes import sizes
 from claude_mem_lite.storage.wanted import Wanted
 from claude_mem_lite.upkeep import backup, retention
 from claude_mem_lite.upkeep import forget as forgetting
 from claude_mem_lite.upkeep import reindex as indexing
-from claude_mem_lite.upkeep.sizes import sizes
 
 if TYPE_CHECKING:
     from claude_mem_lite.upkeep.forget import Forgotten

@@ -6,7 +6,6 @@ That is supervisord, unless the user has chosen launchd or systemd (see `agents`
 from __future__ import annotations
 
 import fcntl
-import http.client
 import os
 import socket
 import subprocess
@@ -15,9 +14,6 @@ import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from xmlrpc.client import Fault, ServerProxy
-
-from supervisor.xmlrpc import SupervisorTransport
 
 from claude_mem_lite import client, config, settings
 from claude_mem_lite.errors import ClaudeMemError
@@ -200,13 +196,19 @@ def _spawn() -> None:
 
 def _ask(method: str, *arguments: Any) -> Any:
     """Call supervisord, or return None when it does not run or refuses."""
+    # Only now: they take longer to load than most commands take.
+    from http.client import HTTPException
+    from xmlrpc.client import Fault, ServerProxy
+
+    from supervisor.xmlrpc import SupervisorTransport
+
     transport = SupervisorTransport(None, None, f"unix://{config.home()}/supervisor.sock")
     proxy: Any = ServerProxy("http://127.0.0.1", transport=transport)
     before = socket.getdefaulttimeout()
     socket.setdefaulttimeout(ANSWER_TIMEOUT_S)  # the transport has no setting of its own
     try:
         return getattr(proxy.supervisor, method)(*arguments)
-    except (OSError, http.client.HTTPException, Fault):
+    except (OSError, HTTPException, Fault):
         return None
     finally:
         socket.setdefaulttimeout(before)

@@ -1,0 +1,92 @@
+"""What it takes to start a command: whole processes, against the bare interpreter in the same run.
+
+    python benchmarks/cli.py [--runs N]
+
+Each command runs on an empty and on a small memory, services down. The runs of all cases are interleaved, so
+that another load on the machine falls on all of them. Prints medians, ratios to the median of
+`python -c pass`, and which are over the limit; `--help` of every command is one case.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from claude_mem_lite.cli.app import COMMANDS
+
+LIMIT_MS = 150
+# What a command needs more for, by its name; the rest is bound by the limit.
+NEEDS_MORE = {"status": "asks supervisord and checks the databases", "search": "asks the memory"}
+CASES = {
+    "claude-mem": [], "--version": ["--version"], "--help": ["--help"], "near miss": ["serch"],
+    "config show": ["config", "show"], "config path": ["config", "path"], "logs": ["logs"],
+    "status": ["status"], "search": ["search", "pond"], "learnings list": ["learnings", "list"],
+    "cost": ["cost"],
+}  # fmt: skip
+
+
+def fill(home: Path) -> None:
+    """Have one event worked off, so that there is a memory."""
+    program = (
+        "import json\nfrom claude_mem_lite import inbox\nfrom claude_mem_lite.distill import record\n"
+        "from claude_mem_lite.storage import models, queries\nmodels.open_databases()\n"
+        "event = json.dumps({'session_id': 's', 'hook_event_name': 'PostToolUse', 'tool_name': 'Bash',"
+        " 'tool_input': {'command': 'make pond'}, 'tool_response': {'stdout': 'built'}})\n"
+        "record.record_event(queries.pending_event(inbox.append(event, '/p')))"
+    )
+    subprocess.run(
+        [sys.executable, "-c", program], env={**os.environ, "CLAUDE_MEM_HOME": str(home)}, check=True
+    )
+
+
+def took_ms(command: list[str], environment: dict[str, str]) -> float:
+    """Return how long a process took."""
+    started = time.perf_counter()
+    subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    return (time.perf_counter() - started) * 1000
+
+
+def main() -> None:
+    """Measure, print, and end with 1 when a command that needs no more is over the limit."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--runs", type=int, default=15)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    cases = {**CASES, **{f"{name} --help": [name, "--help"] for some in COMMANDS.values() for name in some}}
+    with tempfile.TemporaryDirectory(prefix="cml-cli-") as folder:
+        homes = {"empty": Path(folder, "empty"), "small": Path(folder, "small")}
+        fill(homes["small"])
+        took: dict[str, list[float]] = {"python -c pass": []}
+        for _ in range(options.runs):
+            took["python -c pass"].append(took_ms([sys.executable, "-c", "pass"], dict(os.environ)))
+            for name, arguments in cases.items():
+                for size, home in homes.items():
+                    environment = {**os.environ, "CLAUDE_MEM_HOME": str(home)}
+                    command = [sys.executable, "-m", "claude_mem_lite.cli", *arguments]
+                    took.setdefault(f"{name} ({size})", []).append(took_ms(command, environment))
+    medians = {name: statistics.median(values) for name, values in took.items()}
+    bare = medians["python -c pass"]
+    if options.json:
+        print(json.dumps(medians, indent=2))
+    over = []
+    for name, median in medians.items():
+        more = NEEDS_MORE.get(name.rpartition(" (")[0], "")
+        if median > LIMIT_MS and not more:
+            over.append(name)
+        if not options.json:
+            print(f"{name:32} {median:7.1f} ms  {median / bare:5.1f} x  {more}")
+    print(f"limit {LIMIT_MS} ms: {', '.join(over) or 'none is over it'}", file=sys.stderr)
+    sys.exit(1 if over else 0)
+
+
+if __name__ == "__main__":
+    main()
