@@ -149,9 +149,14 @@ def test_a_foreign_and_a_newer_memory_are_told(home: Path) -> None:
     with closing(sqlite3.connect(home / "claude-mem.db")) as connection:
         connection.execute("PRAGMA user_version = 99")
     newer = findings()
+    with closing(sqlite3.connect(home / "claude-mem.db")) as connection:
+        connection.execute("PRAGMA user_version = 7")
+        older = findings()
+        kept = connection.execute("PRAGMA user_version").fetchone()
 
     assert "another program's database" in " ".join(each["found"] for each in foreign.values())
     assert newer["memory"]["cure"] == "upgrade claude-mem-lite"
+    assert (older["memory"]["cure"], kept) == ("claude-mem up", (7,))
     assert before != b""
 
 

@@ -80,6 +80,17 @@ def test_up_and_down_are_idempotent_and_leave_nothing(services: Path) -> None:
     assert [alive(pid) for pid in pids if pid] == [False, False]
 
 
+def test_up_waits_for_services_that_end(services: Path) -> None:
+    """While supervisord ends it refuses everything: up waits for that, then starts all anew."""
+    before = {program.pid for program in supervise.programs()}
+    supervise.tell("shutdown")
+
+    done = claude_mem("up")
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "Services started.\n", "")
+    assert before.isdisjoint({program.pid for program in supervise.programs()})
+
+
 def test_restart_replaces_both_processes(services: Path) -> None:
     """After a restart both services run anew and answer."""
     before = {program.pid for program in supervise.programs()}
@@ -229,7 +240,6 @@ def test_a_foreign_database_stops_every_command(home: Path, command: list[str]) 
         (["search", "x"], 1, "nothing is remembered yet"),
         (["down"], 0, "Services were not running."),
         (["--version"], 0, f"claude-mem {__version__}"),
-        ([], 2, "Usage"),
     ],
 )
 def test_a_command_says_what_is_wrong(home: Path, command: list[str], status: int, says: str) -> None:

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import dataclasses
 import os
+import sqlite3
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -279,6 +280,7 @@ _HANDLERS: dict[Any, Any] = {
     ValidationError: _unprocessable,
     queries.UnknownIdError: _not_found,
     DatabaseError: _database_down,
+    sqlite3.Error: _database_down,
     404: _no_route,
     405: _no_method,
 }

@@ -200,8 +200,8 @@ def ring() -> bool:
         return False  # the consumer looks for itself when it starts
     try:
         os.write(pipe, b"!")
-    except BlockingIOError:
-        pass  # the pipe is full of rings already
+    except OSError:
+        pass  # the pipe is full of rings already, or the consumer has just ended
     finally:
         os.close(pipe)
     return True
@@ -347,4 +347,7 @@ def _note_lost(path: str, event_id: str, created_at: str) -> None:
     note = "lost: neither queue.db nor the spool could be written, for want of disk space or of the right to"
     with Transaction() as connection:
         connection.execute(_INSERT_LOST, (event_id, created_at, note, utc_now()))
-    os.unlink(path)
+    try:  # noqa: SIM105  (hooks load no contextlib)
+        os.unlink(path)
+    except FileNotFoundError:
+        pass  # another process has noted it at the same time

@@ -25,14 +25,20 @@ _LOOKING_GIT = frozenset({
     "blame", "cat-file", "check-ignore", "describe", "diff", "grep", "log", "ls-files", "ls-remote",
     "ls-tree", "reflog", "rev-list", "rev-parse", "shortlog", "show", "status",
 })  # fmt: skip
+_CHANGING_GIT = (["reflog", "expire"], ["reflog", "delete"])
 # An option that makes a command of _LOOKING write or run something.
 _CHANGING = {
     "find": ("-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint", "-fls"),
-    "sed": ("-i", "--in-place", "-i.bak"),
-    "sort": ("-o", "--output"),
-    "yq": ("-i", "--inplace"),
+    "sed": ("--in-place",),
+    "sort": ("--output",),
+    "yq": ("--inplace",),
     "date": ("-s", "--set"),
+    "xxd": ("-r",),
 }
+# The same as a letter, alone or among others: sed -Ei.
+_CHANGING_LETTER = {"sed": "i", "sort": "o", "yq": "i"}
+# A second name is where these write to.
+_WRITING_TO_SECOND = frozenset({"uniq", "xxd"})
 _HARMLESS_REDIRECTS = ("2>/dev/null", "2> /dev/null", ">/dev/null", "> /dev/null", "2>&1", ">&2")
 
 
@@ -47,6 +53,8 @@ def priority(tool_name: str, command: str = "") -> str:
 
 def is_read_only(command: str) -> bool:
     """Tell whether every part of a shell command only looks; in doubt it does not."""
+    if "awk" in command and ("system(" in command or ">" in command.partition("print")[2]):
+        return False
     command = _without_quoted(command)
     for redirect in _HARMLESS_REDIRECTS:
         command = command.replace(redirect, " ")
@@ -75,8 +83,9 @@ def _without_quoted(command: str) -> str:
 
 
 def _only_looks(words: list[str]) -> bool:
-    while words and "=" in words[0] and words[0].split("=")[0].isidentifier():
-        words = words[1:]
+    words = _without_assignments(words)
+    if len(words) > 1 and words[0].rsplit("/", 1)[-1] == "env":
+        words = _without_assignments(words[1:])
     if not words:
         return True
     name, options = words[0].rsplit("/", 1)[-1], words[1:]
@@ -84,7 +93,19 @@ def _only_looks(words: list[str]) -> bool:
         while options[:1] == ["-C"] or options[:1] == ["-c"]:
             options = options[2:]
         options = [word for word in options if word != "--no-pager"]
-        return bool(options) and options[0] in _LOOKING_GIT
+        writes = options[:2] in _CHANGING_GIT or any(word.startswith("--output") for word in options)
+        return bool(options) and options[0] in _LOOKING_GIT and not writes
     if options and all(word in {"--version", "-V", "--help"} for word in options):
         return True
-    return name in _LOOKING and not any(word.startswith(_CHANGING.get(name, ("\0",))) for word in options)
+    if name not in _LOOKING or any(word.startswith(_CHANGING.get(name, ("\0",))) for word in options):
+        return False
+    letter = _CHANGING_LETTER.get(name, "\0")
+    if any(letter in word for word in options if word[:1] == "-" != word[1:2]):
+        return False
+    return name not in _WRITING_TO_SECOND or sum(word[:1] != "-" for word in options) < 2  # noqa: PLR2004
+
+
+def _without_assignments(words: list[str]) -> list[str]:
+    while words and "=" in words[0] and words[0].split("=")[0].isidentifier():
+        words = words[1:]
+    return words

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -59,7 +60,7 @@ def _cure(finding: Finding) -> str:
     assert finding.fix is not None  # noqa: S101  (asked before)
     try:
         finding.fix()
-    except (ClaudeMemError, DatabaseError, OSError) as error:
+    except (ClaudeMemError, DatabaseError, sqlite3.Error, OSError) as error:
         return f"not cured: {error}"
     return "cured"
 

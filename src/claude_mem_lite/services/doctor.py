@@ -18,6 +18,7 @@ import tempfile
 import time
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -167,7 +168,7 @@ def damage(path: str, *, thorough: bool = False) -> str:
 def _index() -> Iterator[Finding]:
     from claude_mem_lite.search import inventory
 
-    if not os.path.exists(config.memory_path()):
+    if not os.path.exists(config.memory_path()) or migrations.is_outdated():
         return
     models.open_databases()
     wrong = broken_indexes()
@@ -207,7 +208,7 @@ def _restart() -> None:
 
 
 def _queue() -> Iterator[Finding]:
-    if not os.path.exists(config.memory_path()):
+    if not os.path.exists(config.memory_path()) or migrations.is_outdated():
         return
     models.open_databases(read_only=True)
     stats = queries.queue_stats()
@@ -252,7 +253,7 @@ def _hooks() -> Iterator[Finding]:
         found = f"{len(registered)} events registered, not {', '.join(missing)}"
         yield Finding("hooks", found, "claude-mem install-hooks", install.install)
         return
-    words = [word for command in registered.values() for word in shlex.split(command)]
+    words = [word for command in registered.values() for word in install.words(command)]
     gone = sorted({word for word in words if word.startswith("/") and not os.path.exists(word)})
     if gone:
         found = f"they name {gone[0]}, which is not there"
@@ -279,11 +280,11 @@ def _latency() -> Iterator[Finding]:
                 input=json.dumps(event).encode(), env=environment, capture_output=True, check=False,
             )  # fmt: skip
             times.append((time.perf_counter() - started) * 1000)
-        stored = _stored_in(os.path.join(folder, "queue.db"))
+        stored, said = _stored_in(os.path.join(folder, "queue.db")), _last_word(folder)
     took_ms = statistics.median(times)
     if stored != _HOOK_RUNS:
-        cure = f"see {config.log_dir()}/hooks.jsonl.*"
-        yield Finding("a hook", f"stored {stored} of {_HOOK_RUNS} events of a trial", cure)
+        found = f"stored {stored} of {_HOOK_RUNS} events of a trial{said and f': {said}'}"
+        yield Finding("a hook", found, "install claude-mem-lite anew, then claude-mem install-hooks")
     else:
         cure = "is the machine loaded, or the disk slow?" if took_ms > SLOW_HOOK_MS else ""
         yield Finding("a hook", f"takes {took_ms:.0f} ms (median of {_HOOK_RUNS})", cure)
@@ -291,10 +292,17 @@ def _latency() -> Iterator[Finding]:
 
 def _stored_in(path: str) -> int:
     try:
-        connection = sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True)
-        return int(connection.execute("SELECT count(*) FROM pending_queue").fetchone()[0])
+        with closing(sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True)) as connection:
+            return int(connection.execute("SELECT count(*) FROM pending_queue").fetchone()[0])
     except sqlite3.Error:
         return 0
+
+
+def _last_word(home: str) -> str:
+    """Return the error that a hook has logged last in a data directory, "" for none."""
+    for path in Path(home, "logs").glob("hooks.jsonl.*"):
+        return str(json.loads(path.read_text(encoding="utf-8").splitlines()[-1]).get("message", ""))
+    return ""
 
 
 def ask_api(chosen: Any) -> Finding:

@@ -138,7 +138,15 @@ def registered_events() -> dict[str, str]:
 
 def interpreter(command: str) -> str:
     """Return the path of the Python that a registered command starts."""
-    return next(word for word in shlex.split(command) if "=" not in word.partition("/")[0])
+    return next(word for word in words(command) if "=" not in word.partition("/")[0])
+
+
+def words(command: str) -> list[str]:
+    """Return the words of a command of the shell, also of one that the user has bent."""
+    try:
+        return shlex.split(command)
+    except ValueError:  # an apostrophe alone
+        return command.split()
 
 
 def _number(version: str) -> tuple[int, ...]:

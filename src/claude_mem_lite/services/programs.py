@@ -44,7 +44,7 @@ def _program(name: str, section: Mapping[str, str]) -> Program:
         text = text.replace("%(ENV_CLAUDE_MEM_PYTHON)s", sys.executable)
         return text.replace("%(ENV_CLAUDE_MEM_HOME)s", config.home())
 
-    given = {key: value for key, value in _PAIR.findall(section["environment"]) if value}
+    given = dict(_PAIR.findall(section["environment"]))
     return Program(
         name=name,
         command=tuple(filled(part) for part in shlex.split(section["command"])),

@@ -61,9 +61,10 @@ def state() -> dict[str, Any]:
                 found[part] = ask()
             except DatabaseError as error:
                 path = config.queue_path() if part in {"queue", "last_errors"} else config.memory_path()
-                found["unreadable"] = (
-                    f"{path} cannot be read ({error}): if it is damaged, move it aside and restart"
+                cure = (
+                    "if it is damaged, move it aside and restart" if os.path.exists(path) else "claude-mem up"
                 )
+                found["unreadable"] = f"{path} cannot be read ({error}): {cure}"
         models.close_databases()
     with contextlib.suppress(ClaudeMemError):
         found["hooks"] = install.registered_events()
@@ -108,7 +109,7 @@ def _errors() -> list[dict[str, Any]]:
 
 def _problems(found: dict[str, Any]) -> list[str]:
     """Return one line for each thing the user can mend, with how."""
-    problems = [settings.problem()] if settings.problem() else []
+    problems = list(filter(None, [settings.problem()]))
     damaged = list(_damaged())
     problems += damaged
     if found.get("unreadable") and not damaged:

@@ -195,7 +195,7 @@ def _spawn() -> None:
 
 
 def _ask(method: str, *arguments: Any) -> Any:
-    """Call supervisord, or return None when it does not run or refuses."""
+    """Call supervisord, or return None when it does not run, False when it refuses, as while it ends."""
     # Only now: they take longer to load than most commands take.
     from http.client import HTTPException
     from xmlrpc.client import Fault, ServerProxy
@@ -208,7 +208,9 @@ def _ask(method: str, *arguments: Any) -> Any:
     socket.setdefaulttimeout(ANSWER_TIMEOUT_S)  # the transport has no setting of its own
     try:
         return getattr(proxy.supervisor, method)(*arguments)
-    except (OSError, HTTPException, Fault):
+    except Fault:
+        return False
+    except (OSError, HTTPException):
         return None
     finally:
         socket.setdefaulttimeout(before)
@@ -255,8 +257,9 @@ def _check_paths() -> None:
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """Let one `up` or `down` at a time change the services."""
+    """Let one `up` or `down` at a time change the services, and none while they end by themselves."""
     config.ensure_home()
     with open(os.path.join(config.home(), "services.lock"), "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        _wait(lambda: _ask("getState") is not False, STOP_TIMEOUT_S, "the services that end did not end")
         yield
