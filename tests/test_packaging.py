@@ -97,7 +97,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     ("name", "source"),
     [
         ("py.typed", "src/claude_mem_lite/py.typed"),
-        ("hooks/hooks.json", "hooks/hooks.json"),
+        ("hooks/events.json", "hooks/events.json"),
         *((f"hooks/{name}.py", f"hooks/{name}.py") for name in ("capture", "context", "event", "summary")),
         ("tasks/consumer.py", "tasks/consumer.py"),
         ("web/app.py", "web/app.py"),

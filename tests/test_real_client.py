@@ -26,6 +26,7 @@ from fake_messages import Body, FakeMessages, serving
 from test_inbox import rows
 from test_storage import observation_row, session_row
 
+from claude_mem_lite import config
 from claude_mem_lite.services import install, supervise
 from claude_mem_lite.storage import models, queries
 
@@ -38,6 +39,7 @@ pytestmark = [
 BLOCK = re.compile("SessionStart hook additional context: (<claude-mem>\n.*?\n</claude-mem>)", re.DOTALL)
 KEY = "no-key-for-loopback"
 OTTER, DAM, WHERE = "Put an otter into the river.", "Build a dam of willow.", "Where is everybody now?"
+ROOT = Path(__file__).parent.parent
 BEAVER = "🦫"
 LONG_AGO = "2026-01-01T00:00:00.000000Z"
 PATIENCE_S = 90
@@ -61,6 +63,7 @@ class Claude:
         return {
             "PATH": os.environ["PATH"],
             "HOME": str(self.user),
+            "CLAUDE_MEM_HOME": config.home(),
             "CLAUDE_CONFIG_DIR": str(self.user / ".claude"),
             "ANTHROPIC_API_KEY": KEY,
             "ANTHROPIC_BASE_URL": self.address,
@@ -244,6 +247,26 @@ def test_a_real_client_remembers(claude: Claude) -> None:
     [block] = claude.told(WHERE)
     assert "Put an otter into the river" in block
     assert "The otter is in the river now" in block
+
+
+def test_the_plugin_does_the_same(claude: Claude) -> None:
+    """The client finds nothing wrong with it, installs it from this folder, and fires its hooks."""
+    install.uninstall()
+    for command in (
+        ("validate", str(ROOT)), ("marketplace", "add", str(ROOT)),
+        ("install", f"{install.PLUGIN}@{install.PLUGIN}"),
+    ):  # fmt: skip
+        done = subprocess.run(
+            [claude.client, "plugin", *command],
+            cwd=claude.project, env=claude.environment, capture_output=True, timeout=120, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout.decode()
+    seen = install.registered_events()
+
+    claude.ask(OTTER)
+
+    assert set(map(install.interpreter, seen.values())) == {"python3"}
+    assert events() == ["SessionStart startup", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd"]
 
 
 def test_a_resumed_session_hears_what_is_new(claude: Claude) -> None:

@@ -260,11 +260,25 @@ def _hooks() -> Iterator[Finding]:
         yield Finding("hooks", found, "claude-mem install-hooks", install.install)
         return
     interpreters = set(map(install.interpreter, registered.values()))
+    useless = [path for path in interpreters if not _is_recent(path)]
+    if useless:
+        cure = f"put a newer one on the PATH, or claude plugin uninstall {install.PLUGIN} and install-hooks"
+        yield Finding("hooks", f"they are run by {useless[0]}, which is no Python 3.11 or newer", cure)
+        return
     if interpreters != {sys.executable}:
         others = ", ".join(sorted(interpreters))
         yield Finding("hooks", f"{len(registered)} events, run by {others}, not by {sys.executable}")
     else:
         yield Finding("hooks", f"{len(registered)} events, run by {sys.executable}")
+
+
+def _is_recent(python: str) -> bool:
+    """Tell whether a Python can run the hooks."""
+    asked = [python, "-I", "-S", "-c", "import sys; sys.exit(sys.version_info < (3, 11))"]
+    try:
+        return subprocess.run(asked, capture_output=True, timeout=10, check=False).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False
 
 
 def _latency() -> Iterator[Finding]:

@@ -19,12 +19,13 @@ from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import json_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 HOOKS = os.path.join(PACKAGE, "hooks")
 SKILL = os.path.join(PACKAGE, "skills", "mem-search", "SKILL.md")
 
+PLUGIN = "claude-mem-lite"
 TIMEOUT_S = 10
 # The end of every command that `_command` has written; a user's own may name the same file.
 _OURS = re.compile(r" -I -S '?/.*claude_mem_lite/hooks/\w+\.py'?( \|\| :)?$")
@@ -60,6 +61,11 @@ def install(*, client_version: str | None = None) -> Installation:
     events = hook_events(client_version or installed_client())
     path = _settings_path()
     before = _read(path)
+    if _has_plugin(before):
+        raise ClaudeMemError(
+            f"the plugin {PLUGIN} has registered the hooks already, and nothing was installed: "
+            f"claude plugin uninstall {PLUGIN}, then try again"
+        )
     after = before if _registered(before) == _entries(events) else _with_hooks(_without_hooks(before), events)
     skill = os.path.join(claude_dir(), "skills", "mem-search", "SKILL.md")
     skill_text = _read_file(SKILL)
@@ -94,12 +100,12 @@ def uninstall() -> bool:
 
 
 def hook_events(client_version: str | None = None) -> dict[str, dict[str, Any]]:
-    """Return the events to register for a client, as hooks.json has them.
+    """Return the events to register for a client, as events.json has them.
 
     Raises:
         ClaudeMemError: `client_version` is no version.
     """
-    with open(os.path.join(HOOKS, "hooks.json"), encoding="utf-8") as file:
+    with open(os.path.join(HOOKS, "events.json"), encoding="utf-8") as file:
         table: dict[str, dict[str, Any]] = json.load(file)
     if client_version is None:
         return table
@@ -126,14 +132,20 @@ def installed_client() -> str | None:
 
 
 def registered_events() -> dict[str, str]:
-    """Return the events of ours that the settings hold, each with its command.
+    """Return the events of ours that the settings hold, or the plugin has, each with its command.
 
     Raises:
         ClaudeMemError: the settings cannot be read.
     """
-    return {
-        name: entry["hooks"][0]["command"] for name, entry in _registered(_read(_settings_path())).items()
-    }
+    text = _read(_settings_path())
+    entries = _entries(hook_events(), _plugin_command) if _has_plugin(text) else _registered(text)
+    return {name: entry["hooks"][0]["command"] for name, entry in entries.items()}
+
+
+def plugin_hooks() -> dict[str, Any]:
+    """Return what hooks/hooks.json is to hold: the same hooks, as Claude Code finds them in a plugin."""
+    entries = _entries(hook_events(), _plugin_command)
+    return {"hooks": {name: [entry] for name, entry in entries.items()}}
 
 
 def interpreter(command: str) -> str:
@@ -165,11 +177,25 @@ def _command(hook: str) -> str:
     return f"{prefix}{shlex.quote(sys.executable)} -I -S {shlex.quote(script)} || :"
 
 
-def _entries(events: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+def _plugin_command(hook: str) -> str:
+    return f'python3 -I -S "${{CLAUDE_PLUGIN_ROOT}}/src/claude_mem_lite/hooks/{hook}.py" || :'
+
+
+def _has_plugin(text: str) -> bool:
+    """Tell whether the settings have our plugin switched on, from whatever marketplace."""
+    enabled = json.loads(text).get("enabledPlugins")
+    return isinstance(enabled, dict) and any(
+        name.partition("@")[0] == PLUGIN and is_on for name, is_on in enabled.items()
+    )
+
+
+def _entries(
+    events: dict[str, dict[str, Any]], command_of: Callable[[str], str] = _command
+) -> dict[str, dict[str, Any]]:
     entries = {}
     for name, event in events.items():
         matcher = {"matcher": event["matcher"]} if "matcher" in event else {}
-        command = {"type": "command", "command": _command(event["hook"]), "timeout": TIMEOUT_S}
+        command = {"type": "command", "command": command_of(event["hook"]), "timeout": TIMEOUT_S}
         entries[name] = {**matcher, "hooks": [command]}
     return entries
 
