@@ -16,19 +16,31 @@ from claude_mem_lite.cli.app import COMMANDS
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
+DOCS = {path.name: path.read_text() for path in (ROOT / "docs").glob("*.md")}
+ALL = "\n".join([README, *DOCS.values()])
 
 
-def test_the_readme_names_every_command() -> None:
-    """Each command of the program stands in the README, and each that stands there exists."""
+def test_the_docs_name_every_command() -> None:
+    """Each command of the program stands in docs/commands.md, and each that stands anywhere exists."""
     commands = {name for some in COMMANDS.values() for name in some}
 
-    named = set(re.findall(r"claude-mem ([a-z-]+)", README)) | set(
-        re.findall(r"^\| .*`([a-z-]+)` ", README, re.MULTILINE)
-    )
+    table = re.findall(r"^\| `claude-mem (.*?)` *\|", DOCS["commands.md"], re.MULTILINE)
+    named = {word for row in table for word in re.findall(r"(?:^|` / `)([a-z-]+)", row)}
 
-    assert {name for name in commands if name not in README} == set()
-    assert set(re.findall(r"claude-mem ([a-z-]+)", README)) <= commands
-    assert named >= {"search", "status"}
+    assert commands - named == set()
+    assert set(re.findall(r"claude-mem ([a-z][a-z-]+)(?=[ `\n])", code_of(ALL))) <= commands
+
+
+def code_of(text: str) -> str:
+    """Return what stands between backticks, a line each."""
+    return "\n".join(re.findall(r"```.*?```|`[^`\n]+`", text, re.DOTALL))
+
+
+def test_links_lead_somewhere() -> None:
+    """Each page and each file of a link is there."""
+    for name, text in {"README.md": README, **{f"docs/{name}": text for name, text in DOCS.items()}}.items():
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", text):
+            assert (ROOT / name).parent.joinpath(target).exists(), f"{name}: {target}"
 
 
 def test_the_quickstart_is_two_commands_and_ci_runs_them() -> None:
@@ -57,9 +69,9 @@ def test_the_quickstart_is_two_commands_and_ci_runs_them() -> None:
     assert found.stdout == commands[1]
 
 
-def test_the_settings_of_the_readme_are_the_settings(home: Path) -> None:
-    """The README's config.toml is accepted whole and shows the defaults."""
-    text = re.search(r"```toml\n(.*?)```", README, re.DOTALL)
+def test_the_settings_of_the_docs_are_the_settings(home: Path) -> None:
+    """The config.toml of docs/configuration.md is accepted whole and shows the defaults."""
+    text = re.search(r"```toml\n(.*?)```", DOCS["configuration.md"], re.DOTALL)
     assert text is not None
     (home / "config.toml").write_text(text[1])
 

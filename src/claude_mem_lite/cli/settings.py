@@ -26,7 +26,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="As show names it: cla
 
 @config.callback()
 def _group() -> None:
-    """Show and change the settings; what they mean stands in the README."""
+    """Show and change the settings; what they mean stands in docs/configuration.md."""
 
 
 @config.command()
