@@ -183,7 +183,7 @@ def _print_calls(name: str, project: str, *, side: str, other: str, as_json: boo
 
 
 @app.command()
-def mermaid(
+def mermaid(  # noqa: PLR0913  (each is an option of the command)
     file: Annotated[str, typer.Argument(metavar="FILE", help="Only calls from and to this file.")] = "",
     *,
     session: Annotated[
@@ -192,6 +192,7 @@ def mermaid(
     everything: Annotated[bool, typer.Option("--all", help="All functions, changed or not.")] = False,
     output: Annotated[str, typer.Option("--output", "-o", metavar="PATH", help="Write it there.")] = "",
     project: ProjectOf = "",
+    as_json: AsJson = False,
 ) -> None:
     """Draw the functions that the last session changed, and who they call and are called by, as Mermaid."""
     from claude_mem_lite.codemap import answers
@@ -209,7 +210,9 @@ def mermaid(
     if output:
         with open(output, "w", encoding="utf-8") as target:
             target.write(text)
-    else:
+    if as_json:
+        print_json({"project": project_dir, "files": files, "mermaid": text, "written_to": output})
+    elif not output:
         typer.echo(text, nl=False)
 
 

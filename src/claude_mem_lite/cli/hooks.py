@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Annotated
 
 import typer
 from rich.markup import escape
 
 from claude_mem_lite import config
-from claude_mem_lite.cli.app import Quiet, app, console
+from claude_mem_lite.cli.app import AsJson, Quiet, app, console, print_json
 from claude_mem_lite.services import install
 
 
@@ -20,6 +21,7 @@ def install_hooks(
         typer.Option(metavar="VERSION", help="Claude Code's version, if `claude --version` cannot be asked."),
     ] = None,
     quiet: Quiet = False,
+    as_json: AsJson = False,
 ) -> None:
     """Register the hooks in Claude Code's settings, and install the mem-search skill.
 
@@ -27,7 +29,9 @@ def install_hooks(
     """
     config.refuse_foreign_memory()
     done = install.install(client_version=client)
-    if quiet:
+    if as_json:
+        print_json(dataclasses.asdict(done))
+    if quiet or as_json:
         return
     console.print(f"{'Installed' if done.changed else 'Already installed'}: {', '.join(done.events)}")
     console.print(escape(f"Settings  {done.settings}\nSkill     {done.skill}"), soft_wrap=True)
@@ -35,8 +39,10 @@ def install_hooks(
 
 
 @app.command("uninstall-hooks")
-def uninstall_hooks(*, quiet: Quiet = False) -> None:
+def uninstall_hooks(*, quiet: Quiet = False, as_json: AsJson = False) -> None:
     """Take the hooks and the skill out of Claude Code again; what is remembered stays."""
     removed = install.uninstall()
-    if not quiet:
+    if as_json:
+        print_json({"uninstalled": removed})
+    elif not quiet:
         console.print("Uninstalled." if removed else "Nothing of claude-mem was installed.")

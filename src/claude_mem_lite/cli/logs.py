@@ -84,7 +84,7 @@ def logs(
     found = [line for line in files.new_lines() if line.get("level", "INFO") in wanted]
     for line in found[-lines:] if lines else []:
         _print(line, as_json=as_json)
-    if not found and not follow:
+    if not found and not follow and not as_json:
         console.print(Text(f"Nothing is logged yet in {config.log_dir()}."), soft_wrap=True)
     with contextlib.suppress(KeyboardInterrupt):
         while follow:

@@ -67,7 +67,7 @@ def list_models(*, as_json: AsJson = False) -> None:
 
 
 @models.command()
-def download(name: Name) -> None:
+def download(name: Name, *, as_json: AsJson = False) -> None:
     """Fetch a model from the Hugging Face hub into the data directory, unless it is here."""
     from claude_mem_lite.search import embedder
 
@@ -78,6 +78,9 @@ def download(name: Name) -> None:
     if not was_here:
         config.ensure_home()
     path = embedder.download(record)
+    if as_json:
+        print_json({"model": record.name, "path": path, "was_here": bool(was_here)})
+        return
     console.print(Text(f"{record.name} {'is' if was_here else 'lies now'} in {path}"), soft_wrap=True)
     if not was_here:
         console.print(
@@ -88,7 +91,7 @@ def download(name: Name) -> None:
 
 
 @models.command()
-def use(name: Name, *, dimension: Dimension = 0) -> None:
+def use(name: Name, *, dimension: Dimension = 0, as_json: AsJson = False) -> None:
     """Have search use a model, or "none" of them; the rows are embedded anew in the background.
 
     Until a row is, it is found by its words alone. To swap only when all are: claude-mem reembed --model.
@@ -103,11 +106,13 @@ def use(name: Name, *, dimension: Dimension = 0) -> None:
         record = embedder.resolve(name, dimension=dimension)
         inventory.check(record)
     config.ensure_home()
-    with working("telling the web process", quiet=False), turns.run() as say:
+    with working("telling the web process", quiet=as_json), turns.run() as say:
         settings_file.choose_model(name, dimension=dimension)
         say("")
         is_told = tell_web()
-    if name == inventory.NONE:
+    if as_json:
+        print_json({"model": name if name == inventory.NONE else record.name, "web_told": is_told})
+    elif name == inventory.NONE:
         console.print("Search is by full text alone from now on.")
     else:
         when = "in the background" if is_told else "in the background once the services run: claude-mem up"
@@ -164,6 +169,7 @@ def reembed(
     rebuild: Annotated[
         bool, typer.Option("--rebuild", help="Throw all vectors away and make them anew.")
     ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Make the vectors that are missing, here and now; search goes on meanwhile.
 
@@ -192,6 +198,9 @@ def reembed(
         raise ClaudeMemError(f"stopped; what is made is kept, and {same} goes on from there") from None
     finally:
         storage.close_databases()
+    if as_json:
+        print_json(dataclasses.asdict(done))
+        return
     console.print(
         Text(f"{done.made} vectors made, {done.there} were there, {done.total} in all: {done.key}."),
         soft_wrap=True,

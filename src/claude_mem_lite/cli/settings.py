@@ -67,6 +67,8 @@ def set_(
     value: Annotated[
         str, typer.Argument(metavar="VALUE", help="A number, true or false, a text, or [a list].")
     ],
+    *,
+    as_json: AsJson = False,
 ) -> None:
     """Write one setting into config.toml and leave the rest as it is; it holds from now on."""
     from claude_mem_lite import settings_file
@@ -76,14 +78,20 @@ def set_(
         raise ClaudeMemError("a model is chosen by claude-mem model use, which has the vectors made anew")
     table, _, key = name.partition(".")
     settings_file.write(table, {key: parsed})
+    if as_json:
+        print_json({"name": name, "value": _named(name).value, "path": paths.config_path()})
+        return
     then = ": claude-mem restart hands it to the services" if key == "api_key" else ""
     console.print(Text(f"{name} is {_text(_named(name).value)}{then}"), soft_wrap=True)
 
 
 @config.command()
-def path() -> None:
+def path(*, as_json: AsJson = False) -> None:
     """Print where config.toml lies, or would."""
-    typer.echo(paths.config_path())
+    if as_json:
+        print_json({"path": paths.config_path()})
+    else:
+        typer.echo(paths.config_path())
 
 
 def _named(name: str) -> Given:

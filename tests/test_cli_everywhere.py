@@ -1,0 +1,185 @@
+"""Every command of the tree, in text and JSON, on an empty, a small and a large memory, services up and down.
+
+What a command does is tested elsewhere; here none may end in a traceback, print what is no JSON where JSON
+was asked for, or fail without its one line.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import tool_event, wait_until
+from test_inbox import rows
+from test_storage import observation_row, session_row
+
+from claude_mem_lite import inbox
+from claude_mem_lite.cli import main
+from claude_mem_lite.cli.app import COMMANDS, imported
+from claude_mem_lite.distill import record
+from claude_mem_lite.services import supervise
+from claude_mem_lite.storage import DatabaseError, models, queries
+
+PROJECT = "/home/dev/ledger"
+MANY_SESSIONS, MANY = 300, 6_000
+# A call of each command, by what it does to the memory; words in capitals stand for paths and known ids.
+LOOKING = [
+    ("search", "pond"), ("context", "--project", PROJECT), ("why", "ID"),
+    ("context", "--project", PROJECT, "--prompt", "dig a pond"),
+    ("learnings", "list", "--all-projects"), ("learnings", "show", "LEARNING"),
+    ("history", "dig"), ("callers", "dig"), ("callees", "dig"), ("mermaid",), ("status",),
+    ("service", "status"), ("config", "show"), ("config", "get", "claude.model"), ("config", "path"),
+    ("logs",), ("doctor",), ("compress", "--pending", "--dry-run"), ("cost",), ("model", "list"),
+    ("eval", "health"), ("forget", "--match", "pond", "--dry-run"), ("prune", "--dry-run"),
+    ("map", "PROJECT", "--edges"),
+]  # fmt: skip
+CHANGING = [
+    ("learnings", "add", "Ponds are dug in autumn.", "--project", PROJECT),
+    ("learnings", "edit", "LEARNING", "--content", "Ponds are dug in spring."),
+    ("learnings", "accept", "LEARNING"), ("learnings", "promote", "LEARNING"),
+    ("learnings", "merge", "LEARNING", "SECOND"), ("learnings", "reset", "LEARNING"),
+    ("learnings", "remove", "LEARNING"), ("map", "PROJECT"), ("config", "set", "retention.keep_raw", "5"),
+    ("reindex",), ("model", "use", "none"), ("model", "download", "minilm"), ("model", "bench", "minilm"),
+    ("reembed", "--model", "minilm"), ("install-hooks",), ("uninstall-hooks",), ("service", "uninstall"),
+    ("service", "install", "--supervisor"), ("backup", "FILE"), ("restore", "FILE", "--yes"),
+    ("import", "memory", "EXPORTED"), ("prune",), ("forget", "ID", "--yes"), ("up",), ("restart",), ("down",),
+]  # fmt: skip
+# These print no JSON: what they print is a format of its own, or a show.
+WITHOUT_JSON = {"export", "demo"}
+
+
+def walk(command: Any, *path: str) -> Iterator[tuple[str, ...]]:
+    """Yield the path of each command under one."""
+    inner = getattr(command, "commands", None)
+    if inner is None:
+        yield path
+    for name, each in (inner or {}).items():
+        yield from walk(each, *path, name)
+
+
+TREE = {path for some in COMMANDS.values() for name in some for path in walk(imported(name), name)}
+
+
+def test_no_command_is_left_out() -> None:
+    """What is called below is the tree, but for what has tests of its own as a process."""
+    called = {next(path for path in TREE if call[: len(path)] == path) for call in (*LOOKING, *CHANGING)}
+
+    assert TREE - called == {(name,) for name in WITHOUT_JSON}
+    assert all("json" in str([option.opts for option in each.params]) for each in map(found, called))
+
+
+def found(path: tuple[str, ...]) -> Any:
+    """Return the command at a path."""
+    command = imported(path[0])
+    for name in path[1:]:
+        command = command.commands[name]
+    return command
+
+
+@pytest.fixture
+def run(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Any:
+    """Return what runs a command as its process does, and checks how it ended."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "pond.py").write_text("def dig():\n    fill()\n\n\ndef fill():\n    pass\n")
+    (tmp_path / "exported.jsonl").write_text("")
+
+    def call(*arguments: str, as_json: bool) -> tuple[int, str]:
+        words = {"PROJECT": str(tmp_path / "project"), "FILE": str(tmp_path / "b.zip"),
+                 "EXPORTED": str(tmp_path / "exported.jsonl"), **known()}  # fmt: skip
+        given = [words.get(word, word) for word in arguments]
+        monkeypatch.setattr(sys, "argv", ["claude-mem", *given, *["--json"] * as_json])
+        if arguments[0] == "backup":
+            Path(words["FILE"]).unlink(missing_ok=True)
+        try:
+            main()
+            status = 0
+        except SystemExit as end:
+            status = int(end.code or 0)
+        out, said = capsys.readouterr()
+        models.close_databases()
+        assert status in {0, 1}, (given, said)
+        assert "Traceback" not in out + said, given
+        assert "a defect" not in said, (given, said)
+        assert "\x1b" not in out + said
+        if as_json and out:
+            for line in [out] if out.lstrip()[:1] in "{[" and arguments[0] != "logs" else out.splitlines():
+                json.loads(line)
+        assert out or said or arguments == ("logs",), given
+        if status and not out:
+            assert said.strip().count("\n") == 0, (given, said)
+        return status, out
+
+    return call
+
+
+def known() -> dict[str, str]:
+    """Return ids for the placeholders, unknown ones where there is no memory."""
+    ids = {"ID": "0" * 32, "LEARNING": "1" * 32, "SECOND": "2" * 32}
+    try:
+        models.open_databases(read_only=True)
+        row = models.Observation.select().order_by(models.Observation.pk).first()
+        listed = list(models.Learning.select().order_by(models.Learning.pk).limit(2))
+    except DatabaseError:
+        return ids
+    finally:
+        models.close_databases()
+    ids |= {"ID": row.id} if row else {}
+    return ids | dict(zip(("LEARNING", "SECOND"), (each.id for each in listed), strict=False))
+
+
+def fill(sessions: int, observations: int) -> None:
+    """Put that much into the memory, with two learnings and an event of each kind of end."""
+    models.open_databases()
+    with models.memory_database.atomic():
+        for number in range(sessions):
+            session_row(f"s{number}", project_dir=PROJECT, summary=f"Dug pond {number}.")
+        for number in range(observations):
+            row = observation_row(f"{number:032x}", session_id=f"s{number % sessions}", project_dir=PROJECT)
+            queries.save_observation(
+                {**row, "title": f"Dig a [b]pond[/b] {number}", "summary": "\x1b[31mWet."}
+            )
+    waiting = inbox.append(json.dumps(tool_event(tool_input={"command": "make pond"})), PROJECT)
+    record.record_event(queries.pending_event(waiting))
+    inbox.finish(inbox.append(json.dumps(tool_event()), PROJECT), status="error", note="KeyError: [/x]")
+    models.close_databases()
+
+
+@pytest.mark.parametrize("size", ["empty", "small", "large"])
+def test_with_the_services_down(run: Any, size: str) -> None:
+    """Nothing there, a few rows, thousands of them."""
+    if size != "empty":
+        fill(*{"small": (2, 6), "large": (MANY_SESSIONS, MANY)}[size])
+        run("learnings", "add", "Ponds are wet.", "--project", PROJECT, as_json=False)
+        run("learnings", "add", "Otters live in rivers.", "--project", PROJECT, as_json=False)
+    for arguments in LOOKING:
+        text, as_json = run(*arguments, as_json=False), run(*arguments, as_json=True)
+        assert text[0] == as_json[0], arguments
+    try:
+        for arguments in CHANGING if size != "large" else ():
+            is_slow = arguments[0] in {"up", "restart", "down"}
+            for as_json in (False, True) if size == "small" and not is_slow else (True,):
+                run(*arguments, as_json=as_json)
+    finally:
+        supervise.down()
+
+
+def test_with_the_services_up(run: Any, home: Path) -> None:
+    """The same questions, asked of running services."""
+    fill(2, 6)
+    supervise.up()
+    try:
+        wait_until(lambda: rows("SELECT count(*) FROM pending_queue WHERE status = 'raw'") == [(0,)])
+        for arguments in LOOKING:
+            assert run(*arguments, as_json=False)[0] == run(*arguments, as_json=True)[0], arguments
+    finally:
+        supervise.down()
+        shutil.rmtree(home / "lance", ignore_errors=True)
