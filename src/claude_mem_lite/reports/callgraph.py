@@ -7,16 +7,18 @@ path, order by barycentres, place.
 from __future__ import annotations
 
 import bisect
+import itertools
 from collections import defaultdict, deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 Edge = tuple[int, int]
 _SWEEPS = 12
 _SHIFTS = 16
+_WAY = 0.4  # rows that an edge takes where it passes a layer
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +45,15 @@ class Layout:
 
 
 def laid_out(nodes: Sequence[int], edges: Iterable[Edge]) -> Layout:
-    """Return a place for each node, in the order in which equals are to stand; who calls itself is no edge."""
+    """Return a place for each node, given in the order in which equals are to stand; loops are no edges."""
     edges = [edge for edge in dict.fromkeys(edges) if edge[0] != edge[1]]
-    forward = {edge: edge if is_forward else edge[::-1] for edge, is_forward in _directed(nodes, edges).items()}
+    forward = {
+        edge: edge if is_forward else edge[::-1] for edge, is_forward in _directed(nodes, edges).items()
+    }
     layers = _layers(nodes, set(forward.values()))
     chains = _chains(layers, set(forward.values()), first_free=max(nodes, default=0) + 1)
     columns = _ordered(layers, chains)
-    rows = _rows(columns, _neighbours(chains.values()))
+    rows = _rows(columns, _neighbours(chains.values()), set(nodes))
     at = {node: (number, rows[node]) for number, column in enumerate(columns) for node in column}
     return Layout(
         {node: at[node] for node in nodes},
@@ -75,8 +79,8 @@ def _directed(nodes: Sequence[int], edges: Sequence[Edge]) -> dict[Edge, bool]:
         stack = [(start, iter(after[start]))]
         while stack:
             node, left = stack[-1]
-            callee = next(left, None)
-            if callee is None:
+            callee = next(left, -1)
+            if callee < 0:
                 is_open[node] = False
                 stack.pop()
                 continue
@@ -88,7 +92,7 @@ def _directed(nodes: Sequence[int], edges: Sequence[Edge]) -> dict[Edge, bool]:
 
 
 def _layers(nodes: Sequence[int], edges: Iterable[Edge]) -> dict[int, int]:
-    """Return each node's layer: the longest path to it; what nobody calls stands beside its nearest callee."""
+    """Return each node's layer: the longest path to it; sources stand beside their nearest callee."""
     after, before = defaultdict(list), defaultdict(list)
     for caller, callee in edges:
         after[caller].append(callee)
@@ -126,7 +130,7 @@ def _ordered(layers: Mapping[int, int], chains: Mapping[Edge, Sequence[int]]) ->
     columns: list[list[int]] = [[] for _ in range(max(layers.values(), default=-1) + 1)]
     for node, layer in layers.items():
         columns[layer].append(node)
-    links = [link for chain in chains.values() for link in zip(chain, chain[1:], strict=False)]
+    links = [link for chain in chains.values() for link in itertools.pairwise(chain)]
     beside = _neighbours(chains.values())
     best, fewest = [list(column) for column in columns], _crossings(columns, links)
     for sweep in range(_SWEEPS):
@@ -165,38 +169,50 @@ def _crossings(columns: Sequence[Sequence[int]], links: Iterable[Edge]) -> int:
     return crossings
 
 
-def _rows(columns: Sequence[Sequence[int]], beside: Mapping[int, Sequence[int]]) -> dict[int, float]:
-    """Return each node's row: near the middle of its neighbours, one row at least between two of a layer."""
-    rows = {node: float(row) for column in columns for row, node in enumerate(column)}
+def _rows(
+    columns: Sequence[Sequence[int]], beside: Mapping[int, Sequence[int]], nodes: Collection[int]
+) -> dict[int, float]:
+    """Return each node's row: near the middle of its neighbours, with room for itself; a way takes less."""
+    offsets = [_offsets([1.0 if node in nodes else _WAY for node in column]) for column in columns]
+    rows = {
+        node: row for column, places in zip(columns, offsets, strict=True)
+        for node, row in zip(column, places, strict=True)
+    }  # fmt: skip
     for shift in range(_SHIFTS):
-        for column in columns if shift % 2 == 0 else reversed(columns):
+        for number in range(len(columns))[:: 1 if shift % 2 == 0 else -1]:
+            column = columns[number]
             wanted = [
                 sum(rows[each] for each in near) / len(near) if (near := beside.get(node, ())) else rows[node]
                 for node in column
             ]
-            rows |= dict(zip(column, _apart(wanted), strict=True))
+            rows |= dict(zip(column, _apart(wanted, offsets[number]), strict=True))
     top = min(rows.values(), default=0.0)
     return {node: row - top for node, row in rows.items()}
 
 
-def _apart(wanted: Sequence[float]) -> list[float]:
-    """Return the places nearest to those wanted (least squares), in their order and one apart."""
+def _offsets(sizes: Sequence[float]) -> list[float]:
+    """Return how far below the first each of a layer stands at least."""
+    return list(itertools.accumulate([0.0] + [(a + b) / 2 for a, b in itertools.pairwise(sizes)]))
+
+
+def _apart(wanted: Sequence[float], offsets: Sequence[float]) -> list[float]:
+    """Return the places nearest to those wanted (least squares) that keep the order and the room between."""
     blocks: list[tuple[float, int]] = []  # sum of wanted starts, size: pool adjacent violators
-    for place, row in enumerate(wanted):
-        total, size = row - place, 1
+    for row, offset in zip(wanted, offsets, strict=True):
+        total, size = row - offset, 1
         while blocks and blocks[-1][0] / blocks[-1][1] >= total / size:
             before = blocks.pop()
             total, size = total + before[0], size + before[1]
         blocks.append((total, size))
     starts = [total / size for total, size in blocks for _ in range(size)]
-    return [start + place for place, start in enumerate(starts)]
+    return [start + offset for start, offset in zip(starts, offsets, strict=True)]
 
 
 def _neighbours(chains: Iterable[Sequence[int]]) -> dict[int, list[int]]:
     """Return what stands beside each node on the ways through it."""
     beside: dict[int, list[int]] = defaultdict(list)
     for chain in chains:
-        for left, right in zip(chain, chain[1:], strict=False):
+        for left, right in itertools.pairwise(chain):
             beside[left].append(right)
             beside[right].append(left)
     return dict(beside)

@@ -25,6 +25,7 @@ _PLOT, _TOP, _BOTTOM = 150, 14, 24
 _LABEL_PX = 58
 _MOST_COLUMNS = 62  # more are summed up by week or month
 _MINUTES = 60
+_BAR_NAME_CHARS = 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +60,7 @@ def timeline(report: Report, links: Mapping[str, str], colours: Mapping[str, str
             element("text", words.date(day, with_weekday=True), x=0, y=top + 15, class_="label"),
         ]
         for number, lane in enumerate(lanes):
-            rows += [
-                _bar(part, top + 5 + number * _LANE, links.get(part[2].id), colours) for part in lane
-            ]
+            rows += [_bar(part, top + 5 + number * _LANE, links.get(part[2].id), colours) for part in lane]
         top += height
     marks = [
         mark
@@ -69,7 +68,12 @@ def timeline(report: Report, links: Mapping[str, str], colours: Mapping[str, str
         for mark in (
             element("line", x1=_x(hour), x2=_x(hour), y1=18, y2=top, class_="grid"),
             element(
-                "text", f"{hour:02}", x=_x(hour), y=11, class_="tick", text_anchor="end" if hour == _HOURS else "middle"
+                "text",
+                f"{hour:02}",
+                x=_x(hour),
+                y=11,
+                class_="tick",
+                text_anchor="end" if hour == _HOURS else "middle",
             ),
         )
     ]
@@ -126,7 +130,9 @@ def _bar(
     left = min(_x(begin), WIDTH - _RIGHT - width)
     drawn = element(
         "rect",
-        element("title", f"{words.span(session)}, {session.observations} observations: {session.summary[:160]}"),
+        element(
+            "title", f"{words.span(session)}, {session.observations} observations: {session.summary[:160]}"
+        ),
         x=left,
         y=top,
         width=width,
@@ -144,12 +150,14 @@ def _x(hour: float) -> float:
 # --- columns ---------------------------------------------------------------------------------------
 
 
-def by_day(first: str, last: str, values: Mapping[str, Sequence[float]]) -> tuple[list[str], list[list[float]], str]:
+def by_day(
+    first: str, last: str, values: Mapping[str, Sequence[float]]
+) -> tuple[list[str], list[list[float]], str]:
     """Return the labels of the days between two, their values, and what a column stands for.
 
     Many days are summed up by week (from Monday) or by month.
     """
-    begin, end = dt.date.fromisoformat(first), dt.date.fromisoformat(last)
+    begin, end = (dt.date.fromisoformat(day) for day in (min(first, *values), max(last, *values)))
     number = (end - begin).days + 1
     unit = "day" if number <= _MOST_COLUMNS else "week" if number <= 7 * _MOST_COLUMNS else "month"
     width = len(next(iter(values.values()), ()))
@@ -196,7 +204,13 @@ def columns(
     every = math.ceil(_LABEL_PX / each_px)
     for at, label in enumerate(labels):
         middle = _LEFT + (at + 0.5) * each_px
-        drawn += _column(middle - width / 2, width, [(each, each.values[at]) for each in series], y, f"{label}: {tick(totals[at])}")
+        drawn += _column(
+            middle - width / 2,
+            width,
+            [(each, each.values[at]) for each in series],
+            y,
+            f"{label}: {tick(totals[at])}",
+        )
         if at % every == 0:
             drawn.append(element("text", label, x=middle, y=base + 17, class_="tick", text_anchor="middle"))
     if limit:
@@ -220,7 +234,9 @@ def _column(
             said = element("title", f"{total}, {series.label} {value:,.10g}" if len(parts) > 1 else total)
             high = y(below) - y(below + value)
             drawn.append(
-                element("rect", said, x=left, y=y(below + value), width=width, height=high, class_=series.class_)
+                element(
+                    "rect", said, x=left, y=y(below + value), width=width, height=high, class_=series.class_
+                )
             )
         below += value
     return drawn
@@ -246,7 +262,14 @@ def bars(said: str, rows: Sequence[tuple[str, int]], class_: str) -> Element:
         top = at * 22.0
         long = max(number / most * (width - left - 60), 2.0)
         drawn += [
-            element("text", name if len(name) <= 26 else "…" + name[-25:], x=left - 8, y=top + 14, class_="label", text_anchor="end"),
+            element(
+                "text",
+                name if len(name) <= _BAR_NAME_CHARS else "…" + name[1 - _BAR_NAME_CHARS :],
+                x=left - 8,
+                y=top + 14,
+                class_="label",
+                text_anchor="end",
+            ),
             element("rect", x=left, y=top + 4, width=long, height=13, rx=2, class_=class_),
             element("text", f"{number:,}", x=left + long + 6, y=top + 14, class_="tick"),
         ]
@@ -261,7 +284,9 @@ def share(said: str, parts: Sequence[tuple[str, int, str]]) -> Element:
         wide = number / total * WIDTH
         if number:
             shown = element("title", f"{name}: {number:,}")
-            drawn.append(element("rect", shown, x=left, y=0, width=max(wide - 2, 1.0), height=14, rx=2, class_=class_))
+            drawn.append(
+                element("rect", shown, x=left, y=0, width=max(wide - 2, 1.0), height=14, rx=2, class_=class_)
+            )
         left += wide
     return _svg(said, 16, drawn)
 

@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from claude_mem_lite.reports.callgraph import Layout
     from claude_mem_lite.reports.model import Function, Graph
 
-MOST_FUNCTIONS = 48
-_MOST_CHANGED = 32  # leaves room for who they call and are called by
-_NAME_CHARS, _FILE_CHARS = 30, 36
+MOST_FUNCTIONS = 40
+_MOST_CHANGED = 28  # leaves room for who they call and are called by
+_NAME_CHARS, _FILE_CHARS = 25, 28
 # In px: of a row and the box in it, of a column's gap, of a character (monospaced, 12 and 10 px).
-_ROW, _BOX, _GAP, _PAD = 46, 36, 60, 9
+_ROW, _BOX, _GAP, _PAD = 44, 36, 42, 8
 _NAME_PX, _FILE_PX = 7.25, 6.05
+_SMALLEST = 0.75  # to fit the screen it is made smaller; then it is moved aside
 
 
 def chosen(graph: Graph) -> list[int]:
@@ -52,7 +53,7 @@ def call_graph(graph: Graph, places: Sequence[int], *, name: str) -> Element:
         if {call.caller, call.callee} <= set(places)
     }
     layout = laid_out(places, edges)
-    lefts, widths, width = _columns(graph, layout)
+    columns, width = _columns(graph, layout)
     height = layout.rows * _ROW + 2
     return element(
         "svg",
@@ -62,31 +63,32 @@ def call_graph(graph: Graph, places: Sequence[int], *, name: str) -> Element:
         ),
         element("defs", _head(name)),
         [
-            _curve(layout, edge, lefts, widths, name=name, is_certain=is_certain)
+            _curve(layout, edge, columns, name=name, is_certain=is_certain)
             for edge, is_certain in edges.items()
             if edge in layout.paths
         ],
         [
-            _box(graph.functions[place], lefts[layer], row * _ROW + 1, widths[layer], calls_itself=(place, place) in edges)
+            _box(graph.functions[place], columns[layer], row, calls_itself=(place, place) in edges)
             for place, (layer, row) in layout.places.items()
         ],
         viewBox=f"0 0 {width:.0f} {height:.0f}",
         width=f"{width:.0f}",
-        height=f"{height:.0f}",
+        style=f"min-width:{_SMALLEST * width:.0f}px",
         role="img",
         class_="graph",
     )
 
 
-def _columns(graph: Graph, layout: Layout) -> tuple[list[float], list[float], float]:
-    """Return where each column begins, how wide its boxes are, and the width of all."""
+def _columns(graph: Graph, layout: Layout) -> tuple[list[tuple[float, float]], float]:
+    """Return where the boxes of each column begin and end, and the width of all."""
     widths = [0.0] * layout.layers
     for place, (layer, _) in layout.places.items():
         name, file = _labels(graph.functions[place])
         wide = max(_cells(name) * _NAME_PX, _cells(file) * _FILE_PX) + 2 * _PAD
         widths[layer] = max(widths[layer], wide)
     lefts = [1 + sum(widths[:layer]) + _GAP * layer for layer in range(layout.layers)]
-    return lefts, widths, sum(widths) + _GAP * (layout.layers - 1) + 2
+    ends = [left + width for left, width in zip(lefts, widths, strict=True)]
+    return list(zip(lefts, ends, strict=True)), max(ends, default=0.0) + 1
 
 
 def _labels(function: Function) -> tuple[str, str]:
@@ -104,17 +106,18 @@ def _cells(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 
-def _box(function: Function, left: float, top: float, width: float, *, calls_itself: bool) -> Element:
+def _box(function: Function, column: tuple[float, float], row: float, *, calls_itself: bool) -> Element:
     name, file = _labels(function)
     change = function.change if function.change in words.SIGNS else "unchanged"
     said = f"{function.name} in {function.file or 'no file of the project'}: {function.change}"
+    (left, end), top = column, row * _ROW + 1
     return element(
         "g",
         element("title", said[:300] + (", calls itself" if calls_itself else "")),
-        element("rect", x=left, y=top, width=width, height=_BOX, rx=5),
+        element("rect", x=left, y=top, width=end - left, height=_BOX, rx=5),
         element("text", name, x=left + _PAD, y=top + 15, class_="name"),
         element("text", file, x=left + _PAD, y=top + 29, class_="file"),
-        element("text", "↻", x=left + width - 14, y=top + 14, class_="file") if calls_itself else None,
+        element("text", "↻", x=end - 14, y=top + 14, class_="file") if calls_itself else None,
         class_=f"box {change}",
     )
 
@@ -122,35 +125,25 @@ def _box(function: Function, left: float, top: float, width: float, *, calls_its
 def _curve(
     layout: Layout,
     edge: tuple[int, int],
-    lefts: Sequence[float],
-    widths: Sequence[float],
+    columns: Sequence[tuple[float, float]],
     *,
     name: str,
     is_certain: bool,
 ) -> Element:
     """Return a call as a curve from box to box, straight where it passes a column in between."""
     path = layout.paths[edge]
-    step = 1 if path[-1][0] > path[0][0] else -1
-
-    def side(layer: int, *, to_the_right: bool) -> float:
-        return lefts[layer] + (widths[layer] if to_the_right else 0.0)
-
-    layer, row = path[0]
-    x, y = side(layer, to_the_right=step > 0), row * _ROW + 1 + _BOX / 2
+    out, into = (1, 0) if path[-1][0] > path[0][0] else (0, 1)  # the sides of a column
+    x, y = columns[path[0][0]][out], path[0][1] * _ROW + 1 + _BOX / 2
     parts = [f"M{x:.1f} {y:.1f}"]
     for layer, row in path[1:]:
-        end, below = side(layer, to_the_right=step < 0), row * _ROW + 1 + _BOX / 2
+        end, below = columns[layer][into], row * _ROW + 1 + _BOX / 2
         middle = (x + end) / 2
         parts.append(f"C{middle:.1f} {y:.1f} {middle:.1f} {below:.1f} {end:.1f} {below:.1f}")
-        x, y = side(layer, to_the_right=step > 0), below
-        if (layer, row) != path[-1]:
+        x, y = columns[layer][out], below
+        if layer != path[-1][0]:
             parts.append(f"H{x:.1f}")
-    return element(
-        "path",
-        d="".join(parts),
-        class_="call" if is_certain else "call unsure",
-        marker_end=f"url(#{name})",
-    )
+    line = "call" if is_certain else "call unsure"
+    return element("path", d="".join(parts), class_=line, marker_end=f"url(#{name})")
 
 
 def _head(name: str) -> Element:

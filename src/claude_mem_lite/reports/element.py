@@ -6,12 +6,12 @@ Captured text stands in the text of elements only; attributes hold numbers and w
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-
-# Trees are only written here, never read: what an XML parser could be talked into does not matter.
-from xml.etree.ElementTree import Element, tostring  # noqa: S405
+from xml.etree.ElementTree import Element, tostring  # written, never read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+__all__ = ["Element", "document", "element"]
 
 Child = Element | str | None
 
@@ -20,7 +20,11 @@ def element(tag: str, *children: Child | Iterable[Child], **attributes: object) 
     """Return an element; None is left out, `class_` is "class", `stroke_width` is "stroke-width"."""
     made = Element(
         tag,
-        {name.rstrip("_").replace("_", "-"): _text(value) for name, value in attributes.items() if value is not None},
+        {
+            name.rstrip("_").replace("_", "-"): _text(value)
+            for name, value in attributes.items()
+            if value is not None
+        },
     )
     for child in children:
         _append(made, child)

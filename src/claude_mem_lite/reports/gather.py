@@ -16,7 +16,7 @@ from claude_mem_lite.storage.reports import Scope
 from claude_mem_lite.triage import EDITORS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from claude_mem_lite.storage import models
 

@@ -1,4 +1,4 @@
-"""A report as a page: one file that loads nothing and runs nothing, for a screen of any size and for paper."""
+"""A report as a page: one file that loads nothing and runs nothing, for screens of any size and paper."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from claude_mem_lite.reports import charts, drawing, words
 from claude_mem_lite.reports.charts import Series
 from claude_mem_lite.reports.element import Element, document, element
 from claude_mem_lite.reports.model import CHANGES, KINDS
+from claude_mem_lite.reports.parts import chip, figure, section, table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from claude_mem_lite.reports.model import File, Function, Graph, Learning, Report, Session
 
@@ -34,12 +35,12 @@ def page(report: Report) -> str:
     with open(_STYLE, encoding="utf-8") as file:
         style = file.read()
     sections = [
-        section
-        for section in (
+        part
+        for part in (
             _timeline(report), _activity(report), _sessions(report), _changes(report), _learnings(report),
             _costs(report),
         )
-        if section is not None
+        if part is not None
     ]  # fmt: skip
     head = element(
         "head",
@@ -48,7 +49,7 @@ def page(report: Report) -> str:
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
         element("meta", name="referrer", content="no-referrer"),
-        element("title", f"{_cut(words.name(report), 80)}, {words.period(report)}"),
+        element("title", f"{one_line(words.name(report), 80)}, {words.period(report)}"),
         element("style", style),
     )
     body = element(
@@ -61,38 +62,25 @@ def page(report: Report) -> str:
 
 
 def _header(report: Report, sections: Sequence[Element]) -> Element:
-    where = report.project_dir or (report.sessions[0].project_dir if report.session_id and report.sessions else "")
-    links = [
-        element("a", section[0].text or "", href=f"#{section.get('id')}") for section in sections
-    ]
+    where = report.project_dir or (
+        report.sessions[0].project_dir if report.session_id and report.sessions else ""
+    )
+    links = [element("a", part[0].text or "", href=f"#{part.get('id')}") for part in sections]
     return element(
         "header",
-        element("h1", _cut(words.name(report), 120)),
-        element("p", words.period(report), element("span", _cut(where, 200), class_="path") if where else None),
+        element("h1", one_line(words.name(report), 120)),
+        element(
+            "p", words.period(report), element("span", one_line(where, 200), class_="path") if where else None
+        ),
         element(
             "dl",
-            [element("div", element("dt", noun), element("dd", number)) for number, noun in words.headline(report)],
+            [
+                element("div", element("dt", noun), element("dd", number))
+                for number, noun in words.headline(report)
+            ],
             class_="numbers",
         ),
         element("nav", links, aria_label="Sections") if len(links) > 1 else None,
-    )
-
-
-def _section(key: str, title: str, *children: Element | str | Iterable[Element] | None) -> Element:
-    return element("section", element("h2", title, id=f"{key}-title"), *children, id=key, aria_labelledby=f"{key}-title")
-
-
-def _figure(drawing_: Element, caption: str, legend: Element | None = None) -> Element:
-    """Return a drawing that can be moved aside where it is wider than the screen."""
-    frame = element("div", drawing_, class_="frame", tabindex=0, role="group", aria_label=caption or "Chart")
-    return element("figure", element("figcaption", caption) if caption else None, legend, frame)
-
-
-def _legend(entries: Iterable[tuple[str, str]]) -> Element:
-    return element(
-        "ul",
-        [element("li", element("i", "", class_=class_), name) for name, class_ in entries],
-        class_="legend",
     )
 
 
@@ -101,21 +89,19 @@ def _legend(entries: Iterable[tuple[str, str]]) -> Element:
 
 def _timeline(report: Report) -> Element | None:
     if not report.sessions:
-        return _section("sessions", "Sessions", element("p", "No session falls into this time."))
+        return section("sessions", "Sessions", element("p", "No session falls into this time."))
     projects = Counter(session.project_dir for session in report.sessions)
     colours = {
         project: f"k{at}" for at, (project, _) in enumerate(projects.most_common(_MOST_COLOURS), start=1)
     }
     drawn, left = charts.timeline(report, _links(report), colours)
-    legend = [(_cut(words.project(project), 40), class_) for project, class_ in colours.items()]
+    legend = [(one_line(words.project(project), 40), class_) for project, class_ in colours.items()]
     if len(projects) > len(colours):
         legend.append((count(len(projects) - len(colours), "other project"), "k9"))
     caption = "When the sessions were, in hours of the day"
     if left:
         caption += f"; {count(left, 'earlier day')} left out"
-    return _section(
-        "timeline", "Time line", _figure(drawn, caption, _legend(legend) if len(legend) > 1 else None)
-    )
+    return section("timeline", "Time line", figure(drawn, caption, legend if len(legend) > 1 else ()))
 
 
 def _links(report: Report) -> dict[str, str]:
@@ -127,8 +113,7 @@ def _activity(report: Report) -> Element | None:
     if not report.observations:
         return None
     values = {day.date: [day.counts[kind] for kind in KINDS] for day in report.days}
-    first, last = min(report.dates[0], min(values)), max(report.dates[1], max(values))
-    labels, rows, unit = charts.by_day(first, last, values)
+    labels, rows, unit = charts.by_day(*report.dates, values)
     series = [
         Series(kind, f"k{at + 1}", [row[at] for row in rows])
         for at, kind in enumerate(KINDS)
@@ -136,18 +121,24 @@ def _activity(report: Report) -> Element | None:
     ]
     figures = []
     if len(labels) > 1:
-        drawn = charts.columns(f"Observations by {unit} and kind", labels, series, tick=lambda value: f"{value:,.0f}")
-        figures.append(_figure(drawn, f"Observations by {unit}", _legend((each.label, each.class_) for each in series)))
+        drawn = charts.columns(
+            f"Observations by {unit} and kind", labels, series, tick=lambda value: f"{value:,.0f}"
+        )
+        figures.append(
+            figure(drawn, f"Observations by {unit}", [(each.label, each.class_) for each in series])
+        )
     tools = sorted(report.tools.items(), key=lambda each: (-each[1], each[0]))
     rest = sum(number for _, number in tools[_MOST_TOOLS:])
-    shown = [(_cut(name, 40) or "no tool", number) for name, number in tools[:_MOST_TOOLS]]
+    shown = [(one_line(name, 40) or "no tool", number) for name, number in tools[:_MOST_TOOLS]]
     by_tool = charts.bars("Observations by tool or event", shown + ([("others", rest)] if rest else []), "k1")
-    pairs = [_figure(by_tool, "By tool or event")]
+    pairs = [figure(by_tool, "By tool or event")]
     if report.files:
-        busiest = [(_cut(file.path, 200), file.edits) for file in report.files[:_MOST_TOOLS]]
-        pairs.append(_figure(charts.bars("Edits by file", busiest, "k1"), "Files edited most"))
+        busiest = [(one_line(file.path, 200), file.edits) for file in report.files[:_MOST_TOOLS]]
+        pairs.append(figure(charts.bars("Edits by file", busiest, "k1"), "Files edited most"))
     saved = f"{report.tokens_captured:,} tokens were captured and {report.tokens_kept:,} kept."
-    return _section("activity", "Observations", figures, element("div", pairs, class_="pair"), element("p", saved))
+    return section(
+        "activity", "Observations", figures, element("div", pairs, class_="pair"), element("p", saved)
+    )
 
 
 def _sessions(report: Report) -> Element | None:
@@ -159,7 +150,7 @@ def _sessions(report: Report) -> Element | None:
         for session in report.sessions[:MOST_SESSIONS]
     ]
     more = words.left_out(len(report.sessions), MOST_SESSIONS)
-    return _section("sessions", "Sessions", shown, element("p", more, class_="more") if more else None)
+    return section("sessions", "Sessions", shown, element("p", more, class_="more") if more else None)
 
 
 def _session(session: Session, key: str, *, with_project: bool) -> Element:
@@ -170,12 +161,12 @@ def _session(session: Session, key: str, *, with_project: bool) -> Element:
         words.usd(session.usd) if session.usd else "",
         "" if session.status == "closed" else session.status,
     ]
-    decisions = [element("li", _cut(each, _TEXT_CHARS)) for each in session.decisions[:_MOST_DECISIONS]]
+    decisions = [element("li", one_line(each, _TEXT_CHARS)) for each in session.decisions[:_MOST_DECISIONS]]
     return element(
         "article",
         element("h3", words.span(session)),
-        element("p", " · ".join(_cut(fact, 60) for fact in facts if fact), class_="facts"),
-        element("p", _cut(session.summary, _SUMMARY_CHARS) or "No summary yet."),
+        element("p", " · ".join(one_line(fact, 60) for fact in facts if fact), class_="facts"),
+        element("p", one_line(session.summary, _SUMMARY_CHARS) or "No summary yet."),
         element("h4", "Decided") if decisions else None,
         element("ul", decisions, class_="decisions") if decisions else None,
         _functions(session.functions),
@@ -191,12 +182,9 @@ def _functions(functions: Sequence[Function]) -> Iterable[Element]:
     yield element("h4", f"Functions: {words.changes(functions)}")
     files: dict[str, list[Element]] = {}
     for each in functions[:_MOST_FUNCTIONS]:
-        change = each.change if each.change in CHANGES else "unchanged"
-        chip = element("code", f"{words.SIGNS[change]} {_cut(each.name, 80)}", class_=change, title=change)
-        files.setdefault(each.file, []).append(element("li", chip))
+        files.setdefault(each.file, []).append(chip(each))
     for file, chips in files.items():
-        yield element("p", element("span", _cut(file, 120), class_="path"), class_="file")
-        yield element("ul", chips, class_="chips")
+        yield element("ul", element("li", one_line(file, 120), class_="path"), chips, class_="chips")
     more = words.left_out(len(functions), _MOST_FUNCTIONS)
     if more:
         yield element("p", more, class_="more")
@@ -207,7 +195,9 @@ def _files(files: Sequence[File]) -> Iterable[Element]:
         return
     more = words.left_out(len(files), _MOST_FILES)
     chips = [
-        element("li", element("code", _cut(file.path, 120)), f" ×{file.edits}" if file.edits > 1 else None)
+        element(
+            "li", element("code", one_line(file.path, 120)), f" ×{file.edits}" if file.edits > 1 else None
+        )
         for file in files[:_MOST_FILES]
     ]
     yield element("h4", f"Files: {len(files)} edited")
@@ -224,26 +214,28 @@ def _changes(report: Report) -> Element | None:
     ]
     more = words.left_out(len(report.graphs), _MOST_GRAPHS)
     said = ", ".join(f"{number:,} {change}" for change, number in report.functions.items() if number)
-    return _section(
+    return section(
         "changes",
         "What changed",
         element("p", f"Functions: {said}.") if said else None,
         told,
-        element("p", f"{more} projects".replace("more projects", "more projects with changes"), class_="more") if more else None,
+        element("p", f"{more} projects".replace("more projects", "more projects with changes"), class_="more")
+        if more
+        else None,
     )
 
 
 def _graph(graph: Graph, name: str, *, with_project: bool) -> Iterable[Element]:
     if with_project:
-        yield element("h3", _cut(words.project(graph.project_dir), 80))
+        yield element("h3", one_line(words.project(graph.project_dir), 80))
     places = drawing.chosen(graph)
     if places:
         legend = [(f"{words.SIGNS[change]} {change}", f"swatch {change}") for change in CHANGES]
         legend += [("sure call", "stroke"), ("unsure call", "stroke unsure")]
-        yield _figure(
+        yield figure(
             drawing.call_graph(graph, places, name=name),
             "Who calls what was changed: callers on the left",
-            _legend(legend),
+            legend,
         )
     alone = [
         each
@@ -252,10 +244,7 @@ def _graph(graph: Graph, name: str, *, with_project: bool) -> Iterable[Element]:
     ]
     if alone:
         what = "Changed, too" if places else "Changed; no calls are known"
-        chips = [
-            element("li", element("code", f"{words.SIGNS.get(each.change, '')} {_cut(each.name, 80)}", class_=each.change if each.change in CHANGES else None))
-            for each in alone[:_MOST_ALONE]
-        ]
+        chips = [chip(each) for each in alone[:_MOST_ALONE]]
         more = words.left_out(len(alone), _MOST_ALONE)
         yield element("h4", what)
         yield element("ul", chips, element("li", more, class_="more") if more else None, class_="chips")
@@ -265,17 +254,20 @@ def _learnings(report: Report) -> Element | None:
     known = report.learnings
     if not known.known and not known.waiting:
         return None
-    parts = [("current", known.active, "k4"), ("may be outdated", known.stale, "k2"), ("waiting for you", known.waiting, "k9")]
+    parts = [
+        ("current", known.active, "k4"),
+        ("may be outdated", known.stale, "k2"),
+        ("waiting for you", known.waiting, "k9"),
+    ]
     legend = [(f"{name}: {number:,}", class_) for name, number, class_ in parts if number]
     rows = [_learning(each, with_project=report.project_dir is None) for each in known.shown]
-    names = ("confidence", "kind", "what is known", "evidence")
-    head = element("thead", element("tr", [element("th", name, scope="col") for name in names]))
+    heads = ("confidence", "kind", "what is known", "evidence")
     more = words.left_out(known.known, len(known.shown))
-    return _section(
+    return section(
         "learnings",
         "Learnings",
-        _figure(charts.share("Learnings by state", parts), "", _legend(legend)),
-        _table(head, rows, "Learnings") if rows else None,
+        figure(charts.share("Learnings by state", parts), "", legend),
+        table(heads, rows, said="Learnings", numbers_from=len(heads)) if rows else None,
         element("p", more, class_="more") if more else None,
     )
 
@@ -284,15 +276,19 @@ def _learning(learning: Learning, *, with_project: bool) -> Element:
     project = "all projects" if learning.project_dir is None else words.project(learning.project_dir)
     notes = [
         "new" if learning.is_new else "",
-        _cut(project, 60) if with_project or learning.project_dir is None else "",
-        f"may be outdated: {_cut(learning.stale, 200)}" if learning.stale else "",
+        one_line(project, 60) if with_project or learning.project_dir is None else "",
+        f"may be outdated: {one_line(learning.stale, 200)}" if learning.stale else "",
     ]
     note = "; ".join(filter(None, notes))
     return element(
         "tr",
         element("td", f"{learning.confidence:.2f}", class_="number"),
-        element("td", _cut(learning.category, 40)),
-        element("td", _cut(learning.content, _TEXT_CHARS), element("span", note, class_="note") if note else None),
+        element("td", one_line(learning.category, 40)),
+        element(
+            "td",
+            one_line(learning.content, _TEXT_CHARS),
+            element("span", note, class_="note") if note else None,
+        ),
         element("td", words.evidence(learning)),
     )
 
@@ -304,8 +300,8 @@ def _costs(report: Report) -> Element | None:
     rows = [
         element(
             "tr",
-            element("td", _cut(each.purpose, 40)),
-            element("td", _cut(each.model, 60)),
+            element("td", one_line(each.purpose, 40)),
+            element("td", one_line(each.model, 60)),
             [
                 element("td", text, class_="number")
                 for text in (
@@ -316,23 +312,20 @@ def _costs(report: Report) -> Element | None:
         )
         for each in costs.purposes
     ]  # fmt: skip
-    names = ("for", "model", "calls", "captures", "tokens in", "tokens out", "cost")
-    head = element(
-        "thead", element("tr", [element("th", name, scope="col", class_="number" if at > 1 else None) for at, name in enumerate(names)])
-    )
-    return _section(
+    heads = ("for", "model", "calls", "captures", "tokens in", "tokens out", "cost")
+    costs_told = table(heads, rows, said="Cost by purpose", numbers_from=2)
+    return section(
         "cost",
         "Cost",
         _cost_chart(report),
-        _table(head, rows, "Cost by purpose") if rows else element("p", "Nothing was paid for this."),
+        costs_told if rows else element("p", "Nothing was paid for this."),
     )
 
 
 def _cost_chart(report: Report) -> Element:
     costs = report.costs
     values = {day.date: [day.usd, max(day.usd_everywhere - day.usd, 0.0)] for day in costs.days}
-    first, last = min(report.dates[0], min(values)), max(report.dates[1], max(values))
-    labels, rows, unit = charts.by_day(first, last, values)
+    labels, rows, unit = charts.by_day(*report.dates, values)
     others = any(row[1] for row in rows)
     series = [Series("this report", "k1", [row[0] for row in rows])]
     if others:
@@ -341,7 +334,7 @@ def _cost_chart(report: Report) -> Element:
     in_sight = unit == "day" and budget and most > budget / 5
     caption = f"Dollars by {unit} (UTC)"
     if unit == "day" and budget and not in_sight:
-        caption += f"; the daily budget of {words.usd(budget)} is far above: at most {most / budget:.1%} of it was used"
+        caption += f"; at most {most / budget:.1%} of the daily budget of {words.usd(budget)} was used"
     drawn = charts.columns(
         caption,
         labels,
@@ -349,13 +342,4 @@ def _cost_chart(report: Report) -> Element:
         tick=words.usd,
         limit=(budget, f"daily budget {words.usd(budget)}") if in_sight else None,
     )
-    return _figure(drawn, caption, _legend((each.label, each.class_) for each in series) if others else None)
-
-
-def _table(head: Element, rows: Sequence[Element], said: str) -> Element:
-    table = element("table", head, element("tbody", rows))
-    return element("div", table, class_="frame", tabindex=0, role="group", aria_label=said)
-
-
-def _cut(text: str, chars: int) -> str:
-    return one_line(text, chars)
+    return figure(drawn, caption, [(each.label, each.class_) for each in series] if others else ())

@@ -85,7 +85,9 @@ def nothing(report: Report, *, days: int) -> str:
 def changes(functions: Sequence[Function]) -> str:
     """Return how many functions were made, changed and taken out: "3 new, 1 deleted"."""
     kinds = [each.change for each in functions]
-    return ", ".join(f"{kinds.count(kind)} {kind}" for kind in ("new", "modified", "deleted") if kind in kinds)
+    return ", ".join(
+        f"{kinds.count(kind)} {kind}" for kind in ("new", "modified", "deleted") if kind in kinds
+    )
 
 
 def evidence(learning: Learning) -> str:

@@ -108,7 +108,9 @@ def changed_functions(scope: Scope) -> dict[str, dict[tuple[str, str], str]]:
         scope.of(FunctionChange, FunctionChange.created_at) & (FunctionChange.session_id != "")
     )
     found: dict[str, list[tuple[tuple[str, str], str]]] = defaultdict(list)
-    for session_id, file, name, change in rows.order_by(FunctionChange.created_at, FunctionChange.pk).tuples():
+    for session_id, file, name, change in rows.order_by(
+        FunctionChange.created_at, FunctionChange.pk
+    ).tuples():
         found[session_id].append(((file, name), change))
     return {session_id: code.net(changes) for session_id, changes in found.items()}
 
@@ -139,7 +141,7 @@ def calls(scope: Scope) -> list[dict[str, Any]]:
         paths = [fn.COALESCE(fn.json_extract(LogEntry.data, f"$.{name}"), 0) for name in names]
         return fn.SUM(sum(paths[1:], paths[0])).alias(names[0])
 
-    is_mine = SQL("1")
+    is_mine: Any = SQL("1")
     if scope.session_id is not None:
         is_mine = fn.COALESCE(LogEntry.session_id == scope.session_id, 0)
     elif scope.project_dir is not None:
