@@ -273,7 +273,7 @@ def bars(said: str, rows: Sequence[tuple[str, int]], class_: str) -> Element:
             element("rect", x=left, y=top + 4, width=long, height=13, rx=2, class_=class_),
             element("text", f"{number:,}", x=left + long + 6, y=top + 14, class_="tick"),
         ]
-    return _svg(said, len(rows) * 22 + 2, drawn, width=width)
+    return _svg(said, len(rows) * 22 + 2, drawn, width=width, class_="chart small")
 
 
 def share(said: str, parts: Sequence[tuple[str, int, str]]) -> Element:
@@ -288,15 +288,11 @@ def share(said: str, parts: Sequence[tuple[str, int, str]]) -> Element:
                 element("rect", shown, x=left, y=0, width=max(wide - 2, 1.0), height=14, rx=2, class_=class_)
             )
         left += wide
-    return _svg(said, 16, drawn)
+    return _svg(said, 14, drawn, preserveAspectRatio="none", class_="chart flat")
 
 
-def _svg(said: str, height: float, children: Sequence[Element], *, width: int = WIDTH) -> Element:
-    return element(
-        "svg",
-        element("title", said),
-        children,
-        viewBox=f"0 0 {width} {height:.0f}",
-        role="img",
-        class_="chart" if width == WIDTH else "chart small",
-    )
+def _svg(
+    said: str, height: float, children: Sequence[Element], *, width: int = WIDTH, **attributes: str
+) -> Element:
+    given = {"viewBox": f"0 0 {width} {height:.0f}", "role": "img", "class_": "chart"} | attributes
+    return element("svg", element("title", said), children, **given)

@@ -283,13 +283,13 @@ def _learning(learning: Learning, *, with_project: bool) -> Element:
     return element(
         "tr",
         element("td", f"{learning.confidence:.2f}", class_="number"),
-        element("td", one_line(learning.category, 40)),
+        element("td", one_line(learning.category, 40), class_="word"),
         element(
             "td",
             one_line(learning.content, _TEXT_CHARS),
             element("span", note, class_="note") if note else None,
         ),
-        element("td", words.evidence(learning)),
+        element("td", words.evidence(learning), class_="word"),
     )
 
 
@@ -300,8 +300,8 @@ def _costs(report: Report) -> Element | None:
     rows = [
         element(
             "tr",
-            element("td", one_line(each.purpose, 40)),
-            element("td", one_line(each.model, 60)),
+            element("td", one_line(each.purpose, 40), class_="word"),
+            element("td", one_line(each.model, 60), class_="word"),
             [
                 element("td", text, class_="number")
                 for text in (

@@ -52,4 +52,14 @@ def chip(function: Function) -> Element:
 
 
 def _frame(child: Element, said: str) -> Element:
-    return element("div", child, class_="frame", tabindex=0, role="group", aria_label=said)
+    """Return what can be moved aside in its frame; a drawing with a width of its own may leave the column."""
+    width = child.get("width")
+    return element(
+        "div",
+        child,
+        class_="frame wide" if width else "frame",
+        style=f"--natural:{width}px" if width else None,
+        tabindex=0,
+        role="group",
+        aria_label=said,
+    )
