@@ -57,7 +57,7 @@ def timeline(report: Report, links: Mapping[str, str], colours: Mapping[str, str
         height = max(len(lanes), 1) * _LANE + 9
         rows += [
             element("line", x1=_LEFT, x2=WIDTH - _RIGHT, y1=top, y2=top, class_="grid"),
-            element("text", words.date(day, with_weekday=True), x=0, y=top + 15, class_="label"),
+            element("text", words.date(day, with_weekday=True), x=2, y=top + 15, class_="label"),
         ]
         for number, lane in enumerate(lanes):
             rows += [_bar(part, top + 5 + number * _LANE, links.get(part[2].id), colours) for part in lane]
