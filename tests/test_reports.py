@@ -177,6 +177,7 @@ def test_projects_are_told_apart(memory: Path) -> None:
         curate.add(f"Holds in {project_dir}.", category="gotcha", project_dir=project_dir)
     for session_id, usd in (("mine", 0.25), ("theirs", 0.5), ("", 0.125)):
         paid(usd, session_id, now=now)
+    paid(2.0, "theirs", now=now - 30 * 86_400)
 
     one, every = (gathered(project_dir=each, now=now, zone=dt.UTC) for each in ("/p", None))
 
@@ -186,6 +187,8 @@ def test_projects_are_told_apart(memory: Path) -> None:
     assert [(day.usd, day.usd_everywhere) for day in one.costs.days] == [(0.25, 0.875)]
     assert [(each.calls, each.tokens_in, each.tokens_out) for each in one.costs.purposes] == [(1, 1_100, 10)]
     assert [file.path for file in one.files] == ["a.py"]
+    alone = gathered(session_id="mine", now=now, zone=dt.UTC).costs
+    assert [(day.date, day.usd, day.usd_everywhere) for day in alone.days] == [("2026-11-21", 0.25, 0.875)]
     assert {session.id for session in every.sessions} == {"mine", "theirs"}
     assert every.learnings.known == 3
     assert every.costs.usd == 0.875

@@ -25,6 +25,7 @@ _PLOT, _TOP, _BOTTOM = 150, 14, 24
 _LABEL_PX = 58
 _MOST_COLUMNS = 62  # more are summed up by week or month
 _MINUTES = 60
+_MOST_DAYS_SUMMED = 4_000  # the newest: no clock is right that tells of more
 _BAR_NAME_CHARS = 26
 
 
@@ -158,11 +159,12 @@ def by_day(
     Many days are summed up by week (from Monday) or by month.
     """
     begin, end = (dt.date.fromisoformat(day) for day in (min(first, *values), max(last, *values)))
+    begin = max(begin, end - dt.timedelta(days=_MOST_DAYS_SUMMED - 1))
     number = (end - begin).days + 1
     unit = "day" if number <= _MOST_COLUMNS else "week" if number <= 7 * _MOST_COLUMNS else "month"
     width = len(next(iter(values.values()), ()))
     sums: dict[str, list[float]] = {}
-    days = [begin + dt.timedelta(days=each) for each in range(min(number, 4_000))]
+    days = [begin + dt.timedelta(days=each) for each in range(number)]
     for day in days:
         start = day - dt.timedelta(days=day.weekday()) if unit == "week" else day
         label = start.strftime("%b %Y") if unit == "month" else words.date(start.isoformat())

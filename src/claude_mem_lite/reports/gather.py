@@ -46,6 +46,13 @@ def gather(  # noqa: PLR0913  (what is told, and of what)
     scope = Scope(project_dir=project_dir, session_id=session_id)
     if session_id is None:
         scope = Scope(_midnight(now, days - 1, zone), made_at, project_dir)
+    with reports.snapshot():
+        return _report(scope, made_at, zone, most_learnings=most_learnings, daily_budget_usd=daily_budget_usd)
+
+
+def _report(
+    scope: Scope, made_at: str, zone: dt.tzinfo | None, *, most_learnings: int, daily_budget_usd: float
+) -> model.Report:
     rows, calls = reports.sessions(scope), reports.calls(scope)
     functions = reports.changed_functions(scope)
     sessions = tuple(_sessions(scope, rows, functions, calls, zone))
@@ -53,12 +60,12 @@ def gather(  # noqa: PLR0913  (what is told, and of what)
     counted = Counter(change for places in changed.values() for change in places.values())
     by_day, tools = _activity(scope, zone)
     captured, kept = reports.tokens(scope)
-    spans = [(each.started[:10], each.ended[:10]) for each in sessions] if session_id else []
+    spans = [(each.started[:10], each.ended[:10]) for each in sessions] if scope.session_id else []
     return model.Report(
         made_at=made_at,
         dates=spans[0] if spans else (_minute(scope.since, zone)[:10], _minute(made_at, zone)[:10]),
-        project_dir=None if project_dir is None else plain(project_dir),
-        session_id=None if session_id is None else plain(session_id),
+        project_dir=None if scope.project_dir is None else plain(scope.project_dir),
+        session_id=None if scope.session_id is None else plain(scope.session_id),
         sessions=sessions,
         observations=sum(tools.values()),
         tokens_captured=captured,
@@ -66,9 +73,9 @@ def gather(  # noqa: PLR0913  (what is told, and of what)
         days=by_day,
         tools=dict(tools.most_common()),
         functions={change: counted[change] for change in model.CHANGES},
-        files=_files(sessions, of_all=project_dir is None),
+        files=_files(sessions, of_all=scope.project_dir is None),
         learnings=_learnings(scope, most=most_learnings),
-        costs=_costs(calls, daily_budget_usd),
+        costs=_costs(calls, daily_budget_usd, is_of_session=scope.session_id is not None),
         graphs=tuple(_graph(project, places) for project, places in changed.items() if places),
     )
 
@@ -185,7 +192,8 @@ def _learnings(scope: Scope, *, most: int) -> model.Learnings:
     )
 
 
-def _costs(calls: Calls, daily_budget_usd: float) -> model.Costs:
+def _costs(calls: Calls, daily_budget_usd: float, *, is_of_session: bool) -> model.Costs:
+    """Return what was paid; for a session the days on which something was paid for it."""
     days: dict[str, tuple[float, float]] = {}
     purposes: dict[Place, Counter[str]] = {}
     for call in calls:
@@ -214,6 +222,7 @@ def _costs(calls: Calls, daily_budget_usd: float) -> model.Costs:
         days=tuple(
             model.DayCost(day, round(usd, 6), round(everywhere, 6))
             for day, (usd, everywhere) in sorted(days.items())
+            if usd or not is_of_session
         ),
         purposes=tuple(sorted(told, key=lambda each: -each.usd)),
     )

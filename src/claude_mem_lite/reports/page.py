@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,10 @@ _MOST_FUNCTIONS, _MOST_FILES, _MOST_DECISIONS = 24, 12, 12
 _MOST_TOOLS, _MOST_GRAPHS, _MOST_ALONE = 8, 3, 40
 _MOST_COLOURS = 5  # projects that have one of their own
 _SUMMARY_CHARS, _TEXT_CHARS = 1_200, 600
+_LABEL = re.compile(
+    r"(?:(?<=[.?!…] )|^)"
+    r"((?:Asked|Committed|Tests|Ended|Ended with|Left open|Files|Commits|Also asked|Before that):)"
+)
 _STYLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "style.css")
 
 
@@ -166,13 +171,19 @@ def _session(session: Session, key: str, *, with_project: bool) -> Element:
         "article",
         element("h3", words.span(session)),
         element("p", " · ".join(one_line(fact, 60) for fact in facts if fact), class_="facts"),
-        element("p", one_line(session.summary, _SUMMARY_CHARS) or "No summary yet."),
+        element("p", _labelled(one_line(session.summary, _SUMMARY_CHARS)) or "No summary yet."),
         element("h4", "Decided") if decisions else None,
         element("ul", decisions, class_="decisions") if decisions else None,
         _functions(session.functions),
         _files(session.files),
         id=key,
     )
+
+
+def _labelled(summary: str) -> list[Element | str]:
+    """Return a summary with the labels that local ones have ("Asked:", "Tests:") set off."""
+    parts = _LABEL.split(summary)
+    return [element("b", part) if at % 2 else part for at, part in enumerate(parts) if part]
 
 
 def _functions(functions: Sequence[Function]) -> Iterable[Element]:

@@ -76,12 +76,6 @@ def headline(report: Report) -> list[tuple[str, str]]:
     return [*told, (usd(report.costs.usd), "paid")]
 
 
-def nothing(report: Report, *, days: int) -> str:
-    """Return what to say where no session falls into the time."""
-    of = "" if report.project_dir is None else f" of {report.project_dir}"
-    return f"No session{of} in the last {count(days, 'day')}."
-
-
 def changes(functions: Sequence[Function]) -> str:
     """Return how many functions were made, changed and taken out: "3 new, 1 deleted"."""
     kinds = [each.change for each in functions]

@@ -18,6 +18,7 @@ from claude_mem_lite.storage.models import (
     LogEntry,
     Observation,
     Session,
+    memory_database,
 )
 from claude_mem_lite.storage.upgrades import CALL
 from claude_mem_lite.triage import EDITORS
@@ -46,6 +47,11 @@ class Scope:
         if self.session_id is not None:
             is_mine &= table.session_id == self.session_id
         return is_mine
+
+
+def snapshot() -> Any:
+    """Return a context in which all that is read is of one moment, whoever writes meanwhile."""
+    return memory_database.atomic("DEFERRED")
 
 
 def sessions(scope: Scope) -> list[Session]:
