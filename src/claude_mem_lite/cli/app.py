@@ -36,6 +36,7 @@ COMMANDS = {
         "search": ("search", "Find what is remembered, by words and meaning."),
         "context": ("context", "Print what a session would be given of memory now."),
         "why": ("context", "Tell where a line came from, and who was shown it."),
+        "report": ("report", "Tell what the last days have brought; --html for a page."),
         "learnings": ("learnings", "What the sessions have taught: list it, correct it."),
     },
     "The code": {

@@ -25,7 +25,7 @@ from claude_mem_lite.storage.models import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 UNRESOLVED = "unresolved"
 _ROWS = 50  # of an INSERT: SQLite before 3.32 takes at most 999 values
@@ -176,17 +176,22 @@ def history(project_dir: str | None, name: str, *, limit: int = 200) -> list[dic
 
 
 def changed_in(project_dir: str, session_id: str) -> dict[tuple[str, str], str]:
-    """Return what a session did, first to last, to each function by file and name.
-
-    What it made and changed is "new"; what it made and removed again is not told.
-    """
+    """Return what a session did, first to last, to each function by file and name."""
     rows = FunctionChange.select().where(
         (FunctionChange.project_dir == project_dir) & (FunctionChange.session_id == session_id)
     )
+    ordered = rows.order_by(FunctionChange.created_at, FunctionChange.pk)
+    return net(((row.file_path, row.qualified_name), row.change_type) for row in ordered)
+
+
+def net(changes: Iterable[tuple[tuple[str, str], str]]) -> dict[tuple[str, str], str]:
+    """Return what came of functions, by place, of what was done to them one after the other.
+
+    What was made and changed is "new"; what was made and removed again is not told.
+    """
     found: dict[tuple[str, str], str] = {}
-    for row in rows.order_by(FunctionChange.created_at, FunctionChange.pk):
-        place = (row.file_path, row.qualified_name)
-        before, now = found.pop(place, None), row.change_type
+    for place, now in changes:
+        before = found.pop(place, None)
         if before == "new" and now == "deleted":
             continue
         found[place] = before if before == "new" else "modified" if before == "deleted" else now

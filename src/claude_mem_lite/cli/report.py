@@ -1,0 +1,211 @@
+"""report: what the last days, or a session, have brought, as text, Markdown, JSON or a page."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from claude_mem_lite import config
+from claude_mem_lite.cli.app import AsJson, app, console, open_memory, print_json
+from claude_mem_lite.storage import queries
+
+if TYPE_CHECKING:
+    from claude_mem_lite.reports.model import Report, Session
+
+_MOST_SESSIONS, _MOST_NAMES, _MOST_DAYS = 10, 6, 31
+_SUMMARY_LINES = 3
+_BAR_CHARS = 32
+_INDENT = 2
+
+
+@app.command()
+def report(  # noqa: PLR0913  (each is an option of the command)
+    *,
+    days: Annotated[
+        int | None, typer.Option(min=1, max=3_650, help="So many days, today among them; 7 without it.")
+    ] = None,
+    session: Annotated[str, typer.Option(metavar="ID", help="Only this session, as a whole.")] = "",
+    project: Annotated[
+        str, typer.Option(metavar="PATH", help="The project of this folder, instead of the current one's.")
+    ] = "",
+    all_projects: Annotated[bool, typer.Option("--all-projects", "-a", help="Of all projects.")] = False,
+    learnings: Annotated[int, typer.Option(min=0, max=10_000, help="At most so many learnings.")] = 20,
+    as_markdown: Annotated[bool, typer.Option("--md", help="Print Markdown.")] = False,
+    as_json: AsJson = False,
+    html: Annotated[
+        str, typer.Option(metavar="FILE", help="Write a page; an earlier report there is replaced.")
+    ] = "",
+) -> None:
+    """Tell what the last days have brought: sessions, decisions, changed code, learnings, costs."""
+    _refuse_both({"--md": as_markdown, "--json": as_json, "--html": bool(html)})
+    _refuse_both({"--project": bool(project), "--all-projects": all_projects, "--session": bool(session)})
+    _refuse_both({"--days": days is not None, "--session": bool(session)})
+    open_memory(read_only=True)
+    found = _gathered(
+        days=days, session=session, project=project, all_projects=all_projects, most_learnings=learnings
+    )
+    if as_json:
+        print_json(found.as_json())
+    elif as_markdown:
+        from claude_mem_lite.reports.markdown import markdown
+
+        typer.echo(markdown(found), nl=False)
+    elif html:
+        _write_page(found, os.path.abspath(os.path.expanduser(html)))
+    else:
+        _Terminal(found).show()
+
+
+def _refuse_both(given: dict[str, bool]) -> None:
+    """Refuse options that exclude each other."""
+    named = [name for name, is_given in given.items() if is_given]
+    if len(named) > 1:
+        raise typer.BadParameter(f"{named[0]} and {named[1]} exclude each other")
+
+
+def _gathered(
+    *, days: int | None, session: str, project: str, all_projects: bool, most_learnings: int
+) -> Report:
+    from claude_mem_lite import settings
+    from claude_mem_lite.reports import gather
+
+    session_id = project_dir = None
+    if session:
+        session_id = session if queries.session(session) else queries.session_by_prefix(session).id
+    elif not all_projects:
+        project_dir = config.project_dir(os.path.expanduser(project))
+    return gather.gather(
+        project_dir=project_dir,
+        session_id=session_id,
+        days=days or gather.DEFAULT_DAYS,
+        most_learnings=most_learnings,
+        daily_budget_usd=settings.load().daily_budget_usd,
+        now=time.time(),
+    )
+
+
+def _write_page(found: Report, path: str) -> None:
+    from claude_mem_lite.reports import page
+    from claude_mem_lite.upkeep import outfile
+
+    with outfile.created(path, replacing=page.MARK) as file:
+        file.write(page.page(found).encode())
+    console.print(Text(f"{path}: open it in a browser."), soft_wrap=True)
+
+
+class _Terminal:
+    """A report as it is printed for people."""
+
+    def __init__(self, found: Report) -> None:
+        from claude_mem_lite.distill import observation
+        from claude_mem_lite.reports import words
+
+        self._report, self._words, self._observation = found, words, observation
+
+    def show(self) -> None:
+        """Print it: the whole in a line, the days, the sessions, what was learned, what was paid."""
+        report, words = self._report, self._words
+        head = Text.assemble((words.name(report), "bold"), f"  {words.period(report)}")
+        if report.project_dir:
+            head.append(f"  {report.project_dir}", style="dim")
+        console.print(head, soft_wrap=True)
+        numbers = [f"{number} {noun}" for number, noun in words.headline(report)]
+        console.print(Text(", ".join(numbers)))
+        if not report.sessions:
+            everywhere = "" if report.project_dir is None else ", --all-projects everywhere"
+            console.print(Text(f"No session in this time. --days 30 looks further back{everywhere}.", "dim"))
+        self._show_days()
+        for session in report.sessions[:_MOST_SESSIONS]:
+            self._show_session(session)
+        self._say_left_out(len(report.sessions), _MOST_SESSIONS, "sessions: --md and --html tell of more")
+        self._show_learnings()
+        self._show_costs()
+
+    def _show_days(self) -> None:
+        """Print a bar for each of the last days that have brought something."""
+        totals = [(day.date, sum(day.counts.values())) for day in self._report.days[-_MOST_DAYS:]]
+        most = max((total for _, total in totals), default=0)
+        table = Table.grid(padding=(0, 2, 0, 0))
+        for date, total in totals if len(totals) > 1 else ():
+            bar = "█" * max(round(total / most * _BAR_CHARS), 1)
+            day = self._words.date(date, with_weekday=True)
+            table.add_row(Text(day, "dim"), Text.assemble((bar, "blue"), f" {total:,}"))
+        if table.row_count:
+            console.print()
+            console.print(table)
+
+    def _show_session(self, session: Session) -> None:
+        words, count = self._words, self._observation.count
+        head = Text.assemble((words.span(session), "bold"), "  ", (session.id[: words.ID_CHARS], "yellow"))
+        if self._report.project_dir is None:
+            head.append(f"  {words.project(session.project_dir)}", style="blue")
+        head.append(f"  {count(session.observations, 'observation')}", style="dim")
+        if session.usd:
+            head.append(f"  {words.usd(session.usd)}", style="dim")
+        console.print()
+        console.print(head)
+        told = self._observation.one_line(session.summary, _SUMMARY_LINES * max(console.width - _INDENT, 20))
+        console.print(Padding(Text(told or "No summary yet."), (0, 0, 0, _INDENT), expand=False))
+        rows = Table.grid(padding=(0, 2, 0, 0))
+        rows.add_column(style="dim", no_wrap=True)
+        rows.add_column(overflow="fold")
+        for decision in session.decisions:
+            rows.add_row("decided", Text(self._observation.one_line(decision, 300)))
+        if session.functions:
+            names = [f"{words.SIGNS.get(each.change, '')}{each.name}" for each in session.functions]
+            shown = self._observation.join(
+                [self._observation.one_line(name, 80) for name in names], _MOST_NAMES
+            )
+            rows.add_row("functions", Text(f"{words.changes(session.functions)}: {shown}"))
+        if session.files:
+            paths = [self._observation.one_line(file.path, 120) for file in session.files]
+            rows.add_row("files", Text(self._observation.join(paths, _MOST_NAMES)))
+        if rows.row_count:
+            console.print(Padding(rows, (0, 0, 0, _INDENT), expand=False))
+
+    def _show_learnings(self) -> None:
+        known = self._report.learnings
+        if not known.known and not known.waiting:
+            return
+        console.print()
+        head = Text.assemble(("Learnings", "bold"), f"  {known.active} current")
+        head.append(f", {known.stale} may be outdated" if known.stale else "")
+        head.append(f", {known.waiting} waiting for you" if known.waiting else "")
+        console.print(head)
+        table = Table.grid(padding=(0, 2, 0, 0))
+        for style in ("green", "cyan", ""):
+            table.add_column(style=style, overflow="fold", no_wrap=bool(style))
+        for each in known.shown:
+            told = Text(self._observation.one_line(each.content, 300))
+            told.append(f"  {self._words.evidence(each)}", style="dim")
+            told.append(", new" if each.is_new else "", style="bold green")
+            if each.stale:
+                stale = self._observation.one_line(each.stale, 120)
+                told.append(f", may be outdated: {stale}", style="yellow")
+            table.add_row(Text(f"{each.confidence:.2f}"), Text(each.category), told)
+        console.print(Padding(table, (0, 0, 0, _INDENT), expand=False))
+        self._say_left_out(known.known, len(known.shown), "learnings: claude-mem learnings list")
+
+    def _show_costs(self) -> None:
+        costs, words = self._report.costs, self._words
+        if not costs.purposes:
+            return
+        console.print()
+        most, budget = max(day.usd_everywhere for day in costs.days), costs.daily_budget_usd
+        told = f", at most {words.usd(most)} of {words.usd(budget)} in a day" if budget else ""
+        console.print(Text.assemble(("Cost", "bold"), f"  {words.usd(costs.usd)}{told}"))
+        for each in costs.purposes:
+            calls = self._observation.count(each.calls, "call")
+            line = f"{words.usd(each.usd)}  {each.purpose}, {calls}, {each.model}"
+            console.print(Padding(Text(line), (0, 0, 0, _INDENT), expand=False))
+
+    def _say_left_out(self, number: int, shown: int, what: str) -> None:
+        if more := self._words.left_out(number, shown):
+            console.print()
+            console.print(Text(f"{more} {what}", "dim"))

@@ -1,0 +1,300 @@
+"""Charts as SVG: sessions over the hours of days, columns by day, bars by name."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from claude_mem_lite.reports import words
+from claude_mem_lite.reports.element import Element, element
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from claude_mem_lite.reports.model import Report, Session
+
+WIDTH = 880
+MOST_DAYS = 31  # of a time line; the newest that have sessions
+_LEFT, _RIGHT = 84, 8
+_HOURS = 24
+_LANE, _LANES, _LEAST = 13, 6, 5  # px of a lane, lanes of a day, px of the shortest session
+_PLOT, _TOP, _BOTTOM = 150, 14, 24
+_LABEL_PX = 58
+_MOST_COLUMNS = 62  # more are summed up by week or month
+_MINUTES = 60
+_MOST_DAYS_SUMMED = 4_000  # the newest: no clock is right that tells of more
+_BAR_NAME_CHARS = 26
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One part of the columns, bottom first; `class_` gives its colour, `values` are one a column."""
+
+    label: str
+    class_: str
+    values: Sequence[float]
+
+
+# --- time line -------------------------------------------------------------------------------------
+
+
+def timeline(report: Report, links: Mapping[str, str], colours: Mapping[str, str]) -> tuple[Element, int]:
+    """Return the sessions as bars on the hours of their days, and how many days are left out.
+
+    `links` gives the sessions' places in the page by id, `colours` the projects' classes.
+    """
+    parts: dict[str, list[tuple[float, float, Session]]] = defaultdict(list)
+    for session in report.sessions:
+        for day, begin, end in _hours(session):
+            parts[day].append((begin, end, session))
+    days = sorted(_all_days(report, parts), reverse=True)
+    shown = days[:MOST_DAYS]
+    rows, top = [], 22.0
+    for day in shown:
+        lanes = _lanes(parts[day])
+        height = max(len(lanes), 1) * _LANE + 9
+        rows += [
+            element("line", x1=_LEFT, x2=WIDTH - _RIGHT, y1=top, y2=top, class_="grid"),
+            element("text", words.date(day, with_weekday=True), x=2, y=top + 15, class_="label"),
+        ]
+        for number, lane in enumerate(lanes):
+            rows += [_bar(part, top + 5 + number * _LANE, links.get(part[2].id), colours) for part in lane]
+        top += height
+    marks = [
+        mark
+        for hour in range(0, _HOURS + 1, 3)
+        for mark in (
+            element("line", x1=_x(hour), x2=_x(hour), y1=18, y2=top, class_="grid"),
+            element(
+                "text",
+                f"{hour:02}",
+                x=_x(hour),
+                y=11,
+                class_="tick",
+                text_anchor="end" if hour == _HOURS else "middle",
+            ),
+        )
+    ]
+    said = f"Time line of {len(report.sessions)} sessions, a row for each day, from 0 to 24 o'clock"
+    return _svg(said, top + 4, [*marks, *rows]), len(days) - len(shown)
+
+
+def _all_days(report: Report, parts: Mapping[str, object]) -> set[str]:
+    """Return the days that have a row: of a short time all, else those with a session."""
+    first, last = (dt.date.fromisoformat(day) for day in report.dates)
+    number = (last - first).days + 1
+    if number > 2 * 7:
+        return set(parts)
+    return set(parts) | {(first + dt.timedelta(days=each)).isoformat() for each in range(number)}
+
+
+def _hours(session: Session) -> list[tuple[str, float, float]]:
+    """Return the days that a session went on, with its first and last hour there; of a long one the last."""
+    begun, ended = (dt.datetime.fromisoformat(text) for text in (session.started, session.ended))
+    first = max(begun.date(), ended.date() - dt.timedelta(days=MOST_DAYS))
+    days = [first + dt.timedelta(days=each) for each in range((ended.date() - first).days + 1)]
+    return [
+        (
+            day.isoformat(),
+            begun.hour + begun.minute / _MINUTES if day == begun.date() else 0.0,
+            ended.hour + ended.minute / _MINUTES if day == ended.date() else float(_HOURS),
+        )
+        for day in days
+    ]
+
+
+def _lanes(parts: list[tuple[float, float, Session]]) -> list[list[tuple[float, float, Session]]]:
+    """Return what goes on at the same time in lanes of its own; where all are taken, over others."""
+    lanes: list[list[tuple[float, float, Session]]] = []
+    ends: list[float] = []
+    shortest = _LEAST * _HOURS / (WIDTH - _LEFT - _RIGHT)
+    for part in sorted(parts, key=lambda part: part[:2]):
+        free = next((at for at, end in enumerate(ends) if end <= part[0]), None)
+        if free is None and len(lanes) < _LANES:
+            free = len(lanes)
+            lanes.append([])
+            ends.append(0.0)
+        free = min(range(len(ends)), key=ends.__getitem__) if free is None else free
+        lanes[free].append(part)
+        ends[free] = max(part[1], part[0] + shortest)
+    return lanes
+
+
+def _bar(
+    part: tuple[float, float, Session], top: float, link: str | None, colours: Mapping[str, str]
+) -> Element:
+    begin, end, session = part
+    width = max(_x(end) - _x(begin), _LEAST)
+    left = min(_x(begin), WIDTH - _RIGHT - width)
+    drawn = element(
+        "rect",
+        element(
+            "title", f"{words.span(session)}, {session.observations} observations: {session.summary[:160]}"
+        ),
+        x=left,
+        y=top,
+        width=width,
+        height=_LANE - 3,
+        rx=2,
+        class_=colours.get(session.project_dir, "k9"),
+    )
+    return element("a", drawn, href=f"#{link}") if link else drawn
+
+
+def _x(hour: float) -> float:
+    return _LEFT + hour / _HOURS * (WIDTH - _LEFT - _RIGHT)
+
+
+# --- columns ---------------------------------------------------------------------------------------
+
+
+def by_day(
+    first: str, last: str, values: Mapping[str, Sequence[float]]
+) -> tuple[list[str], list[list[float]], str]:
+    """Return the labels of the days between two, their values, and what a column stands for.
+
+    Many days are summed up by week (from Monday) or by month.
+    """
+    begin, end = (dt.date.fromisoformat(day) for day in (min(first, *values), max(last, *values)))
+    begin = max(begin, end - dt.timedelta(days=_MOST_DAYS_SUMMED - 1))
+    number = (end - begin).days + 1
+    unit = "day" if number <= _MOST_COLUMNS else "week" if number <= 7 * _MOST_COLUMNS else "month"
+    width = len(next(iter(values.values()), ()))
+    sums: dict[str, list[float]] = {}
+    days = [begin + dt.timedelta(days=each) for each in range(number)]
+    for day in days:
+        start = day - dt.timedelta(days=day.weekday()) if unit == "week" else day
+        label = start.strftime("%b %Y") if unit == "month" else words.date(start.isoformat())
+        total = sums.setdefault(label if unit == "month" else f"{start.year}\0{label}", [0.0] * width)
+        for at, value in enumerate(values.get(day.isoformat(), ())):
+            total[at] += value
+    return [label.rpartition("\0")[2] for label in sums], list(sums.values()), unit
+
+
+def columns(
+    said: str,
+    labels: Sequence[str],
+    series: Sequence[Series],
+    *,
+    tick: Callable[[float], str],
+    limit: tuple[float, str] | None = None,
+) -> Element:
+    """Return stacked columns with an axis; `limit` is a line across them with its label."""
+    totals = [sum(values) for values in zip(*(each.values for each in series), strict=True)]
+    highest = max([*totals, *([limit[0]] if limit else [])], default=0.0)
+    step = _step(highest)
+    top = max(math.ceil(highest / step - 1e-9), 1) * step
+    base = _TOP + _PLOT
+
+    def y(value: float) -> float:
+        return base - value / top * _PLOT
+
+    steps = [number * step for number in range(round(top / step) + 1)]
+    drawn = [
+        mark
+        for value in steps
+        for mark in (
+            element("line", x1=_LEFT, x2=WIDTH - _RIGHT, y1=y(value), y2=y(value), class_="grid"),
+            element("text", tick(value), x=_LEFT - 8, y=y(value) + 4, class_="tick", text_anchor="end"),
+        )
+    ]
+    each_px = (WIDTH - _LEFT - _RIGHT) / max(len(labels), 1)
+    width = min(each_px * 0.72, 44.0)
+    every = math.ceil(_LABEL_PX / each_px)
+    for at, label in enumerate(labels):
+        middle = _LEFT + (at + 0.5) * each_px
+        drawn += _column(
+            middle - width / 2,
+            width,
+            [(each, each.values[at]) for each in series],
+            y,
+            f"{label}: {tick(totals[at])}",
+        )
+        if at % every == 0:
+            drawn.append(element("text", label, x=middle, y=base + 17, class_="tick", text_anchor="middle"))
+    if limit:
+        drawn += [
+            element("line", x1=_LEFT, x2=WIDTH - _RIGHT, y1=y(limit[0]), y2=y(limit[0]), class_="limit"),
+            element("text", limit[1], x=WIDTH - _RIGHT, y=y(limit[0]) - 4, class_="tick", text_anchor="end"),
+        ]
+    return _svg(said, base + _BOTTOM, drawn)
+
+
+def _column(
+    left: float,
+    width: float,
+    parts: Sequence[tuple[Series, float]],
+    y: Callable[[float], float],
+    total: str,
+) -> list[Element]:
+    drawn, below = [], 0.0
+    for series, value in parts:
+        if value:
+            said = element("title", f"{total}, {series.label} {value:,.10g}" if len(parts) > 1 else total)
+            high = y(below) - y(below + value)
+            drawn.append(
+                element(
+                    "rect", said, x=left, y=y(below + value), width=width, height=high, class_=series.class_
+                )
+            )
+        below += value
+    return drawn
+
+
+def _step(highest: float) -> float:
+    """Return the distance of the lines of an axis: 1, 2 or 5 times a power of ten, for about four lines."""
+    if highest <= 0:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(highest / 4))
+    return next(power * times for times in (1, 2, 5, 10) if power * times * 4 >= highest * 0.999)
+
+
+# --- bars ------------------------------------------------------------------------------------------
+
+
+def bars(said: str, rows: Sequence[tuple[str, int]], class_: str) -> Element:
+    """Return a bar for each name, with its number."""
+    most = max((number for _, number in rows), default=1) or 1
+    left, width = 190, 420
+    drawn = []
+    for at, (name, number) in enumerate(rows):
+        top = at * 22.0
+        long = max(number / most * (width - left - 60), 2.0)
+        drawn += [
+            element(
+                "text",
+                name if len(name) <= _BAR_NAME_CHARS else "…" + name[1 - _BAR_NAME_CHARS :],
+                x=left - 8,
+                y=top + 14,
+                class_="label",
+                text_anchor="end",
+            ),
+            element("rect", x=left, y=top + 4, width=long, height=13, rx=2, class_=class_),
+            element("text", f"{number:,}", x=left + long + 6, y=top + 14, class_="tick"),
+        ]
+    return _svg(said, len(rows) * 22 + 2, drawn, width=width, class_="chart small")
+
+
+def share(said: str, parts: Sequence[tuple[str, int, str]]) -> Element:
+    """Return one bar in parts (name, number, class)."""
+    total = sum(number for _, number, _ in parts) or 1
+    drawn, left = [], 0.0
+    for name, number, class_ in parts:
+        wide = number / total * WIDTH
+        if number:
+            shown = element("title", f"{name}: {number:,}")
+            drawn.append(
+                element("rect", shown, x=left, y=0, width=max(wide - 2, 1.0), height=14, rx=2, class_=class_)
+            )
+        left += wide
+    return _svg(said, 14, drawn, preserveAspectRatio="none", class_="chart flat")
+
+
+def _svg(
+    said: str, height: float, children: Sequence[Element], *, width: int = WIDTH, **attributes: str
+) -> Element:
+    given = {"viewBox": f"0 0 {width} {height:.0f}", "role": "img", "class_": "chart"} | attributes
+    return element("svg", element("title", said), children, **given)

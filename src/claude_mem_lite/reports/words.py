@@ -1,0 +1,105 @@
+"""What every form of a report says in the same words: whose it is, of which time, and what came of it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+from typing import TYPE_CHECKING
+
+from claude_mem_lite.distill.observation import count
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from claude_mem_lite.reports.model import Function, Learning, Report, Session
+
+ID_CHARS = 8
+SIGNS = {"new": "+", "modified": "~", "deleted": "−", "unchanged": ""}
+_CENT = 0.01
+
+
+def name(report: Report) -> str:
+    """Return whose report it is, in short."""
+    if report.session_id is not None:
+        return f"Session {report.session_id[:ID_CHARS]}"
+    return "All projects" if report.project_dir is None else project(report.project_dir)
+
+
+def project(project_dir: str) -> str:
+    """Return a project's folder without those that it lies in."""
+    return os.path.basename(project_dir.rstrip("/")) or project_dir or "no project"
+
+
+def date(day: str, *, with_weekday: bool = False, with_year: bool = False) -> str:
+    """Return a date as people write it: "Sat 21 Nov"."""
+    day_ = dt.date.fromisoformat(day)
+    form = ("%a " if with_weekday else "") + f"{day_.day} %b" + (" %Y" if with_year else "")
+    return day_.strftime(form)
+
+
+def period(report: Report) -> str:
+    """Return the days of a report: "15 Nov to 21 Nov 2026"."""
+    first, last = report.dates
+    if first == last:
+        return date(last, with_weekday=True, with_year=True)
+    return f"{date(first, with_year=first[:4] != last[:4])} to {date(last, with_year=True)}"
+
+
+def span(session: Session) -> str:
+    """Return from when to when a session went: "Sat 21 Nov, 14:03 to 15:20"."""
+    begun = f"{date(session.date, with_weekday=True)}, {session.started[11:]}"
+    if session.ended == session.started:
+        return begun
+    same_day = session.ended[:10] == session.date
+    return f"{begun} to {'' if same_day else date(session.ended[:10]) + ', '}{session.ended[11:]}"
+
+
+def usd(amount: float) -> str:
+    """Return dollars with the places that matter."""
+    return f"${amount:,.2f}" if amount >= _CENT or not amount else f"${amount:.4f}"
+
+
+def headline(report: Report) -> list[tuple[str, str]]:
+    """Return the numbers that come first, each with what it counts."""
+    functions = sum(report.functions.values())
+    numbers = [
+        (len(report.sessions), "session"),
+        (report.observations, "observation"),
+        (functions, "function changed"),
+        (len(report.files), "file edited"),
+        (report.decisions, "decision"),
+        (report.learnings.new, "new learning"),
+    ]
+    if report.session_id is not None:
+        numbers[-1] = (report.learnings.known, "learning")
+    told = [(f"{number:,}", _plural(number, noun)) for number, noun in numbers]
+    return [*told, (usd(report.costs.usd), "paid")]
+
+
+def changes(functions: Sequence[Function]) -> str:
+    """Return how many functions were made, changed and taken out: "3 new, 1 deleted"."""
+    kinds = [each.change for each in functions]
+    return ", ".join(
+        f"{kinds.count(kind)} {kind}" for kind in ("new", "modified", "deleted") if kind in kinds
+    )
+
+
+def evidence(learning: Learning) -> str:
+    """Return what supports a learning: "2 sessions, 3 observations"."""
+    if learning.is_manual:
+        return "your own"
+    said = [count(learning.sessions, "session")] if learning.sessions else []
+    said += [count(learning.observations, "observation")] if learning.observations else []
+    return ", ".join(said) or "none kept"
+
+
+def left_out(number: int, shown: int) -> str:
+    """Return "and 3 more" for what is left out, "" for nothing."""
+    return f"and {number - shown:,} more" if number > shown else ""
+
+
+def _plural(number: int, noun: str) -> str:
+    first, _, rest = noun.partition(" ")
+    if first == "new":
+        return count(number, noun).partition(" ")[2]
+    return f"{count(number, first).partition(' ')[2]}{f' {rest}' if rest else ''}"

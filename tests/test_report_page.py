@@ -1,0 +1,344 @@
+"""The page of a report: inert whatever was captured, drawn as it should be, and right in a real browser."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import html
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import tempfile
+import zlib
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from recorded_reports import gathered, play_history
+from test_reports import at, run
+from test_storage import observation_row, session_row
+
+from claude_mem_lite import inbox
+from claude_mem_lite.learnings import curate
+from claude_mem_lite.reports import charts, drawing, page
+from claude_mem_lite.reports.callgraph import laid_out
+from claude_mem_lite.reports.markdown import markdown
+from claude_mem_lite.reports.model import Call, Function, Graph, Report
+from claude_mem_lite.storage import models, queries, upgrades
+
+NOW = inbox.unix_time(at(2026, 11, 21, 12))
+EVIL = [
+    "EVIL</script><script>alert(1)</script><img src=x onerror=alert(1)>",
+    "EVIL]]><!--</style></title><svg onload=alert(1)><a href='javascript:alert(1)' style=\"x\">",
+    'EVIL" onmouseover="alert(1)" x=\'',
+    "EVIL\u202egnp.exe\u2066 \x00\x1b[31mred\x1b]0;title\x07\x9b2J\x7f &lt;b&gt; &#60;i&#62;",
+    "EVIL" + "x" * 100_000,
+    "EVIL` ``` [link](javascript:alert(1)) ![i](http://e.example/i.png) | cell | **b** <b>\r\n# h\r\n- item",
+    "```mermaid EVIL --> n0[\"]:::x click n0 href 'javascript:alert(1)'",
+]
+TAGS = {
+    "a", "article", "b", "body", "code", "dd", "defs", "div", "dl", "dt", "figcaption", "figure", "footer",
+    "g", "h1", "h2", "h3", "h4", "head", "header", "html", "i", "li", "line", "main", "marker", "meta", "nav",
+    "p", "path", "rect", "section", "span", "style", "svg", "table", "tbody", "td", "text", "th", "thead",
+    "title", "tr", "ul",
+}  # fmt: skip
+INVISIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+class Reader(HTMLParser):
+    """Reads a page as a browser does: its tags, and its attributes by name."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: set[str] = set()
+        self.attributes: dict[str, set[str]] = {}
+        self.comments: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note a tag and its attributes."""
+        self.tags.add(tag)
+        for name, value in attrs:
+            self.attributes.setdefault(name, set()).add(value or "")
+
+    def handle_comment(self, data: str) -> None:
+        """Note a comment."""
+        self.comments.append(data)
+
+
+@pytest.fixture
+def evil(memory: Path) -> Report:
+    """Return a report of a memory in which every text is an attack, in all columns and places."""
+    for number, text in enumerate(EVIL):
+        folder, moment = f"/evil/{text[:300]}", at(2026, 11, 20, number, 30)
+        of_session = {"session_id": f"{number}{text}", "project_dir": folder}
+        texts = {"summary": text, "key_decisions": [text, text], "status": text}
+        session_row(f"{number}{text}", project_dir=folder, started_at=moment, last_event_at=moment, **texts)
+        edit = {"files_touched": [text, f"b{text}"], "title": text, "tier": "high", "created_at": moment}
+        queries.save_observation(observation_row(f"o{number}", **of_session, **edit))
+        queries.save_observation(
+            observation_row(f"p{number}", **of_session, tool_name=text, tier=text, created_at=moment)
+        )
+        for name in (text, f"other{text}"):
+            change = {"qualified_name": name, "kind": text, "signature": text, "change_type": text}
+            models.FunctionChange.create(**of_session, file_path=text, **change, created_at=moment)
+        ends = {"caller_file": text, "caller_function": text, "callee_file": text, "resolution": text}
+        models.CallEdge.create(
+            id=f"e{number}", **of_session, **ends, callee_function=f"other{text}", created_at=moment
+        )
+        row = curate.add("x", category="gotcha", project_dir=folder)
+        words = {"content": text, "category": text, "stale": text, "created_at": moment}
+        models.Learning.update(**words).where(models.Learning.pk == row.pk).execute()
+        upgrades.record_call(upgrades.Call(text, text, 0.2, 1, 1, session_id=f"{number}{text}"), now=NOW)
+    return gathered(days=3, now=NOW, zone=dt.UTC)
+
+
+def test_no_captured_text_becomes_an_element_or_an_attribute(evil: Report) -> None:
+    """Tags and attributes are ours, none holds captured text, nothing is loaded or run."""
+    text = page.page(evil)
+
+    found = Reader(text)
+
+    assert text.count("EVIL") > 100
+    assert found.tags <= TAGS
+    assert found.comments == []
+    assert {name for name in found.attributes if name.startswith("on") or name in {"src", "action"}} == set()
+    assert {each for values in found.attributes.values() for each in values if "EVIL" in each} == set()
+    assert all(re.fullmatch(r"#\w+", each) for each in found.attributes["href"])
+    assert all(re.fullmatch(r"(--natural|min-width):\d+px", each) for each in found.attributes["style"])
+    assert found.attributes["content"] >= {page.POLICY}
+    assert "url(" not in re.sub(r"marker-end=\"url\(#arrow\d+\)\"", "", text)
+    assert INVISIBLE.findall(text) == []
+    assert max(map(len, re.findall(r">([^<]*)<", text.split("</style>")[1]))) < 2_000
+
+
+def test_drawings_are_well_formed_xml(evil: Report) -> None:
+    """Each SVG can be taken out of the page and read by itself, and has a name."""
+    drawings = re.findall(r"<svg.*?</svg>", page.page(evil), re.DOTALL)
+
+    roots = [ET.fromstring(each) for each in drawings]  # noqa: S314  (our own page)
+
+    assert len(roots) >= 6
+    assert all(root[0].tag == "title" and root[0].text for root in roots)
+
+
+def test_markdown_and_terminal_are_inert(evil: Report, memory: Path) -> None:
+    """No tag, link, picture or fence of captured text is one to Markdown; nothing reaches the terminal."""
+    told = markdown(evil)
+
+    assert INVISIBLE.findall(told) == []
+    outside = re.sub(
+        r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", "", re.sub(r"```mermaid\n.*?\n```\n", "", told, flags=re.DOTALL)
+    )
+    assert re.findall(r"(?<!\\)[<>\[\]`*_]", outside) == []
+    for arguments in (["-a", "--days", "3650"], ["-a", "--md", "--days", "3650"]):
+        done = run(*arguments, columns=80)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "EVIL" in done.stdout
+        assert INVISIBLE.findall(done.stdout.replace("\n", "")) == []
+
+
+# --- drawing ---------------------------------------------------------------------------------------
+
+
+def test_graphs_are_laid_out_from_left_to_right_without_overlaps() -> None:
+    """Of any graph: a place for each node, rooms apart, edges from end to end through every layer."""
+    for seed in range(60):
+        chance = random.Random(seed)  # noqa: S311
+        nodes = list(range(chance.randint(1, 14)))
+        edges = [(chance.choice(nodes), chance.choice(nodes)) for _ in range(chance.randint(0, 30))]
+
+        layout = laid_out(nodes, edges)
+
+        assert set(layout.places) == set(nodes)
+        layers: dict[int, list[float]] = {}
+        for layer, row in layout.places.values():
+            layers.setdefault(layer, []).append(row)
+        assert sorted(layers) == list(range(layout.layers))
+        for rows in layers.values():
+            assert all(below - above > 0.999 for above, below in pairwise(sorted(rows)))
+        assert set(layout.paths) == {edge for edge in edges if edge[0] != edge[1]}
+        forward = set()
+        for (caller, callee), path in layout.paths.items():
+            assert (path[0], path[-1]) == (layout.places[caller], layout.places[callee])
+            steps = {after - before for (before, _), (after, _) in pairwise(path)}
+            assert steps in ({1}, {-1})
+            forward |= {(caller, callee)} if steps == {1} else set()
+        backward = {edge[::-1] for edge in layout.paths} - {edge[::-1] for edge in forward}
+        assert all(layout.places[a][0] < layout.places[b][0] for a, b in forward | backward)
+
+
+def test_a_chain_is_a_line_and_crossings_are_undone() -> None:
+    """What calls one after the other stands side by side; nodes are sorted so that lines need not cross."""
+    chain = laid_out([0, 1, 2], [(0, 1), (1, 2)])
+    pair = laid_out([0, 1, 2, 3], [(0, 3), (1, 2)])
+
+    assert chain.places == {0: (0, 0.0), 1: (1, 0.0), 2: (2, 0.0)}
+    order = [sorted(side, key=lambda node: pair.places[node][1]) for side in ((0, 1), (3, 2))]
+    assert [order[0].index(0), order[0].index(1)] == [order[1].index(3), order[1].index(2)]
+
+
+def test_a_large_graph_is_cut_to_what_was_changed_and_called_most(memory: Path) -> None:
+    """What is left out is named below the drawing, or counted."""
+    functions = [Function("a.py", f"f{number}", "modified") for number in range(300)]
+    functions += [Function("b.py", f"g{number}", "unchanged") for number in range(300)]
+    calls = [Call(0, number, is_certain=number % 2 == 0) for number in range(300, 600)]
+    calls += [Call(number, number - 1, is_certain=True) for number in range(1, 100)]
+    graph = Graph("/p", tuple(functions), tuple(calls))
+
+    places = drawing.chosen(graph)
+    text = page.page(dataclasses.replace(gathered(now=NOW, zone=dt.UTC), graphs=(graph,)))
+
+    assert 0 in places
+    assert len(places) <= drawing.MOST_FUNCTIONS
+    assert any(functions[place].change == "unchanged" for place in places)
+    svg = ET.fromstring(re.findall(r"<svg.*?</svg>", text, re.DOTALL)[-1])  # noqa: S314
+    boxes = [each for each in svg.iter("g") if each.get("class", "").startswith("box")]
+    assert len(boxes) == len(places)
+    lines = [each.get("class") for each in svg.iter("path") if each.get("class")]
+    kept = [call for call in calls if {call.caller, call.callee} <= set(places)]
+    assert lines.count("call") == sum(call.is_certain for call in kept)
+    assert lines.count("call unsure") == sum(not call.is_certain for call in kept) > 0
+    changed = sum(functions[place].change != "unchanged" for place in places)
+    assert f"and {300 - changed - 40} more" in text
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "unit", "number"),
+    [
+        ("2026-11-15", "2026-11-21", "day", 7),
+        ("2026-09-21", "2026-11-21", "day", 62),
+        ("2026-01-01", "2026-11-21", "week", 47),
+        ("2020-01-01", "2026-11-21", "month", 83),
+    ],
+)
+def test_many_days_are_summed_up(first: str, last: str, unit: str, number: int) -> None:
+    """By week or by month, every day once, those without anything among them."""
+    values = {first: [1.0, 2.0], "2026-11-18": [3.0, 0.0], last: [5.0, 1.0]}
+
+    labels, rows, told = charts.by_day(first, last, values)
+
+    assert (told, len(labels), len(rows)) == (unit, number, number)
+    assert [sum(column) for column in zip(*rows, strict=True)] == [9.0, 3.0]
+
+
+# --- a real browser --------------------------------------------------------------------------------
+
+CHROMIUM = os.environ.get("CLAUDE_MEM_TEST_CHROMIUM") or next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), ""
+)
+in_browser = pytest.mark.skipif(
+    not CHROMIUM, reason="no Chromium is installed (CLAUDE_MEM_TEST_CHROMIUM names one)"
+)
+_MEASURE = """
+<iframe id=f style="width:WIDTHpx;height:900px;border:0" srcdoc="PAGE"></iframe><pre id=out></pre>
+<script>
+f.onload = () => {
+  const doc = f.contentDocument, out = {texts: 0, outside: []};
+  out.wide = doc.documentElement.scrollWidth;
+  for (const box of doc.querySelectorAll("g.box")) {
+    const frame = box.querySelector("rect").getBBox();
+    for (const text of box.querySelectorAll("text")) {
+      const drawn = text.getBBox(); out.texts++;
+      if (drawn.x + drawn.width > frame.x + frame.width) out.outside.push(text.textContent);
+    }
+  }
+  for (const svg of doc.querySelectorAll("svg")) {
+    const room = svg.viewBox.baseVal;
+    for (const text of svg.querySelectorAll("text")) {
+      const drawn = text.getBBox(); out.texts++;
+      if (drawn.x < -1 || drawn.x + drawn.width > room.width + 1 || drawn.y + drawn.height > room.height + 1)
+        out.outside.push([text.textContent, drawn.x, drawn.y, drawn.width, drawn.height]);
+    }
+  }
+  document.getElementById("out").textContent = JSON.stringify(out);
+};
+</script>
+"""
+
+
+def browse(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Have Chromium do something with a page."""
+    flags = [
+        "--headless",
+        "--disable-gpu",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-sync",
+    ]
+    flags += ["--disable-component-update", "--disable-quic", "--hide-scrollbars", "--enable-logging=stderr"]
+    flags += ["--no-sandbox"] * (os.geteuid() == 0)
+    with tempfile.TemporaryDirectory() as profile:
+        return subprocess.run(
+            [CHROMIUM, *flags, f"--user-data-dir={profile}", *options, path.as_uri()],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=120,
+        )
+
+
+def first_pixel(png: Path) -> tuple[int, ...]:
+    """Return the colour of the upper left corner of a picture: no filter of PNG changes that one."""
+    data, at_, packed = png.read_bytes(), 8, b""
+    while at_ < len(data):
+        size = int.from_bytes(data[at_ : at_ + 4])
+        if data[at_ + 4 : at_ + 8] == b"IDAT":
+            packed += data[at_ + 8 : at_ + 8 + size]
+        at_ += size + 12
+    return tuple(zlib.decompress(packed)[1:4])
+
+
+@in_browser
+def test_the_page_is_right_in_a_browser(
+    memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is refused; it fits a phone and a screen, labels their boxes; light, dark, on paper."""
+    folder = (tmp_path / "ledger").resolve()
+    play_history(folder, monkeypatch)
+    report = tmp_path / "report.html"
+    report.write_text(page.page(gathered(project_dir=str(folder))))
+
+    measured = []
+    for width in (390, 1_200):
+        frame = tmp_path / f"{width}.html"
+        text = _MEASURE.replace("WIDTH", str(width)).replace("PAGE", html.escape(report.read_text()))
+        frame.write_text(text)
+        dumped = browse(frame, "--dump-dom", "--virtual-time-budget=5000", f"--window-size={width + 40},1000")
+        found = re.search(r'<pre id="out">(\{.*?\})</pre>', dumped.stdout)
+        assert found is not None
+        measured.append((width, json.loads(html.unescape(found[1]))))
+        assert "CONSOLE" not in dumped.stderr
+    for scheme in ("dark", "light"):
+        wanted = f"--blink-settings=preferredColorScheme={('dark', 'light').index(scheme)}"
+        shot = browse(report, wanted, f"--screenshot={tmp_path / scheme}.png", "--window-size=1200,900")
+        assert "CONSOLE" not in shot.stderr
+    browse(report, f"--print-to-pdf={tmp_path / 'page.pdf'}", "--no-pdf-header-footer")
+
+    for width, found in measured:
+        assert found["wide"] <= width
+        assert found["texts"] > 100
+        assert found["outside"] == []
+    assert max(first_pixel(tmp_path / "dark.png")) < 40
+    assert min(first_pixel(tmp_path / "light.png")) > 240
+    pdf = (tmp_path / "page.pdf").read_bytes()
+    assert pdf.startswith(b"%PDF-")
+    assert 2 <= len(re.findall(rb"/Type\s*/Page\b", pdf)) <= 12
+
+
+@in_browser
+def test_hostile_text_does_nothing_in_a_browser(evil: Report, tmp_path: Path) -> None:
+    """The tree that the browser makes of the page has our elements only, and none of the attacks runs."""
+    report = tmp_path / "report.html"
+    report.write_text(page.page(evil))
+
+    dumped = browse(report, "--dump-dom")
+
+    assert Reader(dumped.stdout).tags <= TAGS
+    assert "CONSOLE" not in dumped.stderr
