@@ -102,6 +102,8 @@ from claude_mem_lite.cli import (
     hooks,
     learnings,
     models,
+    own_data,
+    quality,
     search,
     service,
     services,
