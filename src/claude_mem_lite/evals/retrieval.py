@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import log2
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,11 +24,8 @@ from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.storage import evals as storage
 from claude_mem_lite.storage.search import Scope
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    Row = dict[str, Any]
-    Search = Callable[[str, str], list[str]]  # (words, project) to ids, best first
+Row = dict[str, Any]
+Search = Callable[[str, str], list[str]]  # (words, project) to ids, best first
 
 METRICS = ("nDCG@10", "R@5", "R@10", "MRR@10")
 DEPTH = 10

@@ -24,10 +24,10 @@ _TEXTS_AT_ONCE = 64
 
 
 @contextlib.contextmanager
-def temporary_memory() -> Iterator[str]:
+def temporary_memory(*, model: str = "") -> Iterator[str]:
     """Point this process at a memory of its own, and remove it at the end; the user's is not touched.
 
-    Search uses the same model as the user's, from where it lies.
+    Search uses `model`, or without one what the user's search uses, from where it lies.
     """
     fetched, chosen = config.models_dir(), settings.load()
     before = os.environ.get("CLAUDE_MEM_HOME")
@@ -38,8 +38,8 @@ def temporary_memory() -> Iterator[str]:
         if os.path.isdir(fetched):
             os.symlink(fetched, config.models_dir())
         with open(config.config_path(), "w", encoding="utf-8") as file:
-            model = json.dumps(chosen.embedding_model)
-            file.write(f"[search]\nembedding_model = {model}\ndimension = {chosen.dimension}\n")
+            name, dimension = (model, 0) if model else (chosen.embedding_model, chosen.dimension)
+            file.write(f"[search]\nembedding_model = {json.dumps(name)}\ndimension = {dimension}\n")
         models.open_databases()
         yield home
     finally:
