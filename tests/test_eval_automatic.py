@@ -14,7 +14,7 @@ from fake_judge import judging, kinds
 from fake_messages import FakeMessages, Fault
 
 from claude_mem_lite import settings
-from claude_mem_lite.distill import gate, upgrade
+from claude_mem_lite.distill import claude, gate, upgrade
 from claude_mem_lite.evals import automatic
 from claude_mem_lite.storage import evals as storage
 from claude_mem_lite.storage import models, upgrades
@@ -23,8 +23,9 @@ ON = "[services]\nautostart = false\n[evals]\nevery = 4\nsamples = 2\n"
 
 
 @pytest.fixture
-def court(fake: FakeMessages, memory: Path) -> FakeMessages:
+def court(fake: FakeMessages, memory: Path, monkeypatch: pytest.MonkeyPatch) -> FakeMessages:
     """Serve an API whose model also judges, with evaluations every four captures."""
+    monkeypatch.setattr(claude, "TIMEOUT_S", 30)  # nothing hangs here, so a busy machine has time
     fake.answer = judging
     (memory / "config.toml").write_text(ON)
     return fake
@@ -159,7 +160,7 @@ def test_an_answer_of_no_use_is_noted(court: FakeMessages) -> None:
     assert kinds(court.requests).count("questions") == 4
     assert judged() == []
     failed = models.LogEntry.select().where(models.LogEntry.event_type == "eval.failed")
-    assert [row.data["note"] for row in failed] == ["the judge gave none"] * 2
+    assert [row.data["note"] for row in failed] == ["the judge gave no answer"] * 2
 
 
 def test_the_consumer_takes_the_step(court: FakeMessages, consumer: Callable[[], Any]) -> None:

@@ -16,7 +16,7 @@ import pytest
 from claudes_words import capture, play
 from conftest import tool_event
 from fake_judge import judging
-from fake_messages import FakeMessages
+from fake_messages import FakeMessages, Fault
 from test_storage import session_row
 
 from claude_mem_lite import config, inbox
@@ -89,20 +89,19 @@ def test_an_empty_memory_has_no_percentiles(memory: Path) -> None:
     assert run("health").returncode == 0
 
 
-def test_failures_are_told_by_kind(memory: Path) -> None:
-    """The same failure twice is one kind; what is older than the days asked for is not told."""
-    for note in (
-        "KeyError: 'a'",
-        "KeyError: 'b'",
-        "not written by Claude: HTTP 400, invalid_request_error: no",
-    ):
+def test_failures_are_told_by_kind(fake: FakeMessages) -> None:
+    """Each is told once, Claude's or ours; what is older than the days asked for is not told."""
+    for note in ("KeyError: 'a'", "KeyError: 'b'"):
         event(came_s_ago=50, finished_s_ago=1, note=note)
     event(came_s_ago=90 * 86_400, finished_s_ago=1, note="ValueError: old")
-    queries.log_event("claude.paused", {"kind": "outage", "failures": 1, "pause_s": 5})
+    fake.faults = [Fault("status", status=429, nth=(1,)), Fault("refusal")]
+    capture()
+    play()
 
     found = monitor.errors(since=inbox.utc_text(NOW - 30 * 86_400))
 
-    assert found["events"] == {"KeyError": 2, "HTTP 400, invalid_request_error": 1}
+    assert found["events"] == {"KeyError": 2}
+    assert found["claude"] == {"Claude declined to write about it": 1}
     assert found["pauses"] == {"outage": 1}
 
 

@@ -225,7 +225,7 @@ ASKED = [
     {"question": "Which lodge test failed?", "answer_contains": "test_roof"},
     {"question": "How many badgers live in the sett?", "answer_contains": ["eleven"]},
     {"question": "Who is the keeper of the otter?", "must_not_contain": ["Quill"]},
-    {"question": "What is the lodge's roof made of?", "answer_contains": ["willow"], "must_not_contain": ["reeds"]},
+    {"question": "What is the roof made of?", "answer_contains": ["willow"], "must_not_contain": ["reeds"]},
 ]  # fmt: skip
 
 
@@ -254,7 +254,7 @@ def test_recall_plays_a_history_and_asks(memory: Path, tmp_path: Path) -> None:
     assert (told["false_answers"], told["model"]) == (1, "minilm")
     assert "answered by search, in its first five: 3 of 4" in done.stdout
     assert "unanswered by recall and search: How many badgers live in the sett?" in done.stdout
-    assert "false: What is the lodge's roof made of?" in done.stdout
+    assert "false: What is the roof made of?" in done.stdout
     assert contents(memory) == before
 
 

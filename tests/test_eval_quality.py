@@ -17,7 +17,7 @@ from fake_judge import QUESTIONS, judging, kinds
 from fake_messages import FakeMessages, Fault
 
 from claude_mem_lite import inbox, settings
-from claude_mem_lite.distill import gate
+from claude_mem_lite.distill import claude, gate
 from claude_mem_lite.distill.asking import StoppedError
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.evals import benchmark, compression, samples
@@ -29,8 +29,9 @@ HAIKU, SONNET = "claude-haiku-4-5-20251001", "claude-sonnet-5"
 
 
 @pytest.fixture
-def court(fake: FakeMessages) -> FakeMessages:
-    """Serve an API whose model also judges."""
+def court(fake: FakeMessages, monkeypatch: pytest.MonkeyPatch) -> FakeMessages:
+    """Serve an API whose model also judges; nothing hangs here, so a busy machine has time."""
+    monkeypatch.setattr(claude, "TIMEOUT_S", 30)
     fake.answer = judging
     return fake
 

@@ -46,8 +46,8 @@ def health(
 ) -> None:
     """Tell how queue, cost, compression, code map and learnings fare, and what sessions used.
 
-    What sessions were shown is of use when they open, name or touch it. --project is about what they were
-    shown, the code map and the learnings.
+    What sessions were shown is of use when they open, name or touch it.
+    --project is about what they were shown, the code map and the learnings.
     """
     from claude_mem_lite.evals import monitor
 

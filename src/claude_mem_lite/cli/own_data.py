@@ -24,9 +24,13 @@ Folder = Annotated[str, typer.Argument(metavar="DIR", help="The folder of the fi
 def retrieval(folder: Folder, *, as_json: AsJson = False) -> None:
     """Measure how well search finds, on rows and questions of your own, in a temporary memory.
 
-    DIR/corpus.jsonl has a row a line: {"_id": "d1", "title": "…", "text": "…"}, and "project" where there are
-    several. DIR/queries.jsonl has a question a line: {"_id": "q1", "text": "…", "relevant": ["d1"]}, with the
-    ids of the rows that answer it (or {"d1": 1}). Your memory is not touched.
+    DIR/corpus.jsonl has a row a line, with a project where there are several:
+    {"_id": "d1", "title": "…", "text": "…"}
+
+    DIR/queries.jsonl has a question a line, with the rows that answer it:
+    {"_id": "q1", "text": "…", "relevant": ["d1"]}
+
+    Your memory is not touched.
     """
     from claude_mem_lite.evals import retrieval as measure
 
@@ -56,10 +60,14 @@ def retrieval(folder: Folder, *, as_json: AsJson = False) -> None:
 def recall(folder: Folder, *, as_json: AsJson = False) -> None:
     """Play a recorded history into a temporary memory and ask it questions with known answers.
 
-    DIR/*.jsonl has the hook events of Claude Code, a line each. DIR/questions.json has a list of {"question":
-    "…", "answer_contains": ["…"], "must_not_contain": ["…"]}: a question is answered when every text of the
-    first stands in what is told on it, and any of the second makes it a false answer. Your memory is not
-    touched; no key is used.
+    DIR/*.jsonl has the hook events of Claude Code, a line each.
+
+    DIR/questions.json has a list of questions:
+    {"question": "…", "answer_contains": ["…"], "must_not_contain": ["…"]}
+
+    A question is answered when every text of the first list stands in what
+    is told on it; a text of the second makes it a false answer. Your memory
+    is not touched, and no key is used.
     """
     from claude_mem_lite.evals import recall as measure
 

@@ -52,8 +52,9 @@ def compression(
 ) -> None:
     """Score the observations that the memory has, by who wrote them.
 
-    Structure, title, size, time and dollars for all; with --with-qag also whether they answer questions about
-    the raw events and say why, of those whose raw events are kept.
+    Structure, title, size, time and dollars for all; with --with-qag also
+    whether they answer questions about the raw events and say why, of those
+    whose raw events are kept.
     """
     from claude_mem_lite.evals import compression as quality
     from claude_mem_lite.evals import samples
@@ -62,12 +63,11 @@ def compression(
     after, chosen = moment(since) if since else "", settings.load()
     caller = _caller(chosen) if with_qag else None
     open_memory(read_only=not with_qag)
-    rows = storage.observations(since=after, limit=None if with_qag else limit)
-    if with_qag:
-        known = storage.kept_events()
-        rows = [row for row in rows if row.id in known][:limit]
-        if not rows:
-            raise ClaudeMemError(samples.no_raw())
+    rows = (
+        samples.kept_newest(limit, since=after)
+        if with_qag
+        else storage.observations(since=after, limit=limit)
+    )
     asking = AskingJudge(caller, judge or chosen.evals.judge) if caller else None
     found: list[Evaluated] = []
     stopped = _until_stopped(
@@ -107,8 +107,9 @@ def benchmark(  # noqa: PLR0913  (each is an option of the command)
 ) -> None:
     """Have two writers tell the same captures and a judge compare them; costs money, so it asks first.
 
-    An offline replay of tool calls that are kept as they came: nothing of the memory changes. A difference
-    is shown when its 95 % interval does not span 0.
+    An offline replay of tool calls that are kept as they came: nothing of
+    the memory changes. A difference is shown when its 95 % interval does not
+    span 0.
     """
     from claude_mem_lite.evals import benchmark as replay
     from claude_mem_lite.evals import samples
@@ -206,10 +207,9 @@ def _show_writers(told: Mapping[str, Any]) -> None:
     if not told["observations"]:
         console.print("No observation of a tool call yet.")
         return
-    table = table_of(("written by", "observations", "judged", *(_head(name) for name in _FORMS)))
-    for writer, row in told["writers"].items():
-        numbers = [figure(row[name], form) for name, form in _FORMS.items()]
-        table.add_row(Text(printable(writer)), f"{row['observations']:,}", f"{row['judged']:,}", *numbers)
+    table = table_of(["", *map(printable, told["writers"])])
+    for name, form in ({"observations": ",", "judged": ","} | _FORMS).items():
+        table.add_row(_head(name), *(figure(row[name], form) for row in told["writers"].values()))
     console.print(table)
     measured = ", ".join(_head(name) for name in told["writers"]["all"]["measured"])
     console.print(f"quality is of {measured}" + ("" if told["judge"] else "; the rest needs --with-qag"))

@@ -75,11 +75,11 @@ def evaluate(
         effort = known.get(row.written_by, Effort(None, None))
         verdict, note = None, ""
         if judge is not None:
-            sample = samples.sample(row)
-            questions = judge.questions(sample.raw, session_id=row.session_id) if sample else None
+            raw = samples.raw_of(row)
+            questions = judge.questions(raw, session_id=row.session_id) if raw else None
             if questions is not None:
                 verdict = judge.judge(words.text, questions, session_id=row.session_id)
-            note = "" if verdict else "its raw events are gone" if sample is None else "the judge gave none"
+            note = "" if verdict else "the judge gave no answer" if raw else "its raw events are gone"
         yield Evaluated(
             row.id,
             row.title,

@@ -125,8 +125,7 @@ def _compression(*, since: str) -> dict[str, Any]:
 
 def _kind(note: str) -> str:
     """Return the kind of a failure: what its note begins with."""
-    reason = note.removeprefix("not written by Claude: ")
-    return reason.partition(":")[0].strip()[:60] or "unknown"
+    return note.partition(":")[0].strip()[:60] or "unknown"
 
 
 def _percentiles(values: Sequence[float]) -> dict[str, float | None]:

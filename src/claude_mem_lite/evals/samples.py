@@ -17,9 +17,8 @@ from claude_mem_lite.storage import queries
 from claude_mem_lite.tokens import CHARS_PER_TOKEN, estimate_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection
 
-    from claude_mem_lite.distill.observation import Capture
     from claude_mem_lite.storage.models import Observation
 
 
@@ -66,6 +65,11 @@ def raw_chars(row: Observation) -> int:
     return round(row.tokens_raw * CHARS_PER_TOKEN)
 
 
+def raw_of(row: Observation) -> str:
+    """Return what a judge reads of an observation's raw events, "" where they are no longer kept."""
+    return judge.raw_text(capture_of(event).payload for event in requests.events_of(row))
+
+
 def sample(row: Observation) -> Sample | None:
     """Return an observation with its raw events, or None where they are no longer kept."""
     events = requests.events_of(row)
@@ -76,7 +80,20 @@ def sample(row: Observation) -> Sample | None:
     if isinstance(told, Skip):
         return None
     words = Words(told.title, told.summary, told.detail)
-    return Sample(row, _raw(captures), sum(len(event.raw_output) for event in events), words)
+    raw = judge.raw_text(capture.payload for capture in captures)
+    return Sample(row, raw, sum(len(event.raw_output) for event in events), words)
+
+
+def kept_newest(limit: int, *, since: str = "") -> list[Observation]:
+    """Return the newest observations whose raw events are kept.
+
+    Raises: ClaudeMemError when there are none.
+    """
+    known = storage.kept_events()
+    ids = [each for each in storage.ids(since=since) if each in known][-limit:]
+    if not ids:
+        raise ClaudeMemError(no_raw())
+    return [row for each in reversed(ids) if (row := storage.by_id(each))]
 
 
 def replayable(tiers: Collection[str], *, count: int, since: str = "", seed: int = 0) -> list[Sample]:
@@ -114,7 +131,3 @@ def by_claude(told: str, of: Sample) -> tuple[Words, Words] | None:
         return None
     title, summary, detail = upgrade.as_kept(found[0], title=of.local.title, detail=of.local.detail)
     return Words(found[0].title, found[0].summary, found[0].detail), Words(title, summary, detail)
-
-
-def _raw(captures: Sequence[Capture]) -> str:
-    return judge.raw_text(capture.payload for capture in captures)

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
 JUDGED = "eval.compression"
+# What the note of an event begins with that Claude would not write about; its observation has the reason.
+NOT_BY_CLAUDE = "not written by Claude: "
 
 
 # --- what can be evaluated -------------------------------------------------------------------------
@@ -120,7 +122,9 @@ def finished(*, since: str) -> list[tuple[str, str]]:
 def failures(*, since: str) -> dict[str, list[str]]:
     """Return the notes of what has failed: events, and captures that Claude would not write about."""
     events: Any = PendingEvent.select(PendingEvent.note).where(
-        (PendingEvent.status == "error") & (PendingEvent.created_at >= since)
+        (PendingEvent.status == "error")
+        & (PendingEvent.created_at >= since)
+        & ~fn.COALESCE(PendingEvent.note, "").startswith(NOT_BY_CLAUDE)
     )
     refused: Any = Observation.select(Observation.upgrade_note).where(
         (Observation.upgrade == ERROR) & (Observation.created_at >= since)
