@@ -12,18 +12,18 @@ lest the weights tell the sets apart; the mean of these is printed as the gate's
 from __future__ import annotations
 
 import argparse
-import os
 import random
 import sys
 import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from retrieval import Encoder, filled, lines_of, progress, text_of
+from retrieval import Encoder, filled, progress, text_of
 from rich.progress import track
 
 from claude_mem_lite.context import recall
 from claude_mem_lite.context.prompts import question
+from claude_mem_lite.evals.retrieval import corpus, queries
 from claude_mem_lite.search import ranking
 from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.search.words import STOP_WORDS, words
@@ -102,7 +102,7 @@ def ways(text: str, chance: random.Random) -> Iterator[tuple[str, str]]:
 
 def ask(folder: str, questions: dict[str, list[Row]], encoder: Encoder) -> dict[str, Sample]:
     """Ask all questions of one set's rows, by both legs and by words alone."""
-    rows = lines_of(os.path.join(folder, "corpus.jsonl"))
+    rows = corpus(folder)
     projects = sorted({row["project"] for row in rows})
     vectors = encoder.documents(list(map(text_of, rows)))
     samples = {"hybrid": Sample(), "fts": Sample()}
@@ -193,7 +193,7 @@ def main() -> int:
     options = parser.parse_args()
     questions = {}
     for folder in options.folders:
-        all_of = lines_of(os.path.join(folder, "queries.jsonl"))
+        all_of = queries(folder)
         questions[folder] = random.Random(1).sample(all_of, min(options.questions, len(all_of)))
     encoder = Encoder()
     asked = [ask(folder, questions, encoder) for folder in options.folders]

@@ -14,64 +14,47 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import datetime as dt
 import importlib.util
 import json
 import os
-import shutil
 import sqlite3
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from math import log2
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from claude_mem_lite.evals import retrieval
+from claude_mem_lite.evals.pairs import difference
+from claude_mem_lite.evals.retrieval import DEPTH, METRICS, Row, Search, corpus, queries
+from claude_mem_lite.evals.temporary import temporary_memory
 from claude_mem_lite.search import embedder
 from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.search.indexing import blended
 from claude_mem_lite.search.vectors import Vectors
 from claude_mem_lite.search.words import STOP_WORDS, words
-from claude_mem_lite.storage import models
-from claude_mem_lite.storage.search import Scope
+from claude_mem_lite.storage import evals as storage
 
-METRICS = ("nDCG@10", "R@5", "R@10", "MRR@10")
-DEPTH = 10
-RESAMPLES = 10_000
-Row = dict[str, Any]
-Search = Callable[[str, str], list[str]]  # (words, project) to ids, best first
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 progress = Console(stderr=True)
 
 
 @dataclass
-class Result:
-    """What a system scored: metrics (queries, 4), seconds to index, milliseconds a search."""
+class Result(retrieval.Result):
+    """What a system scored, and the seconds to index."""
 
-    metrics: np.ndarray
-    index_s: float
-    times_ms: list[float]
+    index_s: float = 0.0
 
     def summary(self) -> dict[str, float]:
         """Return the figures of a table's row."""
-        found = dict(zip(METRICS, map(float, self.metrics.mean(axis=0)), strict=True))
-        p50, p95 = np.percentile(self.times_ms, [50, 95])
-        return found | {"index_s": self.index_s, "p50_ms": float(p50), "p95_ms": float(p95)}
-
-
-def score(ranked: list[str], relevant: list[str]) -> tuple[float, ...]:
-    """Return the metrics of one answer."""
-    right = set(relevant)
-    hits = [row_id in right for row_id in ranked[:DEPTH]]
-    gain = sum(1 / log2(place + 2) for place, hit in enumerate(hits) if hit)
-    ideal = sum(1 / log2(place + 2) for place in range(min(DEPTH, len(right))))
-    first = hits.index(True) + 1 if any(hits) else 0
-    return gain / ideal, sum(hits[:5]) / len(right), sum(hits) / len(right), 1 / first if first else 0.0
+        return super().summary() | {"index_s": self.index_s}
 
 
 def text_of(row: Row) -> str:
@@ -123,15 +106,14 @@ def filled(rows: list[Row], encoder: Encoder, vectors: np.ndarray) -> Iterator[S
 def ours(rows: list[Row], encoder: Encoder, vectors: np.ndarray) -> Iterator[Search]:
     """Search as the product does: its databases, its vectors, its ranking, in this process."""
     with filled(rows, encoder, vectors) as searcher:
-        yield lambda text, project: _ids(searcher, text, project)
+        yield retrieval.ours(searcher)
 
 
 @contextlib.contextmanager
 def ours_without_vectors(rows: list[Row], _: Encoder, __: np.ndarray) -> Iterator[Search]:
     """Search as the product does while there is no model."""
     with memory(rows):
-        searcher = Searcher(by_meaning=False)
-        yield lambda text, project: _ids(searcher, text, project)
+        yield retrieval.ours(Searcher(by_meaning=False))
 
 
 @contextlib.contextmanager
@@ -239,35 +221,9 @@ OURS = "claude-mem-lite"
 @contextlib.contextmanager
 def memory(rows: list[Row]) -> Iterator[None]:
     """Keep the rows as observations in a data directory of their own."""
-    home = tempfile.mkdtemp(prefix="cml-bench-")
-    os.environ |= {"CLAUDE_MEM_HOME": home, "LANCEDB_LOG": "error"}
-    try:
-        models.open_databases()
-        with models.memory_database.atomic():
-            for project in dict.fromkeys(row["project"] for row in rows):
-                models.Session.create(id=project, project_dir=project, started_at="", last_event_at="")
-            for row in sorted(rows, key=lambda row: row["ts"]):
-                models.Observation.create(
-                    id=row["id"],
-                    session=row["project"],
-                    project_dir=row["project"],
-                    tool_name="Edit",
-                    title=row["title"],
-                    summary=row["summary"] or "",
-                    detail=row["detail"] or "",
-                    files_touched=row["files"],
-                    created_at=dt.datetime.fromtimestamp(row["ts"], dt.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
-                )
+    with temporary_memory(model="minilm"):
+        storage.keep_rows(rows)
         yield
-    finally:
-        models.close_databases()
-        shutil.rmtree(home, ignore_errors=True)
-
-
-def _ids(searcher: Searcher, text: str, project: str) -> list[str]:
-    scope = Scope(project_dir=project)
-    found = searcher.search(text, type="observation", scope=scope, limit=DEPTH, now=time.monotonic())
-    return [hit.row.id for hit in found.hits]
 
 
 def run(
@@ -280,28 +236,13 @@ def run(
         index_s = (
             time.perf_counter() - started + (embedding_s if system not in {fts5, ours_without_vectors} else 0)
         )
-        for query in asked[:20]:
-            search(query["text"], query["project"])
-        scores, times = [], []
-        for query in asked:
-            before = time.perf_counter()
-            ranked = search(query["text"], query["project"])
-            times.append((time.perf_counter() - before) * 1000)
-            scores.append(score(ranked, query["rel"]))
-    return Result(np.array(scores), index_s, times)
-
-
-def interval(one: np.ndarray, other: np.ndarray) -> tuple[float, float, float]:
-    """Return the mean of the paired differences and its 95 % bootstrap interval."""
-    differences = one - other
-    picks = np.random.default_rng(0).integers(0, len(differences), (RESAMPLES, len(differences)))
-    low, high = np.percentile(differences[picks].mean(axis=1), [2.5, 97.5])
-    return float(differences.mean()), float(low), float(high)
+        found = retrieval.run(search, asked)
+    return Result(found.metrics, found.times_ms, index_s)
 
 
 def measure(folder: str, names: list[str], encoder: Encoder) -> dict[str, Result]:
     """Run the systems on one set and print their rows as they come."""
-    rows, asked = (lines_of(os.path.join(folder, f"{part}.jsonl")) for part in ("corpus", "queries"))
+    rows, asked = corpus(folder), queries(folder)
     started = time.perf_counter()
     vectors = encoder.documents(list(map(text_of, rows)))
     embedded = vectors, time.perf_counter() - started
@@ -322,8 +263,8 @@ def show(title: str, found: dict[str, Result]) -> None:
     for name, result in found.items():
         against = ""
         if name != OURS and OURS in found:
-            mean, low, high = interval(found[OURS].metrics[:, 0], result.metrics[:, 0])
-            against = f"{mean:+.3f} [{low:+.3f}, {high:+.3f}]"
+            by = difference(found[OURS].metrics[:, 0], result.metrics[:, 0])
+            against = f"{by.mean:+.3f} [{by.low:+.3f}, {by.high:+.3f}]" if by else ""
         row = result.summary()
         times = (f"{row['index_s']:.1f}", f"{row['p50_ms']:.1f}", f"{row['p95_ms']:.1f}")
         table.add_row(name, *(f"{row[metric]:.4f}" for metric in METRICS), *times, against)
@@ -332,17 +273,11 @@ def show(title: str, found: dict[str, Result]) -> None:
 
 def show_categories(folder: str, found: dict[str, Result]) -> None:
     """Print nDCG@10 of each category of questions."""
-    asked = lines_of(os.path.join(folder, "queries.jsonl"))
+    asked = queries(folder)
     for category in sorted({str(query["cat"]) for query in asked}):
         here = [str(query["cat"]) == category for query in asked]
         scores = "   ".join(f"{name} {result.metrics[here, 0].mean():.4f}" for name, result in found.items())
         print(f"  {category} ({sum(here)}): {scores}")
-
-
-def lines_of(path: str) -> list[Row]:
-    """Return the objects of a file of JSON lines."""
-    with open(path, encoding="utf-8") as file:
-        return [json.loads(line) for line in file]
 
 
 def main() -> int:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 from claude_mem_lite import settings
 from claude_mem_lite.tasks.app import huey
 from claude_mem_lite.tasks.embed import embed_in
+
+if TYPE_CHECKING:
+    from claude_mem_lite.distill.asking import Step
+    from claude_mem_lite.settings import Settings
 
 # A capture that stands alone is sent after so long at the latest; `distill.upgrade` knows what is ripe.
 _RIPE_S = 12.0
@@ -27,18 +32,29 @@ def upgrade() -> None:
         return
     from claude_mem_lite.distill import batches
     from claude_mem_lite.distill import upgrade as steps
-    from claude_mem_lite.learnings import extract
 
     wait_s: float | None = steps.BUSY_S
     with steps.turn(wait=False) as has_turn:
         if has_turn:
             now = time.time()
-            step = batches.step(chosen, now=now) or steps.step(chosen, now=now, later=extract.step)
+            step = batches.step(chosen, now=now) or steps.step(chosen, now=now, later=_later)
             wait_s = step.wait_s
             if step.written:
                 embed_in()
     if wait_s is not None:
         upgrade_in(wait_s)
+
+
+def _later(settings: Settings, *, now: float) -> Step:
+    """Take a step about what nobody waits for: learnings first, then evaluations."""
+    from claude_mem_lite.learnings import extract
+
+    step = extract.step(settings, now=now)
+    if step.was_taken or step.wait_s is not None or not settings.evals.every:
+        return step
+    from claude_mem_lite.evals import automatic
+
+    return automatic.step(settings, now=now)
 
 
 def upgrade_in(delay_s: float) -> None:

@@ -32,6 +32,7 @@ _KNOWN: Mapping[str, Mapping[str, type | range | tuple[str, ...]]] = {
     "context": {"recall_tokens_per_session": int, "file_tokens_per_session": int},
     "learnings": {"dedup_threshold": float, "decay_after_sessions": int},
     "retention": dict.fromkeys(("events_days", "keep_raw", "logs_days", "max_queue_mb"), range(_MOST + 1)),
+    "evals": {"every": range(_MOST + 1), "samples": range(1, 101), "judge": str},
     "compress": dict.fromkeys((*TIERS, "summaries", "learnings"), _WRITERS),
 }
 _PRICE_KEYS = ("input", "output", "cache_minimum_tokens")
@@ -85,6 +86,15 @@ class Retention:
 
 
 @dataclass(frozen=True, slots=True)
+class Evals:
+    """After `every` so many captures that Claude wrote (0: never), the judge looks at so many `samples`."""
+
+    every: int = 0
+    samples: int = 3
+    judge: str = "claude-sonnet-5"
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Who writes what, with which model, for how much a day; which model search uses; what sessions get.
 
@@ -107,6 +117,7 @@ class Settings:
     dedup_threshold: float = 0.9
     decay_after_sessions: int = 30
     retention: Retention = Retention()
+    evals: Evals = Evals()
     prices: Mapping[str, Price] = field(default_factory=lambda: PRICES)
 
     @property
@@ -214,6 +225,7 @@ def load() -> Settings:
         dedup_threshold=learnings.get("dedup_threshold", default.dedup_threshold),
         decay_after_sessions=learnings.get("decay_after_sessions", default.decay_after_sessions),
         retention=Retention(**tables.get("retention", {})),
+        evals=Evals(**tables.get("evals", {})),
         prices={**PRICES, **{name: Price(**row) for name, row in tables.get("prices", {}).items()}},
     )
 

@@ -1,9 +1,10 @@
-"""eval: how well the memory does."""
+"""eval: how well the memory does. Here the group, its health, and the SQL to ask for more."""
 
 from __future__ import annotations
 
 import os
-from typing import Annotated
+import time
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -11,9 +12,24 @@ from rich.text import Text
 
 from claude_mem_lite import config
 from claude_mem_lite.cli.app import AsJson, app, console, open_memory, print_json
+from claude_mem_lite.cli.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 evaluate = typer.Typer(no_args_is_help=True, help="Measure how well the memory does.")
 app.add_typer(evaluate, name="eval")
+
+_USE = ("blocks", "tokens", "shown", "opened", "named", "touched", "used")
+_COMPRESSION = (
+    "observations",
+    "compression_ratio",
+    "structural_validity",
+    "title_quality",
+    "latency_ms",
+    "usd",
+)
+_CHURN = ("inserted", "added", "merged", "contradicted", "stale", "faded", "quarantined")
 
 
 @evaluate.callback()
@@ -24,26 +40,128 @@ def _group() -> None:
 @evaluate.command()
 def health(
     *,
+    days: Annotated[int, typer.Option(min=1, max=3_650, help="So many days back.")] = 30,
     project: Annotated[str, typer.Option(metavar="PATH", help="Only the project of this folder.")] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Tell how much of what sessions were shown was of use to them: opened, named or touched again."""
-    from claude_mem_lite.evals.health import HOW, use_of_context
+    """Tell how queue, cost, compression, code map and learnings fare, and what sessions used.
+
+    What sessions were shown is of use when they open, name or touch it.
+    --project is about what they were shown, the code map and the learnings.
+    """
+    from claude_mem_lite.evals import monitor
 
     open_memory(read_only=True)
-    found = use_of_context(config.project_dir(os.path.expanduser(project)) if project else None)
+    chosen = config.project_dir(os.path.expanduser(project)) if project else None
+    found = monitor.report(chosen, days=days, now=time.time())
     if as_json:
         print_json(found)
         return
+    _show_queue(found["queue"])
+    _show_errors(found["errors"])
+    _show_cost(found["cost"], days)
+    _show_compression(found["compression"])
+    _show_code_map(found["code_map"])
+    _show_learnings(found["learnings"])
+    _show_trend(found["evaluations"])
+    _show_use(found)
+
+
+@evaluate.command()
+def sql() -> None:
+    """Print queries for monitoring: claude-mem eval sql | sqlite3 ~/.claude-mem/claude-mem.db."""
+    from claude_mem_lite.evals import QUERIES
+
+    with open(QUERIES, encoding="utf-8") as file:
+        typer.echo(file.read(), nl=False)
+
+
+def figure(value: float | None, form: str = ".2f") -> str:
+    """Return a figure as it is printed, "–" for what was not measured."""
+    return "–" if value is None else f"{value:{form}}"
+
+
+def table_of(columns: Iterable[str]) -> Table:
+    """Return a table without lines whose first column is a name and whose others are numbers."""
+    table = Table(*columns, box=None, pad_edge=False)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    return table
+
+
+def _show_queue(found: Mapping[str, Any]) -> None:
+    states = ", ".join(f"{found[name]:,} {name}" for name in ("raw", "done", "error", "lost", "set_aside"))
+    console.print(f"[bold]queue[/bold]  {states}; {found['messages']:,} messages wait")
+    for name, told in (("age", "the waiting are old"), ("took", "the finished took")):
+        each = found[name]
+        if each["p50_s"] is not None:
+            numbers = ", ".join(f"{share} {each[f'{share}_s']:,.1f} s" for share in ("p50", "p95", "max"))
+            console.print(f"       {told}: {numbers}")
+
+
+def _show_errors(found: Mapping[str, Mapping[str, int]]) -> None:
+    told = [
+        f"{part}: {printable(kind)} {count:,}"
+        for part, kinds in found.items()
+        for kind, count in kinds.items()
+    ]
+    console.print(Text.assemble(("errors", "bold"), " ", "; ".join(told) or "none"), soft_wrap=True)
+
+
+def _show_cost(found: Mapping[str, Any], days: int) -> None:
+    calls, on = sum(row["calls"] for row in found["by_day"]), len(found["by_day"])
+    console.print(f"[bold]cost[/bold]   ${found['usd']:.4f} in {days} days, {calls:,} calls on {on} of them")
+
+
+def _show_compression(found: Mapping[str, Mapping[str, Any]]) -> None:
+    console.print("[bold]compression[/bold]" + ("" if found else "  nothing yet"))
+    if not found:
+        return
+    table = table_of(("  written by", "observations", "chars a token", "valid", "title", "ms", "$ each"))
+    forms = (",", ".1f", ".0%", ".2f", ",", ".5f")
+    for writer, row in found.items():
+        told = [figure(row[name], form) for name, form in zip(_COMPRESSION, forms, strict=True)]
+        table.add_row(Text(f"  {printable(writer)}"), *told)
+    console.print(table)
+
+
+def _show_code_map(found: Mapping[str, Any]) -> None:
+    shares = {name: figure(found[f"{name}_share"], ".0%") for name in ("parsed", "resolved", "confirmed")}
+    console.print(
+        f"[bold]code map[/bold]  {found['files']:,} files, {shares['parsed']} of them read; "
+        f"{found['calls']:,} calls, {shares['resolved']} resolved, {shares['confirmed']} confirmed by "
+        f"what was observed; {found['stale']:,} of {found['observed']:,} observed ones are stale",
+        soft_wrap=True,
+    )
+
+
+def _show_learnings(found: Mapping[str, Mapping[str, int]]) -> None:
+    now = ", ".join(f"{count:,} {state}" for state, count in found["now"].items())
+    events = found["events"]
+    names = [*(name for name in _CHURN if name in events), *sorted(events.keys() - set(_CHURN))]
+    churn = ", ".join(f"{events[name]:,} {name}" for name in names)
+    console.print(f"[bold]learnings[/bold]  {now}; of late: {churn or 'no change'}", soft_wrap=True)
+
+
+def _show_trend(rows: Iterable[Mapping[str, Any]]) -> None:
+    for row in rows:
+        console.print(
+            f"[bold]judged[/bold] {row['day']}  {row['judged']:,}: quality {row['quality']:.2f}, "
+            f"information kept {row['info_preservation']:.0%}, reasons {row['decision_rationale']:.0%}",
+            soft_wrap=True,
+        )
+
+
+def _show_use(found: Mapping[str, Any]) -> None:
     if not found["sessions"]:
         console.print("No session that was shown something has ended yet.")
         return
-    columns = ("blocks", "tokens", "shown", *HOW, "used")
-    table = Table("shown via", *columns, "share", box=None, pad_edge=False)
-    for column in table.columns[1:]:
-        column.justify = "right"
+    table = table_of(("shown via", *_USE, "share"))
     for name, row in (*found["via"].items(), ("all", found["all"])):
         share = "" if row["share"] is None else f"{row['share']:.0%}"
-        table.add_row(Text(name), *(f"{row[column]:,}" for column in columns), share)
+        table.add_row(Text(printable(name)), *(f"{row[column]:,}" for column in _USE), share)
     console.print(f"{found['sessions']} sessions")
     console.print(table)
+
+
+from claude_mem_lite.cli import own_data, quality  # noqa: E402, F401  (they add their commands to the group)

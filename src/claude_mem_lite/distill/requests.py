@@ -54,6 +54,14 @@ def short_id(observation: Observation) -> str:
     return str(observation.id[:8])
 
 
+def events_of(observation: Observation) -> list[PendingEvent]:
+    """Return the raw events that an observation tells of, in order; none where they are no longer kept."""
+    event = queries.pending_event(observation.id)
+    if event is None:
+        return []
+    return queries.fold_of(event) if is_look(event) else [event]
+
+
 def pack(observations: Sequence[Observation]) -> Pack:
     """Return the request for the first of some observations of one session, as many as fit."""
     transcript = prompts.Transcript()
@@ -61,7 +69,7 @@ def pack(observations: Sequence[Observation]) -> Pack:
     gone: list[Observation] = []
     room, asked = MAX_PACK_CHARS, ""
     for observation in observations:
-        events = _events(observation)
+        events = events_of(observation)
         if not events:
             gone.append(observation)
             continue
@@ -141,13 +149,6 @@ def expected_usd(request: Request, price: Price, *, observations: int, is_batch:
     return cost.dollars(
         price, input_tokens=input_tokens(request), output_tokens=output_tokens, is_batch=is_batch
     )
-
-
-def _events(observation: Observation) -> list[PendingEvent]:
-    event = queries.pending_event(observation.id)
-    if event is None:
-        return []
-    return queries.fold_of(event) if is_look(event) else [event]
 
 
 def _text(events: Sequence[PendingEvent]) -> str:

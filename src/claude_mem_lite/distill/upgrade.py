@@ -137,6 +137,15 @@ def take_answer(rows: Sequence[Observation], answer: Answer, settings: Settings,
     return written
 
 
+def as_kept(
+    said: prompts.WrittenObservation, *, title: str, detail: str | None
+) -> tuple[str, str, str | None]:
+    """Return title, summary and detail as they are kept; `title` and `detail` are the local ones."""
+    title = one_line(said.title).rstrip(". ") or title
+    summary = clip(said.summary, SUMMARY_CHARS)
+    return title, summary, clip(said.detail or "", OBSERVATION_CHARS - len(title) - len(summary)) or detail
+
+
 def turn_down(rows: Sequence[Observation], reason: str, *, now: float, is_final: bool = False) -> Step:
     """Mark a capture that the API does not take; of several try each alone, at once.
 
@@ -244,9 +253,7 @@ def _lines(texts: Sequence[str], most: int, *, chars: int) -> list[str]:
 
 
 def _store(row: Observation, said: prompts.WrittenObservation, *, by: str) -> None:
-    title = one_line(said.title).rstrip(". ") or row.title
-    summary = clip(said.summary, SUMMARY_CHARS)
-    detail = clip(said.detail or "", OBSERVATION_CHARS - len(title) - len(summary)) or row.detail
+    title, summary, detail = as_kept(said, title=row.title, detail=row.detail)
     upgrades.write_observation(
         row.id,
         title=title,

@@ -1,0 +1,116 @@
+"""eval retrieval and eval recall: the benchmarks of search and recall, on the user's own files."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from claude_mem_lite.cli.app import AsJson, console, errors, print_json, working
+from claude_mem_lite.cli.evals import evaluate, table_of
+from claude_mem_lite.cli.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Folder = Annotated[str, typer.Argument(metavar="DIR", help="The folder of the files.")]
+
+
+@evaluate.command()
+def retrieval(folder: Folder, *, as_json: AsJson = False) -> None:
+    """Measure how well search finds, on rows and questions of your own, in a temporary memory.
+
+    DIR/corpus.jsonl has a row a line, with a project where there are several:
+    {"_id": "d1", "title": "…", "text": "…"}
+
+    DIR/queries.jsonl has a question a line, with the rows that answer it:
+    {"_id": "q1", "text": "…", "relevant": ["d1"]}
+
+    Your memory is not touched.
+    """
+    from claude_mem_lite.evals import retrieval as measure
+
+    done = 0
+    _prepare()
+    with working("reading", quiet=as_json) as say:
+
+        def advance(count: int) -> None:
+            nonlocal done
+            done += count
+            say(f"embedded {done:,} texts")
+
+        found = measure.evaluate(folder, advance)
+    if as_json:
+        print_json(found)
+        return
+    names = (*measure.METRICS, "p50_ms", "p95_ms")
+    table = table_of((f"{found['rows']:,} rows, {found['queries']:,} questions", *names))
+    for system, row in found["systems"].items():
+        numbers = [f"{row[name]:.4f}" if name in measure.METRICS else f"{row[name]:.1f}" for name in names]
+        table.add_row(Text(printable(system)), *numbers)
+    console.print(table)
+    _say(found["problem"])
+
+
+@evaluate.command()
+def recall(folder: Folder, *, as_json: AsJson = False) -> None:
+    """Play a recorded history into a temporary memory and ask it questions with known answers.
+
+    DIR/*.jsonl has the hook events of Claude Code, a line each.
+
+    DIR/questions.json has a list of questions:
+    {"question": "…", "answer_contains": ["…"], "must_not_contain": ["…"]}
+
+    A question is answered when every text of the first list stands in what
+    is told on it; a text of the second makes it a false answer. Your memory
+    is not touched, and no key is used.
+    """
+    from claude_mem_lite.evals import recall as measure
+
+    _prepare()
+    with working("reading", quiet=as_json) as say:
+        found = measure.evaluate(
+            folder, lambda what, done, of: say(f"{what} {done}{f' of {of}' if of else ''}")
+        )
+    if as_json:
+        print_json(found)
+    else:
+        _show_recall(found)
+
+
+def _prepare() -> None:
+    """Have the temporary memory removed also when the program is told to end, and the libraries be silent."""
+    logging.disable(logging.WARNING)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: sys.exit(1))
+
+
+def _show_recall(found: Mapping[str, Any]) -> None:
+    of = found["answerable"]
+    silent = found["questions"] - of
+    console.print(
+        f"{found['events']:,} events of {found['sessions']:,} sessions became {found['observations']:,} "
+        f"observations; {found['questions']:,} questions"
+    )
+    console.print(f"answered by recall: {found['answered_by_recall']} of {of}")
+    console.print(f"answered by search, in its first five: {found['answered_by_search']} of {of}")
+    if silent:
+        console.print(f"without an answer: recall silent on {found['unanswerable_silent']} of {silent}")
+    console.print(f"false answers: {found['false_answers']}")
+    for row in found["rows"]:
+        if row["false"]:
+            console.print(Text(f"  false: {printable(row['question'])}"), soft_wrap=True)
+        missed = [way for way in ("recall", "search") if row[way] is False]
+        if missed:
+            told = f"  unanswered by {' and '.join(missed)}: {printable(row['question'])}"
+            console.print(Text(told), soft_wrap=True)
+    _say(found["problem"])
+
+
+def _say(problem: str) -> None:
+    if problem:
+        errors.print(Text(f"full text alone: {printable(problem)}", style="yellow"), soft_wrap=True)

@@ -1,0 +1,145 @@
+"""Two writers on the same captures: an offline replay of raw events that are kept, paired, blind.
+
+Each capture is told by both, asked about once, and both answers are judged by the same questions. Nothing of
+the memory changes; what is paid is in the ledger.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from claude_mem_lite.distill import cost, requests
+from claude_mem_lite.evals import judge as judging
+from claude_mem_lite.evals import samples, scores
+from claude_mem_lite.evals.compression import LOCAL
+from claude_mem_lite.evals.pairs import difference
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from claude_mem_lite.distill.claude import Request
+    from claude_mem_lite.evals.calls import Caller
+    from claude_mem_lite.evals.judge import Judge
+    from claude_mem_lite.evals.samples import Sample, Words
+    from claude_mem_lite.evals.scores import Score
+
+# What is compared, in this order.
+COMPARED = ("quality", *scores.WEIGHTS, "compression_ratio", "latency_ms", "usd")
+# A question's tokens in a judgement, for estimates.
+_QUESTIONS_TOKENS = 125
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """What both writers scored on one capture."""
+
+    observation_id: str
+    a: Score
+    b: Score
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a benchmark will cost: as expected, and at the worst."""
+
+    requests: int
+    expected_usd: float
+    worst_usd: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A writer's words, None where its answer was no observation; what they took."""
+
+    words: Words | None
+    as_written: Words | None
+    latency_ms: int
+    usd: float
+
+
+def estimate(found: Sequence[Sample], models: tuple[str, str], judge_model: str, caller: Caller) -> Estimate:
+    """Return what it will cost to compare two writers on some captures."""
+    count, expected, worst = 0, 0.0, 0.0
+
+    def add(request: Request, model: str, output_tokens: int, more_input_tokens: int = 0) -> None:
+        nonlocal count, expected, worst
+        price = caller.under(model).price
+        tokens = requests.input_tokens(request) + more_input_tokens
+        count += 1
+        expected += cost.dollars(price, input_tokens=tokens, output_tokens=output_tokens)
+        worst += requests.worst_usd(request, price)
+
+    for each in found:
+        for model in models:
+            if model != LOCAL:
+                add(requests.pack([each.row]).request, model, requests.OBSERVATION_TOKENS)
+            request = judging.judgement(each.local.text, [])
+            add(request, judge_model, judging.JUDGEMENT_TOKENS, _QUESTIONS_TOKENS)
+        add(judging.about(each.raw), judge_model, judging.QUESTIONS_TOKENS)
+    return Estimate(count, round(expected, 4), round(worst, 4))
+
+
+def run(found: Sequence[Sample], models: tuple[str, str], judge: Judge) -> Iterator[Pair | None]:
+    """Yield what both writers score on each capture, None where it could not be compared.
+
+    Raises: StoppedError when nobody can be asked any more.
+    """
+    for each in found:
+        a, b = (_told(each, model, judge.caller) for model in models)
+        questions = judge.questions(each.raw, session_id=each.row.session_id) if a and b else None
+        if a is None or b is None or questions is None:
+            yield None
+            continue
+        scored = [_score(each, told, questions, judge) for told in (a, b)]
+        yield Pair(each.row.id, scored[0], scored[1]) if scored[0] and scored[1] else None
+
+
+def report(pairs: Sequence[Pair]) -> dict[str, Any]:
+    """Return the figures of both writers and by how much the first is more than the second."""
+    compared = {}
+    for name in COMPARED:
+        both = [(getattr(pair.a, name), getattr(pair.b, name)) for pair in pairs]
+        known = [(one, other) for one, other in both if one is not None and other is not None]
+        found = difference([one for one, _ in known], [other for _, other in known])
+        compared[name] = found.as_json() if found else None
+    return {
+        "a": scores.summary([pair.a for pair in pairs]),
+        "b": scores.summary([pair.b for pair in pairs]),
+        "a_minus_b": compared,
+    }
+
+
+def _told(each: Sample, model: str, caller: Caller) -> _Told | None:
+    """Return a capture in a writer's words; None where the API takes it from nobody."""
+    if model == LOCAL:
+        started = time.perf_counter()
+        again = samples.sample(each.row)
+        took_ms = round((time.perf_counter() - started) * 1000)
+        words = again.local if again else each.local
+        return _Told(words, words, took_ms, 0.0)
+    request = requests.pack([each.row]).request
+    answer = caller.ask(request, model=model, session_id=each.row.session_id)
+    if answer is None:
+        return None
+    told = samples.by_claude(answer.text, each)
+    as_written, kept = told or (None, None)
+    return _Told(kept, as_written, answer.duration_ms, caller.price_of(answer, model))
+
+
+def _score(each: Sample, told: _Told, questions: Sequence[str], judge: Judge) -> Score | None:
+    if told.words is None or told.as_written is None:
+        return scores.Score(0.0, 0.0, 0.0, 0.0, None, told.latency_ms, told.usd)
+    verdict = judge.judge(told.words.text, questions, session_id=each.row.session_id)
+    if verdict is None:
+        return None
+    return scores.Score(
+        structural_validity=told.as_written.structural_validity,
+        title_quality=scores.title_quality(told.as_written.title),
+        info_preservation=verdict.info_preservation,
+        decision_rationale=float(verdict.gives_reason),
+        compression_ratio=told.words.compression_ratio(each.raw_chars),
+        latency_ms=told.latency_ms,
+        usd=told.usd,
+    )

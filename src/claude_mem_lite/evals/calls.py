@@ -1,0 +1,100 @@
+"""Requests of evaluations: by the same rules as all others, but that nobody else's work waits for theirs.
+
+Each is in the ledger, within the daily budget, and closes the gate for everybody when the API is down. What
+is wrong with a judge's model or with one request closes nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import time
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from claude_mem_lite.distill import asking, claude, cost, gate, requests
+from claude_mem_lite.distill.asking import Step, StoppedError
+from claude_mem_lite.distill.claude import RejectedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from claude_mem_lite.distill.claude import Answer, Request
+    from claude_mem_lite.settings import Settings
+
+PURPOSE = "evaluation"
+MAX_OUTAGES = 3
+
+
+@dataclasses.dataclass(slots=True)
+class Caller:
+    """Asks for one run, and keeps its accounts.
+
+    `turn` holds the conversation with the API; `pause` waits an outage out (seconds, why) or returns False.
+    `turned_down` counts by reason what brought no answer, `usd` is what the run has cost.
+    """
+
+    settings: Settings
+    turn: Callable[[], AbstractContextManager[object]] = contextlib.nullcontext
+    pause: Callable[[float, str], bool] = lambda _seconds, _why: False
+    clock: Callable[[], float] = time.time
+    usd: float = 0.0
+    turned_down: Counter[str] = dataclasses.field(default_factory=Counter)
+    _rejected: int = 0
+
+    def price_of(self, answer: Answer, model: str) -> float:
+        """Return what an answer has cost."""
+        names = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+        return cost.dollars(self.under(model).price, **{name: getattr(answer, name) for name in names})
+
+    def under(self, model: str) -> Settings:
+        """Return the settings with another model."""
+        return dataclasses.replace(self.settings, model=model)
+
+    def ask(self, request: Request, *, model: str, session_id: str) -> Answer | None:
+        """Return the answer to a request, or None where Claude declines it or the API does not take it.
+
+        Raises: StoppedError when the run cannot go on.
+        """
+        chosen, outages = self.under(model), 0
+        while True:
+            try:
+                with self.turn():
+                    return self._ask(request, chosen, session_id)
+            except StoppedError as stopped:
+                outages += 1
+                is_over = stopped.step.failure != "outage" or outages > MAX_OUTAGES
+                if is_over or not self.pause(stopped.step.wait_s or 0.0, stopped.step.reason):
+                    raise
+
+    def _ask(self, request: Request, chosen: Settings, session_id: str) -> Answer | None:
+        now, before = self.clock(), gate.load()
+        if before.kind == "outage" and now < before.until:
+            raise StoppedError(Step(before.until - now, failure="outage", reason=before.reason))
+        if requests.worst_usd(request, chosen.price) > cost.left_today(chosen, now=now):
+            reason = f"what is left of the daily budget of ${chosen.daily_budget_usd:.2f} is too little"
+            raise StoppedError(Step(None, failure="budget", reason=reason))
+        try:
+            entry_id, answer = asking.ask(request, chosen, now=now)
+        except StoppedError as stopped:
+            if stopped.step.failure == "setup":
+                gate.save(before)
+            raise
+        except RejectedError as error:
+            self._turn_down(str(error))
+            return None
+        asking.enter(PURPOSE, answer, chosen, now=now, session_id=session_id, entry_id=entry_id)
+        self.usd += self.price_of(answer, chosen.model)
+        if answer.stop_reason == claude.REFUSAL:
+            self._turn_down(claude.DECLINED)
+            return None
+        self._rejected = 0
+        return answer
+
+    def _turn_down(self, reason: str) -> None:
+        self.turned_down[reason] += 1
+        self._rejected += 1
+        if self._rejected >= gate.MAX_REJECTED_IN_A_ROW:
+            reason = f"request after request is turned down: {reason}"
+            raise StoppedError(Step(None, failure="rejected", reason=reason))

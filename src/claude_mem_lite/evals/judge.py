@@ -1,0 +1,139 @@
+"""A stronger model as judge: asks about the raw events, then answers from an observation alone.
+
+An answer counts only with a quote that stands in the observation. The judge hears neither who wrote an
+observation nor how long that took.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from claude_mem_lite.distill import prompts
+from claude_mem_lite.distill.claude import Request
+from claude_mem_lite.distill.observation import clip
+from claude_mem_lite.evals import scores
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import TypeVar
+
+    from claude_mem_lite.evals.calls import Caller
+
+    T = TypeVar("T")
+
+# A useless answer is asked for once more.
+MAX_TRIES = 2
+# What the answers come to, for estimates; and the most that is waited for.
+QUESTIONS_TOKENS, JUDGEMENT_TOKENS = 150, 300
+_MAX_QUESTIONS_TOKENS, _MAX_JUDGEMENT_TOKENS = 600, 1_200
+# Of an event what says nothing of the work.
+_ENVELOPE = frozenset({
+    "session_id", "transcript_path", "cwd", "permission_mode", "tool_use_id", "agent_id", "agent_type",
+    "effort", "duration_ms",
+})  # fmt: skip
+
+_DEPTH = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a judge found in an observation."""
+
+    answered: int
+    questions: int
+    gives_reason: bool
+
+    @property
+    def info_preservation(self) -> float:
+        """The share of the questions that it answers, 0 to 1."""
+        return scores.info_preservation(self.answered, self.questions)
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Asks a model by a caller; None where it gives no usable answer in two tries."""
+
+    caller: Caller
+    model: str
+
+    def questions(self, raw: str, *, session_id: str) -> list[str] | None:
+        """Return up to five questions about raw events."""
+        found = self._ask(about(raw), prompts.parse_questions, session_id)
+        return None if found is None else scores.counted(found)
+
+    def judge(self, told: str, questions: Sequence[str], *, session_id: str) -> Verdict | None:
+        """Return what of the questions an observation answers, and whether it says why."""
+        found = self._ask(judgement(told, questions), prompts.parse_judgement, session_id)
+        return None if found is None else verdict(found, told, len(questions))
+
+    def _ask(self, request: Request, parse: Callable[[str], T | None], session_id: str) -> T | None:
+        for _ in range(MAX_TRIES):
+            answer = self.caller.ask(request, model=self.model, session_id=session_id)
+            if answer is None:
+                return None
+            found = parse(answer.text)
+            if found is not None:
+                return found
+        self.caller.turned_down["the judge's answer cannot be used"] += 1
+        return None
+
+
+def raw_text(payloads: Iterable[Mapping[str, Any]]) -> str:
+    """Return what a judge reads of raw events: their fields line by line, at most 4,000 characters."""
+    lines = [
+        line
+        for payload in payloads
+        for name, value in payload.items()
+        if name not in _ENVELOPE
+        for line in _lines(name, value)
+    ]
+    return clip("\n".join(lines), scores.RAW_CHARS)
+
+
+def about(raw: str) -> Request:
+    """Return the request for questions about raw events."""
+    transcript = prompts.Transcript()
+    transcript.add("record", clip(raw, scores.RAW_CHARS))
+    schema = prompts.schema(prompts.WrittenQuestions)
+    return Request(prompts.QUESTIONS, str(transcript), schema, _MAX_QUESTIONS_TOKENS)
+
+
+def judgement(told: str, questions: Sequence[str]) -> Request:
+    """Return the request to answer questions from an observation."""
+    transcript = prompts.Transcript()
+    for number, question in enumerate(questions, 1):
+        transcript.add("question", question, number=str(number))
+    transcript.add("observation", told)
+    schema = prompts.schema(prompts.WrittenJudgement)
+    return Request(prompts.JUDGEMENT, str(transcript), schema, _MAX_JUDGEMENT_TOKENS)
+
+
+def verdict(written: prompts.WrittenJudgement, told: str, questions: int) -> Verdict:
+    """Return what counts of a judgement: answers to questions that were asked, quoted as they stand."""
+    answered = {
+        reply.number
+        for reply in written.replies
+        if 1 <= reply.number <= questions and reply.answer and _stands_in(reply.quote, told)
+    }
+    return Verdict(len(answered), questions, _stands_in(written.reason, told))
+
+
+def _stands_in(quote: str | None, told: str) -> bool:
+    """Tell whether words stand in a text, but for case, white space and the marks around them."""
+    wanted = _plain(quote or "").strip(" .…\"'`“”")
+    return bool(wanted) and wanted in _plain(told)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _lines(name: str, value: Any, depth: int = 0) -> Iterable[str]:
+    """Yield a field of an event as lines that people read."""
+    if isinstance(value, dict | list) and depth < _DEPTH:
+        inner = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, each in inner:
+            yield from _lines(f"{name}.{key}", each, depth + 1)
+    elif value not in (None, "", False, [], {}):
+        yield f"{name}: {value if depth < _DEPTH else '…'}"

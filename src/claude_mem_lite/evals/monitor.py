@@ -1,0 +1,142 @@
+"""How the memory has fared in the last days: queue, failures, cost, compression, code map, learnings.
+
+What sessions made of what they were shown stands in `health`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from statistics import fmean, median
+from typing import TYPE_CHECKING, Any
+
+from claude_mem_lite import inbox
+from claude_mem_lite.evals import compression, samples, scores
+from claude_mem_lite.evals.health import use_of_context
+from claude_mem_lite.storage import evals as storage
+from claude_mem_lite.storage import learnings, queries, upgrades
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+DAY_S = 86_400.0
+# So many of the newest observations are measured.
+_NEWEST = 2_000
+# An observed call that nothing has confirmed for so long.
+_STALE_DAYS = 30
+
+
+def report(project_dir: str | None, *, days: int, now: float) -> dict[str, Any]:
+    """Return the figures of the last days; the use of context, code map and learnings by project.
+
+    `project_dir` None stands for all projects. Percentiles are in seconds and None of nothing.
+    """
+    since = inbox.utc_text(now - days * DAY_S)
+    return {
+        **use_of_context(project_dir),
+        "days": days,
+        "queue": queue(since=since, now=now),
+        "errors": errors(since=since),
+        "cost": _cost(since=since),
+        "compression": _compression(since=since),
+        "code_map": code_map(project_dir, now=now),
+        "learnings": {
+            "now": learnings.counts(project_dir),
+            "events": dict(storage.learning_events(since=since)),
+        },
+        "evaluations": trend(since=since),
+    }
+
+
+def queue(*, since: str, now: float) -> dict[str, Any]:
+    """Return how many events are in which state, how old the waiting are, and how long the others waited."""
+    stats = queries.queue_stats()
+    waiting = [now - inbox.unix_time(at) for at in storage.waiting_since()]
+    waited = [inbox.unix_time(end) - inbox.unix_time(came) for came, end in storage.finished(since=since)]
+    return {
+        **stats,
+        "oldest_s": round(max(waiting), 3) if waiting else None,
+        "age": _percentiles(waiting),
+        "took": _percentiles(waited),
+    }
+
+
+def errors(*, since: str) -> dict[str, dict[str, int]]:
+    """Return how much has failed, by the part and the kind of the failure."""
+    notes = storage.failures(since=since)
+    return {
+        **{part: dict(Counter(map(_kind, found)).most_common()) for part, found in notes.items()},
+        "pauses": storage.pauses(since=since),
+    }
+
+
+def code_map(project_dir: str | None, *, now: float) -> dict[str, Any]:
+    """Return the sizes of the code map, and which share of the calls it has resolved, and of files read."""
+    counts = storage.code_map(project_dir, before=inbox.utc_text(now - _STALE_DAYS * DAY_S))
+    return {
+        **counts,
+        "parsed_share": _share(counts["files"] - counts["failed"], counts["files"]),
+        "resolved_share": _share(counts["calls"] - counts["unresolved"], counts["calls"]),
+        "confirmed_share": _share(counts["confirmed"], counts["calls"]),
+    }
+
+
+def trend(*, since: str) -> list[dict[str, Any]]:
+    """Return what automatic evaluations found, day by day."""
+    days: dict[str, list[dict[str, Any]]] = {}
+    for entry in storage.judgements(since=since):
+        days.setdefault(entry.created_at[:10], []).append(entry.data)
+    return [
+        {
+            "day": day,
+            "judged": len(rows),
+            **{name: round(fmean(row[name] for row in rows), 4) for name in ("quality", *scores.WEIGHTS)},
+        }
+        for day, rows in days.items()
+    ]
+
+
+def _cost(*, since: str) -> dict[str, Any]:
+    rows = upgrades.costs(by="day", since=since)
+    by_day = [{name: row[name] for name in ("day", "calls", "captures", "usd")} for row in rows]
+    return {"usd": round(sum(row["usd"] for row in rows), 6), "by_day": by_day}
+
+
+def _compression(*, since: str) -> dict[str, Any]:
+    """Return size and form of the newest observations by writer, and what the words took."""
+    known, found = compression.efforts(since=since), dict[str, list[Any]]()
+    for row in storage.observations(since=since, limit=_NEWEST):
+        found.setdefault(row.written_by, []).append(row)
+    table = {}
+    for writer, rows in sorted(found.items()):
+        words = [(samples.kept(row), samples.raw_chars(row)) for row in rows]
+        ratios = [ratio for told, raw in words if (ratio := told.compression_ratio(raw)) is not None]
+        effort = known.get(writer)
+        table[writer] = {
+            "observations": len(rows),
+            "compression_ratio": round(median(ratios), 1) if ratios else None,
+            "structural_validity": round(fmean(told.structural_validity for told, _ in words), 4),
+            "title_quality": round(fmean(scores.title_quality(told.title) for told, _ in words), 4),
+            "latency_ms": effort.latency_ms if effort else None,
+            "usd": round(effort.usd, 6) if effort and effort.usd is not None else None,
+        }
+    return table
+
+
+def _kind(note: str) -> str:
+    """Return the kind of a failure: what its note begins with."""
+    return note.partition(":")[0].strip()[:60] or "unknown"
+
+
+def _percentiles(values: Sequence[float]) -> dict[str, float | None]:
+    """Return the middle, the 95th percentile and the largest of some values, by the nearest rank."""
+    ranked = sorted(values)
+
+    def rank(share: float) -> float | None:
+        return round(ranked[max(0, math.ceil(share * len(ranked)) - 1)], 3) if ranked else None
+
+    return {"p50_s": rank(0.5), "p95_s": rank(0.95), "max_s": rank(1.0)}
+
+
+def _share(some: int, of: int) -> float | None:
+    return round(some / of, 4) if of else None

@@ -1,0 +1,186 @@
+"""What a memory made of a recorded history answers: its events are played, then questions are asked.
+
+    DIR/*.jsonl          the hook events of Claude Code, a line each, as they came; the files in the order of
+                         their names. A line may also be {"event": …, "env": {"CLAUDE_PROJECT_DIR": …}}
+    DIR/questions.json   [{"question": …, "answer_contains": [text, …], "must_not_contain": [text, …]}, …]
+                         or such lists under names in an object
+
+A question is answered when every text of `answer_contains` stands in what is told on it; one of
+`must_not_contain` makes it a false answer. Case does not matter.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from claude_mem_lite import config, inbox, redact
+from claude_mem_lite.context import blocks
+from claude_mem_lite.distill.record import record_event, summarize_session
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.evals.own_files import lines_of, read, strings
+from claude_mem_lite.evals.temporary import searcher, temporary_memory
+from claude_mem_lite.learnings import evolve, session
+from claude_mem_lite.services import install
+from claude_mem_lite.storage import queries
+from claude_mem_lite.storage.search import Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from claude_mem_lite.search.hybrid import Searcher
+
+HITS = 5
+_QUESTIONS = "questions.json"
+_ENDS = frozenset({"PreCompact", "SessionEnd"})
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, what its answer says, and what nothing may say."""
+
+    text: str
+    answer_contains: tuple[str, ...]
+    must_not_contain: tuple[str, ...]
+
+
+def evaluate(folder: str, advance: Callable[[str, int, int], object] = lambda *_: None) -> dict[str, Any]:
+    """Play a history into a temporary memory, ask the questions of it, and return what was answered.
+
+    `advance` hears of what is done, how far, and of how much. Raises: ClaudeMemError when the files cannot be
+    used.
+    """
+    asked = questions(os.path.join(folder, _QUESTIONS))
+    played = list(events(folder))
+    if not played:
+        raise ClaudeMemError(f"{folder} has no hook event in any *.jsonl: see claude-mem eval recall --help")
+    max_chars, ignored = config.capture_limits()
+    with temporary_memory():
+        for event, project_dir in played:
+            text = redact.scrub(
+                json.dumps(event), max_chars=max_chars, ignored=(*redact.IGNORED_FILES, *ignored)
+            )
+            inbox.append(text, project_dir)
+        sessions = _work_off(advance)
+        by, model, problem = searcher(lambda done: advance("embedding", done, 0))
+        projects = sorted({project_dir for _, project_dir in played})
+        rows = [_ask(by, each, projects) for each in asked]
+        counts = queries.counts()
+    return {
+        "events": len(played),
+        "sessions": sessions,
+        "observations": counts["observations"],
+        "model": model,
+        "problem": problem,
+        **_figures(rows),
+        "rows": rows,
+    }
+
+
+def events(folder: str) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield the events of a folder that a hook of ours takes, in order, each with its project."""
+    known = install.hook_events()
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError as error:
+        raise ClaudeMemError(f"cannot read {os.path.abspath(folder)}: {error.strerror}") from error
+    for name in names:
+        for where, line in lines_of(os.path.join(folder, name)) if name.endswith(".jsonl") else ():
+            event, given = (line["event"], line.get("env") or {}) if "event" in line else (line, {})
+            if not isinstance(event, dict) or not isinstance(given, dict):
+                raise ClaudeMemError(f"{where}: it is no hook event")
+            if event.get("hook_event_name") in known and not event.get("stop_hook_active"):
+                start = given.get("CLAUDE_PROJECT_DIR") or event.get("cwd") or os.path.abspath(folder)
+                yield event, config.project_dir(str(start))
+
+
+def questions(path: str) -> list[Question]:
+    """Return the questions of a file. Raises: ClaudeMemError when it has none, or one that cannot be used."""
+    told = read(path)
+    lists = [each for each in told.values() if isinstance(each, list)] if isinstance(told, dict) else [told]
+    rows = [row for rows in lists if isinstance(rows, list) for row in rows if isinstance(row, dict)]
+    found = []
+    for row in rows:
+        text = row.get("question") or row.get("q")
+        if not isinstance(text, str):
+            continue  # of a file that holds other facts, too
+        wanted, forbidden = (
+            tuple(strings(f"{path}: {text!r}", row.get(name) or []))
+            for name in ("answer_contains", "must_not_contain")
+        )
+        if not wanted and not forbidden:
+            raise ClaudeMemError(f"{path}: {text!r} needs answer_contains or must_not_contain")
+        found.append(Question(text, wanted, forbidden))
+    if not found:
+        raise ClaudeMemError(
+            f'{path} asks nothing: it needs a list of {{"question": …, "answer_contains": […]}}'
+        )
+    return found
+
+
+def _work_off(advance: Callable[[str, int, int], object]) -> int:
+    """Do what the consumer does with the events; return of how many sessions they are."""
+    ids, sessions = queries.unfinished_events(), dict[str, None]()
+    for number, event_id in enumerate(ids, 1):
+        event = queries.pending_event(event_id)
+        if event is None or event.status != "raw":
+            continue
+        if record_event(event):
+            evolve.check_code(event.project_dir, event.session_id)
+        sessions[event.session_id] = None
+        if event.event_name in _ENDS:
+            _end(event.session_id)
+        advance("distilling", number, len(ids))
+    for session_id in sessions:
+        _end(session_id)
+    return len(sessions)
+
+
+def _end(session_id: str) -> None:
+    summarize_session(session_id)
+    session.learn(session_id)
+
+
+def _ask(by: Searcher, question: Question, projects: Sequence[str]) -> dict[str, Any]:
+    """Ask in every project of the history: recall as with a prompt, search for the first five."""
+    recalled, found = [], []
+    for project_dir in projects:
+        recalled.append(blocks.for_prompt(by, project_dir, question.text, session_id="evaluation").text)
+        scope = Scope(project_dir=project_dir)
+        hits = by.search(question.text, type="all", scope=scope, limit=HITS, now=time.monotonic()).hits
+        found += [f"{hit.row.title}\n{hit.row.summary}\n{hit.row.detail}" for hit in hits]
+    told = {"recall": ["\n".join(recalled)], "search": found}
+    return {
+        "question": question.text,
+        "is_answerable": bool(question.answer_contains),
+        **{
+            way: any(_has_all(text, question.answer_contains) for text in texts)
+            if question.answer_contains
+            else None
+            for way, texts in told.items()
+        },
+        "recalled": bool("".join(recalled)),
+        "false": sorted(
+            {each for texts in told.values() for text in texts for each in question.must_not_contain
+             if _has_all(text, [each])}
+        ),
+    }  # fmt: skip
+
+
+def _has_all(text: str, parts: Sequence[str]) -> bool:
+    return all(part.casefold() in text.casefold() for part in parts)
+
+
+def _figures(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    answerable = [row for row in rows if row["is_answerable"]]
+    return {
+        "questions": len(rows),
+        "answerable": len(answerable),
+        "answered_by_recall": sum(row["recall"] for row in answerable),
+        "answered_by_search": sum(row["search"] for row in answerable),
+        "unanswerable_silent": sum(not row["recalled"] for row in rows if not row["is_answerable"]),
+        "false_answers": sum(bool(row["false"]) for row in rows),
+    }

@@ -1,0 +1,133 @@
+"""Which captures are evaluated, and their words by each writer: as they are kept, by rules, by a model."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from claude_mem_lite import config
+from claude_mem_lite.distill import local, prompts, requests, upgrade
+from claude_mem_lite.distill.observation import Skip
+from claude_mem_lite.distill.record import capture_of
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.evals import judge, scores
+from claude_mem_lite.storage import evals as storage
+from claude_mem_lite.storage import queries
+from claude_mem_lite.tokens import CHARS_PER_TOKEN, estimate_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from claude_mem_lite.storage.models import Observation
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """An observation in somebody's words."""
+
+    title: str
+    summary: str
+    detail: str | None
+
+    @property
+    def text(self) -> str:
+        """What a later session can read of it."""
+        return "\n".join((self.title, self.summary, self.detail or ""))
+
+    @property
+    def structural_validity(self) -> float:
+        """1 when all is there."""
+        return scores.structural_validity({name: getattr(self, name) for name in self.__slots__})
+
+    def compression_ratio(self, raw_chars: int) -> float | None:
+        """Return the characters of the raw events for each token of these words."""
+        return scores.compression_ratio(raw_chars, estimate_tokens(self.text))
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A capture that is still there as it came: its observation, its raw events, and the local words."""
+
+    row: Observation
+    raw: str
+    raw_chars: int
+    local: Words
+
+
+def kept(row: Observation) -> Words:
+    """Return the words that the memory has."""
+    return Words(row.title, row.summary, row.detail)
+
+
+def raw_chars(row: Observation) -> int:
+    """Return about how long the raw events of an observation were, whether they are kept or not."""
+    return round(row.tokens_raw * CHARS_PER_TOKEN)
+
+
+def raw_of(row: Observation) -> str:
+    """Return what a judge reads of an observation's raw events, "" where they are no longer kept."""
+    return judge.raw_text(capture_of(event).payload for event in requests.events_of(row))
+
+
+def sample(row: Observation) -> Sample | None:
+    """Return an observation with its raw events, or None where they are no longer kept."""
+    events = requests.events_of(row)
+    if not events:
+        return None
+    captures = [capture_of(event) for event in events]
+    told = local.fold(captures, prompt=queries.latest_prompt(events[0]))
+    if isinstance(told, Skip):
+        return None
+    words = Words(told.title, told.summary, told.detail)
+    raw = judge.raw_text(capture.payload for capture in captures)
+    return Sample(row, raw, sum(len(event.raw_output) for event in events), words)
+
+
+def kept_newest(limit: int, *, since: str = "") -> list[Observation]:
+    """Return the newest observations whose raw events are kept.
+
+    Raises: ClaudeMemError when there are none.
+    """
+    known = storage.kept_events()
+    ids = [each for each in storage.ids(since=since) if each in known][-limit:]
+    if not ids:
+        raise ClaudeMemError(no_raw())
+    return [row for each in reversed(ids) if (row := storage.by_id(each))]
+
+
+def replayable(tiers: Collection[str], *, count: int, since: str = "", seed: int = 0) -> list[Sample]:
+    """Return a random sample of the captures whose raw events are kept; the same seed takes the same.
+
+    Raises: ClaudeMemError when there are none.
+    """
+    chance, drawn = random.Random(seed), list[Sample]()  # noqa: S311  (a sample, no secret)
+    known = storage.kept_events()
+    found = [each for each in storage.ids(since=since, tiers=tiers) if each in known]
+    chance.shuffle(found)
+    for observation_id in found:
+        row = storage.by_id(observation_id)
+        one = sample(row) if row else None
+        drawn += [one] if one else []
+        if len(drawn) == count:
+            break
+    if not drawn:
+        raise ClaudeMemError(no_raw())
+    return drawn
+
+
+def no_raw() -> str:
+    """Return why nothing can be replayed, and what to do."""
+    return (
+        "no tool call is kept as it came, so there is nothing to compare an observation with: "
+        f"set [retention] keep_raw = 100 in {config.config_path()}, and try again after a session"
+    )
+
+
+def by_claude(told: str, of: Sample) -> tuple[Words, Words] | None:
+    """Return the words in an answer as the model wrote them and as they are kept; None for no observation."""
+    found = prompts.parse_observations(told)
+    if len(found) != 1:
+        return None
+    title, summary, detail = upgrade.as_kept(found[0], title=of.local.title, detail=of.local.detail)
+    return Words(found[0].title, found[0].summary, found[0].detail), Words(title, summary, detail)

@@ -1,0 +1,135 @@
+"""How good an observation is, as numbers: pure functions of its words, its size and what a judge found.
+
+Source: unified PRD 13; where it names no number (how a title's three demands count), they count the same.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from statistics import fmean, median
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+WEIGHTS: Mapping[str, float] = MappingProxyType({
+    "structural_validity": 0.15,
+    "title_quality": 0.10,
+    "info_preservation": 0.50,
+    "decision_rationale": 0.25,
+})  # fmt: skip
+TITLE_WORDS = range(3, 16)
+MIN_QUESTIONS, MAX_QUESTIONS = 2, 5
+RAW_CHARS = 4_000
+
+# What says nothing at the head of a line, and words for the call in place of what came of it.
+_WEAK_STARTS = frozenset({
+    "a", "an", "the", "this", "that", "these", "those", "it", "its", "there", "here", "i", "we", "he", "she",
+    "they", "you", "some", "various", "assistant", "claude", "user", "tool", "command", "used", "using",
+    "ran", "executed", "performed", "called", "invoked",
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What was measured of one observation, each 0 to 1 but for the last three; None where it was not.
+
+    `compression_ratio` is characters of the raw events for each token kept, `usd` what the words have cost.
+    """
+
+    structural_validity: float
+    title_quality: float
+    info_preservation: float | None = None
+    decision_rationale: float | None = None
+    compression_ratio: float | None = None
+    latency_ms: int | None = None
+    usd: float | None = None
+
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """The dimensions that `quality` is made of."""
+        return tuple(name for name in WEIGHTS if getattr(self, name) is not None)
+
+    @property
+    def quality(self) -> float:
+        """The weighted mean of what was measured, 0 to 1."""
+        weight = sum(WEIGHTS[name] for name in self.measured)
+        return float(sum(WEIGHTS[name] * getattr(self, name) for name in self.measured) / weight)
+
+    @property
+    def cost_adjusted_quality(self) -> float | None:
+        """Quality for each dollar; None for what has cost nothing."""
+        return self.quality / self.usd if self.usd else None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the figures by name."""
+        figures = {name: getattr(self, name) for name in self.__slots__}
+        rounded = {
+            name: round(value, 6) if isinstance(value, float) else value for name, value in figures.items()
+        }
+        return rounded | {"quality": round(self.quality, 4), "measured": list(self.measured)}
+
+
+def structural_validity(fields: Mapping[str, Any] | None) -> float:
+    """Return 1 for an observation with all of its fields, 0 for another, or where an answer was none (None).
+
+    Title and summary say something, detail is text or null.
+    """
+    if fields is None or "detail" not in fields:
+        return 0.0
+    told = all(isinstance(fields.get(name), str) and fields[name].strip() for name in ("title", "summary"))
+    return float(told and isinstance(fields["detail"], str | None))
+
+
+def compression_ratio(raw_chars: int, tokens_compressed: int) -> float | None:
+    """Return the characters of the raw events for each token kept; None of nothing."""
+    return raw_chars / tokens_compressed if raw_chars and tokens_compressed else None
+
+
+def title_quality(title: str) -> float:
+    """Return which share of three a title has: 3 to 15 words, no full stop at its end, no weak start."""
+    words = title.split()
+    start = re.sub(r"\W+$", "", words[0]).lower() if words else ""
+    demands = (
+        len(words) in TITLE_WORDS,
+        bool(words) and not title.rstrip().endswith("."),
+        bool(start) and start not in _WEAK_STARTS,
+    )
+    return sum(demands) / len(demands)
+
+
+def counted(questions: Sequence[str]) -> list[str]:
+    """Return the questions that count: the first five."""
+    return list(questions[:MAX_QUESTIONS])
+
+
+def info_preservation(answered: int, questions: int) -> float:
+    """Return the share of the questions about the raw events that the observation answers.
+
+    Fewer than two questions tell nothing: 0.
+    """
+    return min(answered, questions) / questions if questions >= MIN_QUESTIONS else 0.0
+
+
+def summary(found: Sequence[Score]) -> dict[str, Any]:
+    """Return the means of some scores, of size and latency the medians; None for what was not measured.
+
+    `cost_adjusted_quality` is the mean quality for each dollar that one observation costs.
+    """
+    qualities = [score.quality for score in found]
+    figures = {name: _middle(fmean, found, name) for name in (*WEIGHTS, "usd")}
+    figures |= {name: _middle(median, found, name) for name in ("compression_ratio", "latency_ms")}
+    quality, usd = fmean(qualities) if qualities else None, figures["usd"]
+    figures |= {
+        "quality": quality,
+        "cost_adjusted_quality": quality / usd if quality is not None and usd else None,
+    }
+    rounded = {name: None if value is None else round(value, 6) for name, value in figures.items()}
+    return {"observations": len(found), **rounded, "measured": list(found[0].measured) if found else []}
+
+
+def _middle(of: Callable[[list[float]], float], found: Sequence[Score], name: str) -> float | None:
+    values = [getattr(score, name) for score in found if getattr(score, name) is not None]
+    return of(values) if values else None

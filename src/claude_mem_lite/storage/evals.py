@@ -1,0 +1,210 @@
+"""What evaluations ask of the databases: which captures could be replayed, and how the memory has fared.
+
+Times are UTC texts; `project_dir` None stands for all projects.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from peewee import fn
+
+from claude_mem_lite import inbox
+from claude_mem_lite.storage.code import UNRESOLVED
+from claude_mem_lite.storage.learnings import EVENTS
+from claude_mem_lite.storage.models import (
+    CallEdge,
+    FunctionMapEntry,
+    LogEntry,
+    Observation,
+    PendingEvent,
+    Session,
+    SourceFile,
+    memory_database,
+)
+from claude_mem_lite.storage.upgrades import CALL, ERROR
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+JUDGED = "eval.compression"
+# What the note of an event begins with that Claude would not write about; its observation has the reason.
+NOT_BY_CLAUDE = "not written by Claude: "
+
+
+# --- what can be evaluated -------------------------------------------------------------------------
+
+
+def kept_events() -> set[str]:
+    """Return the ids of the events that are worked off and still there as they came."""
+    rows: Any = PendingEvent.select(PendingEvent.id).where(PendingEvent.status != "raw").tuples()
+    return {event_id for (event_id,) in rows}
+
+
+def observations(
+    *, since: str = "", tiers: Collection[str] = (), limit: int | None = None
+) -> list[Observation]:
+    """Return the newest observations of tool calls (of some tiers), newest first."""
+    rows = Observation.select().where((Observation.tier != "") & (Observation.created_at >= since))
+    if tiers:
+        rows = rows.where(Observation.tier.in_(sorted(tiers)))
+    return list(rows.order_by(Observation.pk.desc()).limit(limit))
+
+
+def ids(*, since: str = "", tiers: Collection[str] = (), by_claude: bool = False) -> list[str]:
+    """Return the ids of the observations of tool calls, oldest first; `by_claude`: only of those it wrote."""
+    rows = Observation.select(Observation.id).where(
+        (Observation.tier != "") & (Observation.created_at >= since)
+    )
+    if tiers:
+        rows = rows.where(Observation.tier.in_(sorted(tiers)))
+    if by_claude:
+        rows = rows.where(Observation.written_by != "local")
+    found: Any = rows.order_by(Observation.pk).tuples()
+    return [observation_id for (observation_id,) in found]
+
+
+def by_id(observation_id: str) -> Observation | None:
+    """Return an observation, or None."""
+    return Observation.get_or_none(Observation.id == observation_id)
+
+
+def judged() -> set[str]:
+    """Return the ids of the observations that have been judged, as far as the event log goes back."""
+    rows = LogEntry.select(fn.json_extract(LogEntry.data, "$.observation_id"))
+    found: Any = rows.where(LogEntry.event_type == JUDGED).tuples()
+    return {observation_id for (observation_id,) in found}
+
+
+def written_since(at: str) -> int:
+    """Return of how many captures Claude was asked for its words after a time."""
+    captures = fn.SUM(fn.json_extract(LogEntry.data, "$.captures"))
+    rows = LogEntry.select(captures).where((LogEntry.event_type == CALL) & (LogEntry.created_at > at))
+    return int(rows.scalar() or 0)
+
+
+def calls(*, since: str) -> Iterator[LogEntry]:
+    """Yield the entries of the ledger for captures that went in requests, not in batches."""
+    purpose = fn.json_extract(LogEntry.data, "$.purpose")
+    rows = LogEntry.select().where((LogEntry.event_type == CALL) & (LogEntry.created_at >= since))
+    yield from rows.where((purpose == "observations") & ~fn.json_extract(LogEntry.data, "$.is_batch"))
+
+
+def durations(event_type: str, *, since: str) -> list[int]:
+    """Return how long jobs of a kind took, in milliseconds."""
+    rows = LogEntry.select(LogEntry.duration_ms).where(
+        (LogEntry.event_type == event_type)
+        & (LogEntry.created_at >= since)
+        & LogEntry.duration_ms.is_null(False)
+    )
+    found: Any = rows.tuples()
+    return [duration for (duration,) in found]
+
+
+# --- how the memory has fared ----------------------------------------------------------------------
+
+
+def waiting_since() -> list[str]:
+    """Return when the events came that are not worked off, oldest first."""
+    rows: Any = PendingEvent.select(PendingEvent.created_at).where(PendingEvent.status == "raw").tuples()
+    return sorted(at for (at,) in rows)
+
+
+def finished(*, since: str) -> list[tuple[str, str]]:
+    """Return when the events that were finished after a time came, and when they were finished."""
+    rows = PendingEvent.select(PendingEvent.created_at, PendingEvent.finished_at)
+    is_done = (PendingEvent.status == "done") & (PendingEvent.finished_at >= since)
+    found: Any = rows.where(is_done).tuples()
+    return list(found)
+
+
+def failures(*, since: str) -> dict[str, list[str]]:
+    """Return the notes of what has failed: events, and captures that Claude would not write about."""
+    events: Any = PendingEvent.select(PendingEvent.note).where(
+        (PendingEvent.status == "error")
+        & (PendingEvent.created_at >= since)
+        & ~fn.COALESCE(PendingEvent.note, "").startswith(NOT_BY_CLAUDE)
+    )
+    refused: Any = Observation.select(Observation.upgrade_note).where(
+        (Observation.upgrade == ERROR) & (Observation.created_at >= since)
+    )
+    return {
+        "events": [note or "" for (note,) in events.tuples()],
+        "claude": [note or "" for (note,) in refused.tuples()],
+    }
+
+
+def pauses(*, since: str) -> dict[str, int]:
+    """Return how often the API was left alone for a while, by why."""
+    kind = fn.json_extract(LogEntry.data, "$.kind")
+    rows = LogEntry.select(kind, fn.COUNT(LogEntry.pk)).where(
+        (LogEntry.event_type == "claude.paused") & (LogEntry.created_at >= since)
+    )
+    found: Any = rows.group_by(kind).tuples()
+    return dict(found)
+
+
+def code_map(project_dir: str | None, *, before: str) -> dict[str, int]:
+    """Return the numbers of files, functions and calls.
+
+    `failed` files could not be read the last time, `observed` calls only observations know, and of these
+    nothing has confirmed the `stale` ones since `before`.
+    """
+
+    def count(table: Any, *conditions: Any) -> int:
+        rows = table.select()
+        if project_dir is not None:
+            rows = rows.where(table.project_dir == project_dir)
+        return int((rows.where(*conditions) if conditions else rows).count())
+
+    is_observed = CallEdge.source == "observation"
+    last = fn.COALESCE(CallEdge.last_confirmed_at, CallEdge.created_at)
+    return {
+        "files": count(SourceFile),
+        "failed": count(SourceFile, SourceFile.error != ""),
+        "functions": count(FunctionMapEntry),
+        "calls": count(CallEdge),
+        "unresolved": count(CallEdge, CallEdge.resolution == UNRESOLVED),
+        "confirmed": count(CallEdge, CallEdge.times_confirmed > 0),
+        "observed": count(CallEdge, is_observed),
+        "stale": count(CallEdge, is_observed, last < before),
+    }
+
+
+def learning_events(*, since: str) -> Counter[str]:
+    """Return how often each thing has happened to learnings since a time."""
+    rows = LogEntry.select(LogEntry.event_type, fn.COUNT(LogEntry.pk)).where(
+        LogEntry.event_type.startswith(EVENTS) & (LogEntry.created_at >= since)
+    )
+    found: Any = rows.group_by(LogEntry.event_type).tuples()
+    return Counter({name.removeprefix(EVENTS): count for name, count in found})
+
+
+def judgements(*, since: str) -> list[LogEntry]:
+    """Return what automatic evaluations have found, oldest first."""
+    rows = LogEntry.select().where((LogEntry.event_type == JUDGED) & (LogEntry.created_at >= since))
+    return list(rows.order_by(LogEntry.created_at, LogEntry.pk))
+
+
+# --- the memory of an evaluation -------------------------------------------------------------------
+
+
+def keep_rows(rows: Iterable[Mapping[str, Any]]) -> None:
+    """Store rows as observations, oldest first: id, project, title, summary, detail, files, ts (Unix s)."""
+    rows = sorted(rows, key=lambda row: row["ts"])
+    with memory_database.atomic():
+        for project in dict.fromkeys(row["project"] for row in rows):
+            Session.create(id=project, project_dir=project, started_at="", last_event_at="")
+        for row in rows:
+            Observation.create(
+                id=row["id"],
+                session=row["project"],
+                project_dir=row["project"],
+                tool_name="Edit",
+                title=row["title"],
+                summary=row["summary"] or "",
+                detail=row["detail"] or "",
+                files_touched=row["files"],
+                created_at=inbox.utc_text(row["ts"]),
+            )

@@ -1,0 +1,46 @@
+"""What several tests of evaluations share: a judge that answers by what stands in the observation."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from claudes_words import words_about
+
+QUESTIONS = ["Why were floats given up?", "Which file was changed?", "Which value does it set?"]
+REASON = "Because of cents."
+
+
+def judging(body: dict[str, Any]) -> Any:
+    """Answer as a careful judge, or as Claude where words about captures are asked for.
+
+    It asks three questions. The first is answered by a reason, the second by money.py; to the third it has an
+    answer of its own, with a quote that stands nowhere.
+    """
+    wanted = json.dumps(body["output_config"])
+    content = body["messages"][0]["content"]
+    if '"questions"' in wanted:
+        return {"questions": QUESTIONS}
+    if '"replies"' not in wanted:
+        return words_about(body)
+    told = re.search(r"<observation-\w+>\n(.*)\n</observation-", content, re.DOTALL)
+    assert told is not None
+    quotes = [quote if quote in told[1] else None for quote in (REASON, "money.py")]
+    asked = re.findall(r'<question-\w+ number="(\d)">', content)
+    replies = [
+        {"number": int(number), "answer": quote and "as quoted", "quote": quote}
+        for number, quote in zip(asked, [*quotes, "made up"], strict=False)
+    ]
+    if len(asked) == len(QUESTIONS):
+        replies[-1]["answer"] = "42"
+    return {"replies": replies, "reason": quotes[0]}
+
+
+def kinds(requests: list[Any]) -> list[str]:
+    """Return what each request to a fake asked for."""
+    names = {'"questions"': "questions", '"replies"': "judgement", '"observations"': "words"}
+    return [
+        next(name for mark, name in names.items() if mark in json.dumps(request.body["output_config"]))
+        for request in requests
+    ]

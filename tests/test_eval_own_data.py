@@ -1,0 +1,298 @@
+"""eval retrieval and eval recall: figures on files of the user's own, whose memory they leave alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from claudes_words import capture
+
+from claude_mem_lite import config
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.evals import recall, retrieval
+from claude_mem_lite.evals.temporary import temporary_memory
+from claude_mem_lite.storage import models
+
+ROWS = [
+    {"_id": "otter", "title": "Build a lodge for the otter", "text": "The otter sleeps in a lodge of reeds."},
+    {"_id": "heron", "title": "Watch the heron fish", "text": "It stands still in shallow water for hours."},
+    {"_id": "vole", "title": "Count the voles", "text": "Traps along the bank, emptied each morning."},
+    {"_id": "lodge", "title": "Repair the lodge roof", "text": "Reeds rot; willow lasts longer."},
+]
+QUERIES = [
+    {"_id": "q1", "text": "heron shallow water", "relevant": ["heron"]},
+    {"_id": "q2", "text": "otter lodge reeds", "relevant": {"otter": 2, "lodge": 1, "vole": 0}},
+    {"_id": "q3", "text": "zebra", "relevant": ["vole"]},
+]
+
+
+def folder(path: Path, **files: Any) -> Path:
+    """Write JSON lines (.jsonl) and JSON (.json) into a folder."""
+    path.mkdir(exist_ok=True)
+    for name, content in files.items():
+        text = content if isinstance(content, str) else "\n".join(map(json.dumps, content)) + "\n"
+        (path / f"{name}.jsonl").write_text(text)
+    return path
+
+
+def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the program as a user does."""
+    return subprocess.run(
+        [sys.executable, "-m", "claude_mem_lite.cli", "eval", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env={**os.environ, "COLUMNS": "200", **environment},
+    )
+
+
+def contents(home: Path) -> dict[str, bytes]:
+    """Return every file of a data directory."""
+    return {str(path): path.read_bytes() for path in home.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("ranked", "relevant", "metrics"),
+    [
+        (["a", "b"], ["a"], (1.0, 1.0, 1.0, 1.0)),
+        (["b", "a"], ["a"], (0.63093, 1.0, 1.0, 0.5)),
+        (["a", "x", "b"], ["a", "b"], (0.91972, 1.0, 1.0, 1.0)),
+        ([*"uvwxyz", "a"], ["a"], (1 / 3, 0.0, 1.0, 1 / 7)),
+        ([*"0123456789", "a"], ["a"], (0.0, 0.0, 0.0, 0.0)),
+        ([], ["a"], (0.0, 0.0, 0.0, 0.0)),
+    ],
+)
+def test_the_metrics_are_those_of_the_field(
+    ranked: list[str], relevant: list[str], metrics: tuple[float, ...]
+) -> None:
+    """nDCG@10, recall@5, recall@10 and MRR@10, as worked out by hand."""
+    assert retrieval.score(ranked, relevant) == pytest.approx(metrics, abs=1e-5)
+
+
+def test_retrieval_measures_full_text_and_the_model(memory: Path, tmp_path: Path) -> None:
+    """Two of three questions are answered by words; the user's memory has not changed by a byte."""
+    capture()
+    models.close_databases()
+    before = contents(memory)
+    files = folder(tmp_path / "set", corpus=ROWS, queries=QUERIES)
+
+    done, as_json = run("retrieval", str(files)), run("retrieval", str(files), "--json")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "4 rows, 3 questions" in done.stdout
+    told = json.loads(as_json.stdout)
+    assert list(told["systems"]) == ["full text", "minilm"]
+    words = told["systems"]["full text"]
+    assert (words["R@5"], words["R@10"], words["MRR@10"], words["nDCG@10"]) == (
+        0.6667,
+        0.6667,
+        0.6667,
+        0.6667,
+    )
+    assert told["systems"]["minilm"]["R@10"] >= 2 / 3 - 1e-4
+    assert all(row["p50_ms"] <= row["p95_ms"] for row in told["systems"].values())
+    assert contents(memory) == before
+
+
+def test_retrieval_without_a_model_goes_by_full_text(home: Path, tmp_path: Path) -> None:
+    """The user's setting holds in the temporary memory, too."""
+    (home / "config.toml").write_text('[search]\nembedding_model = "none"\n')
+    files = folder(tmp_path / "set", corpus=ROWS, queries=QUERIES)
+
+    told = json.loads(run("retrieval", str(files), "--json").stdout)
+
+    assert list(told["systems"]) == ["full text"]
+    assert 'embedding_model = "none"' in told["problem"]
+
+
+def test_a_project_has_rows_of_its_own(home: Path, tmp_path: Path) -> None:
+    """A question of one project finds nothing of another."""
+    rows = [row | {"project": f"p{number % 2}"} for number, row in enumerate(ROWS)]
+    asked = [QUERIES[0] | {"project": "p0"}, QUERIES[0] | {"_id": "q9", "project": "p1"}]
+    files = folder(tmp_path / "set", corpus=rows, queries=asked)
+    (home / "config.toml").write_text('[search]\nembedding_model = "none"\n')
+
+    found = retrieval.evaluate(str(files))["systems"]["full text"]
+
+    assert found["R@10"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("corpus", "queries", "says"),
+    [
+        ("{}", QUERIES, "corpus.jsonl line 1: it has no _id"),
+        ("not JSON", QUERIES, "corpus.jsonl: a line is no JSON object"),
+        ("[1]", QUERIES, "corpus.jsonl: a line is no JSON object (it holds a list)"),
+        ([ROWS[0], ROWS[0]], QUERIES, "corpus.jsonl line 2: 'otter' is there twice"),
+        ([{"_id": "x"}], QUERIES, "corpus.jsonl line 1: no text"),
+        ([ROWS[0] | {"ts": "now"}], QUERIES, "ts is 'now'"),
+        ([ROWS[0] | {"files": 5}], QUERIES, "5 is no text and no list of texts"),
+        (ROWS, "", "queries.jsonl asks nothing"),
+        (ROWS, [{"_id": "q", "text": "x"}], "queries.jsonl line 1: it needs text, and in relevant the ids"),
+        (ROWS, [{"_id": "q", "text": "x", "relevant": ["whale"]}], "corpus.jsonl has no 'whale'"),
+        (
+            ROWS,
+            [{"_id": "q", "text": "x", "relevant": {"otter": 0}}],
+            "it needs text, and in relevant the ids",
+        ),
+        (ROWS, [{"text": "x", "relevant": ["otter"]}], "queries.jsonl line 1: it has no _id"),
+        ("[" * 100_000, QUERIES, "corpus.jsonl: a line is no JSON object"),
+    ],
+)
+def test_a_wrong_file_is_said_in_one_line(
+    home: Path, tmp_path: Path, corpus: Any, queries: Any, says: str
+) -> None:
+    """Which file, which line, and what is wrong with it."""
+    files = folder(tmp_path / "set", corpus=corpus, queries=queries)
+
+    with pytest.raises(ClaudeMemError) as error:
+        retrieval.evaluate(str(files))
+
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_folder_that_is_not_there_is_said(home: Path, tmp_path: Path) -> None:
+    """Exit 1, one line, no traceback."""
+    for command in ("retrieval", "recall"):
+        done = run(command, str(tmp_path / "none"))
+
+        assert done.returncode == 1
+        assert done.stderr.startswith("claude-mem: cannot read ")
+        assert done.stderr.count("\n") == 1
+
+
+def test_a_temporary_memory_is_gone_afterwards(memory: Path) -> None:
+    """Also after an error; the environment points to the user's again."""
+    (memory / "models").mkdir()
+    (memory / "models" / "kept").touch()
+
+    def fail() -> str:
+        with temporary_memory() as home:
+            assert config.home() == home != str(memory)
+            assert os.listdir(config.models_dir()) == ["kept"]
+            models.Session.create(id="s", project_dir="/p", started_at="", last_event_at="")
+            raise ClaudeMemError(home)
+
+    with pytest.raises(ClaudeMemError) as error:
+        fail()
+
+    assert not os.path.exists(str(error.value))
+    assert config.home() == str(memory)
+    assert (memory / "models" / "kept").exists()
+
+
+PROJECT = "/home/dev/otters"
+
+
+def event(name: str, **fields: Any) -> dict[str, Any]:
+    """Return a hook event of one session."""
+    return {"session_id": "o1", "hook_event_name": name, "cwd": PROJECT, **fields}
+
+
+EVENTS = [
+    event("SessionStart", source="startup"),
+    event("UserPromptSubmit", prompt="The otter needs a lodge. <private>Its keeper is Ms Quill.</private>"),
+    event("PreToolUse", tool_name="Bash"),
+    event(
+        "PostToolUse",
+        tool_name="Write",
+        tool_input={"file_path": f"{PROJECT}/lodge.py", "content": "ROOF = 'willow'  # reeds rot\n"},
+        tool_response={"type": "create", "filePath": f"{PROJECT}/lodge.py"},
+    ),
+    event(
+        "PostToolUse",
+        tool_name="Bash",
+        tool_input={"command": "pytest -q", "description": "Run the lodge tests"},
+        tool_response={
+            "stdout": "FAILED test_lodge.py::test_roof - AssertionError: leaks\n1 failed, 6 passed"
+        },
+    ),
+    event(
+        "Stop", last_assistant_message="The lodge has a willow roof now, because reeds rot; test_roof fails."
+    ),
+    event("Stop", last_assistant_message="Once more.", stop_hook_active=True),
+    event("SessionEnd", reason="exit"),
+]
+ASKED = [
+    {"question": "Why has the lodge a willow roof?", "answer_contains": ["reeds", "ROT"]},
+    {"question": "Which lodge test failed?", "answer_contains": "test_roof"},
+    {"question": "How many badgers live in the sett?", "answer_contains": ["eleven"]},
+    {"question": "Who is the keeper of the otter?", "must_not_contain": ["Quill"]},
+    {"question": "What is the roof made of?", "answer_contains": ["willow"], "must_not_contain": ["reeds"]},
+]  # fmt: skip
+
+
+def test_recall_plays_a_history_and_asks(memory: Path, tmp_path: Path) -> None:
+    """Three answers of four, nothing private; a true answer with a forbidden text is a false one, too."""
+    capture()
+    models.close_databases()
+    before = contents(memory)
+    files = folder(
+        tmp_path / "history", one=EVENTS[:4], two=[{"event": each, "env": {}} for each in EVENTS[4:]]
+    )
+    (files / "questions.json").write_text(
+        json.dumps({"questions": ASKED[:3], "unanswerable": ASKED[3:], "x": 1})
+    )
+
+    done, as_json = run("recall", str(files)), run("recall", str(files), "--json")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    told = json.loads(as_json.stdout)
+    assert (told["events"], told["sessions"], told["questions"], told["answerable"]) == (6, 1, 5, 4)
+    assert [row["search"] for row in told["rows"]] == [True, True, False, None, True]
+    assert told["answered_by_search"] == 3
+    assert told["rows"][0]["recall"] is True
+    assert told["rows"][2]["recall"] is False
+    assert [row["false"] for row in told["rows"]] == [[], [], [], [], ["reeds"]]
+    assert (told["false_answers"], told["model"]) == (1, "minilm")
+    assert "answered by search, in its first five: 3 of 4" in done.stdout
+    assert "unanswered by recall and search: How many badgers live in the sett?" in done.stdout
+    assert "false: What is the roof made of?" in done.stdout
+    assert contents(memory) == before
+
+
+def test_recall_asks_no_api(home: Path, tmp_path: Path) -> None:
+    """With a key and an API that nobody can reach, nothing is different."""
+    files = folder(tmp_path / "history", all=EVENTS)
+    (files / "questions.json").write_text(json.dumps(ASKED))
+    (home / "config.toml").write_text('[search]\nembedding_model = "none"\n')
+
+    done = run("recall", str(files), ANTHROPIC_API_KEY="sk-ant-x", ANTHROPIC_BASE_URL="http://127.0.0.1:9")
+
+    assert done.returncode == 0
+    assert "full text alone" in done.stderr
+    assert "false answers: 1" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("events", "questions", "says"),
+    [
+        (EVENTS, "{", "questions.json is no JSON"),
+        (EVENTS, "[]", "questions.json asks nothing"),
+        (EVENTS, '[{"question": "Why?"}]', "'Why?' needs answer_contains or must_not_contain"),
+        (EVENTS, '[{"question": "Why?", "answer_contains": [5]}]', "[5] is no text and no list of texts"),
+        ([], json.dumps(ASKED), "has no hook event in any *.jsonl"),
+        ([{"hook_event_name": "Unknown"}], json.dumps(ASKED), "has no hook event in any *.jsonl"),
+        ([{"event": 5}], json.dumps(ASKED), "all.jsonl line 1: it is no hook event"),
+        ("{", json.dumps(ASKED), "all.jsonl: a line is no JSON object"),
+    ],
+)
+def test_a_history_that_cannot_be_used_is_said(
+    home: Path, tmp_path: Path, events: Any, questions: str, says: str
+) -> None:
+    """In one line, before anything is played."""
+    files = folder(tmp_path / "history", all=events)
+    (files / "questions.json").write_text(questions)
+
+    with pytest.raises(ClaudeMemError) as error:
+        recall.evaluate(str(files))
+
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)

@@ -1,0 +1,425 @@
+"""eval compression and eval benchmark: a judge through the real SDK, whatever goes wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from claudes_words import KEY, capture, play, record_ids, row_of, words
+from fake_judge import QUESTIONS, judging, kinds
+from fake_messages import FakeMessages, Fault
+
+from claude_mem_lite import inbox, settings
+from claude_mem_lite.distill import claude, gate
+from claude_mem_lite.distill.asking import StoppedError
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.evals import benchmark, compression, samples
+from claude_mem_lite.evals.calls import Caller
+from claude_mem_lite.evals.judge import Judge
+from claude_mem_lite.storage import models, upgrades
+
+HAIKU, SONNET = "claude-haiku-4-5-20251001", "claude-sonnet-5"
+
+
+@pytest.fixture
+def court(fake: FakeMessages, monkeypatch: pytest.MonkeyPatch) -> FakeMessages:
+    """Serve an API whose model also judges; nothing hangs here, so a busy machine has time."""
+    monkeypatch.setattr(claude, "TIMEOUT_S", 30)
+    fake.answer = judging
+    return fake
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the program as a user does, without a terminal."""
+    return subprocess.run(
+        [sys.executable, "-m", "claude_mem_lite.cli", "eval", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env={**os.environ, "COLUMNS": "200"},
+    )
+
+
+def replay(
+    *, a: str = HAIKU, b: str = "local", count: int = 30, **options: Any
+) -> list[benchmark.Pair | None]:
+    """Compare two writers on what is kept."""
+    chosen = settings.load()
+    judge = Judge(Caller(chosen, **options), SONNET)
+    return list(benchmark.run(samples.replayable(chosen.tiers, count=count), (a, b), judge))
+
+
+def ledger() -> list[dict[str, Any]]:
+    """Return the calls of the ledger."""
+    return [row.data for row in models.LogEntry.select().where(models.LogEntry.event_type == upgrades.CALL)]
+
+
+def forget_raw() -> None:
+    """Take out all raw events."""
+    with inbox.Transaction() as connection:
+        connection.execute("DELETE FROM pending_queue")
+
+
+def test_two_writers_are_compared_pair_by_pair(court: FakeMessages) -> None:
+    """Claude says why, the rules name the file: the judge finds in each what stands there, and no more."""
+    for number in range(3):
+        capture(number)
+
+    pairs = replay()
+
+    assert len(pairs) == 3
+    for pair in pairs:
+        assert pair is not None
+        assert (pair.a.structural_validity, pair.b.structural_validity) == (1.0, 1.0)
+        assert pair.a.decision_rationale == 1.0
+        assert pair.b.decision_rationale == 0.0
+        assert pair.b.info_preservation == pytest.approx(1 / 3)
+        assert pair.a.usd is not None
+        assert pair.a.usd > 0
+        assert (pair.b.usd, pair.b.cost_adjusted_quality) == (0.0, None)
+        assert pair.a.compression_ratio is not None
+
+
+def test_each_capture_is_asked_about_once_and_judged_twice(court: FakeMessages) -> None:
+    """Both writers get the same questions; the judge sees neither the raw events then nor who wrote."""
+    capture(424_242)
+
+    replay()
+
+    assert kinds(court.requests) == ["words", "questions", "judgement", "judgement"]
+    assert [request.body["model"] for request in court.requests] == [HAIKU, SONNET, SONNET, SONNET]
+    questions = court.requests[1].body["messages"][0]["content"]
+    assert "tool_input.new_string: a = 424242" in questions
+    for request in court.requests[2:]:
+        content = request.body["messages"][0]["content"]
+        assert re.findall(r'number="(\d)">\n(.*)\n', content) == [
+            (str(number), question) for number, question in enumerate(QUESTIONS, 1)
+        ]
+        assert not any(name in content for name in ("tool_input", HAIKU, SONNET, "local"))
+
+
+def test_the_dollars_are_in_the_ledger_and_nothing_else_changes(court: FakeMessages) -> None:
+    """Each call at its model's price; observations, gate and queue stay as they were."""
+    event_id = capture()
+    before, gate_before = row_of(event_id).__data__, gate.load()
+    caller = Caller(settings.load())
+
+    list(benchmark.run(samples.replayable({"high"}, count=5), (HAIKU, "local"), Judge(caller, SONNET)))
+
+    assert [(row["purpose"], row["model"]) for row in ledger()] == [
+        ("evaluation", HAIKU), ("evaluation", SONNET), ("evaluation", SONNET), ("evaluation", SONNET),
+    ]  # fmt: skip
+    assert sum(row["usd"] for row in ledger()) == pytest.approx(caller.usd, abs=1e-6)
+    assert row_of(event_id).__data__ == before
+    assert gate.load() == gate_before
+
+
+def test_two_models_of_claude_are_compared(court: FakeMessages) -> None:
+    """One says why and the other does not; the questions are answered by what each wrote."""
+
+    def answer(body: dict[str, Any]) -> Any:
+        if body["model"] == "claude-small":
+            content = body["messages"][0]["content"]
+            return {"observations": [words(each) | {"summary": "Something."} for each in record_ids(content)]}
+        return judging(body)
+
+    court.answer = answer
+    for number in range(6):
+        capture(number)
+
+    pairs = [pair for pair in replay(a=HAIKU, b="claude-small") if pair]
+    told = benchmark.report(pairs)
+
+    assert told["a"]["decision_rationale"] == 1.0
+    assert told["b"]["decision_rationale"] == 0.0
+    assert told["a_minus_b"]["quality"]["is_shown"]
+    assert told["a_minus_b"]["quality"]["low"] > 0
+    assert not told["a_minus_b"]["structural_validity"]["is_shown"]
+    assert told["a_minus_b"]["usd"]["mean"] < 0  # nobody has given claude-small a price, so it counts as dear
+
+
+def test_an_answer_that_is_no_observation_scores_nothing(court: FakeMessages) -> None:
+    """It is the model's failure, so it counts, without a judgement of nothing."""
+    court.faults = [Fault("prose", match="You keep the memory")]
+    capture()
+
+    [pair] = replay()
+
+    assert pair is not None
+    assert (pair.a.quality, pair.a.measured) == (0.0, tuple(compression.scores.WEIGHTS))
+    assert pair.b.quality > 0
+    assert kinds(court.requests) == ["words", "questions", "judgement"]
+
+
+@pytest.mark.parametrize(
+    ("faults", "asked", "is_compared"),
+    [
+        ([Fault("prose", nth=(2,))], ["words", "questions", "questions", "judgement", "judgement"], True),
+        ([Fault("prose", nth=(2, 3))], ["words", "questions", "questions"], False),
+        ([Fault("refusal", nth=(2,))], ["words", "questions"], False),
+        ([Fault("wrong_schema", json={"replies": 5}, nth=(3, 4))],
+         ["words", "questions", "judgement", "judgement", "judgement"], False),
+        ([Fault("refusal", nth=(1,))], ["words"], False),
+        ([Fault("status", status=400, nth=(4,))], ["words", "questions", "judgement", "judgement"], False),
+    ],
+)  # fmt: skip
+def test_what_is_not_judged_is_no_pair(
+    court: FakeMessages, faults: list[Fault], asked: list[str], *, is_compared: bool
+) -> None:
+    """A useless answer is asked for once more; a refusal or a request that is not taken is let be."""
+    capture()
+    court.faults = faults
+
+    [pair] = replay()
+
+    assert (pair is not None) is is_compared
+    assert kinds(court.requests) == asked
+    assert gate.load().rejected == ()
+
+
+@pytest.mark.parametrize(("questions", "answered"), [([], 0.0), (["One?"], 0.0), (["Why?"] * 9, 0.2)])
+def test_the_number_of_questions_is_the_judges(
+    court: FakeMessages, questions: list[str], answered: float
+) -> None:
+    """Fewer than two count as nothing kept, more than five are cut to five."""
+    court.answer = lambda body: (
+        {"questions": questions} if '"questions"' in json.dumps(body["output_config"]) else judging(body)
+    )
+    capture()
+
+    [pair] = replay()
+
+    assert pair is not None
+    assert pair.a.info_preservation == pytest.approx(answered)
+    judged = court.requests[-1].body["messages"][0]["content"]
+    assert len(re.findall(r"<question-", judged)) == min(len(questions), 5)
+
+
+def test_the_daily_budget_holds(court: FakeMessages, memory: Path) -> None:
+    """What would not fit at its worst is not asked, and nobody else is stopped by that."""
+    (memory / "config.toml").write_text("[claude]\ndaily_budget_usd = 0.05\n")
+    for number in range(20):
+        capture(number)
+
+    with pytest.raises(StoppedError) as stopped:
+        replay()
+
+    assert stopped.value.step.failure == "budget"
+    assert "daily budget of $0.05" in stopped.value.step.reason
+    assert 0 < upgrades.spent_usd(since="") <= 0.05
+    assert gate.load().kind == ""
+
+
+def test_a_429_is_waited_for_by_everybody(court: FakeMessages) -> None:
+    """The run asks for a pause as long as the API says; refused one, it stops and the gate stays shut."""
+    capture()
+    court.faults = [Fault("status", status=429, retry_after=40, first=1)]
+    asked: list[float] = []
+
+    with pytest.raises(StoppedError) as stopped:
+        replay(pause=lambda seconds, _: asked.append(seconds) or False)
+
+    assert asked == [pytest.approx(40, abs=1)]
+    assert stopped.value.step.failure == "outage"
+    assert gate.load().kind == "outage"
+    with pytest.raises(StoppedError):
+        replay()
+    assert len(court.requests) == 1
+
+
+def test_a_short_outage_is_waited_out(court: FakeMessages) -> None:
+    """After the pause the same request goes again, and the run goes on."""
+    capture()
+    court.faults = [Fault("status", status=529, retry_after=0.1, nth=(2,))]
+
+    [pair] = replay(pause=lambda seconds, _: time.sleep(seconds) or True)
+
+    assert pair is not None
+    assert kinds(court.requests) == ["words", "questions", "questions", "judgement", "judgement"]
+
+
+def test_a_model_that_is_not_there_stops_the_run_and_nobody_else(court: FakeMessages) -> None:
+    """An unknown judge says nothing about the model in use."""
+    capture()
+    court.faults = [Fault("status", status=404, match=SONNET)]
+
+    with pytest.raises(StoppedError, match="HTTP 404"):
+        replay()
+
+    assert gate.load().kind == ""
+
+
+def test_three_requests_in_a_row_that_are_turned_down_end_the_run(court: FakeMessages) -> None:
+    """It is not their fault then."""
+    for number in range(5):
+        capture(number)
+    court.faults = [Fault("status", status=400)]
+
+    with pytest.raises(StoppedError, match="request after request is turned down"):
+        replay()
+
+    assert len(court.requests) == 3
+
+
+def test_without_raw_events_there_is_nothing_to_replay(court: FakeMessages) -> None:
+    """It says which setting keeps them."""
+    capture()
+    forget_raw()
+
+    with pytest.raises(ClaudeMemError, match=r"set \[retention\] keep_raw = 100 in .*config.toml"):
+        replay()
+
+
+def test_the_sample_is_random_and_the_same_each_time(court: FakeMessages) -> None:
+    """Looks and words of the user are not in it."""
+    ids = [capture(number) for number in range(40)]
+    capture(tool="Read", tool_input={"file_path": "/p/a.py"}, tool_response={})
+
+    first, again = ([each.row.id for each in samples.replayable({"high"}, count=10)] for _ in range(2))
+
+    assert first == again
+    assert len(set(first)) == 10
+    assert set(first) <= set(ids)
+    assert first not in (ids[:10], ids[-10:], ids[::-1][:10])
+
+
+def test_compression_scores_what_the_memory_has_without_a_key(
+    memory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Structure, title, size and time; quality is of what was measured and says so."""
+    for number in range(3):
+        capture(number)
+    forget_raw()
+
+    done, as_json = run("compression"), run("compression", "--json", "--limit", "2")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "local" in done.stdout
+    assert "quality is of valid, title; the rest needs --with-qag" in done.stdout
+    told = json.loads(as_json.stdout)
+    local = told["writers"]["local"]
+    assert (local["observations"], local["judged"], local["structural_validity"]) == (2, 0, 1.0)
+    assert local["measured"] == ["structural_validity", "title_quality"]
+    assert (local["info_preservation"], local["usd"]) == (None, 0.0)
+    assert local["compression_ratio"] > 0
+    assert len(told["observations"]) == 2
+    assert (told["judge"], told["spent_usd"]) == (None, 0.0)
+
+
+def test_compression_with_a_judge(court: FakeMessages) -> None:
+    """What Claude wrote and what the rules wrote, each by the questions about its own raw events."""
+    capture(1)
+    play()
+    capture(2)
+
+    done, as_json = run("compression", "--with-qag"), run("compression", "--with-qag", "--json")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    told = json.loads(as_json.stdout)
+    assert told["writers"][HAIKU]["info_preservation"] == pytest.approx(1 / 3, abs=1e-6)
+    assert told["writers"]["local"]["info_preservation"] == pytest.approx(1 / 3, abs=1e-6)
+    assert told["writers"][HAIKU]["decision_rationale"] == 1.0
+    assert told["writers"]["local"]["decision_rationale"] == 0.0
+    assert told["writers"]["all"]["judged"] == 2
+    assert told["writers"][HAIKU]["usd"] > 0
+    assert told["spent_usd"] > 0
+    assert re.search(r"^\$0\.0\d+ spent", done.stdout, re.MULTILINE)
+
+
+def test_compression_that_is_stopped_tells_what_it_has(court: FakeMessages, memory: Path) -> None:
+    """Exit 1, with the reason on stderr and the figures so far."""
+    for number in range(12):
+        capture(number)
+    (memory / "config.toml").write_text("[claude]\ndaily_budget_usd = 0.03\n")
+
+    done = run("compression", "--with-qag")
+
+    assert done.returncode == 1
+    assert "stopped: what is left of the daily budget of $0.03 is too little" in done.stderr
+    assert "local" in done.stdout
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [("compression", "--with-qag"), ("benchmark", "--yes")])
+def test_without_a_key_a_judge_cannot_be_asked(
+    court: FakeMessages, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    """One line, exit 1, no request."""
+    capture()
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+
+    done = run(*arguments)
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("claude-mem: there is no key to ask the judge with: set ANTHROPIC_API_KEY")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments", [("compression", "--with-qag"), ("benchmark", "--yes")])
+def test_without_raw_events_the_commands_say_what_to_do(
+    court: FakeMessages, arguments: tuple[str, ...]
+) -> None:
+    """One line, exit 1, nothing spent."""
+    capture()
+    forget_raw()
+
+    done = run(*arguments)
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "set [retention] keep_raw = 100" in done.stderr
+    assert court.requests == []
+
+
+def test_benchmark_asks_before_it_spends(court: FakeMessages) -> None:
+    """Without a terminal it says the price and --yes, and spends nothing."""
+    capture()
+
+    done = run("benchmark")
+
+    assert done.returncode == 2
+    assert re.search(r"4 requests will cost about \$0\.0\d, \$0\.\d\d at the most; ", done.stderr)
+    assert "$1.00 of today's $1.00 are left. Without a terminal to ask on, say --yes" in done.stderr
+    assert court.requests == []
+
+
+def test_benchmark_prints_both_writers_and_their_differences(court: FakeMessages) -> None:
+    """As a table and as JSON; the estimate is near what was spent."""
+    for number in range(7):
+        capture(number)
+
+    done, as_json = run("benchmark", "--yes", "--samples", "7"), run("benchmark", "--yes", "--json")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.search(
+        r"^reasons +1\.00 +0\.00 +\+1\.00 +\+1\.00 to \+1\.00 +a difference$", done.stdout, re.MULTILINE
+    )
+    assert re.search(r"^valid +1\.00 +1\.00 .* no difference shown$", done.stdout, re.MULTILINE)
+    assert "7 of 7 captures compared, judged by claude-sonnet-5" in done.stdout
+    told = json.loads(as_json.stdout)
+    assert (told["model_a"], told["model_b"], told["pairs"], told["stopped"]) == (HAIKU, "local", 7, "")
+    assert told["a_minus_b"]["quality"]["pairs"] == 7
+    assert 0.3 < told["expected_usd"] / told["spent_usd"] < 3
+    assert KEY not in done.stdout + as_json.stdout
+
+
+def test_benchmark_of_a_writer_with_itself_is_wrong_usage(court: FakeMessages) -> None:
+    """Exit 2."""
+    done = run("benchmark", "--model-a", "local", "--yes")
+
+    assert done.returncode == 2
+    assert "both are local" in done.stderr
+
+
+def test_a_model_without_a_price_is_said_before_it_is_paid(court: FakeMessages) -> None:
+    """It counts as dear."""
+    capture()
+
+    assert "No price is known for claude-new." in run("benchmark", "--model-b", "claude-new").stderr
