@@ -38,7 +38,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"storage"}),
     frozenset({"search", "codemap"}),
     frozenset({"distill"}),
-    frozenset({"context", "evals", "learnings", "services", "upkeep"}),
+    frozenset({"context", "evals", "learnings", "services", "transcripts", "upkeep"}),
     frozenset({"hooks", "tasks", "web", "cli"}),
 )
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}

@@ -105,5 +105,6 @@ from claude_mem_lite.cli import (
     search,
     service,
     services,
+    transcripts,
     upkeep,
 )
