@@ -102,6 +102,7 @@ from claude_mem_lite.cli import (
     hooks,
     learnings,
     models,
+    original,
     search,
     service,
     services,

@@ -62,7 +62,8 @@ def record_import(events: Sequence[PendingEvent]) -> None:
     notes: list[tuple[str | None, str]] = []
     with memory_database.atomic():
         for event in events:
-            queries.touch_session(event)
+            if event in (events[0], events[-1]) or not event.tool_name:
+                queries.touch_session(event)
             if not is_look(event):
                 note = _observe(event, upgrade="")
             else:

@@ -60,9 +60,9 @@ class _Said:
 class Reading:
     """One transcript on its way into events, as far as it is not later than `until` (UTC text).
 
-    `goes_on` says that there are later lines; what the assistant said before them is held back. `read_to` is
-    up to where in the file nothing is left to be told, `cwd` the folder of the line at hand, `last_at` when it
-    was written.
+    `goes_on` says that there are later lines; what the assistant said before them is held back. `read_to`
+    is up to where in the file nothing is left to be told, `cwd` the folder of the line at hand, `last_at`
+    when it was written.
     """
 
     origin: Origin
