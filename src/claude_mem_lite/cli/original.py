@@ -42,13 +42,12 @@ def import_claude_mem(
     from claude_mem_lite.upkeep import exchange, original
 
     path = os.path.abspath(os.path.expanduser(file))
-    given = _given(folder or [])
     config.refuse_foreign_memory()
     config.ensure_home()
     models.open_databases()
     try:
         with working("taking it in", quiet=as_json) as spinner:
-            folders = _Folders(given)
+            folders = _Folders(_given(folder or []))
             with original.opened(path, folder_of=folders.of) as source:
                 taken = exchange.take_in(
                     source.lines(),
@@ -72,7 +71,7 @@ def import_claude_mem(
             Text(f"{new or 'Nothing new'}{f'; there already: {old}' if old else ''}."), soft_wrap=True
         )
         if source.left_out:
-            left_out = [f"{number:,} {what}" for what, number in sorted(source.left_out.items())]
+            left_out = [count(number, what) for what, number in sorted(source.left_out.items())]
             console.print(Text(f"Left out: {join(left_out, limit=len(left_out))}."), soft_wrap=True)
         if source.unknown:
             sessions = count(sum(source.unknown.values()), "session")

@@ -65,7 +65,7 @@ def plan(
             continue
         seen = looked_at(session)
         if seen is None:
-            found.left_out["sessions without a word"] += 1
+            found.left_out["empty session"] += 1
         elif project_dir in {None, seen.project_dir} and seen.began_at >= since:
             found.sessions.append(seen)
     found.sessions.sort(key=lambda each: (each.began_at, each.size_bytes, each.path))
@@ -106,7 +106,7 @@ class Import:
         session = telling.session
         noted = _noted(session)
         if not noted and queries.is_remembered_without_raw(session.id):
-            self._plan.left_out["sessions known already, whose raw events are not here"] += 1
+            self._plan.left_out["already known session"] += 1
             return
         heard = Counter(_heard(json.loads(row.raw_output)) for row in by_hooks if not row.tool_name)
         first: Event | None = None
@@ -141,7 +141,7 @@ class Import:
             try:
                 text = redact.scrub_as_set(_dumps(event.payload))
             except ValueError:
-                self._plan.left_out["events that cannot be read"] += 1
+                self._plan.left_out["unreadable event"] += 1
                 continue
             rows.append((event.id, event.at, project_dir, text))
             self.taken.events += 1

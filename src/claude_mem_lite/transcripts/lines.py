@@ -58,19 +58,19 @@ def read(path: str, left_out: Counter[str], *, now: str) -> Iterator[Line]:
                 while text and not text.endswith(b"\n"):
                     text = file.readline(LONGEST_LINE_BYTES)
                     end += len(text)
-                left_out["lines that are too long"] += 1
+                left_out["overlong line"] += 1
                 continue
             said = _object(text)
             if said is None:
                 if text.strip():
-                    left_out["broken lines"] += 1
+                    left_out["broken line"] += 1
                 continue
             at = min(_time(said.get("timestamp")) or at, now)
             kind = said.get("type")
             if kind in TOLD:
                 yield Line(start, end, at, said)
             elif kind not in _SILENT:
-                left_out["lines of an unknown type"] += 1
+                left_out["unknown line"] += 1
 
 
 def _object(text: bytes) -> dict[str, Any] | None:

@@ -87,7 +87,7 @@ class Telling:
             for event in reading.events(lines.read(path, self.left_out, now=inbox.utc_text(self.now))):
                 yield path, event
         except OSError:
-            self.left_out["files that cannot be read"] += 1
+            self.left_out["unreadable file"] += 1
 
 
 def find(projects_dir: str, left_out: Counter[str]) -> list[Session]:
@@ -108,7 +108,7 @@ def find(projects_dir: str, left_out: Counter[str]) -> list[Session]:
         said = next((line for line in _head(path) if line.get("sessionId")), {})
         of = found.get(os.path.join(os.path.dirname(path), f"{said.get('sessionId')}{SUFFIX}"))
         if of is None:
-            left_out["sub-agents whose session is gone"] += 1
+            left_out["orphaned sub-agent"] += 1
         else:
             of.files[path] = size
     for session in found.values():
@@ -138,19 +138,19 @@ def _entries(folder: str, left_out: Counter[str], *, folders: bool = False) -> l
         with os.scandir(folder) as entries:
             found = sorted(entries, key=lambda entry: entry.name)
     except OSError:
-        left_out["folders that cannot be read"] += 1
+        left_out["unreadable folder"] += 1
         return []
     kept = []
     for entry in found:
         if not folders and not entry.name.endswith(SUFFIX):
             continue
         if entry.is_symlink():
-            left_out["symbolic links"] += 1
+            left_out["symbolic link"] += 1
         elif entry.is_dir() if folders else entry.is_file():
             if entry.stat().st_uid == os.geteuid():
                 kept.append(entry)
             else:
-                left_out["files of other users"] += 1
+                left_out["foreign file"] += 1
     return kept
 
 

@@ -66,10 +66,10 @@ class Original:
             if not _is_from_elsewhere(session["id"]):
                 yield from map(_encoded, self._told(session))
             else:
-                self.left_out["sessions that are known already"] += 1
+                self.left_out["already known session"] += 1
         for name in self._names() - {*_TABLES, *_SILENT}:
             if rows := self._count(name):
-                self.left_out[f"rows of the table {clean(name)[:40]}"] += rows
+                self.left_out[f"{clean(name)[:40]} row"] += rows
 
     def _sessions(self) -> dict[str, Row]:
         """Return its sessions by the tool's own id, with their rows."""
@@ -89,7 +89,7 @@ class Original:
             if client in by_client:
                 by_client[client].setdefault("prompts", []).append(row)
             else:
-                self.left_out["prompts without a session"] += 1
+                self.left_out["orphaned prompt"] += 1
         return {own: session for own, session in found.items() if session["id"]}
 
     def _told(self, session: Row) -> Iterator[Row]:
@@ -101,11 +101,11 @@ class Original:
             return
         said = [*session.get("prompts", ()), *session["rows"], *session["told"]]
         if not said:
-            self.left_out["sessions without a word"] += 1
+            self.left_out["empty session"] += 1
             return
         times = sorted(filter(None, (_time(row) for row in [session, *said])))
         if not times:
-            self.left_out["sessions without a time"] += 1
+            self.left_out["undated session"] += 1
             return
         ended = _time(session, "completed_at")
         summary, files = _summary(session["told"]), _files(session["told"], folder)
@@ -139,7 +139,7 @@ class Original:
         payload = json.loads(redact.scrub_as_set(json.dumps(event)))
         said = local.observe(Capture("UserPromptSubmit", "", payload, folder))
         if isinstance(said, Skip):
-            self.left_out["prompts that say nothing"] += 1
+            self.left_out["mere consent"] += 1
             return
         yield _line_of(
             "prompt", row, session_id, folder, began,
@@ -215,12 +215,15 @@ def _is_from_elsewhere(session_id: str) -> bool:
 
 def _summary(told: list[Row]) -> str:
     """Return the newest of a session's summaries, and in short those before it."""
-    parts = []
+    parts: list[str] = []
     for row in reversed(told):
-        said = {name: _text(row, name) for name in ("request", "completed", "learned", "next_steps")}
-        titles = ("", "", "Learned: ", "Next: ") if not parts else ("Before that: ", "", "", "")
-        kept = list(said.values()) if not parts else list(said.values())[:2]
-        parts.append(" ".join(title + text for title, text in zip(titles, kept, strict=False) if text))
+        said = [_text(row, "request"), _text(row, "completed")]
+        if parts:
+            said = [f"Before that: {said[0]}", said[1]] if said[0] else []
+        else:
+            told_of = (("Learned", _text(row, "learned")), ("Next", _text(row, "next_steps")))
+            said += [f"{title}: {text}" for title, text in told_of if text]
+        parts.append(". ".join(part.rstrip(". ") for part in said if part))
     return clip("\n".join(filter(None, parts)), SUMMARY_CHARS)
 
 
@@ -262,7 +265,7 @@ def _time(row: Row, name: str = "created_at") -> str:
             seconds = epoch / 1_000 if epoch > _MILLISECONDS else epoch
             return inbox.utc_text(seconds) if seconds < _MILLISECONDS else ""
     try:
-        at = dt.datetime.fromisoformat(_text(row, name, "started_at"))
+        at = dt.datetime.fromisoformat(_text(row, name, *(["started_at"] if name == "created_at" else [])))
         return inbox.utc_text((at if at.tzinfo else at.replace(tzinfo=dt.UTC)).timestamp())
     except (ValueError, OverflowError):
         return ""
