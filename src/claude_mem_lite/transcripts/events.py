@@ -98,7 +98,7 @@ class Reading:
 
     def _of(self, line: Line) -> Iterator[Event]:
         said = line.said
-        kind = said["type"]
+        kind = said["type"]  # one of `lines.TOLD`
         if kind == "assistant":
             yield from self._hear(line)
         elif kind == "attachment":
@@ -173,7 +173,7 @@ class Reading:
             yield event
 
     def _note(self, line: Line) -> Iterator[Event]:
-        subtype = line.said.get("subtype")
+        subtype = str(line.said.get("subtype"))
         if subtype in {"stop_hook_summary", "turn_duration"}:
             yield from self._report()
         elif subtype == "compact_boundary" and not self.origin.agent_id:

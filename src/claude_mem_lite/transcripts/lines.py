@@ -66,7 +66,7 @@ def read(path: str, left_out: Counter[str], *, now: str) -> Iterator[Line]:
                     left_out["broken line"] += 1
                 continue
             at = min(_time(said.get("timestamp")) or at, now)
-            kind = said.get("type")
+            kind = str(said.get("type"))
             if kind in TOLD:
                 yield Line(start, end, at, said)
             elif kind not in _SILENT:
