@@ -203,7 +203,7 @@ def test_an_answer_without_its_object_is_told_from_what_was_shown(
 
 
 def test_old_clients_kept_their_sub_agents_beside_the_session(tmp_path: Path) -> None:
-    """A sub-agent's file in the project's folder belongs to the session that it names; the client's own not."""
+    """A sub-agent's file in the project's folder belongs to the session that it names; its own do not."""
     Lines().user("Go").write(tmp_path)
     Lines(agent_id="b2c4").call("Bash", {"command": "ls"}).result("x").write(
         tmp_path, name="agent-b2c4.jsonl"
