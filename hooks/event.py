@@ -63,10 +63,7 @@ def _store(raw: bytes, ask: Ask | None) -> Callable[[], bytes] | None:
     """Ask about the scrubbed event and append it to the queue; return what waits for the answer."""
     from claude_mem_lite import inbox, redact
 
-    max_chars, ignored = config.capture_limits()
-    event = redact.scrub(
-        raw.decode("utf-8", "replace"), max_chars=max_chars, ignored=(*redact.IGNORED_FILES, *ignored)
-    )
+    event = redact.scrub_as_set(raw.decode("utf-8", "replace"))
     project = config.project_dir()
     config.ensure_home()
     fields, answer = inbox.parse(event), None

@@ -38,7 +38,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"storage"}),
     frozenset({"search", "codemap"}),
     frozenset({"distill"}),
-    frozenset({"context", "learnings", "reports", "services", "upkeep"}),
+    frozenset({"context", "learnings", "reports", "services", "transcripts", "upkeep"}),
     frozenset({"evals"}),  # measures them
     frozenset({"hooks", "tasks", "web", "cli"}),
 )

@@ -32,6 +32,9 @@ PRIORITIES = {"high": 30, "normal": 20, "low": 10}
 # A hook may wait this long for the lock; then the event goes to the spool.
 LOCK_TIMEOUT_S = 0.25
 
+# An event that an import has stored and works off itself, and what has been: no task is ever sent for it.
+IMPORT, IMPORTED = "import", "imported"
+
 # So many rows get their message in one transaction: a hook must not wait for 100,000 of them.
 _REQUEUED_AT_ONCE = 500
 
@@ -89,6 +92,7 @@ _INSERT_EVENT = (
     " (id, created_at, project_dir, raw_output, session_id, event_name, tool_name, files_touched, priority)"
     " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, CASE WHEN ?8 = '' THEN '[]' ELSE json_array(?8) END, ?9)"
 )
+_INSERT_IMPORT = _INSERT_EVENT.replace(", priority)", ", priority, status)").replace("?9)", "?9, ?10)")
 _INSERT_LOST = (
     "INSERT OR IGNORE INTO pending_queue"
     " (id, created_at, project_dir, raw_output, session_id, event_name, status, note, finished_at)"
@@ -129,6 +133,27 @@ def append(event: str, project_dir: str, fields: dict[str, str] | None = None) -
     else:
         ring()
     return event_id
+
+
+def append_import(events: list[tuple[str, str, str, str]]) -> None:
+    """Store events of an import, (id, time, project, redacted JSON) each, all or none, without a message.
+
+    What is there stays as it is. Raises: NotAnEventError.
+    """
+    rows = [(*event, *_columns(parse(event[-1])), IMPORT) for event in events]
+    with Transaction() as connection:
+        connection.executemany(_INSERT_IMPORT, rows)
+
+
+def finish_import(notes: list[tuple[str | None, str]]) -> None:
+    """Mark events of an import as worked off, (why there is no observation of it, id) each."""
+    now = utc_now()
+    with Transaction() as connection:
+        connection.executemany(
+            "UPDATE pending_queue SET status = ?1, note = ?2, finished_at = ?3, attempts = attempts + 1"
+            " WHERE id = ?4",
+            [(IMPORTED, note, now, event_id) for note, event_id in notes],
+        )
 
 
 def parse(event: str) -> dict[str, str]:

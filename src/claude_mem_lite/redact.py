@@ -81,6 +81,14 @@ def scrub(event: str, *, max_chars: int = 512 * 1024, ignored: tuple[str, ...] =
         raise ValueError("a hook event nested too deep to be read") from None
 
 
+def scrub_as_set(event: str) -> str:
+    """Return an event as it may be stored by the user's settings (see `scrub`). Raises: ValueError."""
+    from claude_mem_lite import config
+
+    max_chars, ignored = config.capture_limits()
+    return scrub(event, max_chars=max_chars, ignored=(*IGNORED_FILES, *ignored))
+
+
 def redact(text: str) -> str:
     """Return `text` with every secret in it replaced by `[redacted: kind]`."""
     return str(_without_secrets(_narrow(text, len(text))))

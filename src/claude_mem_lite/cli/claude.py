@@ -58,7 +58,7 @@ def compress(  # noqa: PLR0913  (each is an option of the command)
         _distill_what_is_raw()
         ids = upgrades.local_observations(chosen.tiers, errors=retry_errors)[:limit]
         sessions = _sessions(errors=retry_errors) if chosen.summaries and not limit else []
-        found = _estimate(ids, [] if batch else sessions, chosen, is_batch=batch)
+        found = estimate(ids, [] if batch else sessions, chosen, is_batch=batch)
     if not as_json:
         _show_estimate(found, chosen)
         if found["requests"] and not pending:
@@ -117,7 +117,7 @@ def cost(
 def _sessions(*, errors: bool) -> list[str]:
     """Return the sessions whose summary Claude could bring up to date."""
     waiting = [row.id for row in upgrades.waiting_sessions()]
-    return list(dict.fromkeys([*waiting, *upgrades.outdated_sessions(errors=errors)]))
+    return list(dict.fromkeys([*waiting, *upgrades.outdated_sessions(errors=errors, left=True)]))
 
 
 def _distill_what_is_raw() -> None:
@@ -132,7 +132,7 @@ def _distill_what_is_raw() -> None:
                 record_event(event)
 
 
-def _estimate(ids: list[str], sessions: list[str], chosen: Settings, *, is_batch: bool) -> dict[str, Any]:
+def estimate(ids: list[str], sessions: list[str], chosen: Settings, *, is_batch: bool) -> dict[str, Any]:
     """Return what the captures and sessions would cost; of very many from the first of them."""
     from claude_mem_lite.distill import requests
     from claude_mem_lite.distill import upgrade as steps

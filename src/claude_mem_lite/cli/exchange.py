@@ -75,7 +75,7 @@ def import_memory(
     A line that is wrong is named and left out. Learnings that look suspicious wait for you.
     """
     from claude_mem_lite.learnings.suspicion import suspicions
-    from claude_mem_lite.upkeep import exchange
+    from claude_mem_lite.upkeep import exchange, lines
 
     path = "-" if file == "-" else os.path.abspath(os.path.expanduser(file))
     if path != "-" and not os.path.isfile(path):
@@ -87,7 +87,7 @@ def import_memory(
             file_in = sys.stdin.buffer if path == "-" else open(path, "rb")  # noqa: SIM115  (closed below)
             with file_in:
                 taken = exchange.take_in(
-                    file_in,
+                    lines.read(file_in),
                     # Nobody can vouch for a file: it is not the user who says so, even if it says that.
                     suspicions=lambda content: suspicions(content, origin="assistant"),
                     progress=lambda number: spinner(f"taking it in, {number} lines"),
@@ -102,7 +102,7 @@ def import_memory(
             "wrong": [{"line": number, "error": reason} for number, reason in taken.wrong],
         })  # fmt: skip
     else:
-        new, old = _told(taken.added), _told(taken.there)
+        new, old = told(taken.added), told(taken.there)
         console.print(
             Text(f"{new or 'Nothing new'}{f'; there already: {old}' if old else ''}."), soft_wrap=True
         )
@@ -117,7 +117,11 @@ def import_memory(
         raise typer.Exit(1)
 
 
-def _told(counts: Counter[str]) -> str:
+def told(counts: Counter[str]) -> str:
+    """Return how many rows there are of each kind, in words; "" for none."""
     return join(
         [count(counts[kind], noun) for kind, noun in _NOUNS.items() if counts[kind]], limit=len(_NOUNS)
     )
+
+
+from claude_mem_lite.cli import original, transcripts  # noqa: E402, F401  (they add theirs to `import`)

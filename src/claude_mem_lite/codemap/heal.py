@@ -115,7 +115,7 @@ def _heal_by(observation: Observation, graph: _Graph) -> Counter[str]:
 def _confirm(edge: CallEdge, observation: Observation) -> None:
     edge.confidence = boosted(edge.confidence)
     edge.times_confirmed += 1
-    edge.last_confirmed_at = observation.created_at
+    edge.last_confirmed_at = max(edge.last_confirmed_at or "", observation.created_at)  # may be imported
     edge.observation_id = observation.id
     edge.save()
 

@@ -40,7 +40,7 @@ def record_event(event: PendingEvent) -> bool:
     # The write lock first: of two workers on one fold the later must see what the earlier wrote.
     with memory_database.atomic():
         queries.touch_session(event)
-        note = _fold(event) if is_look(event) else _observe(event)
+        note = _fold(event, queries.fold_of(event)) if is_look(event) else _observe(event)
     seen = Seen(event.session_id, None if note else event.id, event.created_at)
     has_changed_code = code.follow(capture_of(event), seen)
     inbox.finish(event.id, note=note)
@@ -51,6 +51,29 @@ def record_event(event: PendingEvent) -> bool:
         duration_ms=round((time.monotonic() - started) * 1000),
     )
     return has_changed_code
+
+
+def record_import(events: Sequence[PendingEvent]) -> None:
+    """Turn events of an import into observations, at no cost, at once; all of their session are in the queue.
+
+    The code map knows nothing of them: it has the code as it is now.
+    """
+    told: dict[str, str | None] = {}
+    notes: list[tuple[str | None, str]] = []
+    with memory_database.atomic():
+        for event in events:
+            if event in (events[0], events[-1]) or not event.tool_name:
+                queries.touch_session(event)
+            if not is_look(event):
+                note = _observe(event, upgrade="")
+            else:
+                fold = queries.fold_of(event)
+                first = fold[0].id
+                if first not in told:
+                    told[first] = _fold(fold[0], fold, upgrade="")
+                note = told[first] or (None if event.id == first else f"folded into {first}")
+            notes.append((note, event.id))
+    inbox.finish_import(notes)
 
 
 def summarize_session(session_id: str, *, retell: bool = False) -> str:
@@ -109,27 +132,29 @@ def capture_of(event: PendingEvent) -> Capture:
     )
 
 
-def _observe(event: PendingEvent) -> str | None:
+def _observe(event: PendingEvent, *, upgrade: str | None = None) -> str | None:
     outcome = local.observe(capture_of(event), prompt=queries.latest_prompt(event))
     if isinstance(outcome, Skip):
         return outcome.reason
-    _save(outcome, [event])
+    _save(outcome, [event], upgrade)
     return None
 
 
-def _fold(event: PendingEvent) -> str | None:
-    events = queries.fold_of(event)
+def _fold(event: PendingEvent, events: list[PendingEvent], *, upgrade: str | None = None) -> str | None:
     outcome = local.fold([capture_of(each) for each in events], prompt=queries.latest_prompt(events[0]))
     if isinstance(outcome, Skip):
         return outcome.reason
-    _save(outcome, events)
+    _save(outcome, events, upgrade)
     return None if event.id == events[0].id else f"folded into {events[0].id}"
 
 
-def _save(observation: Observation, events: list[PendingEvent]) -> None:
+def _save(observation: Observation, events: list[PendingEvent], upgrade: str | None) -> None:
+    """Store what events came to; `upgrade` is as in `upgrades`, None as the settings say."""
     first, last = events[0], events[-1]
     text = "\n".join((observation.title, observation.summary, observation.detail or ""))
     tier = first.priority if first.tool_name else ""
+    if upgrade is None:
+        upgrade = upgrades.WAITING if settings.load().wants_claude(tier) else ""
     queries.save_observation({
         "id": first.id,
         "session_id": first.session_id,
@@ -146,7 +171,7 @@ def _save(observation: Observation, events: list[PendingEvent]) -> None:
         "tier": tier,
         "written_by": "local",
         "prompt_version": None,
-        "upgrade": upgrades.WAITING if settings.load().wants_claude(tier) else "",
+        "upgrade": upgrade,
         "upgrade_attempts": 0,
         "upgrade_due": "",
         "upgrade_note": None,

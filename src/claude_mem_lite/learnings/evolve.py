@@ -137,7 +137,9 @@ class _Taking:
     project_dir: str
     at: str
 
-    def into(self, rows: Sequence[Learning], alike: dict[str, float]) -> Outcome:
+    def into(  # noqa: PLR0911  (each is a way that a candidate can go)
+        self, rows: Sequence[Learning], alike: dict[str, float]
+    ) -> Outcome:
         relations: dict[str, str] = {row.id: relation(row.content, self.content) for row in rows}
         if relations.get(self.candidate.contradicts) == "other":
             relations[self.candidate.contradicts] = "contradicts"
@@ -146,6 +148,9 @@ class _Taking:
             for row in rows
             if row.is_active and not row.superseded_by and relations[row.id] == "contradicts"
         ]
+        newer = [row.id for row in contradicted if row.created_at > self.at]
+        if newer:  # an older session is told later: it was imported, or waited for Claude
+            return _skipped(self.session_id, "something newer says otherwise", newer[0])
         same = self._same(rows, relations, alike, {row.id for row in contradicted})
         if same is not None and same.superseded_by and self.candidate.origin != "user":
             # Heard again, what was given up is no news; only what says so takes its successor's place.
@@ -266,7 +271,7 @@ class _Taking:
             "observations": _with(row.observations, self.candidate.observations),
             "times_seen": row.times_seen + (not is_counted),
             "code": anchors.as_json(code) if code or row.stale else row.code,
-            "updated_at": self.at if not is_counted else row.updated_at,
+            "updated_at": max(row.updated_at, self.at) if not is_counted else row.updated_at,
             "seen_at": max(row.seen_at, self.at),
         }
 

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 FADES_BY = 0.01
 
 
-def learn(session_id: str) -> list[Outcome]:
+def learn(session_id: str, *, fades: bool = True) -> list[Outcome]:
     """Take in what the user has stated in a session since the last time; return what became of each.
 
-    Learnings that the session used count as seen; once it is closed, those long unseen fade.
+    Learnings that the session used count as seen; once it is closed, those long unseen fade, if it `fades`.
     """
     session = queries.session(session_id)
     if session is None:
@@ -36,7 +36,7 @@ def learn(session_id: str) -> list[Outcome]:
     storage.note_learned(session_id, session.summarized_pk)
     storage.note_seen(context.used_in(session_id), at=session.last_event_at)
     evolve.check_code(session.project_dir, session_id)
-    if session.status == "closed":
+    if fades and session.status == "closed":
         _fade(session)
     return outcomes
 

@@ -9,7 +9,10 @@ from claude_mem_lite import inbox
 if TYPE_CHECKING:
     import sqlite3
 
-_PRUNABLE = "FROM pending_queue WHERE status <> 'raw' AND (created_at < ?1 OR seq <= ?2) AND seq < ?3"
+_FINISHED = f"status NOT IN ('raw', '{inbox.IMPORT}')"
+# What was imported is as old as its import: Claude may still be asked about it.
+_SINCE = f"CASE status WHEN '{inbox.IMPORTED}' THEN finished_at ELSE created_at END"
+_PRUNABLE = f"FROM pending_queue WHERE {_FINISHED} AND ({_SINCE} < ?1 OR seq <= ?2) AND seq < ?3"
 
 
 def prunable(*, before: str, keep: int = 0, most_bytes: int = 0) -> int:
@@ -44,7 +47,7 @@ def _limits(connection: sqlite3.Connection, before: str, keep: int, most_bytes: 
     """Return the parameters of _PRUNABLE: the time, up to which row there is no room, the first kept row."""
     kept_from = 1 << 62
     if keep:
-        newest = "SELECT seq FROM pending_queue WHERE status <> 'raw' ORDER BY seq DESC LIMIT 1 OFFSET ?"
+        newest = f"SELECT seq FROM pending_queue WHERE {_FINISHED} ORDER BY seq DESC LIMIT 1 OFFSET ?"  # noqa: S608
         row = connection.execute(newest, (keep - 1,)).fetchone()
         kept_from = row[0] if row else 0
     pages, free, page_bytes = (
@@ -54,9 +57,9 @@ def _limits(connection: sqlite3.Connection, before: str, keep: int, most_bytes: 
     excess, crowded = (pages - free) * page_bytes - most_bytes, 0
     if most_bytes and excess > 0:
         crowded = connection.execute(
-            "SELECT coalesce(max(seq), 0) FROM (SELECT seq, sum(length(CAST(raw_output AS BLOB)))"
+            "SELECT coalesce(max(seq), 0) FROM (SELECT seq, sum(length(CAST(raw_output AS BLOB)))"  # noqa: S608
             " OVER (ORDER BY seq) - length(CAST(raw_output AS BLOB)) AS freed FROM pending_queue"
-            " WHERE status <> 'raw') WHERE freed < ?",
+            f" WHERE {_FINISHED}) WHERE freed < ?",
             (excess,),
         ).fetchone()[0]
     return before, crowded, kept_from

@@ -1,7 +1,8 @@
 """What waits for Claude's words, what came of it, what it cost, and the facts that the processes share.
 
 An observation or a session *waits* while its `upgrade` is "waiting"; the local words stand meanwhile. It is
-in "error" when the API will not take it, "gone" when its raw event is no longer kept.
+in "error" when the API will not take it, "gone" when its raw event is no longer kept; of a session that is
+"left" nobody asks Claude unless the user does.
 Times are Unix seconds here and UTC text in the tables.
 """
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-WAITING, ERROR, GONE = "waiting", "error", "gone"
+WAITING, ERROR, GONE, LEFT = "waiting", "error", "gone", "left"
 CALL = "claude.call"
 
 MAX_ROWS = 500
@@ -61,16 +62,18 @@ def waiting_observations(tiers: Collection[str], *, ids: Sequence[str] | None = 
     return list(rows.order_by(Observation.upgrade_attempts, Observation.pk).limit(MAX_ROWS))
 
 
-def local_observations(tiers: Collection[str], *, errors: bool = False) -> list[str]:
-    """Return the ids of the captures that Claude could still write about, oldest first."""
+def local_observations(
+    tiers: Collection[str], *, errors: bool = False, sessions: Collection[str] | None = None
+) -> list[str]:
+    """Return the ids of the captures that Claude could still write about, of some sessions, oldest first."""
     rows = Observation.select(Observation.id).where(
         Observation.tier.in_(sorted(tiers))
         & (Observation.written_by == "local")
         & Observation.batch.is_null()
     )
     rows = rows.where(Observation.upgrade.not_in([GONE] if errors else [GONE, ERROR]))
-    found: Any = rows.order_by(Observation.pk).tuples()
-    return [observation_id for (observation_id,) in found]
+    found: Any = rows.select_extend(Observation.session_id).order_by(Observation.pk).tuples()
+    return [row_id for row_id, session_id in found if sessions is None or session_id in sessions]
 
 
 def write_observation(observation_id: str, **words: Any) -> None:
@@ -171,13 +174,21 @@ def cancel_retelling(session_id: str) -> None:
     Session.update(upgrade="").where(mine).execute()
 
 
-def outdated_sessions(*, after: str = "", before: str = "9", errors: bool = False) -> list[str]:
+def leave_to_user(session_id: str) -> None:
+    """Have nobody ask Claude for a session's summary unless the user does."""
+    mine = (Session.id == session_id) & (Session.upgrade == "") & Session.retold.is_null()
+    Session.update(upgrade=LEFT).where(mine).execute()
+
+
+def outdated_sessions(
+    *, after: str = "", before: str = "9", errors: bool = False, left: bool = False
+) -> list[str]:
     """Return the sessions, last heard of between two times, that have gone on since Claude told them."""
     rows = Session.select(Session.id).where(
         (Session.last_event_at > after)
         & (Session.last_event_at < before)
         & (Session.summarized_pk > Session.retold_pk)
-        & Session.upgrade.in_(["", ERROR] if errors else [""])
+        & Session.upgrade.in_(["", *[ERROR] * errors, *[LEFT] * left])
     )
     return [row.id for row in rows.order_by(Session.last_event_at)]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.storage import DatabaseError, transfer
@@ -36,16 +36,16 @@ class TakenIn:
 
 def export(project_dir: str | None) -> Iterator[str]:
     """Yield the lines of an export, of a project or of everything (None), as of one moment."""
-    yield _line(lines.Head().model_dump())
+    yield line(lines.Head().model_dump())
     with transfer.snapshot():
         for kind, model in lines.KINDS.items():
             names = [name for name in model.model_fields if name != "kind"]
             for row in transfer.rows(kind, project_dir):
-                yield _line({"kind": kind, **{name: row[name] for name in names}})
+                yield line({"kind": kind, **{name: row[name] for name in names}})
 
 
 def take_in(
-    file: BinaryIO, *, suspicions: Callable[[str], list[str]], progress: Callable[[int], None]
+    said: Iterator[bytes], *, suspicions: Callable[[str], list[str]], progress: Callable[[int], None]
 ) -> TakenIn:
     """Take in the lines of an export; what is there already stays as it is, so that twice is as once.
 
@@ -54,32 +54,32 @@ def take_in(
     Raises: ClaudeMemError when it is no export.
     """
     taken = TakenIn()
-    numbered = enumerate(lines.read(file), 1)
+    numbered = enumerate(said, 1)
     number, first = next(numbered, (0, b""))
     try:
         is_head = isinstance(lines.parse(first), lines.Head)
     except lines.WrongLineError:
         is_head = False
     if not is_head:
-        head = _line(lines.Head().model_dump())
+        head = line(lines.Head().model_dump())
         raise ClaudeMemError(f"no export of claude-mem: its first line is not {head}")
     is_over = False
     while not is_over:
         with memory_database.atomic():
             for _ in range(_LINES_AT_ONCE):
-                number, line = next(numbered, (0, b""))
+                number, text = next(numbered, (0, b""))
                 if not number:
                     is_over = True
                     break
-                if line.strip():
-                    _take(number, line, taken, suspicions)
+                if text.strip():
+                    _take(number, text, taken, suspicions)
         progress(sum(taken.added.values()) + sum(taken.there.values()) + len(taken.wrong))
     return taken
 
 
-def _take(number: int, line: bytes, taken: TakenIn, suspicions: Callable[[str], list[str]]) -> None:
+def _take(number: int, text: bytes, taken: TakenIn, suspicions: Callable[[str], list[str]]) -> None:
     try:
-        said = lines.parse(line)
+        said = lines.parse(text)
         row = lines.columns(said)
         waits = False
         if isinstance(said, lines.Learning) and not transfer.knows_learning(said.id):
@@ -98,5 +98,6 @@ def _take(number: int, line: bytes, taken: TakenIn, suspicions: Callable[[str], 
         taken.waiting += waits and is_new
 
 
-def _line(fields: dict[str, Any]) -> str:
+def line(fields: dict[str, Any]) -> str:
+    """Return a line of an export without its end."""
     return json.dumps(fields, ensure_ascii=False)

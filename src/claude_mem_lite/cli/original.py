@@ -1,0 +1,126 @@
+"""import claude-mem: what the original claude-mem remembers."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from claude_mem_lite import config
+from claude_mem_lite.cli.app import AsJson, console, errors, print_json, working
+from claude_mem_lite.cli.exchange import imports, told
+from claude_mem_lite.cli.text import printable
+from claude_mem_lite.distill.observation import count, join
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.services import install
+from claude_mem_lite.storage import marking, models, queries, upgrades
+
+_MOST_NAMED = 12
+
+
+@imports.command("claude-mem")
+def import_claude_mem(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="Its database, such as ~/.claude-mem/claude-mem.db.")
+    ],
+    *,
+    folder: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=PATH", help="Where the project of this name lies; may be repeated."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take in what the original claude-mem remembers: sessions, observations, summaries, prompts.
+
+    Its database is only read. It knows projects by their names: their folders are found by your sessions and
+    Claude Code's transcripts, else say them by --folder. Sessions that are known already stay as they are.
+    """
+    from claude_mem_lite.distill.record import summarize_session
+    from claude_mem_lite.upkeep import exchange, original
+
+    path = os.path.abspath(os.path.expanduser(file))
+    config.refuse_foreign_memory()
+    config.ensure_home()
+    models.open_databases()
+    try:
+        with working("taking it in", quiet=as_json) as spinner:
+            folders = _Folders(_given(folder or []))
+            with original.opened(path, folder_of=folders.of) as source:
+                taken = exchange.take_in(
+                    source.lines(),
+                    suspicions=lambda _: [],  # it has no learnings
+                    progress=lambda number: spinner(f"taking it in, {number} rows"),
+                )
+        for session_id in folders.asked:
+            summarize_session(session_id)  # of those that it had no summary of
+            upgrades.leave_to_user(session_id)
+    finally:
+        models.close_databases()
+    wrong = Counter(reason for _, reason in taken.wrong)
+    if as_json:
+        print_json({
+            "added": dict(taken.added), "there": dict(taken.there), "left_out": dict(source.left_out),
+            "unknown_projects": dict(source.unknown), "wrong": dict(wrong),
+        })  # fmt: skip
+    else:
+        new, old = told(taken.added), told(taken.there)
+        console.print(
+            Text(f"{new or 'Nothing new'}{f'; there already: {old}' if old else ''}."), soft_wrap=True
+        )
+        if source.left_out:
+            left_out = [count(number, what) for what, number in sorted(source.left_out.items())]
+            console.print(Text(f"Left out: {join(left_out, limit=len(left_out))}."), soft_wrap=True)
+        if source.unknown:
+            sessions = count(sum(source.unknown.values()), "session")
+            names = join([printable(name) or "?" for name in sorted(source.unknown)], limit=_MOST_NAMED)
+            said = f"{sessions} of projects whose folder is not known were left out: {names}. "
+            errors.print(
+                Text.assemble(("! ", "yellow"), said, "Say where they lie: --folder NAME=PATH"),
+                soft_wrap=True,
+            )
+        for reason, number in wrong.items():
+            errors.print(Text.assemble(("! ", "yellow"), f"{count(number, 'row')}: {reason}"), soft_wrap=True)
+    if wrong:
+        raise typer.Exit(1)
+
+
+class _Folders:
+    """Finds the folder of a project by a session's id and by the project's name."""
+
+    def __init__(self, given: dict[str, str]) -> None:
+        from claude_mem_lite.transcripts import sessions
+
+        root = os.path.join(install.claude_dir(), "projects")
+        self._given, self._look = given, sessions.looked_at
+        self._transcripts = (
+            {each.id: each for each in sessions.find(root, Counter())} if os.path.isdir(root) else {}
+        )
+        self._known = set(marking.known_projects()) | {
+            seen.project_dir for each in self._transcripts.values() if (seen := sessions.looked_at(each))
+        }
+        self.asked: list[str] = []
+
+    def of(self, session_id: str, name: str) -> str:
+        """Return the path of a session's project, "" for none."""
+        self.asked.append(session_id)
+        if name in self._given:
+            return self._given[name]
+        if known := queries.session(session_id):
+            return str(known.project_dir)
+        if session_id in self._transcripts and (seen := self._look(self._transcripts[session_id])):
+            return seen.project_dir
+        named = [path for path in self._known if name and path.endswith(f"/{name}")]
+        return named[0] if len(named) == 1 else ""
+
+
+def _given(folders: list[str]) -> dict[str, str]:
+    found = {}
+    for each in folders:
+        name, mark, path = each.partition("=")
+        if not (name and mark and path):
+            raise ClaudeMemError(f"--folder {each}: say NAME=PATH, such as --folder shop=~/work/shop")
+        found[name] = marking.project_of(path)
+    return found

@@ -1,0 +1,234 @@
+"""import transcripts: the sessions that Claude Code wrote down before it had a memory."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+from claude_mem_lite import config, locks, settings
+from claude_mem_lite.cli.app import AsJson, console, errors, print_json
+from claude_mem_lite.cli.exchange import imports
+from claude_mem_lite.cli.text import printable, size
+from claude_mem_lite.cli.times import moment
+from claude_mem_lite.distill.observation import count, join
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.services import install
+from claude_mem_lite.storage import marking, models, queries, upgrades
+
+if TYPE_CHECKING:
+    from claude_mem_lite.settings import Settings
+    from claude_mem_lite.transcripts.estimate import Estimate
+    from claude_mem_lite.transcripts.importing import Import, Plan
+
+_LOCK = "import.lock"
+_INTERRUPTED = 130
+
+
+@imports.command("transcripts")
+def import_transcripts(
+    *,
+    project: Annotated[str, typer.Option(metavar="PATH", help="Only the project of this folder.")] = "",
+    since: Annotated[
+        str | None,
+        typer.Option(parser=moment, metavar="TIME", help="Sessions that began since: 2026-11-01, 12h, 2d."),
+    ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Only say what there is, and what Claude would cost."),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Take in the sessions that Claude Code has written down, from before the hooks were there.
+
+    Free and local: nobody asks Claude about them unless you do, by [bold]claude-mem compress[/bold]. Doing it
+    again adds what is new and nothing else; what is cut short goes on where it was.
+    """
+    folder = os.path.join(install.claude_dir(), "projects")
+    if not os.path.isdir(folder):
+        raise ClaudeMemError(
+            f"there are no transcripts: {folder} is no folder. "
+            "Where Claude Code has another one, say so by CLAUDE_CONFIG_DIR"
+        )
+    has_memory = os.path.exists(config.memory_path()) and os.path.exists(config.queue_path())
+    if has_memory or not dry_run:
+        models.open_databases(read_only=dry_run)
+    else:
+        config.refuse_foreign_memory()
+    try:
+        if dry_run:
+            _reckon(folder, project, since or "", has_memory=has_memory, as_json=as_json)
+            return
+        with locks.hold(_LOCK) as is_mine:
+            if not is_mine:
+                raise ClaudeMemError("another import is on its way: wait until it is done")
+            _take(folder, project, since or "", as_json=as_json)
+    finally:
+        models.close_databases()
+
+
+def _take(folder: str, project: str, since: str, *, as_json: bool) -> None:
+    from claude_mem_lite.transcripts import importing
+
+    started, before = time.monotonic(), queries.counts()["observations"]
+    found = importing.plan(folder, project_dir=_project(project), since=since)
+    run = importing.Import(found, now=time.time(), learn=_learn, make_room=_Room(settings.load()))
+    is_cut_short = False
+    try:
+        with _progress(quiet=as_json) as progress:
+            task = progress.add_task("taking in", total=sum(each.size_bytes for each in found.sessions))
+            for session in found.sessions:
+                run.take(session)
+                progress.advance(task, session.size_bytes)
+    except KeyboardInterrupt:
+        is_cut_short = True
+    told = {
+        **_told(found, len(run.taken.sessions), run.taken.tool_calls, run.taken.events),
+        "projects": len({each.project_dir for each in found.sessions if each.id in run.taken.sessions}),
+        "observations": queries.counts()["observations"] - before,
+        "took_s": round(time.monotonic() - started, 1),
+        "usd": 0.0,
+        "claude_usd": 0.0 if is_cut_short else _claude_usd(run),
+        "is_cut_short": is_cut_short,
+    }
+    if as_json:
+        print_json(told)
+    else:
+        _show(told, found)
+    if is_cut_short:
+        errors.print("[yellow]stopped:[/yellow] what is taken in stays; the same command goes on from there")
+        raise typer.Exit(_INTERRUPTED)
+
+
+def _reckon(folder: str, project: str, since: str, *, has_memory: bool, as_json: bool) -> None:
+    """Say what an import would come to; nothing is written."""
+    from claude_mem_lite.transcripts import estimate, importing
+
+    project_dir = (_project(project) if has_memory else config.project_dir(project)) if project else None
+    found = importing.plan(folder, project_dir=project_dir, since=since, has_memory=has_memory)
+    now = time.time()
+    with _progress(quiet=as_json) as progress:
+        task = progress.add_task("reckoning", total=sum(each.size_bytes for each in found.sessions))
+        run = importing.Import(found, now=now, learn=_learn, make_room=lambda: None) if has_memory else None
+        reckoned = estimate.estimate(
+            found,
+            settings.load(),
+            now=now,
+            news=lambda each: (
+                run.news(each, list(queries.captured(each.session.id))) if run else each.events(after={})
+            ),
+            progress=lambda session: progress.advance(task, session.size_bytes),
+        )
+    if as_json:
+        print_json({
+            **_told(found, reckoned.sessions, reckoned.tool_calls, reckoned.events), "dry_run": True,
+            "projects": len({each.project_dir for each in found.sessions}), "bytes": reckoned.size_bytes,
+            "takes_s": round(reckoned.took_s, 1), "usd": 0.0, "claude_usd": round(reckoned.usd, 4),
+        })  # fmt: skip
+        return
+    _show_reckoned(reckoned, found)
+
+
+def _told(found: Plan, sessions: int, tool_calls: int, events: int) -> dict[str, Any]:
+    return {
+        "sessions": sessions, "tool_calls": tool_calls, "events": events, "sessions_known": found.known,
+        "left_out": dict(found.left_out),
+    }  # fmt: skip
+
+
+def _show(told: dict[str, Any], found: Plan) -> None:
+    if told["sessions"]:
+        said = (
+            f"{count(told['sessions'], 'session')} of {count(told['projects'], 'project')}: "
+            f"{count(told['tool_calls'], 'tool call')}, {count(told['observations'], 'observation')} "
+            f"in {told['took_s']:.0f} s for $0."
+        )
+    else:
+        said = "Nothing new."
+    console.print(Text(said), soft_wrap=True)
+    _show_left_out(found)
+    if told["claude_usd"]:
+        console.print(
+            f"They are in local words. Claude's own would cost about ${told['claude_usd']:.2f}: "
+            "[bold]claude-mem compress --pending[/bold]",
+            soft_wrap=True,
+        )
+
+
+def _show_reckoned(reckoned: Estimate, found: Plan) -> None:
+    projects = sorted({each.project_dir for each in found.sessions})
+    console.print(
+        Text(
+            f"{count(reckoned.sessions, 'session')} of {count(len(projects), 'project')} to take in: "
+            f"{count(reckoned.tool_calls, 'tool call')}, {size(reckoned.size_bytes)}, "
+            f"about {_duration(reckoned.took_s)}, $0."
+        ),
+        soft_wrap=True,
+    )
+    for path in projects:
+        number = sum(each.project_dir == path for each in found.sessions)
+        console.print(Text(f"  {printable(path)}: {count(number, 'session')}"), soft_wrap=True)
+    _show_left_out(found)
+    if reckoned.usd:
+        console.print(
+            f"Claude's own words for them, if you ask for them afterwards: about ${reckoned.usd:.2f}."
+        )
+
+
+def _show_left_out(found: Plan) -> None:
+    if found.known:
+        console.print(f"Taken in before, and nothing new since: {count(found.known, 'session')}.")
+    left_out = [count(number, what) for what, number in sorted(found.left_out.items())]
+    if left_out:
+        console.print(Text(f"Left out: {join(left_out, limit=len(left_out))}."), soft_wrap=True)
+
+
+def _duration(seconds: float) -> str:
+    return f"{max(1, round(seconds))} s" if seconds < 100 else f"{seconds / 60:.0f} minutes"  # noqa: PLR2004
+
+
+def _claude_usd(run: Import) -> float:
+    """Return what `compress --pending` would cost for what an import has brought."""
+    from claude_mem_lite.cli import claude
+
+    chosen, mine = settings.load(), set(run.taken.sessions)
+    if not mine:
+        return 0.0
+    ids = upgrades.local_observations(chosen.tiers, sessions=mine)
+    sessions = [each for each in upgrades.outdated_sessions(left=True) if each in mine]
+    found = claude.estimate(ids, sessions if chosen.summaries else [], chosen, is_batch=False)
+    return float(found["expected_usd"])
+
+
+def _learn(session_id: str) -> None:
+    """Take in what the user has stated; an old session lets nothing fade that is known now."""
+    from claude_mem_lite.learnings import session
+
+    session.learn(session_id, fades=False)
+
+
+class _Room:
+    """Keeps queue.db as small as the settings say while an import fills it."""
+
+    def __init__(self, chosen: Settings) -> None:
+        self._most_bytes = chosen.retention.max_queue_mb << 20
+
+    def __call__(self) -> None:
+        from claude_mem_lite.storage import pruning
+
+        if self._most_bytes and os.stat(config.queue_path()).st_size > self._most_bytes:
+            pruning.prune(before="", most_bytes=self._most_bytes)
+
+
+def _project(path: str) -> str | None:
+    return marking.project_of(path) if path else None
+
+
+def _progress(*, quiet: bool) -> Progress:
+    """Return a progress bar that shows on a terminal only."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal)

@@ -1,0 +1,186 @@
+"""Transcripts taken into memory as the hooks' events are, by the process that was asked to: no task is sent.
+
+Everything may be repeated. An event bears an id that is always the same, what is taken in of each file is
+noted when it is worked off, and what was cut short waits in the queue for the next import.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from claude_mem_lite import inbox, redact
+from claude_mem_lite.distill.record import record_import, summarize_session
+from claude_mem_lite.storage import queries, upgrades
+from claude_mem_lite.transcripts.events import call_key, digest
+from claude_mem_lite.transcripts.sessions import Session, Telling, find, looked_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from claude_mem_lite.storage.models import PendingEvent
+    from claude_mem_lite.transcripts.events import Event
+
+# In one transaction: a hook must not wait for more, nor the consumer.
+_EVENTS_AT_ONCE, _CHARS_AT_ONCE = 100, 4_000_000
+_TOLD = {
+    "UserPromptSubmit": "prompt", "Stop": "last_assistant_message", "SubagentStop": "last_assistant_message",
+}  # fmt: skip
+_OF_A_SESSION = frozenset({"SessionStart", "SessionEnd", "PreCompact"})
+
+
+@dataclass(slots=True)
+class Plan:
+    """What an import is to do: sessions, oldest first; how many have nothing new; what is left out."""
+
+    sessions: list[Session] = field(default_factory=list)
+    known: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(slots=True)
+class Taken:
+    """What an import has come to; `tool_calls` and `events` are new ones."""
+
+    sessions: list[str] = field(default_factory=list)
+    tool_calls: int = 0
+    events: int = 0
+
+
+def plan(
+    projects_dir: str, *, project_dir: str | None = None, since: str = "", has_memory: bool = True
+) -> Plan:
+    """Return what there is to import, of a project or of all (None), of sessions that began `since`.
+
+    The databases are open if there is a memory at all.
+    """
+    found = Plan()
+    for session in find(projects_dir, found.left_out):
+        noted = _noted(session) if has_memory else {}
+        if noted.get("ended") and noted["sizes"] == _sizes(session):
+            is_wanted = project_dir in {None, noted["project"]} and noted["began"] >= since
+            found.known += is_wanted
+            continue
+        seen = looked_at(session)
+        if seen is None:
+            found.left_out["empty session"] += 1
+        elif project_dir in {None, seen.project_dir} and seen.began_at >= since:
+            found.sessions.append(seen)
+    found.sessions.sort(key=lambda each: (each.began_at, each.size_bytes, each.path))
+    return found
+
+
+class Import:
+    """One import on its way; `learn` and `make_room` are called after each session that brought something."""
+
+    def __init__(
+        self, found: Plan, *, now: float, learn: Callable[[str], Any], make_room: Callable[[], Any]
+    ) -> None:
+        self.taken = Taken()
+        self._plan, self._now, self._learn, self._make_room = found, now, learn, make_room
+        self._calls = {call_key(*each) for each in queries.tool_use_ids()}
+
+    def take(self, session: Session) -> None:
+        """Take in what is new in a session, and have it found; it waits for nobody's money."""
+        telling = Telling(session, self._plan.left_out, self._now)
+        by_hooks = list(queries.captured(session.id))
+        self._store(self.news(telling, by_hooks), session.project_dir)
+        waiting = queries.events_to_import(session.id)
+        for start in range(0, len(waiting), _EVENTS_AT_ONCE):
+            rows = map(queries.pending_event, waiting[start : start + _EVENTS_AT_ONCE])
+            record_import([row for row in rows if row is not None])
+        if waiting:
+            summarize_session(session.id)
+            if not by_hooks:
+                upgrades.leave_to_user(session.id)
+            self._learn(session.id)
+            self.taken.sessions.append(session.id)
+            self._make_room()
+        if telling.read_to:
+            _note(session, telling)
+
+    def news(self, telling: Telling, by_hooks: Sequence[PendingEvent]) -> Iterator[Event]:
+        """Yield the events of a session that neither a hook nor an import has brought."""
+        session = telling.session
+        noted = _noted(session)
+        if not noted and queries.is_remembered_without_raw(session.id):
+            self._plan.left_out["already known session"] += 1
+            return
+        heard = Counter(_heard(json.loads(row.raw_output)) for row in by_hooks if not row.tool_name)
+        first: Event | None = None
+        for event in telling.events(after=noted.get("read_to", {})):
+            if not self._is_new(event, session.id, heard):
+                continue
+            if by_hooks and event.payload["hook_event_name"] in _OF_A_SESSION:
+                first = first or event  # the hooks have told it; this one only parts what they saw from ours
+                continue
+            if first:
+                yield first
+                first = None
+            self.taken.tool_calls += "tool_use_id" in event.payload
+            yield event
+
+    def _is_new(self, event: Event, session_id: str, heard: Counter[tuple[str, str]]) -> bool:
+        call_id = event.payload.get("tool_use_id")
+        if call_id is not None:
+            key = call_key(session_id, call_id)
+            is_new = key not in self._calls
+            self._calls.add(key)
+            return is_new
+        if not heard:
+            return True
+        said = _heard(json.loads(redact.scrub_as_set(_dumps(event.payload))))
+        heard[said] -= 1
+        return heard[said] < 0
+
+    def _store(self, events: Iterator[Event], project_dir: str) -> None:
+        rows: list[tuple[str, str, str, str]] = []
+        for event in events:
+            try:
+                text = redact.scrub_as_set(_dumps(event.payload))
+            except ValueError:
+                self._plan.left_out["unreadable event"] += 1
+                continue
+            rows.append((event.id, event.at, project_dir, text))
+            self.taken.events += 1
+            if len(rows) == _EVENTS_AT_ONCE or sum(len(row[-1]) for row in rows) > _CHARS_AT_ONCE:
+                inbox.append_import(rows)
+                rows = []
+        inbox.append_import(rows)
+
+
+def _heard(payload: dict[str, Any]) -> tuple[str, str]:
+    """Return what tells an event that is no tool call from the others of its session."""
+    name = str(payload.get("hook_event_name"))
+    return name, str(payload.get(_TOLD.get(name, ""), ""))
+
+
+def _noted(session: Session) -> dict[str, Any]:
+    return upgrades.read_state(_state(session))
+
+
+def _note(session: Session, telling: Telling) -> None:
+    """Note up to where a session is taken in; what is forgotten of it is not taken in again."""
+    value = {
+        "sizes": _sizes(session),
+        "read_to": telling.read_to,
+        "ended": telling.has_ended,
+        "project": session.project_dir,
+        "began": session.began_at,
+    }
+    upgrades.write_state(_state(session), value)
+
+
+def _sizes(session: Session) -> list[int]:
+    return sorted(session.files.values())
+
+
+def _state(session: Session) -> str:
+    return f"transcript {digest(session.id + session.path)}"
+
+
+def _dumps(payload: dict[str, Any]) -> str:
+    text = json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace").decode()

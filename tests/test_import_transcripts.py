@@ -1,0 +1,409 @@
+"""import transcripts: the same memory as by the hooks, once, for nothing, whatever comes between."""
+
+from __future__ import annotations
+
+import datetime as dt
+import fcntl
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import run_hook, wait_until
+from fake_messages import FakeMessages
+from test_forget import claude_mem
+from test_history import comparable, events, leaks
+from transcripts_on_disk import CWD, SESSION, Lines, recorded
+
+from claude_mem_lite import config, inbox, redact, settings
+from claude_mem_lite.cli import demo
+from claude_mem_lite.distill.record import record_event, summarize_session
+from claude_mem_lite.learnings import session as learned
+from claude_mem_lite.services import install
+from claude_mem_lite.storage import learnings, models, pruning, queries, upgrades
+from claude_mem_lite.upkeep import retention
+
+COMMAND = [sys.executable, "-m", "claude_mem_lite.cli", "import", "transcripts"]
+
+
+@pytest.fixture
+def projects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return Claude Code's folder of transcripts, empty."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    folder = tmp_path / "claude" / "projects"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def take_in(*arguments: str) -> dict[str, Any]:
+    """Import transcripts by the command, and return its answer."""
+    models.close_databases()
+    done = claude_mem("import", "transcripts", "--json", *arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    models.open_databases()
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def remembered() -> list[Any]:
+    """Return all that is remembered, without what differs from run to run, and all that is in the queue."""
+    rows = models.Observation.select().order_by(models.Observation.created_at, models.Observation.id)
+    queue = models.PendingEvent.select().order_by(models.PendingEvent.id)
+    sessions = models.Session.select().order_by(models.Session.id)
+    return [
+        [(row.id, row.session_id, row.tier, *comparable(row)) for row in rows],
+        [(row.id, row.status, row.note, row.raw_output) for row in queue],
+        [(row.id, row.status, row.summary, row.observation_count, row.upgrade) for row in sessions],
+        sorted((row.content, row.confidence) for row in learnings.find(None)),
+    ]
+
+
+def told() -> list[Any]:
+    """Return what is told of the recorded sessions; of looks side by side the client keeps no order."""
+    rows = models.Observation.select().order_by(models.Observation.pk)
+    seen = [(row.session_id, row.tier, row.functions_changed, *comparable(row)) for row in rows]
+    return [
+        [(*row[:4], sorted(row[5]), *(sorted(re.findall(r"\w+", row[at])) for at in (4, 6))) for row in seen],
+        sorted((row.id, row.status, row.summary, row.key_files) for row in models.Session.select()),
+        sorted((row.content, row.confidence) for row in learnings.find(None)),
+    ]
+
+
+def work_off() -> None:
+    """Do what the consumer does with the events of the queue, session by session."""
+    for event_id in queries.unfinished_events():
+        row = queries.pending_event(event_id)
+        assert row is not None
+        record_event(row)
+    for session in models.Session.select().order_by(models.Session.started_at):
+        summarize_session(session.id)
+        learned.learn(session.id)
+
+
+def a_session(root: Path, **whose: Any) -> Lines:
+    """Write a session of a few calls and return its lines, so that more can follow."""
+    lines = Lines(**whose).user("Round the totals in invoice.py")
+    lines.bash("pytest -q", "2 passed in 0.1s").bash("git log --oneline", "abc1234 Start").said("They are.")
+    lines.write(root)
+    return lines
+
+
+@pytest.mark.parametrize("version", ["2.1.329", "2.1.197", "2.1.50"])
+def test_transcripts_leave_the_same_memory_as_the_hooks(
+    version: str, memory: Path, projects: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The recorded sessions give the same observations, summaries and learnings either way, and no secret."""
+    for event in events("all" if version == "2.1.329" else version):
+        if event.get("agent_type") != "":
+            inbox.append(redact.scrub(json.dumps(event)), demo.PROJECT)
+    work_off()
+    by_hooks = told()
+    monkeypatch.setenv("CLAUDE_MEM_HOME", str(memory / "other"))
+    recorded(version, projects)
+
+    answer = take_in()
+
+    assert told() == by_hooks
+    assert len(by_hooks[0]) == answer["observations"] > 30
+    assert (answer["usd"], answer["left_out"]) == (0, {})
+    assert leaks(memory / "other") == []
+    assert {row.status for row in models.PendingEvent.select()} == {inbox.IMPORTED}
+
+
+def test_a_second_import_adds_nothing(memory: Path, projects: Path) -> None:
+    """Twice is as once; the second time not even the files are read."""
+    recorded("2.1.329", projects)
+    take_in()
+    before = remembered()
+
+    again = take_in()
+
+    assert remembered() == before
+    assert (again["sessions"], again["events"], again["sessions_known"]) == (0, 0, 4)
+
+
+def test_what_the_hooks_have_captured_is_not_taken_twice(memory: Path, projects: Path) -> None:
+    """Of sessions that the hooks have seen whole nothing is new, before they are worked off and after."""
+    recorded("2.1.329", projects)
+    for event in events("all"):
+        inbox.append(redact.scrub(json.dumps(event)), demo.PROJECT)
+
+    first = take_in()
+    work_off()
+    before = remembered()
+    os.truncate(next(projects.rglob("edb*.jsonl")), 1 << 20)  # another size: it has to be read again
+    second = take_in()
+
+    assert (first["events"], second["events"]) == (0, 0)
+    assert remembered() == before
+
+
+def test_what_the_hooks_have_missed_is_taken(memory: Path, projects: Path) -> None:
+    """Of a session that the hooks saw half of, the other half is taken, and each call is there once."""
+    recorded("2.1.50", projects)
+    sent = [event for event in events("2.1.50") if event["hook_event_name"] != "PreToolUse"]
+    for event in sent[20:]:
+        inbox.append(redact.scrub(json.dumps(event)), demo.PROJECT)
+    work_off()
+
+    answer = take_in()
+
+    ids = [call_id for _, call_id in queries.tool_use_ids()]
+    assert sorted(ids) == sorted(event["tool_use_id"] for event in sent if "tool_use_id" in event)
+    assert answer["events"] == 20
+    assert models.Session.get().status == "closed"
+
+
+def test_a_session_whose_raw_events_are_gone_is_left_out(memory: Path, projects: Path) -> None:
+    """What the hooks saw long ago is remembered without its ids: nobody can tell what would be twice."""
+    recorded("2.1.50", projects)
+    for event in events("2.1.50"):
+        inbox.append(redact.scrub(json.dumps(event)), demo.PROJECT)
+    work_off()
+    pruning.prune(before="9")
+
+    answer = take_in()
+
+    assert answer["events"] == 0
+    assert answer["left_out"] == {"already known session": 1}
+
+
+def test_pruned_raw_events_are_not_imported_anew(memory: Path, projects: Path) -> None:
+    """What was imported and is no longer kept raw stays as it is, also when the session goes on."""
+    lines = a_session(projects)
+    take_in()
+    pruning.prune(before="9")
+    upgrades.write_observation(
+        queries.observations_of(SESSION)[1].id, title="By Claude", summary="x", written_by="claude"
+    )
+    lines.user("And the taxes").bash("make taxes", "done").said("All done.").write(projects)
+
+    answer = take_in()
+
+    titles = [row.title for row in queries.observations_of(SESSION)]
+    assert (answer["tool_calls"], answer["sessions"]) == (1, 1)
+    assert "By Claude" in titles
+    assert len(titles) == 7
+    assert "taxes" in (models.Session.get().summary or "")
+
+
+@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
+def test_an_import_cut_short_is_completed(
+    stop: signal.Signals, memory: Path, projects: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed or interrupted at any time, the same command goes on, and all is as if it never was."""
+    for number in range(8):
+        name, began = f"{SESSION[:-2]}{number:02}", f"2026-11-{number + 1:02}T10:00:00"
+        a_session(projects, session_id=name, began=began)
+    recorded("2.1.50", projects)
+    take_in()
+    whole = remembered()
+    for attempt in range(2):
+        monkeypatch.setenv("CLAUDE_MEM_HOME", str(memory / f"cut{attempt}"))
+        models.open_databases()
+
+        running = subprocess.Popen(COMMAND, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        wait_until(lambda wanted=1 + 50 * attempt: models.PendingEvent.select().count() >= wanted)
+        running.send_signal(stop)
+        _, said = running.communicate(timeout=60)
+        take_in()
+
+        assert running.returncode in {(130 if stop == signal.SIGINT else -stop), 0}
+        assert "Traceback" not in said
+        assert remembered() == whole
+
+
+def test_an_import_asks_nobody_to_pay(
+    fake: FakeMessages, projects: Path, consumer: Callable[[], Any]
+) -> None:
+    """With a key and a running consumer nothing waits for Claude; compress offers it to the user."""
+    now = dt.datetime.now(dt.UTC) - dt.timedelta(hours=5)
+    a_session(projects, began=now.replace(tzinfo=None).isoformat())
+    consumer()
+    wait_until(lambda: upgrades.read_state("consumer"))
+
+    answer = take_in()
+
+    day_ago = (now - dt.timedelta(days=1)).isoformat()
+    assert answer["claude_usd"] > 0
+    assert upgrades.outdated_sessions(after=day_ago) == []
+    assert (upgrades.waiting_observations(settings.TIERS), upgrades.waiting_sessions()) == ([], [])
+    assert queries.sessions_to_summarize(idle_since="9") == []
+    assert inbox.requeue() == 0
+    assert fake.requests == []
+    asked = json.loads(claude_mem("compress", "--json").stdout)
+    assert (asked["captures"], asked["summaries"]) == (1, 1)
+
+
+def test_a_running_session_is_completed_later(memory: Path, projects: Path) -> None:
+    """Of a session that goes on the past is taken; a later import has the rest."""
+    now = dt.datetime.now(dt.UTC) - dt.timedelta(minutes=15)
+    lines = a_session(projects, began=now.replace(tzinfo=None).isoformat())
+    lines.user("Now the taxes").call("Bash", {"command": "make", "description": "x"}, after_s=890)
+    os.utime(lines.result("built").write(projects))
+
+    first = take_in()
+    os.utime(lines.user("Thanks for the taxes").write(projects), (1_700_000_000, 1_700_000_000))
+    second = take_in()
+
+    assert (first["tool_calls"], second["tool_calls"]) == (2, 1)
+    assert models.Session.get().status == "closed"
+    prompts = [row.title for row in queries.observations_of(SESSION) if row.tool_name == "UserPromptSubmit"]
+    assert prompts == ["Round the totals in invoice.py", "Now the taxes", "Thanks for the taxes"]
+
+
+def test_old_edits_do_not_touch_the_code_map(memory: Path, projects: Path, tmp_path: Path) -> None:
+    """A file that has changed since is not said to have changed now, or to be as it was then."""
+    shop = tmp_path / "shop"
+    (shop / ".git").mkdir(parents=True)
+    (shop / "a.py").write_text("def now(): ...\n")
+    path, source = str(shop / "a.py"), "def then():\n    return 1\n"
+    lines = Lines(cwd=str(shop)).user("Write a.py").call("Write", {"file_path": path, "content": source})
+    lines.result(
+        "File created", {"type": "create", "filePath": path, "content": source, "originalFile": None}
+    )
+    lines.bash("git checkout -q main").write(projects)
+
+    take_in()
+
+    assert models.FunctionMapEntry.select().count() == models.FunctionChange.select().count() == 0
+    (row,) = (row for row in queries.observations_of(SESSION) if row.tool_name == "Write")
+    assert [change["qualified_name"] for change in row.functions_changed] == ["then"]
+    assert row.project_dir == str(shop)
+
+
+def test_an_old_session_does_not_overrule_a_newer_one(memory: Path, projects: Path) -> None:
+    """What the user has said since holds, whatever an imported session says; among those the later holds."""
+    said = "From now on always use {} for dates"
+    event = {"session_id": "new", "hook_event_name": "UserPromptSubmit", "prompt": said.format("pendulum")}
+    inbox.append(json.dumps(event), CWD)
+    work_off()
+    before = [row.content for row in learnings.find(CWD)]
+    Lines().user("Never use pendulum for dates").said("I see.").write(projects)
+
+    take_in()
+
+    rows = learnings.find(CWD)
+    assert [row.content for row in rows] == before
+    assert [row.confidence for row in rows] == [0.5]
+
+
+def test_a_dry_run_writes_nothing(tmp_path: Path, projects: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says what the import then does, and leaves no file behind, not even a folder."""
+    recorded("2.1.329", projects)
+    monkeypatch.setenv("CLAUDE_MEM_HOME", str(tmp_path / "none"))
+
+    reckoned = json.loads(claude_mem("import", "transcripts", "--dry-run", "--json").stdout)
+    there = (tmp_path / "none").exists()
+    answer = take_in()
+    again = take_in("--dry-run")
+    models.close_databases()
+
+    same = ("sessions", "tool_calls", "events", "projects", "left_out")
+    assert not there
+    assert [reckoned[name] for name in same] == [answer[name] for name in same]
+    assert 0.5 < reckoned["claude_usd"] / answer["claude_usd"] < 2
+    assert (again["sessions"], again["tool_calls"], again["sessions_known"]) == (0, 0, 4)
+
+
+def test_only_what_is_asked_for_is_taken(memory: Path, projects: Path) -> None:
+    """A project by its folder, sessions by when they began."""
+    a_session(projects, session_id="a" * 36, cwd="/home/dev/one", began="2026-10-01T00:00:00")
+    a_session(projects, session_id="b" * 36, cwd="/home/dev/two", began="2026-10-02T00:00:00")
+    a_session(projects, session_id="c" * 36, cwd="/home/dev/two", began="2026-10-03T00:00:00")
+
+    late = take_in("--project", "/home/dev/two", "--since", "2026-10-02T12:00:00+00:00")
+    one = take_in("--project", "/home/dev/one")
+
+    assert (late["sessions"], one["sessions"]) == (1, 1)
+    assert sorted(row.id[0] for row in models.Session.select()) == ["a", "c"]
+
+
+def test_imported_raw_events_are_kept_from_their_import_on(memory: Path, projects: Path) -> None:
+    """However old, they stay as many days as the settings say; beyond the room that there is they go."""
+    a_session(projects, began="2020-01-01T00:00:00")
+    take_in()
+    now, limits = dt.datetime.now(dt.UTC), settings.Retention(events_days=30)
+    kept = retention.prune(retention.limits(limits, now=now)).events
+
+    later = retention.prune(retention.limits(limits, now=now + dt.timedelta(days=31))).events
+
+    assert (kept, later) == (0, 6)
+
+
+def test_the_queue_stays_within_its_room(memory: Path, projects: Path) -> None:
+    """An import larger than [retention] max_queue_mb leaves what it has worked off behind."""
+    (memory / "config.toml").write_text("[retention]\nmax_queue_mb = 1\n")
+    for number in range(6):
+        lines = Lines(session_id=f"{number}" * 36, began=f"2026-10-0{number + 1}T00:00:00").user(
+            "Print it all"
+        )
+        for page in range(5):
+            lines.bash(f"make page-{page}", f"{number}{page} words " * 10_000)
+        lines.write(projects)
+
+    take_in()
+
+    assert (memory / "queue.db").stat().st_size < 4 << 20
+    assert models.Observation.select().count() == 36
+
+
+def test_failures_are_told_in_a_line(memory: Path, projects: Path) -> None:
+    """Without transcripts, and while another import is on its way, one line says so."""
+    models.close_databases()
+    with (memory / "import.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        held = claude_mem("import", "transcripts")
+    projects.rmdir()
+    missing = claude_mem("import", "transcripts")
+
+    assert (held.returncode, missing.returncode) == (1, 1)
+    assert held.stderr == "claude-mem: another import is on its way: wait until it is done\n"
+    assert missing.stderr.startswith(f"claude-mem: there are no transcripts: {projects} is no folder.")
+
+
+def test_what_is_printed_says_what_was_done(memory: Path, projects: Path) -> None:
+    """Sessions, calls, what was left out and what Claude would cost, in words."""
+    a_session(projects)
+    (projects / "-link").symlink_to(projects)
+    models.close_databases()
+
+    reckoned, done, again = (
+        claude_mem("import", "transcripts", *more).stdout for more in (["--dry-run"], [], [])
+    )
+
+    assert "1 session of 1 project to take in: 2 tool calls, " in reckoned
+    assert f"  {CWD}: 1 session\n" in reckoned
+    assert "1 session of 1 project: 2 tool calls, 4 observations in" in done
+    assert "Left out: 1 symbolic link." in done
+    assert "claude-mem compress --pending" in done
+    assert again.splitlines() == [
+        "Nothing new.", "Taken in before, and nothing new since: 1 session.", "Left out: 1 symbolic link.",
+    ]  # fmt: skip
+
+
+def test_hooks_go_on_while_an_import_runs(memory: Path, projects: Path) -> None:
+    """An event of a live session that comes in meanwhile is stored, and no import touches it."""
+    recorded("2.1.329", projects)
+    models.close_databases()
+
+    running = subprocess.Popen(COMMAND, stdout=subprocess.DEVNULL)
+    sent = 0
+    while running.poll() is None:
+        sent += 1
+        event = {"session_id": "live", "hook_event_name": "UserPromptSubmit", "prompt": "Go on"}
+        run_hook(install.hook_events()["UserPromptSubmit"]["hook"], event)
+
+    inbox.take_in_spool()
+    models.open_databases()
+    live = models.PendingEvent.select().where(models.PendingEvent.session_id == "live")
+    assert running.returncode == 0
+    assert [row.status for row in live] == ["raw"] * sent
+    assert queries.counts() == {"sessions": 4, "observations": 173}
+    assert config.home() == str(memory)

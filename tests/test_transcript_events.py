@@ -1,0 +1,276 @@
+"""A transcript's lines become the events that the hooks were sent, whatever client wrote them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_history import events as hook_events
+from transcripts_on_disk import FOLDER, SESSION, Lines, recorded
+
+from claude_mem_lite import inbox
+from claude_mem_lite.transcripts import lines, sessions
+from claude_mem_lite.transcripts.sessions import Telling
+
+NOW = inbox.unix_time("2026-12-01T00:00:00.000000Z")
+TOLD = (
+    "prompt",
+    "last_assistant_message",
+    "source",
+    "trigger",
+    "tool_name",
+    "tool_input",
+    "error",
+    "agent_id",
+)
+
+
+def told(root: Path, *, now: float = NOW) -> tuple[list[dict[str, Any]], Counter[str]]:
+    """Return the events of all sessions below a folder, in the order of time, and what was left out."""
+    left_out: Counter[str] = Counter()
+    found = [seen for each in sessions.find(str(root), left_out) if (seen := sessions.looked_at(each))]
+    found.sort(key=lambda session: session.began_at)
+    return [
+        event.payload for session in found for event in Telling(session, left_out, now).events(after={})
+    ], left_out
+
+
+def names(events: list[dict[str, Any]]) -> list[str]:
+    """Return the names of events, without the start and the end of the session."""
+    return [event["hook_event_name"] for event in events][1:-1]
+
+
+def comparable(event: dict[str, Any]) -> str:
+    """Return what is told of an event; a sub-agent's Bash says less in its transcript than to the hook."""
+    response = event.get("tool_response")
+    if event.get("agent_id") and event.get("tool_name") == "Bash" and isinstance(response, dict):
+        response = response["stdout"]
+    fields = [event["session_id"], event["hook_event_name"], *(event.get(name) for name in TOLD), response]
+    return json.dumps(fields, sort_keys=True)
+
+
+@pytest.mark.parametrize("version", ["2.1.50", "2.1.197", "2.1.329"])
+def test_transcripts_tell_what_the_hooks_were_sent(version: str, tmp_path: Path) -> None:
+    """Every event that the hooks store of the recorded sessions is told by their transcripts, no other."""
+    recorded(version, tmp_path)
+    sent = [
+        event
+        for event in hook_events("all" if version == "2.1.329" else version)
+        if event["hook_event_name"] != "PreToolUse" and event.get("agent_type") != ""
+    ]
+
+    events, left_out = told(tmp_path)
+
+    assert Counter(map(comparable, events)) == Counter(map(comparable, sent))
+    assert [event["hook_event_name"] for event in events] == [event["hook_event_name"] for event in sent]
+    assert left_out == Counter()
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        ("<bash-input>ls</bash-input>", {}),
+        ("<local-command-stdout>opus</local-command-stdout>", {}),
+        ("[Request interrupted by user]", {}),
+        ("Caveat: the messages below", {"isMeta": True}),
+        ("This session is being continued", {"isCompactSummary": True}),
+        ("Only shown", {"isVisibleInTranscriptOnly": True}),
+        ("A sub-agent's task", {"isSidechain": True}),
+        ("Somebody else's", {"forkedFrom": {"sessionId": "s0", "messageUuid": "u0"}}),
+        ("", {}),
+        ([{"type": "image", "source": {}}], {}),
+        (None, {}),
+    ],
+)
+def test_what_the_user_has_not_said_is_no_prompt(text: Any, fields: dict[str, Any], tmp_path: Path) -> None:
+    """What the client writes in the user's name is no prompt."""
+    Lines().user("Fix it").said("I look.").user(text, **fields).write(tmp_path)
+
+    events, _ = told(tmp_path)
+
+    assert [event["prompt"] for event in events if "prompt" in event] == ["Fix it"]
+
+
+@pytest.mark.parametrize(
+    ("text", "prompt"),
+    [
+        ([{"type": "text", "text": "one"}, {"type": "image"}, {"type": "text", "text": "two"}], "one\ntwo"),
+        ("<command-name>/review</command-name>\n<command-args>the last\ncommit</command-args>", None),
+        ("<task-notification>\n<task-id>a1</task-id>", "<task-notification>\n<task-id>a1</task-id>"),
+    ],
+)
+def test_prompts_are_what_the_hook_gets(text: Any, prompt: str | None, tmp_path: Path) -> None:
+    """Blocks are joined, a command that the model answers is as the user typed it."""
+    Lines().user(text).said("Done.").write(tmp_path)
+
+    events, _ = told(tmp_path)
+
+    assert events[1]["prompt"] == (prompt or "/review the last\ncommit")
+
+
+def test_a_command_of_the_client_is_no_prompt(tmp_path: Path) -> None:
+    """What the model never hears of, such as /model, is left out."""
+    command = "<command-name>/model</command-name><command-args>opus</command-args>"
+    Lines().user(command).user("<local-command-stdout>set</local-command-stdout>").user("Go").write(tmp_path)
+
+    events, _ = told(tmp_path)
+
+    assert [event["prompt"] for event in events if "prompt" in event] == ["Go"]
+
+
+def test_a_prompt_that_was_queued_is_one(tmp_path: Path) -> None:
+    """What the user typed while the assistant worked is a prompt."""
+    queued = {"type": "queued_command", "prompt": "And the tests", "commandMode": "prompt"}
+    Lines().user("Go").add("attachment", attachment=queued).write(tmp_path)
+
+    events, _ = told(tmp_path)
+
+    assert [event["prompt"] for event in events if "prompt" in event] == ["Go", "And the tests"]
+
+
+def test_a_turn_ends_with_the_last_words(tmp_path: Path) -> None:
+    """Words before a tool call, of the client and of a failed request are no end of a turn."""
+    told_lines = Lines().user("Go").said("First I look.").call("Read", {"file_path": "/p/a"}).result("1\ta")
+    told_lines.said("It is").said("done.", same=True).user("More").said("API Error", isApiErrorMessage=True)
+    told_lines.user("Again").said("Well.").add("system", subtype="turn_duration").write(tmp_path)
+
+    events, _ = told(tmp_path)
+
+    ends = [event["last_assistant_message"] for event in events if event["hook_event_name"] == "Stop"]
+    assert ends == ["It is\ndone.", "Well."]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "<tool_use_error>String to replace not found in file.</tool_use_error>",
+        "The user doesn't want to proceed with this tool use.",
+        "Permission to use Bash has been denied.",
+        "Claude requested permissions to write to /p/a, but you haven't granted it yet.",
+    ],
+)
+def test_a_call_that_was_refused_is_no_event(error: str, tmp_path: Path) -> None:
+    """What no hook hears of is none; what failed is, with its error."""
+    refused = Lines().user("Go").call("Bash", {"command": "x"}).result(error, is_error=True)
+    refused.call("Bash", {"command": "y"}).result("Exit code 2\nboom", is_error=True).write(tmp_path)
+
+    events, _ = told(tmp_path)
+
+    failures = [event for event in events if event["hook_event_name"] == "PostToolUseFailure"]
+    assert [(event["tool_input"]["command"], event["error"]) for event in failures] == [
+        ("y", "Exit code 2\nboom")
+    ]
+    assert "PostToolUse" not in names(events)
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "shown", "response"),
+    [
+        ("Bash", {"command": "ls"}, "a\nb", {
+            "stdout": "a\nb", "stderr": "", "interrupted": False, "isImage": False}),
+        (
+            "Read", {"file_path": "/p/a"}, "     3→x = 1\n     4→\n\n<system-reminder>no</system-reminder>",
+            {"type": "text", "file": {
+                "filePath": "/p/a", "content": "x = 1\n", "numLines": 2, "startLine": 3, "totalLines": 4}},
+        ),
+        ("Write", {"file_path": "/p/a", "content": "1"}, "File created successfully at: /p/a", {
+            "type": "create", "filePath": "/p/a", "content": "1", "structuredPatch": [],
+            "originalFile": None}),
+        ("Edit", {"file_path": "/p/a", "old_string": "1", "new_string": "2"}, "updated", {
+            "filePath": "/p/a", "oldString": "1", "newString": "2"}),
+        ("mcp__tickets__get", {}, [{"type": "text", "text": "open"}], [{"type": "text", "text": "open"}]),
+        ("Read", {"file_path": "/p/a"}, 5, {"type": "text", "file": {
+            "filePath": "/p/a", "content": "", "numLines": 0}}),
+    ],
+)  # fmt: skip
+def test_an_answer_without_its_object_is_told_from_what_was_shown(
+    tool: str, given: dict[str, Any], shown: Any, response: Any, tmp_path: Path
+) -> None:
+    """Sub-agents' transcripts have only what the model was shown: the distiller gets what it can use."""
+    agent = Lines(agent_id="a17").user("Look").call(tool, given).result(shown).said("Seen.")
+    Lines().user("Go").write(tmp_path)
+    agent.write(tmp_path, name=f"{SESSION}/subagents/agent-a17.jsonl")
+
+    events, _ = told(tmp_path)
+
+    (call,) = (event for event in events if "tool_name" in event)
+    assert (call["tool_response"], call["agent_id"]) == (response, "a17")
+    assert "SubagentStop" in names(events)
+
+
+def test_old_clients_kept_their_sub_agents_beside_the_session(tmp_path: Path) -> None:
+    """A sub-agent's file in the project's folder belongs to the session that it names; its own do not."""
+    Lines().user("Go").write(tmp_path)
+    Lines(agent_id="b2c4").call("Bash", {"command": "ls"}).result("x").write(
+        tmp_path, name="agent-b2c4.jsonl"
+    )
+    Lines(agent_id="acompact-1f").said("Summary").write(tmp_path, name="agent-acompact-1f.jsonl")
+    Lines(session_id="gone").said("x").write(tmp_path, name="agent-c3.jsonl")
+
+    events, left_out = told(tmp_path)
+
+    assert names(events) == ["UserPromptSubmit", "PostToolUse"]
+    assert left_out == {"orphaned sub-agent": 1}
+
+
+def test_what_is_broken_is_counted_and_the_rest_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Broken, endless, unknown and nonsensical lines cost nothing else, a half last line neither."""
+    monkeypatch.setattr(lines, "LONGEST_LINE_BYTES", 5_000)
+    good = Lines().user("Go").call("Bash", {"command": "ls"}).result("a").text()
+    odd = [
+        "{", "[]", "\xff", '"x"', "[" * 2_000, json.dumps({"type": "user", "message": "x" * 9_000}),
+        json.dumps({"type": "new-in-3.0"}), json.dumps({"type": ["user"]}), "{}",
+        *(json.dumps({"type": "user", "cwd": "/p", "timestamp": at, "message": {"content": [
+            {"type": "tool_result", "tool_use_id": 7}, {"type": "text", "text": {}}, 3, None]}})
+          for at in ("yesterday", 7, None, "2026-11-21T03:00:00Z", "0001-01-01T00:00:00+14:00")),
+        json.dumps({"type": "assistant", "message": {"content": [
+            {"type": "tool_use", "id": {}}, {"type": "tool_use", "id": "toolu_x", "name": None}]}}),
+        json.dumps({"type": "attachment", "attachment": []}), json.dumps({"type": "system", "subtype": {}}),
+    ]  # fmt: skip
+    folder = tmp_path / FOLDER
+    folder.mkdir()
+    (folder / f"{SESSION}.jsonl").write_text("\n".join([*odd, good.rstrip(), '{"type": "us']))
+
+    events, left_out = told(tmp_path)
+
+    assert names(events) == ["UserPromptSubmit", "PostToolUse"]
+    assert left_out == {"broken line": 6, "overlong line": 1, "unknown line": 3}
+
+
+def test_nothing_is_followed_that_leads_elsewhere(tmp_path: Path) -> None:
+    """Links and pipes are left out, an empty file and one without a word are no session."""
+    root, folder = tmp_path / "projects", tmp_path / "projects" / FOLDER
+    Lines().user("secret").write(tmp_path / "elsewhere")
+    Lines().user("Go").write(root)
+    (root / "-link").symlink_to(tmp_path / "elsewhere" / FOLDER)
+    (folder / "linked.jsonl").symlink_to(tmp_path / "elsewhere" / FOLDER / f"{SESSION}.jsonl")
+    (folder / "empty.jsonl").write_text("")
+    (folder / "folder.jsonl").mkdir()
+    os.mkfifo(folder / "pipe.jsonl")
+
+    events, left_out = told(root)
+
+    assert [event.get("prompt") for event in events] == [None, "Go", None]
+    assert left_out == {"symbolic link": 2}
+
+
+def test_of_a_session_that_goes_on_only_the_past_is_told(tmp_path: Path) -> None:
+    """What is newer than two minutes waits; what the assistant said before it may not have been the end."""
+    lines_so_far = Lines().user("Go").said("I look.").call("Bash", {"command": "ls"}, after_s=600)
+    path = lines_so_far.result("a").write(tmp_path)
+    now = inbox.unix_time(lines_so_far.at) + 30
+    os.utime(path, (now, now))
+    (session,) = (sessions.looked_at(each) for each in sessions.find(str(tmp_path), Counter()))
+    assert session is not None
+
+    first = Telling(session, Counter(), now)
+    told_first = [event.payload["hook_event_name"] for event in first.events(after={})]
+    later = Telling(session, Counter(), now + 10_000)
+    told_later = [event.payload["hook_event_name"] for event in later.events(after=first.read_to)]
+
+    assert (told_first, first.has_ended) == (["SessionStart", "UserPromptSubmit"], False)
+    assert (told_later, later.has_ended) == (["PostToolUse", "SessionEnd"], True)

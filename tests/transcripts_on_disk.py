@@ -1,0 +1,111 @@
+"""Transcripts as Claude Code writes them: the recorded ones, and what a test puts together line by line."""
+
+from __future__ import annotations
+
+import datetime as dt
+import gzip
+import json
+import os
+import uuid
+from pathlib import Path
+from typing import Any
+
+from conftest import DATA, restore
+
+SESSION = "5e5510e5-0000-4000-8000-000000000001"
+FOLDER = "-home-dev-shop"
+CWD = "/home/dev/shop"
+
+
+def recorded(version: str, root: Path) -> None:
+    """Write the recorded sessions of a client below `root`, secrets and all, as old as they are."""
+    with gzip.open(DATA / "ledger" / "transcripts.json.gz", "rt", encoding="utf-8") as file:
+        texts: dict[str, str] = json.load(file)
+    for name, text in texts.items():
+        if name.startswith(f"{version}/"):
+            path = root / name.removeprefix(f"{version}/")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(restore(text))
+            os.utime(path, (1_795_000_000, 1_795_000_000))
+
+
+class Lines:
+    """The lines of a transcript, each a second after the one before; every method returns the object."""
+
+    def __init__(
+        self,
+        *,
+        session_id: str = SESSION,
+        agent_id: str = "",
+        began: str = "2026-11-20T10:00:00",
+        cwd: str = CWD,
+    ) -> None:
+        self._common = {
+            "sessionId": session_id,
+            "cwd": cwd,
+            "version": "2.1.329",
+            "isSidechain": bool(agent_id),
+        }
+        self._common |= {"agentId": agent_id} if agent_id else {}
+        self._session_id, self._at = session_id, dt.datetime.fromisoformat(began).replace(tzinfo=dt.UTC)
+        self._lines: list[dict[str, Any]] = []
+        self._calls = 0
+
+    @property
+    def at(self) -> str:
+        """When the last line was written, as the memory writes times."""
+        return self._at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+    def user(self, content: Any, **fields: Any) -> Lines:
+        """Add what stands in the user's name."""
+        return self.add("user", message={"role": "user", "content": content}, **fields)
+
+    def said(self, text: str, *, same: bool = False, **fields: Any) -> Lines:
+        """Add what the assistant said, in the `same` message as before or in another."""
+        return self._assistant({"type": "text", "text": text}, same=same, **fields)
+
+    def call(self, tool: str, given: Any, *, call_id: str = "", after_s: float = 1) -> Lines:
+        """Add a tool call."""
+        self._calls += 1
+        self._call_id = (
+            call_id or f"toolu_{uuid.uuid5(uuid.NAMESPACE_OID, f'{self._common}{self._calls}').hex}"
+        )
+        block = {"type": "tool_use", "id": self._call_id, "name": tool, "input": given}
+        return self._assistant(block, same=False, after_s=after_s)
+
+    def result(self, shown: Any, response: Any = None, *, is_error: bool = False) -> Lines:
+        """Add the last call's result, with the object that its hook had where there is one."""
+        block = {"type": "tool_result", "tool_use_id": self._call_id, "content": shown, "is_error": is_error}
+        return self.user([block], **({} if response is None else {"toolUseResult": response}))
+
+    def bash(self, command: str, output: str = "") -> Lines:
+        """Add a command and what it printed."""
+        response = {"stdout": output, "stderr": "", "interrupted": False, "isImage": False}
+        return self.call("Bash", {"command": command}).result(output, response)
+
+    def add(self, kind: str, *, after_s: float = 1, **fields: Any) -> Lines:
+        """Add a line of any kind."""
+        self._at += dt.timedelta(seconds=after_s)
+        name = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{self._common}{len(self._lines)}"))
+        stamp = self._at.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+        self._lines.append({"type": kind, **self._common, "uuid": name, "timestamp": stamp, **fields})
+        return self
+
+    def text(self) -> str:
+        """Return the lines as the client writes them."""
+        return "".join(f"{json.dumps(line)}\n" for line in self._lines)
+
+    def write(self, root: Path, *, name: str = "") -> Path:
+        """Write the lines to their file below `root`, as old as they are, and return its path."""
+        path = root / FOLDER / (name or f"{self._session_id}.jsonl")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(self.text())
+        os.utime(path, (self._at.timestamp(), self._at.timestamp()))
+        return path
+
+    def _assistant(self, block: dict[str, Any], *, same: bool, **fields: Any) -> Lines:
+        message_id = f"msg_{len(self._lines) - same}"
+        if same:
+            message_id = self._lines[-1]["message"]["id"]
+        message = {"id": message_id, "role": "assistant", "model": "claude-opus-5-5", "content": [block]}
+        return self.add("assistant", message=message, **fields)
