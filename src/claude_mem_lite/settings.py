@@ -167,8 +167,8 @@ def _default(table: str, key: str) -> Any:
             return []
         case "services", "autostart":
             return True
-        case "retention", _:
-            return getattr(default.retention, key)
+        case "retention" | "evals", _:
+            return getattr(getattr(default, table), key)
     return getattr(default, key)
 
 

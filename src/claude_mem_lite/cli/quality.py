@@ -36,7 +36,7 @@ _FORMS = {
 }
 
 Since = Annotated[str, typer.Option(metavar="WHEN", help="Only newer ones: 2026-11-01, 12h, 2d.")]
-Judge = Annotated[str, typer.Option("--judge", metavar="MODEL", help="The judge; else [evals] judge.")]
+Judge = Annotated[str, typer.Option("--judge", metavar="MODEL", help="The judge; else that of the settings.")]
 
 
 @evaluate.command()
