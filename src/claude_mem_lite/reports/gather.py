@@ -73,7 +73,7 @@ def _report(
         days=by_day,
         tools=dict(tools.most_common()),
         functions={change: counted[change] for change in model.CHANGES},
-        files=_files(sessions, of_all=scope.project_dir is None),
+        files=_files(sessions, of_all=scope.project_dir is None and scope.session_id is None),
         learnings=_learnings(scope, most=most_learnings),
         costs=_costs(calls, daily_budget_usd, is_of_session=scope.session_id is not None),
         graphs=tuple(_graph(project, places) for project, places in changed.items() if places),
