@@ -187,8 +187,11 @@ def test_projects_are_told_apart(memory: Path) -> None:
     assert [(day.usd, day.usd_everywhere) for day in one.costs.days] == [(0.25, 0.875)]
     assert [(each.calls, each.tokens_in, each.tokens_out) for each in one.costs.purposes] == [(1, 1_100, 10)]
     assert [file.path for file in one.files] == ["a.py"]
-    alone = gathered(session_id="mine", now=now, zone=dt.UTC).costs
-    assert [(day.date, day.usd, day.usd_everywhere) for day in alone.days] == [("2026-11-21", 0.25, 0.875)]
+    alone = gathered(session_id="mine", now=now, zone=dt.UTC)
+    assert [file.path for file in alone.files] == ["a.py"]
+    assert [(day.date, day.usd, day.usd_everywhere) for day in alone.costs.days] == [
+        ("2026-11-21", 0.25, 0.875)
+    ]
     assert {session.id for session in every.sessions} == {"mine", "theirs"}
     assert every.learnings.known == 3
     assert every.costs.usd == 0.875

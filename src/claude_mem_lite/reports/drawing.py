@@ -47,10 +47,11 @@ def chosen(graph: Graph) -> list[int]:
 
 def call_graph(graph: Graph, places: Sequence[int], *, name: str) -> Element:
     """Return a graph of some functions; `name` tells its arrow head from those of others in the page."""
+    drawn = set(places)
     edges = {
         (call.caller, call.callee): call.is_certain
         for call in graph.calls
-        if {call.caller, call.callee} <= set(places)
+        if {call.caller, call.callee} <= drawn
     }
     layout = laid_out(places, edges)
     columns, width = _columns(graph, layout)

@@ -73,7 +73,7 @@ def _report(
         days=by_day,
         tools=dict(tools.most_common()),
         functions={change: counted[change] for change in model.CHANGES},
-        files=_files(sessions, of_all=scope.project_dir is None),
+        files=_files(sessions, of_all=scope.project_dir is None and scope.session_id is None),
         learnings=_learnings(scope, most=most_learnings),
         costs=_costs(calls, daily_budget_usd, is_of_session=scope.session_id is not None),
         graphs=tuple(_graph(project, places) for project, places in changed.items() if places),
@@ -230,14 +230,11 @@ def _costs(calls: Calls, daily_budget_usd: float, *, is_of_session: bool) -> mod
 
 def _graph(project_dir: str, changed: Mapping[Place, str]) -> model.Graph:
     """Return the changed functions of a project and those beside them; a call to no file is uncertain."""
-    rows = reports.calls_near(project_dir, changed.keys())
     places = dict.fromkeys(changed)
     calls: dict[tuple[Place, Place], bool] = {}
-    for row in rows:
-        caller, callee = (row.caller_file, row.caller_function), (row.callee_file, row.callee_function)
-        places |= dict.fromkeys((caller, callee))
-        is_certain = row.confidence >= STRONG and bool(row.callee_file)
-        calls[caller, callee] = calls.get((caller, callee), False) or is_certain
+    for caller, callee, confidence in reports.calls_near(project_dir, changed.keys()):
+        places |= {caller: None, callee: None}
+        calls.setdefault((caller, callee), confidence >= STRONG and bool(callee[0]))
     at = {place: number for number, place in enumerate(places)}
     return model.Graph(
         project_dir=plain(project_dir),

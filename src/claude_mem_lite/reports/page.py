@@ -240,6 +240,7 @@ def _graph(graph: Graph, name: str, *, with_project: bool) -> Iterable[Element]:
     if with_project:
         yield element("h3", one_line(words.project(graph.project_dir), 80))
     places = drawing.chosen(graph)
+    drawn = set(places)
     if places:
         legend = [(f"{words.SIGNS[change]} {change}", f"swatch {change}") for change in CHANGES]
         legend += [("sure call", "stroke"), ("unsure call", "stroke unsure")]
@@ -249,9 +250,7 @@ def _graph(graph: Graph, name: str, *, with_project: bool) -> Iterable[Element]:
             legend,
         )
     alone = [
-        each
-        for at, each in enumerate(graph.functions)
-        if each.change != "unchanged" and at not in set(places)
+        each for at, each in enumerate(graph.functions) if each.change != "unchanged" and at not in drawn
     ]
     if alone:
         what = "Changed, too" if places else "Changed; no calls are known"

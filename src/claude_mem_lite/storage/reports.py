@@ -121,19 +121,24 @@ def changed_functions(scope: Scope) -> dict[str, dict[tuple[str, str], str]]:
     return {session_id: code.net(changes) for session_id, changes in found.items()}
 
 
-def calls_near(project_dir: str, places: Collection[tuple[str, str]]) -> list[CallEdge]:
-    """Return the known calls from and to some functions, given by file and name, the surest first."""
-    found: dict[int, CallEdge] = {}
+def calls_near(
+    project_dir: str, places: Collection[tuple[str, str]]
+) -> list[tuple[tuple[str, str], tuple[str, str], float]]:
+    """Return the known calls from and to some functions, the surest first: caller, callee, confidence.
+
+    Functions are given by file and name.
+    """
+    wanted, found = set(places), set()
+    ends = (CallEdge.caller_file, CallEdge.caller_function, CallEdge.callee_file, CallEdge.callee_function)
     here = (CallEdge.project_dir == project_dir) & (CallEdge.resolution != code.UNRESOLVED)
-    for files in chunked(sorted({file for file, _ in places}), _FILES):
+    for files in chunked(sorted({file for file, _ in wanted}), _FILES):
         for side in (CallEdge.caller_file, CallEdge.callee_file):
-            found |= {row.pk: row for row in CallEdge.select().where(here & side.in_(files))}
-    near = [
-        row
-        for row in found.values()
-        if {(row.caller_file, row.caller_function), (row.callee_file, row.callee_function)} & set(places)
-    ]
-    return sorted(near, key=lambda row: (-row.confidence, row.caller_file, row.line, row.pk))
+            rows: Any = CallEdge.select(*ends, CallEdge.confidence).where(here & side.in_(files)).tuples()
+            for caller_file, caller, callee_file, callee, confidence in rows:
+                call = (caller_file, caller), (callee_file, callee)
+                if not wanted.isdisjoint(call):
+                    found.add((*call, confidence))
+    return sorted(found, key=lambda call: (-call[2], call))
 
 
 def calls(scope: Scope) -> list[dict[str, Any]]:
