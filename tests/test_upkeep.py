@@ -19,6 +19,7 @@ from test_inbox import rows
 from test_storage import find, observation_row, session_row
 
 from claude_mem_lite import config, inbox, settings
+from claude_mem_lite.cli.times import moment
 from claude_mem_lite.search.vectors import Vectors
 from claude_mem_lite.settings import Retention
 from claude_mem_lite.storage import files, models, queries, upgrades
@@ -67,9 +68,10 @@ def test_events_go_by_age_and_unfinished_ones_never(memory: Path) -> None:
     """What is worked off goes after its days; 0 days keep all; what waits stays however old."""
     old, new, raw = event(31), event(29), event(400, is_done=False)
 
-    never, pruned, left = prune(events_days=0), prune(), events()
+    never = [prune(events_days=days).events for days in (0, 500_000)]  # 500,000 days ago is the year 657
+    pruned, left = prune(), events()
 
-    assert (never.events, pruned.events) == (0, 1)
+    assert (never, pruned.events) == ([0, 0], 1)
     assert left == {new, raw}
     assert old not in left
 
@@ -234,6 +236,12 @@ def test_prune_refuses_what_it_cannot_mean(home: Path) -> None:
     assert nothing.stderr.startswith("claude-mem: nothing is remembered yet")
     assert wrong.returncode == 2
     assert "'soon' is no time" in wrong.stderr
+
+
+@pytest.mark.parametrize("given", ["2026-11-01T14:30:00.123457", "0026-11-01T00:00:00.000000"])
+def test_a_time_is_as_wide_as_all_times(given: str) -> None:
+    """Text order is time order in every year, and no microsecond is lost."""
+    assert moment(f"{given}+00:00") == f"{given}Z"
 
 
 def test_reindex_says_that_nothing_was_wrong(memory: Path) -> None:
