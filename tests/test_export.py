@@ -17,10 +17,12 @@ from test_storage import NOW, find, observation_row, session_row
 from claude_mem_lite import config, inbox, redact
 from claude_mem_lite.cli import demo
 from claude_mem_lite.distill.record import record_event, summarize_session
+from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.learnings import curate, session
 from claude_mem_lite.storage import code, models, queries, upgrades
 from claude_mem_lite.storage import learnings as known
 from claude_mem_lite.storage.upgrades import Call
+from claude_mem_lite.upkeep import outfile
 
 HEAD = {"kind": "claude-mem", "format": 1}
 EDGE = {
@@ -177,6 +179,38 @@ def test_one_project_and_a_file(filled: Path, tmp_path: Path) -> None:
         1,
         f"claude-mem: {path} is there already: choose another name\n",
     )
+
+
+@pytest.mark.parametrize("has_links", [True, False])
+def test_a_file_takes_nothing_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, has_links: bool) -> None:
+    """Other files stay, whatever their names, also one of its own name that comes meanwhile; FAT has no links."""
+    path, other, neighbour = tmp_path / "notes", tmp_path / "other", tmp_path / "notes.tmp"
+    other.write_text("mine")
+    neighbour.symlink_to(other)
+
+    def refused(*_: str) -> None:
+        raise PermissionError
+
+    if not has_links:
+        monkeypatch.setattr(os, "link", refused)
+
+    with outfile.created(str(path)) as file:
+        file.write(b"a")
+    with pytest.raises(ClaudeMemError, match="is there already"), outfile.created(f"{path}2"):
+        (tmp_path / "notes2").write_text("mine")
+
+    assert {each.name: each.read_text() for each in tmp_path.iterdir()} == {
+        "notes": "a", "notes2": "mine", "other": "mine", "notes.tmp": "mine",
+    }  # fmt: skip
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_folder_that_is_not_there_is_said_at_once(filled: Path, tmp_path: Path) -> None:
+    """Before anything is copied, and by its name."""
+    done = [claude_mem(command, str(tmp_path / "no" / "file")) for command in ("export", "backup")]
+
+    said = f"claude-mem: there is no folder {tmp_path / 'no'} to write to\n"
+    assert [(each.returncode, each.stderr) for each in done] == [(1, said)] * 2
 
 
 def test_a_memory_that_is_filled_keeps_its_own(memory: Path, tmp_path: Path) -> None:
