@@ -82,7 +82,7 @@ def test_a_backup_is_one_file_with_a_manifest(saved: Path) -> None:
     assert {name: part["sha256"] for name, part in manifest["parts"].items()} == {
         name: hashlib.sha256(content).hexdigest() for name, content in parts.items()
     }
-    assert not list(saved.parent.glob("*.tmp"))
+    assert [path.name for path in saved.parent.iterdir()] == [saved.name]
     assert not (Path(config.home()) / "staging").exists()
 
 
@@ -382,15 +382,19 @@ def test_another_programs_memory_is_not_replaced(
 ) -> None:
     """It is left untouched, as by every command."""
     foreign = tmp_path / "foreign"
-    foreign.mkdir()
+    (foreign / "staging").mkdir(parents=True)
+    foreign.chmod(0o755)
     with closing(sqlite3.connect(foreign / "claude-mem.db")) as connection:
         connection.execute("CREATE TABLE sdk_sessions (id)")
     monkeypatch.setenv("CLAUDE_MEM_HOME", str(foreign))
 
-    done = claude_mem("restore", str(saved), "--yes")
+    done = [claude_mem("restore", str(saved)), claude_mem("import", "memory", str(saved))]
 
-    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-    assert "another program's database" in done.stderr
+    for each in done:
+        assert (each.returncode, each.stderr.count("\n")) == (1, 1)
+        assert "another program's database" in each.stderr
+    assert sorted(path.name for path in foreign.iterdir()) == ["claude-mem.db", "staging"]
+    assert stat.S_IMODE(foreign.stat().st_mode) == 0o755
 
 
 @pytest.fixture

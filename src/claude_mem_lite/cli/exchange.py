@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from claude_mem_lite import config
 from claude_mem_lite.cli.app import AsJson, app, console, errors, open_memory, print_json, working
 from claude_mem_lite.distill.observation import count, join
 from claude_mem_lite.errors import ClaudeMemError
@@ -80,7 +79,6 @@ def import_memory(
     path = "-" if file == "-" else os.path.abspath(os.path.expanduser(file))
     if path != "-" and not os.path.isfile(path):
         raise ClaudeMemError(f"there is no file {path}")
-    config.ensure_home()
     models.open_databases()
     try:
         with working("taking it in", quiet=as_json) as spinner:

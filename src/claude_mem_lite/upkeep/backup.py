@@ -29,10 +29,11 @@ _REPLACED = "replaced-"
 
 @contextlib.contextmanager
 def staging() -> Iterator[str]:
-    """Yield an empty folder in the data directory for one backup or restore at a time; it is gone afterwards.
+    """Yield an empty folder in the data directory for one backup, restore or forget at a time.
 
-    Raises: ClaudeMemError when another is at work.
+    It is gone afterwards. Raises: ClaudeMemError when another is at work, or the folder another program's.
     """
+    config.refuse_foreign_memory()
     config.ensure_home()
     folder = os.path.join(config.home(), "staging")
     with locks.hold("staging.lock") as is_mine:
