@@ -27,6 +27,11 @@ _PURGING = "forgetting"  # the state that says that rows are deleted whose bytes
 _NOTES = {"sessions": ("upgrade_note", "extraction_note"), "observations": ("upgrade_note",)}
 
 
+def note() -> None:
+    """Note that rows are about to be deleted: from here on `is_unpurged` is true, until `purge` is through."""
+    State.insert(name=_PURGING, value={"at": inbox.utc_now()}).on_conflict_replace().execute()
+
+
 def clear_queue(marked: Marked) -> None:
     """Delete the marked rows of queue.db."""
     with inbox.Transaction(timeout_s=files.BUSY_S) as connection:
@@ -40,9 +45,8 @@ def clear_queue(marked: Marked) -> None:
 def clear_memory(marked: Marked, wanted: Wanted) -> None:
     """Delete the marked rows of claude-mem.db, and every mention of them in what stays.
 
-    Belongs into a transaction (see `transaction`). From here on `is_unpurged` is true.
+    Belongs into a transaction (see `transaction`).
     """
-    State.insert(name=_PURGING, value={"at": inbox.utc_now()}).on_conflict_replace().execute()
     _scrub(marked, wanted)
     _set_gone(marked)
     for table, column, keys in _deletions(marked):
@@ -82,7 +86,7 @@ def transaction() -> Any:
 
 
 def is_unpurged() -> bool:
-    """Tell whether rows were deleted whose bytes may still lie in free pages."""
+    """Tell whether rows were deleted, or about to be, whose bytes may still lie in free pages."""
     return State.get_or_none(State.name == _PURGING) is not None
 
 

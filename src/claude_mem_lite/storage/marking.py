@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite import config
+from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.storage.models import memory_database, queue_database
 from claude_mem_lite.storage.queries import MIN_ID_PREFIX, UnknownIdError
 from claude_mem_lite.storage.upgrades import CALL
@@ -134,9 +135,16 @@ def knows_file(paths: tuple[str, ...]) -> bool:
 
 
 def project_of(path: str) -> str:
-    """Return the project of a folder; one that is no more is known by its path."""
+    """Return the project of a folder; one that is no more is known by its path.
+
+    Raises: ClaudeMemError when the path is neither: the project above it is hardly what was meant.
+    """
     given = os.path.normpath(os.path.join(os.getcwd(), os.path.expanduser(path)))
-    return given if given in known_projects() else config.project_dir(given)
+    if given in known_projects():
+        return given
+    if not os.path.isdir(given):
+        raise ClaudeMemError(f"no project {given} is known, and there is no such folder")
+    return config.project_dir(given)
 
 
 def _answering(table: str, column: str, prefix: str) -> set[str]:

@@ -73,6 +73,7 @@ def forget(wanted: Wanted, *, paused: AbstractContextManager[Any]) -> tuple[Forg
     with turns.run(), staging(), paused:
         marked = mark(wanted)
         quotes = _quotes(marked)
+        forgetting.note()
         _forget_vectors(marked, quotes)
         lines = traces.clear_lines(wanted, marked.ids)
         spooled = traces.spooled(wanted, marked.ids)
