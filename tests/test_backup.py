@@ -21,8 +21,10 @@ import pytest
 from conftest import run_hook, tool_event, wait_until
 from test_forget import claude_mem
 from test_storage import find, observation_row, session_row
+from typer.testing import CliRunner
 
 from claude_mem_lite import client, config, inbox, spool
+from claude_mem_lite.cli.app import app
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import supervise
 from claude_mem_lite.storage import embeddings, models, queries
@@ -104,7 +106,7 @@ def test_restore_brings_back_what_was(saved: Path) -> None:
     home = Path(config.home())
     with inbox.Transaction() as connection:
         connection.execute("UPDATE task SET claimed = 1")
-    before = state(home)
+    before, files = state(home), [(home / name).stat().st_ino for name in ("claude-mem.db", "queue.db")]
 
     done = claude_mem("restore", str(saved), "--yes", "--json")
 
@@ -113,6 +115,8 @@ def test_restore_brings_back_what_was(saved: Path) -> None:
     assert answer["restored"] == {"sessions": 1, "observations": 1, "learnings": 0, "pending_queue": 1}
     assert titles() == ["Dig a pond"]
     assert state(Path(answer["kept"])) == before
+    # Who waits for a file writes to what was restored: SQLite finds the WAL of another file by its name.
+    assert [(home / name).stat().st_ino for name in ("claude-mem.db", "queue.db")] == files
     with closing(sqlite3.connect(Path(answer["kept"]) / "queue.db")) as connection:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     assert stat.S_IMODE(os.stat(answer["kept"]).st_mode) == 0o700
@@ -176,25 +180,35 @@ def test_restore_leaves_a_memory_that_is_in_use(saved: Path) -> None:
     assert not list(home.glob("replaced-*"))
 
 
-def test_a_failed_replacement_is_taken_back(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The disk fails between the two databases: both are the old ones."""
+def test_a_restore_that_stops_halfway_loses_nothing(saved: Path) -> None:
+    """It fails between the two databases: the old queue is in place, both are kept, and it goes again."""
     home = Path(config.home())
-    before, replace = state(home), os.replace
-
-    def failing(source: str, target: str) -> None:
-        if "staging" in str(source) and str(target).endswith("queue.db"):
-            raise OSError("no more")
-        replace(source, target)
+    before = state(home)
 
     with upkeep.unpacked(str(saved)) as (folder, _):
-        monkeypatch.setattr(os, "replace", failing)
-        with pytest.raises(ClaudeMemError, match="nothing was restored: no more"):
-            upkeep.put_in_place(folder, paused=nullcontext())
-        monkeypatch.setattr(os, "replace", replace)
+        os.unlink(os.path.join(folder, "queue.db"))
+        with pytest.raises(ClaudeMemError, match=r"queue\.db could not be put in place .* restore again"):
+            upkeep.put_in_place(folder, paused=nullcontext([]))
+    after, kept = state(home), state(next(home.glob("replaced-*")))
+    again = claude_mem("restore", str(saved), "--yes")
 
-    assert state(home) == before
-    with closing(sqlite3.connect(home / "queue.db")) as connection:
-        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert after["queue.db"] == before["queue.db"]
+    assert kept == before
+    assert (again.returncode, titles()) == (0, ["Dig a pond"])
+
+
+def test_services_that_do_not_come_back_are_said_after_what_was_done(
+    saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The restore is done, and says where the old databases are; the rest is one line more, and exit 1."""
+    monkeypatch.setattr(supervise, "programs", lambda: [supervise.Program("web", "RUNNING", 1, 1)])
+    monkeypatch.setattr(supervise, "START_TIMEOUT_S", 0.0)
+
+    done = CliRunner().invoke(app, ["restore", str(saved), "--yes"])
+
+    assert (done.exit_code, titles()) == (1, ["Dig a pond"])
+    assert "What was there is in" in done.stdout
+    assert done.stderr.startswith("! the services did not come up again within 0 s (web RUNNING)")
 
 
 def rewritten(saved: Path, change: Callable[[Parts, dict[str, Any]], None]) -> bytes:

@@ -182,8 +182,10 @@ def test_one_project_and_a_file(filled: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("has_links", [True, False])
-def test_a_file_takes_nothing_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, has_links: bool) -> None:
-    """Other files stay, whatever their names, also one of its own name that comes meanwhile; FAT has no links."""
+def test_a_file_takes_nothing_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, has_links: bool
+) -> None:
+    """Other files stay, also one of its own name that comes meanwhile; so they do without links."""
     path, other, neighbour = tmp_path / "notes", tmp_path / "other", tmp_path / "notes.tmp"
     other.write_text("mine")
     neighbour.symlink_to(other)

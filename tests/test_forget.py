@@ -529,12 +529,12 @@ def test_what_was_cut_short_between_the_databases_is_gone_on_with(
     def cut_short() -> None:
         raise KeyboardInterrupt
 
+    monkeypatch.setattr(forgetting, "transaction", cut_short)
     inbox.append(json.dumps(ran("make", WORD)), PROJECT)
     with closing(sqlite3.connect(memory / "queue.db")) as idle:  # it keeps the WAL
         idle.execute("SELECT count(*) FROM pending_queue").fetchone()
-        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-            patched.setattr(forgetting, "transaction", cut_short)
-            forget.forget(Wanted(text=WORD), paused=nullcontext())
+        with pytest.raises(KeyboardInterrupt):
+            forget.forget(Wanted(text=WORD), paused=nullcontext([]))
         models.close_databases()
 
         done = claude_mem("forget", "--match", WORD, "--yes")

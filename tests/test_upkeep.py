@@ -190,6 +190,7 @@ def test_prune_says_what_goes_and_gives_the_room_back(memory: Path) -> None:
     assert (again.returncode, again.stderr) == (0, "")
     assert again.stdout.splitlines()[0] == "Nothing to prune."
     assert "in all" in again.stdout
+    assert "before" not in again.stdout
 
 
 def test_prune_takes_only_what_is_named(memory: Path) -> None:

@@ -169,13 +169,7 @@ def forget(  # noqa: PLR0913  (each is an option of the command)
     if match and len(match.strip()) < _SHORTEST_TEXT:
         raise typer.BadParameter(f"--match with less than {_SHORTEST_TEXT} characters would match nearly all")
     open_memory()
-    problems: list[str] = []
-    if not dry_run and storage.is_unpurged():
-        with working("finishing what was cut short", quiet=as_json), supervise.paused():
-            problems = storage.purge()
-        if problems:
-            still = "bytes of what was forgotten before may still be there; try again when this is over"
-            raise ClaudeMemError(f"{still}: {', '.join(problems)}")
+    problems = [] if dry_run else _finished(quiet=as_json)
     wanted = Wanted(
         ids=marking.whole_ids(ids or ()),
         session_id=marking.whole_session(session) if session else "",
@@ -193,9 +187,6 @@ def forget(  # noqa: PLR0913  (each is an option of the command)
         with working("forgetting", quiet=as_json):
             found, problems = forgetting.forget(wanted, paused=supervise.paused())
     copies = backup.older_copies()
-    problems = [
-        f"{each}: bytes of it may still be there; claude-mem prune goes on with that" for each in problems
-    ]
     if as_json:
         print_json({
             "dry_run": dry_run, "project": wanted.project_dir, "forgotten": dataclasses.asdict(found),
@@ -203,7 +194,11 @@ def forget(  # noqa: PLR0913  (each is an option of the command)
         })  # fmt: skip
     else:
         went = "Would be forgotten" if dry_run else "Forgotten"
-        said = f"{went}: {_told(found)}{of_project}." if any(dataclasses.astuple(found)) else "Nothing of that is kept."
+        said = (
+            f"{went}: {_told(found)}{of_project}."
+            if any(dataclasses.astuple(found))
+            else "Nothing of that is kept."
+        )
         console.print(Text(said), soft_wrap=True)
         for problem in problems:
             errors.print(Text.assemble(("! ", "yellow"), problem), soft_wrap=True)
@@ -251,6 +246,18 @@ def _wrong(found: Found) -> list[str]:
     if found.stray:
         lines.append(f"{count(found.stray, 'vector')} of rows that are no more: deleted.")
     return lines
+
+
+def _finished(*, quiet: bool) -> list[str]:
+    """Finish what an earlier run has left; return what went wrong. Raises: ClaudeMemError."""
+    if not storage.is_unpurged():
+        return []
+    with working("finishing what was cut short", quiet=quiet), supervise.paused() as problems:
+        left = storage.purge()
+    if left:
+        still = "bytes of what was forgotten before may still be there; try again when this is over"
+        raise ClaudeMemError(f"{still}: {', '.join(left)}")
+    return problems
 
 
 def _told(found: Forgotten) -> str:

@@ -28,7 +28,7 @@ _NOTES = {"sessions": ("upgrade_note", "extraction_note"), "observations": ("upg
 
 
 def note() -> None:
-    """Note that rows are about to be deleted: from here on `is_unpurged` is true, until `purge` is through."""
+    """Note that rows are about to be deleted: `is_unpurged` is true until `purge` is through."""
     State.insert(name=_PURGING, value={"at": inbox.utc_now()}).on_conflict_replace().execute()
 
 

@@ -63,14 +63,14 @@ def forgettable(wanted: Wanted) -> Forgotten:
     return _counted(marked, lines, len(traces.spooled(wanted, marked.ids)))
 
 
-def forget(wanted: Wanted, *, paused: AbstractContextManager[Any]) -> tuple[Forgotten, list[str]]:
-    """Forget what is wanted while the services are `paused`; return what that was, and what is in the way.
+def forget(wanted: Wanted, *, paused: AbstractContextManager[list[str]]) -> tuple[Forgotten, list[str]]:
+    """Forget what is wanted while the services are `paused`; return what that was, and what went wrong.
 
-    What is in the way is a line each: rows are gone then, but their bytes may still be in a file.
+    What went wrong is a line each: rows are gone then, but bytes of them may be left, or `paused` says it.
     Raises: ClaudeMemError.
     """
     # Nobody makes vectors meanwhile, and what a killed backup has left is gone.
-    with turns.run(), staging(), paused:
+    with turns.run(), staging(), paused as late:
         marked = mark(wanted)
         quotes = _quotes(marked)
         forgetting.note()
@@ -87,10 +87,13 @@ def forget(wanted: Wanted, *, paused: AbstractContextManager[Any]) -> tuple[Forg
             for session_id in marked.retell:
                 _retell(session_id, wanted)
         _read_code_anew(marked, wanted)
-        problems = forgetting.purge()
+        problems = [
+            f"{problem}: bytes of it may still be there; claude-mem prune goes on with that"
+            for problem in forgetting.purge()
+        ]
     done = _counted(marked, lines, len(spooled))
     log.info("forgotten: %s", done)
-    return done, problems
+    return done, [*problems, *late]
 
 
 def _counted(marked: Marked, lines: int, spooled: int) -> Forgotten:
