@@ -230,10 +230,10 @@ def rewritten(saved: Path, change: Callable[[Parts, dict[str, Any]], None]) -> b
     return zipped([("manifest.json", json.dumps(manifest).encode()), *parts.items()])
 
 
-def zipped(entries: list[tuple[Any, bytes]]) -> bytes:
+def zipped(entries: list[tuple[Any, bytes]], how: int = zipfile.ZIP_DEFLATED) -> bytes:
     """Return a zip of some entries."""
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as packed:
+    with zipfile.ZipFile(out, "w", how) as packed:
         for name, content in entries:
             packed.writestr(name, content)
     return out.getvalue()
@@ -291,9 +291,14 @@ HOSTILE = {
     "an empty database": (other_memory(b""), "another program's"),
     "a trigger": (
         memory_with("CREATE TRIGGER t AFTER INSERT ON sessions BEGIN DELETE FROM learnings; END"),
-        "other tables, indexes or triggers",
+        "columns, indexes or triggers",
     ),
-    "a table that is missing": (memory_with("DROP TABLE event_log"), "other tables, indexes or triggers"),
+    "a table that is missing": (memory_with("DROP TABLE event_log"), "other tables, columns"),
+    "a column that is missing": (memory_with("ALTER TABLE sessions DROP COLUMN extraction_note"), "columns"),
+    "an index of another column": (
+        memory_with("DROP INDEX idx_obs_project", "CREATE INDEX idx_obs_project ON observations(title)"),
+        "columns, indexes",
+    ),
 }
 
 
@@ -336,6 +341,9 @@ FOREIGN = {
     ),
     "a manifest of nothing": zipped([("manifest.json", b"[]"), ("queue.db", b""), ("claude-mem.db", b"")]),
     "a broken manifest": zipped([("manifest.json", b"{"), ("queue.db", b""), ("claude-mem.db", b"")]),
+    "another packing, damaged": zipped(
+        [("manifest.json", b"{}"), ("queue.db", b""), ("claude-mem.db", b"")], zipfile.ZIP_LZMA
+    ).replace(b"\x05\x00]", b"\x05\x00\xff"),
 }
 
 
@@ -383,10 +391,12 @@ def test_a_damaged_page_is_found(saved: Path, tmp_path: Path) -> None:
 
 
 def test_a_missing_file_and_an_empty_memory_are_one_line(home: Path) -> None:
-    """Both commands say what is not there."""
+    """Both commands say what is not there, or no file."""
     nothing, missing = claude_mem("backup"), claude_mem("restore", "/nowhere/at/all", "--yes")
+    folder = claude_mem("restore", str(home))
 
-    assert (nothing.returncode, missing.returncode) == (1, 1)
+    assert (nothing.returncode, missing.returncode, folder.returncode) == (1, 1, 1)
+    assert folder.stderr.startswith(f"claude-mem: {home} could not be unpacked ([Errno 21] Is a directory")
     assert nothing.stderr.startswith("claude-mem: nothing is remembered yet")
     assert missing.stderr == "claude-mem: there is no /nowhere/at/all\n"
 

@@ -77,7 +77,7 @@ def import_memory(
     from claude_mem_lite.upkeep import exchange
 
     path = "-" if file == "-" else os.path.abspath(os.path.expanduser(file))
-    if path != "-" and not os.path.isfile(path):
+    if path != "-" and (os.path.isdir(path) or not os.path.exists(path)):  # it may be a pipe
         raise ClaudeMemError(f"there is no file {path}")
     models.open_databases()
     try:

@@ -144,19 +144,27 @@ def problem_of_queue(path: str) -> str:
 def _problem(connection: sqlite3.Connection, expected: sqlite3.Connection) -> str:
     """Return how a database differs from one with our schema, and what is broken in it."""
     if _schema(connection) != _schema(expected):
-        return "has other tables, indexes or triggers than it should"
+        return "has other tables, columns, indexes or triggers than it should"
     found = [line for (line,) in connection.execute("PRAGMA integrity_check(1)")]
     return "" if found == ["ok"] else f"is damaged ({' '.join(found[0].split())})"
 
 
 def _schema(connection: sqlite3.Connection) -> set[tuple[str, str, str]]:
-    """Return type and name of all that a schema has; of triggers, which do something, what they do, too."""
-    rows = connection.execute("SELECT type, name, coalesce(sql, '') FROM sqlite_master").fetchall()
-    return {
-        (kind, name, sql if kind in {"trigger", "view"} else "")
-        for kind, name, sql in rows
-        if name != "sqlite_sequence"
+    """Return type and name of all that a schema has, with the columns of tables and indexes.
+
+    Of triggers, views and virtual tables, which do something, it is what they do.
+    """
+    columns = {
+        "table": 'SELECT name, type, "notnull", dflt_value, pk, hidden FROM pragma_table_xinfo(?)',
+        "index": 'SELECT name, "desc", coll, "key" FROM pragma_index_xinfo(?)',
     }
+    query = "SELECT type, name, coalesce(sql, '') FROM sqlite_master WHERE name <> 'sqlite_sequence'"
+    found = set()
+    for kind, name, sql in connection.execute(query).fetchall():
+        is_plain = kind in columns and not sql.startswith("CREATE VIRTUAL")
+        told = str(connection.execute(columns[kind], (name,)).fetchall()) if is_plain else sql
+        found.add((kind, name, told))
+    return found
 
 
 @contextlib.contextmanager
