@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import sqlite3
 import stat
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +25,7 @@ from claude_mem_lite.learnings import curate, session
 from claude_mem_lite.storage import code, models, queries, upgrades
 from claude_mem_lite.storage import learnings as known
 from claude_mem_lite.storage.upgrades import Call
-from claude_mem_lite.upkeep import outfile
+from claude_mem_lite.upkeep import exchange, outfile
 
 HEAD = {"kind": "claude-mem", "format": 1}
 EDGE = {
@@ -160,7 +163,8 @@ def test_what_comes_in_is_found_and_left_alone(
     assert row.summarized_pk == row.retold_pk == row.learned_pk == row.extracted_pk > 0
     assert row.observation_count == 1
     assert models.Observation.select().where(models.Observation.upgrade == "waiting").count() == 0
-    assert upgrades.spent_usd(since="") == pytest.approx(0.133456789)
+    assert sum(day["usd"] for day in upgrades.costs(by="day", since="")) == pytest.approx(0.133456789)
+    assert upgrades.spent_usd(since="") == 0  # what others paid is not of this machine's budget
 
 
 def test_one_project_and_a_file(filled: Path, tmp_path: Path) -> None:
@@ -226,6 +230,37 @@ def test_a_memory_that_is_filled_keeps_its_own(memory: Path, tmp_path: Path) -> 
     assert (taken["added"], taken["there"], taken["status"]) == ({"observation": 1}, {"session": 1}, 0)
     assert queries.known_session("s9").summary == "My own."
     assert [row.title for row in queries.observations_of("s9")] == ["Dig"]
+
+
+def test_what_is_not_learned_yet_is_learned_all_the_same(memory: Path, tmp_path: Path) -> None:
+    """An imported observation counts as summarized, and as learned from only where all before it are."""
+    session_row("s9", summary="My own.")
+    queries.save_observation(observation_row("mine", session_id="s9"))
+    models.Session.update(summarized_pk=1, learned_pk=1, extracted_pk=0).execute()
+    models.close_databases()
+
+    take_in(tmp_path / "a", HEAD, an_observation())
+
+    models.open_databases()
+    row = queries.known_session("s9")
+    assert (row.summarized_pk, row.learned_pk, row.extracted_pk) == (2, 2, 0)
+
+
+def test_others_write_while_an_import_waits_for_its_input(memory: Path) -> None:
+    """It comes through a pipe: the memory is locked only while what is read is stored."""
+
+    class Watched(io.BytesIO):
+        def readline(self, size: int | None = -1, /) -> bytes:
+            other.execute("BEGIN IMMEDIATE")
+            other.execute("ROLLBACK")
+            return super().readline(size)
+
+    said = [HEAD, a_session(), an_observation(), a_learning()]
+    file = Watched("".join(f"{json.dumps(line)}\n" for line in said).encode())
+    with closing(sqlite3.connect(config.memory_path(), timeout=0, isolation_level=None)) as other:
+        taken = exchange.take_in(file, suspicions=lambda _: [], progress=lambda _: None)
+
+    assert taken.added == {"session": 1, "observation": 1, "learning": 1}
 
 
 def test_what_comes_in_is_cleaned_and_redacted(memory: Path, tmp_path: Path) -> None:
@@ -300,8 +335,14 @@ WRONG = {
     "a field less": ({"kind": "session", "id": "s"}, "project_dir Field required"),
     "another type": (a_session(summary=7), "summary Input should be a valid string"),
     "a wrong time": (a_session(started_at="yesterday"), "started_at String should match"),
+    "no time": (a_session(started_at="2026-99-99T99:99:99.000000Z"), "started_at Value error, is no time"),
+    "yet to come": (
+        a_session(ended_at="9999-12-31T00:00:00.000000Z"),
+        "ended_at Value error, is yet to come",
+    ),
     "a wrong state": (a_session(status="open"), "status Input should be"),
-    "no id": (a_session(id=""), "id String should have at least 1"),
+    "no id": (a_session(id=""), "id Value should have at least 1"),
+    "nothing of an id": (a_session(id="\u200b"), "id Value should have at least 1"),
     "a half character": ('{"kind": "session", "id": "\\ud800"}', "Invalid JSON"),
     "no text": ("\udcff\udcfe", "Invalid JSON"),
     "too sure": (a_learning(confidence=1.5), "confidence Input should be less"),
@@ -383,6 +424,10 @@ def test_a_pipe_takes_it_from_one_memory_to_another(
     command = [sys.executable, "-m", "claude_mem_lite.cli", "import", "memory", "-"]
 
     done = subprocess.run(command, input=lines, capture_output=True, check=False, timeout=120)
+    named = subprocess.run(
+        [*command[:-1], "/dev/stdin"], input=lines, capture_output=True, check=False, timeout=120
+    )
 
     assert (done.returncode, done.stderr) == (0, b"")
+    assert (named.returncode, named.stderr) == (0, b"")  # as in `claude-mem import memory <(zcat FILE)`
     assert exported() == lines
