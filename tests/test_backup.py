@@ -93,12 +93,14 @@ def test_a_backup_replaces_no_file(saved: Path) -> None:
     before = saved.read_bytes()
 
     again = claude_mem("backup", str(saved))
+    spool.write("0" * 32, inbox.utc_now(), "/p", json.dumps(tool_event()))
     printed = json.loads(claude_mem("backup", str(saved.parent / "second.zip"), "--json").stdout)
 
     assert (again.returncode, again.stdout) == (1, "")
     assert again.stderr == f"claude-mem: {saved} is there already: choose another name\n"
     assert saved.read_bytes() == before
     assert (printed["file"], printed["counts"]["observations"]) == (str(saved.parent / "second.zip"), 2)
+    assert printed["counts"]["pending_queue"] == 2  # with what had waited in the spool
 
 
 def test_restore_brings_back_what_was(saved: Path) -> None:

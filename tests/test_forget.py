@@ -132,7 +132,9 @@ def plant(home: Path) -> None:
     line = {"at": THEN, "level": "ERROR", "session_id": DOOMED, "project_dir": PROJECT, "message": WORD}
     for name in ("consumer.jsonl", "consumer.jsonl.2026-01-05"):
         with (home / "logs" / name).open("a") as log:
-            log.write(f'{json.dumps(line)}\n{{"at": "2026-11-21T00:00:00.000Z", "message": "started"}}\n')
+            log.write(
+                f'{json.dumps(line)}\n{{"at": "2026-11-21T00:00:00.000Z", "message": "started {PROJECT}2"}}\n'
+            )
 
     place = {"session_id": KEPT, "project_dir": OTHER, "at": "2026-11-21T10:00:00.000000Z"}
     take_in(prompt("From now on use pathlib for all paths"), **place)
@@ -268,6 +270,7 @@ def test_a_prompt_is_forgotten_where_it_is_quoted(memory: Path) -> None:
     summarize_session(DOOMED)
     embed_all()
     assert WORD in queries.observation(edit).summary
+    models.Session.update(extraction_note=f"what Claude said of {WORD}").execute()
     models.close_databases()
 
     done = claude_mem("forget", asked[:8], "--yes", "--json")

@@ -70,11 +70,17 @@ def refuse_read_only() -> None:
 def is_hollow(path: str) -> bool:
     """Tell whether a database is large and most of it free."""
     with closing(connect(path)) as connection:
-        pages, free, page_bytes = (
-            connection.execute(f"PRAGMA {name}").fetchone()[0]
-            for name in ("page_count", "freelist_count", "page_size")
-        )
-    return bool(free * page_bytes > _HOLLOW_BYTES and free > pages / 2)
+        size, free = room(connection)
+    return free > _HOLLOW_BYTES and free > size / 2
+
+
+def room(connection: sqlite3.Connection) -> tuple[int, int]:
+    """Return how many bytes the pages of a database have, and those of them that are free."""
+    pages, free, page_bytes = (
+        connection.execute(f"PRAGMA {name}").fetchone()[0]
+        for name in ("page_count", "freelist_count", "page_size")
+    )
+    return pages * page_bytes, free * page_bytes
 
 
 def copy(path: str, target: str) -> None:

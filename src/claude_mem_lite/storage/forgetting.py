@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite import inbox
 from claude_mem_lite.storage import files, indexes
-from claude_mem_lite.storage.marking import loaded, rows
+from claude_mem_lite.storage.marking import rows
 from claude_mem_lite.storage.models import Observation, Session, State, memory_database
+from claude_mem_lite.storage.wanted import loaded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -71,6 +72,7 @@ def retell(session_id: str, summary: str, key_files: list[str], *, up_to: int) -
         prompt_version=None,
         upgrade="",
         upgrade_note=None,
+        extraction_note=None,
     ).where(Session.id == session_id).execute()
 
 

@@ -7,7 +7,6 @@ A row takes along what it was made of, and what was made of it alone. Nothing is
 
 from __future__ import annotations
 
-import json
 import os
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -18,7 +17,7 @@ from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.storage.models import memory_database, queue_database
 from claude_mem_lite.storage.queries import MIN_ID_PREFIX, UnknownIdError
 from claude_mem_lite.storage.upgrades import CALL
-from claude_mem_lite.storage.wanted import Wanted, strings
+from claude_mem_lite.storage.wanted import Wanted, loaded, strings
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -305,14 +304,6 @@ def rows(table: str, *columns: str) -> Iterator[Row]:
 
 def _database(table: str) -> Any:
     return queue_database if table in {"pending_queue", "task"} else memory_database
-
-
-def loaded(text: str) -> Any:
-    """Return a JSON text's value, None for what is none."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _sessions_of(observations: Collection[str]) -> set[str]:

@@ -14,7 +14,7 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite import config, locks
+from claude_mem_lite import config, inbox, locks
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.search import turns, vectors
 from claude_mem_lite.storage import files, models
@@ -49,9 +49,13 @@ def staging() -> Iterator[str]:
 
 
 def backup(path: str) -> dict[str, Any]:
-    """Write a backup of both databases into a file; return its manifest. Raises: ClaudeMemError."""
+    """Write a backup of both databases into a file; return its manifest. Raises: ClaudeMemError.
+
+    What waits in the spool is taken in first: it is in no database.
+    """
     outfile.refuse_taken(path)
     with staging() as folder:
+        inbox.take_in_spool()
         memory, queue = (os.path.join(folder, name) for name in (archive.MEMORY, archive.QUEUE))
         files.copy(config.queue_path(), queue)
         files.copy(config.memory_path(), memory)

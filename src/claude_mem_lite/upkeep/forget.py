@@ -11,6 +11,7 @@ last, and `storage.forgetting` keeps a note until their bytes are gone, too, whi
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 from dataclasses import dataclass
@@ -76,9 +77,13 @@ def forget(wanted: Wanted, *, paused: AbstractContextManager[list[str]]) -> tupl
         forgetting.note()
         _forget_vectors(marked, quotes)
         lines = traces.clear_lines(wanted, marked.ids)
-        spooled = traces.spooled(wanted, marked.ids)
-        for path in spooled:
-            os.unlink(path)
+        spooled = set()
+        # A hook gives its file another name when it is through.
+        while found := traces.spooled(wanted, marked.ids):
+            spooled.update(found)
+            for path in found:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(path)
         forgetting.clear_queue(marked)
         with forgetting.transaction():
             forgetting.clear_memory(marked, wanted)
