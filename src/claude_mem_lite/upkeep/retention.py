@@ -56,24 +56,20 @@ def limits(retention: Retention, *, now: dt.datetime) -> Limits:
 
 def prunable(within: Limits) -> Pruned:
     """Return what `prune` would take out."""
-    before, files_before = within.events_before, inbox.unix_time(within.logs_before)
+    before = within.events_before
     return Pruned(
         pruning.prunable(before=before, keep=within.keep_raw, most_bytes=within.most_bytes)
         if within.with_events
         else 0,
         queries.count_prunable_log(before=before) if within.with_log_entries else 0,
-        len(logs.closed_before(files_before)) if within.with_files else 0,
+        len(logs.closed_before(inbox.unix_time(within.logs_before))) if within.with_files else 0,
         len(_broken_spool(within)),
     )
 
 
 def prune(within: Limits) -> Pruned:
     """Take out what is older; return how much that was. The databases are open."""
-    before, files_before, broken = (
-        within.events_before,
-        inbox.unix_time(within.logs_before),
-        _broken_spool(within),
-    )
+    before, broken = within.events_before, _broken_spool(within)
     for path in broken:
         os.unlink(path)
     return Pruned(
@@ -81,7 +77,7 @@ def prune(within: Limits) -> Pruned:
         if within.with_events
         else 0,
         queries.prune_log(before=before) if within.with_log_entries else 0,
-        logs.prune(before=files_before) if within.with_files else 0,
+        logs.prune(before=inbox.unix_time(within.logs_before)) if within.with_files else 0,
         len(broken),
     )
 
