@@ -87,4 +87,4 @@ def prune(now: dt.datetime | None = None) -> None:
 
 def _stamp(now: dt.datetime | None, ago: dt.timedelta) -> str:
     """Return a time before `now` as the databases write it."""
-    return ((now or dt.datetime.now(dt.UTC)) - ago).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return inbox.utc_text(((now or dt.datetime.now(dt.UTC)) - ago).timestamp())

@@ -21,8 +21,10 @@ import pytest
 from conftest import run_hook, tool_event, wait_until
 from test_forget import claude_mem
 from test_storage import find, observation_row, session_row
+from typer.testing import CliRunner
 
 from claude_mem_lite import client, config, inbox, spool
+from claude_mem_lite.cli.app import app
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import supervise
 from claude_mem_lite.storage import embeddings, models, queries
@@ -82,7 +84,7 @@ def test_a_backup_is_one_file_with_a_manifest(saved: Path) -> None:
     assert {name: part["sha256"] for name, part in manifest["parts"].items()} == {
         name: hashlib.sha256(content).hexdigest() for name, content in parts.items()
     }
-    assert not list(saved.parent.glob("*.tmp"))
+    assert [path.name for path in saved.parent.iterdir()] == [saved.name]
     assert not (Path(config.home()) / "staging").exists()
 
 
@@ -91,12 +93,14 @@ def test_a_backup_replaces_no_file(saved: Path) -> None:
     before = saved.read_bytes()
 
     again = claude_mem("backup", str(saved))
+    spool.write("0" * 32, inbox.utc_now(), "/p", json.dumps(tool_event()))
     printed = json.loads(claude_mem("backup", str(saved.parent / "second.zip"), "--json").stdout)
 
     assert (again.returncode, again.stdout) == (1, "")
     assert again.stderr == f"claude-mem: {saved} is there already: choose another name\n"
     assert saved.read_bytes() == before
     assert (printed["file"], printed["counts"]["observations"]) == (str(saved.parent / "second.zip"), 2)
+    assert printed["counts"]["pending_queue"] == 2  # with what had waited in the spool
 
 
 def test_restore_brings_back_what_was(saved: Path) -> None:
@@ -104,7 +108,7 @@ def test_restore_brings_back_what_was(saved: Path) -> None:
     home = Path(config.home())
     with inbox.Transaction() as connection:
         connection.execute("UPDATE task SET claimed = 1")
-    before = state(home)
+    before, files = state(home), [(home / name).stat().st_ino for name in ("claude-mem.db", "queue.db")]
 
     done = claude_mem("restore", str(saved), "--yes", "--json")
 
@@ -113,6 +117,8 @@ def test_restore_brings_back_what_was(saved: Path) -> None:
     assert answer["restored"] == {"sessions": 1, "observations": 1, "learnings": 0, "pending_queue": 1}
     assert titles() == ["Dig a pond"]
     assert state(Path(answer["kept"])) == before
+    # Who waits for a file writes to what was restored: SQLite finds the WAL of another file by its name.
+    assert [(home / name).stat().st_ino for name in ("claude-mem.db", "queue.db")] == files
     with closing(sqlite3.connect(Path(answer["kept"]) / "queue.db")) as connection:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     assert stat.S_IMODE(os.stat(answer["kept"]).st_mode) == 0o700
@@ -176,25 +182,35 @@ def test_restore_leaves_a_memory_that_is_in_use(saved: Path) -> None:
     assert not list(home.glob("replaced-*"))
 
 
-def test_a_failed_replacement_is_taken_back(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The disk fails between the two databases: both are the old ones."""
+def test_a_restore_that_stops_halfway_loses_nothing(saved: Path) -> None:
+    """It fails between the two databases: the old queue is in place, both are kept, and it goes again."""
     home = Path(config.home())
-    before, replace = state(home), os.replace
-
-    def failing(source: str, target: str) -> None:
-        if "staging" in str(source) and str(target).endswith("queue.db"):
-            raise OSError("no more")
-        replace(source, target)
+    before = state(home)
 
     with upkeep.unpacked(str(saved)) as (folder, _):
-        monkeypatch.setattr(os, "replace", failing)
-        with pytest.raises(ClaudeMemError, match="nothing was restored: no more"):
-            upkeep.put_in_place(folder, paused=nullcontext())
-        monkeypatch.setattr(os, "replace", replace)
+        os.unlink(os.path.join(folder, "queue.db"))
+        with pytest.raises(ClaudeMemError, match=r"queue\.db could not be put in place .* restore again"):
+            upkeep.put_in_place(folder, paused=nullcontext([]))
+    after, kept = state(home), state(next(home.glob("replaced-*")))
+    again = claude_mem("restore", str(saved), "--yes")
 
-    assert state(home) == before
-    with closing(sqlite3.connect(home / "queue.db")) as connection:
-        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert after["queue.db"] == before["queue.db"]
+    assert kept == before
+    assert (again.returncode, titles()) == (0, ["Dig a pond"])
+
+
+def test_services_that_do_not_come_back_are_said_after_what_was_done(
+    saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The restore is done, and says where the old databases are; the rest is one line more, and exit 1."""
+    monkeypatch.setattr(supervise, "programs", lambda: [supervise.Program("web", "RUNNING", 1, 1)])
+    monkeypatch.setattr(supervise, "START_TIMEOUT_S", 0.0)
+
+    done = CliRunner().invoke(app, ["restore", str(saved), "--yes"])
+
+    assert (done.exit_code, titles()) == (1, ["Dig a pond"])
+    assert "What was there is in" in done.stdout
+    assert done.stderr.startswith("! the services did not come up again within 0 s (web RUNNING)")
 
 
 def rewritten(saved: Path, change: Callable[[Parts, dict[str, Any]], None]) -> bytes:
@@ -216,10 +232,10 @@ def rewritten(saved: Path, change: Callable[[Parts, dict[str, Any]], None]) -> b
     return zipped([("manifest.json", json.dumps(manifest).encode()), *parts.items()])
 
 
-def zipped(entries: list[tuple[Any, bytes]]) -> bytes:
+def zipped(entries: list[tuple[Any, bytes]], how: int = zipfile.ZIP_DEFLATED) -> bytes:
     """Return a zip of some entries."""
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as packed:
+    with zipfile.ZipFile(out, "w", how) as packed:
         for name, content in entries:
             packed.writestr(name, content)
     return out.getvalue()
@@ -277,9 +293,14 @@ HOSTILE = {
     "an empty database": (other_memory(b""), "another program's"),
     "a trigger": (
         memory_with("CREATE TRIGGER t AFTER INSERT ON sessions BEGIN DELETE FROM learnings; END"),
-        "other tables, indexes or triggers",
+        "columns, indexes or triggers",
     ),
-    "a table that is missing": (memory_with("DROP TABLE event_log"), "other tables, indexes or triggers"),
+    "a table that is missing": (memory_with("DROP TABLE event_log"), "other tables, columns"),
+    "a column that is missing": (memory_with("ALTER TABLE sessions DROP COLUMN extraction_note"), "columns"),
+    "an index of another column": (
+        memory_with("DROP INDEX idx_obs_project", "CREATE INDEX idx_obs_project ON observations(title)"),
+        "columns, indexes",
+    ),
 }
 
 
@@ -322,6 +343,9 @@ FOREIGN = {
     ),
     "a manifest of nothing": zipped([("manifest.json", b"[]"), ("queue.db", b""), ("claude-mem.db", b"")]),
     "a broken manifest": zipped([("manifest.json", b"{"), ("queue.db", b""), ("claude-mem.db", b"")]),
+    "another packing, damaged": zipped(
+        [("manifest.json", b"{}"), ("queue.db", b""), ("claude-mem.db", b"")], zipfile.ZIP_LZMA
+    ).replace(b"\x05\x00]", b"\x05\x00\xff"),
 }
 
 
@@ -369,10 +393,12 @@ def test_a_damaged_page_is_found(saved: Path, tmp_path: Path) -> None:
 
 
 def test_a_missing_file_and_an_empty_memory_are_one_line(home: Path) -> None:
-    """Both commands say what is not there."""
+    """Both commands say what is not there, or no file."""
     nothing, missing = claude_mem("backup"), claude_mem("restore", "/nowhere/at/all", "--yes")
+    folder = claude_mem("restore", str(home))
 
-    assert (nothing.returncode, missing.returncode) == (1, 1)
+    assert (nothing.returncode, missing.returncode, folder.returncode) == (1, 1, 1)
+    assert folder.stderr.startswith(f"claude-mem: {home} could not be unpacked ([Errno 21] Is a directory")
     assert nothing.stderr.startswith("claude-mem: nothing is remembered yet")
     assert missing.stderr == "claude-mem: there is no /nowhere/at/all\n"
 
@@ -382,15 +408,19 @@ def test_another_programs_memory_is_not_replaced(
 ) -> None:
     """It is left untouched, as by every command."""
     foreign = tmp_path / "foreign"
-    foreign.mkdir()
+    (foreign / "staging").mkdir(parents=True)
+    foreign.chmod(0o755)
     with closing(sqlite3.connect(foreign / "claude-mem.db")) as connection:
         connection.execute("CREATE TABLE sdk_sessions (id)")
     monkeypatch.setenv("CLAUDE_MEM_HOME", str(foreign))
 
-    done = claude_mem("restore", str(saved), "--yes")
+    done = [claude_mem("restore", str(saved)), claude_mem("import", "memory", str(saved))]
 
-    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-    assert "another program's database" in done.stderr
+    for each in done:
+        assert (each.returncode, each.stderr.count("\n")) == (1, 1)
+        assert "another program's database" in each.stderr
+    assert sorted(path.name for path in foreign.iterdir()) == ["claude-mem.db", "staging"]
+    assert stat.S_IMODE(foreign.stat().st_mode) == 0o755
 
 
 @pytest.fixture

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import sqlite3
 import stat
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +20,12 @@ from test_storage import NOW, find, observation_row, session_row
 from claude_mem_lite import config, inbox, redact
 from claude_mem_lite.cli import demo
 from claude_mem_lite.distill.record import record_event, summarize_session
+from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.learnings import curate, session
 from claude_mem_lite.storage import code, models, queries, upgrades
 from claude_mem_lite.storage import learnings as known
 from claude_mem_lite.storage.upgrades import Call
+from claude_mem_lite.upkeep import exchange, outfile
 
 HEAD = {"kind": "claude-mem", "format": 1}
 EDGE = {
@@ -158,7 +163,8 @@ def test_what_comes_in_is_found_and_left_alone(
     assert row.summarized_pk == row.retold_pk == row.learned_pk == row.extracted_pk > 0
     assert row.observation_count == 1
     assert models.Observation.select().where(models.Observation.upgrade == "waiting").count() == 0
-    assert upgrades.spent_usd(since="") == pytest.approx(0.133456789)
+    assert sum(day["usd"] for day in upgrades.costs(by="day", since="")) == pytest.approx(0.133456789)
+    assert upgrades.spent_usd(since="") == 0  # what others paid is not of this machine's budget
 
 
 def test_one_project_and_a_file(filled: Path, tmp_path: Path) -> None:
@@ -179,6 +185,40 @@ def test_one_project_and_a_file(filled: Path, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("has_links", [True, False])
+def test_a_file_takes_nothing_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, has_links: bool
+) -> None:
+    """Other files stay, also one of its own name that comes meanwhile; so they do without links."""
+    path, other, neighbour = tmp_path / "notes", tmp_path / "other", tmp_path / "notes.tmp"
+    other.write_text("mine")
+    neighbour.symlink_to(other)
+
+    def refused(*_: str) -> None:
+        raise PermissionError
+
+    if not has_links:
+        monkeypatch.setattr(os, "link", refused)
+
+    with outfile.created(str(path)) as file:
+        file.write(b"a")
+    with pytest.raises(ClaudeMemError, match="is there already"), outfile.created(f"{path}2"):
+        (tmp_path / "notes2").write_text("mine")
+
+    assert {each.name: each.read_text() for each in tmp_path.iterdir()} == {
+        "notes": "a", "notes2": "mine", "other": "mine", "notes.tmp": "mine",
+    }  # fmt: skip
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_folder_that_is_not_there_is_said_at_once(filled: Path, tmp_path: Path) -> None:
+    """Before anything is copied, and by its name."""
+    done = [claude_mem(command, str(tmp_path / "no" / "file")) for command in ("export", "backup")]
+
+    said = f"claude-mem: there is no folder {tmp_path / 'no'} to write to\n"
+    assert [(each.returncode, each.stderr) for each in done] == [(1, said)] * 2
+
+
 def test_a_memory_that_is_filled_keeps_its_own(memory: Path, tmp_path: Path) -> None:
     """Ids that are known stay as they are; new observations join a session that is there."""
     session_row("s9", summary="My own.")
@@ -190,6 +230,37 @@ def test_a_memory_that_is_filled_keeps_its_own(memory: Path, tmp_path: Path) -> 
     assert (taken["added"], taken["there"], taken["status"]) == ({"observation": 1}, {"session": 1}, 0)
     assert queries.known_session("s9").summary == "My own."
     assert [row.title for row in queries.observations_of("s9")] == ["Dig"]
+
+
+def test_what_is_not_learned_yet_is_learned_all_the_same(memory: Path, tmp_path: Path) -> None:
+    """An imported observation counts as summarized, and as learned from only where all before it are."""
+    session_row("s9", summary="My own.")
+    queries.save_observation(observation_row("mine", session_id="s9"))
+    models.Session.update(summarized_pk=1, learned_pk=1, extracted_pk=0).execute()
+    models.close_databases()
+
+    take_in(tmp_path / "a", HEAD, an_observation())
+
+    models.open_databases()
+    row = queries.known_session("s9")
+    assert (row.summarized_pk, row.learned_pk, row.extracted_pk) == (2, 2, 0)
+
+
+def test_others_write_while_an_import_waits_for_its_input(memory: Path) -> None:
+    """It comes through a pipe: the memory is locked only while what is read is stored."""
+
+    class Watched(io.BytesIO):
+        def readline(self, size: int | None = -1, /) -> bytes:
+            other.execute("BEGIN IMMEDIATE")
+            other.execute("ROLLBACK")
+            return super().readline(size)
+
+    said = [HEAD, a_session(), an_observation(), a_learning()]
+    file = Watched("".join(f"{json.dumps(line)}\n" for line in said).encode())
+    with closing(sqlite3.connect(config.memory_path(), timeout=0, isolation_level=None)) as other:
+        taken = exchange.take_in(lines.read(file), suspicions=lambda _: [], progress=lambda _: None)
+
+    assert taken.added == {"session": 1, "observation": 1, "learning": 1}
 
 
 def test_what_comes_in_is_cleaned_and_redacted(memory: Path, tmp_path: Path) -> None:
@@ -264,8 +335,14 @@ WRONG = {
     "a field less": ({"kind": "session", "id": "s"}, "project_dir Field required"),
     "another type": (a_session(summary=7), "summary Input should be a valid string"),
     "a wrong time": (a_session(started_at="yesterday"), "started_at String should match"),
+    "no time": (a_session(started_at="2026-99-99T99:99:99.000000Z"), "started_at Value error, is no time"),
+    "yet to come": (
+        a_session(ended_at="9999-12-31T00:00:00.000000Z"),
+        "ended_at Value error, is yet to come",
+    ),
     "a wrong state": (a_session(status="open"), "status Input should be"),
-    "no id": (a_session(id=""), "id String should have at least 1"),
+    "no id": (a_session(id=""), "id Value should have at least 1"),
+    "nothing of an id": (a_session(id="\u200b"), "id Value should have at least 1"),
     "a half character": ('{"kind": "session", "id": "\\ud800"}', "Invalid JSON"),
     "no text": ("\udcff\udcfe", "Invalid JSON"),
     "too sure": (a_learning(confidence=1.5), "confidence Input should be less"),
@@ -347,6 +424,10 @@ def test_a_pipe_takes_it_from_one_memory_to_another(
     command = [sys.executable, "-m", "claude_mem_lite.cli", "import", "memory", "-"]
 
     done = subprocess.run(command, input=lines, capture_output=True, check=False, timeout=120)
+    named = subprocess.run(
+        [*command[:-1], "/dev/stdin"], input=lines, capture_output=True, check=False, timeout=120
+    )
 
     assert (done.returncode, done.stderr) == (0, b"")
+    assert (named.returncode, named.stderr) == (0, b"")  # as in `claude-mem import memory <(zcat FILE)`
     assert exported() == lines

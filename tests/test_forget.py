@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import zlib
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +28,11 @@ from claude_mem_lite.learnings.evolve import Candidate
 from claude_mem_lite.search import vectors
 from claude_mem_lite.search.vectors import Vectors
 from claude_mem_lite.services import supervise
-from claude_mem_lite.storage import embeddings, models, queries, upgrades
+from claude_mem_lite.storage import embeddings, forgetting, models, queries, upgrades
 from claude_mem_lite.storage import learnings as known
 from claude_mem_lite.storage.upgrades import Call
+from claude_mem_lite.storage.wanted import Wanted
+from claude_mem_lite.upkeep import forget
 
 # A word that nothing else has, and what FTS5's stemmer makes of it.
 WORD, STEM = "Xylophagous", "xylophag"
@@ -130,7 +132,9 @@ def plant(home: Path) -> None:
     line = {"at": THEN, "level": "ERROR", "session_id": DOOMED, "project_dir": PROJECT, "message": WORD}
     for name in ("consumer.jsonl", "consumer.jsonl.2026-01-05"):
         with (home / "logs" / name).open("a") as log:
-            log.write(f'{json.dumps(line)}\n{{"at": "2026-11-21T00:00:00.000Z", "message": "started"}}\n')
+            log.write(
+                f'{json.dumps(line)}\n{{"at": "2026-11-21T00:00:00.000Z", "message": "started {PROJECT}2"}}\n'
+            )
 
     place = {"session_id": KEPT, "project_dir": OTHER, "at": "2026-11-21T10:00:00.000000Z"}
     take_in(prompt("From now on use pathlib for all paths"), **place)
@@ -266,6 +270,7 @@ def test_a_prompt_is_forgotten_where_it_is_quoted(memory: Path) -> None:
     summarize_session(DOOMED)
     embed_all()
     assert WORD in queries.observation(edit).summary
+    models.Session.update(extraction_note=f"what Claude said of {WORD}").execute()
     models.close_databases()
 
     done = claude_mem("forget", asked[:8], "--yes", "--json")
@@ -347,17 +352,41 @@ def rows_of(table: str) -> int:
         return int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
 
 
-def test_nobody_is_asked_without_a_terminal(memory: Path) -> None:
-    """One line says what would go and how to say yes; nothing is touched."""
-    session_row(DOOMED)
+@pytest.mark.parametrize(
+    ("way", "goes"),
+    [(("--session", DOOMED), "1 session"), (("--match", WORD), "1 session told anew"),
+     (("--project", "SHOP/src"), "1 session of the project SHOP")],
+)  # fmt: skip
+def test_nobody_is_asked_without_a_terminal(
+    memory: Path, tmp_path: Path, way: tuple[str, str], goes: str
+) -> None:
+    """One line says what would go, of which project, and how to say yes; nothing is touched."""
+    shop = tmp_path / "shop"
+    for folder in (".git", "src"):
+        (shop / folder).mkdir(parents=True)
+    session_row(DOOMED, project_dir=str(shop), summary=WORD)
     models.close_databases()
 
-    done = claude_mem("forget", "--session", DOOMED)
+    done = claude_mem("forget", *(each.replace("SHOP", str(shop)) for each in way))
 
+    goes = goes.replace("SHOP", str(shop))
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "claude-mem: To be forgotten for good: 1 session. Without a terminal to ask on, say --yes\n"
+        f"claude-mem: To be forgotten for good: {goes}. Without a terminal to ask on, say --yes\n"
     )
+    assert rows_of("sessions") == 1
+
+
+def test_a_path_that_is_nothing_is_not_the_project_above_it(memory: Path, tmp_path: Path) -> None:
+    """A typo within a project must not cost all that is known of it."""
+    (tmp_path / ".git").mkdir()
+    session_row(DOOMED, project_dir=str(tmp_path))
+    models.close_databases()
+
+    done = claude_mem("forget", "--project", str(tmp_path / "typo"), "--yes")
+
+    said = f"claude-mem: no project {tmp_path / 'typo'} is known, and there is no such folder\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", said)
     assert rows_of("sessions") == 1
 
 
@@ -482,14 +511,41 @@ def test_what_was_cut_short_is_finished_by_prune(memory: Path) -> None:
         reader.execute("SELECT count(*) FROM sessions").fetchone()
 
         done = claude_mem("forget", "--session", DOOMED, "--yes")
+        again = claude_mem("forget", "--session", DOOMED, "--yes")
 
     finished = claude_mem("prune", "--no-vacuum")
 
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert "claude-mem prune goes on with that" in done.stderr
+    assert (again.returncode, again.stdout) == (1, "")
+    assert again.stderr.startswith("claude-mem: bytes of what was forgotten before may still be there")
     assert finished.returncode == 0
     assert left(memory, STEM, DOOMED) == set()
+
+
+def test_what_was_cut_short_between_the_databases_is_gone_on_with(
+    memory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rows are gone from queue.db, and were in no other file; the same command takes out their bytes."""
+
+    def cut_short() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(forgetting, "transaction", cut_short)
+    inbox.append(json.dumps(ran("make", WORD)), PROJECT)
+    with closing(sqlite3.connect(memory / "queue.db")) as idle:  # it keeps the WAL
+        idle.execute("SELECT count(*) FROM pending_queue").fetchone()
+        with pytest.raises(KeyboardInterrupt):
+            forget.forget(Wanted(text=WORD), paused=nullcontext([]))
+        models.close_databases()
+
+        done = claude_mem("forget", "--match", WORD, "--yes")
+        after = left(memory, STEM)
+
+    assert rows("SELECT id FROM pending_queue") == []
+    assert (done.returncode, done.stdout) == (0, "Nothing of that is kept.\n")
+    assert after == set()
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from test_inbox import rows
 from test_storage import find, observation_row, session_row
 
 from claude_mem_lite import config, inbox, settings
+from claude_mem_lite.cli.times import moment
 from claude_mem_lite.search.vectors import Vectors
 from claude_mem_lite.settings import Retention
 from claude_mem_lite.storage import files, models, queries, upgrades
@@ -64,13 +65,16 @@ def prune(**chosen: int) -> retention.Pruned:
 
 
 def test_events_go_by_age_and_unfinished_ones_never(memory: Path) -> None:
-    """What is worked off goes after its days; 0 days keep all; what waits stays however old."""
+    """What is worked off goes after its days; 0 days keep all; what waits or failed stays however old."""
     old, new, raw = event(31), event(29), event(400, is_done=False)
 
-    never, pruned, left = prune(events_days=0), prune(), events()
+    never = [prune(events_days=days).events for days in (0, 500_000)]  # 500,000 days ago is the year 657
+    failed = event(400)
+    inbox.finish(failed, status="error")
+    pruned, left = prune(), events()
 
-    assert (never.events, pruned.events) == (0, 1)
-    assert left == {new, raw}
+    assert (never, pruned.events) == ([0, 0], 1)
+    assert left == {new, raw, failed}
     assert old not in left
 
 
@@ -103,8 +107,9 @@ def test_large_free_room_is_given_back(memory: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_full_queue_loses_its_oldest_events(memory: Path) -> None:
-    """Above its size the oldest finished ones go, however new, but not those that are kept by number."""
+    """Above its size the oldest go, however new, failed ones, too, but not those that are kept by number."""
     ids = [event(1, text="x" * 300_000) for _ in range(10)]
+    inbox.finish(ids[0], status="error")
     raw = event(1, is_done=False, text="x" * 300_000)
 
     kept = prune(max_queue_mb=1, keep_raw=9).events
@@ -144,6 +149,19 @@ def test_files_go_by_age(memory: Path) -> None:
     assert sorted(path.name for path in (memory / "logs").iterdir()) == [
         "consumer.out", "hooks.jsonl.2026-11-20", "supervisord.log", "web.jsonl",
     ]  # fmt: skip
+
+
+def test_what_a_hook_is_writing_stays(memory: Path) -> None:
+    """Half an event is the hook's that may still end it, whatever the age that is asked for."""
+    for name in ("a.bad", "b.tmp"):
+        (memory / "spool" / name).write_text("{")
+
+    pruned = retention.prune(
+        retention.limits(Retention(), now=dt.datetime.now(dt.UTC) + dt.timedelta(days=90))
+    )
+
+    assert pruned.spool_files == 1
+    assert [path.name for path in (memory / "spool").iterdir()] == ["b.tmp"]
 
 
 def test_the_periodic_task_prunes_as_the_settings_say(memory: Path) -> None:
@@ -188,6 +206,7 @@ def test_prune_says_what_goes_and_gives_the_room_back(memory: Path) -> None:
     assert (again.returncode, again.stderr) == (0, "")
     assert again.stdout.splitlines()[0] == "Nothing to prune."
     assert "in all" in again.stdout
+    assert "before" not in again.stdout
 
 
 def test_prune_takes_only_what_is_named(memory: Path) -> None:
@@ -234,6 +253,12 @@ def test_prune_refuses_what_it_cannot_mean(home: Path) -> None:
     assert nothing.stderr.startswith("claude-mem: nothing is remembered yet")
     assert wrong.returncode == 2
     assert "'soon' is no time" in wrong.stderr
+
+
+@pytest.mark.parametrize("given", ["2026-11-01T14:30:00.123457", "0026-11-01T00:00:00.000000"])
+def test_a_time_is_as_wide_as_all_times(given: str) -> None:
+    """Text order is time order in every year, and no microsecond is lost."""
+    assert moment(f"{given}+00:00") == f"{given}Z"
 
 
 def test_reindex_says_that_nothing_was_wrong(memory: Path) -> None:

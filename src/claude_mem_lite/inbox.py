@@ -335,7 +335,7 @@ def utc_now() -> str:
 
 def utc_text(at: float) -> str:
     """Return a time in Unix seconds as `utc_now` writes it."""
-    return _utc_text(int(at * 1_000_000) * 1_000)
+    return _utc_text(round(at * 1_000_000) * 1_000)
 
 
 def unix_time(text: str) -> float:
@@ -349,7 +349,9 @@ def unix_time(text: str) -> float:
 
 def _utc_text(at_ns: int) -> str:
     seconds, nanoseconds = divmod(at_ns, 1_000_000_000)
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{nanoseconds // 1000:06}Z"
+    # Some C libraries write a year before 1000 with less than four digits.
+    text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)).zfill(19)
+    return f"{text}.{nanoseconds // 1000:06}Z"
 
 
 def _columns(fields: dict[str, str]) -> tuple[str, str, str, str, str]:

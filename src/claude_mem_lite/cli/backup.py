@@ -10,7 +10,17 @@ import typer
 from rich.text import Text
 
 from claude_mem_lite import config
-from claude_mem_lite.cli.app import AsJson, Yes, app, confirmed, console, open_memory, print_json, working
+from claude_mem_lite.cli.app import (
+    AsJson,
+    Yes,
+    app,
+    confirmed,
+    console,
+    errors,
+    open_memory,
+    print_json,
+    working,
+)
 from claude_mem_lite.cli.text import size
 from claude_mem_lite.distill.observation import count, join
 from claude_mem_lite.services import supervise
@@ -64,12 +74,16 @@ def restore(
         if os.path.exists(config.memory_path()) or os.path.exists(config.queue_path()):
             confirmed(f"In place of what {config.home()} remembers: {_told(counts)}.", yes=yes)
         with working("restoring", quiet=as_json):
-            kept = upkeep.put_in_place(folder, paused=supervise.paused())
+            kept, problems = upkeep.put_in_place(folder, paused=supervise.paused())
     if as_json:
-        print_json({"restored": counts, "kept": kept})
+        print_json({"restored": counts, "kept": kept, "problems": problems})
     else:
         was = f" What was there is in {kept}." if kept else ""
         console.print(Text(f"Restored: {_told(counts)}.{was}"), soft_wrap=True)
+        for problem in problems:
+            errors.print(Text.assemble(("! ", "yellow"), problem), soft_wrap=True)
+    if problems:
+        raise typer.Exit(1)
 
 
 def _told(counts: dict[str, int]) -> str:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from claude_mem_lite import config
 from claude_mem_lite.cli.app import AsJson, app, console, errors, open_memory, print_json, working
 from claude_mem_lite.distill.observation import count, join
 from claude_mem_lite.errors import ClaudeMemError
@@ -78,9 +77,8 @@ def import_memory(
     from claude_mem_lite.upkeep import exchange, lines
 
     path = "-" if file == "-" else os.path.abspath(os.path.expanduser(file))
-    if path != "-" and not os.path.isfile(path):
+    if path != "-" and (os.path.isdir(path) or not os.path.exists(path)):  # it may be a pipe
         raise ClaudeMemError(f"there is no file {path}")
-    config.ensure_home()
     models.open_databases()
     try:
         with working("taking it in", quiet=as_json) as spinner:

@@ -7,6 +7,8 @@ import re
 
 import typer
 
+from claude_mem_lite import inbox
+
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 _AGO = re.compile(rf"(\d{{1,6}})([{''.join(_UNITS)}])")
 
@@ -24,4 +26,4 @@ def moment(given: str) -> str:
         raise typer.BadParameter(
             f"{given!r} is no time: 2026-11-01, 2026-11-01T14:30, or an age like 12h, 2d, 3w"
         ) from error
-    return at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return inbox.utc_text(at.timestamp())

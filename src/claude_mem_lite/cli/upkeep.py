@@ -26,6 +26,7 @@ from claude_mem_lite.cli.app import (
 from claude_mem_lite.cli.text import size
 from claude_mem_lite.cli.times import moment
 from claude_mem_lite.distill.observation import count, join
+from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import supervise
 from claude_mem_lite.storage import files, marking
 from claude_mem_lite.storage import forgetting as storage
@@ -168,9 +169,7 @@ def forget(  # noqa: PLR0913  (each is an option of the command)
     if match and len(match.strip()) < _SHORTEST_TEXT:
         raise typer.BadParameter(f"--match with less than {_SHORTEST_TEXT} characters would match nearly all")
     open_memory()
-    if not dry_run and storage.is_unpurged():
-        with working("finishing what was cut short", quiet=as_json), supervise.paused():
-            storage.purge()
+    problems = [] if dry_run else _finished(quiet=as_json)
     wanted = Wanted(
         ids=marking.whole_ids(ids or ()),
         session_id=marking.whole_session(session) if session else "",
@@ -181,24 +180,25 @@ def forget(  # noqa: PLR0913  (each is an option of the command)
         text=match,
     )
     found = forgetting.forgettable(wanted)
+    of_project = f" of the project {wanted.project_dir}" if project else ""
     if not dry_run and any(dataclasses.astuple(found)):
-        confirmed(f"To be forgotten for good: {_told(found)}.", yes=yes)
-    problems: list[str] = []
+        confirmed(f"To be forgotten for good: {_told(found)}{of_project}.", yes=yes)
     if not dry_run and any(dataclasses.astuple(found)):
         with working("forgetting", quiet=as_json):
             found, problems = forgetting.forget(wanted, paused=supervise.paused())
     copies = backup.older_copies()
-    problems = [
-        f"{each}: bytes of it may still be there; claude-mem prune goes on with that" for each in problems
-    ]
     if as_json:
         print_json({
-            "dry_run": dry_run, "forgotten": dataclasses.asdict(found), "problems": problems,
-            "older_copies": copies,
+            "dry_run": dry_run, "project": wanted.project_dir, "forgotten": dataclasses.asdict(found),
+            "problems": problems, "older_copies": copies,
         })  # fmt: skip
     else:
         went = "Would be forgotten" if dry_run else "Forgotten"
-        said = f"{went}: {_told(found)}." if any(dataclasses.astuple(found)) else "Nothing of that is kept."
+        said = (
+            f"{went}: {_told(found)}{of_project}."
+            if any(dataclasses.astuple(found))
+            else "Nothing of that is kept."
+        )
         console.print(Text(said), soft_wrap=True)
         for problem in problems:
             errors.print(Text.assemble(("! ", "yellow"), problem), soft_wrap=True)
@@ -248,14 +248,24 @@ def _wrong(found: Found) -> list[str]:
     return lines
 
 
+def _finished(*, quiet: bool) -> list[str]:
+    """Finish what an earlier run has left; return what went wrong. Raises: ClaudeMemError."""
+    if not storage.is_unpurged():
+        return []
+    with working("finishing what was cut short", quiet=quiet), supervise.paused() as problems:
+        left = storage.purge()
+    if left:
+        still = "bytes of what was forgotten before may still be there; try again when this is over"
+        raise ClaudeMemError(f"{still}: {', '.join(left)}")
+    return problems
+
+
 def _told(found: Forgotten) -> str:
     """Return what goes, in words; what stays and is told anew is said last."""
-    numbers = dataclasses.asdict(found)
-    numbers.pop("retold")
-    said = join(
-        [count(number, _FORGOTTEN[name]) for name, number in numbers.items() if number], limit=len(numbers)
-    )
-    return f"{said}, and {count(found.retold, 'session')} told anew" if found.retold else said
+    said = [count(getattr(found, name), noun) for name, noun in _FORGOTTEN.items() if getattr(found, name)]
+    if found.retold:
+        said.append(f"{count(found.retold, 'session')} told anew")
+    return join(said, limit=len(said))
 
 
 def _paths(path: str) -> tuple[str, ...]:

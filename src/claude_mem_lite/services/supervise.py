@@ -104,15 +104,17 @@ def tell(method: str) -> None:
 
 
 @contextmanager
-def paused() -> Iterator[bool]:
-    """Have no service at work for a while, and nobody start one; yield whether any was.
+def paused() -> Iterator[list[str]]:
+    """Have no service at work for a while, and nobody start one.
 
-    Supervisord itself goes on, so that the services come back with the key that they were given; launchd and
-    systemd are told to stop and to start them.
+    Yield a list that says afterwards if they have not come back; what was done meanwhile is done. Supervisord
+    itself goes on, so that the services come back with the key that they were given; launchd and systemd are
+    told to stop and to start them.
 
     Raises:
-        ClaudeMemError: a service runs that supervisord does not know, does not stop, or does not come back.
+        ClaudeMemError: a service runs that supervisord does not know, or does not stop.
     """
+    problems: list[str] = []
     with _alone():
         kind = agents.installed()
         names = [each.name for each in programs() if each.state in {"RUNNING", "STARTING", "BACKOFF"}]
@@ -131,14 +133,17 @@ def paused() -> Iterator[bool]:
                 STOP_TIMEOUT_S,
                 "the services did not stop",
             )
-            yield bool(names)
+            yield problems
         finally:
             if kind and names:
                 agents.start(kind)
             for name in names:
                 _ask("startProcess", name, False)
-        if names:
-            _wait(_serving, START_TIMEOUT_S, "the services did not come up again")
+        try:
+            if names:
+                _wait(_serving, START_TIMEOUT_S, "the services did not come up again")
+        except ClaudeMemError as error:
+            problems.append(str(error))
 
 
 def programs() -> list[Program]:

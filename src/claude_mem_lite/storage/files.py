@@ -16,8 +16,6 @@ from claude_mem_lite.storage.migrations import MIGRATIONS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# What SQLite keeps beside a database while it is in use.
-SIDE_FILES = ("-wal", "-shm", "-journal")
 BUSY_S = 5.0
 # So many free bytes are given back to the disk, when they are most of a database.
 _HOLLOW_BYTES = 64 << 20
@@ -29,8 +27,12 @@ def paths() -> tuple[str, str]:
 
 
 def size_bytes(path: str) -> int:
-    """Return the bytes of a database with what lies beside it; 0 for none."""
-    return sum(os.path.getsize(each) for each in _with_side_files(path))
+    """Return the bytes of a database with its WAL; 0 for none."""
+    total = 0
+    for each in (path, f"{path}-wal"):
+        with contextlib.suppress(FileNotFoundError):  # who uses it last takes the WAL away
+            total += os.path.getsize(each)
+    return total
 
 
 def connect(path: str, *, timeout_s: float = BUSY_S) -> sqlite3.Connection:
@@ -68,15 +70,17 @@ def refuse_read_only() -> None:
 def is_hollow(path: str) -> bool:
     """Tell whether a database is large and most of it free."""
     with closing(connect(path)) as connection:
-        pages, free, page_bytes = (
-            connection.execute(f"PRAGMA {name}").fetchone()[0]
-            for name in ("page_count", "freelist_count", "page_size")
-        )
-    return bool(free * page_bytes > _HOLLOW_BYTES and free > pages / 2)
+        size, free = room(connection)
+    return free > _HOLLOW_BYTES and free > size / 2
 
 
-def _with_side_files(path: str) -> list[str]:
-    return [each for each in (path, *(path + end for end in SIDE_FILES)) if os.path.exists(each)]
+def room(connection: sqlite3.Connection) -> tuple[int, int]:
+    """Return how many bytes the pages of a database have, and those of them that are free."""
+    pages, free, page_bytes = (
+        connection.execute(f"PRAGMA {name}").fetchone()[0]
+        for name in ("page_count", "freelist_count", "page_size")
+    )
+    return pages * page_bytes, free * page_bytes
 
 
 def copy(path: str, target: str) -> None:
@@ -86,7 +90,17 @@ def copy(path: str, target: str) -> None:
         closing(sqlite3.connect(reading, uri=True, timeout=BUSY_S)) as source,
         closing(sqlite3.connect(target)) as copied,
     ):
-        source.backup(copied)
+        replace(copied, source)
+
+
+def replace(target: sqlite3.Connection, source: sqlite3.Connection) -> None:
+    """Have a database be as another is, in one transaction. Raises: sqlite3.Error, and it is as it was."""
+
+    def look(status: int, *_: int) -> None:
+        if status in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:  # `backup` would try for ever
+            raise sqlite3.OperationalError("database is locked")
+
+    source.backup(target, progress=look)
 
 
 def row_counts(path: str, *tables: str) -> dict[str, int]:
@@ -136,57 +150,50 @@ def problem_of_queue(path: str) -> str:
 def _problem(connection: sqlite3.Connection, expected: sqlite3.Connection) -> str:
     """Return how a database differs from one with our schema, and what is broken in it."""
     if _schema(connection) != _schema(expected):
-        return "has other tables, indexes or triggers than it should"
+        return "has other tables, columns, indexes or triggers than it should"
     found = [line for (line,) in connection.execute("PRAGMA integrity_check(1)")]
     return "" if found == ["ok"] else f"is damaged ({' '.join(found[0].split())})"
 
 
 def _schema(connection: sqlite3.Connection) -> set[tuple[str, str, str]]:
-    """Return type and name of all that a schema has; of triggers, which do something, what they do, too."""
-    rows = connection.execute("SELECT type, name, coalesce(sql, '') FROM sqlite_master").fetchall()
-    return {
-        (kind, name, sql if kind in {"trigger", "view"} else "")
-        for kind, name, sql in rows
-        if name != "sqlite_sequence"
+    """Return type and name of all that a schema has, with the columns of tables and indexes.
+
+    Of triggers, views and virtual tables, which do something, it is what they do.
+    """
+    columns = {
+        "table": 'SELECT name, type, "notnull", dflt_value, pk, hidden FROM pragma_table_xinfo(?)',
+        "index": 'SELECT name, "desc", coll, "key" FROM pragma_index_xinfo(?)',
     }
+    query = "SELECT type, name, coalesce(sql, '') FROM sqlite_master WHERE name <> 'sqlite_sequence'"
+    found = set()
+    for kind, name, sql in connection.execute(query).fetchall():
+        is_plain = kind in columns and not sql.startswith("CREATE VIRTUAL")
+        told = str(connection.execute(columns[kind], (name,)).fetchall()) if is_plain else sql
+        found.add((kind, name, told))
+    return found
 
 
 @contextlib.contextmanager
-def held(path: str) -> Iterator[None]:
-    """Have nobody read or write a database; it is one file then, without a WAL. A damaged one is not held.
+def held(path: str) -> Iterator[sqlite3.Connection | None]:
+    """Yield a connection beside which nobody uses a database, which is made where there is none.
 
-    Raises: ClaudeMemError when somebody uses it.
+    It is None for a database that SQLite cannot read. Raises: ClaudeMemError when somebody uses it.
     """
-    if not os.path.exists(path):
-        yield
-        return
-    before = os.stat(path)
-    try:
-        with closing(connect(path)) as connection:
-            try:
-                # In WAL mode a lock would not keep those out who open the file that takes this one's place.
-                connection.execute("PRAGMA journal_mode = DELETE")
-                connection.execute("BEGIN EXCLUSIVE")
-            except sqlite3.OperationalError as error:
-                raise ClaudeMemError(
-                    f"{path} is in use ({error}): end what reads it, then try again"
-                ) from error
-            except sqlite3.DatabaseError:
-                pass
-            try:
-                yield
-            finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-    finally:
-        if os.path.samestat(os.stat(path), before):
-            write_ahead(path)
-
-
-def write_ahead(path: str) -> None:
-    """Have a database in WAL mode again, unless it is damaged or in use."""
-    with closing(connect(path)) as connection, contextlib.suppress(sqlite3.DatabaseError):
-        connection.execute("PRAGMA journal_mode = WAL")
+    with closing(sqlite3.connect(path, timeout=BUSY_S, isolation_level=None)) as connection:
+        is_readable = True
+        try:
+            # Who has read keeps newcomers out while it waits for the others: hooks could starve it.
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE")  # the lock outlives its transaction
+            connection.execute("BEGIN EXCLUSIVE")
+            connection.execute("COMMIT")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                raise
+            raise ClaudeMemError(f"{path} is in use ({error}): end what uses it, then try again") from error
+        except sqlite3.DatabaseError:
+            is_readable = False
+        yield connection if is_readable else None
 
 
 def forget_process(memory: str, queue: str) -> None:

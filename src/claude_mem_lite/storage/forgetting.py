@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite import inbox
 from claude_mem_lite.storage import files, indexes
-from claude_mem_lite.storage.marking import loaded, rows
+from claude_mem_lite.storage.marking import rows
 from claude_mem_lite.storage.models import Observation, Session, State, memory_database
+from claude_mem_lite.storage.wanted import loaded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
 
 _PURGING = "forgetting"  # the state that says that rows are deleted whose bytes may still be there
 _NOTES = {"sessions": ("upgrade_note", "extraction_note"), "observations": ("upgrade_note",)}
+
+
+def note() -> None:
+    """Note that rows are about to be deleted: `is_unpurged` is true until `purge` is through."""
+    State.insert(name=_PURGING, value={"at": inbox.utc_now()}).on_conflict_replace().execute()
 
 
 def clear_queue(marked: Marked) -> None:
@@ -40,9 +46,8 @@ def clear_queue(marked: Marked) -> None:
 def clear_memory(marked: Marked, wanted: Wanted) -> None:
     """Delete the marked rows of claude-mem.db, and every mention of them in what stays.
 
-    Belongs into a transaction (see `transaction`). From here on `is_unpurged` is true.
+    Belongs into a transaction (see `transaction`).
     """
-    State.insert(name=_PURGING, value={"at": inbox.utc_now()}).on_conflict_replace().execute()
     _scrub(marked, wanted)
     _set_gone(marked)
     for table, column, keys in _deletions(marked):
@@ -67,6 +72,7 @@ def retell(session_id: str, summary: str, key_files: list[str], *, up_to: int) -
         prompt_version=None,
         upgrade="",
         upgrade_note=None,
+        extraction_note=None,
     ).where(Session.id == session_id).execute()
 
 
@@ -82,7 +88,7 @@ def transaction() -> Any:
 
 
 def is_unpurged() -> bool:
-    """Tell whether rows were deleted whose bytes may still lie in free pages."""
+    """Tell whether rows were deleted, or about to be, whose bytes may still lie in free pages."""
     return State.get_or_none(State.name == _PURGING) is not None
 
 

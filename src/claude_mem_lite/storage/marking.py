@@ -7,17 +7,17 @@ A row takes along what it was made of, and what was made of it alone. Nothing is
 
 from __future__ import annotations
 
-import json
 import os
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite import config
+from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.storage.models import memory_database, queue_database
 from claude_mem_lite.storage.queries import MIN_ID_PREFIX, UnknownIdError
 from claude_mem_lite.storage.upgrades import CALL
-from claude_mem_lite.storage.wanted import Wanted, strings
+from claude_mem_lite.storage.wanted import Wanted, loaded, strings
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -134,9 +134,16 @@ def knows_file(paths: tuple[str, ...]) -> bool:
 
 
 def project_of(path: str) -> str:
-    """Return the project of a folder; one that is no more is known by its path."""
+    """Return the project of a folder; one that is no more is known by its path.
+
+    Raises: ClaudeMemError when the path is neither: the project above it is hardly what was meant.
+    """
     given = os.path.normpath(os.path.join(os.getcwd(), os.path.expanduser(path)))
-    return given if given in known_projects() else config.project_dir(given)
+    if given in known_projects():
+        return given
+    if not os.path.isdir(given):
+        raise ClaudeMemError(f"no project {given} is known, and there is no such folder")
+    return config.project_dir(given)
 
 
 def _answering(table: str, column: str, prefix: str) -> set[str]:
@@ -297,14 +304,6 @@ def rows(table: str, *columns: str) -> Iterator[Row]:
 
 def _database(table: str) -> Any:
     return queue_database if table in {"pending_queue", "task"} else memory_database
-
-
-def loaded(text: str) -> Any:
-    """Return a JSON text's value, None for what is none."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _sessions_of(observations: Collection[str]) -> set[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claude_mem_lite import inbox
+from claude_mem_lite.storage import files
 
 if TYPE_CHECKING:
     import sqlite3
@@ -12,7 +13,11 @@ if TYPE_CHECKING:
 _FINISHED = f"status NOT IN ('raw', '{inbox.IMPORT}')"
 # What was imported is as old as its import: Claude may still be asked about it.
 _SINCE = f"CASE status WHEN '{inbox.IMPORTED}' THEN finished_at ELSE created_at END"
-_PRUNABLE = f"FROM pending_queue WHERE {_FINISHED} AND ({_SINCE} < ?1 OR seq <= ?2) AND seq < ?3"
+# What failed can be tried again, and goes for want of room alone; of what was lost there is nothing to try.
+_OUTLIVED = f"{_FINISHED} AND (status <> 'error' OR event_name = '')"
+_PRUNABLE = (
+    f"FROM pending_queue WHERE (({_SINCE} < ?1 AND {_OUTLIVED}) OR (seq <= ?2 AND {_FINISHED})) AND seq < ?3"
+)
 
 
 def prunable(*, before: str, keep: int = 0, most_bytes: int = 0) -> int:
@@ -24,10 +29,10 @@ def prunable(*, before: str, keep: int = 0, most_bytes: int = 0) -> int:
 
 
 def prune(*, before: str, keep: int = 0, most_bytes: int = 0) -> int:
-    """Delete finished events older than `before`, a few at a time; return how many.
+    """Delete events older than `before` that are worked off, a few at a time; return how many.
 
-    The newest `keep` of them stay, however old. While queue.db has more than `most_bytes` in use (0: any
-    number), the oldest go, however new.
+    The newest `keep` stay, however old. While queue.db has more than `most_bytes` in use (0: any number), the
+    oldest go, however new, and those that failed, too; only those that wait never do.
     """
     with inbox.Transaction() as connection:
         limits = _limits(connection, before, keep, most_bytes)
@@ -50,11 +55,8 @@ def _limits(connection: sqlite3.Connection, before: str, keep: int, most_bytes: 
         newest = f"SELECT seq FROM pending_queue WHERE {_FINISHED} ORDER BY seq DESC LIMIT 1 OFFSET ?"  # noqa: S608
         row = connection.execute(newest, (keep - 1,)).fetchone()
         kept_from = row[0] if row else 0
-    pages, free, page_bytes = (
-        connection.execute(f"PRAGMA {name}").fetchone()[0]
-        for name in ("page_count", "freelist_count", "page_size")
-    )
-    excess, crowded = (pages - free) * page_bytes - most_bytes, 0
+    size, free = files.room(connection)
+    excess, crowded = size - free - most_bytes, 0
     if most_bytes and excess > 0:
         crowded = connection.execute(
             "SELECT coalesce(max(seq), 0) FROM (SELECT seq, sum(length(CAST(raw_output AS BLOB)))"  # noqa: S608

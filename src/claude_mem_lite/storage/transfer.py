@@ -21,7 +21,7 @@ from claude_mem_lite.storage.models import (
     memory_database,
 )
 from claude_mem_lite.storage.queries import UnknownIdError
-from claude_mem_lite.storage.upgrades import CALL, GONE
+from claude_mem_lite.storage.upgrades import CALL, GONE, IMPORTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,6 +76,8 @@ def rows(kind: str, project_dir: str | None) -> Iterator[dict[str, Any]]:
     for row in found.order_by(*order).dicts().iterator():
         if kind == "observation":
             row["session_id"] = row.pop("session")
+        if kind == "cost":
+            row["data"].pop(IMPORTED, None)
         if kind == "function_change":
             row["function_kind"] = row.pop("kind")
         yield row
@@ -99,8 +101,10 @@ def add(kind: str, row: dict[str, Any]) -> bool:
         return False
     if kind == "call":
         code.add_edge(row)
+    elif kind == "cost":
+        table.create(**{**row, "event_type": CALL, "data": {**row["data"], IMPORTED: True}})
     else:
-        table.create(**row, **({"event_type": CALL} if kind == "cost" else {}))
+        table.create(**row)
     return True
 
 
@@ -110,7 +114,7 @@ def knows_learning(learning_id: str) -> bool:
 
 
 def _add_observation(row: dict[str, Any]) -> bool:
-    """Insert an observation, and have its session's summary know of it if it knows of all before."""
+    """Insert an observation; what was made of its session knows of it where it knows of all before."""
     if Observation.select().where(Observation.id == row["id"]).exists():
         return False
     session = Session.get_or_none(Session.id == row["session_id"])
@@ -121,9 +125,8 @@ def _add_observation(row: dict[str, Any]) -> bool:
     is_local = row["written_by"] == "local" and row["tier"]
     # Nobody can write it anew: what it was made of is not here.
     pk = Observation.insert(**row, upgrade=GONE if is_local else "").execute()
-    if session.summary is not None and session.summarized_pk >= newest:
-        up_to = dict.fromkeys(("summarized_pk", "learned_pk", "extracted_pk"), pk)
-        if session.retold is not None:
-            up_to["retold_pk"] = pk
+    names = ["summarized_pk", "learned_pk", "extracted_pk"] + ["retold_pk"] * (session.retold is not None)
+    up_to = {name: pk for name in names if getattr(session, name) >= newest}
+    if session.summary is not None and up_to:
         Session.update(**up_to).where(Session.id == session.id).execute()
     return True

@@ -25,6 +25,7 @@ log = logging.getLogger(__name__)
 
 WAITING, ERROR, GONE, LEFT = "waiting", "error", "gone", "left"
 CALL = "claude.call"
+IMPORTED = "imported"  # in the data of a call that another machine has made
 
 MAX_ROWS = 500
 
@@ -305,17 +306,14 @@ def record_call(call: Call, *, now: float, entry_id: str = "") -> None:
 
 
 def spent_usd(*, since: str) -> float:
-    """Return the dollars of all calls since a time."""
-    total = LogEntry.select(fn.SUM(fn.json_extract(LogEntry.data, "$.usd"))).where(
-        (LogEntry.event_type == CALL) & (LogEntry.created_at >= since)
-    )
+    """Return the dollars of the calls since a time that this machine has made, whose budget it is."""
+    total = LogEntry.select(fn.SUM(fn.json_extract(LogEntry.data, "$.usd"))).where(_is_own(since))
     return float(total.scalar() or 0.0)
 
 
 def has_called(*, since: str) -> bool:
-    """Tell whether the API has answered since a time."""
-    recent = (LogEntry.event_type == CALL) & (LogEntry.created_at >= since)
-    return bool(LogEntry.select().where(recent).exists())
+    """Tell whether the API has answered this machine since a time."""
+    return bool(LogEntry.select().where(_is_own(since)).exists())
 
 
 def costs(*, by: str, since: str) -> list[dict[str, Any]]:
@@ -379,3 +377,8 @@ def _reject(model: Any, row_id: str, note: str) -> None:
     model.update(upgrade=ERROR, upgrade_attempts=model.upgrade_attempts + 1, upgrade_note=note).where(
         model.id == row_id
     ).execute()
+
+
+def _is_own(since: str) -> Any:
+    is_imported = fn.json_extract(LogEntry.data, f"$.{IMPORTED}")
+    return (LogEntry.event_type == CALL) & (LogEntry.created_at >= since) & is_imported.is_null()

@@ -69,12 +69,19 @@ def strings(value: Any) -> Iterator[str]:
             yield from strings(each)
 
 
+def loaded(text: str) -> Any:
+    """Return a JSON text's value, None for what is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
 def names(text: str, ids: frozenset[str]) -> bool:
     """Tell whether a line, of JSON or not, names one of some ids: as a value, or as a longer word."""
     if not ids.isdisjoint(_WORD.findall(text)):
         return True
-    parsed = _parsed(text)
-    return parsed is not None and not ids.isdisjoint(strings(parsed))
+    return not ids.isdisjoint(strings(loaded(text)))
 
 
 def _is_in(wanted: str, value: Any) -> bool:
@@ -86,8 +93,7 @@ def _is_in(wanted: str, value: Any) -> bool:
     if any(form in folded for form in _forms(wanted)):
         return True
     # JSON can spell one text in many ways.
-    parsed = _parsed(value) if "\\" in value else None
-    return parsed is not None and any(_is_in(wanted, each) for each in strings(parsed))
+    return "\\" in value and any(_is_in(wanted, each) for each in strings(loaded(value)))
 
 
 @functools.lru_cache(maxsize=8)
@@ -101,12 +107,3 @@ def _forms(wanted: str) -> tuple[str, ...]:
             for ensure_ascii in (True, False)
         ]
     return tuple(dict.fromkeys(form.casefold() for form in forms))
-
-
-def _parsed(text: str) -> Any:
-    if not text.lstrip().startswith(("{", "[")):
-        return None
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None

@@ -30,8 +30,9 @@ _MANIFEST = "manifest.json"
 _MOST_MANIFEST_BYTES = 1 << 20
 _CHUNK = 1 << 20
 _KEEP_FREE_BYTES = 64 << 20
-# What `zipfile` raises at what is damaged, encrypted, or packed in a way that it does not know.
-_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, ValueError, OSError)
+# What `zipfile` raises at what is damaged or encrypted.
+_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, ValueError)
+_PACKED = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 
 
 def write(path: str, folder: str, *, schema: int, counts: Mapping[str, int]) -> dict[str, Any]:
@@ -68,6 +69,8 @@ def unpack(path: str, folder: str, *, newest_schema: int) -> dict[str, Any]:
                 )
             if any(stat.S_ISLNK(entry.external_attr >> 16) or entry.is_dir() for entry in entries.values()):
                 raise ClaudeMemError(f"{path} is no backup of claude-mem: it has a link or a folder in it")
+            if any(entry.compress_type not in _PACKED for entry in entries.values()):
+                raise ClaudeMemError(f"{path} is no backup of claude-mem: it is packed in another way")
             manifest = _manifest(packed, entries[_MANIFEST], path, newest_schema)
             sizes = {name: manifest["parts"][name]["size_bytes"] for name in PARTS}
             free = shutil.disk_usage(folder).free - _KEEP_FREE_BYTES
@@ -80,6 +83,8 @@ def unpack(path: str, folder: str, *, newest_schema: int) -> dict[str, Any]:
                     raise ClaudeMemError(f"{path} is damaged: its {name} is not the one that was packed")
     except FileNotFoundError as error:
         raise ClaudeMemError(f"there is no {path}") from error
+    except OSError as error:
+        raise ClaudeMemError(f"{path} could not be unpacked ({error})") from error
     except _BROKEN as error:
         raise ClaudeMemError(f"{path} is no backup of claude-mem, or damaged ({error})") from error
     return manifest

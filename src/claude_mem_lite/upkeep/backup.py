@@ -10,7 +10,8 @@ import contextlib
 import datetime as dt
 import os
 import shutil
-import time
+import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite import config, inbox, locks
@@ -29,10 +30,11 @@ _REPLACED = "replaced-"
 
 @contextlib.contextmanager
 def staging() -> Iterator[str]:
-    """Yield an empty folder in the data directory for one backup or restore at a time; it is gone afterwards.
+    """Yield an empty folder in the data directory for one backup, restore or forget at a time.
 
-    Raises: ClaudeMemError when another is at work.
+    It is gone afterwards. Raises: ClaudeMemError when another is at work, or the folder another program's.
     """
+    config.refuse_foreign_memory()
     config.ensure_home()
     folder = os.path.join(config.home(), "staging")
     with locks.hold("staging.lock") as is_mine:
@@ -47,9 +49,13 @@ def staging() -> Iterator[str]:
 
 
 def backup(path: str) -> dict[str, Any]:
-    """Write a backup of both databases into a file; return its manifest. Raises: ClaudeMemError."""
+    """Write a backup of both databases into a file; return its manifest. Raises: ClaudeMemError.
+
+    What waits in the spool is taken in first: it is in no database.
+    """
     outfile.refuse_taken(path)
     with staging() as folder:
+        inbox.take_in_spool()
         memory, queue = (os.path.join(folder, name) for name in (archive.MEMORY, archive.QUEUE))
         files.copy(config.queue_path(), queue)
         files.copy(config.memory_path(), memory)
@@ -75,40 +81,43 @@ def unpacked(path: str) -> Iterator[tuple[str, dict[str, int]]]:
         yield folder, {**files.row_counts(memory, *_COUNTED), **files.row_counts(queue, "pending_queue")}
 
 
-def put_in_place(folder: str, *, paused: contextlib.AbstractContextManager[Any]) -> str:
-    """Have the databases of a folder take the place of ours, and return where ours are kept, "" without any.
+def put_in_place(
+    folder: str, *, paused: contextlib.AbstractContextManager[list[str]]
+) -> tuple[str, list[str]]:
+    """Have our databases be as those of a folder; return where ours are kept, "" without any, and `paused`.
 
-    Each takes its place by one rename, while nobody can use either. Who is killed between the two renames
-    leaves the new memory with the old queue, which is none the worse for it: events that wait are worked off.
-    Raises: ClaudeMemError, and all is as it was.
+    Both are held all the while, so that no event falls between what is kept and what is put in place. Who is
+    killed between the two leaves the new memory with the old queue, which is none the worse for it: events
+    that wait are worked off.
+    Raises: ClaudeMemError; what was there is then in place or kept, as the message says.
     """
     config.refuse_foreign_memory()
+    files.refuse_read_only()
     models.close_databases()
-    with turns.run(), paused, contextlib.ExitStack() as holding:
+    with turns.run(), paused as late, contextlib.ExitStack() as holding:
+        held = [(path, holding.enter_context(files.held(path))) for path in files.paths()]
         kept = _kept_folder()
-        for path in files.paths():
-            holding.enter_context(files.held(path))
-        done: list[str] = []
         try:
-            for path in files.paths():
-                _keep(path, kept)
-                done.append(path)
-                os.replace(os.path.join(folder, os.path.basename(path)), path)
-        except OSError as error:
-            for path in done:
-                with contextlib.suppress(FileNotFoundError):
-                    os.replace(os.path.join(kept, os.path.basename(path)), path)
-            raise ClaudeMemError(f"nothing was restored: {error}") from error
+            for path, live in held:
+                _keep(path, live, kept)
+        except (OSError, sqlite3.Error) as error:
+            shutil.rmtree(kept, ignore_errors=True)
+            raise ClaudeMemError(
+                f"nothing was restored: what is there could not be kept ({error})"
+            ) from error
         vectors.discard()
-        # A hook that waits for the old file gives up meanwhile, and leaves its event in the spool.
-        time.sleep(2 * inbox.LOCK_TIMEOUT_S)
+        for path, live in held:
+            try:
+                _put(os.path.join(folder, os.path.basename(path)), path, live, kept)
+            except (OSError, sqlite3.Error) as error:
+                was = f"; what was there is in {kept}" if os.path.isdir(kept) else ""
+                raise ClaudeMemError(
+                    f"{path} could not be put in place ({error}): mend that, then restore again{was}"
+                ) from error
         holding.close()
-        for path in files.paths():
-            if os.path.exists(old := os.path.join(kept, os.path.basename(path))):
-                files.write_ahead(old)
         models.open_databases()
         models.close_databases()
-    return kept if os.path.isdir(kept) else ""
+    return kept if os.path.isdir(kept) else "", late
 
 
 def older_copies() -> list[str]:
@@ -122,9 +131,23 @@ def _kept_folder() -> str:
     return os.path.join(config.home(), f"{_REPLACED}{now}")
 
 
-def _keep(path: str, kept: str) -> None:
-    """Give a database a second name in a folder; what a damaged one has beside it goes there altogether."""
-    for each in (path, *(path + end for end in files.SIDE_FILES)):
-        if os.path.exists(each):
-            os.makedirs(kept, mode=0o700, exist_ok=True)
-            (os.link if each == path else os.replace)(each, os.path.join(kept, os.path.basename(each)))
+def _keep(path: str, live: sqlite3.Connection | None, kept: str) -> None:
+    """Copy a database into a folder, unless there is nothing in it or it cannot be read."""
+    if live is None or not live.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+        return
+    os.makedirs(kept, mode=0o700, exist_ok=True)
+    with closing(sqlite3.connect(os.path.join(kept, os.path.basename(path)))) as copied:
+        files.replace(copied, live)
+
+
+def _put(new: str, path: str, live: sqlite3.Connection | None, kept: str) -> None:
+    """Put a database in place, by a rename only where there is one that SQLite cannot read."""
+    if live is not None:
+        with closing(files.connect(new)) as source:
+            files.replace(live, source)
+        return
+    os.makedirs(kept, mode=0o700, exist_ok=True)
+    for end in ("", "-wal", "-shm", "-journal"):
+        with contextlib.suppress(FileNotFoundError):
+            os.replace(path + end, os.path.join(kept, os.path.basename(path) + end))
+    os.replace(new, path)

@@ -18,7 +18,8 @@ from claude_mem_lite.upkeep import lines
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_LINES_AT_ONCE = 500  # in one transaction: the consumer waits no longer than that
+# In one transaction, which begins when they are read and cleaned: the consumer waits no longer than that.
+_LINES_AT_ONCE, _BYTES_AT_ONCE = 500, 16 << 20
 
 
 @dataclass(slots=True)
@@ -55,7 +56,7 @@ def take_in(
     """
     taken = TakenIn()
     numbered = enumerate(said, 1)
-    number, first = next(numbered, (0, b""))
+    _, first = next(numbered, (0, b""))
     try:
         is_head = isinstance(lines.parse(first), lines.Head)
     except lines.WrongLineError:
@@ -63,23 +64,36 @@ def take_in(
     if not is_head:
         head = line(lines.Head().model_dump())
         raise ClaudeMemError(f"no export of claude-mem: its first line is not {head}")
-    is_over = False
-    while not is_over:
+    for batch in _batches(numbered, taken.wrong):
         with memory_database.atomic():
-            for _ in range(_LINES_AT_ONCE):
-                number, text = next(numbered, (0, b""))
-                if not number:
-                    is_over = True
-                    break
-                if text.strip():
-                    _take(number, text, taken, suspicions)
+            for number, told in batch:
+                _take(number, told, taken, suspicions)
         progress(sum(taken.added.values()) + sum(taken.there.values()) + len(taken.wrong))
+    taken.wrong.sort()
     return taken
 
 
-def _take(number: int, text: bytes, taken: TakenIn, suspicions: Callable[[str], list[str]]) -> None:
+def _batches(
+    numbered: Iterator[tuple[int, bytes]], wrong: list[tuple[int, str]]
+) -> Iterator[list[tuple[int, Any]]]:
+    """Yield what the lines say, with their numbers, as much as goes into one transaction; note wrong ones."""
+    batch: list[tuple[int, Any]] = []
+    size_bytes = 0
+    for number, text in numbered:
+        size_bytes += len(text)
+        try:
+            if text.strip():
+                batch.append((number, lines.parse(text)))
+        except lines.WrongLineError as error:
+            wrong.append((number, str(error)))
+        if len(batch) == _LINES_AT_ONCE or size_bytes > _BYTES_AT_ONCE:
+            yield batch
+            batch, size_bytes = [], 0
+    yield batch
+
+
+def _take(number: int, said: Any, taken: TakenIn, suspicions: Callable[[str], list[str]]) -> None:
     try:
-        said = lines.parse(text)
         row = lines.columns(said)
         waits = False
         if isinstance(said, lines.Learning) and not transfer.knows_learning(said.id):
@@ -91,7 +105,7 @@ def _take(number: int, text: bytes, taken: TakenIn, suspicions: Callable[[str], 
             return
         with memory_database.atomic():  # a line that cannot be stored takes no other with it
             is_new = transfer.add(said.kind, row)
-    except (ClaudeMemError, DatabaseError, UnicodeEncodeError) as error:
+    except (ClaudeMemError, DatabaseError) as error:
         taken.wrong.append((number, str(error)))
     else:
         (taken.added if is_new else taken.there)[said.kind] += 1

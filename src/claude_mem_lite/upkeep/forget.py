@@ -11,6 +11,7 @@ last, and `storage.forgetting` keeps a note until their bytes are gone, too, whi
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 from dataclasses import dataclass
@@ -63,21 +64,26 @@ def forgettable(wanted: Wanted) -> Forgotten:
     return _counted(marked, lines, len(traces.spooled(wanted, marked.ids)))
 
 
-def forget(wanted: Wanted, *, paused: AbstractContextManager[Any]) -> tuple[Forgotten, list[str]]:
-    """Forget what is wanted while the services are `paused`; return what that was, and what is in the way.
+def forget(wanted: Wanted, *, paused: AbstractContextManager[list[str]]) -> tuple[Forgotten, list[str]]:
+    """Forget what is wanted while the services are `paused`; return what that was, and what went wrong.
 
-    What is in the way is a line each: rows are gone then, but their bytes may still be in a file.
+    What went wrong is a line each: rows are gone then, but bytes of them may be left, or `paused` says it.
     Raises: ClaudeMemError.
     """
     # Nobody makes vectors meanwhile, and what a killed backup has left is gone.
-    with turns.run(), staging(), paused:
+    with turns.run(), staging(), paused as late:
         marked = mark(wanted)
         quotes = _quotes(marked)
+        forgetting.note()
         _forget_vectors(marked, quotes)
         lines = traces.clear_lines(wanted, marked.ids)
-        spooled = traces.spooled(wanted, marked.ids)
-        for path in spooled:
-            os.unlink(path)
+        spooled = set()
+        # A hook gives its file another name when it is through.
+        while found := traces.spooled(wanted, marked.ids):
+            spooled.update(found)
+            for path in found:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(path)
         forgetting.clear_queue(marked)
         with forgetting.transaction():
             forgetting.clear_memory(marked, wanted)
@@ -86,10 +92,13 @@ def forget(wanted: Wanted, *, paused: AbstractContextManager[Any]) -> tuple[Forg
             for session_id in marked.retell:
                 _retell(session_id, wanted)
         _read_code_anew(marked, wanted)
-        problems = forgetting.purge()
+        problems = [
+            f"{problem}: bytes of it may still be there; claude-mem prune goes on with that"
+            for problem in forgetting.purge()
+        ]
     done = _counted(marked, lines, len(spooled))
     log.info("forgotten: %s", done)
-    return done, problems
+    return done, [*problems, *late]
 
 
 def _counted(marked: Marked, lines: int, spooled: int) -> Forgotten:

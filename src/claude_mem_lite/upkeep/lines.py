@@ -8,6 +8,7 @@ learnings, what became of functions, calls that sessions observed, and what Clau
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal
 
 from pydantic import (
@@ -29,14 +30,28 @@ if TYPE_CHECKING:
 
 _MOST_CHARS = 100_000
 _MOST_LINE_BYTES = 16 << 20
+_CLOCKS_APART = dt.timedelta(days=1)  # of two machines
 
 
 def _told(text: str) -> str:
     return clean(redact.redact(text))
 
 
-Time = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$")]
-Id = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(clean)]
+def _past(text: str) -> str:
+    """Refuse a time that is none, or yet to come: it would be the newest of all for ever."""
+    try:
+        at = dt.datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ValueError("is no time") from error
+    if at > dt.datetime.now(dt.UTC) + _CLOCKS_APART:
+        raise ValueError("is yet to come")
+    return text
+
+
+Time = Annotated[
+    str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$"), AfterValidator(_past)
+]
+Id = Annotated[str, AfterValidator(clean), StringConstraints(min_length=1, max_length=200)]
 Word = Annotated[str, StringConstraints(max_length=2_000), AfterValidator(clean)]
 Path = Annotated[str, StringConstraints(max_length=5_000), AfterValidator(clean)]
 Text = Annotated[str, StringConstraints(max_length=_MOST_CHARS), AfterValidator(_told)]

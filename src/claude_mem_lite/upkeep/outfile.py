@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import tempfile
 from typing import TYPE_CHECKING, BinaryIO
 
 from claude_mem_lite.errors import ClaudeMemError
@@ -13,9 +14,11 @@ if TYPE_CHECKING:
 
 
 def refuse_taken(path: str) -> None:
-    """Raise ClaudeMemError when a file is there already."""
+    """Raise ClaudeMemError when a file is there already, or no folder to write it to."""
     if os.path.lexists(path):
         raise ClaudeMemError(f"{path} is there already: choose another name")
+    if not os.path.isdir(folder := os.path.dirname(path)):
+        raise ClaudeMemError(f"there is no folder {folder} to write to")
 
 
 def _begins_so(path: str, mark: bytes) -> bool:
@@ -28,26 +31,27 @@ def _begins_so(path: str, mark: bytes) -> bool:
 
 @contextlib.contextmanager
 def created(path: str, *, replacing: bytes = b"") -> Iterator[BinaryIO]:
-    """Yield a file to write to that gets its name at the end, also in place of one that begins so.
+    """Yield a file to write to that gets its name, an absolute path, at the end, also of one that begins so.
 
-    Raises:
-        ClaudeMemError: the name is taken.
+    Raises: ClaudeMemError when the name is taken.
     """
     is_ours = _begins_so(path, replacing)
     if not is_ours:
         refuse_taken(path)
-    unfinished = f"{path}.tmp"
-    with open(os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600), "w+b") as file:
+    descriptor, unfinished = tempfile.mkstemp(prefix="claude-mem-unfinished-", dir=os.path.dirname(path))
+    with open(descriptor, "w+b") as file:
         try:
             yield file
             file.flush()
             os.fsync(file.fileno())
             if is_ours:
                 os.replace(unfinished, path)
-            else:
+                return
+            try:
                 os.link(unfinished, path)  # unlike a rename it replaces nothing
-        except FileExistsError as error:
-            raise ClaudeMemError(f"{path} is there already: choose another name") from error
+            except OSError:  # the name is taken, or the disk has no hard links, as USB sticks have none
+                refuse_taken(path)
+                os.rename(unfinished, path)
         finally:
-            with contextlib.suppress(FileNotFoundError):  # it has got its name
+            with contextlib.suppress(FileNotFoundError):
                 os.unlink(unfinished)

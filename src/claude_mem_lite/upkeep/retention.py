@@ -1,12 +1,13 @@
 """What is worked off goes after a while: raw events, entries of the event log, log files, broken spool files.
 
-What is remembered stays, and so does every event that is not worked off.
+What is remembered stays, and so does every event that waits. One that failed goes only for want of room.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import os
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from claude_mem_lite.settings import Retention
 
 _EVER = ""  # before every time as the databases write it
+_HALF_WRITTEN_S = 3_600  # no hook lives that long: what it has left half written stays so
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,40 +56,42 @@ def limits(retention: Retention, *, now: dt.datetime) -> Limits:
 
 def prunable(within: Limits) -> Pruned:
     """Return what `prune` would take out."""
-    before, files_before = within.events_before, inbox.unix_time(within.logs_before)
-    events = (
+    before = within.events_before
+    return Pruned(
         pruning.prunable(before=before, keep=within.keep_raw, most_bytes=within.most_bytes)
         if within.with_events
-        else 0
-    )
-    return Pruned(
-        events,
+        else 0,
         queries.count_prunable_log(before=before) if within.with_log_entries else 0,
-        len(logs.closed_before(files_before)) if within.with_files else 0,
-        len(_broken_spool(inbox.unix_time(before))) if within.with_events else 0,
+        len(logs.closed_before(inbox.unix_time(within.logs_before))) if within.with_files else 0,
+        len(_broken_spool(within)),
     )
 
 
 def prune(within: Limits) -> Pruned:
     """Take out what is older; return how much that was. The databases are open."""
-    before, spool = within.events_before, 0
-    events = (
+    before, broken = within.events_before, _broken_spool(within)
+    for path in broken:
+        os.unlink(path)
+    return Pruned(
         pruning.prune(before=before, keep=within.keep_raw, most_bytes=within.most_bytes)
         if within.with_events
-        else 0
+        else 0,
+        queries.prune_log(before=before) if within.with_log_entries else 0,
+        logs.prune(before=inbox.unix_time(within.logs_before)) if within.with_files else 0,
+        len(broken),
     )
-    entries = queries.prune_log(before=before) if within.with_log_entries else 0
-    log_files = logs.prune(before=inbox.unix_time(within.logs_before)) if within.with_files else 0
-    for path in _broken_spool(inbox.unix_time(before)) if within.with_events else []:
-        os.unlink(path)
-        spool += 1
-    return Pruned(events, entries, log_files, spool)
 
 
-def _broken_spool(before: float) -> list[str]:
-    """Return the files of the spool that hold no event, or half of one, and are older than a time."""
-    paths = [path for path in spool.files() if path.endswith((spool.BROKEN, spool.HALF))]
-    return [path for path in paths if os.path.isfile(path) and os.path.getmtime(path) < before]
+def _broken_spool(within: Limits) -> list[str]:
+    """Return the files of the spool that hold no event, or half of one that nobody ends, and are older."""
+    before, given_up = inbox.unix_time(within.events_before), time.time() - _HALF_WRITTEN_S
+    oldest = {spool.BROKEN: before, spool.HALF: min(before, given_up)}
+    return [
+        path
+        for path in (spool.files() if within.with_events else [])
+        for end, then in oldest.items()
+        if path.endswith(end) and os.path.isfile(path) and os.path.getmtime(path) < then
+    ]
 
 
 def _days_ago(days: int, now: dt.datetime) -> str:

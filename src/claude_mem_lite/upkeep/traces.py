@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime as dt
 import json
 import os
+import re
 from typing import TYPE_CHECKING
 
 from claude_mem_lite import config, inbox, spool
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from claude_mem_lite.storage.wanted import Wanted
-
-_PARTS = 4  # of a file in the spool: id, time, project, event
 
 
 def spooled(wanted: Wanted, gone: frozenset[str]) -> list[str]:
@@ -49,17 +47,14 @@ def clear_lines(wanted: Wanted, gone: frozenset[str]) -> int:
 
 def _is_spooled_of(path: str, wanted: Wanted, gone: frozenset[str]) -> bool:
     try:
-        with open(path, "rb") as file:
-            text = file.read().decode("utf-8", "replace")
+        try:
+            event_id, at, project_dir, event = spool.read(path)
+            fields = inbox.parse(event)
+        except ValueError:  # no event, or half of one
+            text = "".join(_lines(path))
+            return wanted.was(inbox.utc_text(os.path.getmtime(path))) or _line_test(wanted, gone)(text)
     except OSError:  # a folder, another user's file, or taken in by now
         return False
-    parts, fields = text.split("\0", _PARTS - 1), None
-    if len(parts) == _PARTS:
-        with contextlib.suppress(inbox.NotAnEventError):
-            fields = inbox.parse(parts[-1])
-    if fields is None:
-        return wanted.was(inbox.utc_text(os.path.getmtime(path))) or _line_test(wanted, gone)(text)
-    event_id, at, project_dir, event = parts
     named = {event_id, fields["session_id"]}
     return (
         bool(named & (gone | {wanted.session_id, *wanted.ids}))
@@ -72,12 +67,14 @@ def _is_spooled_of(path: str, wanted: Wanted, gone: frozenset[str]) -> bool:
 
 def _line_test(wanted: Wanted, gone: frozenset[str]) -> Callable[[str], bool]:
     ids = gone | ({wanted.session_id, *wanted.ids} - {""})
-    paths = [path for path in (wanted.project_dir, *wanted.files) if path]
+    paths = "|".join(re.escape(path) for path in (wanted.project_dir, *wanted.files) if path)
+    # /p/shop is named neither by /p/shop2 nor by /home/p/shop; a sentence may end with it.
+    of_paths = re.compile(rf"(?<![\w.-])(?:{paths})(?![\w-]|\.\w)")
 
     def is_of(line: str) -> bool:
         return (
             wanted.holds(line)
-            or any(path in line for path in paths)
+            or (bool(paths) and of_paths.search(line) is not None)
             or (bool(ids) and names(line, ids))
             or (wanted.is_time and wanted.was(_time_of(line)))
         )
