@@ -26,6 +26,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "redact",
             "redaction_rules",
             "redaction_files",
+            "redaction_formats",
             "redaction_logins",
             "redaction_tokens",
             "settings",
@@ -44,7 +45,9 @@ LAYERS: tuple[frozenset[str], ...] = (
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}
 
 # Two files of one room: the second is loaded only for an event that may hold a secret.
-REDACTION = {"redact", "redaction_files", "redaction_logins", "redaction_rules", "redaction_tokens"}
+REDACTION = {
+    "redact", "redaction_files", "redaction_formats", "redaction_logins", "redaction_rules", "redaction_tokens",
+}  # fmt: skip
 
 # Where a library may be imported: a folder or a file of the package.
 LIBRARIES = {

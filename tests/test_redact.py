@@ -55,7 +55,8 @@ SECRETS = {
     "hugging face token": "h" + "f_" + RANDOM[:34],
     "sendgrid key": "SG" + "." + RANDOM[:22] + "." + RANDOM[:43],
     "jwt": jwt(),
-    "service token": "hv" + "s." + RANDOM[:24],
+    "service key": "hv" + "s." + RANDOM[:24],
+    "service token": "gs" + "k_" + RANDOM[:52],
 }
 AROUND = [
     "{}", "x {} y", '"{}"', "'{}'", "={}", "({})", "\n{}\n", "\x1b[32m{}\x1b[0m", "\x1b[01;31m{}\x1b[m",

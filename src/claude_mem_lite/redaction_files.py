@@ -33,7 +33,7 @@ _INLINE = frozenset({"-c", "-e", "-p", "-r", "-pe", "-ne", "--eval", "--print", 
 _ECHOES = frozenset({"echo", "printf", "printenv", "env", "declare", "typeset"})
 _WHOLE = ("xargs", "-exec", "for ", "while ", "<<", "eval ")  # commands whose parts hang together
 _SOUGHT = r"(\b(?:[efz]?grep|rg|ag)\b(?:\s+-\S+)*)\s+(?:'[^']*'|\"[^\"]*\"|\S+)"  # the pattern is no file
-_NOT_PRINTED = r"export\s+\$\([^()]*\)|--(?:exclude|env-file)[\w-]*[= ]\S+"
+_NOT_PRINTED = r"export\s+\$\([^()]*\)|(?<![\w-])--(?:exclude|env-file)[\w-]*[= ]\S+"
 _QUOTED = r"'[^']*'|\"(?:\\.|[^\"\\])*+\"?"
 _HERE_DOCUMENT = (
     r"(?ms)(?P<line>^(?:[^\n<]|<(?!<-?[ \t]*['\"]?\w))*+<<-?[ \t]*(?P<quote>['\"]?)(?P<tag>\w+)(?P=quote)"

@@ -21,6 +21,7 @@ from claude_mem_lite.redaction_rules import (
     run_end,
     value_end,
     weigh,
+    whole_end,
 )  # fmt: skip
 
 TYPE_CHECKING = False
@@ -61,7 +62,7 @@ def _login_passwords(text: str, signs: list[str]) -> Iterator[Span]:
                     login, _, host = text[start : run_end(text, start, _AUTHORITY + "/")].rpartition("@")
             else:
                 start += len(text[start : start + 4]) - len(text[start : start + 4].lstrip(" =\\\"'"))
-                login = text[start : run_end(text, start, SHELL_WORD)]
+                login = text[start : run_end(text, start, SHELL_WORD, LONGEST)]
             if sign == ":5432:":  # host:port:database:user:password
                 database, colon, login = login.partition(":")
                 start += len(database + colon)
@@ -118,7 +119,7 @@ def _word_at(text: str, at: int, block: int = 1) -> Iterator[Span]:
     start, quote = opening(text, at, typed=False)
     end = value_end(text, start, quote, SHELL_WORD)
     if (end - start) % block == 0 and _is_password(text[start:end]) and weigh(text[start:end]) >= MIXED:
-        yield start, end, "password"
+        yield start, end if quote else whole_end(text, start, end, SHELL_WORD), "password"
 
 
 def _cookies(text: str, low: str, signs: list[str]) -> Iterator[Span]:

@@ -12,59 +12,33 @@ if TYPE_CHECKING:
 
 WORD, MIXED, RANDOM, NEVER = 1, 2, 3, 4  # how much a value looks like a secret; 0 is not at all
 
-# Kind, what its tokens begin with, and how they go on; each pattern consumes what it has looked at, which
-# keeps a hostile text at one pass. Source: the services' own documentation of their formats.
-TOKENS = (
-    ("aws key", "AKIA ASIA ABIA ACCA", r"[A-Z0-9]{16}(?![a-z\d])(?:[\s,|:;\"']{1,8}[\w/+]{40}(?![\w/+=]))?"),
-    ("google key", "AIza", r"[\w-]{35}(?![\w-])"),
-    ("google key", "ya29. GOCSPX-", r"[\w.-]{20,}"),
-    ("github token", "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", r"\w{30,}(?:\.[\w-]+)*"),
-    ("gitlab token", "glpat- gldt- glrt- glcbt- glptt- glft- glimt- glagent- glsoat- gloas-", r"[\w.-]{20,}"),
-    ("slack token", "xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xoxe.xoxp- xapp-", r"[\w%-]{10,}"),
-    ("stripe key", "sk_live_ sk_test_ rk_live_ rk_test_", r"\w{16,}"),
-    ("webhook secret", "whsec_", r"[\w+/]{20,}={0,2}"),
-    ("api key", "sk-", r"[\w-]{20,}"),
-    ("npm token", "npm_", r"[A-Za-z0-9]{36}(?!\w)"),
-    ("pypi token", "pypi-AgE", r"[\w-]{30,}"),
-    ("hugging face token", "hf_ api_org_", r"[A-Za-z0-9]{30,}"),
-    ("sendgrid key", "SG.", r"[\w-]{20,24}\.[\w-]{39,50}"),
-    ("jwt", "eyJ", r"[\w-]{8,}+(?:\.eyJ[\w-]{8,}+(?:\.[\w-]*+)?)?"),
-    ("url signature", "Amz-Signature= Goog-Signature=", r"[0-9A-Fa-f]{40,}"),
-    ("service token", "dop_v1_ doo_v1_ dapi shpat_ shpss_ sbp_", r"[0-9a-f]{32,}(?!\w)"),
-    (
-        "service token",
-        "gsk_ xai- pplx- lin_api_ NRAK- glsa_ dckr_pat_ hvs. hvb. hvr. AGE-SECRET-KEY-1",
-        r"[\w-]{24,}",
-    ),
-    ("service token", "secret_", r"[A-Za-z0-9]{43}(?!\w)"),
-    ("service token", "ntn_", r"[A-Za-z0-9]{40,}"),
-    ("telegram token", ":AA", ""),
-    ("firebase key", "APA91b", ""),
-    ("slack webhook", "hooks.slack.com/", r"(?:services|workflows|triggers)/[\w/]{20,}"),
-    ("discord webhook", "/api/webhooks/", ""),
-    ("telegram token", ":AA", ""),
-    ("discord token", ".", ""),
-    ("twilio token", "AC", ""),
-    ("mailgun key", "key-", ""),
-    ("azure signature", "sig=", r"[\w%/+]{42,200}%3[dD]"),
-    ("azure secret", "Q~", r"[\w~.-]{31,34}(?!\w)"),
-)
-PRIVATE_KEY = "PRIVATE KEY"
-# The last seven stand in no run of token characters, or not at its beginning, or are too short to be a mark.
-MARKS_IN_RUNS = tuple(mark for _, marks, _ in TOKENS[:-7] for mark in marks.split())
-MARKS_ANYWHERE = ("hooks.slack.com/", "/api/webhooks/", PRIVATE_KEY)
-
 _WORDS = {
-    "authorization": "authorization", "bearer": "authorization", "pass": "password", "pwd": "password",
+    "authorization": "authorization", "bearer": "authorization", "pass": "password", "pw": "password",
     "secret": "secret", "token": "token", "credential": "credential", "key": "key", "sessionid": "session",
 }  # fmt: skip
-_CONTINUED = {"pass": ("words", "word", "wd", "phrase"), "secret": ("key", "s"), "credential": ("s",)}
+_CONTINUED = {
+    "pass": ("words", "word", "wd", "phrase"),
+    "pw": ("d",),
+    "secret": ("key", "s"),
+    "credential": ("s",),
+}
 _KEY_OWNERS = (
     "api", "access", "secret", "private", "signing", "encryption", "auth", "account", "master", "shared",
     "storage", "session", "service", "license", "webhook", "hmac", "jwt", "cookie", "ssh", "deploy", "app",
-    "server",
+    "server", "subscription",
 )  # fmt: skip
-_NOT_SECRET = ("public", "next", "page", "continuation", "primary", "foreign", "sort", "cache", "design")
+_NOT_SECRET = (
+    "existing",
+    "public",
+    "next",
+    "page",
+    "continuation",
+    "primary",
+    "foreign",
+    "sort",
+    "cache",
+    "design",
+)
 _ABOUT = frozenset({  # a name that ends so tells something about a secret, not the secret
     "id", "ids", "name", "names", "type", "types", "url", "uri", "path", "file", "dir", "field", "fields",
     "count", "counts", "length", "len", "size", "limit", "max", "min", "expires", "expiry", "expiration",
@@ -82,19 +56,24 @@ _SHORTEST = {"env": 4, "quoted": 8, "last": 8, "inside": 16}
 
 _NAME = "abcdefghijklmnopqrstuvwxyz0123456789_-."
 AFTER_NAME = "\\\"'`] \t"
-_GOES_ON = frozenset("0123456789_-.ABCDEFGHIJKLMNOPQRSTUVWXYZ=:,>(" + AFTER_NAME)
+_GOES_ON = frozenset("0123456789_-.ABCDEFGHIJKLMNOPQRSTUVWXYZ=:,>(<\r\n" + AFTER_NAME)
 _LINE_ENDS, _ESCAPED_ENDS = frozenset(("", *"\r\n\"'#\x1b")), ("r", "n", '"', "'", "u001b", "x1b")
 _NO_TYPE = frozenset("\\\"'`;(){}:/@\n")
 _ASCII = "".join(map(chr, range(33, 127)))
 SHELL_WORD = _ASCII.translate(dict.fromkeys(map(ord, "\\\"'`")))  # what a word of a shell is made of
 VALUE = _ASCII.translate(dict.fromkeys(map(ord, "\\\"'`,;&<>(){}[]|=")))
-_COMMANDS = ("--", "env ", "set ", "setx ", "set -x ", "set -gx ", "set -ux ")  # these name what they set
+_COMMANDS = (" -", "env ", "set ", "setx ", "set -x ", "set -gx ", "set -ux ")  # these name what they set
+# A value whose name is the value beside it; what stands right behind that, and what does not between the two.
+_PAIRED = ("value", "default", "<string")
+_APART = (",", "{", "\n", "n", "</key>", "value", "type", "default")
+_OTHERS = ("}", ";", "name", "key", "- ", "=")
+_FALLBACKS = ("||", "??", "?:", " or ", ",", ": ")
 _REACH = 48  # the longest name on either side of its word
 LOOK = 64  # how much of a value is looked at
 LONGEST = 4096  # the end of a quoted value is looked for as far as this
 
 _REFERENCES = (
-    "${", "$(", "#{", "{{", "{}", "%(", "%s", "%d", "(?", "...", "…", "://", "[redacted", "<", "arn:",
+    "${", "$(", "#{", "{{", "{}", "%(", "%s", "%d", "(?", "...", "…", "://", "[redacted", "arn:",
 )  # fmt: skip
 _STAND_INS = (
     "your",
@@ -114,7 +93,10 @@ PLAIN = ("password", "passwd", "pass", "pwd", "pw", "secret", "token", "none", "
 QUOTED_LEAST = _SHORTEST["quoted"]
 SESSION = 20  # characters: the shortest id of a session that is taken for a key to it
 # What may stand beside a password that no name gives away; `redaction_logins` tells.
-_LOGINS = ("://", "curl", "cookie", ":5432:", ":*:*:", "auth", "| sudo -s", " -p", "redis-cli", " pass:")
+_LOGINS = {  # each with what is found faster where there is none
+    "@": ("://",), "|": ("| sudo -s",), "pass": (" pass:", "password-stdin", "chpasswd"),
+    "": ("curl", "cookie", ":5432:", ":*:*:", " -p", "redis-cli", "identified by", ".login(", "securestring"),
+}  # fmt: skip
 _UUID_DASHES = 4
 _ADDRESS, _COLOUR = 42, 9  # characters of 0x and twenty bytes, and the most of # and four bytes
 FEW, _SHORT = 3, 10  # characters: fewer different ones are no value, fewer of any kind are not random
@@ -130,18 +112,21 @@ def find_values(text: str) -> list[Span]:
     low = text.replace("\u0130", "i").lower()  # the one letter that is longer in lower case
     found: dict[int, Span] = {}
     for word in _WORDS:
-        at = low.find(word)
+        at = low.find(word) if word != "authorization" or "auth" in low else -1
         while at >= 0:
             end = at + len(word)
             # Most are words of code or prose: a look at what follows tells.
-            if (text[end : end + 1] in _GOES_ON or word in _CONTINUED) and _may_name(low, at, word):
-                value = _named_value(text, low, at, word)
+            if text[end : end + 1] in _GOES_ON or word in _CONTINUED:
+                value = _named_value(text, low, at, word) if _may_name(low, at, word) else None
+                value = value or _paired_value(text, low, at, word)
                 if value:
                     found.setdefault(value[0], value)
                     end = value[1]
             at = low.find(word, end)
-    signs = [sign for sign in _LOGINS if sign in low]
-    if signs and ("@" in low or signs != ["://"]):
+    signs = [sign for some, signs in _LOGINS.items() if some in low for sign in signs if sign in low]
+    if "auth" in low and any(f"auth{sign}" in low for sign in ("=", '"', '\\"')):
+        signs.append("auth")
+    if signs:
         from claude_mem_lite.redaction_logins import find_logins
 
         for value in find_logins(text, low, signs):
@@ -153,12 +138,12 @@ def _may_name(low: str, at: int, word: str) -> bool:  # noqa: PLR0911  (a return
     end = at + len(word)
     rest = low[end : end + _REACH].lstrip(_NAME)
     sign = rest.lstrip(AFTER_NAME)[:1]
-    if sign in ("=", ":"):
+    if sign in ("=", ":") or (sign == "|" and rest[0] in " ]"):
         return word != "key" or bool(low[at - 1 : at].strip(" \"'`\\,({["))  # somebody's key
     if sign in (",", ">"):  # "TOKEN", "value" and <token>value<
         return (rest[0] == sign) is (sign == ">")
-    if sign == "(":  # .setPassword("value")
-        return low[at - 3 : at] == "set" and rest[1:].lstrip("\\")[:1] in ("'", '"')
+    if sign == "(":  # .setPassword("value"), .password("value")
+        return low[:at].endswith(("set", "with", ".")) and rest[1:].lstrip("\\")[:1] in ("'", '"')
     if rest[:1] != " ":
         return False
     if word == "bearer":
@@ -166,10 +151,10 @@ def _may_name(low: str, at: int, word: str) -> bool:  # noqa: PLR0911  (a return
     before = low[max(0, at - _REACH) : at]  # --token X, ENV TOKEN X
     if low.startswith("password", at) and (rest[1:2] in ("'", '"') or "login " in before):  # .netrc
         return True
-    if rest.startswith("    ") or before.endswith("require"):  # a table; requirepass X
+    if rest.startswith("    ") or before.endswith(("require", "bind", "root")):  # a table; requirepass X
         return True
     name = before[_name_start(before, len(before)) :] if any(sign in before for sign in _COMMANDS) else ""
-    return name.startswith("--") or before.removesuffix(name).endswith(_COMMANDS[1:])
+    return name.startswith("-") or before.removesuffix(name).endswith(_COMMANDS[1:])
 
 
 def _name_start(low: str, at: int) -> int:
@@ -191,7 +176,7 @@ def _named_value(text: str, low: str, at: int, word: str) -> Span | None:  # noq
     rest = text[name_end : name_end + _REACH]
     sign_at = name_end + len(rest) - len(rest.lstrip(AFTER_NAME))
     sign = text[sign_at : sign_at + 3]
-    sign = sign[: len(sign) - len(sign.lstrip("=:>"))] or sign[:1].strip(_NAME + _NAME.upper())
+    sign = sign[: len(sign) - len(sign.lstrip("=:>"))] or sign[:1].strip(_NAME + _NAME.upper() + "<")
     start, quote = opening(
         text, sign_at + len(sign) if sign else name_end, typed=sign == ":" and kind != "authorization"
     )
@@ -199,12 +184,14 @@ def _named_value(text: str, low: str, at: int, word: str) -> Span | None:  # noq
         return _credential(text, start, quote, sign) if name_end == word_end else None
     end = value_end(text, start, quote, VALUE)
     value = text[start:end]
-    if (
-        word == "key" and text[start + 86 : start + 88] == "==" and weigh(value) == RANDOM
-    ):  # 64 bytes: Azure's
-        return start, start + 88, kind
+    line_end = run_end(text, start, SHELL_WORD)
+    odd = (
+        value if quote or kind != "password" or text[start - 1] != " " else text[start:line_end].rstrip(",;)")
+    )
+    if len(odd) > len(value) and _is_odd(odd) and _ends_line(text[line_end : line_end + _REACH]):
+        value, end = odd, start + len(odd)
     if not quote and (sign in (",", "==") or (sign != ">" and not text[at].isupper() and _is_word(value))):
-        return None  # most of what code assigns
+        return _fallback(text, start, kind) if sign else None  # most of what code assigns
     name_at = _name_start(low, at)
     upper = text[name_at:name_end].isupper()
     least = _least_weight(text[name_at:at], text[at:word_end], text[word_end:name_end])
@@ -220,25 +207,76 @@ def _named_value(text: str, low: str, at: int, word: str) -> Span | None:  # noq
     listed = listed and (after[:1] in (";", "&") or after.partition("=")[0].isidentifier())
     if upper and sign == "=" and sign_at == name_end and start == sign_at + 1 + len(quote):
         place, end = "env", value_end(text, start, quote, SHELL_WORD)
-    elif text[name_at : name_at + 2] == "--" and sign in ("", "=") and not quote:
+    elif text[name_at : name_at + 1] == "-" and sign in ("", "=") and not quote:
         place, end, least = "env", value_end(text, start, quote, SHELL_WORD), max(least, MIXED)
     elif quote or sign == ">":
-        place, least = "quoted", max(least, {",": RANDOM, "(": MIXED}.get(sign, 0))
+        place, least = "quoted", max(least, {",": RANDOM, "==": RANDOM, "(": MIXED}.get(sign, 0))
     elif text[end : end + 1] in ("(", "[") or ("." in value and _is_path(value) and not _is_key(value)):
-        return None  # an expression
-    elif (
-        listed
-        or after[:1] in _LINE_ENDS
-        or (after[:1] == "\\" and after.lstrip("\\").startswith(_ESCAPED_ENDS))
-    ):
+        return _fallback(text, start, kind)  # an expression
+    elif listed or value is odd or _ends_line(after):
         place = "env" if upper and sign == ":" and value.islower() else "last"
     else:
         place = "inside"
-    if (word == "pwd" and value[:1] in ("/", "~")) or not _is_secret(text[start:end], kind, place, least):
+    if word == "pw" and value[:1] in ("/", "~"):
         return None  # PWD is the working directory
-    while end >= start + LOOK and (more := run_end(text, end, VALUE)) > end:
-        end = more
-    return start, end, kind
+    if not _is_secret(text[start:end], kind, place, least, quote):
+        return None
+    return start, end if quote else whole_end(text, start, end, SHELL_WORD if place == "env" else VALUE), kind
+
+
+def _ends_line(text: str) -> bool:
+    """Tell whether a line ends here, but for blanks; in JSON the end may be escaped."""
+    rest = text.lstrip(" ")
+    return rest[:1] in _LINE_ENDS or (rest[0] == "\\" and rest.lstrip("\\").startswith(_ESCAPED_ENDS))
+
+
+def _is_odd(value: str) -> bool:
+    """Tell whether a value with signs in it that mostly stand between values is a password all the same."""
+    shape = "".join(char if char.isalnum() else " " for char in value)
+    code = any(sign in value for sign in ("=>", "&&", "||", "->", "::", "?.", "<<"))
+    return not code and any(map(str.isdigit, value)) and any(not part.islower() for part in shape.split())
+
+
+def _paired_value(text: str, low: str, at: int, word: str) -> Span | None:
+    """Return the value of `"name": "password", "value": "X"`, in JSON, YAML, XML or Terraform."""
+    tail = low[at + len(word) : at + len(word) + _REACH]
+    name_end = at + len(word) + len(tail) - len(tail.lstrip(_NAME))
+    window = low[name_end : name_end + 3 * _REACH]
+    sign = next((sign for sign in _PAIRED if sign in window), "")
+    if not sign or not window.lstrip("\\\"'` :)").startswith(_APART):
+        return None
+    between, _, rest = window.partition(sign)
+    if (
+        any(other in between.removeprefix("</key>") for other in _OTHERS)
+        or rest.lstrip(AFTER_NAME)[:1] not in "=:>"
+    ):
+        return None
+    start = name_end + len(window) - len(rest.lstrip(AFTER_NAME)) + 1
+    start, quote = opening(text, start, typed=False)
+    end = value_end(text, start, quote, VALUE)
+    name_at = _name_start(low, at)
+    least = max(
+        MIXED, _least_weight(text[name_at:at], text[at : at + len(word)], text[at + len(word) : name_end])
+    )
+    place = "quoted" if quote or "<" in sign else "last"
+    if (place == "last" and not _ends_line(text[end : end + _REACH])) or word in ("bearer", "authorization"):
+        return None
+    return (
+        (start, end, _WORDS[word]) if _is_secret(text[start:end], _WORDS[word], place, least, quote) else None
+    )
+
+
+def _fallback(text: str, start: int, kind: str) -> Span | None:
+    """Return the literal in `environment("PASSWORD") or "X"` and the like."""
+    line = text[start : start + 2 * _REACH].partition("\n")[0]
+    for sign in _FALLBACKS:
+        before, found, rest = line.partition(sign)
+        if found and "#" not in before and rest.lstrip(" \\")[:1] in ("'", '"', "`"):
+            begin, quote = opening(text, start + len(before + found), typed=False)
+            end = value_end(text, begin, quote, VALUE)
+            least = RANDOM if found == "," else MIXED
+            return (begin, end, kind) if _is_secret(text[begin:end], kind, "quoted", least, quote) else None
+    return None
 
 
 def _least_weight(owner: str, word: str, tail: str) -> int:
@@ -266,6 +304,9 @@ def opening(text: str, at: int, *, typed: bool) -> tuple[int, str]:
     """Return where the value after a sign begins, and its quote with the backslashes before it."""
     window = text[at : at + _REACH].replace("\\t", "  ")
     plain = window.lstrip(" \t")
+    if typed and plain[:1] in ("|", ">"):  # a block of YAML
+        block = plain.lstrip("|>+-").replace("\\r", "  ").replace("\\n", "\n ").lstrip(" \r")
+        plain = block.lstrip("\n ") if block[:1] == "\n" else plain
     start = at + len(window) - len(plain)
     quoted = plain.lstrip("bfru")  # b"", rf""
     quote = quoted[: len(quoted) - len(quoted.lstrip("\\")) + 1]
@@ -300,10 +341,17 @@ def run_end(text: str, start: int, made_of: str, most: int = LOOK) -> int:
     return start + len(window) - len(rest)
 
 
-def _is_secret(value: str, kind: str, place: str, least: int) -> bool:
+def whole_end(text: str, start: int, end: int, made_of: str) -> int:
+    """Return where a value really ends of which the first `LOOK` characters have been looked at."""
+    while end >= start + LOOK and (more := run_end(text, end, made_of)) > end:
+        end = more
+    return end
+
+
+def _is_secret(value: str, kind: str, place: str, least: int, quote: str) -> bool:
     chosen = kind == "password" or (kind == "secret" and place != "last")
     least = max(least, _ENOUGH[place][not chosen])
-    weight = 0 if least == NEVER or (least > WORD and _is_word(value)) else weigh(value)
+    weight = 0 if least == NEVER or (least > WORD and _is_word(value)) else weigh(value, quoted=quote != "")
     if weight == WORD and place == "quoted" and any(word in value.lower() for word in PLAIN):
         return False  # the label of a field, in whatever language
     if kind == "session" and (len(value) < SESSION or value.count("-") == _UUID_DASHES):
@@ -323,10 +371,10 @@ def _credential(text: str, at: int, quote: str, sign: str) -> Span | None:
     else:
         least = MIXED if scheme or not sign else NEVER if sign == "," else RANDOM
     telling = len(value) >= _SHORTEST["quoted"] and weigh(value) >= least and not _is_word(value)
-    return (start, end, "authorization") if telling else None
+    return (start, end if quote else whole_end(text, start, end, VALUE), "authorization") if telling else None
 
 
-def weigh(value: str) -> int:  # noqa: PLR0911  (as above)
+def weigh(value: str, *, quoted: bool = True) -> int:  # noqa: PLR0911  (as above)
     """Return how much a value looks like a secret: RANDOM, MIXED, WORD, or 0 for what only stands for one."""
     value = value[:LOOK]
     low = value.lower()
@@ -335,19 +383,39 @@ def weigh(value: str) -> int:  # noqa: PLR0911  (as above)
     if value[4:5] == value[7:8] == "-" and _letters(value[:10]).isdigit():  # a date
         return 0
     stand_in = len(set(low)) < FEW or low in PLAIN or any(mark in value for mark in _REFERENCES)
-    call = any(_is_path(value.partition(bracket)[0]) for bracket in "([{" if bracket in value)
-    if stand_in or call or value.split() != [value]:
+    if stand_in or _is_expression(value, quoted=quoted) or value.split() != [value]:
         return 0
-    if value[0] in "$&*@!#%" and (_letters(value[1:]).isalpha() or value[1:].isidentifier()):
+    if value[0] in "$&*@!#%" and (
+        _letters(value[1:]).isalpha() or (value[1:].isidentifier() and not (quoted and value[0] != "$"))
+    ):
         return 0
     if _is_random(value):
         return RANDOM
-    plain = _letters(value)
+    plain = _letters(value.rstrip("%"))
     number = plain.isdigit() and plain != value
     if number or value[0] in "/~." or low.startswith("0x") or any(word in low for word in _STAND_INS):
         return 0
     word = plain.isdigit() or (plain.isalpha() and 3 * _turns(plain) <= len(plain))
     return WORD if word else MIXED
+
+
+def _is_expression(value: str, *, quoted: bool) -> bool:
+    """Tell whether `value` calls, indexes or stands for something: `f(x)`, `<your-key>`, in quotes `a{b}`."""
+    for opener, closer in ("()", "[]", "{}", "<>"):
+        before, found, rest = value.partition(opener)
+        if not found:
+            continue
+        inner, closed, _ = rest.partition(closer)
+        name = _letters(inner).strip("!")
+        if (
+            opener in "{<"
+            and closed
+            and (name.isdigit() or (name.isalpha() and 3 * _turns(name) <= len(name)))
+        ):
+            return True
+        if _is_path(before) and (not quoted or (closed and value[-1] == closer and opener in "([")):
+            return True
+    return False
 
 
 def _turns(value: str) -> int:
