@@ -16,31 +16,41 @@ if TYPE_CHECKING:
 
 # Patterns for the end of a path, in any case, `*` for any characters; "!pattern" takes a name out again.
 IGNORED_FILES = (
-    ".env", ".env.*", "*.env", ".envrc", "!.env.example", "!.env.sample", "!.env.template", "!.env.dist",
-    "!example.env", "!sample.env", "!process.env", "!import.meta.env", "*.pem", "*.key", "*.p12", "*.pfx",
-    "*.ppk", "*.jks", "*.keystore", "*.kdbx", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "!*.pub",
+    ".env", ".env.*", ".env~", "*.env", ".envrc", ".dev.vars", "!.env.example", "!.env.sample", "!.env.template",
+    "!.env.dist", "!example.env", "!sample.env", "!process.env", "!import.meta.env", "!self.env", "!this.env",
+    "!ctx.env", "!context.env", "!request.env", "!req.env", "!platform.env", "!c.env", "*.pem", "*.key", "*.p12",
+    "*.pfx", "*.ppk", "*.jks", "*.keystore", "*.kdbx", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "!*.pub",
     ".netrc", "_netrc", ".pgpass", ".my.cnf", ".npmrc", ".pypirc", ".git-credentials", ".htpasswd", ".s3cfg",
-    ".vault-token", ".aws/credentials", ".docker/config.json", ".kube/config", "service-account*.json",
-    "service_account*.json", "client_secret*.json", "*credentials.json",
+    ".vault-token", ".aws/credentials", ".cargo/credentials", ".gem/credentials", "*credentials.json",
+    "*credentials.csv", "*credentials.toml", "*credentials.yml", "*credentials.yaml", "*credentials.ini",
+    "*credentials.xml", "*credentials.txt", "*credentials.properties", ".docker/config.json", ".dockercfg",
+    ".kube/config", "gh/hosts.yml", "*service-account*.json", "*service_account*.json", "client_secret*.json",
+    "secrets.yml", "secrets.yaml", "secrets.json", "secrets.toml", "*.tfstate", "*.tfvars",
 )  # fmt: skip
 
-PATH_FIELDS = ("file_path", "notebook_path", "path", "glob")
-_TOOLS = {**dict.fromkeys(("Read", "Write", "Edit", "MultiEdit"), ("file_path",)), "Bash": ("command",)}
+PATH_FIELDS = ("file_path", "filePath", "notebook_path", "path", "paths", "filename", "uri", "glob")
+_EDITORS = ("Read", "Write", "Edit", "MultiEdit")
+_TOOLS = {
+    **dict.fromkeys(_EDITORS, ("file_path",)), "Bash": ("command", "description"),
+}  # fmt: skip
 _PATH_CHARS = "abcdefghijklmnopqrstuvwxyz0123456789_-./~*?+@%"
 _ODD_ESCAPES = ("\\u002", "\\u003", "\\u004", "\\u005", "\\u006", "\\u007", "\\ud", "\\uD")
+# What the user or Claude writes: fields, and tools that are nothing else.
 _PRIVATE_FIELDS = (
-    "prompt", "custom_instructions", "last_assistant_message", "compact_summary", "command_args",
+    "prompt", "custom_instructions", "last_assistant_message", "compact_summary", "command_args", "description",
+    "message", "plan",
 )  # fmt: skip
+_TALK = ("AskUserQuestion", "Agent", "Task", "SendMessage", "ExitPlanMode")
 
 
 _RUN = 20  # the shortest token, an AWS key id, has as many token characters
 _LEAD = 48  # the longest beginning that ends outside the run
 _TOKEN = b"0123456789_-ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_SHAPE = bytes(97 if byte in _TOKEN else 32 for byte in range(256))
+_SHAPE_64 = bytes(97 if byte in _TOKEN + b"+/=" else 32 for byte in range(256))
+_KEY = 88 * b"a"  # 64 bytes in base64
 _NO_TOKEN = b"_-abcdefghijklmnopqrstuvwxyz"
 _LONG = 36  # a longer name of a class is rare
-_KEY = 86  # characters of base64, and two of padding: 64 bytes
-_BASE64 = _TOKEN.decode().replace("_-", "+/")
-_SHAPE = bytes(97 if byte in _TOKEN else 32 for byte in range(256))
 _LISTERS = ("grep", "rg ", "ag ", "git ", "diff ")  # commands that name files in their output
 _TWO_PARTS = 22 * b"a" + b" aaaaaa "  # of the three of a token of Discord
 _SEAM = "\n\ue0ff"  # where the middle of a very long string was left out before the search
@@ -72,12 +82,13 @@ def scrub(event: str, *, max_chars: int = 512 * 1024, ignored: tuple[str, ...] =
         tree = json.loads(event)
         if not isinstance(tree, dict):
             raise ValueError(f"a hook event is a JSON object, this is a {type(tree).__name__}")  # noqa: TRY004
-        tree = change_strings(
-            change_strings(tree, _without_private), lambda text, _: _narrow(text, max_chars)
-        )
+        tree = change_strings(tree, _without_private)
+        tree = change_strings(tree, lambda text, _: _narrow(text, max_chars))
         calls = tree.get("tool_calls")
         for call in (tree, *(calls if isinstance(calls, list) else ())):
             if isinstance(call, dict):
+                if call.get("tool_name") in _TALK:
+                    call.update(change_strings(call, lambda text, _: _without_private(text, "message")))
                 call.update(without_ignored(call, ignored))
         if event.count('"') > _MANY and len(_dumps(tree)) > max_chars:  # so many strings take seconds
             tree = change_strings(_flat(tree, max_chars), lambda text, _: _narrow(text, max_chars))
@@ -100,11 +111,13 @@ def _is_suspicious(event: str, ignored: tuple[str, ...]) -> bool:
     if _find_marks(event) or find_values(event):
         return True
     tool = _field(event, "tool_name")
-    if tool not in _TOOLS and "<private" in event.lower():
+    at = event.find('"tool_input"') if tool else -1
+    given = event[at : event.find('"tool_response"', at)] if at >= 0 else ""
+    fields = [_field(event, name) for name in _TOOLS[tool]] if tool in _TOOLS else [given]
+    if "<private" in (fields[-1] if tool in _TOOLS else event).lower():
         return True
     whole = tool == "Grep" or (tool and '"tool_calls"' in event[: event.find('"tool_name"')])
-    fields = [_field(event, name) for name in _TOOLS.get(tool, PATH_FIELDS if tool else ())]
-    whole = whole or (tool == "Bash" and any(lister in fields[0] for lister in _LISTERS))
+    whole = whole or (tool not in _EDITORS and any(lister in fields[0] for lister in _LISTERS))
     text = event if whole else " ".join(fields)
     for escape in ("\\n", "\\r", "\\t"):
         text = text.replace(escape, "  ")
@@ -131,7 +144,7 @@ def _find_marks(text: str) -> list[str]:
     runs = b" ".join(found).decode("latin-1")
     marks = [mark for mark in MARKS_IN_RUNS if mark in runs]
     marks += [mark for mark, stands_by in SHORT_MARKS.items() if _has_short(runs, mark, *stands_by)]
-    marks += ["."] * discord + ["=="] * _has_padding(text)
+    marks += ["."] * discord + ["=="] * _has_key(data)
     return marks + [
         mark for sign, some in MARKS_ANYWHERE.items() if sign in text for mark in some if mark in text
     ]
@@ -158,12 +171,17 @@ def _has_short(runs: str, mark: str, offset: int, alphabet: str, count: int) -> 
     return False
 
 
-def _has_padding(text: str) -> bool:
-    """Tell whether the base64 of 64 bytes stands in `text`."""
-    return any(
-        piece[-1:] in "AQgw" and len(piece) >= _KEY and not piece[-_KEY:].strip(_BASE64)
-        for piece in text.split("==")[:-1]
-    )
+def _has_key(data: bytes) -> bool:
+    """Tell whether the base64 of 64 bytes may stand in text, with its padding."""
+    shape = data.translate(_SHAPE_64)
+    at = shape.find(_KEY)
+    while at >= 0:
+        end = shape.find(b" ", at)
+        end = end if end >= 0 else len(shape)
+        if data[end - 2 : end] == b"==":
+            return True
+        at = shape.find(_KEY, end)
+    return False
 
 
 def _field(event: str, name: str) -> str:
@@ -236,7 +254,7 @@ def _without_private(text: str, field: str | None) -> str:
     import re
 
     parts, done, depth = [], 0, 0
-    for tag in re.finditer(r"<(/?)private\s*>", text, re.IGNORECASE):
+    for tag in re.finditer(r"<(/?)private(?:\s[^<>]*)?>", text, re.IGNORECASE):
         if not tag[1]:
             parts += [] if depth else [text[done : tag.start()], "[redacted: private]"]
             depth += 1

@@ -66,8 +66,8 @@ _COMMANDS = (" -", "env ", "set ", "setx ", "set -x ", "set -gx ", "set -ux ")  
 # A value whose name is the value beside it; what stands right behind that, and what does not between the two.
 _PAIRED = ("value", "default", "<string")
 _APART = (",", "{", "\n", "n", "</key>", "value", "type", "default")
-_OTHERS = ("}", ";", "name", "key", "- ", "=")
-_FALLBACKS = ("||", "??", "?:", " or ", ",", ": ")
+_OTHERS = ("}", ";", "name", "key", "- ")
+_FALLBACKS = ("||", "??", "?:", " or ", ": ", ",")
 _REACH = 48  # the longest name on either side of its word
 LOOK = 64  # how much of a value is looked at
 LONGEST = 4096  # the end of a quoted value is looked for as far as this
@@ -93,10 +93,13 @@ PLAIN = ("password", "passwd", "pass", "pwd", "pw", "secret", "token", "none", "
 QUOTED_LEAST = _SHORTEST["quoted"]
 SESSION = 20  # characters: the shortest id of a session that is taken for a key to it
 # What may stand beside a password that no name gives away; `redaction_logins` tells.
-_LOGINS = {  # each with what is found faster where there is none
-    "@": ("://",), "|": ("| sudo -s",), "pass": (" pass:", "password-stdin", "chpasswd"),
-    "": ("curl", "cookie", ":5432:", ":*:*:", " -p", "redis-cli", "identified by", ".login(", "securestring"),
-}  # fmt: skip
+_LOGINS = ("cookie", ":5432:", ":*:*:", "identified by", ".login(", "securestring")
+_COMMANDS_OF = {
+    "u": ("curl", "lftp", "smbclient"),
+    "a": ("redis-cli", "http"),
+    "b": ("curl",),
+    "w": ("ldap",),
+}
 _UUID_DASHES = 4
 _ADDRESS, _COLOUR = 42, 9  # characters of 0x and twenty bytes, and the most of # and four bytes
 FEW, _SHORT = 3, 10  # characters: fewer different ones are no value, fewer of any kind are not random
@@ -111,27 +114,54 @@ def find_values(text: str) -> list[Span]:
     """Return each value that its name or its place gives away, in order."""
     low = text.replace("\u0130", "i").lower()  # the one letter that is longer in lower case
     found: dict[int, Span] = {}
+    passes = set()
     for word in _WORDS:
         at = low.find(word) if word != "authorization" or "auth" in low else -1
         while at >= 0:
             end = at + len(word)
+            if word == "pass":
+                passes.add(low[end : end + 2])
             # Most are words of code or prose: a look at what follows tells.
             if text[end : end + 1] in _GOES_ON or word in _CONTINUED:
                 value = _named_value(text, low, at, word) if _may_name(low, at, word) else None
-                value = value or _paired_value(text, low, at, word)
+                if not value and low[end : end + _REACH].lstrip(_NAME).lstrip("\\\"'` :)").startswith(_APART):
+                    value = _paired_value(text, low, at, word)
                 if value:
                     found.setdefault(value[0], value)
                     end = value[1]
             at = low.find(word, end)
-    signs = [sign for some, signs in _LOGINS.items() if some in low for sign in signs if sign in low]
-    if "auth" in low and any(f"auth{sign}" in low for sign in ("=", '"', '\\"')):
-        signs.append("auth")
+    signs = _login_signs(low, passes)
     if signs:
         from claude_mem_lite.redaction_logins import find_logins
 
         for value in find_logins(text, low, signs):
             found.setdefault(value[0], value)
     return sorted(found.values())
+
+
+def _login_signs(low: str, passes: set[str]) -> set[str]:
+    """Return the signs of logins in a text, those of commands only where the right option stands.
+
+    `passes` is what follows `pass` in the text, two characters each.
+    """
+    signs = {sign for sign in _LOGINS if sign in low}
+    if "@" in low and "://" in low:
+        signs.add("://")
+    signs.update("auth" for after in low.split("auth")[1:] if after[:1] in ("=", '"', "\\"))
+    signs.update(" pass:" for after in passes if after[:1] == ":")
+    signs.update("chpasswd" for after in passes if after == "wd")
+    before, *after = low.split(" -")
+    for text in after:
+        if text[:1] == "s" and before.endswith("| sudo"):
+            signs.add("| sudo -s")
+        before = text
+    options = {"u" if text.startswith("-user") else text[:1] for text in after}
+    signs.update(f" -{option}" for option in options & {"p", "n"})
+    signs.update("password-stdin" for text in after if text.startswith("-password-s"))
+    signs.update(
+        name for option in options & _COMMANDS_OF.keys() for name in _COMMANDS_OF[option] if name in low
+    )
+    return signs
 
 
 def _may_name(low: str, at: int, word: str) -> bool:  # noqa: PLR0911  (a return a way to write it)
@@ -205,13 +235,23 @@ def _named_value(text: str, low: str, at: int, word: str) -> Span | None:  # noq
     after = text[end : end + _REACH].lstrip(" ")
     listed = sign == "=" and start == name_end + 1  # a=b;c=d, a=b&c=d or a=b c=d
     listed = listed and (after[:1] in (";", "&") or after.partition("=")[0].isidentifier())
-    if upper and sign == "=" and sign_at == name_end and start == sign_at + 1 + len(quote):
+    if (
+        upper
+        and sign == "="
+        and text[start : start + 1] != "{"
+        and sign_at == name_end
+        and start == sign_at + 1 + len(quote)
+    ):
         place, end = "env", value_end(text, start, quote, SHELL_WORD)
     elif text[name_at : name_at + 1] == "-" and sign in ("", "=") and not quote:
         place, end, least = "env", value_end(text, start, quote, SHELL_WORD), max(least, MIXED)
     elif quote or sign == ">":
         place, least = "quoted", max(least, {",": RANDOM, "==": RANDOM, "(": MIXED}.get(sign, 0))
-    elif text[end : end + 1] in ("(", "[") or ("." in value and _is_path(value) and not _is_key(value)):
+    elif (
+        text[end : end + 1] in ("(", "[")
+        or (text[end : end + 1] == "{" and low[name_end - 1] == "s")  # passwords = {"me": "X"}
+        or ("." in value and _is_path(value) and not _is_key(value))
+    ):
         return _fallback(text, start, kind)  # an expression
     elif listed or value is odd or _ends_line(after):
         place = "env" if upper and sign == ":" and value.islower() else "last"
@@ -243,7 +283,7 @@ def _paired_value(text: str, low: str, at: int, word: str) -> Span | None:
     name_end = at + len(word) + len(tail) - len(tail.lstrip(_NAME))
     window = low[name_end : name_end + 3 * _REACH]
     sign = next((sign for sign in _PAIRED if sign in window), "")
-    if not sign or not window.lstrip("\\\"'` :)").startswith(_APART):
+    if not sign:
         return None
     between, _, rest = window.partition(sign)
     if (
@@ -283,6 +323,7 @@ def _least_weight(owner: str, word: str, tail: str) -> int:
     """Return the least weight of a value that the name `owner + word + tail` makes a secret."""
     whose, known = owner.lower().rstrip("_-."), word.lower()
     more = next((more for more in _CONTINUED.get(known, ()) if tail.lower().startswith(more)), "")
+    more = more if not tail[len(more) : len(more) + 1].islower() else ""
     tail = tail[len(more) :]
     upper = (owner + word + tail).isupper()
     if whose.endswith(_NOT_SECRET) or (tail[:1].isalpha() and (upper or tail[0].islower())):
@@ -292,7 +333,7 @@ def _least_weight(owner: str, word: str, tail: str) -> int:
         return NEVER
     if known in ("pass", "pwd") and not more:  # db_pass and dbPass, but not compass
         apart = not owner[-1:].strip("_-.") or (word[0].isupper() and owner[-1].islower())
-        return (WORD if upper else MIXED) if apart or whose == "require" else NEVER
+        return (WORD if upper else MIXED) if apart or whose.endswith(("require", "store", "-key")) else NEVER
     if known.startswith("sess"):
         return MIXED
     if known == "key" and not whose.endswith(_KEY_OWNERS):
@@ -406,7 +447,7 @@ def _is_expression(value: str, *, quoted: bool) -> bool:
         if not found:
             continue
         inner, closed, _ = rest.partition(closer)
-        name = _letters(inner).strip("!")
+        name = _letters(inner).strip("!|")
         if (
             opener in "{<"
             and closed
