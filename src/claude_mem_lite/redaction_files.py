@@ -38,7 +38,7 @@ _WHOLE = ("xargs", "-exec", "for ", "while ", "<<", "eval ")  # commands whose p
 _ARGUMENT = r"(?:'[^']*'|\"[^\"]*\"|\S+)"
 _SOUGHT = (
     rf"(\b(?:[efz]?grep|rg|ag|jq|yq)\b(?:\s+(?:-\w*[ABCmg]|--(?:include|exclude|glob|type|arg))\s+{_ARGUMENT}|\s+-\S+)*+"
-    rf"|\bgit\b[^;&|\n]{0,200}?\s-[SG])\s*{_ARGUMENT}|(\b(?:sed|g?awk)\b(?:\s+-\w+)*+)\s+(?:'[^']*'|\"[^\"]*\")"
+    rf"|\bgit\b[^;&|\n]{{0,200}}?\s-[SG])\s*{_ARGUMENT}|(\b(?:sed|g?awk)\b(?:\s+-\w+)*+)\s+(?:'[^']*'|\"[^\"]*\")"
 )
 _INPUT = r"(?<!<)<\s*['\"]?([^\s'\";|&<>()]+)"
 _NOT_PRINTED = r"export\s+\$\([^()]*\)|(?<![\w-])--(?:exclude|env-file)[\w-]*[= ]\S+"

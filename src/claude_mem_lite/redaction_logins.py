@@ -6,23 +6,17 @@ login.
 
 from __future__ import annotations
 
-from claude_mem_lite.redaction_rules import (
-    AFTER_NAME,
-    FEW,
+from claude_mem_lite.redaction_rules import AFTER_NAME
+from claude_mem_lite.redaction_values import (
     LONGEST,
-    LOOK,
-    MIXED,
-    PLAIN,
-    RANDOM,
-    SESSION,
     SHELL_WORD,
     VALUE,
     opening,
     run_end,
     value_end,
-    weigh,
     whole_end,
-)  # fmt: skip
+)
+from claude_mem_lite.redaction_weights import FEW, LOOK, MIXED, PLAIN, RANDOM, SESSION, weigh
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 
 from claude_mem_lite.redaction_formats import PRIVATE_KEY, TOKENS
-from claude_mem_lite.redaction_rules import MIXED, QUOTED_LEAST, RANDOM, find_values, holds_word, weigh
+from claude_mem_lite.redaction_rules import find_values, holds_word
+from claude_mem_lite.redaction_weights import MIXED, QUOTED_LEAST, RANDOM, weigh
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
