@@ -129,7 +129,7 @@ def _find_marks(text: str) -> list[str]:
 
     That is why a further kind of token costs an ordinary text next to nothing.
     """
-    from claude_mem_lite.redaction_formats import MARKS_ANYWHERE, MARKS_IN_RUNS, SHORT_MARKS
+    from claude_mem_lite.redaction_formats import CRYPTS, MARKS_ANYWHERE, MARKS_IN_RUNS, SHORT_MARKS
 
     data = text.encode("utf-8", "replace")
     shape, run, found, discord = data.translate(_SHAPE), b"a" * _RUN, [], False
@@ -145,6 +145,7 @@ def _find_marks(text: str) -> list[str]:
     marks = [mark for mark in MARKS_IN_RUNS if mark in runs]
     marks += [mark for mark, stands_by in SHORT_MARKS.items() if _has_short(runs, mark, *stands_by)]
     marks += ["."] * discord + ["=="] * _has_key(data)
+    marks += [f"${way}$" for way in CRYPTS.intersection(text.split("$"))]
     return marks + [
         mark for sign, some in MARKS_ANYWHERE.items() if sign in text for mark in some if mark in text
     ]

@@ -50,6 +50,7 @@ _HERE_DOCUMENT = (
 _REDIRECT = r"(?:>{1,2}\|?|\btee\s+(?:-a\s+)?)\s*['\"]?([^\s'\";|&<>()]+)"
 _ASSIGNMENT = r"(?m)^((?:export )?[A-Z_][A-Z0-9_]*=)(?!\[redacted)\S.*$"
 _ORIGIN = r"(?m)^(?P<file>[^\s:]{1,300}?)(?:-\d+-|:)(?!\[redacted).*$"
+_MARGIN = r"^(?:\x1b\[[0-9;]*m|[+-])+"
 _DIFFED = r"(?m)^(?:\+\+\+|---) (\S+)"
 
 
@@ -143,7 +144,7 @@ def _hide_lines(ignored: tuple[str, ...], sources: list[str] | None = None) -> C
     """
 
     def hide(line: re.Match[str]) -> str:
-        name = ignored_name(line["file"], ignored)
+        name = ignored_name(re.sub(_MARGIN, "", line["file"]), ignored)
         return f"{line['file']}:{_contents(name)}" if name else line[0]
 
     def change(text: str, field: str | None) -> str:

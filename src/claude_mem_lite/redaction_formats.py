@@ -107,5 +107,12 @@ SHORT_MARKS = {
     "pat": (18, _HEX, 64), "-us": (-32, _HEX, 32), "re_": (12, _ALNUM, 24), "oy2": (3, _LOWER, 43),
     "EAA": (3, _ALNUM + "_-", 60), "sl.": (3, _ALNUM + "_-", 100), "s.": (2, _ALNUM, 24),
 }  # fmt: skip
-_BY_THEMSELVES = {".", "==", *SHORT_MARKS, *(mark for marks in MARKS_ANYWHERE.values() for mark in marks)}
+CRYPTS = {"2a", "2b", "2y", "apr1", "1", "5", "6", "y"}  # ways to hash a password, each between two $
+_BY_THEMSELVES = {
+    ".",
+    "==",
+    *SHORT_MARKS,
+    *(f"${way}$" for way in CRYPTS),
+    *(mark for marks in MARKS_ANYWHERE.values() for mark in marks),
+}
 MARKS_IN_RUNS = tuple(mark for _, marks, _ in TOKENS for mark in marks.split() if mark not in _BY_THEMSELVES)

@@ -50,6 +50,8 @@ def find_logins(text: str, low: str, signs: set[str]) -> Iterator[Span]:
     """
     yield from _login_passwords(text, low, signs)
     yield from _options(text, low, signs)
+    yield from _literals(text, low, signs)
+    yield from _piped(text, low, signs)
     yield from _cookies(text, low, signs)
 
 
@@ -91,7 +93,7 @@ def _is_password(value: str) -> bool:
 
 
 def _options(text: str, low: str, signs: set[str]) -> Iterator[Span]:
-    """Yield the passwords of `mysql -pX`, `docker login -p X`, `echo X | sudo -S` and the like."""
+    """Yield the passwords of `mysql -pX`, `docker login -p X` and the like."""
     for sign, option, attached, apart in _PASSWORDS:
         at = low.find(option) if sign in signs and any(name in low for name in (*attached, *apart)) else -1
         while at >= 0:
@@ -101,14 +103,22 @@ def _options(text: str, low: str, signs: set[str]) -> Iterator[Span]:
             if any(command in line for command in wanted):
                 yield from _word_at(text, end)
             at = low.find(option, end)
+
+
+def _literals(text: str, low: str, signs: set[str]) -> Iterator[Span]:
+    """Yield the passwords in quotes after words of SQL, PowerShell, logins and settings of registries."""
     for sign in ("identified by", "securestring", ".login("):
         at = low.find(sign) if sign in signs else -1
         while at >= 0:
             end = at + len(sign)
-            place = text.find(",", end, end + LOOK) + 1 if sign[-1] == "(" else end
-            if place and text[place : place + SESSION].lstrip(" \\")[:1] in ("'", '"'):
-                yield from _word_at(text, place)
-            at = low.find(sign, end)
+            option = text[end : end + SESSION].lstrip(" ")
+            if sign[-1] == "(":
+                end = text.find(",", end, end + LOOK) + 1
+            elif option[:1] == "-":  # -String "X", --value "X"
+                end = text.find(" ", end + 1, end + SESSION)
+            if end > 0 and text[end : end + SESSION].lstrip(" \\")[:1] in ("'", '"'):
+                yield from _word_at(text, end)
+            at = low.find(sign, at + len(sign))
     at = low.find("auth") if "auth" in signs else -1
     while at >= 0:
         after = low[at + 4 : at + 4 + LOOK]
@@ -119,13 +129,20 @@ def _options(text: str, low: str, signs: set[str]) -> Iterator[Span]:
         elif after.lstrip("\\")[:1] == '"' and ":" in after:  # "auth": "base64 of user:password"
             yield from _word_at(text, at + 5 + after.index(":"), block=4)
         at = low.find("auth", at + 1)
-    for sign in ("| sudo -s", "password-stdin", "chpasswd"):
-        at = low.find(sign) if sign in signs else -1
+
+
+def _piped(text: str, low: str, signs: set[str]) -> Iterator[Span]:
+    """Yield the passwords that `echo` hands to another command."""
+    for sign, needed in (
+        ("| sudo -s", "| sudo -s"), ("password-stdin", "password-stdin"), ("chpasswd", "chpasswd"),
+        ("passwd --stdin", "chpasswd"),
+    ):  # fmt: skip
+        at = low.find(sign) if needed in signs else -1
         while at >= 0:
             start = low.rfind("echo ", max(0, at - _LINE), at)
             if start >= 0:
-                start = text.find(":", start, at) + 1 if sign == "chpasswd" else start + len("echo ")
-                yield from _word_at(text, start)
+                user = text.find(":", start, at) if sign == "chpasswd" else -1
+                yield from _word_at(text, user + 1 or start + len("echo "))
             at = low.find(sign, at + 1)
 
 

@@ -114,8 +114,8 @@ def _may_name(low: str, at: int, word: str) -> bool:  # noqa: PLR0911  (a return
         return word != "key" or bool(low[at - 1 : at].strip(" \"'`\\,({["))  # somebody's key
     if sign in (",", ">"):  # "TOKEN", "value" and <token>value<
         return (rest[0] == sign) is (sign == ">")
-    if sign == "(":  # .setPassword("value"), .password("value")
-        return low.endswith(("set", "with", "."), 0, at) and rest[1:].lstrip("\\")[:1] in ("'", '"')
+    if sign == "(":  # setPassword("value"), Credential("value")
+        return rest[1:].lstrip("\\")[:1] in ("'", '"')
     if rest[:1] != " ":
         return False
     if word == "bearer":

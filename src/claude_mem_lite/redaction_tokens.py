@@ -23,6 +23,7 @@ _BY_MARK = {mark: (kind, rest) for kind, marks, rest in TOKENS for mark in marks
 _LEADS = {
     "azure secret": r"[\w~.-]{3}[0-9]", "terraform token": "[A-Za-z0-9]{14}", "mailchimp key": "[0-9a-f]{32}",
 }  # fmt: skip
+_LABEL_LENGTH = 24  # characters before a value, the most that its label is looked for in
 _PROVED = {  # by more than a beginning
     **dict.fromkeys(("api key", "service token", "vault token", "azure key", "resend key"), RANDOM),
     "slack token": MIXED,
@@ -57,8 +58,7 @@ _WHOLE = {
     "key-": _EDGE + r"key-[0-9a-f]{32}(?![\w-])",
     "AC": _EDGE + r"AC[0-9a-f]{32}[\\\"',:\s]{1,8}([0-9a-f]{32})(?![0-9a-f])",
     "APA91b": _EDGE + r"[\w-]{11}:APA91b[\w-]{100,}",
-    # 64 bytes, as storage accounts have them; but not a SHA-512
-    "==": r"(?<![\w+/=-])(?<!(?i:sha512)[:=\"' ][\"' ])(?<!(?i:sha512)[:=])[A-Za-z0-9+/]{86}==(?![\w+/=])",
+    "==": r"(?<![\w+/=-])[A-Za-z0-9+/]{86}==(?![\w+/=])",  # 64 bytes, as storage accounts have them
     "Private-Lines:": rf"Private-Lines: [0-9]{{1,4}}{_MARGIN}({_BASE64}(?:{_MARGIN}{_BASE64})*+)",
 }
 
@@ -112,7 +112,12 @@ def _tokens(text: str, kind: str, mark: str, rest: str) -> Iterator[Span]:
     for match in re.compile(_WHOLE.get(mark, start + edge + rest), re.ASCII).finditer(text):
         body = match[0].removeprefix(mark)
         proved = "." in body if kind == "jwt" else weigh(body) >= _PROVED.get(kind, 0)
+        if kind == "azure key":  # a SHA-512 is as long
+            proved = (
+                proved and "sha" not in text[max(0, match.start() - _LABEL_LENGTH) : match.start()].lower()
+            )
         if proved and not any(set(body) <= set(few) for few in ("xX*.0_-", "ACGT")):
-            kept = len(mark) if mark.endswith(("=", "/")) and not match.lastindex else 0  # part of an address
+            address = mark.endswith(("=", "/")) and match[0].startswith(mark) and not match.lastindex
+            kept = len(mark) if address else 0
             begin, end = match.span(match.lastindex or 0)
             yield begin + kept, end, kind

@@ -58,7 +58,7 @@ SHELL_WORD = _ASCII.translate(dict.fromkeys(map(ord, "\\\"'`")))  # what a word 
 VALUE = _ASCII.translate(dict.fromkeys(map(ord, "\\\"'`,;&<>(){}[]|=")))
 # A value whose name is the value beside it; what stands right behind that, and what does not between the two.
 _PAIRED = ("value", "default", "<string")
-_OTHERS = ("}", ";", "name", "key", "- ")
+_OTHERS = ("}", ";", "name", "key")
 _FALLBACKS = ("||", "??", "?:", " or ", ": ", ",")
 LONGEST = 4096  # the end of a quoted value is looked for as far as this
 
@@ -110,7 +110,8 @@ def named_value(text: str, low: str, at: int, word: str) -> Span | None:  # noqa
     elif text[name_at : name_at + 1] == "-" and sign in ("", "=") and not quote:
         place, end, least = "env", value_end(text, start, quote, SHELL_WORD), max(least, MIXED)
     elif quote or sign == ">":
-        place, least = "quoted", max(least, {",": RANDOM, "==": RANDOM, "(": MIXED}.get(sign, 0))
+        set_so = sign == "(" and low.endswith(("set", "with", "."), 0, at)
+        place, least = "quoted", max(least, MIXED if set_so else RANDOM if sign in (",", "==", "(") else 0)
     elif (
         text[end : end + 1] in ("(", "[")
         or (text[end : end + 1] == "{" and low[name_end - 1] == "s")  # passwords = {"me": "X"}
@@ -222,8 +223,10 @@ def opening(text: str, at: int, *, typed: bool) -> tuple[int, str]:
     window = text[at : at + REACH].replace("\\t", "  ")
     plain = window.lstrip(" \t")
     if typed and plain[:1] in ("|", ">"):  # a block of YAML
-        block = plain.lstrip("|>+-").replace("\\r", "  ").replace("\\n", "\n ").lstrip(" \r")
-        plain = block.lstrip("\n ") if block[:1] == "\n" else plain
+        block = plain.lstrip("|>+-").lstrip("\r ")
+        below = block.lstrip("\\").removeprefix("\n" if block[:1] == "\n" else "n")
+        if block[:1] in ("\n", "\\") and below != block.lstrip("\\"):
+            plain = below.rpartition("→")[2].lstrip(" +")
     start = at + len(window) - len(plain)
     quoted = plain.lstrip("bfru")  # b"", rf""
     quote = quoted[: len(quoted) - len(quoted.lstrip("\\")) + 1]
