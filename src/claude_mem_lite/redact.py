@@ -16,29 +16,31 @@ if TYPE_CHECKING:
 
 # Patterns for the end of a path, in any case, `*` for any characters; "!pattern" takes a name out again.
 IGNORED_FILES = (
-    ".env", ".env.*", ".env~", "*.env", ".envrc", ".dev.vars", "!.env.example", "!.env.sample", "!.env.template",
-    "!.env.dist", "!example.env", "!sample.env", "!process.env", "!import.meta.env", "!self.env", "!this.env",
-    "!ctx.env", "!context.env", "!request.env", "!req.env", "!platform.env", "!c.env", "*.pem", "*.key", "*.p12",
-    "*.pfx", "*.ppk", "*.jks", "*.keystore", "*.kdbx", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "!*.pub",
-    ".netrc", "_netrc", ".pgpass", ".my.cnf", ".npmrc", ".pypirc", ".git-credentials", ".htpasswd", ".s3cfg",
-    ".vault-token", ".aws/credentials", ".cargo/credentials", ".gem/credentials", "*credentials.json",
-    "*credentials.csv", "*credentials.toml", "*credentials.yml", "*credentials.yaml", "*credentials.ini",
-    "*credentials.xml", "*credentials.txt", "*credentials.properties", ".docker/config.json", ".dockercfg",
-    ".kube/config", "gh/hosts.yml", "*service-account*.json", "*service_account*.json", "client_secret*.json",
-    "secrets.yml", "secrets.yaml", "secrets.json", "secrets.toml", "*.tfstate", "*.tfvars",
+    ".env", ".env.*", ".env~", "*.env", ".envrc", ".dev.vars", "!.env.example", "!.env.sample",
+    "!.env.template", "!.env.dist", "!example.env", "!sample.env", "!process.env", "!import.meta.env",
+    "!self.env", "!this.env", "!ctx.env", "!context.env", "!request.env", "!req.env", "!platform.env",
+    "!c.env", "*.pem", "*.key", "*.p12", "*.pfx", "*.ppk", "*.jks", "*.keystore", "*.kdbx", "id_rsa*",
+    "id_dsa*", "id_ecdsa*", "id_ed25519*", "!*.pub", ".netrc", "_netrc", ".pgpass", ".my.cnf", ".npmrc",
+    ".pypirc", ".git-credentials", ".htpasswd", ".s3cfg", ".vault-token", ".aws/credentials",
+    ".cargo/credentials", ".gem/credentials", "*credentials.json", "*credentials.csv", "*credentials.toml",
+    "*credentials.yml", "*credentials.yaml", "*credentials.ini", "*credentials.xml", "*credentials.txt",
+    "*credentials.properties", ".docker/config.json", ".dockercfg", ".kube/config", "gh/hosts.yml",
+    "*service-account*.json", "*service_account*.json", "client_secret*.json", "secrets.yml",
+    "secrets.yaml", "secrets.json", "secrets.toml", "*.tfstate", "*.tfvars",
 )  # fmt: skip
 
 PATH_FIELDS = ("file_path", "filePath", "notebook_path", "path", "paths", "filename", "uri", "glob")
 _EDITORS = ("Read", "Write", "Edit", "MultiEdit")
 _TOOLS = {
-    **dict.fromkeys(_EDITORS, ("file_path",)), "Bash": ("command", "description"),
+    **dict.fromkeys(_EDITORS, ("file_path",)),
+    "Bash": ("command", "description"),
 }  # fmt: skip
 _PATH_CHARS = "abcdefghijklmnopqrstuvwxyz0123456789_-./~*?+@%"
 _ODD_ESCAPES = ("\\u002", "\\u003", "\\u004", "\\u005", "\\u006", "\\u007", "\\ud", "\\uD")
 # What the user or Claude writes: fields, and tools that are nothing else.
 _PRIVATE_FIELDS = (
-    "prompt", "custom_instructions", "last_assistant_message", "compact_summary", "command_args", "description",
-    "message", "plan",
+    "prompt", "custom_instructions", "last_assistant_message", "compact_summary", "command_args",
+    "description", "message", "plan",
 )  # fmt: skip
 _TALK = ("AskUserQuestion", "Agent", "Task", "SendMessage", "ExitPlanMode")
 
@@ -152,7 +154,7 @@ def _find_marks(text: str) -> list[str]:
 
 
 def _may_be_token(run: bytes) -> bool:
-    """Tell whether a run of token characters is no ordinary name: tokens have digits, capitals or no words."""
+    """Tell whether a run of token characters is no mere name: tokens have digits, capitals or no words."""
     if run.strip(_NO_TOKEN):
         return len(run) > _LONG or not run.isalpha() or run.isupper()
     return len(run) > _LONG and max(map(len, run.replace(b"-", b"_").split(b"_"))) > _RUN

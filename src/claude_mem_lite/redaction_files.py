@@ -25,8 +25,8 @@ _PRINTERS = frozenset({
     "cat", "tac", "head", "tail", "less", "more", "bat", "batcat", "nl", "sed", "awk", "gawk", "cut", "grep",
     "egrep", "fgrep", "zgrep", "rg", "ag", "strings", "xxd", "od", "hexdump", "base64", "base32", "diff",
     "comm", "sort", "uniq", "tr", "paste", "column", "fold", "fmt", "rev", "jq", "yq", "tee", "openssl", "pr",
-    "expand", "dd", "view", "ed", "vim", "ex", "sdiff", "vimdiff", "xargs", "mapfile", "readarray", "type", "gc",
-    "Get-Content", "/dev/stdout", "kubectl", "security",
+    "expand", "dd", "view", "ed", "vim", "ex", "sdiff", "vimdiff", "xargs", "mapfile", "readarray", "type",
+    "gc", "Get-Content", "/dev/stdout", "kubectl", "security",
 })  # fmt: skip
 _FILTERS = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg", "ag"})  # what they name after a pipe is sought
 _GIT_PRINTERS = frozenset({"show", "diff", "blame", "log", "cat-file", "stash"})
@@ -34,7 +34,7 @@ _INTERPRETERS = ("python", "node", "ruby", "perl", "php", "deno", "bun", "pwsh")
 _INLINE = frozenset({"-c", "-e", "-p", "-r", "-pe", "-ne", "--eval", "--print", "eval"})
 _ECHOES = frozenset({"echo", "printf", "printenv", "env", "declare", "typeset"})
 _WHOLE = ("xargs", "-exec", "for ", "while ", "<<", "eval ")  # commands whose parts hang together
-# What is sought and what filters is no file: the pattern of grep and `git log -S`, the program of jq, sed and awk.
+# What is sought and what filters is no file: the pattern of grep and `git log -S`, the program of jq or sed.
 _ARGUMENT = r"(?:'[^']*'|\"[^\"]*\"|\S+)"
 _SOUGHT = (
     rf"(\b(?:[efz]?grep|rg|ag|jq|yq)\b(?:\s+(?:-\w*[ABCmg]|--(?:include|exclude|glob|type|arg))\s+{_ARGUMENT}|\s+-\S+)*+"

@@ -35,19 +35,26 @@ TOKENS = (
     ("url signature", "Amz-Signature= Goog-Signature=", r"[0-9A-Fa-f]{40,}"),
     (
         "service token",  # what else may begin so does not go on in base 16
-        "dop_v1_ doo_v1_ dor_v1_ dapi shpat_ shpss_ shpca_ shppa_ sbp_ pul- rubygems_ squ_ sqp_ sqa_ e2b_ sntryu_ "
-        "bkua_ lin_oauth_",
+        (
+            "dop_v1_ doo_v1_ dor_v1_ dapi shpat_ shpss_ shpca_ shppa_ sbp_ pul- rubygems_ squ_ sqp_ sqa_ "
+            "e2b_ sntryu_ bkua_ lin_oauth_"
+        ),
         r"[0-9a-f]{32,}(?!\w)",
     ),
     (
         "service token",  # what else may begin so is not random
-        "gsk_ xai- pplx- lin_api_ glsa_ tvly- csk- jina_ napi_ nfp_ rnd_ vcp_ phx_ pnu_ figd_ sb_secret_ nvapi-",
+        (
+            "gsk_ xai- pplx- lin_api_ glsa_ tvly- csk- jina_ napi_ nfp_ rnd_ vcp_ phx_ pnu_ figd_ sb_secret_ "
+            "nvapi-"
+        ),
         r"[\w-]{24,}",
     ),
     (
         "service key",  # nothing else begins so
-        "NRAK- AGE-SECRET-KEY-1 hvs. hvb. hvr. dckr_pat_ dckr_oat_ tskey- HRKU- pscale_tkn_ pscale_pw_ "
-        "pscale_oauth_ CCIPAT_ sq0atp- sq0csp- ATATT3 ATCTT3 ATBB AKCp cmVmdGtuOj",
+        (
+            "NRAK- AGE-SECRET-KEY-1 hvs. hvb. hvr. dckr_pat_ dckr_oat_ tskey- HRKU- pscale_tkn_ pscale_pw_ "
+            "pscale_oauth_ CCIPAT_ sq0atp- sq0csp- ATATT3 ATCTT3 ATBB AKCp cmVmdGtuOj"
+        ),
         r"[\w-]{22,}(?:=[0-9A-F]{8})?",
     ),
     ("service key", "glc_ sntrys_ fm1r_ fm2_", r"[\w+/-]{32,}={0,2}"),

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 _AUTHORITY = "".join(map(chr, range(33, 127))).translate(dict.fromkeys(map(ord, "\\\"'`,;<>(){}[]|/")))
 # Options before USER:PASSWORD: the sign of the login, the option, what stands between, and the command.
 _USERS = (
-    ("://", "://", ":", ""), ("curl", " -u", ":", ""), ("curl", " --user", ":", ""), ("lftp", " -u", ",", "lftp "),
+    ("://", "://", ":", ""), ("curl", " -u", ":", ""), ("curl", " --user", ":", ""),
+    ("lftp", " -u", ",", "lftp "),
     ("smbclient", " -u", "%", "smbclient "), ("http", " -a", ":", "http "), (":5432:", ":5432:", ":", ""),
     (":*:*:", ":*:*:", ":", ""),
 )  # fmt: skip
@@ -139,7 +140,7 @@ def _piped(text: str, low: str, signs: set[str]) -> Iterator[Span]:
     ):  # fmt: skip
         at = low.find(sign) if needed in signs else -1
         while at >= 0:
-            start = low.rfind("echo ", max(0, at - _LINE), at)
+            start = low.rfind("echo ", max(0, at - LONGEST), at)
             if start >= 0:
                 user = text.find(":", start, at) if sign == "chpasswd" else -1
                 yield from _word_at(text, user + 1 or start + len("echo "))
@@ -147,7 +148,7 @@ def _piped(text: str, low: str, signs: set[str]) -> Iterator[Span]:
 
 
 def _word_at(text: str, at: int, block: int = 1) -> Iterator[Span]:
-    """Yield the password at a place, if one is there; with a `block` in base64, its length a multiple of it."""
+    """Yield the password at a place, if one is there; with a `block`, base64 of a multiple of its length."""
     start, quote = opening(text, at, typed=False)
     end = value_end(text, start, quote, SHELL_WORD)
     value = text[start:end]

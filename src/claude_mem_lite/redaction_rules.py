@@ -130,6 +130,7 @@ def _may_name(low: str, at: int, word: str) -> bool:  # noqa: PLR0911  (a return
 
 
 def name_start(low: str, at: int) -> int:
+    """Return where the name begins that goes on at `at`."""
     head = low[max(0, at - REACH) : at]
     start = at - len(head) + len(head.rstrip(NAME))
     before = low[start - 1 : start]

@@ -58,7 +58,8 @@ _WHOLE = {
     "key-": _EDGE + r"key-[0-9a-f]{32}(?![\w-])",
     "AC": _EDGE + r"AC[0-9a-f]{32}[\\\"',:\s]{1,8}([0-9a-f]{32})(?![0-9a-f])",
     "APA91b": _EDGE + r"[\w-]{11}:APA91b[\w-]{100,}",
-    "==": r"(?<![\w+/=-])[A-Za-z0-9+/]{86}==(?![\w+/=])",  # 64 bytes, as storage accounts have them
+    # 64 bytes, as storage accounts have them
+    "==": r"(?:(?<![\w+/=-])|(?<=\\[nrt])|(?<=[\[;0-9]m))[A-Za-z0-9+/]{86}==(?![\w+/=])",
     "Private-Lines:": rf"Private-Lines: [0-9]{{1,4}}{_MARGIN}({_BASE64}(?:{_MARGIN}{_BASE64})*+)",
 }
 

@@ -64,6 +64,7 @@ LONGEST = 4096  # the end of a quoted value is looked for as far as this
 
 
 def named_value(text: str, low: str, at: int, word: str) -> Span | None:  # noqa: C901  (as above)
+    """Return what follows the name that `word` stands in at `at`, if that is a secret."""
     word_end, kind = at + len(word), WORDS[word]
     tail = low[word_end : word_end + REACH]
     name_end = word_end + len(tail) - len(tail.lstrip(NAME))

@@ -34,6 +34,7 @@ FEW, _SHORT = 3, 10  # characters: fewer different ones are no value, fewer of a
 
 
 def is_secret(value: str, kind: str, place: str, least: int, quote: str) -> bool:
+    """Tell whether a value is a secret of `kind`, given its place and the least weight that tells."""
     chosen = kind == "password" or (kind == "secret" and place != "last")
     least = max(least, _ENOUGH[place][not chosen])
     weight = 0 if least == NEVER or (least > WORD and is_word(value)) else weigh(value, quoted=quote != "")
