@@ -382,7 +382,8 @@ def test_what_cannot_be_read_is_refused(text: str) -> None:
     "piece",
     [
         "a", "eyJ", "-----BEGIN ", "-----BEGIN RSA PRIVATE KEY-----\n", "://", "://a:", "key=", "token", "@",
-        "password: ", "password,", "auth=", "A==", "pw", '"', " ", "\\", "sk-", "ghp_", "<private>", "secret='",
+        "password: ", "password,", "auth=", "A==", "pw", '"', " ", "\\", "sk-", "ghp_", "<private>",
+        "secret='",
         "Bearer ", "A1b", "=", "\n",
     ],
 )  # fmt: skip

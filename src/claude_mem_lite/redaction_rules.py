@@ -70,15 +70,18 @@ def find_values(text: str) -> list[Span]:
 
 def _value_at(text: str, low: str, at: int, word: str) -> Span | None:
     """Return the value of the name that `word` stands in at `at`, if that is one of a secret."""
-    end = at + len(word)
-    named = _may_name(low, at, word)
-    paired = low[end : end + REACH].lstrip(NAME).lstrip("\\\"'` :)").startswith(_APART)
-    if not named and not paired:
-        return None
-    from claude_mem_lite.redaction_values import named_value, paired_value
+    if _may_name(low, at, word):
+        from claude_mem_lite.redaction_values import named_value
 
-    value = named_value(text, low, at, word) if named else None
-    return paired_value(text, low, at, word) if paired and not value else value
+        value = named_value(text, low, at, word)
+        if value:
+            return value
+    end = at + len(word)
+    if not low[end : end + REACH].lstrip(NAME).lstrip("\\\"'` :)").startswith(_APART):
+        return None
+    from claude_mem_lite.redaction_values import paired_value
+
+    return paired_value(text, low, at, word)
 
 
 def _login_signs(low: str, passes: set[str]) -> set[str]:

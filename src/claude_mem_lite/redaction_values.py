@@ -79,11 +79,8 @@ def named_value(text: str, low: str, at: int, word: str) -> Span | None:  # noqa
         return _credential(text, start, quote, sign) if name_end == word_end else None
     end = value_end(text, start, quote, VALUE)
     value = text[start:end]
-    line_end = run_end(text, start, SHELL_WORD)
-    odd = (
-        value if quote or kind != "password" or text[start - 1] != " " else text[start:line_end].rstrip(",;)")
-    )
-    if len(odd) > len(value) and _is_odd(odd) and _ends_line(text[line_end : line_end + REACH]):
+    odd = "" if quote or kind != "password" or text[start - 1] != " " else _odd_value(text, start, end)
+    if odd:
         value, end = odd, start + len(odd)
     if not quote and (sign in (",", "==") or (sign != ">" and not text[at].isupper() and is_word(value))):
         return _fallback(text, start, kind) if sign else None  # most of what code assigns
@@ -119,7 +116,7 @@ def named_value(text: str, low: str, at: int, word: str) -> Span | None:  # noqa
         or ("." in value and is_path(value) and not is_key(value))
     ):
         return _fallback(text, start, kind)  # an expression
-    elif listed or value is odd or _ends_line(after):
+    elif listed or odd or _ends_line(after):
         place = "env" if upper and sign == ":" and value.islower() else "last"
     else:
         place = "inside"
@@ -136,11 +133,16 @@ def _ends_line(text: str) -> bool:
     return rest[:1] in _LINE_ENDS or (rest[0] == "\\" and rest.lstrip("\\").startswith(_ESCAPED_ENDS))
 
 
-def _is_odd(value: str) -> bool:
-    """Tell whether a value with signs in it that mostly stand between values is a password all the same."""
-    shape = "".join(char if char.isalnum() else " " for char in value)
+def _odd_value(text: str, start: int, end: int) -> str:
+    """Return the password up to the end of a line, with signs that mostly part values in it, or ""."""
+    line_end = run_end(text, start, SHELL_WORD)
+    value = text[start:line_end].rstrip(",;)")
     code = any(sign in value for sign in ("=>", "&&", "||", "->", "::", "?.", "<<"))
-    return not code and any(map(str.isdigit, value)) and any(not part.islower() for part in shape.split())
+    if start + len(value) <= end or code or not _ends_line(text[line_end : line_end + REACH]):
+        return ""
+    shape = "".join(char if char.isalnum() else " " for char in value)
+    mixed = any(map(str.isdigit, value)) and any(not part.islower() for part in shape.split())
+    return value if mixed else ""
 
 
 def paired_value(text: str, low: str, at: int, word: str) -> Span | None:

@@ -74,9 +74,9 @@ def weigh(value: str, *, quoted: bool = True) -> int:  # noqa: PLR0911  (as abov
 def _is_expression(value: str, *, quoted: bool) -> bool:
     """Tell whether `value` calls, indexes or stands for something: `f(x)`, `<your-key>`, in quotes `a{b}`."""
     for opener, closer in ("()", "[]", "{}", "<>"):
-        before, found, rest = value.partition(opener)
-        if not found:
+        if opener not in value:
             continue
+        before, _, rest = value.partition(opener)
         inner, closed, _ = rest.partition(closer)
         name = _letters(inner).strip("!|")
         if (
