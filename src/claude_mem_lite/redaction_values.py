@@ -175,6 +175,8 @@ def paired_value(text: str, low: str, at: int, word: str) -> Span | None:
 def _fallback(text: str, start: int, kind: str) -> Span | None:
     """Return the literal in `environment("PASSWORD") or "X"` and the like."""
     line = text[start : start + 2 * REACH].partition("\n")[0]
+    if not any(quote in line for quote in "'\"`"):
+        return None
     for sign in _FALLBACKS:
         before, found, rest = line.partition(sign)
         if found and "#" not in before and rest.lstrip(" \\")[:1] in ("'", '"', "`"):
