@@ -577,6 +577,7 @@ def test_a_private_key_goes_from_diffs_histories_and_searches(row: str) -> None:
         "mysql -u root -p shop < dump.sql",
         "ACCATCGTAACCTCTTAAAGAAGCATTCTTGGG",
         "pass: 98.5%",
+        r"jsonnet_token = r'[^\W\d]\w*'",
         'existingSecret: "postgres-credentials-2"',
         '"auth": "next-auth-v5beta"',
         'if token == "BEGIN_BLOCK2"',

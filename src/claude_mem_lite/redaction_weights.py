@@ -10,6 +10,7 @@ SHORTEST = {"env": 4, "quoted": 8, "last": 8, "inside": 16}
 LOOK = 64  # how much of a value is looked at
 _REFERENCES = (
     "${", "$(", "#{", "{{", "{}", "%(", "%s", "%d", "(?", "...", "…", "://", "[redacted", "arn:",
+    "[^", "]+", "]*", "[a-z", "[A-Z", "[0-9", "\\w", "\\d",
 )  # fmt: skip
 _STAND_INS = (
     "your",
