@@ -1,4 +1,4 @@
-"""Fifty kinds of text that resemble secrets and are none: hashes, identifiers, placeholders, code, prose.
+"""Sixty kinds of text that resemble secrets and are none: hashes, identifiers, placeholders, code, prose.
 
 Numbers and letters come from a seed; what stands here must leave redaction as it came. The rules were fitted to
 the first forms of each kind before they met those held out.
@@ -655,6 +655,102 @@ _KINDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "vault kv get secret/@KEBAB",
             "pip install -U keyring",
         ),
+    ),
+    "pair without a secret": (
+        (
+            '{"name": "REGION", "value": "eu-west-@N1"}',
+            "- name: DB_PASSWORD\n  valueFrom:\n    secretKeyRef: {name: db, key: password}",
+        ),
+        (
+            '{"name": "password", "type": "string", "required": true}',
+            '<input type="password" value="{{ form.password }}">',
+            '{"key": "token_type", "value": "Bearer"}',
+            '<input type="password" name="password" autocomplete="current-password">',
+            'variable "db_password" {\n  type      = string\n  sensitive = true\n}',
+            '{"name": "max_tokens", "value": "@N4"}',
+            "- name: TOKEN_URL\n  value: https://auth.example/@WORD",
+        ),
+    ),
+    "fallback without a secret": (
+        ("const token = process.env.TOKEN || '';", "password = os.environ.get('PASSWORD', '')"),
+        (
+            'api_key = os.getenv("API_KEY", "test")',
+            "const password = form.password || 'password';",
+            "token = request.headers.get('X-Token') or None",
+            "password: config.password ?? '<password>',",
+            "secret: |\n    see the vault",
+        ),
+    ),
+    "bracketed": (
+        ('password: "<your-password>"', 'token = f"{user.name}-{user.id}"'),
+        (
+            'password = "{db_password}"',
+            'secret: "env(DB_SECRET@N1)"',
+            "password: 'vault[@WORD]'",
+            'Authorization: "Bearer {token}"',
+            'api_key: "@string/maps_key@N1"',
+            'token = "$TOKEN_@N1"',
+        ),
+    ),
+    "typed in yaml style": (
+        ("password: z.string().min(8),", "password: string | null;"),
+        (
+            "  password: Option<String>,",
+            "password: params[:password],",
+            "password: req.body.password&&req.body.token,",
+            "password: (value) => value.length > 7,",
+            "password: user?.password1,",
+            "password: Arc<Mutex<Vec<u8>>>,",
+            "password: hash(input1),",
+        ),
+    ),
+    "base64 of 64 bytes": (
+        ('"integrity": "sha512-@B64"', "sha512: @B64"),
+        ("    sha512: @B64\n    size: @N10", '"sha512":"@B64"', "script-src 'sha512-@B64'"),
+    ),
+    "address of hooks": (
+        ("https://git.example/me/shop/settings/webhooks/@N10", "POST /api/webhooks/stripe 200"),
+        (
+            "/api/v1/webhooks/@UUID/deliveries",
+            "https://hooks.slack.com/services/T000/B000/XXX",
+            "app.post('/webhooks/@KEBAB')",
+        ),
+    ),
+    "short marks": (
+        ("patch @N2.@HEX40", "the task_@HEX40"),
+        (
+            "disk_@HEX32",
+            "https://eu-us@N2.example/@HEX32",
+            "re_compiled_@SNAKE_@SNAKE",
+            "rows.@CAMEL",
+            "ssl.create_default_context_@SNAKE",
+            "desk_@HEX16",
+        ),
+    ),
+    "environment in code": (
+        ("self.env: Mapping[str, str] = {}", "const db = ctx.env.DB_@N1;"),
+        (
+            "if (c.env.MODE === 'dev') {",
+            "jq .env package.json",
+            "this.env.load('@WORD')",
+            "request.env['rack.@WORD']",
+        ),
+    ),
+    "options of commands": (
+        ("ssh -p @N4 me@host.example", "http -a GET https://a.example"),
+        (
+            'redis-cli -a "$REDIS_PASSWORD" ping',
+            "docker login -u me --password-stdin < token.txt",
+            "sqlcmd -S db -U sa -P $SA_PASSWORD",
+            "keytool -list -keystore app.jks -storepass $PASS",
+            "rsync -a -u -p src/ host:/srv/@WORD@N4",
+            "curl -u $USER:$TOKEN https://a.example",
+            "htpasswd -c users @WORD",
+        ),
+    ),
+    "percentages and counts": (
+        ("pass: 98.@N1%", "pass: @N4, fail: @N1"),
+        ("token: @N2%", "pass rate: 9@N1.@N1%", "passed: @N4/@N4", "secret: @N1.@N1"),
     ),
 }
 KINDS = tuple(_KINDS)

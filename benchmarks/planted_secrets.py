@@ -1,4 +1,4 @@
-"""Made-up secrets of fifty kinds in their services' formats, each as it stands in files and commands.
+"""Made-up secrets of sixty kinds in their services' formats, each as it stands in files and commands.
 
 Every value comes from a seed and opens nothing. Formats are put together from parts, so that no scanner of
 secrets takes this source for one. The rules of redaction were fitted to the
@@ -289,6 +289,69 @@ def _twilio(rng: Random) -> Value:
     body = _some(rng, HEX, 32)
     return body, (body,)
 
+
+_PUNCTUATION = "!@#$%^&*()-_=+[]{}:;,.<>?/~|"
+
+
+def _strong(rng: Random) -> str:
+    """Return what a generator of passwords makes, with a letter at both ends."""
+    return rng.choice(ALNUM) + _some(rng, ALNUM + _PUNCTUATION, rng.randint(12, 18)) + _some(rng, ALNUM, 1)
+
+
+def _yaml_password(rng: Random) -> str:
+    """Return a password that YAML takes without quotes."""
+    body = _some(rng, ALNUM + "&,;|=%^!?", rng.randint(9, 14))
+    return (
+        rng.choice(LOWER) + _some(rng, DIGITS, 1) + body + rng.choice("&,;|") + _some(rng, UPPER + DIGITS, 3)
+    )
+
+
+def _mixed(rng: Random) -> str:
+    return _some(rng, LOWER, 2) + _some(rng, ALNUM, 6) + rng.choice(DIGITS) + rng.choice(UPPER)
+
+
+def _long(rng: Random) -> Value:
+    body = _some(rng, ALNUM, rng.choice((100, 192, 700)))
+    return body, (body,)
+
+
+_SERVICES = _one_of(
+    _token("r8" + "_", ALNUM, 37),
+    _token("sb_" + "secret_", ALNUM, 31),
+    _token("fig" + "d_", URL_SAFE[:-2], 43),
+    lambda rng: ("PM" + f"AK-{_some(rng, HEX, 24)}-{(body := _some(rng, HEX, 34))}", (body,)),
+    _token("pscale_" + "tkn_", URL_SAFE[:-2], 43),
+    _token("ATA" + "TT3xFfGF0", ALNUM + "-_", 170, "=1A2B3C4D"),
+    _token("CCI" + "PAT_", ALNUM, 60),
+    lambda rng: (_some(rng, ALNUM, 14) + ".atlas" + f"v1.{(body := _some(rng, ALNUM, 67))}", (body,)),
+    _token("pul" + "-", HEX, 40),
+    _token("ruby" + "gems_", HEX, 48),
+    lambda rng: ("lsv2" + f"_pt_{(body := _some(rng, HEX, 32))}_{_some(rng, HEX, 10)}", (body,)),
+    _token("dp" + ".pt.", ALNUM, 43),
+    _token("xkeysib" + "-", HEX, 64, "-aB3dE5fG7hJ9kL1m"),
+    lambda rng: (f"pat{_some(rng, ALNUM, 14)}." + (body := _some(rng, HEX, 64)), (body,)),
+    _token("s" + "k_", HEX, 48),
+    _token("f" + "c-", HEX, 32),
+    lambda rng: ((body := _some(rng, HEX, 32)) + "-us" + "12", (body,)),
+    _token("sq" + "p_", HEX, 40),
+    lambda rng: (
+        "dt0" + f"c01.{_some(rng, UPPER, 24)}.{(body := _some(rng, UPPER + '234567', 64))}",
+        (body,),
+    ),
+    _token("tskey" + "-auth-", ALNUM, 40),
+    _token("HRK" + "U-AA", ALNUM, 58),
+    _token("dckr" + "_oat_", ALNUM, 32),
+    _token("r" + "e_", ALNUM, 8, "_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7"),
+    _token("access_token" + "$production$", LOWER, 16, "$" + "0123456789abcdef" * 2),
+)
+_HASHES = _one_of(
+    lambda rng: (
+        f"$2{rng.choice('aby')}$1{_some(rng, '012', 1)}$" + (body := _some(rng, ALNUM + "./", 53)),
+        (body,),
+    ),
+    lambda rng: (f"$apr1${_some(rng, ALNUM, 8)}$" + (body := _some(rng, ALNUM + "./", 22)), (body,)),
+    lambda rng: (f"$6${_some(rng, ALNUM, 16)}$" + (body := _some(rng, ALNUM + "./", 86)), (body,)),
+)
 
 _PEM = _one_of(
     _armoured("RSA " + "PRIVATE KEY", 1190),
@@ -769,6 +832,117 @@ _KINDS: dict[str, tuple[Maker, str, tuple[str, ...], tuple[str, ...]]] = {
             "kind: Secret\ntype: Opaque\ndata:\n  username: YWRtaW4=\n  redis-pass: @@",
             "kubectl get secret db -o jsonpath='{.data.password}'\npassword: @@",
         ),
+    ),
+    "long credential": (
+        _long,
+        "",
+        (
+            "Authorization: Bearer @@",
+            "curl -u me@shop.example:@@ https://a.example",
+            "db:5432:shop:app:@@",
+            '"Authorization": "Bearer @@",',
+        ),
+        (
+            "Authorization: Basic @@==",
+            "curl --user 'me@shop.example:@@' https://a.example",
+            "docker login -u me -p @@ registry.example",
+            "API_TOKEN=@@",
+        ),
+    ),
+    "strong password quoted": (
+        _strong,
+        "",
+        ('DB_PASSWORD = "@@"', "password: '@@'", '{"password": "@@"}'),
+        ("ADMIN_PASSWORD='@@'", 'const password = "@@";', "'passwd' => '@@',"),
+    ),
+    "odd password in yaml": (
+        _yaml_password,
+        "",
+        ("password: @@", "  db_password: @@"),
+        ("spring:\n  datasource:\n    password: @@", "smtp_password: @@", "- password: @@"),
+    ),
+    "pair of name and value": (
+        _mixed,
+        "",
+        (
+            '{"name": "DB_PASSWORD", "value": "@@"}',
+            "- name: DB_PASSWORD\n  value: @@",
+            '<add key="Password" value="@@" />',
+        ),
+        (
+            '{"Name": "/prod/db/password", "Type": "SecureString", "Value": "@@"}',
+            'variable "db_password" {\n  type    = string\n  default = "@@"\n}',
+            '"db_password": {"sensitive": true, "type": "string", "value": "@@"}',
+            '- name: SMTP_PASSWORD\n  value: "@@"',
+            '<input type="password" value="@@">',
+            '<property name="password" value="@@"/>',
+        ),
+    ),
+    "fallback or block": (
+        _mixed,
+        "",
+        (
+            "const password = process.env.PW || '@@';",
+            "password = os.environ.get('PW', '@@')",
+            "password: |\n    @@",
+        ),
+        (
+            'password = ENV["PW"] || "@@"',
+            "password: >-\n  @@",
+            'db_password = os.getenv("PW") or "@@"',
+            "password: process.env.PW ?? '@@',",
+        ),
+    ),
+    "further services": (
+        _SERVICES,
+        "NOTE",
+        ("use this one: @@", "Client('@@')", "x = `@@`;"),
+        ("see @@ .", "[@@]", "| @@ |"),
+    ),
+    "password at a command": (
+        _mixed,
+        "",
+        (
+            "echo @@ | docker login -u me --password-stdin",
+            "keytool -list -storepass @@ -keystore k",
+            "ldapsearch -x -w @@ -b dc=shop",
+        ),
+        (
+            "echo 'root:@@' | chpasswd",
+            "CREATE USER bob IDENTIFIED BY '@@';",
+            'smtp.login(user, "@@")',
+            '$c = ConvertTo-SecureString "@@" -AsPlainText -Force',
+            "http -a me:@@ GET https://a.example",
+            "sqlcmd -S db -U sa -P @@",
+            "lftp -u me,@@ ftp.example",
+        ),
+    ),
+    "password hash": (
+        _HASHES,
+        "",
+        ("alice:@@", "root:@@:19000:0:99999:7:::"),
+        ("INSERT INTO users VALUES ('a', '@@')", "hash is @@"),
+    ),
+    "azure key listed": (
+        _base64_of(64),
+        "",
+        ("  key1: @@\n  key2: x", "- keyName: key1\n  value: @@"),
+        ('{"keyName":"key1","value":"@@"}', "key is @@ ok"),
+    ),
+    "webhook address": (
+        lambda rng: (
+            rng.choice(
+                (
+                    "https://discord" + f".com/api/v10/webhooks/{_some(rng, DIGITS, 19)}/",
+                    "https://hooks.slack-" + "gov.com/services/T0123ABCD/B0123ABCD/",
+                )
+            )
+            + (body := _some(rng, ALNUM, 68)),
+            (body,),
+        ),
+        "",
+        ("POST @@ 200", "hook: '@@'"),
+        ("curl -d '{}' @@", "url = @@"),
     ),
 }
 KINDS = tuple(_KINDS)

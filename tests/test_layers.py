@@ -26,8 +26,11 @@ LAYERS: tuple[frozenset[str], ...] = (
             "redact",
             "redaction_rules",
             "redaction_files",
+            "redaction_formats",
             "redaction_logins",
             "redaction_tokens",
+            "redaction_values",
+            "redaction_weights",
             "settings",
             "settings_file",
             "locks",
@@ -45,7 +48,7 @@ LAYERS: tuple[frozenset[str], ...] = (
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}
 
 # Two files of one room: the second is loaded only for an event that may hold a secret.
-REDACTION = {"redact", "redaction_files", "redaction_logins", "redaction_rules", "redaction_tokens"}
+REDACTION = {name for name in HEIGHT if name.startswith("redact")}
 
 # Where a library may be imported: a folder or a file of the package.
 LIBRARIES = {

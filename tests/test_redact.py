@@ -55,7 +55,8 @@ SECRETS = {
     "hugging face token": "h" + "f_" + RANDOM[:34],
     "sendgrid key": "SG" + "." + RANDOM[:22] + "." + RANDOM[:43],
     "jwt": jwt(),
-    "service token": "hv" + "s." + RANDOM[:24],
+    "service key": "hv" + "s." + RANDOM[:24],
+    "service token": "gs" + "k_" + RANDOM[:52],
 }
 AROUND = [
     "{}", "x {} y", '"{}"', "'{}'", "={}", "({})", "\n{}\n", "\x1b[32m{}\x1b[0m", "\x1b[01;31m{}\x1b[m",
@@ -184,6 +185,24 @@ def test_what_the_user_calls_private_goes() -> None:
         assert (kept["prompt"], kept["tool_response"]) == (expected, prompt)
 
 
+@pytest.mark.parametrize(
+    ("tool", "fields"),
+    [
+        ("AskUserQuestion", {"tool_response": {"answers": {"Which?": "<private>WORDS</private>"}}}),
+        ("Agent", {"tool_input": {"description": "<private note>WORDS</private>"}}),
+        ("SendMessage", {"tool_input": {"content": ["<private>WORDS"]}}),
+        ("Bash", {"tool_input": {"command": "ls", "description": "<private>WORDS</private>"}}),
+        ("mcp__plans__make", {"tool_input": {"plan": "<private>WORDS</private>"}}),
+    ],
+)
+def test_what_is_private_goes_from_what_is_said_to_tools(tool: str, fields: dict[str, Any]) -> None:
+    """Answers, messages, plans and what agents are told lose their private passages, alone or in a batch."""
+    for text in (event(tool_name=tool, **fields), event(tool_calls=[{"tool_name": tool, **fields}])):
+        kept = redact.scrub(text)
+
+        assert ("WORDS" in kept, "[redacted: private]" in kept) == (False, True)
+
+
 def test_a_secret_goes_wherever_it_stands_again() -> None:
     """What was found secret by its name in one field is taken out of every other."""
     text = event(
@@ -208,6 +227,14 @@ def test_a_secret_goes_wherever_it_stands_again() -> None:
         ("/p/server.KEY", True),
         ("/home/me/.aws/credentials", True),
         ("/p/credentials", False),
+        ("/p/credentials.csv", True),
+        ("/p/credentials.py", False),
+        ("/home/me/.cargo/credentials.toml", True),
+        ("/p/service-account-2024.json", True),
+        ("/p/gcp-service-account.json", True),
+        ("/p/prod.tfvars", True),
+        ("/p/.env~", True),
+        ("/p/self.env", False),
         ("/p/service-account-prod.json", True),
         ("/p/environment.py", False),
     ],
@@ -237,6 +264,23 @@ def test_the_content_of_an_ignored_file_goes(path: str, ignored: bool) -> None: 
         ("grep -rn self.key src/", False),
         ("cat .env.example", False),
         ("rm id_rsa", False),
+        ("python3.12 -c \"print(open('.env').read())\"", True),
+        ('echo "$(<.env)"', True),
+        ("while read l; do echo $l; done < .env", True),
+        ("cp .env /dev/stdout", True),
+        ("xargs -a .env echo", True),
+        ("docker run --env-file .env alpine env", True),
+        ("docker run --env-file .env shop", False),
+        ("cat\t.env.local", True),
+        ("rg -n -g '*.ts' \"prod.env\" src", False),
+        ("grep -rn -A 3 self.env src", False),
+        ("grep -e WORDS .env", True),
+        ("grep -m 1 WORDS .env", True),
+        ("jq .env package.json", False),
+        ("git log -S prod.env -p", False),
+        ("sed -n '/prod.env/p' a.ts", False),
+        ("sed -n '/x/p' .env", True),
+        ("openssl x509 -in cert.pem -noout -subject", False),
     ],
 )
 def test_what_a_command_prints_of_an_ignored_file_goes(command: str, printed: bool) -> None:  # noqa: FBT001
@@ -259,6 +303,10 @@ def test_what_a_command_prints_of_an_ignored_file_goes(command: str, printed: bo
         ),
         ("Grep", {"path": "."}, {"content": ".env:3:WORDS"}),
         ("Bash", {"command": "rg -A1 x"}, {"stdout": "a/.env-12-WORDS"}),
+        ("Grep", {"path": "."}, {"content": "src/a.ts:1:x\n.env:3:WORDS\nz.py:2:q"}),
+        ("mcp__files__read", {"paths": ["/p/a", "/p/.env"]}, {"text": "WORDS"}),
+        ("mcp__files__get", {"uri": "file:///p/.env"}, {"text": "WORDS"}),
+        ("PowerShell", {"command": "Get-Content .env"}, {"stdout": "WORDS"}),
         ("Bash", {"command": "git diff"}, {"stdout": "--- a/.env\n+++ b/.env\n+WORDS"}),
         ("Bash", {"command": "cat > .env <<'EOF'\nWORDS\nEOF\nmake"}, {}),
         ("Bash", {"command": "printf '%s' WORDS >> .env && make"}, {}),
@@ -334,7 +382,9 @@ def test_what_cannot_be_read_is_refused(text: str) -> None:
     "piece",
     [
         "a", "eyJ", "-----BEGIN ", "-----BEGIN RSA PRIVATE KEY-----\n", "://", "://a:", "key=", "token", "@",
-        "password: ", '"', " ", "\\", "sk-", "ghp_", "<private>", "secret='", "Bearer ", "A1b", "=", "\n",
+        "password: ", "password,", "auth=", "A==", "pw", '"', " ", "\\", "sk-", "ghp_", "<private>",
+        "secret='",
+        "Bearer ", "A1b", "=", "\n",
     ],
 )  # fmt: skip
 def test_no_text_takes_for_ever(piece: str) -> None:
@@ -432,6 +482,82 @@ def test_a_value_goes_by_its_place(text: str, expected: str) -> None:
     assert RANDOM[:12] not in kept
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Authorization: Bearer {}", "curl -u me@shop.example:{} https://a.example", "db:5432:shop:app:{}",
+        "docker login -u me -p {} r.example", "sshpass -p {} ssh h", "redis-cli -a {} ping", "TOKEN={}",
+        "Authorization: Basic {}==", "token: {}", '"token": "{}"', "echo {} | docker login --password-stdin",
+    ],
+)  # fmt: skip
+def test_a_long_credential_goes_whole(text: str) -> None:
+    """However long a value is, nothing of its end is left."""
+    kept = redact.redact(text.format(4 * RANDOM))
+
+    assert "[redacted: " in kept
+    assert RANDOM[-8:] not in kept
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'DB_PASSWORD = "aB3<dE5fG7hJ9"', 'password: "aB3{{dE5fG7hJ9"', "password: aB3&dE5fG7hJ9",
+        "password: aB3,dE5fG7hJ9", '{{"name": "DB_PASSWORD", "value": "aB3dE5fG7hJ9"}}',
+        "- name: DB_PASSWORD\n  value: aB3dE5fG7hJ9",
+        'variable "db_password" {{\n  default = "aB3dE5fG7hJ9"\n}}',
+        '<add key="Password" value="aB3dE5fG7hJ9" />', "<key>ApiKey</key><string>aB3dE5fG7hJ9kL1mN3</string>",
+        "password = process.env.PW || 'aB3dE5fG7hJ9';", "password = os.environ.get('PW', 'aB3dE5fG7hJ9')",
+        "password: |\n    aB3dE5fG7hJ9", "password | aB3dE5fG7hJ9", "IDENTIFIED BY 'aB3dE5fG7hJ9'",
+        "DB_PW=aB3dE5fG7hJ9", "bindpw aB3dE5fG7hJ9", "Ocp-Apim-Subscription-Key: aB3dE5fG7hJ9kL1mN3",
+        "echo root:aB3dE5fG7hJ9 | chpasswd", "ldapsearch -w aB3dE5fG7hJ9",
+        "PASSWORDS = {{'me': 'aB3dE5fG7hJ9'}}",
+        '"SecretString": "aB3dE5fG7hJ9"', "keytool -storepass aB3dE5fG7hJ9", "_auth=YUIzZEU1Zkc3aEo5",
+    ],
+)  # fmt: skip
+def test_a_password_goes_by_what_stands_beside_it(text: str) -> None:
+    """Brackets in quotes, pairs, fallbacks, blocks and options hide no password; in JSON in JSON neither."""
+    text = text.format()
+    for shown in (text, json.dumps({"body": text}), json.dumps(json.dumps({"body": text}))):
+        kept = redact.scrub(event(tool_name="Bash", tool_input={"command": "x"}, tool_response=shown))
+
+        assert "[redacted: " in kept
+        assert not any(piece in kept for piece in ("hJ9", "YUIz"))
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "r8" + "_" + RANDOM[:37], "PM" + "AK-" + HEX[:24] + "-" + HEX[:34], "ATA" + "TT3xFfGF0" + RANDOM[:50],
+        RANDOM[:14] + ".atlas" + "v1." + 2 * RANDOM[:34], "dp" + ".st.prd." + RANDOM[:43],
+        "s" + "k_" + HEX[:48],
+        "pat" + RANDOM[:14] + "." + HEX, "f" + "c-" + HEX[:32], HEX[:32] + "-us" + "12",
+        "oy" + "2" + "a1b2" * 10 + "c3d",
+        "access_token" + "$production$" + "a1b2c3d4e5f6g7h8$" + HEX[:32], "$2b" + "$12$" + RANDOM[:53],
+        "$apr1" + "$aB3dE5fG$" + "aB3/E5fG7.J9kL1mN3pQ5r", "NR" + "AK-" + "ABCDEFGHIJKLMNOPQRSTUVWXYZA",
+        "https://discord" + ".com/api/v10/webhooks/123456789012345678/" + RANDOM + RANDOM[:8],
+        base64.b64encode(hashlib.sha512(b"key").digest()).decode(), "gl" + "pat-" + "AbCdEfGhIjKlMnOpQrSt",
+        "Private-Lines: 2\n" + BODY[0] + "\n" + BODY[1],
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("around", ["see {} here", '"{}"', "\n{}\n", "\x1b[32m{}\x1b[m"])
+def test_a_token_of_a_further_service_goes(token: str, around: str) -> None:
+    """Each is known by its own mark, wherever it stands, and by both paths."""
+    text = around.format(token)
+    fast = redact.scrub(event(text=text))
+
+    assert token[-10:] not in fast
+    assert json.loads(fast)["text"] == redact.redact(text)
+
+
+def test_a_secret_of_many_strings_is_taken_out_of_each() -> None:
+    """2,000 rows with a token each lose all of them."""
+    rows = [{"id": row, "token": hashlib.sha256(b"%d" % row).hexdigest()} for row in range(2_000)]
+
+    kept = redact.scrub(event(tool_response=rows))
+
+    assert kept.count("[redacted: token]") == 2_000
+
+
 @pytest.mark.parametrize("row", ["\x1b[32m+{}\x1b[m", "  71  {}", "src/app.py:12:{}"])
 def test_a_private_key_goes_from_diffs_histories_and_searches(row: str) -> None:
     """Between the lines of a key colours, numbers and the origins of lines may stand."""
@@ -450,6 +576,17 @@ def test_a_private_key_goes_from_diffs_histories_and_searches(row: str) -> None:
         "docker run -p 8080:80 -u 1000:1000 shop",
         "mysql -u root -p shop < dump.sql",
         "ACCATCGTAACCTCTTAAAGAAGCATTCTTGGG",
+        "pass: 98.5%",
+        r"jsonnet_token = r'[^\W\d]\w*'",
+        'existingSecret: "postgres-credentials-2"',
+        '"auth": "next-auth-v5beta"',
+        'if token == "BEGIN_BLOCK2"',
+        "password: z.string().min(8),",
+        "password: string | null;",
+        'password: "<your-password1>"',
+        'token = "{user.name}-1"',
+        "sha512: " + base64.b64encode(bytes(range(64))).decode(),
+        "- name: DB_PASSWORD\n  valueFrom:\n    secretKeyRef: {name: db, key: x1}",
         "      return the_identifier_of_a_long_name",
     ],
 )
@@ -459,7 +596,7 @@ def test_what_stands_beside_such_names_stays(text: str) -> None:
 
 
 def test_planted_secrets_go_and_look_alikes_stay() -> None:
-    """Of 100 secrets and 100 look-alikes of all kinds at most one each goes wrong."""
+    """Of 120 secrets and 120 look-alikes of all kinds at most one each goes wrong."""
     planted, harmless = benchmark.cases(seed=1, each=2)
 
     leaked = [
@@ -467,6 +604,6 @@ def test_planted_secrets_go_and_look_alikes_stay() -> None:
     ]
     altered = [case.text for case in benchmark.alterations(harmless)]
 
-    assert (len(planted), len(harmless)) == (100, 100)
+    assert (len(planted), len(harmless)) == (120, 120)
     assert len(leaked) <= 1, leaked
     assert len(altered) <= 1, altered

@@ -16,36 +16,53 @@ if TYPE_CHECKING:
 
 # Patterns for the end of a path, in any case, `*` for any characters; "!pattern" takes a name out again.
 IGNORED_FILES = (
-    ".env", ".env.*", "*.env", ".envrc", "!.env.example", "!.env.sample", "!.env.template", "!.env.dist",
-    "!example.env", "!sample.env", "!process.env", "!import.meta.env", "*.pem", "*.key", "*.p12", "*.pfx",
-    "*.ppk", "*.jks", "*.keystore", "*.kdbx", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "!*.pub",
-    ".netrc", "_netrc", ".pgpass", ".my.cnf", ".npmrc", ".pypirc", ".git-credentials", ".htpasswd", ".s3cfg",
-    ".vault-token", ".aws/credentials", ".docker/config.json", ".kube/config", "service-account*.json",
-    "service_account*.json", "client_secret*.json", "*credentials.json",
+    ".env", ".env.*", ".env~", "*.env", ".envrc", ".dev.vars", "!.env.example", "!.env.sample",
+    "!.env.template", "!.env.dist", "!example.env", "!sample.env", "!process.env", "!import.meta.env",
+    "!self.env", "!this.env", "!ctx.env", "!context.env", "!request.env", "!req.env", "!platform.env",
+    "!c.env", "*.pem", "*.key", "*.p12", "*.pfx", "*.ppk", "*.jks", "*.keystore", "*.kdbx", "id_rsa*",
+    "id_dsa*", "id_ecdsa*", "id_ed25519*", "!*.pub", ".netrc", "_netrc", ".pgpass", ".my.cnf", ".npmrc",
+    ".pypirc", ".git-credentials", ".htpasswd", ".s3cfg", ".vault-token", ".aws/credentials",
+    ".cargo/credentials", ".gem/credentials", "*credentials.json", "*credentials.csv", "*credentials.toml",
+    "*credentials.yml", "*credentials.yaml", "*credentials.ini", "*credentials.xml", "*credentials.txt",
+    "*credentials.properties", ".docker/config.json", ".dockercfg", ".kube/config", "gh/hosts.yml",
+    "*service-account*.json", "*service_account*.json", "client_secret*.json", "secrets.yml",
+    "secrets.yaml", "secrets.json", "secrets.toml", "*.tfstate", "*.tfvars",
 )  # fmt: skip
 
-PATH_FIELDS = ("file_path", "notebook_path", "path", "glob")
-_TOOLS = {**dict.fromkeys(("Read", "Write", "Edit", "MultiEdit"), ("file_path",)), "Bash": ("command",)}
+PATH_FIELDS = ("file_path", "filePath", "notebook_path", "path", "paths", "filename", "uri", "glob")
+_EDITORS = ("Read", "Write", "Edit", "MultiEdit")
+_TOOLS = {
+    **dict.fromkeys(_EDITORS, ("file_path",)),
+    "Bash": ("command", "description"),
+}  # fmt: skip
 _PATH_CHARS = "abcdefghijklmnopqrstuvwxyz0123456789_-./~*?+@%"
 _ODD_ESCAPES = ("\\u002", "\\u003", "\\u004", "\\u005", "\\u006", "\\u007", "\\ud", "\\uD")
+# What the user or Claude writes: fields, and tools that are nothing else.
 _PRIVATE_FIELDS = (
     "prompt", "custom_instructions", "last_assistant_message", "compact_summary", "command_args",
+    "description", "message", "plan",
 )  # fmt: skip
+_TALK = ("AskUserQuestion", "Agent", "Task", "SendMessage", "ExitPlanMode")
 
 
 _RUN = 20  # the shortest token, an AWS key id, has as many token characters
-_LEAD = 16  # the longest beginning that ends outside the run
+_LEAD = 48  # the longest beginning that ends outside the run
 _TOKEN = b"0123456789_-ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _SHAPE = bytes(97 if byte in _TOKEN else 32 for byte in range(256))
+_SHAPE_64 = bytes(97 if byte in _TOKEN + b"+/=" else 32 for byte in range(256))
+_KEY = 88 * b"a"  # 64 bytes in base64
+_NO_TOKEN = b"_-abcdefghijklmnopqrstuvwxyz"
+_LONG = 36  # a longer name of a class is rare
 _LISTERS = ("grep", "rg ", "ag ", "git ", "diff ")  # commands that name files in their output
-_THREE_PARTS, _POINT = b" aaaaaa " + 27 * b"a", ord(".")  # the end of a token of Discord
+_TWO_PARTS = 22 * b"a" + b" aaaaaa "  # of the three of a token of Discord
 _SEAM = "\n\ue0ff"  # where the middle of a very long string was left out before the search
 EDGE = 8192  # characters dropped on each side of a seam after the search: half a token may stand there
 _CUT = "\n[… {:,} characters cut …]\n"
 _CUT_BEFORE = r"\n\[… ([0-9,]+) characters cut …\]\n"
 _SHORTEST = 256  # no string is cut shorter
-_LARGE, _MOST_FIELDS = 16, 64
-_MOST_WORK = 2_000_000_000  # characters looked through for known secrets: some seconds
+_MANY, _MOST_FIELDS = 200_000, 64
+_LEAST = 4  # characters: nothing shorter is a secret
+_MOST_WORK, _PER_STRING = 2_000_000_000, 100  # characters looked through for known secrets: some seconds
 
 
 def scrub(event: str, *, max_chars: int = 512 * 1024, ignored: tuple[str, ...] = IGNORED_FILES) -> str:
@@ -67,14 +84,15 @@ def scrub(event: str, *, max_chars: int = 512 * 1024, ignored: tuple[str, ...] =
         tree = json.loads(event)
         if not isinstance(tree, dict):
             raise ValueError(f"a hook event is a JSON object, this is a {type(tree).__name__}")  # noqa: TRY004
-        tree = change_strings(
-            change_strings(tree, _without_private), lambda text, _: _narrow(text, max_chars)
-        )
+        tree = change_strings(tree, _without_private)
+        tree = change_strings(tree, lambda text, _: _narrow(text, max_chars))
         calls = tree.get("tool_calls")
         for call in (tree, *(calls if isinstance(calls, list) else ())):
             if isinstance(call, dict):
+                if call.get("tool_name") in _TALK:
+                    call.update(change_strings(call, lambda text, _: _without_private(text, "message")))
                 call.update(without_ignored(call, ignored))
-        if len(event) > _LARGE * max_chars < len(_dumps(tree)):  # a search in so many strings takes minutes
+        if event.count('"') > _MANY and len(_dumps(tree)) > max_chars:  # so many strings take seconds
             tree = change_strings(_flat(tree, max_chars), lambda text, _: _narrow(text, max_chars))
         return _fit(_without_secrets(tree), max_chars)
     except RecursionError:
@@ -103,12 +121,17 @@ def _is_suspicious(event: str, ignored: tuple[str, ...]) -> bool:
     if _find_marks(event) or find_values(event):
         return True
     tool = _field(event, "tool_name")
-    if tool not in _TOOLS and "<private" in event.lower():
+    at = event.find('"tool_input"') if tool else -1
+    given = event[at : event.find('"tool_response"', at)] if at >= 0 else ""
+    fields = [_field(event, name) for name in _TOOLS[tool]] if tool in _TOOLS else [given]
+    if "<private" in (fields[-1] if tool in _TOOLS else event).lower():
         return True
     whole = tool == "Grep" or (tool and '"tool_calls"' in event[: event.find('"tool_name"')])
-    fields = [_field(event, name) for name in _TOOLS.get(tool, PATH_FIELDS if tool else ())]
-    whole = whole or (tool == "Bash" and any(lister in fields[0] for lister in _LISTERS))
-    return bool(mentioned(event if whole else " ".join(fields), ignored))
+    whole = whole or (tool not in _EDITORS and any(lister in fields[0] for lister in _LISTERS))
+    text = event if whole else " ".join(fields)
+    for escape in ("\\n", "\\r", "\\t"):
+        text = text.replace(escape, "  ")
+    return bool(mentioned(text, ignored))
 
 
 def _find_marks(text: str) -> list[str]:
@@ -116,39 +139,60 @@ def _find_marks(text: str) -> list[str]:
 
     That is why a further kind of token costs an ordinary text next to nothing.
     """
-    from claude_mem_lite.redaction_rules import MARKS_ANYWHERE, MARKS_IN_RUNS
+    from claude_mem_lite.redaction_formats import CRYPTS, MARKS_ANYWHERE, MARKS_IN_RUNS, SHORT_MARKS
 
     data = text.encode("utf-8", "replace")
-    shape, run, found = data.translate(_SHAPE), b"a" * _RUN, []
+    shape, run, found, discord = data.translate(_SHAPE), b"a" * _RUN, [], False
     at = shape.find(run)
     while at >= 0:
         end = shape.find(b" ", at)
         end = end if end >= 0 else len(shape)
-        found.append(data[max(0, at - _LEAD) : end])
+        if _may_be_token(data[at:end]) or data[at - 4 : at - 2] == b"hv":  # hvs.
+            found.append(data[max(0, at - _LEAD) : end])
+            discord = discord or (data[at - 8 : at : 7] == b".." and shape[at - 30 : at] == _TWO_PARTS)
         at = shape.find(run, end)
     runs = b" ".join(found).decode("latin-1")
     marks = [mark for mark in MARKS_IN_RUNS if mark in runs]
-    if "~" in text or "%" in text:  # one character is found faster than two
-        marks += [mark for mark in ("Q~", "sig=") if mark in text]
-    marks += [mark for mark in ("AC", "key-") if _has_account(runs, mark)]
-    marks += ["."] * _has_three_parts(data, shape)
-    return marks + [mark for mark in MARKS_ANYWHERE if mark in text]
+    marks += [mark for mark, stands_by in SHORT_MARKS.items() if _has_short(runs, mark, *stands_by)]
+    marks += ["."] * discord + ["=="] * _has_key(data)
+    marks += [f"${way}$" for way in CRYPTS.intersection(text.split("$"))]
+    return marks + [
+        mark for sign, some in MARKS_ANYWHERE.items() if sign in text for mark in some if mark in text
+    ]
 
 
-def _has_account(runs: str, mark: str) -> bool:
-    """Tell whether 32 digits of base 16 follow a mark that is too short to tell anything alone."""
+def _may_be_token(run: bytes) -> bool:
+    """Tell whether a run of token characters is no mere name: tokens have digits, capitals or no words."""
+    if run.strip(_NO_TOKEN):
+        return len(run) > _LONG or not run.isalpha() or run.isupper()
+    return len(run) > _LONG and max(map(len, run.replace(b"-", b"_").split(b"_"))) > _RUN
+
+
+def _has_short(runs: str, mark: str, offset: int, alphabet: str, count: int) -> bool:
+    """Tell whether a mark stands in `runs` with `count` characters of an alphabet by it."""
     at = runs.find(mark)
-    while at >= 0 and runs[at + len(mark) : at + len(mark) + 32].strip("0123456789abcdef"):
+    while at >= 0:
+        start = max(0, at + offset)
+        body = runs[start : start + count]
+        if len(body) == count and not body.strip(alphabet):
+            before = runs[max(0, at - 2) : at]  # an escape or a colour code may end in a letter
+            if offset < 0 or not before[-1:].isalnum() or before[0] in "\\[;0123456789":
+                return True
         at = runs.find(mark, at + 1)
-    return at >= 0
+    return False
 
 
-def _has_three_parts(text: bytes, shape: bytes) -> bool:
-    """Tell whether what looks like a token of Discord stands in text."""
-    at = shape.find(_THREE_PARTS)
-    while at >= 0 and not (text[at] == text[at + 7] == _POINT and shape[max(0, at - 22) : at] == b"a" * 22):
-        at = shape.find(_THREE_PARTS, at + 7)
-    return at >= 0
+def _has_key(data: bytes) -> bool:
+    """Tell whether the base64 of 64 bytes may stand in text, with its padding."""
+    shape = data.translate(_SHAPE_64)
+    at = shape.find(_KEY)
+    while at >= 0:
+        end = shape.find(b" ", at)
+        end = end if end >= 0 else len(shape)
+        if data[end - 2 : end] == b"==":
+            return True
+        at = shape.find(_KEY, end)
+    return False
 
 
 def _field(event: str, name: str) -> str:
@@ -171,7 +215,8 @@ def mentioned(text: str, ignored: tuple[str, ...]) -> list[str]:
             end = at + len(core)
             before, after = low[max(0, at - EDGE) : at], low[end : end + EDGE]
             start = at - len(before) + len(before.rstrip(_PATH_CHARS))
-            if after[:1] != "-" or not after[1:2].isdigit():  # FILE-12-text, as grep -A prints it
+            # FILE-12-text, as grep -A prints it; but service-account-12.json is one file.
+            if after[:1] != "-" or not after[1:2].isdigit() or not ignored_name(low[start:end], ignored):
                 end += len(after) - len(after.lstrip(_PATH_CHARS))
             word = text[start:end].rstrip("*?.")  # .env* stands for .env too
             if word not in names:
@@ -220,7 +265,7 @@ def _without_private(text: str, field: str | None) -> str:
     import re
 
     parts, done, depth = [], 0, 0
-    for tag in re.finditer(r"<(/?)private\s*>", text, re.IGNORECASE):
+    for tag in re.finditer(r"<(/?)private(?:\s[^<>]*)?>", text, re.IGNORECASE):
         if not tag[1]:
             parts += [] if depth else [text[done : tag.start()], "[redacted: private]"]
             depth += 1
@@ -247,6 +292,8 @@ def _without_secrets(tree: Any) -> Any:
     known: dict[str, str] = {}
 
     def cleaned(text: str, field: str | None) -> str:
+        if len(text) < _LEAST:
+            return text
         text, secrets = clean(text, marks, field or "")
         known.update(secrets)
         head, _, rest = text.partition(_SEAM)
@@ -254,8 +301,10 @@ def _without_secrets(tree: Any) -> Any:
         return head[:-EDGE] + _CUT.format(int(count)) + tail[EDGE:] if count.isdecimal() else text
 
     tree = change_strings(tree, cleaned)
-    secrets = sorted(known, key=lambda secret: (-len(secret), secret))
-    secrets = secrets[: _MOST_WORK // len(text)]
+    left = _dumps(tree)  # nearly always none of them
+    secrets = [secret for secret in known if _dumps(secret)[1:-1] in left]
+    secrets.sort(key=lambda secret: (-len(secret), secret))
+    secrets = secrets[: _MOST_WORK // (len(text) + _PER_STRING * text.count('"'))]
 
     def unknown(text: str, _: str | None) -> str:
         for secret in secrets:

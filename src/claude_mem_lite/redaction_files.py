@@ -17,23 +17,31 @@ if TYPE_CHECKING:
 
 # Strings of a call on an ignored file that tell of the call, not of the file.
 _CALL_FIELDS = frozenset({
-    "file_path", "filePath", "notebook_path", "path", "glob", "pattern", "type", "mode", "output_mode",
+    *PATH_FIELDS, "filePath", "notebook_path", "path", "glob", "pattern", "type", "mode", "output_mode",
     "cell_id", "cell_type", "language", "edit_mode", "persistedOutputPath", "backgroundTaskId",
     "returnCodeInterpretation", "command", "description", None,  # None: the keys themselves
 })  # fmt: skip
 _PRINTERS = frozenset({
     "cat", "tac", "head", "tail", "less", "more", "bat", "batcat", "nl", "sed", "awk", "gawk", "cut", "grep",
     "egrep", "fgrep", "zgrep", "rg", "ag", "strings", "xxd", "od", "hexdump", "base64", "base32", "diff",
-    "comm", "sort", "uniq", "tr", "paste", "column", "fold", "fmt", "rev", "jq", "yq", "tee", "openssl",
+    "comm", "sort", "uniq", "tr", "paste", "column", "fold", "fmt", "rev", "jq", "yq", "tee", "openssl", "pr",
+    "expand", "dd", "view", "ed", "vim", "ex", "sdiff", "vimdiff", "xargs", "mapfile", "readarray", "type",
+    "gc", "Get-Content", "/dev/stdout", "kubectl", "security",
 })  # fmt: skip
 _FILTERS = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg", "ag"})  # what they name after a pipe is sought
 _GIT_PRINTERS = frozenset({"show", "diff", "blame", "log", "cat-file", "stash"})
-_INTERPRETERS = frozenset({"python", "python3", "node", "ruby", "perl", "php", "deno", "bun"})
+_INTERPRETERS = ("python", "node", "ruby", "perl", "php", "deno", "bun", "pwsh")
 _INLINE = frozenset({"-c", "-e", "-p", "-r", "-pe", "-ne", "--eval", "--print", "eval"})
 _ECHOES = frozenset({"echo", "printf", "printenv", "env", "declare", "typeset"})
 _WHOLE = ("xargs", "-exec", "for ", "while ", "<<", "eval ")  # commands whose parts hang together
-_SOUGHT = r"(\b(?:[efz]?grep|rg|ag)\b(?:\s+-\S+)*)\s+(?:'[^']*'|\"[^\"]*\"|\S+)"  # the pattern is no file
-_NOT_PRINTED = r"export\s+\$\([^()]*\)|--(?:exclude|env-file)[\w-]*[= ]\S+"
+# What is sought and what filters is no file: the pattern of grep and `git log -S`, the program of jq or sed.
+_ARGUMENT = r"(?:'[^']*'|\"[^\"]*\"|\S+)"
+_SOUGHT = (
+    rf"(\b(?:[efz]?grep|rg|ag|jq|yq)\b(?:\s+(?:-\w*[ABCmg]|--(?:include|exclude|glob|type|arg))\s+{_ARGUMENT}|\s+-\S+)*+"
+    rf"|\bgit\b[^;&|\n]{{0,200}}?\s-[SG])\s*{_ARGUMENT}|(\b(?:sed|g?awk)\b(?:\s+-\w+)*+)\s+(?:'[^']*'|\"[^\"]*\")"
+)
+_INPUT = r"(?<!<)<\s*['\"]?([^\s'\";|&<>()]+)"
+_NOT_PRINTED = r"export\s+\$\([^()]*\)|(?<![\w-])--(?:exclude|env-file)[\w-]*[= ]\S+"
 _QUOTED = r"'[^']*'|\"(?:\\.|[^\"\\])*+\"?"
 _HERE_DOCUMENT = (
     r"(?ms)(?P<line>^(?:[^\n<]|<(?!<-?[ \t]*['\"]?\w))*+<<-?[ \t]*(?P<quote>['\"]?)(?P<tag>\w+)(?P=quote)"
@@ -42,6 +50,7 @@ _HERE_DOCUMENT = (
 _REDIRECT = r"(?:>{1,2}\|?|\btee\s+(?:-a\s+)?)\s*['\"]?([^\s'\";|&<>()]+)"
 _ASSIGNMENT = r"(?m)^((?:export )?[A-Z_][A-Z0-9_]*=)(?!\[redacted)\S.*$"
 _ORIGIN = r"(?m)^(?P<file>[^\s:]{1,300}?)(?:-\d+-|:)(?!\[redacted).*$"
+_MARGIN = r"^(?:\x1b\[[0-9;]*m|[+-])+"
 _DIFFED = r"(?m)^(?:\+\+\+|---) (\S+)"
 
 
@@ -51,9 +60,12 @@ def without_ignored(call: dict[str, Any], ignored: tuple[str, ...]) -> dict[str,
     if not isinstance(given, dict):
         return {}
     answers = {name: call[name] for name in ("tool_response", "error") if name in call}
-    paths = " ".join(path for name in PATH_FIELDS if isinstance(path := given.get(name), str))
+    named = [given.get(name) for name in PATH_FIELDS]
+    paths = " ".join(
+        str(path) for some in named for path in (some if isinstance(some, list) else [some or ""])
+    )
     command = given.get("command")
-    if call.get("tool_name") != "Bash" or not isinstance(command, str):
+    if not isinstance(command, str):
         files = mentioned(paths, ignored)
         if files:
             return dict(change_strings({**answers, "tool_input": given}, _blank(files[0])))
@@ -79,20 +91,27 @@ def _shown(command: str, ignored: tuple[str, ...]) -> str:
     files = mentioned(command, ignored)
     if not files:
         return ""
-    plain = re.sub(_SOUGHT, r"\1", re.sub(_NOT_PRINTED, " ", command))
+    plain = re.sub(_SOUGHT, r"\1\2", re.sub(_NOT_PRINTED, " ", command))
+    read = mentioned(" ".join(re.findall(_INPUT, plain)), ignored)
+    if read:
+        return read[0]
     plain = re.sub(_QUOTED, lambda quoted: re.sub(r"[;&|\n]", " ", quoted[0]), plain)
     whole, joint = any(mark in plain for mark in _WHOLE), ""
     for part in [plain] if whole else re.split(r"(&&|\|\|?|[;\n])", plain):
-        words = set(re.findall(r"[\w.-]+", part))
+        words = set(re.findall(r"[\w./-]+", part))
+        words |= {word.rpartition("/")[2] for word in words}
+        words -= {"openssl"} if "-noout" in words else set()
         printers = words & (_PRINTERS - _FILTERS if joint == "|" else _PRINTERS)
-        inline = words & _INTERPRETERS and (words & _INLINE or "<<" in part)
+        inline = (words & _INLINE or "<<" in part) and any(word.startswith(_INTERPRETERS) for word in words)
         if printers or inline or ("git" in words and words & _GIT_PRINTERS):
             names = mentioned(part, ignored)
             if names:
                 return names[0]
         joint = part
-    sourced = re.search(r"(?:^|[\s;&|(])(?:source|\.)\s", plain)
-    return files[0] if sourced and _ECHOES & set(re.findall(r"[\w.-]+", plain)) else ""
+    words = set(re.findall(r"[\w.-]+", plain))
+    sourced = re.search(r"(?:^|[\s;&|(])(?:source|\.)\s", plain) and words & _ECHOES
+    given = re.search(r"(?<![\w-])--env-file\b", command) and words & {"env", "printenv"}
+    return files[0] if sourced or given else ""
 
 
 def _hide_written(command: str, ignored: tuple[str, ...]) -> str:
@@ -125,7 +144,7 @@ def _hide_lines(ignored: tuple[str, ...], sources: list[str] | None = None) -> C
     """
 
     def hide(line: re.Match[str]) -> str:
-        name = ignored_name(line["file"], ignored)
+        name = ignored_name(re.sub(_MARGIN, "", line["file"]), ignored)
         return f"{line['file']}:{_contents(name)}" if name else line[0]
 
     def change(text: str, field: str | None) -> str:

@@ -6,22 +6,17 @@ login.
 
 from __future__ import annotations
 
-from claude_mem_lite.redaction_rules import (
-    AFTER_NAME,
-    FEW,
+from claude_mem_lite.redaction_rules import AFTER_NAME
+from claude_mem_lite.redaction_values import (
     LONGEST,
-    LOOK,
-    MIXED,
-    PLAIN,
-    RANDOM,
-    SESSION,
     SHELL_WORD,
     VALUE,
     opening,
     run_end,
     value_end,
-    weigh,
-)  # fmt: skip
+    whole_end,
+)
+from claude_mem_lite.redaction_weights import FEW, LOOK, MIXED, PLAIN, RANDOM, SESSION, weigh
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,29 +25,41 @@ if TYPE_CHECKING:
     from claude_mem_lite.redaction_rules import Span
 
 _AUTHORITY = "".join(map(chr, range(33, 127))).translate(dict.fromkeys(map(ord, "\\\"'`,;<>(){}[]|/")))
-# Commands with a password in an option of one letter, attached to it or apart.
-_ATTACHED = ("mysql", "mariadb")
-_APART = {" -p": ("mongo", "sshpass", " login "), " -a": ("redis-cli",)}
+# Options before USER:PASSWORD: the sign of the login, the option, what stands between, and the command.
+_USERS = (
+    ("://", "://", ":", ""), ("curl", " -u", ":", ""), ("curl", " --user", ":", ""),
+    ("lftp", " -u", ",", "lftp "),
+    ("smbclient", " -u", "%", "smbclient "), ("http", " -a", ":", "http "), (":5432:", ":5432:", ":", ""),
+    (":*:*:", ":*:*:", ":", ""),
+)  # fmt: skip
+# Options before a password: the sign, the option, the commands that have it attached, and those apart.
+_PASSWORDS = (
+    (" -p", " -p", ("mysql", "mariadb", "7z "), ("mongo", "sshpass", " login ", "zip ", "sqlcmd")),
+    ("redis-cli", " -a", (), ("redis-cli",)),
+    ("ldap", " -w", (), ("ldap",)),
+    (" -n", " -n", (), ("ssh-keygen",)),
+    (" pass:", " pass:", ("openssl",), ()),
+)
 _SESSIONS = ("sess", "sid", "auth", "token")
 _LINE = 256  # characters of a command before an option
 
 
-def find_logins(text: str, low: str, signs: list[str]) -> Iterator[Span]:
+def find_logins(text: str, low: str, signs: set[str]) -> Iterator[Span]:
     """Yield what opens a login in `text`, of which `low` is the lower case of the same length.
 
     `signs` are those of logins that stand in it.
     """
-    yield from _login_passwords(text, signs)
+    yield from _login_passwords(text, low, signs)
     yield from _options(text, low, signs)
+    yield from _literals(text, low, signs)
+    yield from _piped(text, low, signs)
     yield from _cookies(text, low, signs)
 
 
-def _login_passwords(text: str, signs: list[str]) -> Iterator[Span]:
+def _login_passwords(text: str, low: str, signs: set[str]) -> Iterator[Span]:
     """Yield the passwords in `scheme://user:password@host`, `curl -u user:password` and `.pgpass`."""
-    for sign, needed in (
-        ("://", "://"), (" -u", "curl"), (" --user", "curl"), (":5432:", ":5432:"), (":*:*:", ":*:*:"),
-    ):  # fmt: skip
-        at = text.find(sign) if needed in signs else -1
+    for needed, sign, joint, command in _USERS:
+        at = low.find(sign) if needed in signs else -1
         while at >= 0:
             start, host = at + len(sign), ""
             if sign == "://":
@@ -61,18 +68,24 @@ def _login_passwords(text: str, signs: list[str]) -> Iterator[Span]:
                     login, _, host = text[start : run_end(text, start, _AUTHORITY + "/")].rpartition("@")
             else:
                 start += len(text[start : start + 4]) - len(text[start : start + 4].lstrip(" =\\\"'"))
-                login = text[start : run_end(text, start, SHELL_WORD)]
+                login = text[start : run_end(text, start, SHELL_WORD, LONGEST)]
             if sign == ":5432:":  # host:port:database:user:password
                 database, colon, login = login.partition(":")
                 start += len(database + colon)
-            user, colon, password = login.partition(":")
+            user, colon, password = login.partition(joint)
             start += len(user + colon)
             if colon and not password and sign != "://":
                 start, quote = opening(text, start, typed=False)
                 password = text[start : value_end(text, start, quote, SHELL_WORD)] if quote else ""
+            if command not in _line_before(low, at):
+                password = ""
             if _is_password(password) and not host.startswith("sha256:"):
                 yield start, start + len(password), "password"
-            at = text.find(sign, at + 1)
+            at = low.find(sign, at + 1)
+
+
+def _line_before(low: str, at: int) -> str:
+    return low[max(0, at - _LINE) : at + 1].rpartition("\n")[2].rpartition("\\n")[2]
 
 
 def _is_password(value: str) -> bool:
@@ -80,48 +93,74 @@ def _is_password(value: str) -> bool:
     return len(set(value)) >= FEW and value.lower() not in PLAIN and not other
 
 
-def _options(text: str, low: str, signs: list[str]) -> Iterator[Span]:
-    """Yield the passwords of `mysql -pX`, `docker login -p X`, `echo X | sudo -S` and the like."""
-    for option, commands in (
-        (" -p", (*_ATTACHED, *_APART[" -p"])),
-        (" -a", _APART[" -a"]),
-        (" pass:", ("openssl",)),
-    ):
-        sign = "redis-cli" if option == " -a" else option  # the rarer of the two
-        at = low.find(option) if sign in signs and any(name in low for name in commands) else -1
+def _options(text: str, low: str, signs: set[str]) -> Iterator[Span]:
+    """Yield the passwords of `mysql -pX`, `docker login -p X` and the like."""
+    for sign, option, attached, apart in _PASSWORDS:
+        at = low.find(option) if sign in signs and any(name in low for name in (*attached, *apart)) else -1
         while at >= 0:
             end = at + len(option)
-            line = low[max(0, at - _LINE) : at + 1].rpartition("\n")[2].rpartition("\\n")[2]
-            attached = text[end : end + 1] != " "
-            wanted = _ATTACHED if attached and option == " -p" else _APART.get(option, commands)
+            wanted = apart if text[end : end + 1] == " " else attached
+            line = _line_before(low, at) if wanted else ""
             if any(command in line for command in wanted):
                 yield from _word_at(text, end)
             at = low.find(option, end)
+
+
+def _literals(text: str, low: str, signs: set[str]) -> Iterator[Span]:
+    """Yield the passwords in quotes after words of SQL, PowerShell, logins and settings of registries."""
+    for sign in ("identified by", "securestring", ".login("):
+        at = low.find(sign) if sign in signs else -1
+        while at >= 0:
+            end = at + len(sign)
+            option = text[end : end + SESSION].lstrip(" ")
+            if sign[-1] == "(":
+                end = text.find(",", end, end + LOOK) + 1
+            elif option[:1] == "-":  # -String "X", --value "X"
+                end = text.find(" ", end + 1, end + SESSION)
+            if end > 0 and text[end : end + SESSION].lstrip(" \\")[:1] in ("'", '"'):
+                yield from _word_at(text, end)
+            at = low.find(sign, at + len(sign))
     at = low.find("auth") if "auth" in signs else -1
     while at >= 0:
         after = low[at + 4 : at + 4 + LOOK]
         if after.startswith("=(") and "," in after:  # auth=("user", "password")
             yield from _word_at(text, at + 5 + after.index(","))
+        elif after.startswith("=") and low[at - 1 : at] == "_":  # _auth=base64 of user:password
+            yield from _word_at(text, at + 5, block=4)
         elif after.lstrip("\\")[:1] == '"' and ":" in after:  # "auth": "base64 of user:password"
             yield from _word_at(text, at + 5 + after.index(":"), block=4)
         at = low.find("auth", at + 1)
-    at = low.find("| sudo -s") if "| sudo -s" in signs else -1
-    while at >= 0:
-        start = low.rfind("echo ", max(0, at - LOOK), at)
-        if start >= 0:
-            yield from _word_at(text, start + len("echo "))
-        at = low.find("| sudo -s", at + 1)
+
+
+def _piped(text: str, low: str, signs: set[str]) -> Iterator[Span]:
+    """Yield the passwords that `echo` hands to another command."""
+    for sign, needed in (
+        ("| sudo -s", "| sudo -s"), ("password-stdin", "password-stdin"), ("chpasswd", "chpasswd"),
+        ("passwd --stdin", "chpasswd"),
+    ):  # fmt: skip
+        at = low.find(sign) if needed in signs else -1
+        while at >= 0:
+            start = low.rfind("echo ", max(0, at - LONGEST), at)
+            if start >= 0:
+                user = text.find(":", start, at) if sign == "chpasswd" else -1
+                yield from _word_at(text, user + 1 or start + len("echo "))
+            at = low.find(sign, at + 1)
 
 
 def _word_at(text: str, at: int, block: int = 1) -> Iterator[Span]:
-    """Yield the password at a place, if one is there, its length a multiple of `block`."""
+    """Yield the password at a place, if one is there; with a `block`, base64 of a multiple of its length."""
     start, quote = opening(text, at, typed=False)
     end = value_end(text, start, quote, SHELL_WORD)
-    if (end - start) % block == 0 and _is_password(text[start:end]) and weigh(text[start:end]) >= MIXED:
-        yield start, end, "password"
+    value = text[start:end]
+    if len(value) % block or (
+        block > 1 and not value.replace("+", "").replace("/", "").rstrip("=").isalnum()
+    ):
+        return
+    if _is_password(value) and weigh(value) >= MIXED:
+        yield start, end if quote else whole_end(text, start, end, SHELL_WORD), "password"
 
 
-def _cookies(text: str, low: str, signs: list[str]) -> Iterator[Span]:
+def _cookies(text: str, low: str, signs: set[str]) -> Iterator[Span]:
     """Yield the random values in `Cookie: name=value; name=value` and `curl -b name=value`."""
     for sign, needed in (("cookie", "cookie"), (" -b ", "curl")):
         at = low.find(sign) if needed in signs else -1

@@ -1,23 +1,16 @@
 """Tokens by their beginning, private keys by their armour, and one text without what is secret in it.
 
 Only an event with something to take out loads this module and `re`; what every event is looked through for
-stands in `redaction_rules`.
+stands in `redaction_formats` and `redaction_rules`.
 """
 
 from __future__ import annotations
 
 import re
 
-from claude_mem_lite.redaction_rules import (
-    MIXED,
-    PRIVATE_KEY,
-    QUOTED_LEAST,
-    RANDOM,
-    TOKENS,
-    find_values,
-    holds_word,
-    weigh,
-)  # fmt: skip
+from claude_mem_lite.redaction_formats import PRIVATE_KEY, TOKENS
+from claude_mem_lite.redaction_rules import find_values, holds_word
+from claude_mem_lite.redaction_weights import MIXED, QUOTED_LEAST, RANDOM, weigh
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,20 +19,17 @@ if TYPE_CHECKING:
     from claude_mem_lite.redaction_rules import Span
 
 _BY_MARK = {mark: (kind, rest) for kind, marks, rest in TOKENS for mark in marks.split()}
-_LEADS = {"azure secret": r"[\w~.-]{3}[0-9]"}  # what belongs to a token before the mark it is found by
-_PROVED = {"api key": RANDOM, "service token": RANDOM, "slack token": MIXED}  # by more than a beginning
+# What belongs to a token before the mark it is found by.
+_LEADS = {
+    "azure secret": r"[\w~.-]{3}[0-9]", "terraform token": "[A-Za-z0-9]{14}", "mailchimp key": "[0-9a-f]{32}",
+}  # fmt: skip
+_LABEL_LENGTH = 24  # characters before a value, the most that its label is looked for in
+_PROVED = {  # by more than a beginning
+    **dict.fromkeys(("api key", "service token", "vault token", "azure key", "resend key"), RANDOM),
+    "slack token": MIXED,
+}
 # Edges of a token: no letter or digit before it, unless that ends an escape (\n) or a colour code.
 _EDGE = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=[\[;0-9]m))"
-# Tokens that do not begin with what they are found by, as a whole; a group is what alone has to go.
-_WHOLE = {
-    "/api/webhooks/": r"/api/webhooks/[0-9]{17,20}/([\w-]{60,})",
-    ":AA": r"(?<![0-9])[0-9]{8,10}:AA[\w-]{33}(?![\w-])",
-    ".": _EDGE + r"[MNO][\w-]{22,27}\.[\w-]{6}\.[\w-]{27,38}(?![\w-])",
-    "key-": _EDGE + r"key-[0-9a-f]{32}(?![\w-])",
-    "AC": _EDGE + r"AC[0-9a-f]{32}[\\\"',:\s]{1,8}([0-9a-f]{32})(?![0-9a-f])",
-    "APA91b": _EDGE + r"[\w-]{11}:APA91b[\w-]{100,}",
-}
-
 _LABEL = r"(?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
 # Between two lines of a key: line ends, also escaped ones, quotes, margins of diffs, listings and numbers.
 # Also the colours of a terminal, the numbers of a history and the origins of grep's lines.
@@ -58,6 +48,20 @@ _KEY = (
     rf"(?:(?:{_MARGIN}(?P<rest>{_SHORT_LINE}))?{_MARGIN}(?P<end>END {_LABEL})"
     rf"|{_MARGIN}(?=[A-Za-z+/]{{0,15}}[0-9=])[A-Za-z0-9+/]{{4}}{_SHORT_LINE}(?![\w+/=.]))?"
 )
+
+
+# Tokens that do not begin with what they are found by, as a whole; a group is what alone has to go.
+_WHOLE = {
+    "/webhooks/": r"/api/(?:v[0-9]{1,2}/)?webhooks/[0-9]{17,20}/([\w-]{60,})",
+    ":AA": r"(?<![0-9])[0-9]{8,10}:AA[\w-]{33}(?![\w-])",
+    ".": _EDGE + r"[MNO][\w-]{22,27}\.[\w-]{6}\.[\w-]{27,38}(?![\w-])",
+    "key-": _EDGE + r"key-[0-9a-f]{32}(?![\w-])",
+    "AC": _EDGE + r"AC[0-9a-f]{32}[\\\"',:\s]{1,8}([0-9a-f]{32})(?![0-9a-f])",
+    "APA91b": _EDGE + r"[\w-]{11}:APA91b[\w-]{100,}",
+    # 64 bytes, as storage accounts have them
+    "==": r"(?:(?<![\w+/=-])|(?<=\\[nrt])|(?<=[\[;0-9]m))[A-Za-z0-9+/]{86}==(?![\w+/=])",
+    "Private-Lines:": rf"Private-Lines: [0-9]{{1,4}}{_MARGIN}({_BASE64}(?:{_MARGIN}{_BASE64})*+)",
+}
 
 
 def clean(text: str, marks: list[str], field: str = "") -> tuple[str, dict[str, str]]:
@@ -97,7 +101,7 @@ def _swap(text: str, spans: list[Span]) -> str:
     for start, end, kind in spans:
         if start >= done:
             parts += [text[done:start], f"[redacted: {kind}]"]
-            done = end
+        done = max(done, end)
     return "".join([*parts, text[done:]])
 
 
@@ -109,7 +113,12 @@ def _tokens(text: str, kind: str, mark: str, rest: str) -> Iterator[Span]:
     for match in re.compile(_WHOLE.get(mark, start + edge + rest), re.ASCII).finditer(text):
         body = match[0].removeprefix(mark)
         proved = "." in body if kind == "jwt" else weigh(body) >= _PROVED.get(kind, 0)
+        if kind == "azure key":  # a SHA-512 is as long
+            proved = (
+                proved and "sha" not in text[max(0, match.start() - _LABEL_LENGTH) : match.start()].lower()
+            )
         if proved and not any(set(body) <= set(few) for few in ("xX*.0_-", "ACGT")):
-            kept = len(mark) if mark.endswith(("=", "/")) and not match.lastindex else 0  # part of an address
+            address = mark.endswith(("=", "/")) and match[0].startswith(mark) and not match.lastindex
+            kept = len(mark) if address else 0
             begin, end = match.span(match.lastindex or 0)
             yield begin + kept, end, kind

@@ -1,0 +1,125 @@
+"""Tokens of known services: what they begin with, and how they go on. A table, nothing else.
+
+A hook loads this module for every event. Source: the services' own documentation of their formats.
+"""
+
+from __future__ import annotations
+
+_HEX, _LOWER = "0123456789abcdef", "0123456789abcdefghijklmnopqrstuvwxyz"
+_ALNUM = _LOWER + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+# Kind, what its tokens begin with, and how they go on; each pattern consumes what it has looked at, which
+# keeps a hostile text at one pass. Without a pattern, `redaction_tokens` has one for the whole.
+TOKENS = (
+    ("aws key", "AKIA ASIA ABIA ACCA", r"[A-Z0-9]{16}(?![a-z\d])(?:[\s,|:;\"']{1,8}[\w/+]{40}(?![\w/+=]))?"),
+    ("google key", "AIza", r"[\w-]{35}(?![\w-])"),
+    ("google key", "ya29. GOCSPX- AQ.Ab8", r"[\w.-]{20,}"),
+    ("google token", "1//0", r"[\w-]{40,}"),
+    ("github token", "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", r"\w{30,}(?:\.[\w-]+)*"),
+    (
+        "gitlab token",
+        "glpat- gldt- glrt- glcbt- glptt- glft- glffct- glimt- glagent- glsoat- gloas-",
+        r"[\w.-]{20,}",
+    ),
+    ("slack token", "xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xoxe.xoxp- xapp-", r"[\w%-]{10,}"),
+    ("stripe key", "sk_live_ sk_test_ rk_live_ rk_test_", r"\w{16,}"),
+    ("webhook secret", "whsec_", r"[\w+/]{20,}={0,2}"),
+    ("api key", "sk-", r"[\w-]{20,}"),
+    ("npm token", "npm_", r"[A-Za-z0-9]{36}(?!\w)"),
+    ("pypi token", "pypi-AgE", r"[\w-]{30,}"),
+    ("hugging face token", "hf_ api_org_", r"[A-Za-z0-9]{30,}"),
+    ("sendgrid key", "SG.", r"[\w-]{20,24}\.[\w-]{39,50}"),
+    ("mapbox token", "sk.eyJ", r"[\w-]{20,}\.[\w-]{20,}"),
+    ("1password token", "ops_eyJ", r"[\w-]{60,}"),
+    ("jwt", "eyJ", r"[\w-]{8,}+(?:\.eyJ[\w-]{8,}+(?:\.[\w-]*+)?|(?:\.[\w-]*+){4})?"),
+    ("url signature", "Amz-Signature= Goog-Signature=", r"[0-9A-Fa-f]{40,}"),
+    (
+        "service token",  # what else may begin so does not go on in base 16
+        (
+            "dop_v1_ doo_v1_ dor_v1_ dapi shpat_ shpss_ shpca_ shppa_ sbp_ pul- rubygems_ squ_ sqp_ sqa_ "
+            "e2b_ sntryu_ bkua_ lin_oauth_"
+        ),
+        r"[0-9a-f]{32,}(?!\w)",
+    ),
+    (
+        "service token",  # what else may begin so is not random
+        (
+            "gsk_ xai- pplx- lin_api_ glsa_ tvly- csk- jina_ napi_ nfp_ rnd_ vcp_ phx_ pnu_ figd_ sb_secret_ "
+            "nvapi-"
+        ),
+        r"[\w-]{24,}",
+    ),
+    (
+        "service key",  # nothing else begins so
+        (
+            "NRAK- AGE-SECRET-KEY-1 hvs. hvb. hvr. dckr_pat_ dckr_oat_ tskey- HRKU- pscale_tkn_ pscale_pw_ "
+            "pscale_oauth_ CCIPAT_ sq0atp- sq0csp- ATATT3 ATCTT3 ATBB AKCp cmVmdGtuOj"
+        ),
+        r"[\w-]{22,}(?:=[0-9A-F]{8})?",
+    ),
+    ("service key", "glc_ sntrys_ fm1r_ fm2_", r"[\w+/-]{32,}={0,2}"),
+    ("service key", "r8_", r"[A-Za-z0-9]{37}(?!\w)"),
+    ("service key", "PMAK-", r"[0-9a-f]{24}-[0-9a-f]{34}"),
+    ("service key", "lsv2_pt_ lsv2_sk_", r"[0-9a-f]{32}_[0-9a-f]{10}"),
+    ("service key", "xkeysib- xsmtpsib-", r"[0-9a-f]{64}-[A-Za-z0-9]{16}"),
+    (
+        "service key",
+        "dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.",
+        r"(?:[\w-]{1,40}\.)?[A-Za-z0-9]{40,44}",
+    ),
+    ("service key", "dt0c01. dt0s01.", r"[A-Z2-7]{24}\.[A-Z2-7]{64}"),
+    ("service key", "access_token$production$ access_token$sandbox$", r"[a-z0-9]{16}\$[0-9a-f]{32}"),
+    ("service token", "secret_", r"[A-Za-z0-9]{43}(?!\w)"),
+    ("service token", "ntn_", r"[A-Za-z0-9]{40,}"),
+    ("terraform token", ".atlasv1.", r"[\w-]{60,}"),
+    ("password hash", "$2a$ $2b$ $2y$", r"[0-9]{2}\$[A-Za-z0-9./]{53}(?![\w./])"),
+    ("password hash", "$apr1$ $1$ $5$ $6$ $y$", r"(?:[\w./=]{1,20}\$){1,2}[A-Za-z0-9./]{22,86}(?![\w./])"),
+    ("private key", "Private-Lines:", ""),
+    ("telegram token", ":AA", ""),
+    ("firebase key", "APA91b", ""),
+    ("discord token", ".", ""),
+    ("azure key", "==", ""),
+    ("azure signature", "sig=", r"[\w%/+]{42,200}%3[dD]"),
+    ("azure secret", "Q~", r"[\w~.-]{31,34}(?!\w)"),
+    ("slack webhook", "hooks.slack.com/ hooks.slack-gov.com/", r"(?:services|workflows|triggers)/[\w/]{20,}"),
+    ("discord webhook", "/webhooks/", ""),
+    ("teams webhook", "webhook.office.com/webhookb2/", r"[\w@/-]{60,}"),
+    ("zapier webhook", "hooks.zapier.com/hooks/catch/", r"[0-9]{4,}/[\w/]{6,}"),
+    ("twilio token", "AC", ""),
+    ("mailgun key", "key-", ""),
+    ("elevenlabs key", "sk_", r"[0-9a-f]{48}(?!\w)"),
+    ("firecrawl key", "fc-", r"[0-9a-f]{32}(?!\w)"),
+    ("airtable token", "pat", r"[A-Za-z0-9]{14}\.[0-9a-f]{64}(?!\w)"),
+    ("mailchimp key", "-us", r"[0-9]{1,2}(?!\w)"),
+    ("resend key", "re_", r"[A-Za-z0-9]{8}_[A-Za-z0-9]{24}(?!\w)"),
+    ("nuget key", "oy2", r"[a-z0-9]{43}(?!\w)"),
+    ("service token", "EAA", r"[A-Za-z0-9_-]{60,}"),
+    ("dropbox token", "sl.", r"[\w-]{100,}"),
+    ("vault token", "s.", r"[A-Za-z0-9]{24}(?!\w)"),
+)
+PRIVATE_KEY = "PRIVATE KEY"
+# Marks in no run of token characters, each with what is found faster where none of its kind is.
+MARKS_ANYWHERE = {
+    "hook": (
+        "hooks.slack.com/", "hooks.slack-gov.com/", "/webhooks/", "webhook.office.com/webhookb2/",
+        "hooks.zapier.com/hooks/catch/",
+    ),
+    "~": ("Q~",),
+    "%": ("sig=",),
+    PRIVATE_KEY: (PRIVATE_KEY,),
+}  # fmt: skip
+# Marks too short to tell anything: from where, of what and how many the characters are that have to stand by.
+SHORT_MARKS = {
+    "AC": (2, _HEX, 32), "key-": (4, _HEX, 32), "sk_": (3, _HEX, 48), "fc-": (3, _HEX, 32),
+    "pat": (18, _HEX, 64), "-us": (-32, _HEX, 32), "re_": (12, _ALNUM, 24), "oy2": (3, _LOWER, 43),
+    "EAA": (3, _ALNUM + "_-", 60), "sl.": (3, _ALNUM + "_-", 100), "s.": (2, _ALNUM, 24),
+}  # fmt: skip
+CRYPTS = {"2a", "2b", "2y", "apr1", "1", "5", "6", "y"}  # ways to hash a password, each between two $
+_BY_THEMSELVES = {
+    ".",
+    "==",
+    *SHORT_MARKS,
+    *(f"${way}$" for way in CRYPTS),
+    *(mark for marks in MARKS_ANYWHERE.values() for mark in marks),
+}
+MARKS_IN_RUNS = tuple(mark for _, marks, _ in TOKENS for mark in marks.split() if mark not in _BY_THEMSELVES)

@@ -1,0 +1,131 @@
+"""How much a value looks like a secret, by its characters alone."""
+
+from __future__ import annotations
+
+WORD, MIXED, RANDOM, NEVER = 1, 2, 3, 4  # how much a value looks like a secret; 0 is not at all
+# The least weight that counts for what people choose and for what is made at random, by where it stands:
+# NAME=value, "value", at the end of a line, amid code. And the least length, but passwords may be short.
+_ENOUGH = {"env": (WORD, MIXED), "quoted": (WORD, MIXED), "last": (MIXED, RANDOM), "inside": (RANDOM,) * 2}
+SHORTEST = {"env": 4, "quoted": 8, "last": 8, "inside": 16}
+LOOK = 64  # how much of a value is looked at
+_REFERENCES = (
+    "${", "$(", "#{", "{{", "{}", "%(", "%s", "%d", "(?", "...", "…", "://", "[redacted", "arn:",
+    "[^", "]+", "]*", "[a-z", "[A-Z", "[0-9", "\\w", "\\d",
+)  # fmt: skip
+_STAND_INS = (
+    "your",
+    "example",
+    "change",
+    "replace",
+    "insert_",
+    "todo",
+    "placeholder",
+    "redacted",
+    "xxxx",
+    "dummy",
+    "required",
+    "string",
+)
+PLAIN = ("password", "passwd", "pass", "pwd", "pw", "secret", "token", "none", "null", "true")
+QUOTED_LEAST = SHORTEST["quoted"]
+SESSION = 20  # characters: the shortest id of a session that is taken for a key to it
+_UUID_DASHES = 4
+_ADDRESS, _COLOUR = 42, 9  # characters of 0x and twenty bytes, and the most of # and four bytes
+FEW, _SHORT = 3, 10  # characters: fewer different ones are no value, fewer of any kind are not random
+
+
+def is_secret(value: str, kind: str, place: str, least: int, quote: str) -> bool:
+    """Tell whether a value is a secret of `kind`, given its place and the least weight that tells."""
+    chosen = kind == "password" or (kind == "secret" and place != "last")
+    least = max(least, _ENOUGH[place][not chosen])
+    weight = 0 if least == NEVER or (least > WORD and is_word(value)) else weigh(value, quoted=quote != "")
+    if weight == WORD and place == "quoted" and any(word in value.lower() for word in PLAIN):
+        return False  # the label of a field, in whatever language
+    if kind == "session" and (len(value) < SESSION or value.count("-") == _UUID_DASHES):
+        return False
+    shortest = SHORTEST[place] if kind != "password" else 6 if weight == WORD else 4
+    return weight >= least and len(value) >= shortest
+
+
+def weigh(value: str, *, quoted: bool = True) -> int:  # noqa: PLR0911  (as above)
+    """Return how much a value looks like a secret: RANDOM, MIXED, WORD, or 0 for what only stands for one."""
+    value = value[:LOOK]
+    low = value.lower()
+    if (low.startswith("0x") and len(value) == _ADDRESS) or (value[:1] == "#" and len(value) <= _COLOUR):
+        return 0
+    if value[4:5] == value[7:8] == "-" and _letters(value[:10]).isdigit():  # a date
+        return 0
+    stand_in = len(set(low)) < FEW or low in PLAIN or any(mark in value for mark in _REFERENCES)
+    if stand_in or _is_expression(value, quoted=quoted) or value.split() != [value]:
+        return 0
+    if value[0] in "$&*@!#%" and (
+        _letters(value[1:]).isalpha() or (value[1:].isidentifier() and not (quoted and value[0] != "$"))
+    ):
+        return 0
+    if _is_random(value):
+        return RANDOM
+    plain = _letters(value.rstrip("%"))
+    number = plain.isdigit() and plain != value
+    if number or value[0] in "/~." or low.startswith("0x") or any(word in low for word in _STAND_INS):
+        return 0
+    word = plain.isdigit() or (plain.isalpha() and 3 * _turns(plain) <= len(plain))
+    return WORD if word else MIXED
+
+
+def _is_expression(value: str, *, quoted: bool) -> bool:
+    """Tell whether `value` calls, indexes or stands for something: `f(x)`, `<your-key>`, in quotes `a{b}`."""
+    for opener, closer in ("()", "[]", "{}", "<>"):
+        if opener not in value:
+            continue
+        before, _, rest = value.partition(opener)
+        inner, closed, _ = rest.partition(closer)
+        name = _letters(inner).strip("!|")
+        if (
+            opener in "{<"
+            and closed
+            and (name.isdigit() or (name.isalpha() and 3 * _turns(name) <= len(name)))
+        ):
+            return True
+        if is_path(before) and (not quoted or (closed and value[-1] == closer and opener in "([")):
+            return True
+    return False
+
+
+def _turns(value: str) -> int:
+    """Return how often letters change between capital and small: in base64 more often than in names."""
+    return sum(value[at].isupper() != value[at + 1].isupper() for at in range(len(value) - 1))
+
+
+def is_word(value: str) -> bool:
+    """Tell cheaply that `weigh` finds no more than a WORD."""
+    plain = _letters(value)
+    return plain.isdigit() or (plain.isalpha() and (plain[1:].islower() or plain.isupper()))
+
+
+def _letters(value: str) -> str:
+    for joint in "_-./:+":
+        value = value.replace(joint, "")
+    return value
+
+
+def is_path(text: str) -> bool:
+    """Tell whether `text` is nothing, a variable or an attribute: what stands before a bracket in code."""
+    return not text or all(part.isidentifier() for part in text.split("."))
+
+
+def is_key(value: str) -> bool:
+    """Tell whether a random string stands between the points of what else were a path."""
+    return any(len(part) > SESSION and _is_random(part) for part in value.split("."))
+
+
+def _is_random(value: str) -> bool:
+    """Tell whether letters and digits change about as in a random string, or letters make no syllables."""
+    plain = [char for char in value if char.isalnum()]
+    if len(plain) < _SHORT or not any(map(str.isdigit, plain)):
+        spaced = "".join(" " if char in "aeiouyAEIOUY" else char for char in plain)
+        mixed = not (value.islower() or value.isupper())
+        return len(plain) >= _SHORT and mixed and max(map(len, spaced.split()), default=0) > 2 * FEW
+    changes = 0
+    for at, char in enumerate(plain[1:]):
+        changes += char.isdigit() != plain[at].isdigit() or (char.isupper() and plain[at].islower())
+    return changes >= FEW and 5 * changes > len(plain)
