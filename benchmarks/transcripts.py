@@ -143,10 +143,11 @@ def main() -> None:
         reckoned = claude_mem("import", "transcripts", "--dry-run")
         print(f"dry run: {reckoned['tool_calls']:,} tool calls, about {reckoned['takes_s']:.0f} s, "
               f"$0, by Claude ${reckoned['claude_usd']:.2f}")  # fmt: skip
-        started = time.monotonic()
+        started, before = time.monotonic(), os.times()
         first = claude_mem("import", "transcripts")
-        took_s = time.monotonic() - started
-        print(f"import: {took_s:.0f} s ({took_s / 60:.1f} min), {first['sessions']} sessions, "
+        took_s, after = time.monotonic() - started, os.times()
+        cpu_s = after.children_user + after.children_system - before.children_user - before.children_system
+        print(f"import: {took_s:.0f} s ({cpu_s:.0f} s of one processor), {first['sessions']} sessions, "
               f"{first['tool_calls']:,} tool calls, {first['observations']:,} observations, "
               f"{first['events'] / took_s:.0f} events/s, ${first['usd']:.2f} (by Claude "
               f"${first['claude_usd']:.2f})")  # fmt: skip

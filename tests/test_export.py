@@ -25,7 +25,7 @@ from claude_mem_lite.learnings import curate, session
 from claude_mem_lite.storage import code, models, queries, upgrades
 from claude_mem_lite.storage import learnings as known
 from claude_mem_lite.storage.upgrades import Call
-from claude_mem_lite.upkeep import exchange, outfile
+from claude_mem_lite.upkeep import exchange, lines, outfile
 
 HEAD = {"kind": "claude-mem", "format": 1}
 EDGE = {

@@ -68,8 +68,7 @@ def fill(connection: sqlite3.Connection) -> None:
     add(connection, "user_prompts", content_session_id="c1", prompt_number=2, prompt_text="go on")
     add(connection, "observations", memory_session_id="m1", project="shop", type="bugfix",
         title="Invoice totals are summed in cents", subtitle="Floats lost a cent",
-        narrative=f"The total was a float; the key {SECRET} stood there.\x1b[31m",
-        facts='["total() is exact"]',
+        narrative=f"The total was a float; {SECRET} stood there.\x1b[31m", facts='["total() is exact"]',
         concepts='["money"]', files_modified='["/work/shop/invoice.py"]', files_read='{"a": 1}',
         discovery_tokens=700, created_at_epoch=AT + 2_000)  # fmt: skip
     for number, request in enumerate(("Round the totals", "Write the tests")):
