@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 from conftest import run_hook, tool_event
+from test_cli_everywhere import fill, known
 from test_inbox import rows
 
 from claude_mem_lite import config, settings
@@ -34,6 +37,51 @@ def test_the_docs_name_every_command() -> None:
 def code_of(text: str) -> str:
     """Return what stands between backticks, a line each."""
     return "\n".join(re.findall(r"```.*?```|`[^`\n]+`", text, re.DOTALL))
+
+
+def lines_of(text: str, beginning: str) -> list[str]:
+    """Return the lines of the shell's blocks that begin so, without their comments, whole commands."""
+    blocks = "\n".join(re.findall(r"```sh\n(.*?)```", text, re.DOTALL)).split("\n")
+    return [
+        line.partition("  #")[0].partition(" # ")[0].strip() for line in blocks if line.startswith(beginning)
+    ]
+
+
+def test_the_commands_of_the_docs_run(home: Path, tmp_path: Path) -> None:
+    """Each as it stands there, one after the other, in a project: none is wrong usage or a defect."""
+    fill(2, 6)
+    ids = known()
+    project, path = tmp_path / "shop", f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    project.mkdir()
+    environment = {**os.environ, "HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(tmp_path), "PATH": path}
+    environment.pop("CLAUDE_MEM_HOME")  # the docs say ~/.claude-mem
+    home.rename(tmp_path / ".claude-mem")
+    commands = [line for text in (README, *DOCS.values()) for line in lines_of(text, "claude-mem ")]
+    try:
+        for command in commands:
+            row = "s0" if "--session" in command else ids["ID"]
+            done = subprocess.run(
+                ["/bin/sh", "-c", re.sub(r"\bID\b", row, command)],
+                cwd=project, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                timeout=120, check=False,
+            )  # fmt: skip
+            asks = done.returncode == 2 and "Without a terminal to ask on, say --yes" in done.stderr
+            assert asks or done.returncode in {0, 1}, (command, done.stderr)
+            assert "Traceback" not in done.stderr, command
+            assert "a defect" not in done.stderr, command
+    finally:
+        subprocess.run(["/bin/sh", "-c", "claude-mem down"], env=environment, check=False)
+        (tmp_path / ".claude-mem").rename(home)
+
+    assert len(commands) > 30
+
+
+def test_the_benchmarks_of_the_docs_are_there() -> None:
+    """Each line names a script of this repository."""
+    named = {line.split()[1] for line in lines_of(DOCS["benchmarks.md"], ".venv/bin/python benchmarks/")}
+
+    assert {name for name in named if not (ROOT / name).exists()} == set()
+    assert len(named) > 15
 
 
 def test_links_lead_somewhere() -> None:
