@@ -2,7 +2,7 @@
 
     python benchmarks/redaction.py [--seed N] [--forms first|held-out|all] [--each 20]
 
-1,000 secrets of sixty kinds and 1,000 texts that only resemble some, each in an event of its own: edits of
+1,200 secrets of sixty kinds and 1,200 texts that only resemble some, each in an event of its own: edits of
 files, command lines, outputs, JSON within JSON, prompts. Every event goes the way of a hook, `redact.scrub`
 and `inbox.append` in a temporary data directory; then every byte of that directory is searched for pieces of
 ten characters of each secret. A look-alike must come out as it went in. Ends with 1 when less than 99 % are
