@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 # What failed can be tried again, and goes for want of room alone; of what was lost there is nothing to try.
 _PRUNABLE = (
-    "FROM pending_queue WHERE ((created_at < ?1 AND (status = 'done' OR event_name = ''))"
-    " OR (seq <= ?2 AND status <> 'raw')) AND seq < ?3"
+    "FROM pending_queue WHERE status <> 'raw' AND seq < ?3"
+    " AND (seq <= ?2 OR (created_at < ?1 AND (status = 'done' OR event_name = '')))"
 )
 
 
