@@ -26,7 +26,7 @@ from claude_mem_lite.cli import demo
 from claude_mem_lite.distill.record import record_event, summarize_session
 from claude_mem_lite.learnings import session as learned
 from claude_mem_lite.services import install
-from claude_mem_lite.storage import learnings, models, pruning, queries, upgrades
+from claude_mem_lite.storage import imports, learnings, models, pruning, queries, upgrades
 from claude_mem_lite.upkeep import retention
 
 COMMAND = [sys.executable, "-m", "claude_mem_lite.cli", "import", "transcripts"]
@@ -154,7 +154,7 @@ def test_what_the_hooks_have_missed_is_taken(memory: Path, projects: Path) -> No
 
     answer = take_in()
 
-    ids = [call_id for _, call_id in queries.tool_use_ids()]
+    ids = [call_id for _, call_id in imports.tool_use_ids()]
     assert sorted(ids) == sorted(event["tool_use_id"] for event in sent if "tool_use_id" in event)
     assert answer["events"] == 20
     assert models.Session.get().status == "closed"

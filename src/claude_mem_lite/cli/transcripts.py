@@ -18,6 +18,7 @@ from claude_mem_lite.cli.times import moment
 from claude_mem_lite.distill.observation import count, join
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import install
+from claude_mem_lite.storage import imports as asked
 from claude_mem_lite.storage import marking, models, queries, upgrades
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def _reckon(folder: str, project: str, since: str, *, has_memory: bool, as_json:
             settings.load(),
             now=now,
             news=lambda each: (
-                run.news(each, list(queries.captured(each.session.id))) if run else each.events(after={})
+                run.news(each, asked.captured(each.session.id)) if run else each.events(after={})
             ),
             progress=lambda session: progress.advance(task, session.size_bytes),
         )

@@ -40,7 +40,7 @@ def record_event(event: PendingEvent) -> bool:
     # The write lock first: of two workers on one fold the later must see what the earlier wrote.
     with memory_database.atomic():
         queries.touch_session(event)
-        note = _fold(event, queries.fold_of(event)) if is_look(event) else _observe(event)
+        note = _look(event) if is_look(event) else _observe(event, queries.latest_prompt(event))
     seen = Seen(event.session_id, None if note else event.id, event.created_at)
     has_changed_code = code.follow(capture_of(event), seen)
     inbox.finish(event.id, note=note)
@@ -58,21 +58,23 @@ def record_import(events: Sequence[PendingEvent]) -> None:
 
     The code map knows nothing of them: it has the code as it is now.
     """
-    told: dict[str, str | None] = {}
+    looks: dict[str, str | None] = {}
     notes: list[tuple[str | None, str]] = []
+    prompt = queries.latest_prompt(events[0])
     with memory_database.atomic():
         for event in events:
             if event in (events[0], events[-1]) or not event.tool_name:
                 queries.touch_session(event)
             if not is_look(event):
-                note = _observe(event, upgrade="")
-            else:
+                notes.append((_observe(event, prompt, upgrade=""), event.id))
+                prompt = queries.prompt_of(event) or prompt
+                continue
+            if event.id not in looks:
                 fold = queries.fold_of(event)
-                first = fold[0].id
-                if first not in told:
-                    told[first] = _fold(fold[0], fold, upgrade="")
-                note = told[first] or (None if event.id == first else f"folded into {first}")
-            notes.append((note, event.id))
+                skipped = _fold(fold[0], fold, prompt, upgrade="")
+                looks |= {each.id: skipped or f"folded into {fold[0].id}" for each in fold}
+                looks[fold[0].id] = skipped
+            notes.append((looks[event.id], event.id))
     inbox.finish_import(notes)
 
 
@@ -132,16 +134,23 @@ def capture_of(event: PendingEvent) -> Capture:
     )
 
 
-def _observe(event: PendingEvent, *, upgrade: str | None = None) -> str | None:
-    outcome = local.observe(capture_of(event), prompt=queries.latest_prompt(event))
+def _observe(event: PendingEvent, prompt: str | None, *, upgrade: str | None = None) -> str | None:
+    outcome = local.observe(capture_of(event), prompt=prompt)
     if isinstance(outcome, Skip):
         return outcome.reason
     _save(outcome, [event], upgrade)
     return None
 
 
-def _fold(event: PendingEvent, events: list[PendingEvent], *, upgrade: str | None = None) -> str | None:
-    outcome = local.fold([capture_of(each) for each in events], prompt=queries.latest_prompt(events[0]))
+def _look(event: PendingEvent) -> str | None:
+    events = queries.fold_of(event)
+    return _fold(event, events, queries.latest_prompt(events[0]))
+
+
+def _fold(
+    event: PendingEvent, events: list[PendingEvent], prompt: str | None, *, upgrade: str | None = None
+) -> str | None:
+    outcome = local.fold([capture_of(each) for each in events], prompt=prompt)
     if isinstance(outcome, Skip):
         return outcome.reason
     _save(outcome, events, upgrade)

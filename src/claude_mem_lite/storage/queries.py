@@ -63,40 +63,6 @@ def unfinished_events(session_id: str | None = None) -> list[str]:
     return [row.id for row in rows.order_by(PendingEvent.seq)]
 
 
-def events_to_import(session_id: str) -> list[str]:
-    """Return the ids of a session's events that an import has still to work off, in order."""
-    rows = PendingEvent.select(PendingEvent.id).where(
-        (PendingEvent.session_id == session_id) & (PendingEvent.status == inbox.IMPORT)
-    )
-    return [row.id for row in rows.order_by(PendingEvent.seq)]
-
-
-def captured(session_id: str | None = None) -> Iterator[PendingEvent]:
-    """Yield the events of the queue, of a session or of all (None), that no import has brought."""
-    rows = PendingEvent.select().where(PendingEvent.status.not_in([inbox.IMPORT, inbox.IMPORTED]))
-    if session_id is not None:
-        rows = rows.where(PendingEvent.session_id == session_id)
-    yield from rows.order_by(PendingEvent.seq).iterator()
-
-
-def is_remembered_without_raw(session_id: str) -> bool:
-    """Tell whether something is remembered of a session whose raw event is not in the queue."""
-    raw = PendingEvent.select(PendingEvent.id).where(PendingEvent.session_id == session_id)
-    ids = {row.id for row in raw}
-    return any(row.id not in ids for row in observations_of(session_id))
-
-
-def tool_use_ids() -> Iterator[tuple[str, str]]:
-    """Yield session and `tool_use_id` of the tool calls in the queue, whoever brought them."""
-    query = (
-        "SELECT session_id, json_extract(raw_output, '$.tool_use_id') FROM pending_queue"
-        " WHERE tool_name <> '' AND json_valid(raw_output)"
-    )
-    for session_id, call_id in queue_database.execute_sql(query):
-        if isinstance(call_id, str):
-            yield session_id, call_id
-
-
 def is_message_left(number: int) -> bool:
     """Tell whether a task's message has not been worked on yet."""
     query = "SELECT 1 FROM task WHERE id = ? AND queue = ?"
@@ -139,7 +105,17 @@ def latest_prompt(event: PendingEvent) -> str | None:
         .order_by(PendingEvent.seq.desc())
         .first()
     )
-    prompt = json.loads(row.raw_output).get("prompt") if row else None
+    return _prompt_in(row.raw_output) if row else None
+
+
+def prompt_of(event: PendingEvent) -> str | None:
+    """Return the user's words if an event is a prompt, not one that the client wrote."""
+    is_one = event.event_name == "UserPromptSubmit" and "<task-notification>" not in event.raw_output
+    return _prompt_in(event.raw_output) if is_one else None
+
+
+def _prompt_in(raw_output: str) -> str | None:
+    prompt = json.loads(raw_output).get("prompt")
     return prompt if isinstance(prompt, str) else None
 
 

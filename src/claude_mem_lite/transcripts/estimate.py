@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from claude_mem_lite.transcripts.sessions import Session
 
 # Source: benchmarks/transcripts.py on two cores.
-EVENTS_A_SECOND = 150.0
+EVENTS_A_SECOND = 120.0
 # What of an event goes into a summary, what is asked about learnings, and what frames a request.
 _TOLD_TOKENS, _FRAME_TOKENS = 45, 400
 _MOST_TOLD_TOKENS = 6_900

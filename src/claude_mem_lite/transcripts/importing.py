@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite import inbox, redact
 from claude_mem_lite.distill.record import record_import, summarize_session
-from claude_mem_lite.storage import queries, upgrades
+from claude_mem_lite.storage import imports, upgrades
 from claude_mem_lite.transcripts.events import call_key, digest
 from claude_mem_lite.transcripts.sessions import Session, Telling, find, looked_at
 
@@ -80,21 +80,22 @@ class Import:
     ) -> None:
         self.taken = Taken()
         self._plan, self._now, self._learn, self._make_room = found, now, learn, make_room
-        self._calls = {call_key(*each) for each in queries.tool_use_ids()}
+        self._calls = {call_key(*each) for each in imports.tool_use_ids()}
 
     def take(self, session: Session) -> None:
         """Take in what is new in a session, and have it found; it waits for nobody's money."""
         telling = Telling(session, self._plan.left_out, self._now)
-        by_hooks = list(queries.captured(session.id))
+        by_hooks = imports.captured(session.id)
         self._store(self.news(telling, by_hooks), session.project_dir)
-        waiting = queries.events_to_import(session.id)
-        for start in range(0, len(waiting), _EVENTS_AT_ONCE):
-            rows = map(queries.pending_event, waiting[start : start + _EVENTS_AT_ONCE])
-            record_import([row for row in rows if row is not None])
-        if waiting:
-            summarize_session(session.id)
-            if not by_hooks:
-                upgrades.leave_to_user(session.id)
+        has_news = False
+        for events in imports.events_to_import(session.id):
+            record_import(events)
+            has_news = True
+        if has_news:
+            with upgrades.transaction():
+                summarize_session(session.id)
+                if not by_hooks:
+                    upgrades.leave_to_user(session.id)
             self._learn(session.id)
             self.taken.sessions.append(session.id)
             self._make_room()
@@ -105,7 +106,7 @@ class Import:
         """Yield the events of a session that neither a hook nor an import has brought."""
         session = telling.session
         noted = _noted(session)
-        if not noted and queries.is_remembered_without_raw(session.id):
+        if not noted and imports.is_remembered_without_raw(session.id):
             self._plan.left_out["already known session"] += 1
             return
         heard = Counter(_heard(json.loads(row.raw_output)) for row in by_hooks if not row.tool_name)

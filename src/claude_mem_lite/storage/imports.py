@@ -1,0 +1,51 @@
+"""What an import of transcripts asks of queue.db: what is there, and what it has still to work off."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from claude_mem_lite import inbox
+from claude_mem_lite.storage.models import PendingEvent, queue_database
+from claude_mem_lite.storage.queries import observations_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_AT_ONCE = 100
+
+
+def events_to_import(session_id: str) -> Iterator[list[PendingEvent]]:
+    """Yield a session's events that an import has still to work off, in order, some at a time."""
+    ids = PendingEvent.select(PendingEvent.id).where(
+        (PendingEvent.session_id == session_id) & (PendingEvent.status == inbox.IMPORT)
+    )
+    waiting = [row.id for row in ids.order_by(PendingEvent.seq)]
+    for start in range(0, len(waiting), _AT_ONCE):
+        some = PendingEvent.id.in_(waiting[start : start + _AT_ONCE])
+        yield list(PendingEvent.select().where(some).order_by(PendingEvent.seq))
+
+
+def captured(session_id: str) -> list[PendingEvent]:
+    """Return the events of a session that no import has brought, in order."""
+    rows = PendingEvent.select().where(
+        (PendingEvent.session_id == session_id) & PendingEvent.status.not_in([inbox.IMPORT, inbox.IMPORTED])
+    )
+    return list(rows.order_by(PendingEvent.seq))
+
+
+def is_remembered_without_raw(session_id: str) -> bool:
+    """Tell whether something is remembered of a session whose raw event is not in the queue."""
+    raw = PendingEvent.select(PendingEvent.id).where(PendingEvent.session_id == session_id)
+    ids = {row.id for row in raw}
+    return any(row.id not in ids for row in observations_of(session_id))
+
+
+def tool_use_ids() -> Iterator[tuple[str, str]]:
+    """Yield session and `tool_use_id` of the tool calls in the queue, whoever brought them."""
+    query = (
+        "SELECT session_id, json_extract(raw_output, '$.tool_use_id') FROM pending_queue"
+        " WHERE tool_name <> '' AND json_valid(raw_output)"
+    )
+    for session_id, call_id in queue_database.execute_sql(query):
+        if isinstance(call_id, str):
+            yield session_id, call_id
