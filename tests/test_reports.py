@@ -295,7 +295,7 @@ def test_the_project_is_that_of_the_folder_unless_said_otherwise(memory: Path, t
         (["--project", ".", "-a"], 2, "--project and --all-projects exclude each other"),
         (["--days", "3", "--session", "s1"], 2, "--days and --session exclude each other"),
         (["--days", "0"], 2, "--days"),
-        (["--html", "no/such/folder/x.html"], 1, "No such file"),
+        (["--html", "no/such/folder/x.html"], 1, "there is no folder"),
     ],
 )
 def test_what_cannot_be_told_is_refused(

@@ -53,6 +53,19 @@ def find(query: str, *, type: Type = "all", limit: int = 10, **scope: str) -> li
     return found.hits
 
 
+def test_a_look_at_the_memory_takes_no_lock_away(memory: Path) -> None:
+    """The last to close a database deletes its WAL: whoever looks at the file meanwhile still counts."""
+    queries.counts()
+    config.refuse_foreign_memory()
+    other = (
+        "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('SELECT * FROM state'); c.close()"
+    )
+
+    subprocess.run([sys.executable, "-c", other, config.memory_path()], check=True)
+
+    assert (memory / "claude-mem.db-shm").exists()
+
+
 def test_migrate_makes_the_columns_of_the_models(memory: Path) -> None:
     """Each model has the columns of its table, in both databases."""
     for model in models.MODELS:

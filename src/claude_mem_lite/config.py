@@ -112,6 +112,10 @@ def ensure_home() -> None:
         os.chmod(home(), 0o700)
 
 
+# What this process has found to be ours: device and inode, path and descriptor.
+_known_memories: dict[tuple[int, int], tuple[str, int]] = {}
+
+
 def foreign_memory() -> bool:
     """Tell whether `claude-mem.db` is another program's database.
 
@@ -119,13 +123,24 @@ def foreign_memory() -> bool:
     not foreign; one that cannot be read is.
     """
     try:
-        with open(memory_path(), "rb") as file:
-            header = file.read(_APPLICATION_ID_OFFSET + 4)
+        found = os.stat(memory_path())
+        if not found.st_size or (found.st_dev, found.st_ino) in _known_memories:
+            return False
+        descriptor = os.open(memory_path(), os.O_RDONLY)
+        header = os.read(descriptor, _APPLICATION_ID_OFFSET + 4)
     except FileNotFoundError:
         return False
     except OSError:
         return True
-    return bool(header) and header[_APPLICATION_ID_OFFSET:] != MEMORY_APPLICATION_ID.to_bytes(4, "big")
+    if header and header[_APPLICATION_ID_OFFSET:] != MEMORY_APPLICATION_ID.to_bytes(4, "big"):
+        os.close(descriptor)
+        return True
+    # Not closed while we use this folder: POSIX takes with any descriptor of a file all locks that a process
+    # has on it, SQLite's too, and whoever closes the database next takes us for gone and deletes its WAL.
+    for known in [known for known, (path, _) in _known_memories.items() if path != memory_path()]:
+        os.close(_known_memories.pop(known)[1])
+    _known_memories[found.st_dev, found.st_ino] = (memory_path(), descriptor)
+    return False
 
 
 def refuse_foreign_memory() -> None:

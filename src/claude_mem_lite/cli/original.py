@@ -122,5 +122,5 @@ def _given(folders: list[str]) -> dict[str, str]:
         name, mark, path = each.partition("=")
         if not (name and mark and path):
             raise ClaudeMemError(f"--folder {each}: say NAME=PATH, such as --folder shop=~/work/shop")
-        found[name] = marking.project_of(path)
+        found[name] = marking.project_of(path, may_be_new=True)
     return found

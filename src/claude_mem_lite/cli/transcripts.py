@@ -226,7 +226,7 @@ class _Room:
 
 
 def _project(path: str) -> str | None:
-    return marking.project_of(path) if path else None
+    return marking.project_of(path, may_be_new=True) if path else None
 
 
 def _progress(*, quiet: bool) -> Progress:

@@ -63,7 +63,7 @@ def is_idle(chosen: Settings, *, now: float) -> bool:
     latest = max(queries.last_event_at(), upgrades.read_state("consumer").get("started_at", ""))
     if now - inbox.unix_time(latest) < idle_s or _web_idle_s() < idle_s:
         return False
-    return not queries.has_work(now=now)
+    return not queries.has_work(now=time.time())  # what is due later is no work yet
 
 
 def _web_idle_s() -> float:

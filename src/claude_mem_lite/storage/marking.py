@@ -133,15 +133,16 @@ def knows_file(paths: tuple[str, ...]) -> bool:
     )
 
 
-def project_of(path: str) -> str:
+def project_of(path: str, *, may_be_new: bool = False) -> str:
     """Return the project of a folder; one that is no more is known by its path.
 
-    Raises: ClaudeMemError when the path is neither: the project above it is hardly what was meant.
+    Raises: ClaudeMemError when the path is neither, unless it `may_be_new`: the project above it is hardly
+        what was meant.
     """
     given = os.path.normpath(os.path.join(os.getcwd(), os.path.expanduser(path)))
     if given in known_projects():
         return given
-    if not os.path.isdir(given):
+    if not may_be_new and not os.path.isdir(given):
         raise ClaudeMemError(f"no project {given} is known, and there is no such folder")
     return config.project_dir(given)
 
