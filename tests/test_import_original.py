@@ -69,12 +69,12 @@ def fill(connection: sqlite3.Connection) -> None:
     add(connection, "observations", memory_session_id="m1", project="shop", type="bugfix",
         title="Invoice totals are summed in cents", subtitle="Floats lost a cent",
         narrative=f"The total was a float; {SECRET} stood there.\x1b[31m", facts='["total() is exact"]',
-        concepts='["money"]', files_modified='["/work/shop/invoice.py"]', files_read='{"a": 1}',
+        concepts='["money"]', files_modified='["/home/dev/shop/invoice.py"]', files_read='{"a": 1}',
         discovery_tokens=700, created_at_epoch=AT + 2_000)  # fmt: skip
     for number, request in enumerate(("Round the totals", "Write the tests")):
         add(connection, "session_summaries", memory_session_id="m1", project="shop", request=request,
             completed=f"Done {number}.", learned="Cents are exact", next_steps="Release",
-            files_edited='["/work/shop/invoice.py"]', created_at_epoch=AT + 3_000 + number)  # fmt: skip
+            files_edited='["/home/dev/shop/invoice.py"]', created_at_epoch=AT + 3_000 + number)  # fmt: skip
 
 
 def take_in(path: Path, *arguments: str) -> dict[str, Any]:
@@ -101,12 +101,12 @@ def test_the_original_is_taken_over(memory: Path, elsewhere: Path) -> None:
         fill(connection)
     connection.close()
 
-    answer = take_in(elsewhere, "--folder", "shop=/work/shop")
+    answer = take_in(elsewhere, "--folder", "shop=/home/dev/shop")
 
     session, rows = queries.known_session("c1"), queries.observations_of("c1")
     assert answer["added"] == {"session": 1, "observation": 2}
     assert answer["left_out"] == {"mere consent": 1}
-    assert (session.project_dir, session.status) == ("/work/shop", "closed")
+    assert (session.project_dir, session.status) == ("/home/dev/shop", "closed")
     assert session.ended_at == inbox.utc_text(AT / 1_000 + 9)
     assert session.summary == (
         "Write the tests. Done 1. Learned: Cents are exact. Next: Release\n"
@@ -121,7 +121,7 @@ def test_the_original_is_taken_over(memory: Path, elsewhere: Path) -> None:
     assert "[redacted: " in rows[1].summary
     stored = b"".join(path.read_bytes() for path in memory.iterdir() if path.is_file())
     assert [word for word in (SECRET.encode(), b"Vogt", b"\x1b[31m") if word in stored] == []
-    assert find("cents float", limit=1, project_dir="/work/shop")[0].row.id == rows[1].id
+    assert find("cents float", limit=1, project_dir="/home/dev/shop")[0].row.id == rows[1].id
     assert upgrades.local_observations({"high", "normal", "low", ""}) == []
     assert upgrades.outdated_sessions() == queries.sessions_to_summarize(idle_since="9") == []
 
@@ -130,7 +130,7 @@ def test_a_second_import_adds_what_is_new(memory: Path, elsewhere: Path) -> None
     """Twice is as once; what the original has learned since is added."""
     connection = original(elsewhere)
     fill(connection)
-    take_in(elsewhere, "--folder", "shop=/work/shop")
+    take_in(elsewhere, "--folder", "shop=/home/dev/shop")
 
     again = take_in(elsewhere)
     add(connection, "observations", memory_session_id="m1", type="change", title="More", created_at_epoch=AT)
@@ -149,7 +149,7 @@ def test_a_database_of_its_first_year_is_read(memory: Path, elsewhere: Path) -> 
     add(connection, "observations", sdk_session_id="m2", project="shop", type="x", created_at="nonsense")
     connection.close()
 
-    answer = take_in(elsewhere, "--folder", "shop=/work/shop")
+    answer = take_in(elsewhere, "--folder", "shop=/home/dev/shop")
 
     (row,) = queries.observations_of("c1")
     assert (row.title, row.summary, row.detail) == (
@@ -177,7 +177,7 @@ def test_the_original_is_only_read(*, is_open: bool, memory: Path, elsewhere: Pa
 
     before = state()
 
-    take_in(elsewhere, "--folder", "shop=/work/shop")
+    take_in(elsewhere, "--folder", "shop=/home/dev/shop")
 
     assert state() == before
     assert queries.counts()["observations"] == 2
@@ -193,8 +193,8 @@ def test_projects_are_found_by_what_is_known(memory: Path, elsewhere: Path, tmp_
             started_at_epoch=AT)  # fmt: skip
         add(connection, "observations", memory_session_id=name, type="x", title=name, created_at_epoch=AT)
     connection.close()
-    Lines(session_id="c1", cwd="/work/shop").user("Hi").write(tmp_path / "claude" / "projects")
-    inbox.append('{"session_id": "s", "hook_event_name": "Stop"}', "/work/till")
+    Lines(session_id="c1", cwd="/home/dev/shop").user("Hi").write(tmp_path / "claude" / "projects")
+    inbox.append('{"session_id": "s", "hook_event_name": "Stop"}', "/home/dev/till")
     row = queries.pending_event(queries.unfinished_events()[0])
     assert row is not None
     record_event(row)
@@ -202,8 +202,8 @@ def test_projects_are_found_by_what_is_known(memory: Path, elsewhere: Path, tmp_
     answer = take_in(elsewhere)
 
     assert answer["unknown_projects"] == {"unknown": 1}
-    assert queries.known_session("c1").project_dir == "/work/shop"
-    assert queries.known_session("till").project_dir == "/work/till"
+    assert queries.known_session("c1").project_dir == "/home/dev/shop"
+    assert queries.known_session("till").project_dir == "/home/dev/till"
 
 
 def test_a_session_that_is_known_here_is_not_told_twice(memory: Path, elsewhere: Path) -> None:
@@ -212,7 +212,7 @@ def test_a_session_that_is_known_here_is_not_told_twice(memory: Path, elsewhere:
         fill(connection)
     connection.close()
     event = {"session_id": "c1", "hook_event_name": "Stop", "last_assistant_message": "The totals are right."}
-    inbox.append(json.dumps(event), "/work/shop")
+    inbox.append(json.dumps(event), "/home/dev/shop")
     row = queries.pending_event(queries.unfinished_events()[0])
     assert row is not None
     record_event(row)
@@ -253,7 +253,7 @@ def test_a_foreign_memory_is_refused_until_another_folder_is_chosen(
 
     refused = claude_mem("import", "claude-mem", str(elsewhere))
     monkeypatch.setenv("CLAUDE_MEM_HOME", str(tmp_path / "mine"))
-    answer = take_in(elsewhere, "--folder", "shop=/work/shop")
+    answer = take_in(elsewhere, "--folder", "shop=/home/dev/shop")
     models.close_databases()
 
     assert refused.returncode == 1

@@ -121,6 +121,6 @@ def _given(folders: list[str]) -> dict[str, str]:
     for each in folders:
         name, mark, path = each.partition("=")
         if not (name and mark and path):
-            raise ClaudeMemError(f"--folder {each}: say NAME=PATH, such as --folder shop=~/work/shop")
+            raise ClaudeMemError(f"--folder {each}: say NAME=PATH, such as --folder shop=~/dev/shop")
         found[name] = marking.project_of(path, may_be_new=True)
     return found
