@@ -1,10 +1,11 @@
-"""What it takes to start a command: whole processes, against the bare interpreter in the same run.
+"""What it takes to start a command: whole processes, against the bare interpreter and a bare Typer app.
 
     python benchmarks/cli.py [--runs N]
 
 Each command runs on an empty and on a small memory, services down. The runs of all cases are interleaved, so
-that another load on the machine falls on all of them. Prints medians, ratios to the median of
-`python -c pass`, and which are over the limit; `--help` of every command is one case.
+that another load on the machine falls on all of them. Prints medians, their ratios to `python -c pass` and to
+the help of an app with one command in Typer, and which are over the limit; `--help` of every command is one
+case. The first run compiles, and does not count.
 """
 
 from __future__ import annotations
@@ -22,6 +23,17 @@ from pathlib import Path
 from claude_mem_lite.cli.app import COMMANDS
 
 LIMIT_MS = 150
+BARE_APP = """
+import typer
+from typing import Annotated
+app = typer.Typer(pretty_exceptions_enable=False)
+@app.command()
+def one(*, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False): pass
+@app.command()
+def other(): pass
+app()
+"""
+BASELINES = {"python -c pass": ["pass"], "a bare Typer app": [BARE_APP, "one", "--help"]}
 # What a command needs more for, by its name; the rest is bound by the limit.
 NEEDS_MORE = {"status": "asks supervisord and checks the databases", "search": "asks the memory"}
 CASES = {
@@ -30,6 +42,8 @@ CASES = {
     "status": ["status"], "search": ["search", "pond"], "learnings list": ["learnings", "list"],
     "cost": ["cost"],
 }  # fmt: skip
+
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 def fill(home: Path) -> None:
@@ -65,16 +79,17 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="cml-cli-") as folder:
         homes = {"empty": Path(folder, "empty"), "small": Path(folder, "small")}
         fill(homes["small"])
-        took: dict[str, list[float]] = {"python -c pass": []}
-        for _ in range(options.runs):
-            took["python -c pass"].append(took_ms([sys.executable, "-c", "pass"], dict(os.environ)))
+        took: dict[str, list[float]] = {}
+        for _ in range(options.runs + 1):
+            for name, arguments in BASELINES.items():
+                took.setdefault(name, []).append(took_ms([sys.executable, "-c", *arguments], ENVIRONMENT))
             for name, arguments in cases.items():
                 for size, home in homes.items():
-                    environment = {**os.environ, "CLAUDE_MEM_HOME": str(home)}
+                    environment = {**ENVIRONMENT, "CLAUDE_MEM_HOME": str(home)}
                     command = [sys.executable, "-m", "claude_mem_lite.cli", *arguments]
                     took.setdefault(f"{name} ({size})", []).append(took_ms(command, environment))
-    medians = {name: statistics.median(values) for name, values in took.items()}
-    bare = medians["python -c pass"]
+    medians = {name: statistics.median(values[1:]) for name, values in took.items()}
+    bare, app = (medians[name] for name in BASELINES)
     if options.json:
         print(json.dumps(medians, indent=2))
     over = []
@@ -83,7 +98,7 @@ def main() -> None:
         if median > LIMIT_MS and not more:
             over.append(name)
         if not options.json:
-            print(f"{name:32} {median:7.1f} ms  {median / bare:5.1f} x  {more}")
+            print(f"{name:32} {median:7.1f} ms {median / bare:6.1f} x {median / app:6.2f} x  {more}")
     print(f"limit {LIMIT_MS} ms: {', '.join(over) or 'none is over it'}", file=sys.stderr)
     sys.exit(1 if over else 0)
 

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import io
 import os
-import sqlite3
 import sys
-import traceback
 
 from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
 
 DEBUG = "CLAUDE_MEM_DEBUG"
-# Typer brings pydantic, which would look through all installed packages for plugins: 20 ms a command.
-os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
 
 
 def main() -> None:
@@ -33,6 +29,9 @@ def main() -> None:
 
 def _fail(error: Exception) -> None:
     """Say in one line what went wrong, and end with 1."""
+    import sqlite3
+    import traceback
+
     from rich.markup import escape
 
     from claude_mem_lite.cli.app import errors

@@ -24,7 +24,6 @@ from claude_mem_lite.cli.app import (
 from claude_mem_lite.cli.text import size
 from claude_mem_lite.distill.observation import count, join
 from claude_mem_lite.services import supervise
-from claude_mem_lite.upkeep import backup as upkeep
 
 _SAID = {
     "sessions": "session",
@@ -46,6 +45,8 @@ def backup(
 
     Vectors are not in it, for they are made anew, nor is config.toml, which may have a key in it.
     """
+    from claude_mem_lite.upkeep import backup as upkeep
+
     open_memory()
     now = dt.datetime.now(dt.UTC).strftime("%Y%m%dT%H%M%SZ")
     path = os.path.abspath(os.path.expanduser(file or f"claude-mem-backup-{now}.zip"))
@@ -69,6 +70,8 @@ def restore(
 
     Nothing is touched before the backup is checked as a whole. Running services are stopped for the moment.
     """
+    from claude_mem_lite.upkeep import backup as upkeep
+
     path = os.path.abspath(os.path.expanduser(file))
     with upkeep.unpacked(path) as (folder, counts):
         if os.path.exists(config.memory_path()) or os.path.exists(config.queue_path()):

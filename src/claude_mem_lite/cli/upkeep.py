@@ -32,9 +32,6 @@ from claude_mem_lite.storage import files, marking
 from claude_mem_lite.storage import forgetting as storage
 from claude_mem_lite.storage.sizes import sizes
 from claude_mem_lite.storage.wanted import Wanted
-from claude_mem_lite.upkeep import backup, retention
-from claude_mem_lite.upkeep import forget as forgetting
-from claude_mem_lite.upkeep import reindex as indexing
 
 if TYPE_CHECKING:
     from claude_mem_lite.upkeep.forget import Forgotten
@@ -92,6 +89,8 @@ def prune(  # noqa: PLR0913  (each is an option of the command)
     The consumer does so by itself every hour, as the table "retention" of config.toml says. What is
     remembered, what was paid, and events that wait stay.
     """
+    from claude_mem_lite.upkeep import retention
+
     open_memory()
     within = retention.limits(settings.load().retention, now=dt.datetime.now(dt.UTC))
     if older_than is not None:
@@ -160,6 +159,9 @@ def forget(  # noqa: PLR0913  (each is an option of the command)
     What was made of it alone goes, too; a session that keeps other observations is summarized anew from them.
     Running services are stopped for the moment. What your own files say is read from them again.
     """
+    from claude_mem_lite.upkeep import backup
+    from claude_mem_lite.upkeep import forget as forgetting
+
     ways = {"ID": ids, "--session": session, "--project": project, "--file": file,
             "--since or --until": since or until, "--match": match}  # fmt: skip
     given = [name for name, value in ways.items() if value]
@@ -216,6 +218,8 @@ def reindex(*, as_json: AsJson = False) -> None:
     Full text and indexes of both databases. Vectors that are not those of their rows are made anew by the
     consumer, or at once by [bold]claude-mem reembed[/bold].
     """
+    from claude_mem_lite.upkeep import reindex as indexing
+
     open_memory()
     with working("looking over the indexes", quiet=as_json):
         found = indexing.reindex()
