@@ -43,10 +43,7 @@ def step(settings: Settings, *, now: float) -> Step:
     try:
         found = next(compression.evaluate([row], Judge(caller, settings.evals.judge)))
     except StoppedError as stopped:
-        if stopped.step.failure in {
-            "setup",
-            "rejected",
-        }:  # an outage and a used up budget pass; these may not
+        if stopped.step.failure in {"setup", "rejected"}:  # outages and used up budgets pass by themselves
             _note(state["at"], [])
         return stopped.step
     name = storage.JUDGED if found.score.info_preservation is not None else "eval.failed"
