@@ -17,7 +17,8 @@ from claude_mem_lite.cli.app import COMMANDS, app, imported
 from claude_mem_lite.storage import models, queries
 
 NAMES = [name for some in COMMANDS.values() for name in some]
-HEAVY = {"numpy", "peewee", "huey", "lancedb", "anthropic", "starlette", "supervisor", "torch"}
+HEAVY = {"numpy", "peewee", "huey", "lancedb", "anthropic", "pydantic", "starlette", "supervisor",
+         "torch"}  # fmt: skip
 
 
 def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -48,7 +49,9 @@ def test_every_command_has_its_help(home: Path, name: str) -> None:
     assert f"│ {name} " in run("--help").stdout
 
 
-@pytest.mark.parametrize("arguments", [(), ("--help",), ("--version",), ("serch", "x")])
+@pytest.mark.parametrize(
+    "arguments", [(), ("--help",), ("--version",), ("serch", "x"), *((name, "--help") for name in NAMES)]
+)
 def test_what_needs_no_memory_loads_nothing_heavy(home: Path, arguments: tuple[str, ...]) -> None:
     """Help, version, the first screen and a near miss import none of the libraries that take their time."""
     program = (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from claude_mem_lite import config
-from claude_mem_lite.context.shown import Source  # noqa: TC001  (pydantic reads it)
+from claude_mem_lite.context import Source  # noqa: TC001  (pydantic reads it)
 from claude_mem_lite.search.hybrid import Type  # noqa: TC001  (pydantic reads it)
 from claude_mem_lite.storage.learnings import Sort  # noqa: TC001  (pydantic reads it)
 

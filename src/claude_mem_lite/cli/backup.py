@@ -23,7 +23,6 @@ from claude_mem_lite.cli.app import (
 )
 from claude_mem_lite.cli.text import size
 from claude_mem_lite.distill.observation import count, join
-from claude_mem_lite.services import supervise
 
 _SAID = {
     "sessions": "session",
@@ -70,6 +69,7 @@ def restore(
 
     Nothing is touched before the backup is checked as a whole. Running services are stopped for the moment.
     """
+    from claude_mem_lite.services import supervise
     from claude_mem_lite.upkeep import backup as upkeep
 
     path = os.path.abspath(os.path.expanduser(file))

@@ -14,7 +14,6 @@ from claude_mem_lite import config
 from claude_mem_lite.cli.app import AsJson, Quiet, app, console, errors, open_memory, print_json, working
 from claude_mem_lite.cli.text import age, printable
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.storage import models, queries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -86,7 +85,7 @@ def _print_edges(edges: Iterable[Edge], *, as_json: bool) -> None:
 def _scan(project_dir: str, *, quiet: bool) -> dict[str, Any]:
     from claude_mem_lite.codemap import graph, kept
     from claude_mem_lite.learnings.evolve import check_code
-    from claude_mem_lite.storage import code
+    from claude_mem_lite.storage import code, models
 
     started = time.monotonic()
     models.open_databases()
@@ -196,7 +195,7 @@ def mermaid(  # noqa: PLR0913  (each is an option of the command)
 ) -> None:
     """Draw the functions that the last session changed, and who they call and are called by, as Mermaid."""
     from claude_mem_lite.codemap import answers
-    from claude_mem_lite.storage import code
+    from claude_mem_lite.storage import code, queries
 
     project_dir = _open(project)
     full = os.path.realpath(os.path.expanduser(file))

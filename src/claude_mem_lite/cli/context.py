@@ -13,7 +13,7 @@ from rich.text import Text
 from claude_mem_lite import client, config
 from claude_mem_lite.cli.app import AsJson, app, console, errors, open_memory, print_json
 from claude_mem_lite.cli.text import age, printable
-from claude_mem_lite.context.shown import Source  # noqa: TC001  (Typer reads it)
+from claude_mem_lite.context import Source  # noqa: TC001  (Typer reads it)
 from claude_mem_lite.distill.observation import one_line
 from claude_mem_lite.errors import ClaudeMemError
 

@@ -22,8 +22,7 @@ from rich.table import Table
 from claude_mem_lite import client, settings
 from claude_mem_lite.cli.app import app, console
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.services import install, supervise
-from claude_mem_lite.storage import models, queries
+from claude_mem_lite.services import install
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,6 +36,8 @@ DRAIN_TIMEOUT_S = 60.0
 @app.command()
 def demo() -> None:
     """See it at work: recorded sessions become a memory, in a temporary folder, without a key or network."""
+    from claude_mem_lite.services import supervise
+
     started = time.monotonic()
     events = list(recorded_events())
     with _temporary_home() as home:
@@ -94,6 +95,8 @@ def run_hook(event: dict[str, Any], *, project_dir: str) -> str:
 
 
 def _drain(progress: Progress) -> None:
+    from claude_mem_lite.storage import models, queries
+
     models.open_databases(read_only=True)
     waiting = queries.queue_stats()["messages"]
     task = progress.add_task("the consumer distills what is left", total=waiting)
@@ -107,6 +110,8 @@ def _drain(progress: Progress) -> None:
 
 
 def _show_observations() -> None:
+    from claude_mem_lite.storage import queries
+
     counts, rows = queries.counts(), queries.recent_observations(PROJECT, limit=12)
     table = Table(
         title=f"{counts['observations']} observations of {counts['sessions']} sessions, the newest of them"
@@ -151,6 +156,9 @@ def _progress() -> Progress:
 @contextlib.contextmanager
 def _temporary_home() -> Iterator[str]:
     """Point everything at a folder of its own and remove it at the end, whatever happened."""
+    from claude_mem_lite.services import supervise
+    from claude_mem_lite.storage import models
+
     before = dict(os.environ)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit(1))

@@ -12,7 +12,6 @@ from rich.text import Text
 from claude_mem_lite import settings
 from claude_mem_lite.cli.app import AsJson, app, console, print_json, working
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.storage import DatabaseError, models
 
 if TYPE_CHECKING:
     from claude_mem_lite.services.doctor import Finding
@@ -30,6 +29,7 @@ def doctor(
     Nothing is changed without --fix, and data is never deleted.
     """
     from claude_mem_lite.services import doctor as checks
+    from claude_mem_lite.storage import models
 
     logging.disable(logging.WARNING)
     with working("looking", quiet=as_json):
@@ -57,6 +57,8 @@ def doctor(
 
 
 def _cure(finding: Finding) -> str:
+    from claude_mem_lite.storage import DatabaseError
+
     assert finding.fix is not None  # noqa: S101  (asked before)
     try:
         finding.fix()

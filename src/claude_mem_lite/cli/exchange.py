@@ -12,7 +12,6 @@ from rich.text import Text
 from claude_mem_lite.cli.app import AsJson, app, console, errors, open_memory, print_json, working
 from claude_mem_lite.distill.observation import count, join
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.storage import marking, models
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -46,6 +45,7 @@ def export(
 
     One JSON object a line, each with its "kind"; the same memory gives the same bytes.
     """
+    from claude_mem_lite.storage import marking
     from claude_mem_lite.upkeep import exchange, outfile
 
     open_memory(read_only=True)
@@ -74,6 +74,7 @@ def import_memory(
     A line that is wrong is named and left out. Learnings that look suspicious wait for you.
     """
     from claude_mem_lite.learnings.suspicion import suspicions
+    from claude_mem_lite.storage import models
     from claude_mem_lite.upkeep import exchange, lines
 
     path = "-" if file == "-" else os.path.abspath(os.path.expanduser(file))

@@ -14,8 +14,6 @@ from claude_mem_lite import config
 from claude_mem_lite.cli.app import AsJson, app, console, open_memory, print_json
 from claude_mem_lite.cli.text import age, printable
 from claude_mem_lite.distill.observation import count
-from claude_mem_lite.storage import learnings as storage
-from claude_mem_lite.storage import models
 
 if TYPE_CHECKING:
     from claude_mem_lite.storage.models import Learning
@@ -70,6 +68,7 @@ def list_learnings(  # noqa: PLR0913  (each is an option of the command)
     What is told to sessions has a confidence of 0.5 or more.
     """
     from claude_mem_lite.learnings import story
+    from claude_mem_lite.storage import learnings as storage
 
     chosen = [name for name, wanted in (
         ("quarantine", quarantine), ("stale", stale), ("proposed", proposed), ("all", everything),
@@ -100,6 +99,7 @@ def list_learnings(  # noqa: PLR0913  (each is an option of the command)
 def show(learning_id: Id, *, as_json: AsJson = False) -> None:
     """Tell the whole story of a learning: evidence, code, what it replaced, what became of it, who saw it."""
     from claude_mem_lite.learnings import story
+    from claude_mem_lite.storage import learnings as storage
 
     open_memory(read_only=True)
     found = story.whole(storage.get(learning_id))
@@ -150,6 +150,7 @@ def add(
     """Write a learning of your own: sure (1.0), told from the next session on, changed by nobody but you."""
     from claude_mem_lite.learnings import curate
     from claude_mem_lite.learnings.statements import category as category_of
+    from claude_mem_lite.storage import models
 
     if everywhere and project:
         raise typer.BadParameter("--global and --project exclude each other")
@@ -208,6 +209,7 @@ def merge(
 ) -> None:
     """Make one learning of several; the first keeps its words and gets the evidence of all."""
     from claude_mem_lite.learnings import curate
+    from claude_mem_lite.storage import learnings as storage
 
     kept = _row(learning_id)
     _done("merged", curate.merge(kept, [storage.get(other) for other in others]), as_json=as_json)
@@ -222,6 +224,8 @@ def promote(learning_id: Id, *, as_json: AsJson = False) -> None:
 
 
 def _row(learning_id: str) -> Learning:
+    from claude_mem_lite.storage import learnings as storage
+
     open_memory()
     return storage.get(learning_id)
 

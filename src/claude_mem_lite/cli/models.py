@@ -15,7 +15,6 @@ from rich.text import Text
 from claude_mem_lite import config, settings, settings_file
 from claude_mem_lite.cli.app import AsJson, app, console, errors, open_memory, print_json, working
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.storage import models as storage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -176,6 +175,7 @@ def reembed(
     Works without the services. Cut short, the same command goes on from there.
     """
     from claude_mem_lite.search import reembed as run
+    from claude_mem_lite.storage import models as storage
 
     if rebuild and (model or dimension is not None):
         raise typer.BadParameter("--rebuild is for the model in use: neither --model nor --dimension")

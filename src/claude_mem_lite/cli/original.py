@@ -16,7 +16,6 @@ from claude_mem_lite.cli.text import printable
 from claude_mem_lite.distill.observation import count, join
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import install
-from claude_mem_lite.storage import marking, models, queries, upgrades
 
 _MOST_NAMED = 12
 
@@ -39,6 +38,7 @@ def import_claude_mem(
     Claude Code's transcripts, else say them by --folder. Sessions that are known already stay as they are.
     """
     from claude_mem_lite.distill.record import summarize_session
+    from claude_mem_lite.storage import models, upgrades
     from claude_mem_lite.upkeep import exchange, original
 
     path = os.path.abspath(os.path.expanduser(file))
@@ -91,6 +91,7 @@ class _Folders:
     """Finds the folder of a project by a session's id and by the project's name."""
 
     def __init__(self, given: dict[str, str]) -> None:
+        from claude_mem_lite.storage import marking
         from claude_mem_lite.transcripts import sessions
 
         root = os.path.join(install.claude_dir(), "projects")
@@ -105,6 +106,8 @@ class _Folders:
 
     def of(self, session_id: str, name: str) -> str:
         """Return the path of a session's project, "" for none."""
+        from claude_mem_lite.storage import queries
+
         self.asked.append(session_id)
         if name in self._given:
             return self._given[name]
@@ -117,6 +120,8 @@ class _Folders:
 
 
 def _given(folders: list[str]) -> dict[str, str]:
+    from claude_mem_lite.storage import marking
+
     found = {}
     for each in folders:
         name, mark, path = each.partition("=")

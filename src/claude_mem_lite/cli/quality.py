@@ -14,7 +14,6 @@ from claude_mem_lite.cli.evals import evaluate, figure, table_of
 from claude_mem_lite.cli.text import printable
 from claude_mem_lite.cli.times import moment
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.storage import evals as storage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,6 +58,7 @@ def compression(
     from claude_mem_lite.evals import compression as quality
     from claude_mem_lite.evals import samples
     from claude_mem_lite.evals.judge import Judge as AskingJudge
+    from claude_mem_lite.storage import evals as storage
 
     after, chosen = moment(since) if since else "", settings.load()
     caller = _caller(chosen) if with_qag else None

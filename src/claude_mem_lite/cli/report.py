@@ -13,7 +13,6 @@ from rich.text import Text
 
 from claude_mem_lite import config
 from claude_mem_lite.cli.app import AsJson, app, console, open_memory, print_json
-from claude_mem_lite.storage import queries
 
 if TYPE_CHECKING:
     from claude_mem_lite.reports.model import Report, Session
@@ -74,6 +73,7 @@ def _gathered(
 ) -> Report:
     from claude_mem_lite import settings
     from claude_mem_lite.reports import gather
+    from claude_mem_lite.storage import queries
 
     session_id = project_dir = None
     if session:

@@ -10,7 +10,6 @@ from rich.text import Text
 
 from claude_mem_lite.cli.app import AsJson, app, console, print_json, working
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.services import agents, supervise
 
 service = typer.Typer(no_args_is_help=True, help="Choose what keeps the services running.")
 app.add_typer(service, name="service")
@@ -41,6 +40,8 @@ def install(
     was before: a session starts them, and they stop when nobody needs them. A key
     in the environment does not reach launchd or systemd; one in config.toml does.
     """
+    from claude_mem_lite.services import agents, supervise
+
     kind = _chosen(launchd=launchd, systemd=systemd, supervisor=supervisor) or agents.native()
     with working("starting", quiet=as_json):
         _leave(but=kind)
@@ -57,6 +58,8 @@ def install(
 @service.command()
 def uninstall(*, as_json: AsJson = False) -> None:
     """Take the agents or units away; sessions start our own supervisord again."""
+    from claude_mem_lite.services import agents
+
     kind = agents.installed()
     if kind is None:
         raise ClaudeMemError("neither launchd nor systemd runs the services: claude-mem down stops them")
@@ -68,6 +71,8 @@ def uninstall(*, as_json: AsJson = False) -> None:
 @service.command()
 def status(*, as_json: AsJson = False) -> None:
     """Say what runs the services, and whether they run; exit 1 when they do not."""
+    from claude_mem_lite.services import agents, supervise
+
     kind = agents.installed()
     programs = supervise.programs()
     found = {
@@ -102,11 +107,15 @@ def _chosen(
 
 def _leave(*, but: str) -> list[str]:
     """Take away what else runs the services, and return the files that are gone."""
+    from claude_mem_lite.services import agents
+
     kind = agents.installed()
     return agents.uninstall(kind) if kind is not None and kind != but else []
 
 
 def _print(kind: str, files: list[str], how: str, *, as_json: bool) -> None:
+    from claude_mem_lite.services import agents
+
     if as_json:
         print_json({"run_by": agents.installed() or "supervisor", "files": files})
         return

@@ -18,8 +18,6 @@ from claude_mem_lite.cli.times import moment
 from claude_mem_lite.distill.observation import count, join
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import install
-from claude_mem_lite.storage import imports as asked
-from claude_mem_lite.storage import marking, models, queries, upgrades
 
 if TYPE_CHECKING:
     from claude_mem_lite.settings import Settings
@@ -49,6 +47,8 @@ def import_transcripts(
     Free and local: nobody asks Claude about them unless you do, by [bold]claude-mem compress[/bold]. Doing it
     again adds what is new and nothing else; what is cut short goes on where it was.
     """
+    from claude_mem_lite.storage import models
+
     folder = os.path.join(install.claude_dir(), "projects")
     if not os.path.isdir(folder):
         raise ClaudeMemError(
@@ -73,6 +73,7 @@ def import_transcripts(
 
 
 def _take(folder: str, project: str, since: str, *, as_json: bool) -> None:
+    from claude_mem_lite.storage import queries
     from claude_mem_lite.transcripts import importing
 
     started, before = time.monotonic(), queries.counts()["observations"]
@@ -107,6 +108,7 @@ def _take(folder: str, project: str, since: str, *, as_json: bool) -> None:
 
 def _reckon(folder: str, project: str, since: str, *, has_memory: bool, as_json: bool) -> None:
     """Say what an import would come to; nothing is written."""
+    from claude_mem_lite.storage import imports as asked
     from claude_mem_lite.transcripts import estimate, importing
 
     project_dir = (_project(project) if has_memory else config.project_dir(project)) if project else None
@@ -194,14 +196,15 @@ def _duration(seconds: float) -> str:
 
 def _claude_usd(run: Import) -> float:
     """Return what `compress --pending` would cost for what an import has brought."""
-    from claude_mem_lite.cli import claude
+    from claude_mem_lite.cli.run import estimate
+    from claude_mem_lite.storage import upgrades
 
     chosen, mine = settings.load(), set(run.taken.sessions)
     if not mine:
         return 0.0
     ids = upgrades.local_observations(chosen.tiers, sessions=mine)
     sessions = [each for each in upgrades.outdated_sessions(left=True) if each in mine]
-    found = claude.estimate(ids, sessions if chosen.summaries else [], chosen, is_batch=False)
+    found = estimate(ids, sessions if chosen.summaries else [], chosen, is_batch=False)
     return float(found["expected_usd"])
 
 
@@ -226,6 +229,8 @@ class _Room:
 
 
 def _project(path: str) -> str | None:
+    from claude_mem_lite.storage import marking
+
     return marking.project_of(path, may_be_new=True) if path else None
 
 

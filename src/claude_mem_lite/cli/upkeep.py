@@ -27,11 +27,6 @@ from claude_mem_lite.cli.text import size
 from claude_mem_lite.cli.times import moment
 from claude_mem_lite.distill.observation import count, join
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.services import supervise
-from claude_mem_lite.storage import files, marking
-from claude_mem_lite.storage import forgetting as storage
-from claude_mem_lite.storage.sizes import sizes
-from claude_mem_lite.storage.wanted import Wanted
 
 if TYPE_CHECKING:
     from claude_mem_lite.upkeep.forget import Forgotten
@@ -89,6 +84,9 @@ def prune(  # noqa: PLR0913  (each is an option of the command)
     The consumer does so by itself every hour, as the table "retention" of config.toml says. What is
     remembered, what was paid, and events that wait stay.
     """
+    from claude_mem_lite.storage import files
+    from claude_mem_lite.storage import forgetting as storage
+    from claude_mem_lite.storage.sizes import sizes
     from claude_mem_lite.upkeep import retention
 
     open_memory()
@@ -159,6 +157,9 @@ def forget(  # noqa: PLR0913  (each is an option of the command)
     What was made of it alone goes, too; a session that keeps other observations is summarized anew from them.
     Running services are stopped for the moment. What your own files say is read from them again.
     """
+    from claude_mem_lite.services import supervise
+    from claude_mem_lite.storage import marking
+    from claude_mem_lite.storage.wanted import Wanted
     from claude_mem_lite.upkeep import backup
     from claude_mem_lite.upkeep import forget as forgetting
 
@@ -254,6 +255,9 @@ def _wrong(found: Found) -> list[str]:
 
 def _finished(*, quiet: bool) -> list[str]:
     """Finish what an earlier run has left; return what went wrong. Raises: ClaudeMemError."""
+    from claude_mem_lite.services import supervise
+    from claude_mem_lite.storage import forgetting as storage
+
     if not storage.is_unpurged():
         return []
     with working("finishing what was cut short", quiet=quiet), supervise.paused() as problems:
@@ -274,6 +278,8 @@ def _told(found: Forgotten) -> str:
 
 def _paths(path: str) -> tuple[str, ...]:
     """Return the absolute paths of a file: seen from this folder, or else from the top of its project."""
+    from claude_mem_lite.storage import marking
+
     given = os.path.expanduser(path)
     found: tuple[str, ...] = ()
     for folder in (os.getcwd(), config.project_dir()):

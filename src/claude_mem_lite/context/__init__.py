@@ -1,1 +1,7 @@
 """The block that a session is given of what came before it."""
+
+from typing import Literal, get_args
+
+# What Claude Code says a session starts by; a block is shown via one of them, "recall" or "touch".
+Source = Literal["startup", "resume", "clear", "compact", "fork"]
+SOURCES: tuple[str, ...] = get_args(Source)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite import config, inbox
-from claude_mem_lite.context import layers, text
+from claude_mem_lite.context import SOURCES, layers, text
 from claude_mem_lite.context.budget import LeftOut, Said, Section, fill
 from claude_mem_lite.context.layers import Scope
-from claude_mem_lite.context.shown import SOURCES, shown_to
+from claude_mem_lite.context.shown import shown_to
 from claude_mem_lite.context.state import working_state
 from claude_mem_lite.storage import DatabaseError, queries
 from claude_mem_lite.storage import context as storage

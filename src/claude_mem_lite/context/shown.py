@@ -6,7 +6,7 @@ import threading
 from collections import Counter, OrderedDict
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 
 from claude_mem_lite.context.text import ID_CHARS
 from claude_mem_lite.storage import context as storage
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
     from claude_mem_lite.storage.models import LogEntry, Observation
 
-# What Claude Code says a session starts by; a block is shown via one of them, "recall" or "touch".
-Source = Literal["startup", "resume", "clear", "compact", "fork"]
-SOURCES: tuple[str, ...] = get_args(Source)
 _SESSIONS_KEPT = 200
 _SHORTEST_NAME = 5
 

@@ -230,9 +230,7 @@ def _changes(report: Report) -> Element | None:
         "What changed",
         element("p", f"Functions: {said}.") if said else None,
         told,
-        element("p", f"{more} projects".replace("more projects", "more projects with changes"), class_="more")
-        if more
-        else None,
+        element("p", f"{more} projects with changes", class_="more") if more else None,
     )
 
 

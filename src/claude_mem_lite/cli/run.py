@@ -1,0 +1,169 @@
+"""What `claude-mem compress` has Claude do: what a run would cost, and one run by hand."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from claude_mem_lite import inbox
+from claude_mem_lite.cli.app import console, errors
+from claude_mem_lite.distill import batches, gate, requests
+from claude_mem_lite.distill import upgrade as steps
+from claude_mem_lite.distill.cost import left_today
+from claude_mem_lite.learnings import extract
+from claude_mem_lite.storage import queries, upgrades
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from claude_mem_lite.distill.asking import Step
+    from claude_mem_lite.settings import Settings
+
+# In one run a useless answer is asked for once more, an outage is waited for three times.
+MAX_TRIES = 2
+MAX_OUTAGES = 3
+LONGEST_WAIT_S = 60.0
+_DONE = (upgrades.ERROR, upgrades.GONE)
+
+
+def estimate(ids: list[str], sessions: list[str], chosen: Settings, *, is_batch: bool) -> dict[str, Any]:
+    """Return what the captures and sessions would cost; of very many from the first of them."""
+    price, sample = chosen.price, ids[: upgrades.MAX_ROWS]
+    rows = upgrades.waiting_observations(chosen.tiers, ids=sample)
+    packs = [pack for pack in requests.packs(rows, size=steps.MAX_CAPTURES) if pack.observations]
+    usd = sum(
+        requests.expected_usd(pack.request, price, observations=len(pack.observations), is_batch=is_batch)
+        for pack in packs
+    )
+    found = sum(len(pack.observations) for pack in packs)
+    times = len(ids) / len(sample) if sample else 1
+    told = [row for session_id in sessions if (row := queries.session(session_id))]
+    asked = [requests.summary(row) for row in told]
+    asked += [extract.request(row) for row in told] if chosen.learnings else []
+    usd_told = sum(requests.expected_usd(request, price, observations=0) for request in asked)
+    return {
+        "model": chosen.model,
+        "captures": round(found * times),
+        "summaries": len(told),
+        "requests": round(len(packs) * times) + len(asked),
+        "expected_usd": round(usd * times + usd_told, 4),
+        "in_batch": upgrades.upgrade_counts(chosen.tiers)["in_batch"],
+        "left_today_usd": round(left_today(chosen, now=time.time()), 4),
+    }
+
+
+class Run:
+    """One run by hand: it has the turn, ignores pauses, and stops at what will not pass in seconds."""
+
+    def __init__(self, chosen: Settings) -> None:
+        self._settings = chosen
+        self._asked = self._written = self._sent = self._outages = 0
+        self._stopped = ""
+        self._spent = upgrades.spent_usd(since="")
+
+    def now(self, ids: list[str], sessions: list[str]) -> dict[str, Any]:
+        """Ask about captures, then about sessions, one request after the other."""
+        self._asked = len(ids) + len(sessions)
+        closed = gate.load()
+        self._wait_for(closed.until - time.time() if closed.kind == "outage" else 0, closed.reason)
+        with _progress() as progress:
+            task = progress.add_task("waiting for the services' request", total=self._asked)
+            with steps.turn(wait=True):
+                progress.update(task, description="asking Claude")
+                self._take_in_batches()
+                for step in self._each(ids, sessions):
+                    self._took(step)
+                    progress.update(task, completed=self._written)
+        return self._result()
+
+    def batch(self, ids: list[str]) -> dict[str, Any]:
+        """Send captures as Message Batches."""
+        self._asked = len(ids)
+        with steps.turn(wait=True):
+            self._take_in_batches()
+            for some in _chunks(ids):
+                rows = upgrades.waiting_observations(self._settings.tiers, ids=some)
+                if rows and not self._stopped:
+                    step = batches.send(rows, self._settings, now=time.time())
+                    self._took(step)
+                    self._stopped = self._stopped or step.reason
+        return self._result()
+
+    def reconsider(self, ids: list[str]) -> None:
+        """Have what was turned down before wait again."""
+        for some in _chunks(ids):
+            for event_id in upgrades.reconsider(some):
+                inbox.finish(event_id)
+
+    def _each(self, ids: list[str], sessions: list[str]) -> Iterator[Step]:
+        """Yield a step for each request, until all is done or something stops the run."""
+        tries: Counter[str] = Counter()
+        for some in _chunks(ids):
+            while not self._stopped:
+                rows = upgrades.waiting_observations(self._settings.tiers, ids=some)
+                rows = [row for row in rows if tries[row.id] < MAX_TRIES and row.upgrade not in _DONE]
+                if not rows:
+                    break
+                together = steps.first_together(rows)
+                more = len(rows) > len(together)
+                step = steps.write_observations(together, self._settings, now=time.time(), more=more)
+                tries.update(step.asked)
+                yield step
+        for session_id in sessions:
+            failure = "outage"
+            while failure == "outage" and not self._stopped:
+                session = queries.known_session(session_id)
+                step = steps.write_summary(session, self._settings, now=time.time())
+                failure = step.failure
+                yield step
+        for _ in sessions if self._settings.learnings else ():
+            step = extract.step(self._settings, now=time.time())
+            if not step.was_taken or self._stopped:
+                break
+            yield dataclasses.replace(step, written=0)  # the summary was counted
+
+    def _take_in_batches(self) -> None:
+        for batch_id in upgrades.read_state("batches"):
+            self._took(batches.collect(batch_id, self._settings, now=time.time()))
+
+    def _took(self, step: Step) -> None:
+        self._written += step.written
+        self._sent += step.sent
+        self._outages = self._outages + 1 if step.failure == "outage" else 0
+        if step.failure in {"setup", "budget"} or self._outages > MAX_OUTAGES:
+            self._stopped = step.reason
+        elif step.failure == "outage":
+            self._wait_for(step.wait_s or 0, step.reason)
+
+    def _wait_for(self, pause_s: float, reason: str) -> None:
+        """Sleep through a short pause; a long one ends the run, for the services go on by themselves."""
+        if pause_s > LONGEST_WAIT_S:
+            self._stopped = f"{reason}; to be tried again in {pause_s / 60:.0f} minutes"
+        elif pause_s > 0:
+            errors.print(f"[dim]{escape(reason)}: again in {pause_s:.0f} s[/dim]", soft_wrap=True)
+            time.sleep(pause_s)
+
+    def _result(self) -> dict[str, Any]:
+        return {
+            "asked": self._asked,
+            "written": self._written,
+            "sent": self._sent,
+            "usd": round(upgrades.spent_usd(since="") - self._spent, 6),
+            "stopped": self._stopped,
+        }
+
+
+def _chunks(ids: list[str]) -> Iterator[list[str]]:
+    for start in range(0, len(ids), upgrades.MAX_ROWS):
+        yield ids[start : start + upgrades.MAX_ROWS]
+
+
+def _progress() -> Progress:
+    """Return a progress bar that shows on a terminal only."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
