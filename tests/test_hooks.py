@@ -154,6 +154,30 @@ def test_a_file_of_the_project_cannot_stand_in_for_ours(home: Path, tmp_path: Pa
     assert rows("SELECT count(*) FROM pending_queue") == [(1,)]
 
 
+@pytest.mark.parametrize("is_built_otherwise", [False, True])
+def test_a_hook_loads_the_c_module_of_sqlite_alone(home: Path, is_built_otherwise: bool) -> None:  # noqa: FBT001
+    """Without what `sqlite3` loads, where this Python allows it; what comes later gets the whole."""
+    program = f"""
+import sys
+sys.path.append({os.path.dirname(os.path.dirname(install.HOOKS))!r})
+if {is_built_otherwise}:
+    sys.modules["_functools"] = None
+from claude_mem_lite import inbox
+print({{"functools", "sqlite3"}} & set(sys.modules))
+inbox.append({json.dumps(tool_event())!r}, "/p")
+import functools, sqlite3
+print(functools.reduce(max, [1, 2]), *sqlite3.connect(":memory:").execute("SELECT 1"))
+"""
+
+    done = subprocess.run(
+        [sys.executable, "-I", "-S"], input=program, capture_output=True, text=True, check=False
+    )
+
+    loaded, later = done.stdout.splitlines()
+    assert (loaded == "set()", later, done.stderr) == (not is_built_otherwise, "2 (1,)", "")
+    assert rows("SELECT count(*) FROM pending_queue") == [(1,)]
+
+
 def test_a_hook_leaves_a_foreign_memory_alone(home: Path) -> None:
     """Where another program's database lies, a hook writes nothing at all."""
     (home / "claude-mem.db").write_bytes(b"SQLite format 3\0" + b"\1" * 200)

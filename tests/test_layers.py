@@ -20,6 +20,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"config"}),
     frozenset(
         {
+            "fast_sqlite3",
             "triage",
             "tokens",
             "logs",

@@ -17,11 +17,7 @@ if TYPE_CHECKING:
     import sqlite3
     from typing import Any
 else:
-    # The C module itself: `sqlite3` adds adapters for dates, which cost a hook a third of its time.
-    try:
-        import _sqlite3 as sqlite3
-    except ImportError:
-        import sqlite3
+    from claude_mem_lite.fast_sqlite3 import sqlite3
 
 QUEUE_NAME = "claude-mem"
 COMPRESS = "claude_mem_lite.tasks.compress.compress"

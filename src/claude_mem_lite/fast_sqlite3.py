@@ -1,0 +1,52 @@
+"""SQLite for hooks: the C module of `sqlite3` alone, which costs them half of what the whole does.
+
+`sqlite3` adds adapters for dates; its C module loads `functools` for its cache of statements, which is in C,
+too.
+"""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+    from typing import Any
+
+__all__ = ["sqlite3"]
+
+
+class _Functools:
+    """What stands for `functools` while the C module loads."""
+
+    @staticmethod
+    def lru_cache(size: int) -> Any:
+        """Return what gives a function a cache."""
+        from _functools import _lru_cache_wrapper  # type: ignore[import-not-found]
+
+        return lambda function: _lru_cache_wrapper(function, size, False, tuple)
+
+
+def _alone() -> Any:
+    """Return the C module, tried out. Raises: what is wrong where a Python is built otherwise."""
+    is_light = "functools" not in sys.modules
+    if is_light:
+        sys.modules["functools"] = _Functools  # type: ignore[assignment]
+    try:
+        import _sqlite3
+
+        _sqlite3.connect(":memory:").close()
+    except Exception:
+        sys.modules.pop("_sqlite3", None)
+        raise
+    finally:
+        if is_light:
+            del sys.modules["functools"]
+    return _sqlite3
+
+
+if not TYPE_CHECKING:
+    try:
+        sqlite3 = _alone()
+    except Exception:  # noqa: BLE001  (whatever it is, the whole module does the same)
+        import sqlite3
