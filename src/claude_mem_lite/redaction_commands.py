@@ -1,0 +1,117 @@
+"""Passwords and tokens by the form of what hands them over: commands, calls, cookies, manifests.
+
+Each form is a pattern with the secret in it as `value`. A hook loads this module, and `re`, for a text with a
+sign of such a form.
+"""
+
+from __future__ import annotations
+
+import re
+
+from claude_mem_lite.redaction_weights import MIXED, RANDOM, SESSION, is_chosen, weigh
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from claude_mem_lite.redaction_rules import Span
+
+_QUOTED = r"(?P<q>\\*['\"])(?P<value>(?:(?!(?P=q))[^\n]){4,200})(?P=q)"
+# A word of a command, in quotes or bare.
+_WORD = r"(?P<q>\\*['\"])?(?P<value>(?(q)(?:(?!(?P=q))[^\n]){4,200}|[^\s'\"\\;|&<>$(){}]{4,200}))"
+_ARGUMENTS = r"\((?=[^\s)])[^()\n]{1,200}?,\s*" + _QUOTED + r"\s*[,)]"
+_B64 = r"[A-Za-z0-9+/]{8,}={0,2}"
+_ANY, _CHOSEN, _RANDOM = range(3)  # what a value has to be: no mere word, like a password, random
+
+# The sign that is looked for first, the kind, the least of the value, and the form.
+_FORMS = (
+    ("rabbitmqctl", "password", _ANY, r"\b(?:change_password|add_user|authenticate_user)\s+\S{1,64}\s+" + _WORD),
+    ("chpasswd", "password", _ANY, r"\bhtpasswd\s+-[a-z]*b[a-z]*\s+(?:-\S+\s+)*\S{1,200}\s+\S{1,64}\s+" + _WORD),
+    ("openssl", "password", _ANY, r"\bopenssl\s[^\n|;]{0,200}?\s-k\s+" + _WORD),
+    ("gh secret", "secret", _ANY, r"\bgh\s+secret\s+set\s[^\n|;]{0,120}?(?:\s--body|\s-b)[\s=]+" + _WORD),
+    ("net use", "password", _ANY, r"\bnet\s+user\s+[\w.$-]{1,64}\s+" + _WORD + r"(?=[^\n]{0,40}/add)"),
+    ("net use", "password", _CHOSEN, r"\bnet\s+user\s+[\w.$-]{1,64}\s+" + _WORD),
+    ("net use", "password", _CHOSEN, r"\bnet\s+use\s[^\n]{0,200}?/user:\S{1,64}\s+" + _WORD),
+    ("net use", "password", _CHOSEN, r"\bnet\s+use\s+\S{1,3}\s+\S{1,200}\s+" + _WORD),
+    ("http-basic", "password", _ANY, r"\bhttp-basic\.[\w-]{1,64}\s+\S{1,64}\s+" + _WORD),
+    ("login", "token", _RANDOM, r"[\w.]login=" + _WORD),
+    ("login", "token", _RANDOM, r"\b\w+\s+login\s+" + _WORD),
+    ("auth ", "token", _RANDOM, r"\b(?:snyk|ngrok|fly|flyctl|wrangler|vercel)\s+auth(?:\s+[a-z-]+)?\s+" + _WORD),
+    ("spawn", "password", _ANY, r"\bsend\s+(?:--\s+)?\\*\"(?P<value>[^\"\s]{4,64}?)(?:\\+[rn])+\\*\""),
+    ("sqlplus", "password", _ANY, r"\bsqlplus\s+(?:-\S+\s+)*['\"\\]*[\w$#]{1,30}/(?P<value>[^@\s\"'/]{4,64})@"),
+    (
+        "connect",
+        "password",
+        _CHOSEN,
+        r"(?i)(?:connect\w*\(\s*|jdbc:oracle:\w+:)\\*['\"]?[\w$#]{1,30}/(?P<value>[^@\s\"'/]{4,64})@",
+    ),
+    ("connect", "password", _CHOSEN, r"(?i)connect(?:ion)?" + _ARGUMENTS),
+    ("new pdo", "password", _CHOSEN, r"(?i)new pdo" + _ARGUMENTS),
+    ("mysqli", "password", _CHOSEN, r"(?i)new mysqli" + _ARGUMENTS),
+    ("login", "password", _CHOSEN, r"(?i)login" + _ARGUMENTS),
+    ("auth(", "password", _CHOSEN, r"(?i)auth" + _ARGUMENTS),
+    ("@tcp(", "password", _ANY, r"['\"`=\s][\w.$-]{1,64}:(?P<value>[^\s'\"`]{4,128})@tcp\("),
+    ("pgpass", "password", _ANY, r"[\w.*-]{1,200}:(?:[0-9]{4,5}|\*):[^\s:]{1,64}:[^\s:]{1,64}:" + _WORD),
+    ("ssid", "password", _ANY, r"(?i)\bpsk[\s\"'\\]*[=:]\s*" + _QUOTED),
+    ("cookie", "cookie", _RANDOM, r"(?i)\s(?:\\t)?(?:TRUE|FALSE)(?:\s|\\t)+[0-9]+(?:\s|\\t)+[^\s\\]{1,64}(?:\s|\\t)+"
+     r"(?P<value>[^\s\\\"]{20,4096})"),
+    ("cookie", "cookie", _RANDOM, r"(?i)cookies?\.set\(\s*\\*['\"][^'\"\n]{1,64}['\"],\s*" + _QUOTED),
+    ("httponly", "cookie", _RANDOM, r"(?i)\"name\\*\"\s*:\s*\\*\"[^\"\n]{1,64}\"\s*,\s*\\*\"value\\*\"\s*:\s*" + _QUOTED),
+    ("httponly", "cookie", _RANDOM, r"(?i)\"value\\*\"\s*:\s*" + _QUOTED + r"\s*,\s*\\*\"name\\*\"\s*:"),
+)  # fmt: skip
+# Fields of a manifest that are no data of a secret.
+_NO_DATA = frozenset("name namespace type kind apiVersion uid resourceVersion creationTimestamp key".split())
+_DATA = r"(?P<key>[\w./-]{1,253})\\*[\"']?:\s*\\*[\"']?(?P<value>" + _B64 + r")(?=\\*[\"']|\s|\\n|,|\}|$)"
+_LIST = r"chpasswd:(?:\s|\\n|[+\d→:|-]|list|expire|false|true){1,200}?list:\s*\|?"
+_LISTED = r"(?:\s|\\n|[+→-])*\b[\w.-]{1,64}:(?P<value>[^\s\"'\\:]{4,128})"
+_MANIFEST = 65_536  # characters of a manifest that are looked through
+
+
+def find_forms(text: str, low: str, signs: set[str]) -> Iterator[Span]:
+    """Yield the secrets in `text` that stand in a form of which the sign is in `signs`."""
+    for sign, kind, least, form in _FORMS:
+        if sign in signs:
+            for found in re.finditer(form, text):
+                value = found["value"]
+                if _enough(value, least) and (kind != "cookie" or len(value) >= SESSION):
+                    yield *found.span("value"), kind
+    if "chpasswd" in signs and "chpasswd:" in low:
+        for head in re.finditer(_LIST, text):
+            at = head.end()
+            while found := re.compile(_LISTED).match(text, at):
+                at = found.end()
+                if _enough(found["value"], _ANY):
+                    yield *found.span("value"), "password"
+    if "kind" in signs:
+        yield from _manifests(text, low)
+
+
+def _enough(value: str, least: int) -> bool:
+    if value.startswith(("$", "<", "%s", "{", "/", "-", "http", "@")) or weigh(value) < MIXED:
+        return False
+    chosen = is_chosen(value) or weigh(value) == RANDOM
+    return (weigh(value) == RANDOM and len(value) >= SESSION) if least == _RANDOM else chosen or least == _ANY
+
+
+def _manifests(text: str, low: str) -> Iterator[Span]:
+    """Yield what stands in the data of a Kubernetes secret, under whatever name."""
+    import binascii
+
+    at, done = low.find("secret"), 0
+    while at >= 0:
+        if at >= done and "kind" in low[max(0, at - len("kind\\\\\\\": \\\\\\\"")) : at]:
+            start = max(done, text.rfind("---", max(0, at - _MANIFEST), at), at - _MANIFEST)
+            end = text.find("---", at, at + _MANIFEST)
+            done = end if end >= 0 else at + _MANIFEST
+            data = low.find("data", start, done)
+            for found in re.compile(_DATA).finditer(text, max(data, start), done) if data >= 0 else ():
+                value = found["value"]
+                if found["key"] in _NO_DATA or len(value) % 4:
+                    continue
+                try:
+                    plain = binascii.a2b_base64(value).decode()
+                except ValueError:
+                    plain = ""
+                if (plain and plain.replace("\n", "").replace("\r", "").replace("\t", "").isprintable()) or weigh(value) == RANDOM:
+                    yield *found.span("value"), "secret"
+        at = low.find("secret", at + 1)

@@ -1,0 +1,139 @@
+"""What stands under the head of a table: psql, Markdown, CSV, columns, HTML and INSERT.
+
+A hook loads this module, and `re`, for a text with the name of a secret where a head may be.
+"""
+
+from __future__ import annotations
+
+import re
+
+from claude_mem_lite.redaction_rules import NAME, REACH, WORDS
+from claude_mem_lite.redaction_values import least_weight
+from claude_mem_lite.redaction_weights import MIXED, NEVER, RANDOM, is_chosen, weigh
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from claude_mem_lite.redaction_rules import Span
+
+_LINE, _TABLE = 1024, 262_144  # characters of a head and of a table that are looked at
+_LABEL = 32  # characters of the longest head of a column
+_RULE = frozenset("-+|=: \t\\\r─┼│├┤┌┬┐└┴┘╪╞╡═")
+_SEPARATORS = ("|", "│", "\t", "\\t", ",", ";")
+_SHORTEST = 16  # characters of what is no password
+_LITERAL = r"(?:'(?:[^'\\]|\\.|'')*+'|\"(?:[^\"\\]|\\.)*+\"|[^'\"(),]|\([^()]*+\))*+"
+_INSERT = r"(?i)\(([^()]{1,1000})\)\s*(?:\\n)?\s*values\b"
+_HTML = r"(?:<[^<>]{0,100}>|\s|\\+[nrt])*+<[^<>]{1,100}>\s*(?P<value>[^<>\s]{4,200})\s*<"
+
+
+def find_cells(text: str, low: str, heads: list[int]) -> Iterator[Span]:
+    """Yield the secrets under or beside the names that stand at `heads` in `text`."""
+    done = 0
+    for at in heads:
+        word = next(word for word in WORDS if low.startswith(word, at))
+        end = at + len(word)
+        rest = low[end : end + REACH].lstrip(NAME)
+        if rest.startswith("</"):
+            found = re.compile(_HTML).match(text, end + len(low[end : end + REACH]) - len(rest))
+            if found and _kind(_name(low, at)) and _tells(found["value"], WORDS[word]):
+                yield *found.span("value"), WORDS[word]
+        if at >= done:
+            cells, done = _cells(text, low, at)
+            yield from cells
+    if heads and "values" in low and "insert" in low:
+        yield from _inserted(text)
+
+
+def _name(low: str, at: int) -> str:
+    head, tail = low[max(0, at - REACH) : at], low[at : at + REACH]
+    return head[len(head.rstrip(NAME)) :] + tail[: len(tail) - len(tail.lstrip(NAME))]
+
+
+def _kind(label: str) -> str:
+    """Return what a column holds by its head, an empty string when no secrets."""
+    plain = label.strip(" \"'`*\\").lower().replace(" ", "_")
+    if not plain or len(plain) > _LABEL or plain.strip(NAME + "()"):
+        return ""
+    for word, kind in WORDS.items():
+        at = plain.find(word)
+        if at >= 0 and kind not in ("authorization", "session", "credential"):
+            owner, tail = plain[:at], plain[at + len(word) :]
+            if least_weight(owner, word, tail) != NEVER:
+                return kind
+    return ""
+
+
+def _tells(value: str, kind: str) -> bool:
+    if kind != "password":
+        return len(value) >= _SHORTEST and weigh(value) == RANDOM and not set(value) & set("(){}[]<>\\\"',;")
+    return is_chosen(value, alone=False)
+
+
+def _cells(text: str, low: str, at: int) -> tuple[list[Span], int]:
+    """Return the secrets under the head of a table in which a name stands at `at`, and where the table ends."""
+    nearby = text[at : at + _LINE]
+    real, coded = nearby.find("\n"), nearby.find("\\n")
+    newline = "\n" if real >= 0 and (coded < 0 or real < coded) else "\\n"
+    if max(real, coded) < 0:
+        return [], at
+    start = max(text.rfind("\n", max(0, at - _LINE), at) + 1, text.rfind("\\n", max(0, at - _LINE), at) + 2, 0)
+    quote = text.rfind('"', start, at) if newline == "\\n" else -1  # where a string of JSON begins
+    if quote >= 0 and text[quote - 1 : quote] != "\\":
+        start = quote + 1
+    end = text.index(newline, at)
+    line = text[start:end].rstrip("\\\r")
+    separator = next((each for each in _SEPARATORS if each in line), "  " if "  " in line.strip() else "")
+    below = end + len(newline)
+    if not separator:
+        ruled = text[below : below + _LINE].partition(newline)[0]
+        if len(ruled.strip()) < 4 or not set(ruled) <= _RULE:
+            return [], end
+    labels = [label for _, label in _split(line, separator)]
+    kinds = [_kind(label) for label in labels]
+    plain = all(len(label) <= _LABEL and not set(label) & set("(){}=<>[]!") for label in labels[1:])
+    if not any(kinds) or not plain or not (labels[0].strip(" \"'`*\\").replace("_", "").replace(" ", "").isalnum() or separator in "|│\t" or newline):
+        return [], end
+    found: list[Span] = []
+    last = min(len(text), end + _TABLE)
+    while below < last:
+        stop = text.find(newline, below, last)
+        stop = stop if stop >= 0 else last
+        row = text[below:stop]
+        if not set(row) <= _RULE or not row.strip():
+            cells = _split(row.rstrip("\\\r"), separator)
+            if len(cells) != len(labels):
+                break
+            for (begin, cell), kind in zip(cells, kinds, strict=True):
+                core = cell.strip(" \"'`*\\")
+                if kind and _tells(core, kind):
+                    first = below + begin + cell.index(core)
+                    found.append((first, first + len(core), kind))
+        below = stop + len(newline)
+    return found, max(end, min(below, last))
+
+
+def _split(line: str, separator: str) -> list[tuple[int, str]]:
+    """Return the cells of a line and where each begins."""
+    if separator == "  ":
+        return [(cell.start(), cell[0]) for cell in re.finditer(r"\S+(?: \S+)*", line)]
+    cells, at = [], 0
+    for cell in line.split(separator) if separator else [line]:
+        cells.append((at, cell))
+        at += len(cell) + len(separator)
+    return cells
+
+
+def _inserted(text: str) -> Iterator[Span]:
+    """Yield the secrets in `INSERT INTO t (name, password) VALUES ('me', 'X')`."""
+    for head in re.finditer(_INSERT, text):
+        kinds = [_kind(name) for name in head[1].split(",")]
+        at = head.end() if any(kinds) else -1
+        while at >= 0 and (row := re.compile(rf"(?:\s|\\n|,)*\(({_LITERAL}(?:,{_LITERAL})*+)\)").match(text, at)):
+            at = row.end()
+            cells = [cell for cell in re.finditer(_LITERAL + r"(?:,|$)", row[1]) if cell[0]]
+            for cell, kind in zip(cells, kinds, strict=False):
+                core = cell[0].rstrip(",").strip(" \\'\"")
+                if kind and cell[0].lstrip(" \\")[:1] in ("'", '"') and weigh(core) >= MIXED:
+                    begin = row.start(1) + cell.start() + cell[0].index(core)
+                    yield begin, begin + len(core), kind
