@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 _QUOTED = r"(?P<q>\\*['\"])(?P<value>(?:(?!(?P=q))[^\n]){4,200})(?P=q)"
 # A word of a command, in quotes or bare.
 _WORD = r"(?P<q>\\*['\"])?(?P<value>(?(q)(?:(?!(?P=q))[^\n]){4,200}|[^\s'\"\\;|&<>$(){}]{4,200}))"
-_ARGUMENTS = r"\((?=[^\s)])[^()\n]{1,200}?,\s*" + _QUOTED + r"\s*[,)]"
+_SECOND = r"\(\s*[^,()\n]{1,200},\s*" + _QUOTED
+_THIRD = r"\(\s*(?:[^,()\n]{1,200},\s*){2}" + _QUOTED
 _B64 = r"[A-Za-z0-9+/]{8,}={0,2}"
 _ANY, _CHOSEN, _RANDOM = range(3)  # what a value has to be: no mere word, like a password, random
 
@@ -36,7 +37,7 @@ _FORMS = (
     ("http-basic", "password", _ANY, r"\bhttp-basic\.[\w-]{1,64}\s+\S{1,64}\s+" + _WORD),
     ("login", "token", _RANDOM, r"[\w.]login=" + _WORD),
     ("login", "token", _RANDOM, r"\b\w+\s+login\s+" + _WORD),
-    ("auth ", "token", _RANDOM, r"\b(?:snyk|ngrok|fly|flyctl|wrangler|vercel)\s+auth(?:\s+[a-z-]+)?\s+" + _WORD),
+    ("auth ", "token", _ANY, r"\b(?:snyk|ngrok|fly|flyctl|wrangler|vercel)\s+auth(?:\s+[a-z-]+)?\s+" + _WORD),
     ("spawn", "password", _ANY, r"\bsend\s+(?:--\s+)?\\*\"(?P<value>[^\"\s]{4,64}?)(?:\\+[rn])+\\*\""),
     ("sqlplus", "password", _ANY, r"\bsqlplus\s+(?:-\S+\s+)*['\"\\]*[\w$#]{1,30}/(?P<value>[^@\s\"'/]{4,64})@"),
     (
@@ -45,16 +46,17 @@ _FORMS = (
         _CHOSEN,
         r"(?i)(?:connect\w*\(\s*|jdbc:oracle:\w+:)\\*['\"]?[\w$#]{1,30}/(?P<value>[^@\s\"'/]{4,64})@",
     ),
-    ("connect", "password", _CHOSEN, r"(?i)connect(?:ion)?" + _ARGUMENTS),
-    ("new pdo", "password", _CHOSEN, r"(?i)new pdo" + _ARGUMENTS),
-    ("mysqli", "password", _CHOSEN, r"(?i)new mysqli" + _ARGUMENTS),
-    ("login", "password", _CHOSEN, r"(?i)login" + _ARGUMENTS),
-    ("auth(", "password", _CHOSEN, r"(?i)auth" + _ARGUMENTS),
+    ("connect", "password", _CHOSEN, r"(?i)connect(?:ion)?" + _THIRD),
+    ("new pdo", "password", _CHOSEN, r"(?i)new pdo" + _THIRD),
+    ("mysqli", "password", _CHOSEN, r"(?i)new mysqli" + _THIRD),
+    ("login", "password", _CHOSEN, r"(?i)login" + _SECOND),
+    ("auth(", "password", _CHOSEN, r"(?i)auth" + _SECOND),
     ("@tcp(", "password", _ANY, r"['\"`=\s][\w.$-]{1,64}:(?P<value>[^\s'\"`]{4,128})@tcp\("),
     ("pgpass", "password", _ANY, r"[\w.*-]{1,200}:(?:[0-9]{4,5}|\*):[^\s:]{1,64}:[^\s:]{1,64}:" + _WORD),
     ("ssid", "password", _ANY, r"(?i)\bpsk[\s\"'\\]*[=:]\s*" + _QUOTED),
-    ("cookie", "cookie", _RANDOM, r"(?i)\s(?:\\t)?(?:TRUE|FALSE)(?:\s|\\t)+[0-9]+(?:\s|\\t)+[^\s\\]{1,64}(?:\s|\\t)+"
+    ("cookie", "cookie", _RANDOM, r"(?i)(?:\s|\\t)(?:TRUE|FALSE)(?:\s|\\t)+[0-9]+(?:\s|\\t)+[^\s\\]{1,64}(?:\s|\\t)+"
      r"(?P<value>[^\s\\\"]{20,4096})"),
+    ("cookie", "cookie", _ANY, r"(?i)cookies?\.set\(\s*\\*['\"][^'\"\n]{0,48}(?:sess|sid|auth|token)[^'\"\n]{0,48}['\"],\s*" + _QUOTED),
     ("cookie", "cookie", _RANDOM, r"(?i)cookies?\.set\(\s*\\*['\"][^'\"\n]{1,64}['\"],\s*" + _QUOTED),
     ("httponly", "cookie", _RANDOM, r"(?i)\"name\\*\"\s*:\s*\\*\"[^\"\n]{1,64}\"\s*,\s*\\*\"value\\*\"\s*:\s*" + _QUOTED),
     ("httponly", "cookie", _RANDOM, r"(?i)\"value\\*\"\s*:\s*" + _QUOTED + r"\s*,\s*\\*\"name\\*\"\s*:"),

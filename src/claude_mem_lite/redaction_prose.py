@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 # Words that a value stands behind: those that say that it is one, and those that may say something else.
 _IS = frozenset({
-    "is", "was", "are", "be", "=", ":", "->", "=>", "→", "-", "—", "–", "==", ":=", "ist", "war", "lautet", "est",
-    "était", "es", "era", "è", "é", "jest", "är", "er", "это", "—", "sont", "son", "sind", "|",
+    "is", "was", "are", "be", "=", ":", "->", "=>", "→", "—", "–", "==", ":=", "ist", "war", "lautet", "est",
+    "était", "es", "era", "è", "é", "jest", "är", "er", "это", "sont", "son", "sind",
 })  # fmt: skip
 _JOINTS = frozenset({*_IS, "to", "as", "with", "auf", "zu", "à", "a", "en", "use", "using", "than", "в", "на", "mit"})
 _BETWEEN = frozenset({
@@ -129,7 +129,7 @@ def _core(token: str, joint: str) -> tuple[str, int, str]:
         if rest[0] in _CJK or rest[0] == "=":
             joint = ":"
         rest = rest[1:].lstrip(_OPEN) if rest[0] in ":=" or not token.isalpha() else ""
-    core = rest
+    core = rest.partition('"')[0]  # where a string of JSON ends
     while core and (core[-1] in _CLOSE or core[-1] > "\x7f"):
         core = core[:-1]
     return core, len(token) - len(rest), joint

@@ -61,6 +61,12 @@ def holds_word(name: str) -> bool:
     return any(word in name.lower() for word in WORDS)
 
 
+def escaped_names() -> list[str]:
+    """Return the names of passwords in other languages as JSON may write them."""
+    coded = [[f"\\u{ord(char):04x}" if char > "\x7f" else char for char in word] for word in _FOREIGN]
+    return ["".join(word) for word in coded if len(word[-1]) > 1 or len(word[0]) > 1]
+
+
 def find_values(text: str) -> list[Span]:
     """Return each value that its name or its place gives away, in order."""
     low = text.replace("\u0130", "i").lower()  # the one letter that is longer in lower case
@@ -153,6 +159,8 @@ def _may_head(low: str, end: int) -> bool:
     """Tell whether the name that goes on at `end` may be the head of a column, or a cell beside another."""
     rest = low[end : end + REACH].lstrip(NAME)
     after = rest.lstrip(" \"'`*")
+    if after[:1] == ")":  # INSERT INTO t (name, password) VALUES
+        return "values" in after
     return after[:1] in _HEADS or after.startswith(("\\t", "\\n", "\\r", "</")) or rest.startswith("  ")
 
 

@@ -24,7 +24,7 @@ _SEPARATORS = ("|", "│", "\t", "\\t", ",", ";")
 _SHORTEST = 16  # characters of what is no password
 _LITERAL = r"(?:'(?:[^'\\]|\\.|'')*+'|\"(?:[^\"\\]|\\.)*+\"|[^'\"(),]|\([^()]*+\))*+"
 _INSERT = r"(?i)\(([^()]{1,1000})\)\s*(?:\\n)?\s*values\b"
-_HTML = r"(?:<[^<>]{0,100}>|\s|\\+[nrt])*+<[^<>]{1,100}>\s*(?P<value>[^<>\s]{4,200})\s*<"
+_HTML = r"(?:<[^<>]{0,100}>|\s|\\+[nrt])++(?P<value>[^<>\s]{4,200})\s*<"
 
 
 def find_cells(text: str, low: str, heads: list[int]) -> Iterator[Span]:
@@ -100,8 +100,9 @@ def _cells(text: str, low: str, at: int) -> tuple[list[Span], int]:
         stop = text.find(newline, below, last)
         stop = stop if stop >= 0 else last
         row = text[below:stop]
+        cut = _string_end(row) if newline == "\\n" else len(row)
         if not set(row) <= _RULE or not row.strip():
-            cells = _split(row.rstrip("\\\r"), separator)
+            cells = _split(row[:cut].rstrip("\\\r"), separator)
             if len(cells) != len(labels):
                 break
             for (begin, cell), kind in zip(cells, kinds, strict=True):
@@ -110,7 +111,17 @@ def _cells(text: str, low: str, at: int) -> tuple[list[Span], int]:
                     first = below + begin + cell.index(core)
                     found.append((first, first + len(core), kind))
         below = stop + len(newline)
+        if cut < len(row):
+            break
     return found, max(end, min(below, last))
+
+
+def _string_end(row: str) -> int:
+    """Return where a string of JSON ends, at a quote that is not escaped, else the end of the row."""
+    at = row.find('"')
+    while at > 0 and row[at - 1] == "\\":
+        at = row.find('"', at + 1)
+    return at if at >= 0 else len(row)
 
 
 def _split(line: str, separator: str) -> list[tuple[int, str]]:

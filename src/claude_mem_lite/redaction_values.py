@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from claude_mem_lite.redaction_rules import AFTER_NAME, CONTINUED, KEY_OWNERS, NAME, REACH, WORDS, name_start
 from claude_mem_lite.redaction_weights import (
+    FEW,
     LOOK,
     MIXED,
     NEVER,
@@ -152,7 +153,8 @@ def _goes_on(after: str) -> bool:
 def _is_dotted(value: str) -> bool:
     """Tell whether a value with a point in it is `Crystal1981.f9D`, not an attribute."""
     last = value.rpartition(".")[2]
-    return any(map(str.isdigit, last)) and not last.islower() and "_" not in last[:1] and is_chosen(value)
+    telling = sum(map(str.isdigit, value)) >= FEW or not (last.isalpha() or last.islower())
+    return telling and is_chosen(value)
 
 
 def _is_label(value: str, before: str) -> bool:

@@ -39,7 +39,7 @@ _TECHNICAL = frozenset({
     "argon", "bcrypt", "scrypt", "ed", "hs", "rs", "es", "ps", "iso", "latin", "ascii", "crypt", "uuid", "v",
     "python", "java", "tls", "ssl", "tlsv", "rfc", "cp", "windows", "hmac", "blake", "crc", "p", "secp", "k",
     "curve", "version", "int", "uint", "float", "char", "varchar", "string", "line", "step", "level", "ntlmv",
-    "ntlm", "ipv", "ip", "http/", "cve", "issue", "pr", "gh",
+    "ntlm", "ipv", "ip", "http/", "cve", "issue", "pr", "gh", "b",
 })  # fmt: skip
 FEW, _SHORT = 3, 10  # characters: fewer different ones are no value, fewer of any kind are not random
 
@@ -47,6 +47,7 @@ FEW, _SHORT = 3, 10  # characters: fewer different ones are no value, fewer of a
 def is_secret(value: str, kind: str, place: str, least: int, quote: str) -> bool:
     """Tell whether a value is a secret of `kind`, given its place and the least weight that tells."""
     chosen = kind == "password" or (kind == "secret" and place != "last")
+    chosen = chosen or (kind == "secret" and not value.islower() and is_chosen(value))
     least = max(least, _ENOUGH[place][not chosen])
     weight = 0 if least == NEVER or (least > WORD and is_word(value)) else weigh(value, quoted=quote != "")
     if weight == WORD and place == "quoted" and any(word in value.lower() for word in PLAIN):
