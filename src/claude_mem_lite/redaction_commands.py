@@ -21,25 +21,26 @@ _QUOTED = r"(?P<q>\\*['\"])(?P<value>(?:(?!(?P=q))[^\n]){4,200})(?P=q)"
 _WORD = r"(?P<q>\\*['\"])?(?P<value>(?(q)(?:(?!(?P=q))[^\n]){4,200}|[^\s'\"\\;|&<>$(){}]{4,200}))"
 _SECOND = r"\(\s*[^,()\n]{1,200},\s*" + _QUOTED
 _THIRD = r"\(\s*(?:[^,()\n]{1,200},\s*){2}" + _QUOTED
+_EDGE = r"(?:\b|(?<=\\[nrt]))"  # of a word, also behind an escape
 _B64 = r"[A-Za-z0-9+/]{8,}={0,2}"
 _ANY, _CHOSEN, _RANDOM = range(3)  # what a value has to be: no mere word, like a password, random
 
 # The sign that is looked for first, the kind, the least of the value, and the form.
 _FORMS = (
-    ("rabbitmqctl", "password", _ANY, r"\b(?:change_password|add_user|authenticate_user)\s+\S{1,64}\s+" + _WORD),
-    ("chpasswd", "password", _ANY, r"\bhtpasswd\s+-[a-z]*b[a-z]*\s+(?:-\S+\s+)*\S{1,200}\s+\S{1,64}\s+" + _WORD),
-    ("openssl", "password", _ANY, r"\bopenssl\s[^\n|;]{0,200}?\s-k\s+" + _WORD),
-    ("gh secret", "secret", _ANY, r"\bgh\s+secret\s+set\s[^\n|;]{0,120}?(?:\s--body|\s-b)[\s=]+" + _WORD),
-    ("net use", "password", _ANY, r"\bnet\s+user\s+[\w.$-]{1,64}\s+" + _WORD + r"(?=[^\n]{0,40}/add)"),
-    ("net use", "password", _CHOSEN, r"\bnet\s+user\s+[\w.$-]{1,64}\s+" + _WORD),
-    ("net use", "password", _CHOSEN, r"\bnet\s+use\s[^\n]{0,200}?/user:\S{1,64}\s+" + _WORD),
-    ("net use", "password", _CHOSEN, r"\bnet\s+use\s+\S{1,3}\s+\S{1,200}\s+" + _WORD),
-    ("http-basic", "password", _ANY, r"\bhttp-basic\.[\w-]{1,64}\s+\S{1,64}\s+" + _WORD),
+    ("rabbitmqctl", "password", _ANY, _EDGE + r"(?:change_password|add_user|authenticate_user)\s+\S{1,64}\s+" + _WORD),
+    ("chpasswd", "password", _ANY, _EDGE + r"htpasswd\s+-[a-z]*b[a-z]*\s+(?:-\S+\s+)*\S{1,200}\s+\S{1,64}\s+" + _WORD),
+    ("openssl", "password", _ANY, _EDGE + r"openssl\s[^\n|;]{0,200}?\s-k\s+" + _WORD),
+    ("gh secret", "secret", _ANY, _EDGE + r"gh\s+secret\s+set\s[^\n|;]{0,120}?(?:\s--body|\s-b)[\s=]+" + _WORD),
+    ("net use", "password", _ANY, _EDGE + r"net\s+user\s+[\w.$-]{1,64}\s+" + _WORD + r"(?=[^\n]{0,40}/add)"),
+    ("net use", "password", _CHOSEN, _EDGE + r"net\s+user\s+[\w.$-]{1,64}\s+" + _WORD),
+    ("net use", "password", _CHOSEN, _EDGE + r"net\s+use\s[^\n]{0,200}?/user:\S{1,64}\s+" + _WORD),
+    ("net use", "password", _CHOSEN, _EDGE + r"net\s+use\s+\S{1,3}\s+\S{1,200}\s+" + _WORD),
+    ("http-basic", "password", _ANY, _EDGE + r"http-basic\.[\w-]{1,64}\s+\S{1,64}\s+" + _WORD),
     ("login", "token", _RANDOM, r"[\w.]login=" + _WORD),
-    ("login", "token", _RANDOM, r"\b\w+\s+login\s+" + _WORD),
-    ("auth ", "token", _ANY, r"\b(?:snyk|ngrok|fly|flyctl|wrangler|vercel)\s+auth(?:\s+[a-z-]+)?\s+" + _WORD),
-    ("spawn", "password", _ANY, r"\bsend\s+(?:--\s+)?\\*\"(?P<value>[^\"\s]{4,64}?)(?:\\+[rn])+\\*\""),
-    ("sqlplus", "password", _ANY, r"\bsqlplus\s+(?:-\S+\s+)*['\"\\]*[\w$#]{1,30}/(?P<value>[^@\s\"'/]{4,64})@"),
+    ("login", "token", _RANDOM, _EDGE + r"\w+\s+login\s+" + _WORD),
+    ("auth ", "token", _ANY, _EDGE + r"(?:snyk|ngrok|fly|flyctl|wrangler|vercel)\s+auth(?:\s+[a-z-]+)?\s+" + _WORD),
+    ("spawn", "password", _ANY, _EDGE + r"send\s+(?:--\s+)?\\*\"(?P<value>[^\"\s]{4,64}?)(?:\\+[rn])+\\*\""),
+    ("sqlplus", "password", _ANY, _EDGE + r"sqlplus\s+(?:-\S+\s+)*['\"\\]*[\w$#]{1,30}/(?P<value>[^@\s\"'/]{4,64})@"),
     (
         "connect",
         "password",

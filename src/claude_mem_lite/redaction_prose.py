@@ -48,7 +48,9 @@ def foreign_values(text: str, low: str, words: tuple[str, ...]) -> Iterator[Span
         at = low.find(word)
         while at >= 0:
             end = at + len(word) + len(name_tail(low, at + len(word)))
-            span = _value_after(text, end, "password", named=True)
+            told = any(digit in low[end : end + SAID] for digit in "0123456789")
+            kind = "credential" if word == "creds" else "password"
+            span = _value_after(text, end, kind, named=True) if told else None
             if span:
                 yield span
             at = low.find(word, max(end, span[1] if span else 0))
@@ -93,7 +95,7 @@ def _value_after(text: str, end: int, kind: str, *, named: bool = False) -> Span
     for escape in ("\\r\\n", "\\n", "\\r", "\\t", "\r", "\t"):
         window = window.replace(escape, ("\n" if "n" in escape else " ").rjust(len(escape)))
     line, _, below = window.partition("\n")
-    if window[:1] in ("=", ":", ",") and not named and window[1:2] != "*":
+    if window[:1] in ("=", ":", ",") and not named and kind != "credential" and window[1:2] != "*":
         return None  # the business of what looks for names
     at, joint, count = 0, "", 0
     for token in line.split(" "):
@@ -115,7 +117,7 @@ def _value_after(text: str, end: int, kind: str, *, named: bool = False) -> Span
     if not line.rstrip().endswith((":", ":`", ":*", ":**")):
         return None
     plain = below.lstrip(" \n")
-    value = plain.partition("\n")[0].rstrip(' "\\,}')
+    value = plain.partition("\n")[0].partition('"')[0].rstrip(" \\,}")
     core = value.strip("`'")
     begin = end + len(line) + 1 + below.index(core) if core else 0
     alone = core and " " not in core and ":" not in core and count

@@ -36,8 +36,10 @@ REACH = 48  # the longest name on either side of its word
 SAID = 160  # how far a sentence goes on after such a name
 # Names of passwords in other languages; those of letters beyond ASCII cost a text without them nothing.
 _SAYS, _JOINS_KEY = frozenset(" (*`"), frozenset(" _-")
-_HEADS = frozenset(("", *"|,;\t\r\n"))
-_FOREIGN = ("woord", "kennwort", "senha", "contraseñ", "парол", "密码", "密碼", "パスワード", "hasło", "lösen", "비밀번호")
+_NO_NAME_ENDS, _NO_HEAD = " \"'`\\,({[", frozenset("(={[}<>")
+_FOREIGN = (
+    "creds", "woord", "contraseñ", "парол", "密码", "密碼", "パスワード", "hasło", "lösen", "비밀번호",
+)  # fmt: skip
 # What may stand beside a password that no name gives away; `redaction_logins` tells.
 _LOGINS = ("cookie", ":5432:", ":*:*:", "identified by", "securestring")
 # Signs of the forms that `redaction_commands` tells; and those of logins that are signs of such forms too.
@@ -88,7 +90,7 @@ def find_values(text: str) -> list[Span]:
                 if value:
                     found.setdefault(value[0], value)
                     end = value[1]
-                elif _may_head(low, end):
+                elif _may_head(low, at, end, word):
                     heads.append(at)
             at = low.find(word, end)
     for value in _beside(text, low, passes, heads):
@@ -147,7 +149,7 @@ def _value_at(text: str, low: str, at: int, word: str) -> Span | None:
 def _may_say(low: str, at: int, end: int, word: str) -> bool:
     """Tell whether a sentence may go on behind the name that `word` stands in, with a digit on its line."""
     rest = low[end : end + SAID].lstrip(NAME)
-    if rest[:1] not in _SAYS or (word == "key" and low[at - 1 : at] not in _JOINS_KEY):
+    if not (rest[:1] in _SAYS or (rest[:1] == ":" and word == "credential")) or (word == "key" and low[at - 1 : at] not in _JOINS_KEY):
         return False
     line = rest.partition("\n")[0].partition("\\n")[0]
     if line.rstrip(" \\`*").endswith(":"):
@@ -155,13 +157,23 @@ def _may_say(low: str, at: int, end: int, word: str) -> bool:
     return any(digit in line for digit in "0123456789")
 
 
-def _may_head(low: str, end: int) -> bool:
-    """Tell whether the name that goes on at `end` may be the head of a column, or a cell beside another."""
+def _may_head(low: str, at: int, end: int, word: str) -> bool:
+    """Tell whether the name that `word` stands in at `at` may be the head of a column or a cell of a label."""
     rest = low[end : end + REACH].lstrip(NAME)
     after = rest.lstrip(" \"'`*")
+    if word == "key" and not low[at - 1 : at].strip(_NO_NAME_ENDS):
+        return low[max(0, at - REACH) : at].rstrip(" ").endswith(KEY_OWNERS) and after[:1] in ("|", ",", "\t")
     if after[:1] == ")":  # INSERT INTO t (name, password) VALUES
         return "values" in after
-    return after[:1] in _HEADS or after.startswith(("\\t", "\\n", "\\r", "</")) or rest.startswith("  ")
+    if after[:1] in ("|", "\t", "<"):
+        return after[0] != "<" or after.startswith("</t")
+    head = low[max(0, at - REACH) : at].rpartition("\n")[2].rpartition("\\n")[2]
+    head = head[head.rfind('"') + 1 if head[head.rfind('"') - 1 :][:1] != "\\" else 0 :]
+    if after.startswith(("\n", "\\n", "\r", "\\r")):
+        ruled = after.lstrip("\\nr\r\n |+").startswith("---")
+        return ruled or any(sign in head for sign in ("|", ",", "\t", "\\t", ";"))
+    listed = after[:1] in (",", ";") or after.startswith("\\t") or rest.startswith("  ")
+    return listed and not _NO_HEAD & set(head + after.partition("\n")[0].partition("\\n")[0])
 
 
 def _login_signs(low: str, passes: set[str]) -> set[str]:
@@ -200,7 +212,7 @@ def _may_name(low: str, at: int, word: str) -> bool:  # noqa: PLR0911  (a return
     rest = low[end : end + REACH].lstrip(NAME)
     sign = rest.lstrip(AFTER_NAME)[:1]
     if sign in ("=", ":") or (sign == "|" and rest[0] in " ]") or (sign == "?" and rest[:3] == " ??"):
-        if word != "key" or low[at - 1 : at].strip(" \"'`\\,({["):  # somebody's key
+        if word != "key" or low[at - 1 : at].strip(_NO_NAME_ENDS):  # somebody's key
             return True
         return low[max(0, at - REACH) : at].rstrip(" ").endswith(KEY_OWNERS)
     if sign in (",", ">"):  # "TOKEN", "value" and <token>value<

@@ -77,7 +77,9 @@ def _cells(text: str, low: str, at: int) -> tuple[list[Span], int]:
     newline = "\n" if real >= 0 and (coded < 0 or real < coded) else "\\n"
     if max(real, coded) < 0:
         return [], at
-    start = max(text.rfind("\n", max(0, at - _LINE), at) + 1, text.rfind("\\n", max(0, at - _LINE), at) + 2, 0)
+    first = max(0, at - _LINE)
+    escape = text.rfind("\\n", first, at)
+    start = max(text.rfind("\n", first, at) + 1, escape + 2 if escape >= 0 else 0, first)
     quote = text.rfind('"', start, at) if newline == "\\n" else -1  # where a string of JSON begins
     if quote >= 0 and text[quote - 1 : quote] != "\\":
         start = quote + 1
@@ -91,8 +93,7 @@ def _cells(text: str, low: str, at: int) -> tuple[list[Span], int]:
             return [], end
     labels = [label for _, label in _split(line, separator)]
     kinds = [_kind(label) for label in labels]
-    plain = all(len(label) <= _LABEL and not set(label) & set("(){}=<>[]!") for label in labels[1:])
-    if not any(kinds) or not plain or not (labels[0].strip(" \"'`*\\").replace("_", "").replace(" ", "").isalnum() or separator in "|│\t" or newline):
+    if not any(kinds) or not all(map(_is_label, labels[1:])) or (separator in ",;" and not labels[-1].strip()):
         return [], end
     found: list[Span] = []
     last = min(len(text), end + _TABLE)
@@ -114,6 +115,10 @@ def _cells(text: str, low: str, at: int) -> tuple[list[Span], int]:
         if cut < len(row):
             break
     return found, max(end, min(below, last))
+
+
+def _is_label(label: str) -> bool:
+    return len(label) <= _LABEL and not set(label) & set("(){}=<>[]!'")
 
 
 def _string_end(row: str) -> int:

@@ -84,12 +84,17 @@ def named_value(text: str, low: str, at: int, word: str) -> Span | None:  # noqa
     value = text[start:end]
     if sign == "=" and not quote and start == name_end + 1 and text[end : end + 1] == "=":
         value, end = _with_equals(text, start, end)
-    odd = "" if quote or kind != "password" or text[start - 1] != " " else _odd_value(text, start, end)
+    if sign == ">" and (closed := text.find("</", start, start + LONGEST)) > 0:  # an element of XML
+        end = closed if " " not in text[start:closed] else end
+        value = text[start:end]
+    name_at = name_start(low, at)
+    odd = ""
+    if not quote and kind in ("password", "secret") and text[start - 1] in " =" and text[name_at - 1 : name_at] not in ("?", "&"):
+        odd = _odd_value(text, start, end)
     if odd:
         value, end = odd, start + len(odd)
     if not quote and (sign in (",", "==") or (sign != ">" and not text[at].isupper() and is_word(value))):
         return _fallback(text, start, kind) if sign else None  # most of what code assigns
-    name_at = name_start(low, at)
     if word == "key" and name_at == at and text[at - 1 : at] == " ":  # api key: X
         name_at = name_start(low, at - 1)
     upper = text[name_at:name_end].isupper()
@@ -173,6 +178,7 @@ def _odd_value(text: str, start: int, end: int) -> str:
     line_end = run_end(text, start, SHELL_WORD)
     value = text[start:line_end].rstrip(",;)")
     code = any(sign in value for sign in ("=>", "&&", "||", "->", "::", "?.", "<<"))
+    code = code or any("=" in part for part in value.split("&")[1:])  # a=b&c=d
     if start + len(value) <= end or code or not _ends_line(text[line_end : line_end + REACH]):
         return ""
     shape = "".join(char if char.isalnum() else " " for char in value)
@@ -243,7 +249,7 @@ def _credential(text: str, at: int, quote: str, sign: str) -> Span | None:
 
 def least_weight(owner: str, word: str, tail: str) -> int:
     """Return the least weight of a value that the name `owner + word + tail` makes a secret."""
-    whose, known = owner.lower().rstrip("_-."), word.lower()
+    whose, known = owner.lower().rstrip("_-. "), word.lower()
     more = next((more for more in CONTINUED.get(known, ()) if tail.lower().startswith(more)), "")
     more = more if not tail[len(more) : len(more) + 1].islower() else ""
     tail = tail[len(more) :]
