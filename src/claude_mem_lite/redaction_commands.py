@@ -29,6 +29,7 @@ _ANY, _CHOSEN, _RANDOM = range(3)  # what a value has to be: no mere word, like 
 _FORMS = (
     ("rabbitmqctl", "password", _ANY, _EDGE + r"(?:change_password|add_user|authenticate_user)\s+\S{1,64}\s+" + _WORD),
     ("chpasswd", "password", _ANY, _EDGE + r"htpasswd\s+-[a-z]*b[a-z]*\s+(?:-\S+\s+)*\S{1,200}\s+\S{1,64}\s+" + _WORD),
+    ("chpasswd", "password", _ANY, _EDGE + r"htpasswd\s+-(?=[a-z]*n)[a-z]*b[a-z]*\s+\S{1,64}\s+" + _WORD),
     ("openssl", "password", _ANY, _EDGE + r"openssl\s[^\n|;]{0,200}?\s-k\s+" + _WORD),
     ("gh secret", "secret", _ANY, _EDGE + r"gh\s+secret\s+set\s[^\n|;]{0,120}?(?:\s--body|\s-b)[\s=]+" + _WORD),
     ("net use", "password", _ANY, _EDGE + r"net\s+user\s+[\w.$-]{1,64}\s+" + _WORD + r"(?=[^\n]{0,40}/add)"),
@@ -37,7 +38,7 @@ _FORMS = (
     ("net use", "password", _CHOSEN, _EDGE + r"net\s+use\s+\S{1,3}\s+\S{1,200}\s+" + _WORD),
     ("http-basic", "password", _ANY, _EDGE + r"http-basic\.[\w-]{1,64}\s+\S{1,64}\s+" + _WORD),
     ("login", "token", _RANDOM, r"[\w.]login=" + _WORD),
-    ("login", "token", _RANDOM, _EDGE + r"\w+\s+login\s+" + _WORD),
+    ("login", "token", _RANDOM, _EDGE + r"\w+ +login +" + _WORD + r"(?![:\w])"),
     ("auth ", "token", _ANY, _EDGE + r"(?:snyk|ngrok|fly|flyctl|wrangler|vercel)\s+auth(?:\s+[a-z-]+)?\s+" + _WORD),
     ("spawn", "password", _ANY, _EDGE + r"send\s+(?:--\s+)?\\*\"(?P<value>[^\"\s]{4,64}?)(?:\\+[rn])+\\*\""),
     ("sqlplus", "password", _ANY, _EDGE + r"sqlplus\s+(?:-\S+\s+)*['\"\\]*[\w$#]{1,30}/(?P<value>[^@\s\"'/]{4,64})@"),
@@ -51,6 +52,8 @@ _FORMS = (
     ("new pdo", "password", _CHOSEN, r"(?i)new pdo" + _THIRD),
     ("mysqli", "password", _CHOSEN, r"(?i)new mysqli" + _THIRD),
     ("login", "password", _CHOSEN, r"(?i)login" + _SECOND),
+    ("credentials(", "password", _CHOSEN, r"(?i)credentials?" + _SECOND),
+    ("--from-literal", "secret", _CHOSEN, r"--from-literal[= ][\w.-]{1,64}=" + _WORD),
     ("auth(", "password", _CHOSEN, r"(?i)auth" + _SECOND),
     ("@tcp(", "password", _ANY, r"['\"`=\s][\w.$-]{1,64}:(?P<value>[^\s'\"`]{4,128})@tcp\("),
     ("pgpass", "password", _ANY, r"[\w.*-]{1,200}:(?:[0-9]{4,5}|\*):[^\s:]{1,64}:[^\s:]{1,64}:" + _WORD),
@@ -65,6 +68,7 @@ _FORMS = (
 # Fields of a manifest that are no data of a secret.
 _NO_DATA = frozenset("name namespace type kind apiVersion uid resourceVersion creationTimestamp key".split())
 _DATA = r"(?P<key>[\w./-]{1,253})\\*[\"']?:\s*\\*[\"']?(?P<value>" + _B64 + r")(?=\\*[\"']|\s|\\n|,|\}|$)"
+_PLAIN = r"(?P<key>[\w.-]{1,253})\\*[\"']?:[ ]*\\*[\"']?(?P<value>[^\s\"'\\]{6,200})"
 _LIST = r"chpasswd:(?:\s|\\n|[+\d→:|-]|list|expire|false|true){1,200}?list:\s*\|?"
 _LISTED = r"(?:\s|\\n|[+→-])*\b[\w.-]{1,64}:(?P<value>[^\s\"'\\:]{4,128})"
 _MANIFEST = 65_536  # characters of a manifest that are looked through
@@ -107,6 +111,10 @@ def _manifests(text: str, low: str) -> Iterator[Span]:
             end = text.find("---", at, at + _MANIFEST)
             done = end if end >= 0 else at + _MANIFEST
             data = low.find("data", start, done)
+            plain = low.find("stringdata", start, done)
+            for found in re.compile(_PLAIN).finditer(text, plain, done) if plain >= 0 else ():
+                if found["key"] not in _NO_DATA and _enough(found["value"], _CHOSEN):
+                    yield *found.span("value"), "secret"
             for found in re.compile(_DATA).finditer(text, max(data, start), done) if data >= 0 else ():
                 value = found["value"]
                 if found["key"] in _NO_DATA or len(value) % 4:

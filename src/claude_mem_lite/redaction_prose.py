@@ -6,7 +6,7 @@ A hook loads this module for a text in which such a name and a digit stand on on
 from __future__ import annotations
 
 from claude_mem_lite.redaction_rules import NAME, REACH, SAID, WORDS
-from claude_mem_lite.redaction_values import least_weight
+from claude_mem_lite.redaction_values import VALUE, least_weight, whole_end
 from claude_mem_lite.redaction_weights import MIXED, NEVER, RANDOM, is_chosen, weigh
 
 TYPE_CHECKING = False
@@ -39,7 +39,9 @@ def said_value(text: str, low: str, at: int, word: str) -> Span | None:
     kind = WORDS[word]
     if kind in ("authorization", "session") or not _names(low, at, word, end):
         return None
-    return _value_after(text, end, kind)
+    span = _value_after(text, end, kind)
+    bare = span and word == "key" and low[max(0, at - REACH) : at].endswith(_KEY_ENDS)
+    return None if span and bare and text[span[0] : span[1]].islower() else span  # a key of a cache
 
 
 def foreign_values(text: str, low: str, words: tuple[str, ...]) -> Iterator[Span]:
@@ -80,6 +82,8 @@ def _names(low: str, at: int, word: str, end: int) -> bool:
     head = low[max(0, at - REACH) : at]
     start = at - len(head) + len(head.rstrip(NAME))
     owner, tail = low[start:at], low[at + len(word) : end]
+    if "." in tail:  # a file
+        return False
     if word == "key" and not owner.strip("_-."):
         before = low[max(0, start - REACH) : start]
         if tail:
@@ -108,7 +112,7 @@ def _value_after(text: str, end: int, kind: str, *, named: bool = False) -> Span
             core, offset, joint = core[user:], offset + user, ":"
         if core and _tells(core, kind, joint, first=count == 0):
             begin = end + start + offset
-            return begin, begin + len(core), "password" if kind == "credential" else kind
+            return begin, whole_end(text, begin, begin + len(core), VALUE), "password" if kind == "credential" else kind
         if not core or core.lower() not in _BETWEEN or not joint:
             joint = _joint(token, core)
         count += 1
@@ -121,7 +125,9 @@ def _value_after(text: str, end: int, kind: str, *, named: bool = False) -> Span
     core = value.strip("`'")
     begin = end + len(line) + 1 + below.index(core) if core else 0
     alone = core and " " not in core and ":" not in core and count
-    return (begin, begin + len(core), kind) if alone and _tells(core, kind, ":", first=False) else None
+    if not alone or not _tells(core, kind, ":", first=False):
+        return None
+    return begin, whole_end(text, begin, begin + len(core), VALUE), kind
 
 
 def _core(token: str, joint: str) -> tuple[str, int, str]:

@@ -29,7 +29,7 @@ KEY_OWNERS = (
 )  # fmt: skip
 NAME = "abcdefghijklmnopqrstuvwxyz0123456789_-."
 AFTER_NAME = "\\\"'`] \t"
-_GOES_ON = frozenset("0123456789_-.ABCDEFGHIJKLMNOPQRSTUVWXYZ=:,>(<\r\n" + AFTER_NAME)
+_GOES_ON = frozenset("0123456789_-.ABCDEFGHIJKLMNOPQRSTUVWXYZ=:,>(<*\r\n" + AFTER_NAME)
 _COMMANDS = (" -", "env ", "set ", "setx ", "set -x ", "set -gx ", "set -ux ")  # these name what they set
 _APART = (",", "{", "\n", "n", "</key>", "value", "type", "default")
 REACH = 48  # the longest name on either side of its word
@@ -47,7 +47,8 @@ _FORMS = (
     "login", "connect", "ssid", "httponly", "@tcp(", "rabbitmqctl", "net use", "http-basic", "new pdo", "mysqli",
     "sqlplus",
 )  # fmt: skip
-_FORMS_TOO = frozenset(("cookie", "chpasswd", "openssl", "gh secret", "auth(", "auth ", "kind", "pgpass", "spawn"))
+_FORMS_TOO = frozenset(("cookie", "chpasswd", "openssl", "gh secret", "auth(", "auth ", "kind", "pgpass", "spawn", "credentials(", "--from-literal",
+))
 _COMMANDS_OF = {
     "u": ("curl", "lftp", "smbclient"),
     "a": ("redis-cli", "http"),
@@ -82,6 +83,8 @@ def find_values(text: str) -> list[Span]:
                 passes.add(low[end : end + 2])
                 if low[at - 2 : at] == "pg":
                     passes.add("pgpass")
+            elif word == "credential" and "(" in low[end : end + 2]:
+                passes.add("credentials(")
             elif word == "secret" and "kind" in low[max(0, at - 12) : at]:
                 passes.add("kind")
             # Most are words of code or prose: a look at what follows tells.
@@ -149,7 +152,8 @@ def _value_at(text: str, low: str, at: int, word: str) -> Span | None:
 def _may_say(low: str, at: int, end: int, word: str) -> bool:
     """Tell whether a sentence may go on behind the name that `word` stands in, with a digit on its line."""
     rest = low[end : end + SAID].lstrip(NAME)
-    if not (rest[:1] in _SAYS or (rest[:1] == ":" and word == "credential")) or (word == "key" and low[at - 1 : at] not in _JOINS_KEY):
+    said = rest[:1] in _SAYS or rest[:2] == ":*" or (rest[:1] == ":" and word == "credential")
+    if not said or (word == "key" and low[at - 1 : at] not in _JOINS_KEY):
         return False
     line = rest.partition("\n")[0].partition("\\n")[0]
     if line.rstrip(" \\`*").endswith(":"):
@@ -162,13 +166,13 @@ def _may_head(low: str, at: int, end: int, word: str) -> bool:
     rest = low[end : end + REACH].lstrip(NAME)
     after = rest.lstrip(" \"'`*")
     if word == "key" and not low[at - 1 : at].strip(_NO_NAME_ENDS):
-        return low[max(0, at - REACH) : at].rstrip(" ").endswith(KEY_OWNERS) and after[:1] in ("|", ",", "\t")
+        return low[max(0, at - REACH) : at].rstrip(" ").endswith(KEY_OWNERS) and after.startswith(("|", ",", "\t", "</"))
     if after[:1] == ")":  # INSERT INTO t (name, password) VALUES
         return "values" in after
     if after[:1] in ("|", "\t", "<"):
-        return after[0] != "<" or after.startswith("</t")
+        return after[0] != "<" or after.startswith(("</t", "</d"))
     head = low[max(0, at - REACH) : at].rpartition("\n")[2].rpartition("\\n")[2]
-    head = head[head.rfind('"') + 1 if head[head.rfind('"') - 1 :][:1] != "\\" else 0 :]
+    head = head.rpartition('":')[2]  # the name of a field
     if after.startswith(("\n", "\\n", "\r", "\\r")):
         ruled = after.lstrip("\\nr\r\n |+").startswith("---")
         return ruled or any(sign in head for sign in ("|", ",", "\t", "\\t", ";"))
@@ -190,7 +194,7 @@ def _login_signs(low: str, passes: set[str]) -> set[str]:
             signs.add(f"auth{sign}" if sign in "( " else "auth")
     signs.update(" pass:" for after in passes if after[:1] == ":")
     signs.update("chpasswd" for after in passes if after == "wd")
-    signs |= passes & {"kind", "pgpass"}
+    signs |= passes & {"kind", "pgpass", "credentials("}
     if "wo" in passes and "spawn" in low:
         signs.add("spawn")
     before, *after = low.split(" -")
@@ -200,7 +204,9 @@ def _login_signs(low: str, passes: set[str]) -> set[str]:
         before = text
     options = {"u" if text.startswith("-user") else text[:1] for text in after}
     signs.update(f" -{option}" for option in options & {"p", "n"})
-    signs.update("password-stdin" for text in after if text.startswith("-password-s"))
+    for text in after:
+        if text.startswith(("-password-s", "-from-literal")):
+            signs.add("password-stdin" if text[1] == "p" else "--from-literal")
     signs.update(
         name for option in options & _COMMANDS_OF.keys() for name in _COMMANDS_OF[option] if name in low
     )

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from claude_mem_lite.redaction_rules import Span
 
 _LINE, _TABLE = 1024, 262_144  # characters of a head and of a table that are looked at
+_NO_LABEL = frozenset("(){}=<>[]!':@0123456789")
 _LABEL = 32  # characters of the longest head of a column
 _RULE = frozenset("-+|=: \t\\\r─┼│├┤┌┬┐└┴┘╪╞╡═")
 _SEPARATORS = ("|", "│", "\t", "\\t", ",", ";")
@@ -118,7 +119,7 @@ def _cells(text: str, low: str, at: int) -> tuple[list[Span], int]:
 
 
 def _is_label(label: str) -> bool:
-    return len(label) <= _LABEL and not set(label) & set("(){}=<>[]!'")
+    return len(label) <= _LABEL and not set(label) & _NO_LABEL
 
 
 def _string_end(row: str) -> int:

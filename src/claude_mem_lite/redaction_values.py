@@ -57,7 +57,7 @@ VALUE = _ASCII.translate(dict.fromkeys(map(ord, "\\\"'`,;&<>(){}[]|=")))
 _PAIRED = ("value", "default", "<string")
 _OTHERS = ("}", ";", "name", "key")
 # What only turns a literal into another type.
-_WRAPPERS = ("[]byte", "buffer.from", "secretstr", "fromhex", "unhexlify", "b64decode", "encode", "fromstring")
+_WRAPPERS = ("[]byte", "buffer.from", "secretstr", "fromhex", "unhexlify", "b64decode")
 _FALLBACKS = ("||", "??", "?:", " or ", ": ", ",")
 LONGEST = 4096  # the end of a quoted value is looked for as far as this
 
@@ -178,7 +178,8 @@ def _odd_value(text: str, start: int, end: int) -> str:
     line_end = run_end(text, start, SHELL_WORD)
     value = text[start:line_end].rstrip(",;)")
     code = any(sign in value for sign in ("=>", "&&", "||", "->", "::", "?.", "<<"))
-    code = code or any("=" in part for part in value.split("&")[1:])  # a=b&c=d
+    parts = value.replace(",", "&").replace(";", "&").split("&")  # a=b&c=d
+    code = code or any("=" in part for part in parts[1:])
     if start + len(value) <= end or code or not _ends_line(text[line_end : line_end + REACH]):
         return ""
     shape = "".join(char if char.isalnum() else " " for char in value)

@@ -99,7 +99,7 @@ def is_chosen(value: str, *, alone: bool = True) -> bool:  # noqa: PLR0911  (as 
     before = low[: next(at for at, char in enumerate(low) if char.isdigit())].rstrip("-_ ")
     joints = {char for char in value if not char.isalnum()}
     last = value.rpartition(".")[2] if "." in value else ""
-    if before in _TECHNICAL or joints & set("(){}[]<>|\\\"'`,;") or "://" in value or value[0] == "/":
+    if before in _TECHNICAL or before in PLAIN or joints & set("(){}[]<>|\\\"'`,;") or "://" in value or value[0] == "/":
         return False
     if (name and ("." in host or host == "localhost")) or (last.isalpha() and last.islower()):
         return False  # an address, a file
