@@ -75,7 +75,11 @@ TOKENS = (
     ("password hash", "$2a$ $2b$ $2y$", r"[0-9]{2}\$[A-Za-z0-9./]{53}(?![\w./])"),
     ("password hash", "$apr1$ $1$ $5$ $6$ $y$", r"(?:[\w./=]{1,20}\$){1,2}[A-Za-z0-9./]{22,86}(?![\w./])"),
     ("private key", "Private-Lines: LS0tLS1CRUdJTi", ""),
-    ("docker login", "eyJhdXRocyI6 eyAiYXV0aHMi ewoJImF1dGhz ewogICJhdXRocy ewogICAgImF1dGhz", r"[\w+/-]{20,}={0,2}"),
+    (
+        "docker login",
+        "eyJhdXRocyI6 eyAiYXV0aHMi ewoJImF1dGhz ewogICJhdXRocy ewogICAgImF1dGhz",
+        r"[\w+/-]{20,}={0,2}",
+    ),
     ("telegram token", ":AA", ""),
     ("firebase key", "APA91b", ""),
     ("discord token", ".", ""),

@@ -106,7 +106,7 @@ def _options(text: str, low: str, signs: set[str]) -> Iterator[Span]:
             at = low.find(option, end)
 
 
-def _literals(text: str, low: str, signs: set[str]) -> Iterator[Span]:
+def _literals(text: str, low: str, signs: set[str]) -> Iterator[Span]:  # noqa: C901
     """Yield the passwords in quotes after words of SQL, PowerShell, logins and settings of registries."""
     for sign in ("identified by", "securestring", ".login("):
         at = low.find(sign) if sign in signs else -1

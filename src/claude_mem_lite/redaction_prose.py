@@ -20,13 +20,16 @@ _IS = frozenset({
     "is", "was", "are", "be", "=", ":", "->", "=>", "→", "—", "–", "==", ":=", "ist", "war", "lautet", "est",
     "était", "es", "era", "è", "é", "jest", "är", "er", "это", "sont", "son", "sind",
 })  # fmt: skip
-_JOINTS = frozenset({*_IS, "to", "as", "with", "auf", "zu", "à", "a", "en", "use", "using", "than", "в", "на", "mit"})
+_JOINTS = frozenset(
+    {*_IS, "to", "as", "with", "auf", "zu", "à", "a", "en", "use", "using", "than", "в", "на", "mit"}
+)
 _BETWEEN = frozenset({
     "now", "still", "just", "currently", "simply", "again", "set", "changed", "reset", "always", "called",
     "jetzt", "maintenant", "ahora", "the", "value", "this", "following",
 })  # fmt: skip
-_CJK = "是为為は：:가는은을를"  # what joins a value to what stands before it without a blank
-_OPEN, _CLOSE = "*_`\"'\\([<“„«‘「『", ".,;:*`\"'\\)]>”“»’」』、。，"
+# What joins a value to what stands before it without a blank: the last is a wide colon.
+_CJK = "是为為は:가는은을를\uff1a"
+_OPEN, _CLOSE = "*_`\"'\\([<“„«「『\u2018", ".,;:*`\"'\\)]>”“»」』、。\u2019\uff0c"
 _MOST_WORDS = 14
 _LOWEST_RANDOM = 16  # characters of what is no password
 _SHORTEST = 6
@@ -94,10 +97,11 @@ def _names(low: str, at: int, word: str, end: int) -> bool:
     return least_weight(owner, word, tail) != NEVER or (word in ("pass", "pw") and not owner and not tail)
 
 
-def _value_after(text: str, end: int, kind: str, *, named: bool = False) -> Span | None:
+def _value_after(text: str, end: int, kind: str, *, named: bool = False) -> Span | None:  # noqa: C901
     window = text[end : end + SAID]
-    for escape in ("\\r\\n", "\\n", "\\r", "\\t", "\r", "\t"):
+    for escape in () if "\\" not in window else ("\\r\\n", "\\n", "\\r", "\\t"):
         window = window.replace(escape, ("\n" if "n" in escape else " ").rjust(len(escape)))
+    window = window.replace("\r", " ").replace("\t", " ")
     line, _, below = window.partition("\n")
     if window[:1] in ("=", ":", ",") and not named and kind != "credential" and window[1:2] != "*":
         return None  # the business of what looks for names
@@ -112,7 +116,11 @@ def _value_after(text: str, end: int, kind: str, *, named: bool = False) -> Span
             core, offset, joint = core[user:], offset + user, ":"
         if core and _tells(core, kind, joint, first=count == 0):
             begin = end + start + offset
-            return begin, whole_end(text, begin, begin + len(core), VALUE), "password" if kind == "credential" else kind
+            return (
+                begin,
+                whole_end(text, begin, begin + len(core), VALUE),
+                "password" if kind == "credential" else kind,
+            )
         if not core or core.lower() not in _BETWEEN or not joint:
             joint = _joint(token, core)
         count += 1
@@ -145,10 +153,10 @@ def _core(token: str, joint: str) -> tuple[str, int, str]:
 
 def _joint(token: str, core: str) -> str:
     """Return the joint that a word is or ends in."""
-    plain = token.strip('*_`"\'\\.')
+    plain = token.strip("*_`\"'\\.")
     if plain.lower() in _JOINTS or plain == "/":
         return plain.lower()
-    if plain[-1:] in (":", "：", "="):
+    if plain[-1:] in (":", "\uff1a", "="):
         return ":"
     return ":" if not core and plain[-1:] in _CJK else ""
 
@@ -160,7 +168,11 @@ def _tells(core: str, kind: str, joint: str, *, first: bool) -> bool:
     if kind == "credential":
         return is_chosen(core)
     if kind != "password":
-        return len(core) >= _LOWEST_RANDOM and weigh(core) == RANDOM and not set(core) & set("(){}[]<>|\\\"'`,;:@")
+        return (
+            len(core) >= _LOWEST_RANDOM
+            and weigh(core) == RANDOM
+            and not set(core) & set("(){}[]<>|\\\"'`,;:@")
+        )
     if is_chosen(core):
         return True
     return joint in _IS and core.isalnum() and core.isascii() and is_chosen(core, alone=False)  # hunter2

@@ -44,11 +44,24 @@ _FOREIGN = (
 _LOGINS = ("cookie", ":5432:", ":*:*:", "identified by", "securestring")
 # Signs of the forms that `redaction_commands` tells; and those of logins that are signs of such forms too.
 _FORMS = (
-    "login", "connect", "ssid", "httponly", "@tcp(", "rabbitmqctl", "net use", "http-basic", "new pdo", "mysqli",
-    "sqlplus",
+    "login", "connect", "ssid", "httponly", "@tcp(", "rabbitmqctl", "net use", "http-basic", "new pdo",
+    "mysqli", "sqlplus",
 )  # fmt: skip
-_FORMS_TOO = frozenset(("cookie", "chpasswd", "openssl", "gh secret", "auth(", "auth ", "kind", "pgpass", "spawn", "credentials(", "--from-literal",
-))
+_FORMS_TOO = frozenset(
+    (
+        "cookie",
+        "chpasswd",
+        "openssl",
+        "gh secret",
+        "auth(",
+        "auth ",
+        "kind",
+        "pgpass",
+        "spawn",
+        "credentials(",
+        "--from-literal",
+    )
+)
 _COMMANDS_OF = {
     "u": ("curl", "lftp", "smbclient"),
     "a": ("redis-cli", "http"),
@@ -70,7 +83,7 @@ def escaped_names() -> list[str]:
     return ["".join(word) for word in coded if len(word[-1]) > 1 or len(word[0]) > 1]
 
 
-def find_values(text: str) -> list[Span]:
+def find_values(text: str) -> list[Span]:  # noqa: C901  (the loop that has to be fast)
     """Return each value that its name or its place gives away, in order."""
     low = text.replace("\u0130", "i").lower()  # the one letter that is longer in lower case
     found: dict[int, Span] = {}
@@ -162,11 +175,13 @@ def _may_say(low: str, at: int, end: int, word: str) -> bool:
 
 
 def _may_head(low: str, at: int, end: int, word: str) -> bool:
-    """Tell whether the name that `word` stands in at `at` may be the head of a column or a cell of a label."""
+    """Tell whether the name that `word` stands in at `at` may be the head of a column or a label."""
     rest = low[end : end + REACH].lstrip(NAME)
-    after = rest.lstrip(" \"'`*")
+    after = rest.replace('\\"', '"').lstrip(" \"'`*")
     if word == "key" and not low[at - 1 : at].strip(_NO_NAME_ENDS):
-        return low[max(0, at - REACH) : at].rstrip(" ").endswith(KEY_OWNERS) and after.startswith(("|", ",", "\t", "</"))
+        return low[max(0, at - REACH) : at].rstrip(" ").endswith(KEY_OWNERS) and after.startswith(
+            ("|", ",", "\t", "</")
+        )
     if after[:1] == ")":  # INSERT INTO t (name, password) VALUES
         return "values" in after
     if after[:1] in ("|", "\t", "<"):
@@ -188,8 +203,7 @@ def _login_signs(low: str, passes: set[str]) -> set[str]:
     signs = {sign for sign in _LOGINS if sign in low}
     if "@" in low and "://" in low:
         signs.add("://")
-    for after in low.split("auth")[1:]:
-        sign = after[:1]
+    for sign in {rest[:1] for rest in low.split("auth")[1:]}:
         if sign in ("=", '"', "\\", "(", " "):
             signs.add(f"auth{sign}" if sign in "( " else "auth")
     signs.update(" pass:" for after in passes if after[:1] == ":")
@@ -213,7 +227,7 @@ def _login_signs(low: str, passes: set[str]) -> set[str]:
     return signs
 
 
-def _may_name(low: str, at: int, word: str) -> bool:  # noqa: PLR0911  (a return a way to write it)
+def _may_name(low: str, at: int, word: str) -> bool:  # noqa: C901, PLR0911  (a return a way to write it)
     end = at + len(word)
     rest = low[end : end + REACH].lstrip(NAME)
     sign = rest.lstrip(AFTER_NAME)[:1]
@@ -234,7 +248,9 @@ def _may_name(low: str, at: int, word: str) -> bool:  # noqa: PLR0911  (a return
     if word == "bearer":
         return at == 0 or low[at - 1] not in NAME or low[at - 2 : at - 1] == "\\"
     before = low[max(0, at - REACH) : at]  # --token X, ENV TOKEN X
-    if low.startswith("password", at) and (rest.lstrip(" \\")[:1] in ("'", '"') or "login " in before):  # .netrc
+    if low.startswith("password", at) and (
+        rest.lstrip(" \\")[:1] in ("'", '"') or "login " in before
+    ):  # .netrc
         return True
     if rest.startswith("    ") or before.endswith(("require", "bind", "root")):  # a table; requirepass X
         return True

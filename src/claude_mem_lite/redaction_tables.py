@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _LINE, _TABLE = 1024, 262_144  # characters of a head and of a table that are looked at
 _NO_LABEL = frozenset("(){}=<>[]!':@0123456789")
+_RULED = 4  # characters of the shortest line under a head
 _LABEL = 32  # characters of the longest head of a column
 _RULE = frozenset("-+|=: \t\\\r─┼│├┤┌┬┐└┴┘╪╞╡═")
 _SEPARATORS = ("|", "│", "\t", "\\t", ",", ";")
@@ -40,14 +41,14 @@ def find_cells(text: str, low: str, heads: list[int]) -> Iterator[Span]:
             if found and _kind(_name(low, at)) and _tells(found["value"], WORDS[word]):
                 yield *found.span("value"), WORDS[word]
         if at >= done:
-            cells, done = _cells(text, low, at)
+            cells, done = _cells(text, at)
             yield from cells
     if heads and "values" in low and "insert" in low:
         yield from _inserted(text)
 
 
 def _name(low: str, at: int) -> str:
-    head, tail = low[max(0, at - REACH) : at], low[at : at + REACH]
+    head, tail = low[max(0, at - REACH) : at].replace(" ", "_"), low[at : at + REACH]  # API key
     return head[len(head.rstrip(NAME)) :] + tail[: len(tail) - len(tail.lstrip(NAME))]
 
 
@@ -71,8 +72,8 @@ def _tells(value: str, kind: str) -> bool:
     return is_chosen(value, alone=False)
 
 
-def _cells(text: str, low: str, at: int) -> tuple[list[Span], int]:
-    """Return the secrets under the head of a table in which a name stands at `at`, and where the table ends."""
+def _cells(text: str, at: int) -> tuple[list[Span], int]:  # noqa: C901  (a table in one pass)
+    """Return the secrets under the head of a table with a name at `at`, and where the table ends."""
     nearby = text[at : at + _LINE]
     real, coded = nearby.find("\n"), nearby.find("\\n")
     newline = "\n" if real >= 0 and (coded < 0 or real < coded) else "\\n"
@@ -90,11 +91,15 @@ def _cells(text: str, low: str, at: int) -> tuple[list[Span], int]:
     below = end + len(newline)
     if not separator:
         ruled = text[below : below + _LINE].partition(newline)[0]
-        if len(ruled.strip()) < 4 or not set(ruled) <= _RULE:
+        if len(ruled.strip()) < _RULED or not set(ruled) <= _RULE:
             return [], end
     labels = [label for _, label in _split(line, separator)]
     kinds = [_kind(label) for label in labels]
-    if not any(kinds) or not all(map(_is_label, labels[1:])) or (separator in ",;" and not labels[-1].strip()):
+    if (
+        not any(kinds)
+        or not all(map(_is_label, labels[1:]))
+        or (separator in ",;" and not labels[-1].strip())
+    ):
         return [], end
     found: list[Span] = []
     last = min(len(text), end + _TABLE)
@@ -146,7 +151,9 @@ def _inserted(text: str) -> Iterator[Span]:
     for head in re.finditer(_INSERT, text):
         kinds = [_kind(name) for name in head[1].split(",")]
         at = head.end() if any(kinds) else -1
-        while at >= 0 and (row := re.compile(rf"(?:\s|\\n|,)*\(({_LITERAL}(?:,{_LITERAL})*+)\)").match(text, at)):
+        while at >= 0 and (
+            row := re.compile(rf"(?:\s|\\n|,)*\(({_LITERAL}(?:,{_LITERAL})*+)\)").match(text, at)
+        ):
             at = row.end()
             cells = [cell for cell in re.finditer(_LITERAL + r"(?:,|$)", row[1]) if cell[0]]
             for cell, kind in zip(cells, kinds, strict=False):

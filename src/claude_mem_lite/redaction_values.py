@@ -62,7 +62,7 @@ _FALLBACKS = ("||", "??", "?:", " or ", ": ", ",")
 LONGEST = 4096  # the end of a quoted value is looked for as far as this
 
 
-def named_value(text: str, low: str, at: int, word: str) -> Span | None:  # noqa: C901  (as above)
+def named_value(text: str, low: str, at: int, word: str) -> Span | None:  # noqa: C901, PLR0911, PLR0912, PLR0915
     """Return what follows the name that `word` stands in at `at`, if that is a secret."""
     word_end, kind = at + len(word), WORDS[word]
     tail = low[word_end : word_end + REACH]
@@ -89,7 +89,12 @@ def named_value(text: str, low: str, at: int, word: str) -> Span | None:  # noqa
         value = text[start:end]
     name_at = name_start(low, at)
     odd = ""
-    if not quote and kind in ("password", "secret") and text[start - 1] in " =" and text[name_at - 1 : name_at] not in ("?", "&"):
+    if (
+        not quote
+        and kind in ("password", "secret")
+        and text[start - 1] in " ="
+        and text[name_at - 1 : name_at] not in ("?", "&")
+    ):
         odd = _odd_value(text, start, end)
     if odd:
         value, end = odd, start + len(odd)
@@ -108,7 +113,9 @@ def named_value(text: str, low: str, at: int, word: str) -> Span | None:  # noqa
         least = NEVER  # a path in C++, no element of XML, part of an arn:
     after = text[end : end + REACH].lstrip(" ")
     listed = sign == "=" and start == name_end + 1  # a=b;c=d, a=b&c=d or a=b c=d
-    listed = listed and (after[:1] in (";", "&", "|", "}") or _goes_on(after) or after.partition("=")[0].isidentifier())
+    listed = listed and (
+        after[:1] in (";", "&", "|", "}") or _goes_on(after) or after.partition("=")[0].isidentifier()
+    )
     if (
         upper
         and sign == "="

@@ -52,9 +52,11 @@ def is_secret(value: str, kind: str, place: str, least: int, quote: str) -> bool
     weight = 0 if least == NEVER or (least > WORD and is_word(value)) else weigh(value, quoted=quote != "")
     if weight == WORD and place == "quoted" and any(word in value.lower() for word in PLAIN):
         return False  # the label of a field, in whatever language
-    foreign = not value.isascii() and not any(char.isdigit() or (char < "\x80" and char.isalpha()) for char in value)
+    foreign = not value.isascii() and not any(
+        char.isdigit() or (char < "\x80" and char.isalpha()) for char in value
+    )
     if foreign:
-        return False  # パスワード（確認）
+        return False  # the label of a field, in Japanese say
     if kind == "session" and (len(value) < SESSION or value.count("-") == _UUID_DASHES):
         return False
     shortest = SHORTEST[place] if kind != "password" else 6 if weight == WORD else 4
@@ -69,7 +71,12 @@ def weigh(value: str, *, quoted: bool = True) -> int:  # noqa: PLR0911  (as abov
         return 0
     if value[4:5] == value[7:8] == "-" and _letters(value[:10]).isdigit():  # a date
         return 0
-    stand_in = len(set(low)) < FEW or value.startswith("***") or low in PLAIN or any(mark in value for mark in _REFERENCES)
+    stand_in = (
+        len(set(low)) < FEW
+        or value.startswith("***")
+        or low in PLAIN
+        or any(mark in value for mark in _REFERENCES)
+    )
     if stand_in or _is_expression(value, quoted=quoted) or value.split() != [value]:
         return 0
     if value[0] in "$&*@!#%" and (
@@ -93,13 +100,24 @@ def is_chosen(value: str, *, alone: bool = True) -> bool:  # noqa: PLR0911  (as 
     """
     digits = sum(map(str.isdigit, value))
     letters = sum(map(str.isalpha, value))
-    if not digits or letters < _LETTERS or len(value) < (QUOTED_LEAST if alone else _SHORT_ONE) or weigh(value) < MIXED:
+    if (
+        not digits
+        or letters < _LETTERS
+        or len(value) < (QUOTED_LEAST if alone else _SHORT_ONE)
+        or weigh(value) < MIXED
+    ):
         return False
     low, (name, _, host) = value.lower(), value.rpartition("@")
     before = low[: next(at for at, char in enumerate(low) if char.isdigit())].rstrip("-_ ")
     joints = {char for char in value if not char.isalnum()}
     last = value.rpartition(".")[2] if "." in value else ""
-    if before in _TECHNICAL or before in PLAIN or joints & set("(){}[]<>|\\\"'`,;") or "://" in value or value[0] == "/":
+    if (
+        before in _TECHNICAL
+        or before in PLAIN
+        or joints & set("(){}[]<>|\\\"'`,;")
+        or "://" in value
+        or value[0] == "/"
+    ):
         return False
     if (name and ("." in host or host == "localhost")) or (last.isalpha() and last.islower()):
         return False  # an address, a file
