@@ -89,10 +89,10 @@ def find_forms(text: str, low: str, signs: set[str]) -> Iterator[Span]:
     if "chpasswd" in signs and "chpasswd:" in low:
         for head in re.finditer(_LIST, text):
             at = head.end()
-            while found := re.compile(_LISTED).match(text, at):
-                at = found.end()
-                if _enough(found["value"], _ANY):
-                    yield *found.span("value"), "password"
+            while listed := re.compile(_LISTED).match(text, at):
+                at = listed.end()
+                if _enough(listed["value"], _ANY):
+                    yield *listed.span("value"), "password"
     if "kind" in signs:
         yield from _manifests(text, low)
 

@@ -111,8 +111,9 @@ def is_chosen(value: str, *, alone: bool = True) -> bool:  # noqa: PLR0911  (as 
     before = low[: next(at for at, char in enumerate(low) if char.isdigit())].rstrip("-_ ")
     joints = {char for char in value if not char.isalnum()}
     last = value.rpartition(".")[2] if "." in value else ""
+    made = len(value) > _SHORT and _is_random(value)
     if (
-        before in _TECHNICAL
+        (before in _TECHNICAL and not made)
         or before in PLAIN
         or joints & set("(){}[]<>|\\\"'`,;")
         or "://" in value
