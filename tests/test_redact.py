@@ -690,7 +690,7 @@ def test_what_kubernetes_keeps_goes() -> None:
 
 
 def test_a_putty_key_goes_from_the_lines_of_an_edit() -> None:
-    """Its lines go where they stand together and where each is a string of its own, whatever they begin with."""
+    """Its lines go together and as strings of their own, whatever they begin with."""
     body = ["A+/" + BODY[0], BODY[1], "AbCd/12="]
     lines = ["Private-Lines: 3", *body, "Private-MAC: 12"]
     patch = [{"lines": ["+" + line for line in lines]}]
