@@ -595,6 +595,151 @@ def test_what_stands_beside_such_names_stays(text: str) -> None:
     assert redact.redact(text) == text
 
 
+PW, PHRASE = "Harbor!Honey8481", "barrel-rabbit-whale-27"
+
+
+@pytest.mark.parametrize("secret", [PW, PHRASE, "j4smin3rock3t13", RANDOM[:20]])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the password for the staging db is {}, user is bob", "set the admin password to {} and restart",
+        "A temporary password is generated for root@localhost: {}", 'the root password is "{}"',
+        "password is `{}`, don't commit it", "ssh to a.example as bob, password {}", "**Password:** `{}`",
+        "Password for the elastic user (reset with `bin/reset`):\n  {}", "Password ......: {}",
+        "Das Passwort lautet: {}", "Passwort auf {} geändert", "le mot de passe est {}",
+        "la contraseña es {}",
+        "пароль от базы: {}", "密码是 {}", "パスワードは {} です", "wachtwoord: {}", "credentials: bob / {}",
+        "creds for the VPN are bob:{}", "use bob / {} to log in",
+        " id | password\n----+---------\n  1 | {}\n(1 row)", "| User | Password |\n|---|---|\n| bob | {} |",
+        "| smtp_password | {} |", "username,password,role\nbob,{},admin", "name\tpassword\nbob\t{}",
+        "USER    PASSWORD     HOST\nbob     {}    a.example", "<tr><td>Password</td><td>{}</td></tr>",
+        "INSERT INTO users (name, password) VALUES ('bob', '{}');", "{{user=bob, password={}}}",
+        "&{{Host:h User:bob Password:{} Port:5432}}", "--from-literal=password={} -n prod",
+        '#define WIFI_PASSWORD "{}"', 'password <- "{}"', "define('DB_PASSWORD', '{}');",
+        "new PDO('mysql:host=h;dbname=d', 'bob', '{}');", 'getConnection(url, "bob", "{}");',
+        "process.env.DB_PASSWORD || '{}'", 'HTTPBasicAuth("bob", "{}")', 'dsn := "bob:{}@tcp(h:3306)/d"',
+        "sshpass -p'{}' ssh h", "htpasswd -bc f bob {}", "openssl enc -k '{}'",
+        "net use Z: \\\\h\\s /user:bob {}",
+        "rabbitmqctl add_user bob {}", "poetry config http-basic.x bob {}", 'ssid="o"\n    psk="{}"',
+        "chpasswd:\n  list: |\n    bob:{}\n",
+    ],
+)  # fmt: skip
+def test_a_password_goes_from_sentences_tables_and_calls(text: str, secret: str) -> None:
+    """What people choose and what is made at random goes, by the way of hooks and by itself."""
+    text = text.format(secret)
+    kept = redact.scrub(event(tool_name="Bash", tool_input={"command": "x"}, tool_response={"stdout": text}))
+
+    assert secret not in kept
+    assert secret not in redact.redact(text)
+    assert "[redacted: " in kept
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Secret key: {}", "api key: {} - please add it", "Access Token (expires 2027): {}",
+        "use the token {} now",
+        "The webhook secret is `{}`", "name\tapi_token\nbob\t{}", "npm config set //r.example/:_authToken {}",
+        "gh secret set N --body '{}'", "cargo login {}", "sonar-scanner -Dsonar.login={} -X",
+        "wss://h/v1?auth={}",
+        'hmacKey := []byte("{}")', "secret_key={}", '{{"name":"sid","value":"{}","httpOnly":true}}',
+        "client.cookies.set('sessionid', '{}')",
+        "# Netscape HTTP Cookie File\n.h\tTRUE\t/\tTRUE\t17\tsid\t{}",
+        'proxy_set_header Authorization "Bearer {}";',
+    ],
+)  # fmt: skip
+def test_a_random_value_goes_from_labels_and_commands(text: str) -> None:
+    """Labels of two words, sentences, commands and cookies give a random value away."""
+    text = text.format(RANDOM[:40])
+    kept = redact.scrub(event(tool_name="Bash", tool_input={"command": text}))
+
+    assert RANDOM[:40] not in kept
+    assert RANDOM[:40] not in redact.redact(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("password=Crystal1981.f9D", "f9D"), ("password=Plum1998=65O", "65O"), ("Pwd=Lemon.Hazel6413;",
+        "Hazel"),
+        ("vpn_secret: Harbor!Honey8481", "Honey"), ("secret_key=8YI7_lK3Uh&T6e7ZwaeeM0MKe7X", "T6e7"),
+        ("<password>Fennel2011=PAS</password>", "PAS"),
+    ],
+)  # fmt: skip
+def test_a_value_with_signs_goes_whole(text: str, left: str) -> None:
+    """Points, equals signs and others in a bare value neither save it nor part it."""
+    assert left not in redact.redact(text)
+
+
+def test_what_kubernetes_keeps_goes() -> None:
+    """Keys and logins in base64 and the data of a secret go; certificates and names stay."""
+    key, certificate = (
+        base64.b64encode(pem(label=label).encode()).decode() for label in ("RSA PRIVATE KEY", "CERTIFICATE")
+    )
+    login = base64.b64encode(b'{"auths":{"r.example":{"auth":"Ym9iOmh1bnRlcjI="}}}').decode()
+    url = base64.b64encode(b"redis://:Harbor8481@redis").decode()
+    text = (
+        f"client-key-data: {key}\ncertificate-authority-data: {certificate}\n---\nkind: Secret\nmetadata:\n"
+        f"  name: payments\ndata:\n  .dockerconfigjson: {login}\n  redis-url: {url}\n"
+    )
+
+    for kept in (redact.redact(text), redact.scrub(event(text=text))):
+        assert not any(secret in kept for secret in (key[60:], login, url))
+        assert certificate in kept
+        assert "name: payments" in kept
+
+
+def test_a_putty_key_goes_from_the_lines_of_an_edit() -> None:
+    """Its lines go together and as strings of their own, whatever they begin with."""
+    body = ["A+/" + BODY[0], BODY[1], "AbCd/12="]
+    lines = ["Private-Lines: 3", *body, "Private-MAC: 12"]
+    patch = [{"lines": ["+" + line for line in lines]}]
+    kept = redact.scrub(event(tool_input={"new_string": "\n".join(lines)}, tool_response={"patch": patch}))
+
+    assert not any(line in kept for line in body[:2])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the password is wrong", "the password is stored in vault2", "the token is expired since 2024-05-01",
+        "password is required (min 12 characters)", "the secret is to use 2 threads",
+        "password for svc01 is missing",
+        "the token is a JWT signed with HS256", "the password is base64 encoded and hashed with bcrypt12",
+        "the key 5d41402abc4b2a76b9719d911017c592 was evicted", "the api key for v2 is in config/prod2.yaml",
+        "the password field is password2 in LoginForm2", "log in with Windows2019 and IE11",
+        "login takes 300ms / 1200ms to log in", "| Password | varchar(255) |\n| Token | uuid |",
+        "| Test | Pass | Fail |\n|---|---|---|\n| a1 | 12 | 0 |", "user,token_count\nanna,12345",
+        "apt\tpasswd\t1:4.13\napt\tlibacl1:amd64\t2.3.1-3",
+        "INSERT INTO users (name, password) VALUES (?, ?)",
+        "login(user, password2)", "password = Sha256.hash(x1)", "password=settings.DB2_PASSWORD",
+        'password = password.encode("latin1")', '"password": "Contraseña"', '"password": "Adgangskode"',
+        '"confirm_password": "パスワード（確認）"', "s/password=[^&]*/password=***/g",  # noqa: RUF001
+        "curl -u <user>:<password> https://h.example", "openssl enc -k $KEY", "docker login ghcr.io",
+        'gh secret set TOKEN --body "$TOKEN"', "kind: ConfigMap\ndata:\n  a: c2VjcmV0LXRleHQ=",
+        "secret: my-app-db",
+        "  password: {{ .Values.db.password | b64enc }}",
+        "Contents of ``key-certificate.pem``::\n\n    LS0tLS1CRUdJTiBD",
+    ],
+)  # fmt: skip
+def test_sentences_tables_and_calls_without_a_secret_stay(text: str) -> None:
+    """What is said of a password, the types of columns, labels and variables stay as they are."""
+    assert redact.redact(text) == text
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["password is ", "| password | a1Harbor99 |\n", "password,x\n", "login(a, ",
+        "kind: secret data: a: YWJj\n",
+     "insert (password) values ('", "密码 1 ", "creds a1:b/", "htpasswd -b a b ", "password=a="],
+)  # fmt: skip
+def test_no_sentence_or_table_takes_for_ever(piece: str) -> None:
+    """A hostile text of 200 kB of what sentences, tables and commands are known by is done."""
+    once = redact.redact(piece * (200_000 // len(piece)))
+
+    assert redact.redact(once) == once
+
+
 def test_planted_secrets_go_and_look_alikes_stay() -> None:
     """Of 120 secrets and 120 look-alikes of all kinds at most one each goes wrong."""
     planted, harmless = benchmark.cases(seed=1, each=2)

@@ -113,10 +113,10 @@ def redact(text: str) -> str:
 
 
 def _is_suspicious(event: str, ignored: tuple[str, ...]) -> bool:
-    from claude_mem_lite.redaction_rules import find_values
+    from claude_mem_lite.redaction_rules import escaped_names, find_values
 
     # A printable character written as \u00XX could hide a secret; \udXXX is half a character.
-    if "\\u" in event and any(escape in event for escape in _ODD_ESCAPES):
+    if "\\u" in event and any(escape in event for escape in (*_ODD_ESCAPES, *escaped_names())):
         return True
     if _find_marks(event) or find_values(event):
         return True

@@ -74,7 +74,12 @@ TOKENS = (
     ("terraform token", ".atlasv1.", r"[\w-]{60,}"),
     ("password hash", "$2a$ $2b$ $2y$", r"[0-9]{2}\$[A-Za-z0-9./]{53}(?![\w./])"),
     ("password hash", "$apr1$ $1$ $5$ $6$ $y$", r"(?:[\w./=]{1,20}\$){1,2}[A-Za-z0-9./]{22,86}(?![\w./])"),
-    ("private key", "Private-Lines:", ""),
+    ("private key", "Private-Lines: LS0tLS1CRUdJTi", ""),
+    (
+        "docker login",
+        "eyJhdXRocyI6 eyAiYXV0aHMi ewoJImF1dGhz ewogICJhdXRocy ewogICAgImF1dGhz",
+        r"[\w+/-]{20,}={0,2}",
+    ),
     ("telegram token", ":AA", ""),
     ("firebase key", "APA91b", ""),
     ("discord token", ".", ""),
@@ -107,6 +112,7 @@ MARKS_ANYWHERE = {
     "~": ("Q~",),
     "%": ("sig=",),
     PRIVATE_KEY: (PRIVATE_KEY,),
+    "Private-Lines:": ("Private-Lines:",),
 }  # fmt: skip
 # Marks too short to tell anything: from where, of what and how many the characters are that have to stand by.
 SHORT_MARKS = {

@@ -34,7 +34,7 @@ _USERS = (
 )  # fmt: skip
 # Options before a password: the sign, the option, the commands that have it attached, and those apart.
 _PASSWORDS = (
-    (" -p", " -p", ("mysql", "mariadb", "7z "), ("mongo", "sshpass", " login ", "zip ", "sqlcmd")),
+    (" -p", " -p", ("mysql", "mariadb", "7z ", "sshpass"), ("mongo", "sshpass", " login ", "zip ", "sqlcmd")),
     ("redis-cli", " -a", (), ("redis-cli",)),
     ("ldap", " -w", (), ("ldap",)),
     (" -n", " -n", (), ("ssh-keygen",)),
@@ -89,7 +89,7 @@ def _line_before(low: str, at: int) -> str:
 
 
 def _is_password(value: str) -> bool:
-    other = value.startswith(("$", "%s", "%(", "/", "["))
+    other = value.startswith(("$", "%s", "%(", "/", "[", "<"))
     return len(set(value)) >= FEW and value.lower() not in PLAIN and not other
 
 
@@ -106,7 +106,7 @@ def _options(text: str, low: str, signs: set[str]) -> Iterator[Span]:
             at = low.find(option, end)
 
 
-def _literals(text: str, low: str, signs: set[str]) -> Iterator[Span]:
+def _literals(text: str, low: str, signs: set[str]) -> Iterator[Span]:  # noqa: C901
     """Yield the passwords in quotes after words of SQL, PowerShell, logins and settings of registries."""
     for sign in ("identified by", "securestring", ".login("):
         at = low.find(sign) if sign in signs else -1
@@ -125,6 +125,10 @@ def _literals(text: str, low: str, signs: set[str]) -> Iterator[Span]:
         after = low[at + 4 : at + 4 + LOOK]
         if after.startswith("=(") and "," in after:  # auth=("user", "password")
             yield from _word_at(text, at + 5 + after.index(","))
+        elif after.startswith("=") and low[at - 1 : at] in ("?", "&"):  # wss://h.example/?auth=X
+            end = run_end(text, at + 5, VALUE)
+            if weigh(text[at + 5 : end]) == RANDOM:
+                yield at + 5, whole_end(text, at + 5, end, VALUE), "token"
         elif after.startswith("=") and low[at - 1 : at] == "_":  # _auth=base64 of user:password
             yield from _word_at(text, at + 5, block=4)
         elif after.lstrip("\\")[:1] == '"' and ":" in after:  # "auth": "base64 of user:password"

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     Span = tuple[int, int, str]  # start, end, kind
 
 WORDS = {
@@ -15,23 +17,57 @@ WORDS = {
     "secret": "secret", "token": "token", "credential": "credential", "key": "key", "sessionid": "session",
 }  # fmt: skip
 CONTINUED = {
-    "pass": ("words", "word", "wd", "phrase"),
+    "pass": ("words", "word", "wd", "phrase", "wort", "ord", "code", "e"),
     "pw": ("d",),
     "secret": ("key", "s"),
     "credential": ("s",),
 }
+KEY_OWNERS = (
+    "api", "access", "secret", "private", "signing", "encryption", "auth", "account", "master", "shared",
+    "storage", "session", "service", "license", "webhook", "hmac", "jwt", "cookie", "ssh", "deploy", "app",
+    "server", "subscription",
+)  # fmt: skip
 NAME = "abcdefghijklmnopqrstuvwxyz0123456789_-."
 AFTER_NAME = "\\\"'`] \t"
-_GOES_ON = frozenset("0123456789_-.ABCDEFGHIJKLMNOPQRSTUVWXYZ=:,>(<\r\n" + AFTER_NAME)
+_GOES_ON = frozenset("0123456789_-.ABCDEFGHIJKLMNOPQRSTUVWXYZ=:,>(<*\r\n" + AFTER_NAME)
 _COMMANDS = (" -", "env ", "set ", "setx ", "set -x ", "set -gx ", "set -ux ")  # these name what they set
 _APART = (",", "{", "\n", "n", "</key>", "value", "type", "default")
 REACH = 48  # the longest name on either side of its word
+SAID = 160  # how far a sentence goes on after such a name
+# Names of passwords in other languages; those of letters beyond ASCII cost a text without them nothing.
+_SAYS, _JOINS_KEY = frozenset(" (*`"), frozenset(" _-")
+_NO_NAME_ENDS, _NO_HEAD = " \"'`\\,({[", frozenset("(={[}<>")
+_FOREIGN = (
+    "creds", "woord", "contraseñ", "парол", "密码", "密碼", "パスワード", "hasło", "lösen", "비밀번호",
+)  # fmt: skip
 # What may stand beside a password that no name gives away; `redaction_logins` tells.
-_LOGINS = ("cookie", ":5432:", ":*:*:", "identified by", ".login(", "securestring")
+_LOGINS = ("cookie", ":5432:", ":*:*:", "identified by", "securestring")
+# Signs of the forms that `redaction_commands` tells; and those of logins that are signs of such forms too.
+_FORMS = (
+    "login", "connect", "ssid", "httponly", "@tcp(", "rabbitmqctl", "net use", "http-basic", "new pdo",
+    "mysqli", "sqlplus",
+)  # fmt: skip
+_FORMS_TOO = frozenset(
+    (
+        "cookie",
+        "chpasswd",
+        "openssl",
+        "gh secret",
+        "auth(",
+        "auth ",
+        "kind",
+        "pgpass",
+        "spawn",
+        "credentials(",
+        "--from-literal",
+    )
+)
 _COMMANDS_OF = {
     "u": ("curl", "lftp", "smbclient"),
     "a": ("redis-cli", "http"),
-    "b": ("curl",),
+    "b": ("curl", "gh secret"),
+    "-": ("gh secret",),
+    "k": ("openssl",),
     "w": ("ldap",),
 }
 
@@ -41,31 +77,67 @@ def holds_word(name: str) -> bool:
     return any(word in name.lower() for word in WORDS)
 
 
-def find_values(text: str) -> list[Span]:
+def escaped_names() -> list[str]:
+    """Return the names of passwords in other languages as JSON may write them."""
+    coded = [[f"\\u{ord(char):04x}" if char > "\x7f" else char for char in word] for word in _FOREIGN]
+    return ["".join(word) for word in coded if len(word[-1]) > 1 or len(word[0]) > 1]
+
+
+def find_values(text: str) -> list[Span]:  # noqa: C901  (the loop that has to be fast)
     """Return each value that its name or its place gives away, in order."""
     low = text.replace("\u0130", "i").lower()  # the one letter that is longer in lower case
     found: dict[int, Span] = {}
-    passes = set()
+    passes, heads = set(), []
     for word in WORDS:
         at = low.find(word) if word != "authorization" or "auth" in low else -1
         while at >= 0:
             end = at + len(word)
             if word == "pass":
                 passes.add(low[end : end + 2])
+                if low[at - 2 : at] == "pg":
+                    passes.add("pgpass")
+            elif word == "credential" and "(" in low[end : end + 2]:
+                passes.add("credentials(")
+            elif word == "secret" and "kind" in low[max(0, at - 12) : at]:
+                passes.add("kind")
             # Most are words of code or prose: a look at what follows tells.
             if text[end : end + 1] in _GOES_ON or word in CONTINUED:
                 value = _value_at(text, low, at, word)
                 if value:
                     found.setdefault(value[0], value)
                     end = value[1]
+                elif _may_head(low, at, end, word):
+                    heads.append(at)
             at = low.find(word, end)
+    for value in _beside(text, low, passes, heads):
+        found.setdefault(value[0], value)
+    return sorted(found.values())
+
+
+def _beside(text: str, low: str, passes: set[str], heads: list[int]) -> Iterator[Span]:
+    """Yield what opens a login, what stands under the heads of tables, and what sentences tell."""
+    forms = {sign for sign in _FORMS if sign in low}
     signs = _login_signs(low, passes)
+    if "login" in forms:
+        signs.add(".login(")
     if signs:
         from claude_mem_lite.redaction_logins import find_logins
 
-        for value in find_logins(text, low, signs):
-            found.setdefault(value[0], value)
-    return sorted(found.values())
+        yield from find_logins(text, low, signs)
+    if forms or signs & _FORMS_TOO:
+        from claude_mem_lite.redaction_commands import find_forms
+
+        yield from find_forms(text, low, forms | signs)
+    if heads:
+        from claude_mem_lite.redaction_tables import find_cells
+
+        yield from find_cells(text, low, sorted(heads))
+    foreign = tuple(word for word in _FOREIGN if word in low)
+    if foreign or "log in" in low or "login" in forms:
+        from claude_mem_lite import redaction_prose
+
+        yield from redaction_prose.foreign_values(text, low, foreign)
+        yield from redaction_prose.pairs(text, low)
 
 
 def _value_at(text: str, low: str, at: int, word: str) -> Span | None:
@@ -77,11 +149,50 @@ def _value_at(text: str, low: str, at: int, word: str) -> Span | None:
         if value:
             return value
     end = at + len(word)
-    if not low[end : end + REACH].lstrip(NAME).lstrip("\\\"'` :)").startswith(_APART):
-        return None
-    from claude_mem_lite.redaction_values import paired_value
+    if low[end : end + REACH].lstrip(NAME).lstrip("\\\"'` :)").startswith(_APART):
+        from claude_mem_lite.redaction_values import paired_value
 
-    return paired_value(text, low, at, word)
+        value = paired_value(text, low, at, word)
+        if value:
+            return value
+    if not _may_say(low, at, end, word):
+        return None
+    from claude_mem_lite.redaction_prose import said_value
+
+    return said_value(text, low, at, word)
+
+
+def _may_say(low: str, at: int, end: int, word: str) -> bool:
+    """Tell whether a sentence may go on behind the name that `word` stands in, with a digit on its line."""
+    rest = low[end : end + SAID].lstrip(NAME)
+    said = rest[:1] in _SAYS or rest[:2] == ":*" or (rest[:1] == ":" and word == "credential")
+    if not said or (word == "key" and low[at - 1 : at] not in _JOINS_KEY):
+        return False
+    line = rest.partition("\n")[0].partition("\\n")[0]
+    if line.rstrip(" \\`*").endswith(":"):
+        line = rest
+    return any(digit in line for digit in "0123456789")
+
+
+def _may_head(low: str, at: int, end: int, word: str) -> bool:
+    """Tell whether the name that `word` stands in at `at` may be the head of a column or a label."""
+    rest = low[end : end + REACH].lstrip(NAME)
+    after = rest.replace('\\"', '"').lstrip(" \"'`*")
+    if word == "key" and not low[at - 1 : at].strip(_NO_NAME_ENDS):
+        return low[max(0, at - REACH) : at].rstrip(" ").endswith(KEY_OWNERS) and after.startswith(
+            ("|", ",", "\t", "</")
+        )
+    if after[:1] == ")":  # INSERT INTO t (name, password) VALUES
+        return "values" in after
+    if after[:1] in ("|", "\t", "<"):
+        return after[0] != "<" or after.startswith(("</t", "</d"))
+    head = low[max(0, at - REACH) : at].rpartition("\n")[2].rpartition("\\n")[2]
+    head = head.rpartition('":')[2]  # the name of a field
+    if after.startswith(("\n", "\\n", "\r", "\\r")):
+        ruled = after.lstrip("\\nr\r\n |+").startswith("---")
+        return ruled or any(sign in head for sign in ("|", ",", "\t", "\\t", ";"))
+    listed = after[:1] in (",", ";") or after.startswith("\\t") or rest.startswith("  ")
+    return listed and not _NO_HEAD & set(head + after.partition("\n")[0].partition("\\n")[0])
 
 
 def _login_signs(low: str, passes: set[str]) -> set[str]:
@@ -92,9 +203,14 @@ def _login_signs(low: str, passes: set[str]) -> set[str]:
     signs = {sign for sign in _LOGINS if sign in low}
     if "@" in low and "://" in low:
         signs.add("://")
-    signs.update("auth" for after in low.split("auth")[1:] if after[:1] in ("=", '"', "\\"))
+    for sign in {rest[:1] for rest in low.split("auth")[1:]}:
+        if sign in ("=", '"', "\\", "(", " "):
+            signs.add(f"auth{sign}" if sign in "( " else "auth")
     signs.update(" pass:" for after in passes if after[:1] == ":")
     signs.update("chpasswd" for after in passes if after == "wd")
+    signs |= passes & {"kind", "pgpass", "credentials("}
+    if "wo" in passes and "spawn" in low:
+        signs.add("spawn")
     before, *after = low.split(" -")
     for text in after:
         if text[:1] == "s" and before.endswith("| sudo"):
@@ -102,31 +218,43 @@ def _login_signs(low: str, passes: set[str]) -> set[str]:
         before = text
     options = {"u" if text.startswith("-user") else text[:1] for text in after}
     signs.update(f" -{option}" for option in options & {"p", "n"})
-    signs.update("password-stdin" for text in after if text.startswith("-password-s"))
+    for text in after:
+        if text.startswith(("-password-s", "-from-literal")):
+            signs.add("password-stdin" if text[1] == "p" else "--from-literal")
     signs.update(
         name for option in options & _COMMANDS_OF.keys() for name in _COMMANDS_OF[option] if name in low
     )
     return signs
 
 
-def _may_name(low: str, at: int, word: str) -> bool:  # noqa: PLR0911  (a return a way to write it)
+def _may_name(low: str, at: int, word: str) -> bool:  # noqa: C901, PLR0911  (a return a way to write it)
     end = at + len(word)
     rest = low[end : end + REACH].lstrip(NAME)
     sign = rest.lstrip(AFTER_NAME)[:1]
-    if sign in ("=", ":") or (sign == "|" and rest[0] in " ]"):
-        return word != "key" or bool(low[at - 1 : at].strip(" \"'`\\,({["))  # somebody's key
+    if sign in ("=", ":") or (sign == "|" and rest[0] in " ]") or (sign == "?" and rest[:3] == " ??"):
+        if word != "key" or low[at - 1 : at].strip(_NO_NAME_ENDS):  # somebody's key
+            return True
+        return low[max(0, at - REACH) : at].rstrip(" ").endswith(KEY_OWNERS)
     if sign in (",", ">"):  # "TOKEN", "value" and <token>value<
         return (rest[0] == sign) is (sign == ">")
     if sign == "(":  # setPassword("value"), Credential("value")
         return rest[1:].lstrip("\\")[:1] in ("'", '"')
     if rest[:1] != " ":
         return False
+    if sign == "<" and rest.startswith(" <-"):  # R
+        return True
+    if word == "authorization":  # proxy_set_header Authorization "Basic X"
+        return rest.lstrip(AFTER_NAME).startswith(("basic ", "bearer "))
     if word == "bearer":
         return at == 0 or low[at - 1] not in NAME or low[at - 2 : at - 1] == "\\"
     before = low[max(0, at - REACH) : at]  # --token X, ENV TOKEN X
-    if low.startswith("password", at) and (rest[1:2] in ("'", '"') or "login " in before):  # .netrc
+    if low.startswith("password", at) and (
+        rest.lstrip(" \\")[:1] in ("'", '"') or "login " in before
+    ):  # .netrc
         return True
     if rest.startswith("    ") or before.endswith(("require", "bind", "root")):  # a table; requirepass X
+        return True
+    if word == "token" and before.endswith(("/:_auth", "/:_")):  # npm config set //r.example/:_authToken X
         return True
     name = before[name_start(before, len(before)) :] if any(sign in before for sign in _COMMANDS) else ""
     return name.startswith("-") or before.removesuffix(name).endswith(_COMMANDS[1:])

@@ -6,6 +6,7 @@ stands in `redaction_formats` and `redaction_rules`.
 
 from __future__ import annotations
 
+import binascii
 import re
 
 from claude_mem_lite.redaction_formats import PRIVATE_KEY, TOKENS
@@ -50,6 +51,7 @@ _KEY = (
 )
 
 
+_ARMOUR = "LS0tLS1CRUdJTi"  # base64 of -----BEGIN
 # Tokens that do not begin with what they are found by, as a whole; a group is what alone has to go.
 _WHOLE = {
     "/webhooks/": r"/api/(?:v[0-9]{1,2}/)?webhooks/[0-9]{17,20}/([\w-]{60,})",
@@ -60,7 +62,12 @@ _WHOLE = {
     "APA91b": _EDGE + r"[\w-]{11}:APA91b[\w-]{100,}",
     # 64 bytes, as storage accounts have them
     "==": r"(?:(?<![\w+/=-])|(?<=\\[nrt])|(?<=[\[;0-9]m))[A-Za-z0-9+/]{86}==(?![\w+/=])",
-    "Private-Lines:": rf"Private-Lines: [0-9]{{1,4}}{_MARGIN}({_BASE64}(?:{_MARGIN}{_BASE64})*+)",
+    "Private-Lines:": (
+        rf"Private-Lines: [0-9]{{1,4}}{_MARGIN}({_BASE64}(?:{_MARGIN}{_BASE64})*+"
+        rf"(?:{_MARGIN}{_SHORT_LINE}(?={_MARGIN}Private-))?)"
+    ),
+    # An armoured key in base64 once more, as Kubernetes has it
+    _ARMOUR: rf"{_ARMOUR}[\w+/=-]{{20,}}+(?:\s{{1,40}}+[A-Za-z0-9+/]{{60,}}+={{0,2}})*+",
 }
 
 
@@ -84,6 +91,9 @@ def clean(text: str, marks: list[str], field: str = "") -> tuple[str, dict[str, 
             kind, rest = _BY_MARK[mark]
             spans = list(_tokens(text, kind, mark, rest))
             found.update((text[start:end], kind) for start, end, _ in spans)
+            if kind == "private key":
+                lines = (line for start, end, _ in spans for line in re.findall(_BASE64, text[start:end]))
+                found.update((line, kind) for line in lines)
             text = _swap(text, spans)
     spans = find_values(f"{field}='{text}'") if holds_word(field) else []
     if spans and spans[0][:2] == (len(field) + 2, len(field) + 2 + len(text)):
@@ -113,6 +123,8 @@ def _tokens(text: str, kind: str, mark: str, rest: str) -> Iterator[Span]:
     for match in re.compile(_WHOLE.get(mark, start + edge + rest), re.ASCII).finditer(text):
         body = match[0].removeprefix(mark)
         proved = "." in body if kind == "jwt" else weigh(body) >= _PROVED.get(kind, 0)
+        if mark == _ARMOUR:  # that of a certificate is none
+            proved = b"PRIVATE KEY" in binascii.a2b_base64(match[0][: _LABEL_LENGTH * 4])
         if kind == "azure key":  # a SHA-512 is as long
             proved = (
                 proved and "sha" not in text[max(0, match.start() - _LABEL_LENGTH) : match.start()].lower()

@@ -5,14 +5,16 @@ A hook loads this module for a text in which such a name stands before a value.
 
 from __future__ import annotations
 
-from claude_mem_lite.redaction_rules import AFTER_NAME, CONTINUED, NAME, REACH, WORDS, name_start
+from claude_mem_lite.redaction_rules import AFTER_NAME, CONTINUED, KEY_OWNERS, NAME, REACH, WORDS, name_start
 from claude_mem_lite.redaction_weights import (
+    FEW,
     LOOK,
     MIXED,
     NEVER,
     RANDOM,
     SHORTEST,
     WORD,
+    is_chosen,
     is_key,
     is_path,
     is_secret,
@@ -24,11 +26,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     Span = tuple[int, int, str]  # start, end, kind
 
-_KEY_OWNERS = (
-    "api", "access", "secret", "private", "signing", "encryption", "auth", "account", "master", "shared",
-    "storage", "session", "service", "license", "webhook", "hmac", "jwt", "cookie", "ssh", "deploy", "app",
-    "server", "subscription",
-)  # fmt: skip
 _NOT_SECRET = (
     "existing",
     "public",
@@ -59,11 +56,13 @@ VALUE = _ASCII.translate(dict.fromkeys(map(ord, "\\\"'`,;&<>(){}[]|=")))
 # A value whose name is the value beside it; what stands right behind that, and what does not between the two.
 _PAIRED = ("value", "default", "<string")
 _OTHERS = ("}", ";", "name", "key")
+# What only turns a literal into another type.
+_WRAPPERS = ("[]byte", "buffer.from", "secretstr", "fromhex", "unhexlify", "b64decode")
 _FALLBACKS = ("||", "??", "?:", " or ", ": ", ",")
 LONGEST = 4096  # the end of a quoted value is looked for as far as this
 
 
-def named_value(text: str, low: str, at: int, word: str) -> Span | None:  # noqa: C901  (as above)
+def named_value(text: str, low: str, at: int, word: str) -> Span | None:  # noqa: C901, PLR0911, PLR0912, PLR0915
     """Return what follows the name that `word` stands in at `at`, if that is a secret."""
     word_end, kind = at + len(word), WORDS[word]
     tail = low[word_end : word_end + REACH]
@@ -72,6 +71,10 @@ def named_value(text: str, low: str, at: int, word: str) -> Span | None:  # noqa
     sign_at = name_end + len(rest) - len(rest.lstrip(AFTER_NAME))
     sign = text[sign_at : sign_at + 3]
     sign = sign[: len(sign) - len(sign.lstrip("=:>"))] or sign[:1].strip(NAME + NAME.upper() + "<")
+    if text[sign_at : sign_at + 2] in ("||", "??"):
+        return _fallback(text, name_end, kind)
+    if text[sign_at : sign_at + 2] == "<-":  # R
+        sign = "<-"
     start, quote = opening(
         text, sign_at + len(sign) if sign else name_end, typed=sign == ":" and kind != "authorization"
     )
@@ -79,14 +82,28 @@ def named_value(text: str, low: str, at: int, word: str) -> Span | None:  # noqa
         return _credential(text, start, quote, sign) if name_end == word_end else None
     end = value_end(text, start, quote, VALUE)
     value = text[start:end]
-    odd = "" if quote or kind != "password" or text[start - 1] != " " else _odd_value(text, start, end)
+    if sign == "=" and not quote and start == name_end + 1 and text[end : end + 1] == "=":
+        value, end = _with_equals(text, start, end)
+    if sign == ">" and (closed := text.find("</", start, start + LONGEST)) > 0:  # an element of XML
+        end = closed if " " not in text[start:closed] else end
+        value = text[start:end]
+    name_at = name_start(low, at)
+    odd = ""
+    if (
+        not quote
+        and kind in ("password", "secret")
+        and text[start - 1] in " ="
+        and text[name_at - 1 : name_at] not in ("?", "&")
+    ):
+        odd = _odd_value(text, start, end)
     if odd:
         value, end = odd, start + len(odd)
     if not quote and (sign in (",", "==") or (sign != ">" and not text[at].isupper() and is_word(value))):
         return _fallback(text, start, kind) if sign else None  # most of what code assigns
-    name_at = name_start(low, at)
+    if word == "key" and name_at == at and text[at - 1 : at] == " ":  # api key: X
+        name_at = name_start(low, at - 1)
     upper = text[name_at:name_end].isupper()
-    least = _least_weight(text[name_at:at], text[at:word_end], text[word_end:name_end])
+    least = least_weight(text[name_at:at], text[at:word_end], text[word_end:name_end])
     around = text[name_at - 1 : name_at] + text[end : end + 2]
     if (
         sign == "::"
@@ -96,7 +113,9 @@ def named_value(text: str, low: str, at: int, word: str) -> Span | None:  # noqa
         least = NEVER  # a path in C++, no element of XML, part of an arn:
     after = text[end : end + REACH].lstrip(" ")
     listed = sign == "=" and start == name_end + 1  # a=b;c=d, a=b&c=d or a=b c=d
-    listed = listed and (after[:1] in (";", "&") or after.partition("=")[0].isidentifier())
+    listed = listed and (
+        after[:1] in (";", "&", "|", "}") or _goes_on(after) or after.partition("=")[0].isidentifier()
+    )
     if (
         upper
         and sign == "="
@@ -109,14 +128,17 @@ def named_value(text: str, low: str, at: int, word: str) -> Span | None:  # noqa
         place, end, least = "env", value_end(text, start, quote, SHELL_WORD), max(least, MIXED)
     elif quote or sign == ">":
         set_so = sign == "(" and low.endswith(("set", "with", "."), 0, at)
+        set_so = set_so or low.endswith(("define('", 'define("', 'define(\\"'), 0, name_at)
+        if sign == ":" and _is_label(text[start:end], text[name_end : name_end + 1]):
+            return None
         place, least = "quoted", max(least, MIXED if set_so else RANDOM if sign in (",", "==", "(") else 0)
     elif (
         text[end : end + 1] in ("(", "[")
         or (text[end : end + 1] == "{" and low[name_end - 1] == "s")  # passwords = {"me": "X"}
-        or ("." in value and is_path(value) and not is_key(value))
+        or ("." in value and is_path(value) and not is_key(value) and not _is_dotted(value))
     ):
         return _fallback(text, start, kind)  # an expression
-    elif listed or odd or _ends_line(after):
+    elif listed or odd or _ends_line(after) or (kind == "password" and is_chosen(value)):
         place = "env" if upper and sign == ":" and value.islower() else "last"
     else:
         place = "inside"
@@ -125,6 +147,31 @@ def named_value(text: str, low: str, at: int, word: str) -> Span | None:  # noqa
     if not is_secret(text[start:end], kind, place, least, quote):
         return None
     return start, end if quote else whole_end(text, start, end, SHELL_WORD if place == "env" else VALUE), kind
+
+
+def _with_equals(text: str, start: int, end: int) -> tuple[str, int]:
+    """Return the value of `name=Plum1998=65O` and where it ends, as far as it is one."""
+    whole = value_end(text, start, "", VALUE + "=")
+    value = text[start:whole]
+    mixed = any(map(str.isdigit, value)) and not (value.islower() or value.isupper())
+    return (value, whole) if mixed else (text[start:end], end)
+
+
+def _goes_on(after: str) -> bool:
+    """Tell whether a command goes on behind a value, with an option."""
+    return after[:1] == "-" and after.lstrip("-")[:1].isalpha()
+
+
+def _is_dotted(value: str) -> bool:
+    """Tell whether a value with a point in it is `Crystal1981.f9D`, not an attribute."""
+    last = value.rpartition(".")[2]
+    telling = sum(map(str.isdigit, value)) >= FEW or not (last.isalpha() or last.islower())
+    return telling and is_chosen(value)
+
+
+def _is_label(value: str, before: str) -> bool:
+    """Tell whether a value is what a field is called in some language."""
+    return value.isalpha() and ((before in "\\\"'" and value.istitle()) or not value.isascii())
 
 
 def _ends_line(text: str) -> bool:
@@ -138,6 +185,8 @@ def _odd_value(text: str, start: int, end: int) -> str:
     line_end = run_end(text, start, SHELL_WORD)
     value = text[start:line_end].rstrip(",;)")
     code = any(sign in value for sign in ("=>", "&&", "||", "->", "::", "?.", "<<"))
+    parts = value.replace(",", "&").replace(";", "&").split("&")  # a=b&c=d
+    code = code or any("=" in part for part in parts[1:])
     if start + len(value) <= end or code or not _ends_line(text[line_end : line_end + REACH]):
         return ""
     shape = "".join(char if char.isalnum() else " " for char in value)
@@ -164,7 +213,7 @@ def paired_value(text: str, low: str, at: int, word: str) -> Span | None:
     end = value_end(text, start, quote, VALUE)
     name_at = name_start(low, at)
     least = max(
-        MIXED, _least_weight(text[name_at:at], text[at : at + len(word)], text[at + len(word) : name_end])
+        MIXED, least_weight(text[name_at:at], text[at : at + len(word)], text[at + len(word) : name_end])
     )
     place = "quoted" if quote or "<" in sign else "last"
     if (place == "last" and not _ends_line(text[end : end + REACH])) or word in ("bearer", "authorization"):
@@ -175,6 +224,11 @@ def paired_value(text: str, low: str, at: int, word: str) -> Span | None:
 def _fallback(text: str, start: int, kind: str) -> Span | None:
     """Return the literal in `environment("PASSWORD") or "X"` and the like."""
     line = text[start : start + 2 * REACH].partition("\n")[0]
+    call, bracket, rest = line.partition("(")
+    if bracket and call.lower().endswith(_WRAPPERS) and rest.lstrip("\\")[:1] in ("'", '"'):
+        begin, quote = opening(text, start + len(call) + 1, typed=False)
+        end = value_end(text, begin, quote, VALUE)
+        return (begin, end, kind) if is_secret(text[begin:end], kind, "quoted", MIXED, quote) else None
     if not any(quote in line for quote in "'\"`"):
         return None
     for sign in _FALLBACKS:
@@ -201,9 +255,9 @@ def _credential(text: str, at: int, quote: str, sign: str) -> Span | None:
     return (start, end if quote else whole_end(text, start, end, VALUE), "authorization") if telling else None
 
 
-def _least_weight(owner: str, word: str, tail: str) -> int:
+def least_weight(owner: str, word: str, tail: str) -> int:
     """Return the least weight of a value that the name `owner + word + tail` makes a secret."""
-    whose, known = owner.lower().rstrip("_-."), word.lower()
+    whose, known = owner.lower().rstrip("_-. "), word.lower()
     more = next((more for more in CONTINUED.get(known, ()) if tail.lower().startswith(more)), "")
     more = more if not tail[len(more) : len(more) + 1].islower() else ""
     tail = tail[len(more) :]
@@ -218,7 +272,7 @@ def _least_weight(owner: str, word: str, tail: str) -> int:
         return (WORD if upper else MIXED) if apart or whose.endswith(("require", "store", "-key")) else NEVER
     if known.startswith("sess"):
         return MIXED
-    if known == "key" and not whose.endswith(_KEY_OWNERS):
+    if known == "key" and not whose.endswith(KEY_OWNERS):
         return RANDOM if upper and owner else NEVER
     return WORD
 

@@ -31,16 +31,32 @@ QUOTED_LEAST = SHORTEST["quoted"]
 SESSION = 20  # characters: the shortest id of a session that is taken for a key to it
 _UUID_DASHES = 4
 _ADDRESS, _COLOUR = 42, 9  # characters of 0x and twenty bytes, and the most of # and four bytes
+# Words of a passphrase with a number, letters of any password, and characters of the shortest.
+_PHRASE, _LETTERS, _SHORT_ONE = 3, 4, 6
+# What ends in a number too, or begins so: ways to hash, to encode and to sign, languages and protocols.
+_TECHNICAL = frozenset({
+    "sha", "md", "base", "utf", "aes", "rsa", "des", "http", "https", "oauth", "oidc", "x", "pkcs", "pbkdf",
+    "argon", "bcrypt", "scrypt", "ed", "hs", "rs", "es", "ps", "iso", "latin", "ascii", "crypt", "uuid", "v",
+    "python", "java", "tls", "ssl", "tlsv", "rfc", "cp", "windows", "hmac", "blake", "crc", "p", "secp", "k",
+    "curve", "version", "int", "uint", "float", "char", "varchar", "string", "line", "step", "level", "ntlmv",
+    "ntlm", "ipv", "ip", "http/", "cve", "issue", "pr", "gh", "b",
+})  # fmt: skip
 FEW, _SHORT = 3, 10  # characters: fewer different ones are no value, fewer of any kind are not random
 
 
 def is_secret(value: str, kind: str, place: str, least: int, quote: str) -> bool:
     """Tell whether a value is a secret of `kind`, given its place and the least weight that tells."""
     chosen = kind == "password" or (kind == "secret" and place != "last")
+    chosen = chosen or (kind == "secret" and not value.islower() and is_chosen(value))
     least = max(least, _ENOUGH[place][not chosen])
     weight = 0 if least == NEVER or (least > WORD and is_word(value)) else weigh(value, quoted=quote != "")
     if weight == WORD and place == "quoted" and any(word in value.lower() for word in PLAIN):
         return False  # the label of a field, in whatever language
+    foreign = not value.isascii() and not any(
+        char.isdigit() or (char < "\x80" and char.isalpha()) for char in value
+    )
+    if foreign:
+        return False  # the label of a field, in Japanese say
     if kind == "session" and (len(value) < SESSION or value.count("-") == _UUID_DASHES):
         return False
     shortest = SHORTEST[place] if kind != "password" else 6 if weight == WORD else 4
@@ -55,7 +71,12 @@ def weigh(value: str, *, quoted: bool = True) -> int:  # noqa: PLR0911  (as abov
         return 0
     if value[4:5] == value[7:8] == "-" and _letters(value[:10]).isdigit():  # a date
         return 0
-    stand_in = len(set(low)) < FEW or low in PLAIN or any(mark in value for mark in _REFERENCES)
+    stand_in = (
+        len(set(low)) < FEW
+        or value.startswith("***")
+        or low in PLAIN
+        or any(mark in value for mark in _REFERENCES)
+    )
     if stand_in or _is_expression(value, quoted=quoted) or value.split() != [value]:
         return 0
     if value[0] in "$&*@!#%" and (
@@ -70,6 +91,48 @@ def weigh(value: str, *, quoted: bool = True) -> int:  # noqa: PLR0911  (as abov
         return 0
     word = plain.isdigit() or (plain.isalpha() and 3 * _turns(plain) <= len(plain))
     return WORD if word else MIXED
+
+
+def is_chosen(value: str, *, alone: bool = True) -> bool:  # noqa: PLR0911  (as above)
+    """Tell whether `value` looks like a password by itself: `Harbor!Honey8481`, `barrel-rabbit-whale-27`.
+
+    Not `alone`, with something beside it that says so, `hunter2` and `harbor.ship1` do too.
+    """
+    digits = sum(map(str.isdigit, value))
+    letters = sum(map(str.isalpha, value))
+    if (
+        not digits
+        or letters < _LETTERS
+        or len(value) < (QUOTED_LEAST if alone else _SHORT_ONE)
+        or weigh(value) < MIXED
+    ):
+        return False
+    low, (name, _, host) = value.lower(), value.rpartition("@")
+    before = low[: next(at for at, char in enumerate(low) if char.isdigit())].rstrip("-_ ")
+    joints = {char for char in value if not char.isalnum()}
+    last = value.rpartition(".")[2] if "." in value else ""
+    made = len(value) > _SHORT and _is_random(value)
+    if (
+        (before in _TECHNICAL and not made)
+        or before in PLAIN
+        or joints & set("(){}[]<>|\\\"'`,;")
+        or "://" in value
+        or value[0] == "/"
+    ):
+        return False
+    if (name and ("." in host or host == "localhost")) or (last.isalpha() and last.islower()):
+        return False  # an address, a file
+    if _is_random(value):
+        return value.count("-") != _UUID_DASHES and "/" not in value
+    if joints & set("/:="):
+        return False
+    if joints - set("-_.@+") or not alone:
+        return True
+    if digits > 1 and not (value.islower() or value.isupper()):
+        return True
+    parts = value.replace("_", "-").split("-")
+    words = [part for part in parts if part.isalpha() and len(part) >= FEW]
+    return len(words) >= _PHRASE and (parts[-1].isdigit() or parts[0].isdigit()) and value.islower()
 
 
 def _is_expression(value: str, *, quoted: bool) -> bool:
