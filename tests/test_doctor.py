@@ -34,9 +34,8 @@ def findings(*arguments: str) -> dict[str, dict[str, Any]]:
 
 
 def wrong(*arguments: str) -> set[str]:
-    """Return the names of what is not fine; that a hook is slow on a loaded machine is."""
-    found = findings(*arguments).items()
-    return {name for name, each in found if not each["ok"] and not each["found"].startswith("takes ")}
+    """Return the names of what is not fine."""
+    return {name for name, each in findings(*arguments).items() if not each["ok"]}
 
 
 def test_what_failed_is_tried_again_when_told_to(memory: Path) -> None:
@@ -66,10 +65,9 @@ def test_a_sound_installation_has_nothing_wrong(home: Path) -> None:
 
     done = claude_mem("doctor")
 
-    *others, hook = done.stdout.partition("  → is the machine loaded")[0].splitlines()
-    assert (done.returncode, done.stderr) == (int(hook.startswith("!")), "")
-    assert all(line.startswith("✓") for line in others)
-    assert " a hook " in hook
+    assert (done.returncode, done.stderr) == (0, "")
+    assert all(line.startswith("✓") for line in done.stdout.splitlines())
+    assert "a hook" in done.stdout
 
 
 def test_where_nothing_is_yet_it_says_what_to_do(home: Path) -> None:

@@ -190,7 +190,7 @@ def test_queries_are_answered_by_meaning(web: Path, consumer: Callable[[], Any])
         get(web, "/api/search?q=ledger")
         return all(done == rows for done, rows in embeddings.count_embedded(KEY).values())
 
-    wait_until(all_embedded, timeout_s=120)
+    wait_until(all_embedded, timeout_s=300)
     statuses, types = fuzz(web, requests=WITH_MEANING, seed=2)
 
     assert min(statuses[200], statuses[422]) > WITH_MEANING // 5

@@ -300,8 +300,8 @@ def _latency() -> Iterator[Finding]:
         found = f"stored {stored} of {_HOOK_RUNS} events of a trial{said and f': {said}'}"
         yield Finding("a hook", found, "install claude-mem-lite anew, then claude-mem install-hooks")
     else:
-        cure = "is the machine loaded, or the disk slow?" if took_ms > SLOW_HOOK_MS else ""
-        yield Finding("a hook", f"takes {took_ms:.0f} ms (median of {_HOOK_RUNS})", cure)
+        slow = "; is the machine loaded, or the disk slow?" if took_ms > SLOW_HOOK_MS else ""
+        yield Finding("a hook", f"takes {took_ms:.0f} ms (median of {_HOOK_RUNS}){slow}")
 
 
 def _stored_in(path: str) -> int:
