@@ -66,6 +66,9 @@ _FORMS = (
     ("httponly", "cookie", _RANDOM, _NAMED + r"\s*,\s*\\*\"value\\*\"\s*:\s*" + _QUOTED),
     ("httponly", "cookie", _RANDOM, r"(?i)\"value\\*\"\s*:\s*" + _QUOTED + r"\s*,\s*\\*\"name\\*\"\s*:"),
 )  # fmt: skip
+# Signs that code is full of: only what stands around them is looked through.
+_COMMON = {"credentials(": "credential"} | {sign: sign for sign in ("login", "connect", "auth(", "auth ")}
+_BEFORE, _AFTER = 64, 768
 # Fields of a manifest that are no data of a secret.
 _NO_DATA = frozenset((
     "name", "namespace", "type", "kind", "apiVersion", "uid", "resourceVersion", "creationTimestamp", "key",
@@ -82,19 +85,36 @@ def find_forms(text: str, low: str, signs: set[str]) -> Iterator[Span]:
     """Yield the secrets in `text` that stand in a form of which the sign is in `signs`."""
     for sign, kind, least, form in _FORMS:
         if sign in signs:
-            for found in re.finditer(form, text):
-                value = found["value"]
-                if _enough(value, least) and (kind != "cookie" or len(value) >= SESSION):
-                    yield *found.span("value"), kind
+            pattern = re.compile(form)
+            for start, end in _around(low, _COMMON[sign]) if sign in _COMMON else [(0, len(text))]:
+                for found in pattern.finditer(text, start, end):
+                    value = found["value"]
+                    if _enough(value, least) and (kind != "cookie" or len(value) >= SESSION):
+                        yield *found.span("value"), kind
     if "chpasswd" in signs and "chpasswd:" in low:
-        for head in re.finditer(_LIST, text):
-            at = head.end()
-            while listed := re.compile(_LISTED).match(text, at):
-                at = listed.end()
-                if _enough(listed["value"], _ANY):
-                    yield *listed.span("value"), "password"
+        yield from _listed(text)
     if "kind" in signs:
         yield from _manifests(text, low)
+
+
+def _around(low: str, sign: str) -> Iterator[tuple[int, int]]:
+    """Yield the parts of a text around a sign, none of them over another."""
+    at = low.find(sign)
+    while at >= 0:
+        start, end = max(0, at - _BEFORE), at + _AFTER
+        while 0 <= (at := low.find(sign, at + len(sign))) < end:
+            end = at + _AFTER
+        yield start, end
+
+
+def _listed(text: str) -> Iterator[Span]:
+    """Yield the passwords in the list of cloud-init's chpasswd."""
+    for head in re.finditer(_LIST, text):
+        at = head.end()
+        while listed := re.compile(_LISTED).match(text, at):
+            at = listed.end()
+            if _enough(listed["value"], _ANY):
+                yield *listed.span("value"), "password"
 
 
 def _enough(value: str, least: int) -> bool:

@@ -26,6 +26,7 @@ _SEPARATORS = ("|", "│", "\t", "\\t", ",", ";")
 _SHORTEST = 16  # characters of what is no password
 _LITERAL = r"(?:'(?:[^'\\]|\\.|'')*+'|\"(?:[^\"\\]|\\.)*+\"|[^'\"(),]|\([^()]*+\))*+"
 _INSERT = r"(?i)\(([^()]{1,1000})\)\s*(?:\\n)?\s*values\b"
+_HEAD, _GAP = 1024, 16  # characters of the names before VALUES, and of the blanks between
 _HTML = r"(?:<[^<>]{0,100}>|\s|\\+[nrt])++(?P<value>[^<>\s]{4,200})\s*<"
 
 
@@ -43,8 +44,8 @@ def find_cells(text: str, low: str, heads: list[int]) -> Iterator[Span]:
         if at >= done:
             cells, done = _cells(text, at)
             yield from cells
-    if heads and "values" in low and "insert" in low:
-        yield from _inserted(text)
+    if heads and "insert" in low:
+        yield from _inserted(text, low)
 
 
 def _name(low: str, at: int) -> str:
@@ -146,11 +147,16 @@ def _split(line: str, separator: str) -> list[tuple[int, str]]:
     return cells
 
 
-def _inserted(text: str) -> Iterator[Span]:
+def _inserted(text: str, low: str) -> Iterator[Span]:
     """Yield the secrets in `INSERT INTO t (name, password) VALUES ('me', 'X')`."""
-    for head in re.finditer(_INSERT, text):
-        kinds = [_kind(name) for name in head[1].split(",")]
-        at = head.end() if any(kinds) else -1
+    pattern, after = re.compile(_INSERT), low.find("values")
+    while after >= 0:
+        place, after = after, low.find("values", after + 1)
+        if not text[max(0, place - _GAP) : place].replace("\\n", " ").rstrip().endswith(")"):
+            continue
+        head = pattern.search(text, max(0, place - _HEAD), place + len("values"))
+        kinds = [_kind(name) for name in head[1].split(",")] if head else []
+        at = head.end() if head and any(kinds) else -1
         while at >= 0 and (
             row := re.compile(rf"(?:\s|\\n|,)*\(({_LITERAL}(?:,{_LITERAL})*+)\)").match(text, at)
         ):
