@@ -752,3 +752,11 @@ def test_planted_secrets_go_and_look_alikes_stay() -> None:
     assert (len(planted), len(harmless)) == (120, 120)
     assert len(leaked) <= 1, leaked
     assert len(altered) <= 1, altered
+
+
+@pytest.mark.parametrize("rest", ["A" * 21, "A_-A" * 9 + "A", "\n" + "A" * 61])
+def test_what_only_begins_like_an_armoured_key_stays(rest: str) -> None:
+    """Base64 that goes on with nothing, of whatever length, is no key and no error."""
+    text = f"LS0tLS1CRUdJTi{rest}"
+
+    assert redact.redact(text) == text

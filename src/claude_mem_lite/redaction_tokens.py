@@ -124,7 +124,8 @@ def _tokens(text: str, kind: str, mark: str, rest: str) -> Iterator[Span]:
         body = match[0].removeprefix(mark)
         proved = "." in body if kind == "jwt" else weigh(body) >= _PROVED.get(kind, 0)
         if mark == _ARMOUR:  # that of a certificate is none
-            proved = b"PRIVATE KEY" in binascii.a2b_base64(match[0][: _LABEL_LENGTH * 4])
+            label = re.sub(r"[^A-Za-z0-9+/]", "", match[0][: _LABEL_LENGTH * 4])
+            proved = b"PRIVATE KEY" in binascii.a2b_base64(label[: len(label) // 4 * 4])
         if kind == "azure key":  # a SHA-512 is as long
             proved = (
                 proved and "sha" not in text[max(0, match.start() - _LABEL_LENGTH) : match.start()].lower()
