@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 import search_scale
 from pipeline import capture_event
 
-from claude_mem_lite import client, config, inbox, redact, settings
+from claude_mem_lite import client, config, inbox, redact
 from claude_mem_lite.cli import demo
 from claude_mem_lite.context import blocks, builder, layers, text
 from claude_mem_lite.distill.record import record_event, summarize_session
@@ -294,7 +294,6 @@ def main() -> None:
     parser.add_argument("--projects", type=int, default=1)
     parser.add_argument("--runs", type=int, default=100)
     options = parser.parse_args()
-    settings.forget_key()
     if options.quality or not options.speed:
         print("quality, on the recorded history")
         starts()

@@ -24,10 +24,10 @@ from typing import Any
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests"))
 import lengthen
-from conftest import DATA, restore
-from fake_messages import FakeMessages, serving
+from support.fake_messages import FakeMessages, serving
+from support.recorded import DATA, restore
 
-from claude_mem_lite import inbox, redact, settings
+from claude_mem_lite import inbox, redact, settings, settings_file
 from claude_mem_lite.cli import demo
 from claude_mem_lite.distill import cost, upgrade
 from claude_mem_lite.distill.record import record_event, summarize_session
@@ -156,14 +156,9 @@ def measure(events: list[dict[str, Any]]) -> tuple[Bill, Bill, Bill, Bill, list[
     bills = {"summary": (ours, summaries), "learnings": (learnings,)}
     try:
         with serving(fake) as url:
-            os.environ.pop("ANTHROPIC_AUTH_TOKEN", None)
-            os.environ |= {
-                "CLAUDE_MEM_HOME": home,
-                "ANTHROPIC_BASE_URL": url,
-                "ANTHROPIC_API_KEY": "loopback",
-            }
-            with open(os.path.join(home, "config.toml"), "w", encoding="utf-8") as file:
-                file.write("[claude]\ndaily_budget_usd = 1000\n")
+            os.environ["CLAUDE_MEM_HOME"] = home
+            chosen = {"api_key": "loopback", "base_url": url, "daily_budget_usd": 1000}
+            settings_file.write("claude", chosen)
             remember(events)
         for entry in models.LogEntry.select().where(models.LogEntry.event_type == upgrades.CALL):
             for bill in bills.get(entry.data["purpose"], (ours,)):

@@ -19,9 +19,8 @@ sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__f
 
 def main() -> int:
     """Run the experiment of the test suite at full size and print what became of the events."""
-    import delivery_experiment
+    from support import delivery_experiment
 
-    from claude_mem_lite import settings
     from claude_mem_lite.storage import models
 
     parser = argparse.ArgumentParser(description=__doc__)
@@ -31,7 +30,6 @@ def main() -> int:
     options = parser.parse_args()
     home = tempfile.mkdtemp(prefix="cml-bench-")
     os.environ["CLAUDE_MEM_HOME"] = home
-    settings.forget_key()
     try:
         models.open_databases()
         started = time.monotonic()

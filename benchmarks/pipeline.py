@@ -3,7 +3,8 @@
     python benchmarks/pipeline.py [--captures N] [--backlog N]
 
 Runs the real services in a temporary data directory. Prints median and 95th percentile of hook exit to
-searchable, of the consumer's start latency, captures per second, idle CPU, and peak memory.
+searchable, of the consumer's start latency, captures per second, how long a new event waits behind so many
+that waited before the services started, idle CPU, and peak memory.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import sys
 import tempfile
 import time
 
-from claude_mem_lite import client, inbox, settings
+from claude_mem_lite import client, inbox
 from claude_mem_lite.services import install, supervise
 from claude_mem_lite.storage import models, queries
 
@@ -86,6 +87,15 @@ def drain(backlog: int) -> float:
     return (done + backlog - first) / (time.perf_counter() - started)
 
 
+def behind(backlog: int) -> float:
+    """Start the services on events that wait; return the seconds until a new one is finished."""
+    supervise.down()
+    for number in range(backlog):
+        inbox.append(capture_event(30_000 + number, session=f"t{number % 20}"), "/p")
+    supervise.up()
+    return start_latency(20_000) / 1000
+
+
 def report(name: str, times: list[float]) -> None:
     """Print a row of milliseconds."""
     p95 = sorted(times)[int(len(times) * 0.95)]
@@ -101,7 +111,6 @@ def main() -> None:
     options = parser.parse_args()
     home = tempfile.mkdtemp(prefix="cml-bench-")
     os.environ |= {"CLAUDE_MEM_HOME": home, "CLAUDE_PROJECT_DIR": "/p"}
-    settings.forget_key()
     try:
         supervise.up()
         models.open_databases(read_only=True)
@@ -114,6 +123,7 @@ def main() -> None:
             + "   ".join(f"{name} {share:.2f} %" for name, share in shares.items())
         )
         print(f"backlog of {options.backlog:<17} {drain(options.backlog):.0f} captures/s")
+        print(f"a new event behind {options.backlog:<9} {behind(options.backlog):.2f} s")
         for program in supervise.programs():
             if program.pid:
                 print(f"peak memory, {program.name:<15} {process_numbers(program.pid)[1]:.0f} MiB")

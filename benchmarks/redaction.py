@@ -1,12 +1,17 @@
-"""How many planted secrets redaction takes out of hook events, and how many look-alikes it spares.
+"""How many planted secrets redaction takes out of hook events, how many look-alikes it spares, what it costs.
 
-    python benchmarks/redaction.py [--seed N] [--forms first|held-out|all] [--each 20]
+    python benchmarks/redaction.py [--only secrets|times] [--seed N] [--forms first|held-out|all] [--each 20]
 
-1,200 secrets of sixty kinds and 1,200 texts that only resemble some, each in an event of its own: edits of
-files, command lines, outputs, JSON within JSON, prompts. Every event goes the way of a hook, `redact.scrub`
-and `inbox.append` in a temporary data directory; then every byte of that directory is searched for pieces of
-ten characters of each secret. A look-alike must come out as it went in. Ends with 1 when less than 99 % are
-caught or more than 1 % of the look-alikes altered.
+Secrets: made-up ones of each kind in `planted_secrets`, and as many texts of `look_alikes`, each in an event
+of its own: edits of files, command lines, outputs, JSON within JSON, prompts. Every event goes the way of a
+hook, `redact.scrub` and `inbox.append` in a temporary data directory; then every byte of that directory is
+searched for pieces of ten characters of each secret. A look-alike must come out as it went in.
+
+Times: whole hook processes with 500 kB and 1 MB of each shape of `pathological_texts`, in processor time,
+against the bare interpreter beside them. What is over a bound is measured up to twice more; the best counts.
+
+Ends with 1 when less than 99 % of the secrets are caught, more than 1 % of the look-alikes altered, or a
+shape costs more than 25 times the bare interpreter or 2.2 times as much as half of its text.
 """
 
 from __future__ import annotations
@@ -16,6 +21,8 @@ import json
 import os
 import random
 import sqlite3
+import statistics
+import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -24,16 +31,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import look_alikes
+import pathological_texts
 import planted_secrets
 import surroundings
 
 from claude_mem_lite import config, inbox, redact
+from claude_mem_lite.services import install
 
 if TYPE_CHECKING:
     from typing import Any
 
 LEAST_CAUGHT, MOST_ALTERED = 0.99, 0.01
+MOST_TIMES_BARE, MOST_GROWTH = 25.0, 2.2
+SIZES = (500_000, 1_000_000)
 _WORST = 10
+_TRIES = 3
 _HALVES = {"first": False, "held-out": True, "all": None}
 
 
@@ -48,27 +60,82 @@ class Case:
 
 
 def main() -> None:
-    """Plant, scrub, store, search, count."""
+    """Plant, scrub, store, search and count; then time."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("--only", choices=("secrets", "times"))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--forms", choices=_HALVES, default="all")
     parser.add_argument("--each", type=int, default=20, help="cases of each kind")
     parser.add_argument("--show", action="store_true", help="list every case that went wrong")
+    parser.add_argument("--shape", action="append", help="time this shape of text only")
     options = parser.parse_args()
-    planted, harmless = cases(options.seed, options.each, held_out=_HALVES[options.forms])
+    good = True
     with tempfile.TemporaryDirectory() as scratch:
         os.environ["CLAUDE_MEM_HOME"] = os.path.join(scratch, "memory")
-        leaked = leaks(planted)
-        altered = alterations(harmless)
+        if options.only != "times":
+            good = count(options)
+        if options.only != "secrets":
+            good = time_shapes(options.shape or list(pathological_texts.SHAPES)) and good
+    sys.exit(not good)
+
+
+def count(options: argparse.Namespace) -> bool:
+    """Print how many secrets were caught and look-alikes altered; return whether that is good enough."""
+    planted, harmless = cases(options.seed, options.each, held_out=_HALVES[options.forms])
+    leaked = leaks(planted)
+    altered = alterations(harmless)
     caught = 1 - len(leaked) / len(planted)
     print(f"seed {options.seed}, {options.forms} forms")
     print(f"caught          {len(planted) - len(leaked)} of {len(planted)} ({caught:.1%})")
     print(f"falsely caught  {len(altered)} of {len(harmless)} ({len(altered) / len(harmless):.1%})")
     report("missed", planted, leaked, show=options.show)
     report("falsely caught", harmless, altered, show=options.show)
-    sys.exit(caught < LEAST_CAUGHT or len(altered) > MOST_ALTERED * len(harmless))
+    return caught >= LEAST_CAUGHT and len(altered) <= MOST_ALTERED * len(harmless)
+
+
+def time_shapes(names: list[str]) -> bool:
+    """Print what each shape of text costs a hook, the worst first; return whether all are within bounds."""
+    rows = []
+    for name in names:
+        ratios, growth = _shape_times(name)
+        for _ in range(_TRIES - 1):
+            if ratios[-1] > MOST_TIMES_BARE or growth > MOST_GROWTH:
+                again, grown = _shape_times(name)
+                ratios = [min(pair) for pair in zip(ratios, again, strict=True)]
+                growth = min(growth, grown)
+        rows.append((ratios[-1], growth, name, ratios))
+    print(f"\n{len(rows)} shapes of text, times the bare interpreter, and 1 MB against 500 kB:")
+    print("".join(f"{size // 1000:>7} kB" for size in SIZES) + f"{'growth':>8}")
+    for _, growth, name, ratios in sorted(rows, reverse=True):
+        print("".join(f"{ratio:10.1f}" for ratio in ratios) + f"{growth:8.2f}  {name}")
+    worst, most = max(row[0] for row in rows), max(row[1] for row in rows)
+    print(f"the worst: {worst:.1f} x the bare interpreter, growth {most:.2f}")
+    return worst <= MOST_TIMES_BARE and most <= MOST_GROWTH
+
+
+def _shape_times(name: str) -> tuple[list[float], float]:
+    """Return the ratios of a shape's times to the bare interpreter's by size, and how the last one grows."""
+    hook = [sys.executable, "-I", "-S", os.path.join(install.HOOKS, "capture.py")]
+    bare = [sys.executable, "-I", "-S", "-c", "pass"]
+    texts = [pathological_texts.text(name, size, random.Random(size)) for size in SIZES]
+    bares, times = [], []
+    for text in texts:
+        bares += [_processor_s(bare, b"") for _ in range(_TRIES)]
+        times.append(_processor_s(hook, json.dumps(surroundings.bash("make", text)).encode()))
+    return [time / statistics.median(bares) for time in times], times[-1] / times[-2]
+
+
+def _processor_s(command: list[str], stdin: bytes) -> float:
+    """Return the processor time of a process from start to end."""
+    with tempfile.TemporaryFile() as file:
+        file.write(stdin)
+        file.seek(0)
+        process = subprocess.Popen(command, stdin=file, stdout=subprocess.DEVNULL)
+        _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return used.ru_utime + used.ru_stime
 
 
 def cases(seed: int, each: int, *, held_out: bool | None = None) -> tuple[list[Case], list[Case]]:

@@ -89,7 +89,8 @@ def _prompt(text: str) -> Event:
     }
 
 
-def _bash(command: str, stdout: str = "", stderr: str = "") -> Event:
+def bash(command: str, stdout: str = "", stderr: str = "") -> Event:
+    """Return a command with what it printed."""
     return _event("Bash", {"command": command, "description": "Run it"}, {"stdout": stdout, "stderr": stderr})
 
 
@@ -114,14 +115,14 @@ def edited_file(text: str, rng: Random) -> Event:
 def command_line(text: str, rng: Random) -> Event:
     """Return a shell command with the text in it."""
     del rng
-    return _bash(
+    return bash(
         f"cd /home/me/shop && {text}" if "\n" not in text else f"cat > notes.txt <<'EOF'\n{text}\nEOF"
     )
 
 
 def command_output(text: str, rng: Random) -> Event:
     """Return what a command printed."""
-    return _bash("make deploy", _among(text, rng, _LOG))
+    return bash("make deploy", _among(text, rng, _LOG))
 
 
 def json_in_json(text: str, rng: Random) -> Event:
@@ -138,13 +139,13 @@ def asked(text: str, rng: Random) -> Event:
 def python_repr(text: str, rng: Random) -> Event:
     """Return the printed repr of a Python object."""
     shown = repr({"status": 200, "body": _among(text, rng, _LOG), "headers": {"x": "y"}})
-    return _bash("python show.py", f"<Response {shown}>")
+    return bash("python show.py", f"<Response {shown}>")
 
 
 def coloured_diff(text: str, rng: Random) -> Event:
     """Return what git prints on a terminal."""
     rows = "\n".join(f"\x1b[32m+{row}\x1b[m" for row in _among(text, rng).split("\n"))
-    return _bash(
+    return bash(
         "git diff", f"\x1b[1mdiff --git a/app.py b/app.py\x1b[m\n\x1b[36m@@ -1,2 +1,9 @@\x1b[m\n{rows}"
     )
 
@@ -167,7 +168,7 @@ def shell_history(text: str, rng: Random) -> Event:
     """Return the history of a shell."""
     rows = ["ls -la", "git status", *text.split("\n"), "make", "cd .."]
     start = rng.randint(80, 900)
-    return _bash("history", "\n".join(f"{start + number:5}  {row}" for number, row in enumerate(rows)))
+    return bash("history", "\n".join(f"{start + number:5}  {row}" for number, row in enumerate(rows)))
 
 
 def stack_trace(text: str, rng: Random) -> Event:
@@ -189,7 +190,7 @@ def twice_escaped(text: str, rng: Random) -> Event:
     """Return a log line whose JSON holds JSON."""
     inner = json.dumps({"level": "debug", "body": text})
     outer = json.dumps({"at": 1, "message": inner, "n": rng.randint(1, 9)})
-    return _bash("tail -1 app.log", outer)
+    return bash("tail -1 app.log", outer)
 
 
 def found_lines(text: str, rng: Random) -> Event:

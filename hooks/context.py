@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def ask(fields: dict[str, str], project_dir: str) -> Callable[[], bytes]:
     """Ask for the block of a session's start; what is returned waits for it, b"" for nothing."""
-    from claude_mem_lite import client, inbox
+    from claude_mem_lite import client, inbox, installed
 
     started = {"source": fields["source"]} if fields["source"] in _SOURCES else {}
     if fields["source"] == "fork" and fields["idle_s"]:
@@ -25,8 +25,10 @@ def ask(fields: dict[str, str], project_dir: str) -> Callable[[], bytes]:
     asked = client.block("/api/context", fields, project_dir, timeout_s=WEB_TIMEOUT_S, **started)
 
     def answer() -> bytes:
+        code = installed.expected()  # meanwhile the web process works
         printed = asked.read()
-        if asked.is_down or not inbox.ring():
+        is_old = asked.code is not None and (code is None or code not in {"", asked.code})
+        if asked.is_down or asked.is_error or is_old or not inbox.ring():
             from claude_mem_lite.hooks import start
 
             start.start_services()
@@ -49,24 +51,32 @@ def _without_web(project_dir: str, session_id: str) -> bytes:
 
 def session_index(project_dir: str, *, without: str = "") -> str:
     """Return the block with the session index alone, read by the standard library from the memory."""
-    import sqlite3
     import time
 
     from claude_mem_lite import client, config
     from claude_mem_lite.context import text
+    from claude_mem_lite.fast_sqlite3 import Connection, sqlite3
 
+    path = client.quote(config.memory_path())
     try:
-        path = client.quote(config.memory_path())
-        memory = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=0.1)
-        rows = memory.execute(
-            "SELECT id, last_event_at, summary FROM sessions"
-            " WHERE project_dir = ? AND summary != '' AND id != ? ORDER BY last_event_at DESC LIMIT ?",
-            (project_dir, without, _FALLBACK_SESSIONS),
-        ).fetchall()
+        memory = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=0.1, factory=Connection)
+        try:
+            rows = memory.execute(
+                "SELECT id, last_event_at, summary FROM sessions"
+                " WHERE project_dir = ? AND summary != '' AND id != ? ORDER BY last_event_at DESC LIMIT ?",
+                (project_dir, without, _FALLBACK_SESSIONS),
+            ).fetchall()
+        finally:
+            memory.close()
     except sqlite3.Error:
         return ""
-    section = text.titled("Recent sessions", (text.session_line(*row, now=time.time()) for row in rows))
-    return text.fence([section], socket_path=config.socket_path())
+    lines = []
+    for row_id, at, summary in rows:
+        told, _ = text.vetted(text.harmless(summary, chars=text.SESSION_CHARS))
+        if told:
+            lines.append(text.entry(row_id, at, told, now=time.time()))
+    section = text.titled("Recent sessions", lines)
+    return text.fence([section], socket_path=config.socket_path(), project_dir=project_dir)
 
 
 if __name__ == "__main__":

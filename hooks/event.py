@@ -18,55 +18,54 @@ if TYPE_CHECKING:
 
     Ask = Callable[[dict[str, str], str], Callable[[], bytes]]
 
-# Events that say nothing: a Stop that a Stop hook caused, the client's own compaction. Inside a JSON
-# string the quotes would be escaped, so these bytes are always a key of the event.
-_STOPS = (b'"hook_event_name":"Stop"', b'"hook_event_name": "Stop"', b'"SubagentStop"')
-_NO_OPS = (b'"stop_hook_active":true', b'"stop_hook_active": true')
-_OWN_COMPACTION = (b'"agent_type":""', b'"agent_type": ""')
+# Claude Code ends a hook after 10 s: what takes longer to redact is stored without its long strings.
+REDACTION_S = 4.0
 
 
-def run(ask: Ask | None = None) -> NoReturn:
+def run(ask: Ask | None = None, *, redaction_s: float = REDACTION_S) -> NoReturn:
     """Handle one event of Claude Code and end the process with status 0.
 
     `ask(fields, project_dir)`, with the fields of `inbox.parse`, asks for what to print for Claude Code and
-    returns what waits for it, after the event is stored.
+    returns what waits for it, after the event is stored. After `redaction_s` the event's long strings are
+    withheld instead of redacted.
     """
     try:
-        sys.stdout.buffer.write(respond(sys.stdin.buffer.read(), ask))
+        sys.stdout.buffer.write(respond(sys.stdin.buffer.read(), ask, redaction_s))
         sys.stdout.buffer.flush()
     except BaseException as error:  # noqa: BLE001  (a hook must never disturb the session)
         _log(error)
     os._exit(0)
 
 
-def respond(raw: bytes, ask: Ask | None = None) -> bytes:
-    """Store an event and return the answer to it; whatever is wrong with it goes to the log."""
+def respond(raw: bytes, ask: Ask | None = None, redaction_s: float | None = None) -> bytes:
+    """Store an event and return the answer to it; whatever is wrong with it goes to the log.
+
+    Only the main thread can be given `redaction_s`.
+    """
     try:
-        if _is_no_op(raw) or config.foreign_memory():
+        if config.foreign_memory():
             return b""
-        answer = _store(raw, ask)
+        answer = _store(raw, ask, redaction_s)
         return answer() if answer else b""
     except Exception as error:  # noqa: BLE001  (as above)
         _log(error)
         return b""
 
 
-def _is_no_op(raw: bytes) -> bool:
-    if not any(mark in raw for mark in _STOPS):
-        return False
-    return any(mark in raw for mark in _NO_OPS) or (
-        b'"SubagentStop"' in raw and any(mark in raw for mark in _OWN_COMPACTION)
-    )
+def _store(raw: bytes, ask: Ask | None, redaction_s: float | None) -> Callable[[], bytes] | None:
+    """Ask about the scrubbed event and append it to the queue; return what waits for the answer.
 
-
-def _store(raw: bytes, ask: Ask | None) -> Callable[[], bytes] | None:
-    """Ask about the scrubbed event and append it to the queue; return what waits for the answer."""
+    Nothing comes of an event that says nothing. Where the data directory is another user's, the event is
+    dropped without a word: that user could read it. Commands refuse such a folder in one line.
+    """
     from claude_mem_lite import inbox, redact
 
-    event = redact.scrub_as_set(raw.decode("utf-8", "replace"))
-    project = config.project_dir()
-    config.ensure_home()
+    event = redact.scrub_as_set(raw.decode("utf-8", "replace"), within_s=redaction_s)
     fields, answer = inbox.parse(event), None
+    if fields["says_nothing"]:
+        return None
+    project = config.project_dir()
+    config.ensure_folder(config.home())
     try:
         # Before the event is stored: the web process works meanwhile.
         answer = ask(fields, project) if ask else None
@@ -85,7 +84,8 @@ def _log(error: BaseException) -> None:
         line = (
             f'{{"at": "{now}", "level": "ERROR", "logger": "{hook}", "message": "{type(error).__name__}"}}\n'
         )
-        config.ensure_home()
+        config.ensure_folder(config.home())
+        config.ensure_folder(config.log_dir())
         with open(os.path.join(config.log_dir(), f"hooks.jsonl.{now[:10]}"), "a", encoding="utf-8") as log:
             log.write(line)
     except Exception:  # noqa: BLE001, S110  (as above; the folder may be another user's)

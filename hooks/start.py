@@ -1,10 +1,10 @@
-"""Starting the services from a hook that finds them down; nobody waits for them."""
+"""Bring the services up from a hook that finds them down or old; nobody waits for them."""
 
 from __future__ import annotations
 
 
 def start_services() -> None:
-    """Have the services started in the background, unless the user does not want it."""
+    """Have `up` run in the background, which replaces old services, too, unless the user does not want it."""
     import os
     import sys
 
@@ -22,4 +22,5 @@ def start_services() -> None:
     nowhere = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_WRONLY, 0) for number in (1, 2)]
     command += ["up", "--quiet"]
     # A process group of its own: what Claude Code kills at a timeout is the hook's.
-    os.posix_spawn(command[0], command, os.environ, file_actions=[null, *nowhere], setpgroup=0)
+    environment = {**os.environ, "CLAUDE_MEM_STARTED_BY": "hook"}
+    os.posix_spawn(command[0], command, environment, file_actions=[null, *nowhere], setpgroup=0)

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import run_hook, tool_event, wait_until
-from test_inbox import rows
-from test_storage import NOW, session_row
+from support.databases import NOW, rows, session_row
+from support.hooks import run_hook, tool_event
+from support.processes import wait_until
 
 from claude_mem_lite import config
 from claude_mem_lite.context import text
@@ -65,9 +65,11 @@ def test_a_hook_stores_its_event_and_says_nothing(home: Path, name: str) -> None
             "agent_type": "",
             "last_assistant_message": "x",
         },
+        {"stop_hook_active": True, "agent_type": "Explore", "hook_event_name": "SubagentStop"},
+        b'{"crons": [{"stop_hook_active": false}], "hook_event_name" :\t"Stop", "stop_hook_active" : true}',
     ],
 )
-def test_an_event_that_says_nothing_touches_nothing(home: Path, event: dict[str, Any]) -> None:
+def test_an_event_that_says_nothing_touches_nothing(home: Path, event: dict[str, Any] | bytes) -> None:
     """A Stop caused by a Stop hook and the client's own compaction leave no row."""
     done = run_hook("summary", event)
 
@@ -111,11 +113,30 @@ def test_a_project_with_a_name_of_odd_bytes_is_one_all_the_same(home: Path, tmp_
     assert rows("SELECT project_dir FROM pending_queue") == [(f"{tmp_path.resolve()}/caf�",)]
 
 
-def test_a_tool_may_have_our_marks_in_its_input(home: Path) -> None:
-    """The key of a Stop event in a tool's own input does not make the call a no-op."""
-    run_hook("capture", tool_event("mcp__a__b", tool_input={"stop_hook_active": True}))
+NESTED = {"hook_event_name": "Stop", "agent_type": "", "stop_hook_active": True, "kind": "SubagentStop"}
 
-    assert rows("SELECT count(*) FROM pending_queue") == [(1,)]
+
+@pytest.mark.parametrize(
+    ("hook", "event"),
+    [
+        ("capture", tool_event("mcp__bus__publish", tool_input=NESTED)),
+        ("capture", {"tool_input": [{"event": NESTED}], **tool_event("mcp__bus__publish")}),
+        ("capture", tool_event("Write", tool_input={"content": json.dumps(NESTED)}, tool_response=NESTED)),
+        ("capture", {"agent_type": "", "stop_hook_active": True, **tool_event("Agent", tool_input=NESTED)}),
+        ("summary", {"background_tasks": [NESTED], "hook_event_name": "Stop", "stop_hook_active": False}),
+        ("summary", {"hook_event_name": "SubagentStop", "agent_type": "Explore", "crons": [NESTED]}),
+        ("summary", {"hook_event_name": "SubagentStop", "last_assistant_message": "of an old client"}),
+        ("prompt", {"session_crons": NESTED, "hook_event_name": "UserPromptSubmit", "prompt": "Go on."}),
+    ],
+)
+def test_what_says_nothing_is_told_by_the_events_own_fields(
+    home: Path, hook: str, event: dict[str, Any]
+) -> None:
+    """Objects inside an event may have the fields of one that says nothing, in any order: it is stored."""
+    run_hook(hook, event)
+
+    assert [json.loads(raw) for (raw,) in rows("SELECT raw_output FROM pending_queue")] == [event]
+    assert list((home / "logs").iterdir()) == []
 
 
 def test_a_hook_works_in_a_folder_that_is_gone(home: Path, tmp_path: Path) -> None:
@@ -187,6 +208,16 @@ def test_a_hook_leaves_a_foreign_memory_alone(home: Path) -> None:
 
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert sorted(path.name for path in home.iterdir()) == ["claude-mem.db", "config.toml", "spool"]
+
+
+def test_a_hook_stores_its_event_beside_a_damaged_memory(home: Path) -> None:
+    """A memory whose first page is gone is ours all the same where queue.db lies beside it."""
+    run_hook("capture", tool_event())
+    (home / "claude-mem.db").write_bytes(bytes(8192))
+
+    run_hook("capture", tool_event())
+
+    assert rows("SELECT count(*) FROM pending_queue") == [(2,)]
 
 
 def test_a_hook_makes_its_data_directory(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

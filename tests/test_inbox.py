@@ -8,19 +8,13 @@ import sqlite3
 import stat
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
-from conftest import tool_event
+from support.databases import rows
+from support.hooks import tool_event
 
-from claude_mem_lite import config, inbox, triage
+from claude_mem_lite import backlog, config, inbox, triage
 from claude_mem_lite.storage import pruning
-
-
-def rows(query: str) -> list[tuple[Any, ...]]:
-    """Return what queue.db answers."""
-    with closing(sqlite3.connect(config.queue_path())) as connection:
-        return connection.execute(query).fetchall()
 
 
 def test_append_stores_the_event_with_its_columns(home: Path) -> None:
@@ -67,7 +61,7 @@ def test_append_goes_to_the_spool_while_the_queue_is_locked(home: Path) -> None:
         second = inbox.append('{"session_id": "b"}', "/q")
     modes = [stat.S_IMODE(path.stat().st_mode) for path in (home / "spool").iterdir()]
 
-    taken = inbox.take_in_spool(), inbox.take_in_spool()
+    taken = backlog.take_in_spool(), backlog.take_in_spool()
 
     assert modes == [0o600]
     assert taken == (1, 0)
@@ -98,7 +92,7 @@ def test_take_in_spool_sets_a_broken_file_aside(home: Path) -> None:
     (home / "spool" / "1-no-json").write_bytes(b"id\x00when\x00/p\x00{")
     (home / "spool" / "2-whole").write_bytes(b'id\x00when\x00/p\x00{"session_id": "a"}')
 
-    taken = inbox.take_in_spool()
+    taken = backlog.take_in_spool()
 
     assert taken == 1
     assert rows("SELECT id, created_at, session_id FROM pending_queue") == [("id", "when", "a")]
@@ -112,7 +106,7 @@ def test_requeue_gives_a_message_to_each_unfinished_row_without_one(home: Path) 
         connection.execute("DELETE FROM task WHERE id > 1")
     inbox.finish(done, note="nothing")
 
-    counts = inbox.requeue(), inbox.requeue()
+    counts = backlog.requeue(), backlog.requeue()
 
     assert counts == (1, 0)
     messages = [json.loads(data)["args"][0] for (data,) in rows("SELECT data FROM task ORDER BY id")]
@@ -181,7 +175,7 @@ def test_what_cannot_be_taken_in_holds_up_nothing(home: Path) -> None:
     (home / "spool" / "0-folder").mkdir()
     (home / "spool" / "1-file").write_bytes(b'id\x00when\x00/p\x00{"session_id": "a"}')
 
-    assert inbox.take_in_spool() == 1
+    assert backlog.take_in_spool() == 1
 
 
 def test_prune_forgets_finished_events_only(home: Path) -> None:

@@ -8,6 +8,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
+import random
+import sqlite3
 import subprocess
 import sys
 import uuid
@@ -23,6 +26,7 @@ from claude_mem_lite import redact
 
 sys.path.append(str(Path(__file__).parent.parent / "benchmarks"))
 
+import pathological_texts
 import redaction as benchmark
 
 RANDOM = "k7Gx2QpL9vTz4RmW8sYb3NcJ6hFd1KaUeXw5oViS0tEyPqZuCrMjHlBnAgDf"
@@ -760,3 +764,115 @@ def test_what_only_begins_like_an_armoured_key_stays(rest: str) -> None:
     text = f"LS0tLS1CRUdJTi{rest}"
 
     assert redact.redact(text) == text
+
+
+def test_each_of_many_known_secrets_goes_wherever_it_stands_again() -> None:
+    """3,000 passwords of one string are taken out of a second one that names none of them."""
+    passwords = [f"Harbor!{hashlib.sha256(b'%d' % number).hexdigest()[:9]}X7" for number in range(3_000)]
+    named = "\n".join(f"password={password}" for password in passwords)
+    text = event(tool_input={"content": named}, tool_response={"list": " ".join(passwords)})
+
+    kept = json.loads(redact.scrub(text))
+
+    assert kept["tool_response"]["list"] == " ".join(["[redacted: password]"] * 3_000)
+
+
+def test_the_longest_of_known_secrets_that_begin_alike_goes_whole() -> None:
+    """Of a known secret that another one continues, nothing of the longer one is left."""
+    text = event(a=f"API_TOKEN={RANDOM[:20]}\nOTHER_TOKEN={RANDOM[:40]}", b=f"x{RANDOM[:40]}y {RANDOM[:20]}")
+
+    kept = json.loads(redact.scrub(text))
+
+    assert kept["b"] == "x[redacted: token]y [redacted: token]"
+
+
+WITHHELD = "[withheld: too much to redact]"
+
+
+def test_too_many_places_of_secrets_withhold_long_strings() -> None:
+    """100,000 passwords are withheld, none kept; short strings stay, and are redacted."""
+    text = event(
+        tool_name="Bash",
+        tool_input={"command": f"make TOKEN={RANDOM[:32]}"},
+        tool_response={"stdout": "password=Harbor!Honey8481 " * 100_000, "stderr": "done"},
+    )
+
+    kept = json.loads(redact.scrub(text))
+
+    assert kept == {
+        "session_id": "s",
+        "tool_name": "Bash",
+        "tool_input": {"command": "make TOKEN=[redacted: token]"},
+        "tool_response": {"stdout": WITHHELD, "stderr": "done"},
+    }
+
+
+def test_a_withheld_input_withholds_the_output_too() -> None:
+    """Where the command is withheld, nobody can tell whether its short output may be kept."""
+    command = "cat .env; " + "password=Harbor!Honey8481 " * 100_000
+    text = event(tool_name="Bash", tool_input={"command": command}, tool_response={"stdout": "plain words"})
+
+    kept = json.loads(redact.scrub(text))
+
+    assert (kept["tool_input"], kept["tool_response"]) == ({"command": WITHHELD}, WITHHELD)
+
+
+def test_an_event_of_many_short_secrets_stays_within_bounds() -> None:
+    """60,000 short strings with a secret each become a note; the names of session, tool and file stay."""
+    edits = [{"new_string": f"password=Harbor!Honey{number}"} for number in range(60_000)]
+    text = event(tool_name="MultiEdit", tool_input={"file_path": "/p/a.py", "edits": edits})
+
+    kept = redact.scrub(text, max_chars=4 * len(text))
+
+    assert json.loads(kept) == {
+        "session_id": "s",
+        "tool_name": "MultiEdit",
+        "tool_input": {"file_path": "/p/a.py", "edits": WITHHELD},
+    }
+
+
+def test_a_hook_out_of_time_stores_its_event_withheld(home: Path) -> None:
+    """A hook process with no time to redact stores the event at once, without its long strings."""
+    script = f"""
+import sys
+sys.path.append({str(Path(claude_mem_lite.__file__).parent.parent)!r})
+from claude_mem_lite.hooks import event
+event.run(redaction_s=0.000001)
+"""
+    stdout = f"API_TOKEN={RANDOM[:40]}\n" + "x = 1\n" * 10_000
+    text = event(
+        hook_event_name="PostToolUse",
+        tool_name="Bash",
+        tool_input={"command": f"make TOKEN={RANDOM[:32]}"},
+        tool_response={"stdout": stdout},
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", script],
+        input=text.encode(),
+        capture_output=True,
+        env={**os.environ, "CLAUDE_PROJECT_DIR": "/p"},
+        check=False,
+        timeout=60,
+    )
+
+    with sqlite3.connect(home / "queue.db") as database:
+        rows = database.execute("SELECT session_id, tool_name, raw_output FROM pending_queue").fetchall()
+    database.close()
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert [row[:2] for row in rows] == [("s", "Bash")]
+    kept = json.loads(rows[0][2])
+    assert kept["tool_input"] == {"command": "make TOKEN=[redacted: token]"}
+    assert kept["tool_response"] == {"stdout": WITHHELD}
+
+
+@pytest.mark.parametrize("shape", pathological_texts.SHAPES)
+def test_no_shape_of_text_breaks_redaction(shape: str) -> None:
+    """Each shape of text comes out as an event with its names, within the limit."""
+    text = pathological_texts.text(shape, 20_000, random.Random(1))  # noqa: S311  (no secret is made)
+    bash = event(tool_name="Bash", tool_input={"command": "make"}, tool_response={"stdout": text})
+
+    kept = redact.scrub(bash, max_chars=16_384)
+
+    assert len(kept) <= 16_384
+    assert json.loads(kept) | {"tool_response": None} == json.loads(bash) | {"tool_response": None}

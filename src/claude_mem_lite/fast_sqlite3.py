@@ -11,9 +11,10 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Callable
     from typing import Any
 
-__all__ = ["sqlite3"]
+__all__ = ["Connection", "sqlite3"]
 
 
 class _Functools:
@@ -50,3 +51,30 @@ if not TYPE_CHECKING:
         sqlite3 = _alone()
     except Exception:  # noqa: BLE001  (whatever it is, the whole module does the same)
         import sqlite3
+
+
+def _readable(execute: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method that raises DatabaseError where SQLite quotes a damaged schema that is no UTF-8."""
+
+    def call(self: Any, *given: Any) -> Any:
+        try:
+            return execute(self, *given)
+        except UnicodeDecodeError as error:
+            raise sqlite3.DatabaseError("malformed database schema, which is no text") from error
+
+    return call
+
+
+class _Cursor(sqlite3.Cursor):
+    execute = _readable(sqlite3.Cursor.execute)
+
+
+class Connection(sqlite3.Connection):
+    """A connection, for `connect(factory=...)`, whose every failure is an error of `sqlite3`."""
+
+    execute = _readable(sqlite3.Connection.execute)
+    executemany = _readable(sqlite3.Connection.executemany)
+
+    def cursor(self, *_: Any) -> Any:
+        """Return a cursor; peewee and Huey use nothing else."""
+        return super().cursor(_Cursor)

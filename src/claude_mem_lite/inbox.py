@@ -1,8 +1,8 @@
 """The inbox, queue.db: a hook appends an event and its Huey message in one transaction.
 
-Standard library only, because hooks start with it. Everything that writes `pending_queue` stands here
-but for what takes rows out, `storage.pruning` and `storage.forgetting`; the consumer's side of the task table
-is `tasks.broker`, what reads the rows is `storage.queries`.
+Standard library only, because hooks start with it. What looks after rows that wait is `backlog`, what takes
+rows out `storage.pruning` and `storage.forgetting`; the consumer's side of the task table is `tasks.broker`,
+what reads the rows is `storage.queries`.
 """
 
 from __future__ import annotations
@@ -16,23 +16,29 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
     from typing import Any
+
+    from claude_mem_lite.fast_sqlite3 import Connection
 else:
-    from claude_mem_lite.fast_sqlite3 import sqlite3
+    from claude_mem_lite.fast_sqlite3 import Connection, sqlite3
 
 QUEUE_NAME = "claude-mem"
 COMPRESS = "claude_mem_lite.tasks.compress.compress"
 SUMMARIZE = "claude_mem_lite.tasks.summarize.summarize"
 SHOWN = "claude_mem_lite.tasks.shown.shown"
+EMBED = "claude_mem_lite.tasks.embed.embed"
 PRIORITIES = {"high": 30, "normal": 20, "low": 10}
+# Of events that waited before the consumer started, or wait once more: they come after all that is new, in
+# the order in which they happened, and before Claude's words and the vectors.
+BEHIND = {"high": 9, "normal": 8, "low": 7}
 
 # A hook may wait this long for the lock; then the event goes to the spool.
 LOCK_TIMEOUT_S = 0.25
 
-# An event that an import has stored and works off itself, and what has been: no task is ever sent for it.
-IMPORT, IMPORTED = "import", "imported"
-
-# So many rows get their message in one transaction: a hook must not wait for 100,000 of them.
-_REQUEUED_AT_ONCE = 500
+# An event that an import has stored and works off itself, and what has been: no task is sent for it, but for
+# one that was imported into a memory that is lost.
+IMPORT, IMPORTED, REIMPORT = "import", "imported", "reimport"
+# The rows that get a message.
+WAITING = ("raw", REIMPORT)
 
 SCHEMA = (
     """CREATE TABLE IF NOT EXISTS pending_queue (
@@ -79,26 +85,31 @@ _FIELDS = {
     "notebook_path": "$.tool_input.notebook_path",
     "response_path": "$.tool_response.filePath",
 }
+# A Stop that a Stop hook caused, and the client's own compaction, a sub-agent without a type: by the event's
+# own fields, for what a tool was given may have some of the same names.
+_SAYS_NOTHING = (
+    "CASE json_extract(:event, '$.hook_event_name')"
+    " WHEN 'Stop' THEN json_type(:event, '$.stop_hook_active') = 'true'"
+    " WHEN 'SubagentStop' THEN json_type(:event, '$.stop_hook_active') = 'true'"
+    " OR json_extract(:event, '$.agent_type') = '' END"
+)
+_ASKED = {name: f"json_extract(:event, '{path}')" for name, path in _FIELDS.items()}
+_ASKED["says_nothing"] = f"nullif({_SAYS_NOTHING}, 0)"
 # Blobs, because a lone surrogate in the JSON makes a text that Python would refuse to decode.
-_EXTRACT = "SELECT {} WHERE json_type(?1) = 'object'".format(
-    ", ".join(f"CAST(json_extract(?1, '{path}') AS BLOB)" for path in _FIELDS.values())
+_EXTRACT = "SELECT {} WHERE json_type(:event) = 'object'".format(
+    ", ".join(f"CAST({asked} AS BLOB)" for asked in _ASKED.values())
 )
 _INSERT_EVENT = (
-    "INSERT OR IGNORE INTO pending_queue"
-    " (id, created_at, project_dir, raw_output, session_id, event_name, tool_name, files_touched, priority)"
-    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, CASE WHEN ?8 = '' THEN '[]' ELSE json_array(?8) END, ?9)"
-)
-_INSERT_IMPORT = _INSERT_EVENT.replace(", priority)", ", priority, status)").replace("?9)", "?9, ?10)")
-_INSERT_LOST = (
-    "INSERT OR IGNORE INTO pending_queue"
-    " (id, created_at, project_dir, raw_output, session_id, event_name, status, note, finished_at)"
-    " VALUES (?1, ?2, '', '{}', 'unknown', '', 'error', ?3, ?4)"
+    "INSERT OR IGNORE INTO pending_queue (id, created_at, project_dir, raw_output, session_id, event_name,"
+    " tool_name, files_touched, priority, status)"
+    " VALUES (:id, :created_at, :project_dir, :raw_output, :session_id, :event_name,"
+    " :tool_name, CASE WHEN :file = '' THEN '[]' ELSE json_array(:file) END, :priority, :status)"
 )
 # The message in the format of tasks.broker.JsonSerializer; a contract test holds the two together.
 _INSERT_MESSAGE = (
-    "INSERT INTO task (queue, data, priority) SELECT ?1,"
-    " CAST(json_object('id', id, 'name', ?2, 'priority', ?3, 'args', json_array(id)) AS BLOB), ?3"
-    " FROM pending_queue WHERE id = ?4 AND status = 'raw'"
+    "INSERT INTO task (queue, data, priority) SELECT :queue,"  # noqa: S608
+    " CAST(json_object('id', id, 'name', :name, 'priority', :priority, 'args', json_array(id)) AS BLOB),"
+    f" :priority FROM pending_queue WHERE id = :id AND status IN {WAITING}"
 )
 
 
@@ -118,10 +129,10 @@ def append(event: str, project_dir: str, fields: dict[str, str] | None = None) -
         OSError: neither queue.db nor the spool could be written.
     """
     event_id, created_at = os.urandom(16).hex(), utc_now()
-    columns = _columns(fields or parse(event))
+    row = event_row(event_id, created_at, project_dir, event, fields or parse(event))
     try:
         with Transaction(timeout_s=LOCK_TIMEOUT_S) as connection:
-            _insert(connection, (event_id, created_at, project_dir, event, *columns))
+            insert_event(connection, row)
     except sqlite3.Error:
         from claude_mem_lite import spool
 
@@ -136,9 +147,9 @@ def append_import(events: list[tuple[str, str, str, str]]) -> None:
 
     What is there stays as it is. Raises: NotAnEventError.
     """
-    rows = [(*event, *_columns(parse(event[-1])), IMPORT) for event in events]
+    rows = [event_row(*event, parse(event[-1]), status=IMPORT) for event in events]
     with Transaction() as connection:
-        connection.executemany(_INSERT_IMPORT, rows)
+        connection.executemany(_INSERT_EVENT, rows)
 
 
 def finish_import(notes: list[tuple[str | None, str]]) -> None:
@@ -146,8 +157,8 @@ def finish_import(notes: list[tuple[str | None, str]]) -> None:
     now = utc_now()
     with Transaction() as connection:
         connection.executemany(
-            "UPDATE pending_queue SET status = ?1, note = ?2, finished_at = ?3, attempts = attempts + 1"
-            " WHERE id = ?4",
+            "UPDATE pending_queue SET status = ?, note = ?, finished_at = ?, attempts = attempts + 1"
+            " WHERE id = ?",
             [(IMPORTED, note, now, event_id) for note, event_id in notes],
         )
 
@@ -155,21 +166,24 @@ def finish_import(notes: list[tuple[str | None, str]]) -> None:
 def parse(event: str) -> dict[str, str]:
     """Return an event's fields by name, each "" where the event has none.
 
-    They are `session_id`, `event_name`, `tool_name`, `agent_id`, `command`, `prompt`, `source`, `idle_s` and
-    `file_path`. SQLite reads the JSON: that costs 1 ms, `import json` four to five.
+    They are `session_id`, `event_name`, `tool_name`, `agent_id`, `command`, `prompt`, `source`, `idle_s`,
+    `file_path` and `says_nothing`, which is "1" for an event that is not worth keeping. SQLite reads the
+    JSON: that costs 1 ms, `import json` four to five.
 
     Raises:
         NotAnEventError: `event` is not a JSON object.
     """
     parser = sqlite3.connect(":memory:")
     try:
-        blobs = parser.execute(_EXTRACT, (event,)).fetchone()
+        blobs = parser.execute(_EXTRACT, {"event": event}).fetchone()
     except (sqlite3.Error, UnicodeEncodeError) as error:
         raise NotAnEventError from error
+    finally:
+        parser.close()
     if blobs is None:
         raise NotAnEventError
     values = [(blob or b"").decode("utf-8", "replace") for blob in blobs]
-    fields = dict(zip(_FIELDS, values, strict=True))
+    fields = dict(zip(_ASKED, values, strict=True))
     fields["session_id"] = fields["session_id"] or "unknown"
     notebook, response = fields.pop("notebook_path"), fields.pop("response_path")
     fields["file_path"] = fields["file_path"] or notebook or response
@@ -180,7 +194,7 @@ class Transaction:
     """One write transaction on queue.db, with its tables created where they are missing."""
 
     def __init__(self, *, timeout_s: float = 10.0) -> None:
-        self._connection = sqlite3.connect(config.queue_path(), timeout=timeout_s, isolation_level=None)
+        self._connection = connect(timeout_s=timeout_s)
 
     def __enter__(self) -> sqlite3.Connection:
         """Begin, and return the connection."""
@@ -200,6 +214,12 @@ class Transaction:
             # Not left to the end of the process: what nobody closes leaves a log behind, which the next
             # hook would have to read from start to end before it can write.
             self._connection.close()
+
+
+def connect(*, timeout_s: float = 10.0) -> sqlite3.Connection:
+    """Return a connection to queue.db outside of any transaction."""
+    path = config.queue_path()
+    return sqlite3.connect(path, timeout=timeout_s, isolation_level=None, factory=Connection)
 
 
 def create_schema(connection: sqlite3.Connection) -> None:
@@ -238,46 +258,6 @@ def finish(event_id: str, *, note: str | None = None, status: str = "done") -> N
         )
 
 
-def requeue() -> int:
-    """Enqueue a message for each unfinished row that has none, and return how many there were."""
-    reader, count = sqlite3.connect(config.queue_path(), isolation_level=None), 0
-    try:
-        create_schema(reader)
-        # Outside of the transactions: with 100,000 rows this takes longer than a hook waits for the lock.
-        orphans = reader.execute(
-            "SELECT id, priority FROM pending_queue WHERE status = 'raw' AND id NOT IN"
-            " (SELECT json_extract(CAST(data AS TEXT), '$.args[0]') FROM task WHERE queue = ?"
-            "  AND json_extract(CAST(data AS TEXT), '$.args[0]') IS NOT NULL)",
-            (QUEUE_NAME,),
-        )
-        while some := orphans.fetchmany(_REQUEUED_AT_ONCE):
-            with Transaction() as connection:
-                for event_id, priority in some:
-                    number = PRIORITIES.get(priority, PRIORITIES["normal"])
-                    connection.execute(_INSERT_MESSAGE, (QUEUE_NAME, COMPRESS, number, event_id))
-            count += len(some)
-            ring()
-    finally:
-        reader.close()
-    return count
-
-
-def retry_failed() -> int:
-    """Have what is in error, and what was set aside, worked on once more; return how many events.
-
-    What was lost before it could be stored stays in error: there is nothing of it to work on.
-    """
-    with Transaction() as connection:
-        count = connection.execute(
-            "UPDATE pending_queue SET status = 'raw', note = NULL WHERE status = 'error' AND event_name <> ''"
-        ).rowcount
-        connection.execute(
-            "UPDATE task SET queue = ?1, crashes = 0 WHERE queue = ?1 || '!dead'", (QUEUE_NAME,)
-        )
-    requeue()
-    return count
-
-
 def enqueue(task: str, *arguments: Any, priority: str = "normal") -> int:
     """Add a message for a task of the consumer, by the task's dotted name; return the message's number."""
     import json
@@ -292,36 +272,10 @@ def enqueue(task: str, *arguments: Any, priority: str = "normal") -> int:
     return number or 0
 
 
-def take_in_spool() -> int:
-    """Move the events of the spool into queue.db, oldest first; return how many.
-
-    A file that holds no event stays there as `NAME.bad`; what was lost becomes a row in error.
-    """
-    from claude_mem_lite import spool
-
-    taken = 0
-    for path in spool.waiting():
-        if path.endswith(spool.LOST):
-            _note_lost(path, *spool.lost(path))
-            continue
-        try:
-            event_id, created_at, project_dir, event = spool.read(path)
-            columns = _columns(parse(event))
-        except ValueError:
-            os.replace(path, path + spool.BROKEN)
-            continue
-        except OSError:  # a folder, another user's file: `status` counts what stays
-            continue
-        with Transaction() as connection:
-            _insert(connection, (event_id, created_at, project_dir, event, *columns))
-        try:
-            os.unlink(path)
-        except FileNotFoundError:
-            continue  # another process has taken it in at the same time
-        taken += 1
-    if taken:
-        ring()
-    return taken
+def ask_for_vectors() -> None:
+    """Have what was just taken in embedded now: by itself the consumer looks for such rows each minute."""
+    enqueue(EMBED, priority="low")
+    ring()
 
 
 def utc_now() -> str:
@@ -350,27 +304,31 @@ def _utc_text(at_ns: int) -> str:
     return f"{text}.{nanoseconds // 1000:06}Z"
 
 
-def _columns(fields: dict[str, str]) -> tuple[str, str, str, str, str]:
-    """Return session, event name, tool, file and priority of an event."""
+def event_row(  # noqa: PLR0913, PLR0917  (the columns)
+    event_id: str, created_at: str, project_dir: str, event: str, fields: dict[str, str], status: str = "raw"
+) -> dict[str, str]:
+    """Return the parameters of _INSERT_EVENT; `fields` is what `parse` returns of the event."""
     event_name, tool_name = fields["event_name"], fields["tool_name"]
     priority = triage.priority(tool_name, fields["command"]) if tool_name else "normal"
     if event_name in {"SessionEnd", "PreCompact"}:
         priority = "high"
-    return fields["session_id"], event_name, tool_name, fields["file_path"], priority
+    return {
+        "id": event_id, "created_at": created_at, "project_dir": project_dir, "raw_output": event,
+        "session_id": fields["session_id"], "event_name": event_name, "tool_name": tool_name,
+        "file": fields["file_path"], "priority": priority, "status": status,
+    }  # fmt: skip
 
 
-def _insert(connection: sqlite3.Connection, row: tuple[str, ...]) -> None:
-    """Write `row`, in the order of _INSERT_EVENT, and its message."""
+def insert_event(connection: sqlite3.Connection, row: dict[str, str]) -> None:
+    """Write the row of an event, and its message."""
     connection.execute(_INSERT_EVENT, row)
-    connection.execute(_INSERT_MESSAGE, (QUEUE_NAME, COMPRESS, PRIORITIES[row[-1]], row[0]))
+    insert_message(connection, row["id"], row["priority"])
 
 
-def _note_lost(path: str, event_id: str, created_at: str) -> None:
-    """Make a row in error of the empty file that a hook left when it could store its event nowhere."""
-    note = "lost: neither queue.db nor the spool could be written, for want of disk space or of the right to"
-    with Transaction() as connection:
-        connection.execute(_INSERT_LOST, (event_id, created_at, note, utc_now()))
-    try:  # noqa: SIM105  (hooks load no contextlib)
-        os.unlink(path)
-    except FileNotFoundError:
-        pass  # another process has noted it at the same time
+def insert_message(
+    connection: sqlite3.Connection, event_id: str, priority: str, numbers: dict[str, int] = PRIORITIES
+) -> None:
+    """Have an event worked on, unless it is finished."""
+    number = numbers.get(priority, numbers["normal"])
+    message = {"queue": QUEUE_NAME, "name": COMPRESS, "priority": number, "id": event_id}
+    connection.execute(_INSERT_MESSAGE, message)

@@ -55,71 +55,159 @@ _NO_TOKEN = b"_-abcdefghijklmnopqrstuvwxyz"
 _LONG = 36  # a longer name of a class is rare
 _LISTERS = ("grep", "rg ", "ag ", "git ", "diff ")  # commands that name files in their output
 _TWO_PARTS = 22 * b"a" + b" aaaaaa "  # of the three of a token of Discord
-_SEAM = "\n\ue0ff"  # where the middle of a very long string was left out before the search
-EDGE = 8192  # characters dropped on each side of a seam after the search: half a token may stand there
-_CUT = "\n[… {:,} characters cut …]\n"
-_CUT_BEFORE = r"\n\[… ([0-9,]+) characters cut …\]\n"
-_SHORTEST = 256  # no string is cut shorter
-_MANY, _MOST_FIELDS = 200_000, 64
+EDGE = 8192  # characters dropped on each side of a cut before the search: half a token may stand there
 _LEAST = 4  # characters: nothing shorter is a secret
-_MOST_WORK, _PER_STRING = 2_000_000_000, 100  # characters looked through for known secrets: some seconds
+# Looks at places where a secret may stand, some 10 µs each: to tell whether there is one, to take out all.
+_GLANCES, _MOST_LOOKS = 3_000, 15_000
+_AT_FILE = 4  # looks that the name of a file costs
 
 
-def scrub(event: str, *, max_chars: int = 512 * 1024, ignored: tuple[str, ...] = IGNORED_FILES) -> str:
+class TooMuchError(Exception):
+    """A text has too many places where a secret may stand."""
+
+
+class OutOfTimeError(Exception):
+    """The time for an event is over."""
+
+
+class Looks:
+    """How many looks at places where a secret may stand are left for an event."""
+
+    def __init__(self, left: float = float("inf")) -> None:
+        self.left = left
+
+    def spend(self, count: int) -> None:
+        """Take some off. Raises: TooMuchError when there are none left."""
+        self.left -= count
+        if self.left < 0:
+            raise TooMuchError
+
+
+def scrub(
+    event: str,
+    *,
+    max_chars: int = 512 * 1024,
+    ignored: tuple[str, ...] = IGNORED_FILES,
+    within_s: float | None = None,
+) -> str:
     """Return the JSON text of one hook event as it may be stored: nothing secret, at most `max_chars` long.
 
     An event with nothing to take out comes back as it is, unread. In any other the secrets, the `<private>`
-    passages of what the user wrote and the contents of `ignored` files give way to `[redacted: what]`; then
-    the longest strings are cut in the middle until the text fits (`max_chars`: some thousands at least).
+    passages of what the user wrote and the contents of `ignored` files give way to `[redacted: what]`; the
+    longest strings are cut in the middle so that the text fits (`max_chars`: some thousands at least).
+
+    Long strings are withheld instead when secrets might stand at too many places, or when the work takes
+    longer than `within_s`. A timer's signal ends it then, so only the main thread can be given a time.
 
     Raises: ValueError when an event that has to be read is no JSON object, or is nested too deep.
     """
-    if len(event) <= max_chars and not _is_suspicious(event, ignored):
-        return event
-    import json
-
-    from claude_mem_lite.redaction_files import without_ignored
-
     try:
-        tree = json.loads(event)
-        if not isinstance(tree, dict):
-            raise ValueError(f"a hook event is a JSON object, this is a {type(tree).__name__}")  # noqa: TRY004
-        tree = change_strings(tree, _without_private)
-        tree = change_strings(tree, lambda text, _: _narrow(text, max_chars))
-        calls = tree.get("tool_calls")
-        for call in (tree, *(calls if isinstance(calls, list) else ())):
-            if isinstance(call, dict):
-                if call.get("tool_name") in _TALK:
-                    call.update(change_strings(call, lambda text, _: _without_private(text, "message")))
-                call.update(without_ignored(call, ignored))
-        if event.count('"') > _MANY and len(_dumps(tree)) > max_chars:  # so many strings take seconds
-            tree = change_strings(_flat(tree, max_chars), lambda text, _: _narrow(text, max_chars))
-        return _fit(_without_secrets(tree), max_chars)
+        return _in_time(within_s, lambda: _scrub(event, max_chars, ignored, Looks(_MOST_LOOKS)))
+    except (TooMuchError, OutOfTimeError):
+        from claude_mem_lite.redaction_bounds import without_long
+
+        return _scrub(without_long(_loads(event)), max_chars, ignored, Looks())
     except RecursionError:
         raise ValueError("a hook event nested too deep to be read") from None
 
 
-def scrub_as_set(event: str) -> str:
+def _in_time(seconds: float | None, work: Callable[[], str]) -> str:
+    """Return what `work` returns. Raises: OutOfTimeError after `seconds`, in the main thread alone."""
+    if seconds is None:
+        return work()
+    # The C module, which is always loaded: `signal` costs a hook 10 ms.
+    import _signal as signal  # type: ignore[import-not-found]
+
+    def stop(*_: object) -> None:
+        raise OutOfTimeError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        return work()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _scrub(event: str, max_chars: int, ignored: tuple[str, ...], looks: Looks) -> str:
+    marks = None
+    if len(event) <= max_chars:
+        marks = _find_marks(event)
+        if not marks and not _is_suspicious(event, ignored):
+            return event
+    from claude_mem_lite.redaction_bounds import fitted, narrowed
+    from claude_mem_lite.redaction_files import without_ignored
+    from claude_mem_lite.redaction_outputs import without_output
+
+    tree = narrowed(change_strings(_loads(event), _without_private), max_chars)
+    calls = tree.get("tool_calls")
+    for call in (tree, *(calls if isinstance(calls, list) else ())):
+        if isinstance(call, dict):
+            if call.get("tool_name") in _TALK:
+                call.update(change_strings(call, lambda text, _: _without_private(text, "message")))
+            call.update(without_output(call))
+            call.update(without_ignored(call, IgnoredFiles(ignored, looks)))
+    marks = None if marks is None or _hides_letters(event) else marks
+    return fitted(_without_secrets(tree, looks, marks), max_chars)
+
+
+def _loads(event: str) -> dict[str, Any]:
+    import json
+
+    tree = json.loads(event)
+    if not isinstance(tree, dict):
+        raise ValueError(f"a hook event is a JSON object, this is a {type(tree).__name__}")  # noqa: TRY004
+    return tree
+
+
+def scrub_as_set(event: str, *, within_s: float | None = None) -> str:
     """Return an event as it may be stored by the user's settings (see `scrub`). Raises: ValueError."""
     from claude_mem_lite import config
 
     max_chars, ignored = config.capture_limits()
-    return scrub(event, max_chars=max_chars, ignored=(*IGNORED_FILES, *ignored))
+    return scrub(event, max_chars=max_chars, ignored=(*IGNORED_FILES, *ignored), within_s=within_s)
 
 
 def redact(text: str) -> str:
     """Return `text` with every secret in it replaced by `[redacted: kind]`."""
-    return str(_without_secrets(_narrow(text, len(text))))
+    return str(_without_secrets(text.encode("utf-8", "replace").decode(), Looks()))
+
+
+def _hides_letters(event: str) -> bool:
+    """Tell whether a printable character is written as an escape, or half of one."""
+    return "\\u" in event and any(escape in event for escape in _ODD_ESCAPES)
 
 
 def _is_suspicious(event: str, ignored: tuple[str, ...]) -> bool:
-    from claude_mem_lite.redaction_rules import escaped_names, find_values
+    from claude_mem_lite.redaction_rules import escaped_names, values_in
 
-    # A printable character written as \u00XX could hide a secret; \udXXX is half a character.
-    if "\\u" in event and any(escape in event for escape in (*_ODD_ESCAPES, *escaped_names())):
+    looks = Looks(_GLANCES)
+    try:
+        if "\\u" in event and (_hides_letters(event) or any(name in event for name in escaped_names())):
+            return True
+        files = IgnoredFiles(ignored, looks)
+        return _prints_secret(event) or any(values_in(event, looks)) or _names_file(event, files)
+    except TooMuchError:
         return True
-    if _find_marks(event) or find_values(event):
+
+
+def _prints_secret(event: str) -> bool:
+    """Tell whether a call may run a command whose output is a secret."""
+    if '"tool_calls"' in event:
         return True
+    command = _field(event, "command")
+    if not command:
+        return False
+    from claude_mem_lite.redaction_outputs import printer_of
+
+    for escape, char in (("\\\\", "\0"), ('\\"', '"'), ("\\n", "\n"), ("\\t", "\t"), ("\0", "\\")):
+        command = command.replace(escape, char)
+    return printer_of(command) != ""
+
+
+def _names_file(event: str, ignored: IgnoredFiles) -> bool:
+    """Tell whether a call may show an ignored file, or a passage that the user calls private."""
     tool = _field(event, "tool_name")
     at = event.find('"tool_input"') if tool else -1
     given = event[at : event.find('"tool_response"', at)] if at >= 0 else ""
@@ -131,7 +219,7 @@ def _is_suspicious(event: str, ignored: tuple[str, ...]) -> bool:
     text = event if whole else " ".join(fields)
     for escape in ("\\n", "\\r", "\\t"):
         text = text.replace(escape, "  ")
-    return bool(mentioned(text, ignored))
+    return bool(ignored.mentioned(text))
 
 
 def _find_marks(text: str) -> list[str]:
@@ -205,34 +293,50 @@ def _field(event: str, name: str) -> str:
     return event[start:end] if start else ""
 
 
-def mentioned(text: str, ignored: tuple[str, ...]) -> list[str]:
-    """Return the names of ignored files among the words of `text`."""
-    low = text.lower()
-    names: dict[str, str] = {}
-    for core in {max(pattern.strip("!").split("*"), key=len).lower() for pattern in ignored} - {""}:
-        at = low.find(core)
-        while at >= 0:
-            end = at + len(core)
-            before, after = low[max(0, at - EDGE) : at], low[end : end + EDGE]
-            start = at - len(before) + len(before.rstrip(_PATH_CHARS))
-            # FILE-12-text, as grep -A prints it; but service-account-12.json is one file.
-            if after[:1] != "-" or not after[1:2].isdigit() or not ignored_name(low[start:end], ignored):
-                end += len(after) - len(after.lstrip(_PATH_CHARS))
-            word = text[start:end].rstrip("*?.")  # .env* stands for .env too
-            if word not in names:
-                names[word] = ignored_name(word, ignored)
-            at = low.find(core, end)
-    return sorted({name for name in names.values() if name}, key=text.index)
+class IgnoredFiles:
+    """The files of an event whose contents are never kept, by the patterns of their names."""
+
+    def __init__(self, patterns: tuple[str, ...], looks: Looks) -> None:
+        self._patterns, self._looks = patterns, looks
+        self._names: dict[str, str] = {}
+        # What each name has that a pattern fits.
+        self.cores = {max(pattern.strip("!").split("*"), key=len).lower() for pattern in patterns} - {""}
+
+    def name(self, path: str) -> str:
+        """Return the last part of `path` when it is such a file, else "". Raises: TooMuchError."""
+        if path not in self._names:
+            self._looks.spend(_AT_FILE)
+            self._names[path] = ignored_name(path, self._patterns)
+        return self._names[path]
+
+    def mentioned(self, text: str) -> list[str]:
+        """Return the names of such files among the words of `text`. Raises: TooMuchError."""
+        low, names = text.lower(), set()
+        for core in self.cores:
+            at, done = low.find(core), 0
+            while at >= 0:
+                self._looks.spend(1)
+                end = at + len(core)
+                before, after = low[max(done, at - EDGE) : at], low[end : end + EDGE]
+                start = at - len(before) + len(before.rstrip(_PATH_CHARS))
+                # FILE-12-text, as grep -A prints it; but service-account-12.json is one file.
+                if after[:1] != "-" or not after[1:2].isdigit() or not self.name(low[start:end]):
+                    end += len(after) - len(after.lstrip(_PATH_CHARS))
+                names.add(self.name(text[start:end].rstrip("*?.")))  # .env* stands for .env too
+                at, done = low.find(core, end), end
+        return sorted(names - {""}, key=text.index)
 
 
 def ignored_name(path: str, ignored: tuple[str, ...]) -> str:
-    """Return the last part of `path` when it is an ignored file, else an empty string."""
+    """Return the last part of `path` when a pattern of `ignored` fits it, else an empty string."""
     parts = path.rstrip("/").lower().split("/")
     hit = False
     for pattern in ignored:
-        wanted = pattern.lstrip("!").lower()
-        if hit == pattern.startswith("!") and _fits("/".join(parts[-wanted.count("/") - 1 :]), wanted):
-            hit = not hit
+        if hit == pattern.startswith("!"):
+            wanted = pattern.lstrip("!").lower()
+            depth = wanted.count("/") + 1
+            if _fits(parts[-1] if depth == 1 else "/".join(parts[-depth:]), wanted):
+                hit = not hit
     return path.rstrip("/").rsplit("/", 1)[-1] if hit else ""
 
 
@@ -275,83 +379,21 @@ def _without_private(text: str, field: str | None) -> str:
     return "".join(parts if depth else [*parts, text[done:]])
 
 
-def _narrow(text: str, room: int) -> str:
-    """Return `text`, of a very long one what may be left after the cut and some more, with a seam between."""
-    text = text.encode("utf-8", "replace").decode()
-    kept = room + EDGE
-    if len(text) <= 2 * kept:
-        return text
-    return f"{text[:kept]}{_SEAM}{len(text) - 2 * room}{_SEAM}{text[-kept:]}"
-
-
-def _without_secrets(tree: Any) -> Any:
+def _without_secrets(tree: Any, looks: Looks, marks: list[str] | None = None) -> Any:
     """Return a JSON tree without its secrets; what is one at one place is taken out at all."""
+    from claude_mem_lite.redaction_bounds import dumps, unseamed
+    from claude_mem_lite.redaction_known import without_known
     from claude_mem_lite.redaction_tokens import clean
 
-    marks = _find_marks(text := _dumps(tree))
+    marks = _find_marks(dumps(tree)) if marks is None else marks
     known: dict[str, str] = {}
 
     def cleaned(text: str, field: str | None) -> str:
         if len(text) < _LEAST:
             return text
-        text, secrets = clean(text, marks, field or "")
+        text, secrets = clean(text, marks, field or "", looks)
         known.update(secrets)
-        head, _, rest = text.partition(_SEAM)
-        count, _, tail = rest.partition(_SEAM)
-        return head[:-EDGE] + _CUT.format(int(count)) + tail[EDGE:] if count.isdecimal() else text
+        return unseamed(text)
 
     tree = change_strings(tree, cleaned)
-    left = _dumps(tree)  # nearly always none of them
-    secrets = [secret for secret in known if _dumps(secret)[1:-1] in left]
-    secrets.sort(key=lambda secret: (-len(secret), secret))
-    secrets = secrets[: _MOST_WORK // (len(text) + _PER_STRING * text.count('"'))]
-
-    def unknown(text: str, _: str | None) -> str:
-        for secret in secrets:
-            text = text.replace(secret, f"[redacted: {known[secret]}]")
-        return text
-
-    return change_strings(tree, unknown) if secrets else tree
-
-
-def _fit(tree: dict[str, Any], max_chars: int) -> str:
-    """Return the JSON text of an event, its longest strings cut as far as `max_chars` asks."""
-
-    def cut(limit: int) -> str:
-        return _dumps(change_strings(tree, lambda text, _: _cut(text, limit)))
-
-    text = _dumps(tree)
-    if len(text) > max_chars >= len(cut(_SHORTEST)):
-        limit = max_chars
-        while len(text) > max_chars:
-            limit = max(_SHORTEST, limit * 7 // 8)
-            text = cut(limit)
-    if len(text) <= max_chars:
-        return text
-    share = max_chars // (3 * min(len(tree), _MOST_FIELDS))
-    return _dumps(change_strings(_flat(tree, share), lambda text, _: _cut(text, share)))
-
-
-def _flat(tree: dict[str, Any], share: int) -> dict[str, Any]:
-    """Return an event whose fields that are longer than `share` in JSON are strings of that JSON."""
-    fields = [(name[:_SHORTEST], value) for name, value in list(tree.items())[:_MOST_FIELDS]]
-    return {name: value if len(coded := _dumps(value)) <= share else coded for name, value in fields}
-
-
-def _cut(text: str, limit: int) -> str:
-    if len(text) <= limit:
-        return text
-    import re
-
-    kept = limit * 7 // 8  # the rest is for the mark
-    head, tail = kept * 2 // 3, kept // 3
-    middle = text[head : len(text) - tail]
-    before = (match for match in re.finditer(_CUT_BEFORE, middle))
-    missing = sum(int(match[1].replace(",", "")) - len(match[0]) for match in before)
-    return text[:head] + _CUT.format(len(middle) + missing) + text[len(text) - tail :]
-
-
-def _dumps(tree: Any) -> str:
-    import json
-
-    return json.dumps(tree, ensure_ascii=False, separators=(",", ":"))
+    return without_known(tree, known, looks) if known else tree

@@ -9,24 +9,27 @@ from __future__ import annotations
 import binascii
 import re
 
+from claude_mem_lite.redaction_rules import AT_VALUE
 from claude_mem_lite.redaction_weights import MIXED, RANDOM, SESSION, is_chosen, weigh
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from claude_mem_lite.redact import Looks
     from claude_mem_lite.redaction_rules import Span
 
 _EDGE = r"(?:\b|(?<=\\[nrt]))"  # of a word, also behind an escape
 _QUOTED = r"(?P<q>\\*['\"])(?P<value>(?:(?!(?P=q))[^\n]){4,200})(?P=q)"
 # A word of a command, in quotes or bare.
 _WORD = r"(?P<q>\\*['\"])?(?P<value>(?(q)(?:(?!(?P=q))[^\n]){4,200}|[^\s'\"\\;|&<>$(){}]{4,200}))"
-_SECOND = r"\(\s*[^,()\n]{1,200},\s*" + _QUOTED
-_THIRD = r"\(\s*(?:[^,()\n]{1,200},\s*){2}" + _QUOTED
+_SECOND = r"\(\s*+[^,()\n]{1,200}+,\s*+" + _QUOTED
+_THIRD = r"\(\s*+(?:[^,()\n]{1,200}+,\s*+){2}" + _QUOTED
 _B64 = r"[A-Za-z0-9+/]{8,}={0,2}"
 _ANY, _CHOSEN, _RANDOM = range(3)  # what a value has to be: no mere word, like a password, random
 
 _HTPASSWD = _EDGE + r"htpasswd\s+-[a-z]*b[a-z]*\s+"
+_OPTIONS = r"(?:-\S{1,64}\s{1,8}){0,8}"
 _ORACLE = r"[\w$#]{1,30}/(?P<value>[^@\s\"'/]{4,64})@"
 _NETSCAPE = r"(?i)(?:\s|\\t)(?:TRUE|FALSE)(?:\s|\\t)+[0-9]+(?:\s|\\t)+[^\s\\]{1,64}(?:\s|\\t)+"
 _SET_SESSION = r"(?i)cookies?\.set\((?=[^,\n]{0,64}(?:sess|sid|auth|token))[^,\n]{1,64},\s*"
@@ -35,7 +38,7 @@ _NAMED = r"(?i)\"name\\*\"\s*:\s*\\*\"[^\"\n]{1,64}\""  # "name": "sid"
 # The sign that is looked for first, the kind, the least of the value, and the form.
 _FORMS = (
     ("rabbitmqctl", "password", _ANY, _EDGE + r"(?:change_password|add_user)\s+\S{1,64}\s+" + _WORD),
-    ("chpasswd", "password", _ANY, _HTPASSWD + r"(?:-\S+\s+)*\S{1,200}\s+\S{1,64}\s+" + _WORD),
+    ("chpasswd", "password", _ANY, _HTPASSWD + _OPTIONS + r"\S{1,200}\s+\S{1,64}\s+" + _WORD),
     ("chpasswd", "password", _ANY, _EDGE + r"htpasswd\s+-(?=[a-z]*n)[a-z]*b[a-z]*\s+\S{1,64}\s+" + _WORD),
     ("openssl", "password", _ANY, _EDGE + r"openssl\s[^\n|;]{0,200}?\s-k\s+" + _WORD),
     ("gh secret", "secret", _ANY, _EDGE + r"gh\s+secret\s+set\s[^\n|;]{0,120}?\s(?:--body|-b)[\s=]+" + _WORD),
@@ -48,8 +51,8 @@ _FORMS = (
     ("login", "token", _RANDOM, _EDGE + r"\w+ +login +" + _WORD + r"(?![:\w])"),
     ("auth ", "token", _ANY, _EDGE + r"(?:snyk|ngrok|fly|flyctl|vercel)\s+auth(?:\s+[a-z-]+)?\s+" + _WORD),
     ("spawn", "password", _ANY, _EDGE + r"send\s+(?:--\s+)?\\*\"(?P<value>[^\"\s]{4,64}?)(?:\\+[rn])+\\*\""),
-    ("sqlplus", "password", _ANY, _EDGE + r"sqlplus\s+(?:-\S+\s+)*['\"\\]*" + _ORACLE),
-    ("connect", "password", _CHOSEN, r"(?i)(?:connect\w*\(\s*|jdbc:oracle:\w+:)\\*['\"]?" + _ORACLE),
+    ("sqlplus", "password", _ANY, _EDGE + r"sqlplus\s+" + _OPTIONS + r"['\"\\]*" + _ORACLE),
+    ("connect", "password", _CHOSEN, r"(?i)(?:connect\w{0,40}\(\s*|jdbc:oracle:\w+:)\\*['\"]?" + _ORACLE),
     ("connect", "password", _CHOSEN, r"(?i)connect(?:ion)?" + _THIRD),
     ("new pdo", "password", _CHOSEN, r"(?i)new pdo" + _THIRD),
     ("mysqli", "password", _CHOSEN, r"(?i)new mysqli" + _THIRD),
@@ -81,7 +84,7 @@ _KIND = 12  # characters that `kind: ` and quotes take before its value
 _MANIFEST = 65_536  # characters of a manifest that are looked through
 
 
-def find_forms(text: str, low: str, signs: set[str]) -> Iterator[Span]:
+def find_forms(text: str, low: str, signs: set[str], looks: Looks) -> Iterator[Span]:
     """Yield the secrets in `text` that stand in a form of which the sign is in `signs`."""
     for sign, kind, least, form in _FORMS:
         if sign in signs:
@@ -89,12 +92,13 @@ def find_forms(text: str, low: str, signs: set[str]) -> Iterator[Span]:
             for start, end in _around(low, _COMMON[sign]) if sign in _COMMON else [(0, len(text))]:
                 for found in pattern.finditer(text, start, end):
                     value = found["value"]
+                    looks.spend(AT_VALUE)
                     if _enough(value, least) and (kind != "cookie" or len(value) >= SESSION):
                         yield *found.span("value"), kind
     if "chpasswd" in signs and "chpasswd:" in low:
-        yield from _listed(text)
+        yield from _listed(text, looks)
     if "kind" in signs:
-        yield from _manifests(text, low)
+        yield from _manifests(text, low, looks)
 
 
 def _around(low: str, sign: str) -> Iterator[tuple[int, int]]:
@@ -107,24 +111,25 @@ def _around(low: str, sign: str) -> Iterator[tuple[int, int]]:
         yield start, end
 
 
-def _listed(text: str) -> Iterator[Span]:
+def _listed(text: str, looks: Looks) -> Iterator[Span]:
     """Yield the passwords in the list of cloud-init's chpasswd."""
     for head in re.finditer(_LIST, text):
         at = head.end()
         while listed := re.compile(_LISTED).match(text, at):
             at = listed.end()
+            looks.spend(AT_VALUE)
             if _enough(listed["value"], _ANY):
                 yield *listed.span("value"), "password"
 
 
 def _enough(value: str, least: int) -> bool:
-    if value.startswith(("$", "<", "%s", "{", "/", "-", "http", "@")) or weigh(value) < MIXED:
-        return False
-    chosen = is_chosen(value) or weigh(value) == RANDOM
-    return (weigh(value) == RANDOM and len(value) >= SESSION) if least == _RANDOM else chosen or least == _ANY
+    weight = 0 if value.startswith(("$", "<", "%s", "{", "/", "-", "http", "@")) else weigh(value)
+    if least == _RANDOM:
+        return weight == RANDOM and len(value) >= SESSION
+    return weight == RANDOM or (weight >= MIXED and (least == _ANY or is_chosen(value)))
 
 
-def _manifests(text: str, low: str) -> Iterator[Span]:
+def _manifests(text: str, low: str, looks: Looks) -> Iterator[Span]:
     """Yield what stands in the data of a Kubernetes secret, under whatever name."""
     at, done = low.find("secret"), 0
     while at >= 0:
@@ -136,6 +141,7 @@ def _manifests(text: str, low: str) -> Iterator[Span]:
                 begin = low.find(name, start, done)
                 for found in re.compile(form).finditer(text, begin, done) if begin >= 0 else ():
                     value = found["value"]
+                    looks.spend(AT_VALUE)
                     told = _enough(value, _CHOSEN) if form is _PLAIN else _is_coded(value)
                     if told and found["key"] not in _NO_DATA:
                         yield *found.span("value"), "secret"

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 
-from claude_mem_lite.redact import EDGE, PATH_FIELDS, change_strings, ignored_name, mentioned
+from claude_mem_lite.redact import EDGE, PATH_FIELDS, change_strings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from claude_mem_lite.redact import Change
+    from claude_mem_lite.redact import Change, IgnoredFiles
 
 # Strings of a call on an ignored file that tell of the call, not of the file.
 _CALL_FIELDS = frozenset({
@@ -54,8 +54,11 @@ _MARGIN = r"^(?:\x1b\[[0-9;]*m|[+-])+"
 _DIFFED = r"(?m)^(?:\+\+\+|---) (\S+)"
 
 
-def without_ignored(call: dict[str, Any], ignored: tuple[str, ...]) -> dict[str, Any]:
-    """Return the fields of a tool call that hold something of an ignored file, without it."""
+def without_ignored(call: dict[str, Any], ignored: IgnoredFiles) -> dict[str, Any]:
+    """Return the fields of a tool call that hold something of an ignored file, without it.
+
+    Raises: TooMuchError.
+    """
     given = call.get("tool_input")
     if not isinstance(given, dict):
         return {}
@@ -66,12 +69,12 @@ def without_ignored(call: dict[str, Any], ignored: tuple[str, ...]) -> dict[str,
     )
     command = given.get("command")
     if not isinstance(command, str):
-        files = mentioned(paths, ignored)
+        files = ignored.mentioned(paths)
         if files:
             return dict(change_strings({**answers, "tool_input": given}, _blank(files[0])))
         return dict(change_strings(answers, _hide_lines(ignored))) if call.get("tool_name") == "Grep" else {}
     shown = _shown(command, ignored)
-    change = _blank(shown) if shown else _hide_lines(ignored, mentioned(command, ignored))
+    change = _blank(shown) if shown else _hide_lines(ignored, ignored.mentioned(command))
     return {
         **change_strings(answers, change),
         "tool_input": {**given, "command": _hide_written(command, ignored)},
@@ -86,13 +89,13 @@ def _blank(name: str) -> Change:
     return lambda text, field: _contents(name) if text and field not in _CALL_FIELDS else text
 
 
-def _shown(command: str, ignored: tuple[str, ...]) -> str:
+def _shown(command: str, ignored: IgnoredFiles) -> str:
     """Return the name of the ignored file that a shell command prints, or an empty string."""
-    files = mentioned(command, ignored)
+    files = ignored.mentioned(command)
     if not files:
         return ""
     plain = re.sub(_SOUGHT, r"\1\2", re.sub(_NOT_PRINTED, " ", command))
-    read = mentioned(" ".join(re.findall(_INPUT, plain)), ignored)
+    read = ignored.mentioned(" ".join(re.findall(_INPUT, plain)))
     if read:
         return read[0]
     plain = re.sub(_QUOTED, lambda quoted: re.sub(r"[;&|\n]", " ", quoted[0]), plain)
@@ -104,7 +107,7 @@ def _shown(command: str, ignored: tuple[str, ...]) -> str:
         printers = words & (_PRINTERS - _FILTERS if joint == "|" else _PRINTERS)
         inline = (words & _INLINE or "<<" in part) and any(word.startswith(_INTERPRETERS) for word in words)
         if printers or inline or ("git" in words and words & _GIT_PRINTERS):
-            names = mentioned(part, ignored)
+            names = ignored.mentioned(part)
             if names:
                 return names[0]
         joint = part
@@ -114,13 +117,13 @@ def _shown(command: str, ignored: tuple[str, ...]) -> str:
     return files[0] if sourced or given else ""
 
 
-def _hide_written(command: str, ignored: tuple[str, ...]) -> str:
+def _hide_written(command: str, ignored: IgnoredFiles) -> str:
     """Return a shell command without what it writes to ignored files by a here-document, echo or printf."""
-    if not mentioned(command, ignored):
+    if not ignored.mentioned(command):
         return command
 
     def hide(document: re.Match[str]) -> str:
-        files = mentioned(document["line"], ignored) if document["text"] else []
+        files = ignored.mentioned(document["line"]) if document["text"] else []
         return f"{document['line']}{_contents(files[0])}\n{document['end']}" if files else document[0]
 
     command = re.sub(_HERE_DOCUMENT, hide, command)
@@ -128,7 +131,7 @@ def _hide_written(command: str, ignored: tuple[str, ...]) -> str:
     for found in re.finditer(_REDIRECT, command):
         end = found.start()
         verb = max(command.rfind(word, max(done, end - EDGE), end) for word in ("echo ", "printf "))
-        name = ignored_name(found[1], ignored) if verb >= 0 else ""
+        name = ignored.name(found[1]) if verb >= 0 else ""
         start = command.index(" ", verb) + 1 if name else end
         if start < end:
             parts += [command[done:start], _contents(name), " "]
@@ -136,23 +139,30 @@ def _hide_written(command: str, ignored: tuple[str, ...]) -> str:
     return "".join([*parts, command[done:]])
 
 
-def _hide_lines(ignored: tuple[str, ...], sources: list[str] | None = None) -> Change:
+def _hide_lines(ignored: IgnoredFiles, sources: list[str] | None = None) -> Change:
     """Return what takes out of an output the lines whose origin is an ignored file.
 
     Those are grep's `FILE:line`, a whole diff with such a file in it and, after a command that works with the
     files `sources`, `NAME=value` at the start of a line.
     """
 
-    def hide(line: re.Match[str]) -> str:
-        name = ignored_name(re.sub(_MARGIN, "", line["file"]), ignored)
-        return f"{line['file']}:{_contents(name)}" if name else line[0]
-
     def change(text: str, field: str | None) -> str:
         if field is None or not text:
             return text
         if sources:
             text = re.sub(_ASSIGNMENT, lambda line: line[1] + _contents(sources[0]), text)
-        files = [name for path in re.findall(_DIFFED, text) if (name := ignored_name(path, ignored))]
+        low = text.lower()
+        near = [core for core in ignored.cores if core in low]  # most names of files have none
+        if not near:
+            return text
+
+        def hide(line: re.Match[str]) -> str:
+            file = line["file"]
+            hit = any(core in file.lower() for core in near)
+            name = ignored.name(re.sub(_MARGIN, "", file)) if hit else ""
+            return f"{file}:{_contents(name)}" if name else line[0]
+
+        files = [name for path in re.findall(_DIFFED, text) if (name := ignored.name(path))]
         return _contents(files[0]) if files else re.sub(_ORIGIN, hide, text)
 
     return change

@@ -6,9 +6,8 @@ login.
 
 from __future__ import annotations
 
-from claude_mem_lite.redaction_rules import AFTER_NAME
+from claude_mem_lite.redaction_rules import AFTER_NAME, AT_VALUE, AT_WORD, LONGEST
 from claude_mem_lite.redaction_values import (
-    LONGEST,
     SHELL_WORD,
     VALUE,
     opening,
@@ -22,6 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from claude_mem_lite.redact import Looks
     from claude_mem_lite.redaction_rules import Span
 
 _AUTHORITY = "".join(map(chr, range(33, 127))).translate(dict.fromkeys(map(ord, "\\\"'`,;<>(){}[]|/")))
@@ -44,19 +44,19 @@ _SESSIONS = ("sess", "sid", "auth", "token")
 _LINE = 256  # characters of a command before an option
 
 
-def find_logins(text: str, low: str, signs: set[str]) -> Iterator[Span]:
+def find_logins(text: str, low: str, signs: set[str], looks: Looks) -> Iterator[Span]:
     """Yield what opens a login in `text`, of which `low` is the lower case of the same length.
 
     `signs` are those of logins that stand in it.
     """
-    yield from _login_passwords(text, low, signs)
-    yield from _options(text, low, signs)
-    yield from _literals(text, low, signs)
-    yield from _piped(text, low, signs)
-    yield from _cookies(text, low, signs)
+    yield from _login_passwords(text, low, signs, looks)
+    yield from _options(text, low, signs, looks)
+    yield from _literals(text, low, signs, looks)
+    yield from _piped(text, low, signs, looks)
+    yield from _cookies(text, low, signs, looks)
 
 
-def _login_passwords(text: str, low: str, signs: set[str]) -> Iterator[Span]:
+def _login_passwords(text: str, low: str, signs: set[str], looks: Looks) -> Iterator[Span]:
     """Yield the passwords in `scheme://user:password@host`, `curl -u user:password` and `.pgpass`."""
     for needed, sign, joint, command in _USERS:
         at = low.find(sign) if needed in signs else -1
@@ -72,6 +72,7 @@ def _login_passwords(text: str, low: str, signs: set[str]) -> Iterator[Span]:
             if sign == ":5432:":  # host:port:database:user:password
                 database, colon, login = login.partition(":")
                 start += len(database + colon)
+            looks.spend(AT_WORD + len(login) // LOOK)
             user, colon, password = login.partition(joint)
             start += len(user + colon)
             if colon and not password and sign != "://":
@@ -93,7 +94,7 @@ def _is_password(value: str) -> bool:
     return len(set(value)) >= FEW and value.lower() not in PLAIN and not other
 
 
-def _options(text: str, low: str, signs: set[str]) -> Iterator[Span]:
+def _options(text: str, low: str, signs: set[str], looks: Looks) -> Iterator[Span]:
     """Yield the passwords of `mysql -pX`, `docker login -p X` and the like."""
     for sign, option, attached, apart in _PASSWORDS:
         at = low.find(option) if sign in signs and any(name in low for name in (*attached, *apart)) else -1
@@ -101,12 +102,14 @@ def _options(text: str, low: str, signs: set[str]) -> Iterator[Span]:
             end = at + len(option)
             wanted = apart if text[end : end + 1] == " " else attached
             line = _line_before(low, at) if wanted else ""
-            if any(command in line for command in wanted):
-                yield from _word_at(text, end)
+            looks.spend(AT_VALUE)
+            if any(command in line for command in wanted) and (word := _word_at(text, end)):
+                yield word
+                end = word[1]
             at = low.find(option, end)
 
 
-def _literals(text: str, low: str, signs: set[str]) -> Iterator[Span]:  # noqa: C901
+def _literals(text: str, low: str, signs: set[str], looks: Looks) -> Iterator[Span]:  # noqa: C901
     """Yield the passwords in quotes after words of SQL, PowerShell, logins and settings of registries."""
     for sign in ("identified by", "securestring", ".login("):
         at = low.find(sign) if sign in signs else -1
@@ -117,26 +120,32 @@ def _literals(text: str, low: str, signs: set[str]) -> Iterator[Span]:  # noqa: 
                 end = text.find(",", end, end + LOOK) + 1
             elif option[:1] == "-":  # -String "X", --value "X"
                 end = text.find(" ", end + 1, end + SESSION)
-            if end > 0 and text[end : end + SESSION].lstrip(" \\")[:1] in ("'", '"'):
-                yield from _word_at(text, end)
-            at = low.find(sign, at + len(sign))
+            looks.spend(AT_WORD)
+            quoted = end > 0 and text[end : end + SESSION].lstrip(" \\")[:1] in ("'", '"')
+            word = _word_at(text, end) if quoted else None
+            if word:
+                yield word
+            at = low.find(sign, word[1] if word else at + len(sign))
     at = low.find("auth") if "auth" in signs else -1
     while at >= 0:
-        after = low[at + 4 : at + 4 + LOOK]
+        after, word = low[at + 4 : at + 4 + LOOK], None
+        looks.spend(AT_WORD)
         if after.startswith("=(") and "," in after:  # auth=("user", "password")
-            yield from _word_at(text, at + 5 + after.index(","))
+            word = _word_at(text, at + 5 + after.index(","))
         elif after.startswith("=") and low[at - 1 : at] in ("?", "&"):  # wss://h.example/?auth=X
             end = run_end(text, at + 5, VALUE)
             if weigh(text[at + 5 : end]) == RANDOM:
-                yield at + 5, whole_end(text, at + 5, end, VALUE), "token"
+                word = (at + 5, whole_end(text, at + 5, end, VALUE), "token")
         elif after.startswith("=") and low[at - 1 : at] == "_":  # _auth=base64 of user:password
-            yield from _word_at(text, at + 5, block=4)
+            word = _word_at(text, at + 5, block=4)
         elif after.lstrip("\\")[:1] == '"' and ":" in after:  # "auth": "base64 of user:password"
-            yield from _word_at(text, at + 5 + after.index(":"), block=4)
-        at = low.find("auth", at + 1)
+            word = _word_at(text, at + 5 + after.index(":"), block=4)
+        if word:
+            yield word
+        at = low.find("auth", word[1] if word else at + 1)
 
 
-def _piped(text: str, low: str, signs: set[str]) -> Iterator[Span]:
+def _piped(text: str, low: str, signs: set[str], looks: Looks) -> Iterator[Span]:
     """Yield the passwords that `echo` hands to another command."""
     for sign, needed in (
         ("| sudo -s", "| sudo -s"), ("password-stdin", "password-stdin"), ("chpasswd", "chpasswd"),
@@ -144,31 +153,36 @@ def _piped(text: str, low: str, signs: set[str]) -> Iterator[Span]:
     ):  # fmt: skip
         at = low.find(sign) if needed in signs else -1
         while at >= 0:
-            start = low.rfind("echo ", max(0, at - LONGEST), at)
+            start, word = low.rfind("echo ", max(0, at - LONGEST), at), None
+            looks.spend(AT_WORD)
             if start >= 0:
                 user = text.find(":", start, at) if sign == "chpasswd" else -1
-                yield from _word_at(text, user + 1 or start + len("echo "))
-            at = low.find(sign, at + 1)
+                word = _word_at(text, user + 1 or start + len("echo "))
+            if word:
+                yield word
+            at = low.find(sign, max(at + 1, word[1] if word else 0))
 
 
-def _word_at(text: str, at: int, block: int = 1) -> Iterator[Span]:
-    """Yield the password at a place, if one is there; with a `block`, base64 of a multiple of its length."""
+def _word_at(text: str, at: int, block: int = 1) -> Span | None:
+    """Return the password at a place, if one is there; with a `block`, base64 of a multiple of its length."""
     start, quote = opening(text, at, typed=False)
     end = value_end(text, start, quote, SHELL_WORD)
     value = text[start:end]
     if len(value) % block or (
         block > 1 and not value.replace("+", "").replace("/", "").rstrip("=").isalnum()
     ):
-        return
-    if _is_password(value) and weigh(value) >= MIXED:
-        yield start, end if quote else whole_end(text, start, end, SHELL_WORD), "password"
+        return None
+    if not _is_password(value) or weigh(value) < MIXED:
+        return None
+    return start, end if quote else whole_end(text, start, end, SHELL_WORD), "password"
 
 
-def _cookies(text: str, low: str, signs: set[str]) -> Iterator[Span]:
+def _cookies(text: str, low: str, signs: set[str], looks: Looks) -> Iterator[Span]:
     """Yield the random values in `Cookie: name=value; name=value` and `curl -b name=value`."""
     for sign, needed in (("cookie", "cookie"), (" -b ", "curl")):
         at = low.find(sign) if needed in signs else -1
         while at >= 0:
+            looks.spend(AT_WORD)
             after = start = at + len(sign)
             start += len(text[start : start + LOOK]) - len(
                 text[start : start + LOOK].lstrip(AFTER_NAME + ":=")
@@ -178,6 +192,7 @@ def _cookies(text: str, low: str, signs: set[str]) -> Iterator[Span]:
                 equals = text.find("=", stop, min(limit, stop + LOOK))
                 if equals < 0:
                     break
+                looks.spend(AT_VALUE)
                 name = low[stop:equals]
                 start, stop = equals + 1, run_end(text, equals + 1, VALUE, LONGEST)
                 least = MIXED if any(word in name for word in _SESSIONS) else RANDOM

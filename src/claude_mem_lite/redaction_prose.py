@@ -5,7 +5,7 @@ A hook loads this module for a text in which such a name and a digit stand on on
 
 from __future__ import annotations
 
-from claude_mem_lite.redaction_rules import NAME, REACH, SAID, WORDS
+from claude_mem_lite.redaction_rules import AT_SENTENCE, AT_WORD, NAME, REACH, SAID, WORDS
 from claude_mem_lite.redaction_values import VALUE, least_weight, whole_end
 from claude_mem_lite.redaction_weights import MIXED, NEVER, RANDOM, is_chosen, weigh
 
@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from claude_mem_lite.redact import Looks
     from claude_mem_lite.redaction_rules import Span
 
 # Words that a value stands behind: those that say that it is one, and those that may say something else.
@@ -47,13 +48,14 @@ def said_value(text: str, low: str, at: int, word: str) -> Span | None:
     return None if span and bare and text[span[0] : span[1]].islower() else span  # a key of a cache
 
 
-def foreign_values(text: str, low: str, words: tuple[str, ...]) -> Iterator[Span]:
+def foreign_values(text: str, low: str, words: tuple[str, ...], looks: Looks) -> Iterator[Span]:
     """Yield the values that sentences in other languages give to a password."""
     for word in words:
         at = low.find(word)
         while at >= 0:
             end = at + len(word) + len(name_tail(low, at + len(word)))
             told = any(digit in low[end : end + SAID] for digit in "0123456789")
+            looks.spend(AT_SENTENCE if told else AT_WORD)
             kind = "credential" if word == "creds" else "password"
             span = _value_after(text, end, kind, named=True) if told else None
             if span:
@@ -61,11 +63,12 @@ def foreign_values(text: str, low: str, words: tuple[str, ...]) -> Iterator[Span
             at = low.find(word, max(end, span[1] if span else 0))
 
 
-def pairs(text: str, low: str) -> Iterator[Span]:
+def pairs(text: str, low: str, looks: Looks) -> Iterator[Span]:
     """Yield the passwords in "use somebody / X to log in"."""
     for word in ("log in", "login"):
         at = low.find(word)
         while at >= 0:
+            looks.spend(AT_WORD)
             start = max(0, at - REACH)
             for joint in (" / ", " with "):
                 begin = text.rfind(joint, start, at) + len(joint)

@@ -10,6 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from claude_mem_lite.redact import Looks
+
     Span = tuple[int, int, str]  # start, end, kind
 
 WORDS = {
@@ -33,6 +35,7 @@ _GOES_ON = frozenset("0123456789_-.ABCDEFGHIJKLMNOPQRSTUVWXYZ=:,>(<*\r\n" + AFTE
 _COMMANDS = (" -", "env ", "set ", "setx ", "set -x ", "set -gx ", "set -ux ")  # these name what they set
 _APART = (",", "{", "\n", "n", "</key>", "value", "type", "default")
 REACH = 48  # the longest name on either side of its word
+LONGEST = 4096  # the end of a quoted value is looked for as far as this
 SAID = 160  # how far a sentence goes on after such a name
 # Names of passwords in other languages; those of letters beyond ASCII cost a text without them nothing.
 _SAYS, _JOINS_KEY = frozenset(" (*`"), frozenset(" _-")
@@ -47,6 +50,19 @@ _FORMS = (
     "login", "connect", "ssid", "httponly", "@tcp(", "rabbitmqctl", "net use", "http-basic", "new pdo",
     "mysqli", "sqlplus",
 )  # fmt: skip
+# Signs of the forms that `redaction_keys` tells.
+_KEYS = (
+    "otpauth", "totp", "hotp", "base32", "authenticator", "[]byte(", "mnemonic", "phrase", "wallet",
+    "deployer", "privkey",
+)  # fmt: skip
+_KEYS_WITH = {
+    "define": ("define(", "define ("),
+    "login": ("log in with", "login with", "login as", "log in as", "login:", "sign in with", "logged in as"),
+    "creds": ("credentials:", "creds:", "credentials are", "creds are"),
+    "seed": ("seed:", "seed=", "seed word", "seed ="),
+    "private": ("private key", "private_key", "privatekey", "private-key"),
+    "accounts": ("accounts: [", "accounts:["),
+}
 _FORMS_TOO = frozenset(
     (
         "cookie",
@@ -62,6 +78,8 @@ _FORMS_TOO = frozenset(
         "--from-literal",
     )
 )
+# What looks cost, in units of about 10 µs: at a word, at the value of a name, at a sentence.
+AT_WORD, AT_VALUE, AT_SENTENCE = 1, 2, 8
 _COMMANDS_OF = {
     "u": ("curl", "lftp", "smbclient"),
     "a": ("redis-cli", "http"),
@@ -83,10 +101,17 @@ def escaped_names() -> list[str]:
     return ["".join(word) for word in coded if len(word[-1]) > 1 or len(word[0]) > 1]
 
 
-def find_values(text: str) -> list[Span]:  # noqa: C901  (the loop that has to be fast)
-    """Return each value that its name or its place gives away, in order."""
-    low = text.replace("\u0130", "i").lower()  # the one letter that is longer in lower case
+def find_values(text: str, looks: Looks) -> list[Span]:
+    """Return each value that its name or its place gives away, in order. Raises: TooMuchError."""
     found: dict[int, Span] = {}
+    for value in values_in(text, looks):
+        found.setdefault(value[0], value)
+    return sorted(found.values())
+
+
+def values_in(text: str, looks: Looks) -> Iterator[Span]:
+    """Yield each value that its name or its place gives away, in no order. Raises: TooMuchError."""
+    low = text.replace("\u0130", "i").lower()  # the one letter that is longer in lower case
     passes, heads = set(), []
     for word in WORDS:
         at = low.find(word) if word != "authorization" or "auth" in low else -1
@@ -100,21 +125,19 @@ def find_values(text: str) -> list[Span]:  # noqa: C901  (the loop that has to b
                 passes.add("credentials(")
             elif word == "secret" and "kind" in low[max(0, at - 12) : at]:
                 passes.add("kind")
-            # Most are words of code or prose: a look at what follows tells.
+            # Most are words of code or prose: a look at what follows the name tells.
             if text[end : end + 1] in _GOES_ON or word in CONTINUED:
-                value = _value_at(text, low, at, word)
+                value = _value_at(text, low, at, word, looks)
                 if value:
-                    found.setdefault(value[0], value)
+                    yield value
                     end = value[1]
                 elif _may_head(low, at, end, word):
                     heads.append(at)
             at = low.find(word, end)
-    for value in _beside(text, low, passes, heads):
-        found.setdefault(value[0], value)
-    return sorted(found.values())
+    yield from _beside(text, low, passes, heads, looks)
 
 
-def _beside(text: str, low: str, passes: set[str], heads: list[int]) -> Iterator[Span]:
+def _beside(text: str, low: str, passes: set[str], heads: list[int], looks: Looks) -> Iterator[Span]:
     """Yield what opens a login, what stands under the heads of tables, and what sentences tell."""
     forms = {sign for sign in _FORMS if sign in low}
     signs = _login_signs(low, passes)
@@ -123,51 +146,67 @@ def _beside(text: str, low: str, passes: set[str], heads: list[int]) -> Iterator
     if signs:
         from claude_mem_lite.redaction_logins import find_logins
 
-        yield from find_logins(text, low, signs)
+        looks.spend(AT_WORD)
+        yield from find_logins(text, low, signs, looks)
     if forms or signs & _FORMS_TOO:
         from claude_mem_lite.redaction_commands import find_forms
 
-        yield from find_forms(text, low, forms | signs)
+        looks.spend(AT_WORD)
+        yield from find_forms(text, low, forms | signs, looks)
+    keys = {sign for sign in _KEYS if sign in low}
+    keys |= {sign for sign, some in _KEYS_WITH.items() if any(each in low for each in some)}
+    if keys:
+        from claude_mem_lite.redaction_keys import find_keys
+
+        yield from find_keys(text, keys, looks)
     if heads:
         from claude_mem_lite.redaction_tables import find_cells
 
-        yield from find_cells(text, low, sorted(heads))
+        yield from find_cells(text, low, sorted(heads), looks)
     foreign = tuple(word for word in _FOREIGN if word in low)
     if foreign or "log in" in low or "login" in forms:
         from claude_mem_lite import redaction_prose
 
-        yield from redaction_prose.foreign_values(text, low, foreign)
-        yield from redaction_prose.pairs(text, low)
+        yield from redaction_prose.foreign_values(text, low, foreign, looks)
+        yield from redaction_prose.pairs(text, low, looks)
 
 
-def _value_at(text: str, low: str, at: int, word: str) -> Span | None:
+def _value_at(text: str, low: str, at: int, word: str, looks: Looks) -> Span | None:
     """Return the value of the name that `word` stands in at `at`, if that is one of a secret."""
-    if _may_name(low, at, word):
+    looks.spend(AT_WORD)
+    end = at + len(word)
+    rest = low[end : end + REACH].lstrip(NAME)
+    if not rest:  # within a long run
+        return None
+    if _may_name(low, at, word, rest):
         from claude_mem_lite.redaction_values import named_value
 
+        looks.spend(AT_VALUE)
         value = named_value(text, low, at, word)
         if value:
             return value
-    end = at + len(word)
-    if low[end : end + REACH].lstrip(NAME).lstrip("\\\"'` :)").startswith(_APART):
+    if rest.lstrip("\\\"'` :)").startswith(_APART):
         from claude_mem_lite.redaction_values import paired_value
 
+        looks.spend(AT_WORD)
         value = paired_value(text, low, at, word)
         if value:
             return value
-    if not _may_say(low, at, end, word):
+    if not _may_say(low, at, word, rest):
         return None
     from claude_mem_lite.redaction_prose import said_value
 
+    looks.spend(AT_SENTENCE)
     return said_value(text, low, at, word)
 
 
-def _may_say(low: str, at: int, end: int, word: str) -> bool:
+def _may_say(low: str, at: int, word: str, rest: str) -> bool:
     """Tell whether a sentence may go on behind the name that `word` stands in, with a digit on its line."""
-    rest = low[end : end + SAID].lstrip(NAME)
     said = rest[:1] in _SAYS or rest[:2] == ":*" or (rest[:1] == ":" and word == "credential")
     if not said or (word == "key" and low[at - 1 : at] not in _JOINS_KEY):
         return False
+    end = at + len(word)
+    rest = low[end : end + SAID].lstrip(NAME)
     line = rest.partition("\n")[0].partition("\\n")[0]
     if line.rstrip(" \\`*").endswith(":"):
         line = rest
@@ -227,9 +266,7 @@ def _login_signs(low: str, passes: set[str]) -> set[str]:
     return signs
 
 
-def _may_name(low: str, at: int, word: str) -> bool:  # noqa: C901, PLR0911  (a return a way to write it)
-    end = at + len(word)
-    rest = low[end : end + REACH].lstrip(NAME)
+def _may_name(low: str, at: int, word: str, rest: str) -> bool:  # noqa: C901, PLR0911  (a return a way to write it)
     sign = rest.lstrip(AFTER_NAME)[:1]
     if sign in ("=", ":") or (sign == "|" and rest[0] in " ]") or (sign == "?" and rest[:3] == " ??"):
         if word != "key" or low[at - 1 : at].strip(_NO_NAME_ENDS):  # somebody's key

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from claude_mem_lite.redaction_rules import NAME, REACH, WORDS
+from claude_mem_lite.redaction_rules import AT_VALUE, AT_WORD, NAME, REACH, WORDS
 from claude_mem_lite.redaction_values import least_weight
 from claude_mem_lite.redaction_weights import MIXED, NEVER, RANDOM, is_chosen, weigh
 
@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from claude_mem_lite.redact import Looks
     from claude_mem_lite.redaction_rules import Span
 
 _LINE, _TABLE = 1024, 262_144  # characters of a head and of a table that are looked at
@@ -24,28 +25,30 @@ _LABEL = 32  # characters of the longest head of a column
 _RULE = frozenset("-+|=: \t\\\r─┼│├┤┌┬┐└┴┘╪╞╡═")
 _SEPARATORS = ("|", "│", "\t", "\\t", ",", ";")
 _SHORTEST = 16  # characters of what is no password
-_LITERAL = r"(?:'(?:[^'\\]|\\.|'')*+'|\"(?:[^\"\\]|\\.)*+\"|[^'\"(),]|\([^()]*+\))*+"
+_LITERAL = r"(?:'(?:[^'\\]|\\.|''){0,4096}+'|\"(?:[^\"\\]|\\.){0,4096}+\"|[^'\"(),]|\([^()]*+\))*+"
 _INSERT = r"(?i)\(([^()]{1,1000})\)\s*(?:\\n)?\s*values\b"
 _HEAD, _GAP = 1024, 16  # characters of the names before VALUES, and of the blanks between
 _HTML = r"(?:<[^<>]{0,100}>|\s|\\+[nrt])++(?P<value>[^<>\s]{4,200})\s*<"
 
 
-def find_cells(text: str, low: str, heads: list[int]) -> Iterator[Span]:
+def find_cells(text: str, low: str, heads: list[int], looks: Looks) -> Iterator[Span]:
     """Yield the secrets under or beside the names that stand at `heads` in `text`."""
     done = 0
     for at in heads:
         word = next(word for word in WORDS if low.startswith(word, at))
         end = at + len(word)
+        looks.spend(AT_WORD)
         rest = low[end : end + REACH].lstrip(NAME)
         if rest.startswith("</"):
             found = re.compile(_HTML).match(text, end + len(low[end : end + REACH]) - len(rest))
             if found and _kind(_name(low, at)) and _tells(found["value"], WORDS[word]):
                 yield *found.span("value"), WORDS[word]
         if at >= done:
-            cells, done = _cells(text, at)
+            looks.spend(AT_VALUE)
+            cells, done = _cells(text, at, looks)
             yield from cells
     if heads and "insert" in low:
-        yield from _inserted(text, low)
+        yield from _inserted(text, low, looks)
 
 
 def _name(low: str, at: int) -> str:
@@ -73,7 +76,7 @@ def _tells(value: str, kind: str) -> bool:
     return is_chosen(value, alone=False)
 
 
-def _cells(text: str, at: int) -> tuple[list[Span], int]:  # noqa: C901  (a table in one pass)
+def _cells(text: str, at: int, looks: Looks) -> tuple[list[Span], int]:  # noqa: C901  (a table in one pass)
     """Return the secrets under the head of a table with a name at `at`, and where the table ends."""
     nearby = text[at : at + _LINE]
     real, coded = nearby.find("\n"), nearby.find("\\n")
@@ -115,6 +118,8 @@ def _cells(text: str, at: int) -> tuple[list[Span], int]:  # noqa: C901  (a tabl
                 break
             for (begin, cell), kind in zip(cells, kinds, strict=True):
                 core = cell.strip(" \"'`*\\")
+                if kind:
+                    looks.spend(AT_VALUE)
                 if kind and _tells(core, kind):
                     first = below + begin + cell.index(core)
                     found.append((first, first + len(core), kind))
@@ -147,20 +152,22 @@ def _split(line: str, separator: str) -> list[tuple[int, str]]:
     return cells
 
 
-def _inserted(text: str, low: str) -> Iterator[Span]:
+def _inserted(text: str, low: str, looks: Looks) -> Iterator[Span]:
     """Yield the secrets in `INSERT INTO t (name, password) VALUES ('me', 'X')`."""
     pattern, after = re.compile(_INSERT), low.find("values")
     while after >= 0:
         place, after = after, low.find("values", after + 1)
         if not text[max(0, place - _GAP) : place].replace("\\n", " ").rstrip().endswith(")"):
             continue
+        looks.spend(AT_WORD)
         head = pattern.search(text, max(0, place - _HEAD), place + len("values"))
         kinds = [_kind(name) for name in head[1].split(",")] if head else []
         at = head.end() if head and any(kinds) else -1
         while at >= 0 and (
-            row := re.compile(rf"(?:\s|\\n|,)*\(({_LITERAL}(?:,{_LITERAL})*+)\)").match(text, at)
+            row := re.compile(rf"(?:\s|\\n|,)*\(({_LITERAL}(?:,{_LITERAL}){{0,200}}+)\)").match(text, at)
         ):
             at = row.end()
+            looks.spend(AT_VALUE)
             cells = [cell for cell in re.finditer(_LITERAL + r"(?:,|$)", row[1]) if cell[0]]
             for cell, kind in zip(cells, kinds, strict=False):
                 core = cell[0].rstrip(",").strip(" \\'\"")

@@ -10,13 +10,14 @@ import binascii
 import re
 
 from claude_mem_lite.redaction_formats import PRIVATE_KEY, TOKENS
-from claude_mem_lite.redaction_rules import find_values, holds_word
+from claude_mem_lite.redaction_rules import AT_WORD, LONGEST, find_values, holds_word
 from claude_mem_lite.redaction_weights import MIXED, QUOTED_LEAST, RANDOM, weigh
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from claude_mem_lite.redact import Looks
     from claude_mem_lite.redaction_rules import Span
 
 _BY_MARK = {mark: (kind, rest) for kind, marks, rest in TOKENS for mark in marks.split()}
@@ -71,11 +72,11 @@ _WHOLE = {
 }
 
 
-def clean(text: str, marks: list[str], field: str = "") -> tuple[str, dict[str, str]]:
+def clean(text: str, marks: list[str], field: str, looks: Looks) -> tuple[str, dict[str, str]]:
     """Return `text` without its secrets, and the kinds of those that are to be looked for elsewhere too.
 
     `marks` are the beginnings of tokens, and `PRIVATE_KEY`, that may stand in it; `field` is its name in a
-    JSON object.
+    JSON object. Raises: TooMuchError when `looks` are used up.
     """
     found: dict[str, str] = {}
     if PRIVATE_KEY in marks and PRIVATE_KEY in text:
@@ -89,17 +90,19 @@ def clean(text: str, marks: list[str], field: str = "") -> tuple[str, dict[str, 
     for mark in marks:
         if mark in text and mark != PRIVATE_KEY:
             kind, rest = _BY_MARK[mark]
-            spans = list(_tokens(text, kind, mark, rest))
+            spans = list(_tokens(text, kind, mark, rest, looks))
             found.update((text[start:end], kind) for start, end, _ in spans)
             if kind == "private key":
                 lines = (line for start, end, _ in spans for line in re.findall(_BASE64, text[start:end]))
                 found.update((line, kind) for line in lines)
             text = _swap(text, spans)
-    spans = find_values(f"{field}='{text}'") if holds_word(field) else []
+    named = len(text) <= LONGEST and holds_word(field)
+    spans = find_values(f"{field}='{text}'", looks) if named else []
     if spans and spans[0][:2] == (len(field) + 2, len(field) + 2 + len(text)):
         spans = [(0, len(text), spans[0][2])]
     else:
-        spans = find_values(text)
+        spans = find_values(text, looks)
+    looks.spend(AT_WORD * len(spans))
     values = {text[start:end]: kind for start, end, kind in spans}
     # A value unlike other text is the same secret wherever it stands.
     found.update(item for item in values.items() if len(item[0]) >= QUOTED_LEAST and weigh(item[0]) >= MIXED)
@@ -115,14 +118,15 @@ def _swap(text: str, spans: list[Span]) -> str:
     return "".join([*parts, text[done:]])
 
 
-def _tokens(text: str, kind: str, mark: str, rest: str) -> Iterator[Span]:
+def _tokens(text: str, kind: str, mark: str, rest: str, looks: Looks) -> Iterator[Span]:
     # The mark stands first, for the speed of a literal. No letter or digit precedes it, unless that ends an
     # escape (\n) or a colour code (ESC [ 3 2 m).
     start = _LEADS.get(kind, "") + re.escape(mark)
     edge = rf"(?:(?<![A-Za-z0-9]{start})|(?<=\\[nrt]{start})|(?<=[\[;0-9]m{start}))"
     for match in re.compile(_WHOLE.get(mark, start + edge + rest), re.ASCII).finditer(text):
+        looks.spend(AT_WORD)
         body = match[0].removeprefix(mark)
-        proved = "." in body if kind == "jwt" else weigh(body) >= _PROVED.get(kind, 0)
+        proved = "." in body if kind == "jwt" else kind not in _PROVED or weigh(body) >= _PROVED[kind]
         if mark == _ARMOUR:  # that of a certificate is none
             label = re.sub(r"[^A-Za-z0-9+/]", "", match[0][: _LABEL_LENGTH * 4])
             proved = b"PRIVATE KEY" in binascii.a2b_base64(label[: len(label) // 4 * 4])
@@ -130,7 +134,7 @@ def _tokens(text: str, kind: str, mark: str, rest: str) -> Iterator[Span]:
             proved = (
                 proved and "sha" not in text[max(0, match.start() - _LABEL_LENGTH) : match.start()].lower()
             )
-        if proved and not any(set(body) <= set(few) for few in ("xX*.0_-", "ACGT")):
+        if proved and body.strip("xX*.0_-") and body.strip("ACGT"):
             address = mark.endswith(("=", "/")) and match[0].startswith(mark) and not match.lastindex
             kept = len(mark) if address else 0
             begin, end = match.span(match.lastindex or 0)

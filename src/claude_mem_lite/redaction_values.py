@@ -5,7 +5,16 @@ A hook loads this module for a text in which such a name stands before a value.
 
 from __future__ import annotations
 
-from claude_mem_lite.redaction_rules import AFTER_NAME, CONTINUED, KEY_OWNERS, NAME, REACH, WORDS, name_start
+from claude_mem_lite.redaction_rules import (
+    AFTER_NAME,
+    CONTINUED,
+    KEY_OWNERS,
+    LONGEST,
+    NAME,
+    REACH,
+    WORDS,
+    name_start,
+)
 from claude_mem_lite.redaction_weights import (
     FEW,
     LOOK,
@@ -59,7 +68,8 @@ _OTHERS = ("}", ";", "name", "key")
 # What only turns a literal into another type.
 _WRAPPERS = ("[]byte", "buffer.from", "secretstr", "fromhex", "unhexlify", "b64decode")
 _FALLBACKS = ("||", "??", "?:", " or ", ": ", ",")
-LONGEST = 4096  # the end of a quoted value is looked for as far as this
+_MOST_NAMES = 4096  # of which the weight is remembered: a text has few, again and again
+_LEAST: dict[tuple[str, str, str], int] = {}
 
 
 def named_value(text: str, low: str, at: int, word: str) -> Span | None:  # noqa: C901, PLR0911, PLR0912, PLR0915
@@ -183,6 +193,8 @@ def _ends_line(text: str) -> bool:
 def _odd_value(text: str, start: int, end: int) -> str:
     """Return the password up to the end of a line, with signs that mostly part values in it, or ""."""
     line_end = run_end(text, start, SHELL_WORD)
+    if line_end <= end:
+        return ""
     value = text[start:line_end].rstrip(",;)")
     code = any(sign in value for sign in ("=>", "&&", "||", "->", "::", "?.", "<<"))
     parts = value.replace(",", "&").replace(";", "&").split("&")  # a=b&c=d
@@ -257,6 +269,15 @@ def _credential(text: str, at: int, quote: str, sign: str) -> Span | None:
 
 def least_weight(owner: str, word: str, tail: str) -> int:
     """Return the least weight of a value that the name `owner + word + tail` makes a secret."""
+    known = _LEAST.get((owner, word, tail))
+    if known is None:
+        if len(_LEAST) == _MOST_NAMES:
+            _LEAST.clear()
+        known = _LEAST[owner, word, tail] = _least_weight(owner, word, tail)
+    return known
+
+
+def _least_weight(owner: str, word: str, tail: str) -> int:
     whose, known = owner.lower().rstrip("_-. "), word.lower()
     more = next((more for more in CONTINUED.get(known, ()) if tail.lower().startswith(more)), "")
     more = more if not tail[len(more) : len(more) + 1].islower() else ""

@@ -42,6 +42,14 @@ _TECHNICAL = frozenset({
     "ntlm", "ipv", "ip", "http/", "cve", "issue", "pr", "gh", "b",
 })  # fmt: skip
 FEW, _SHORT = 3, 10  # characters: fewer different ones are no value, fewer of any kind are not random
+_SIGNS = frozenset("$#{%(.…:[]\\")  # one of them stands in each reference
+_BRACKETS = frozenset("([{<")
+# Letters and digits by their class, for counts of the changes between them; nothing else is counted.
+_CLASSES = bytes.maketrans(
+    b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", 10 * b"0" + 26 * b"A" + 26 * b"a"
+)
+_SYLLABLES = bytes.maketrans(b"aeiouyAEIOUY", 12 * b" ")
+_OTHERS = bytes(byte for byte in range(128) if not chr(byte).isalnum())
 
 
 def is_secret(value: str, kind: str, place: str, least: int, quote: str) -> bool:
@@ -52,10 +60,9 @@ def is_secret(value: str, kind: str, place: str, least: int, quote: str) -> bool
     weight = 0 if least == NEVER or (least > WORD and is_word(value)) else weigh(value, quoted=quote != "")
     if weight == WORD and place == "quoted" and any(word in value.lower() for word in PLAIN):
         return False  # the label of a field, in whatever language
-    foreign = not value.isascii() and not any(
+    if not value.isascii() and not any(
         char.isdigit() or (char < "\x80" and char.isalpha()) for char in value
-    )
-    if foreign:
+    ):
         return False  # the label of a field, in Japanese say
     if kind == "session" and (len(value) < SESSION or value.count("-") == _UUID_DASHES):
         return False
@@ -71,13 +78,7 @@ def weigh(value: str, *, quoted: bool = True) -> int:  # noqa: PLR0911  (as abov
         return 0
     if value[4:5] == value[7:8] == "-" and _letters(value[:10]).isdigit():  # a date
         return 0
-    stand_in = (
-        len(set(low)) < FEW
-        or value.startswith("***")
-        or low in PLAIN
-        or any(mark in value for mark in _REFERENCES)
-    )
-    if stand_in or _is_expression(value, quoted=quoted) or value.split() != [value]:
+    if _stands_in(value, low, quoted=quoted):
         return 0
     if value[0] in "$&*@!#%" and (
         _letters(value[1:]).isalpha() or (value[1:].isidentifier() and not (quoted and value[0] != "$"))
@@ -91,6 +92,20 @@ def weigh(value: str, *, quoted: bool = True) -> int:  # noqa: PLR0911  (as abov
         return 0
     word = plain.isdigit() or (plain.isalpha() and 3 * _turns(plain) <= len(plain))
     return WORD if word else MIXED
+
+
+def _stands_in(value: str, low: str, *, quoted: bool) -> bool:
+    """Tell whether `value` stands for another value: a placeholder, a reference, an expression."""
+    chars = set(low)
+    if len(chars) < FEW or low in PLAIN:
+        return True
+    if value.isalnum():
+        return False
+    if value.startswith("***") or value.split() != [value]:
+        return True
+    if not _SIGNS.isdisjoint(chars) and any(mark in value for mark in _REFERENCES):
+        return True
+    return not _BRACKETS.isdisjoint(chars) and _is_expression(value, quoted=quoted)
 
 
 def is_chosen(value: str, *, alone: bool = True) -> bool:  # noqa: PLR0911  (as above)
@@ -156,7 +171,19 @@ def _is_expression(value: str, *, quoted: bool) -> bool:
 
 def _turns(value: str) -> int:
     """Return how often letters change between capital and small: in base64 more often than in names."""
-    return sum(value[at].isupper() != value[at + 1].isupper() for at in range(len(value) - 1))
+    classes = _ascii(value).translate(_CLASSES)
+    return classes.count(b"aA") + classes.count(b"Aa")
+
+
+def _ascii(value: str) -> bytes:
+    """Return a value with letters and digits of ASCII in the place of others."""
+    return (value if value.isascii() else "".join(map(_like, value))).encode()
+
+
+def _like(char: str) -> str:
+    if char < "\x80":
+        return char
+    return "0" if char.isdigit() else "B" if char.isupper() else "b" if char.isalnum() else " "
 
 
 def is_word(value: str) -> bool:
@@ -183,12 +210,11 @@ def is_key(value: str) -> bool:
 
 def _is_random(value: str) -> bool:
     """Tell whether letters and digits change about as in a random string, or letters make no syllables."""
-    plain = [char for char in value if char.isalnum()]
-    if len(plain) < _SHORT or not any(map(str.isdigit, plain)):
-        spaced = "".join(" " if char in "aeiouyAEIOUY" else char for char in plain)
+    plain = _ascii(value).translate(None, _OTHERS)
+    classes = plain.translate(_CLASSES)
+    if len(plain) < _SHORT or b"0" not in classes:
         mixed = not (value.islower() or value.isupper())
-        return len(plain) >= _SHORT and mixed and max(map(len, spaced.split()), default=0) > 2 * FEW
-    changes = 0
-    for at, char in enumerate(plain[1:]):
-        changes += char.isdigit() != plain[at].isdigit() or (char.isupper() and plain[at].islower())
+        spoken = plain.translate(_SYLLABLES).split()
+        return len(plain) >= _SHORT and mixed and max(map(len, spoken), default=0) > 2 * FEW
+    changes = sum(map(classes.count, (b"a0", b"A0", b"0a", b"0A", b"aA")))
     return changes >= FEW and 5 * changes > len(plain)

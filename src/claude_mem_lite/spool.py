@@ -1,4 +1,4 @@
-"""The spool: events that queue.db could not take, a file each, until `inbox` takes them in.
+"""The spool: events that queue.db could not take, a file each, until `backlog` takes them in.
 
 Standard library only; a hook loads this when nothing else is left. A file is called TIME-ID; what stands at
 the end of a name says that it is not, or not yet, an event.
@@ -20,8 +20,9 @@ def write(event_id: str, created_at: str, project_dir: str, event: str) -> None:
 
     Raises:
         OSError: it could not be written; an empty file says so, where that is possible.
+        ClaudeMemError: the folder is a symbolic link or another user's.
     """
-    os.makedirs(config.spool_dir(), mode=0o700, exist_ok=True)
+    config.ensure_folder(config.spool_dir())
     path = os.path.join(config.spool_dir(), f"{created_at}-{event_id}")
     descriptor = os.open(path + HALF, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
@@ -68,4 +69,9 @@ def files() -> list[str]:
 
 def waiting() -> list[str]:
     """Return the files that are to be taken in, oldest first."""
-    return [path for path in files() if not path.endswith((HALF, BROKEN))]
+    return [path for path in files() if not path.endswith((HALF, BROKEN, LOST))]
+
+
+def lost_files() -> list[str]:
+    """Return the empty files of events that were lost, oldest first."""
+    return [path for path in files() if path.endswith(LOST)]
