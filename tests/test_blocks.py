@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import run_hook, wait_until
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_context import change, observe
-from test_inbox import rows
-from test_storage import NOW, session_row
-from test_web import get
+from support.databases import NOW, change, observe, rows, session_row
+from support.hooks import run_hook
+from support.processes import wait_until
+from support.web import get
 from typer.testing import CliRunner
 
 from claude_mem_lite import client
@@ -69,7 +68,7 @@ def noted() -> list[tuple[str, list[str]]]:
     return [(row.data["via"], row.data["ids"]) for row in storage.shown_in("me")]
 
 
-def test_what_a_session_is_shown_is_shown_once(services: Path) -> None:
+def test_what_a_session_is_shown_is_shown_once(web_and_consumer: Path) -> None:
     """Start, prompt and file each tell what the others have not; the consumer notes what was printed."""
     remember()
 
@@ -87,7 +86,7 @@ def test_what_a_session_is_shown_is_shown_once(services: Path) -> None:
     assert noted() == [("startup", ["s1", EDIT, COMMIT])]
 
 
-def test_a_file_is_told_of_once_with_its_callers(services: Path) -> None:
+def test_a_file_is_told_of_once_with_its_callers(web_and_consumer: Path) -> None:
     """Callers of changed functions and the last changes, for a read or an edit; then no more of it."""
     remember()
 
@@ -116,25 +115,23 @@ def test_what_the_file_says_is_not_told(memory: Path) -> None:
     assert "11111111" not in told
 
 
-@pytest.mark.parametrize(
-    "event",
-    [
+def test_most_tool_calls_add_nothing(web_alone: Path) -> None:
+    """Unknown files, files elsewhere, other tools and sub-agents get not a byte; a known file has a block."""
+    remember()
+    without: list[dict[str, Any]] = [
         {"tool_name": "Read", "tool_input": {"file_path": "/p/other.py"}},
         {"tool_name": "Read", "tool_input": {"file_path": "/etc/passwd"}},
         {"tool_name": "Read", "tool_input": {"file_path": "/p/../q/money.py"}},
         {"tool_name": "Read", "tool_input": {"file_path": "/p/money.py"}, "agent_id": "a1"},
         {"tool_name": "Bash", "tool_input": {"command": "cat money.py"}},
         {"tool_name": "Read", "tool_input": {}},
-    ],
-)
-def test_most_tool_calls_add_nothing(services: Path, event: dict[str, Any]) -> None:
-    """Unknown files, files elsewhere, other tools and sub-agents get not a byte."""
-    remember()
+    ]
 
-    assert hook("capture", "PostToolUse", **event) == ""
+    assert [hook("capture", "PostToolUse", **event) for event in without] == [""] * len(without)
+    assert wait_until(lambda: hook("capture", "PostToolUse", **READ))
 
 
-def test_a_compaction_forgets_what_was_shown(services: Path) -> None:
+def test_a_compaction_forgets_what_was_shown(web_alone: Path) -> None:
     """What the first block told is gone from the context then, so that it may come again."""
     remember()
     start = hook("context", "SessionStart", source="startup")
@@ -145,17 +142,17 @@ def test_a_compaction_forgets_what_was_shown(services: Path) -> None:
     assert "cccccccc" in compacted
 
 
-def test_the_user_can_switch_it_off(services: Path) -> None:
+def test_the_user_can_switch_it_off(web_alone: Path) -> None:
     """Recall and files have a bound each in config.toml, read anew for each."""
     remember()
-    with (services / "config.toml").open("a") as config_file:
+    with (web_alone / "config.toml").open("a") as config_file:
         config_file.write("[context]\nrecall_tokens_per_session = 0\nfile_tokens_per_session = 0\n")
 
     assert hook("prompt", "UserPromptSubmit", prompt=PROMPT) == ""
     assert hook("capture", "PostToolUse", **READ) == ""
 
 
-def test_a_late_answer_is_none_and_counts_as_none(services: Path) -> None:
+def test_a_late_answer_is_none_and_counts_as_none(web_alone: Path) -> None:
     """The web process does not work for a hook that has given up, and does not take its lines for shown."""
     remember()
     asked = {"project_path": "/p", "session_id": "me", "hook": "SessionStart"}
@@ -167,29 +164,28 @@ def test_a_late_answer_is_none_and_counts_as_none(services: Path) -> None:
     assert "cccccccc" in hook("context", "SessionStart", source="startup")
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
+def test_wrong_parameters_say_what_is_wrong(web_alone: Path) -> None:
+    """As everywhere: 422, and no answer to what cannot be meant."""
+    addresses = [
         "/api/recall?q=x", "/api/touch?project_path=p&file=a", "/api/context?project_path=/p&hook=x",
         "/api/context?project_path=/p&source=recall", "/api/context?project_path=/p&source=fork&idle_s=1e300",
-    ],
-)  # fmt: skip
-def test_wrong_parameters_say_what_is_wrong(services: Path, address: str) -> None:
-    """As everywhere: 422, and no answer to what cannot be meant."""
-    status, answer = get(services, address)
+    ]  # fmt: skip
 
-    assert status == 422
-    assert answer["error"]
+    answers = [get(web_alone, address) for address in addresses]
+
+    assert [status for status, _ in answers] == [422] * len(addresses)
+    assert all(answer["error"] for _, answer in answers)
 
 
-@pytest.mark.parametrize(
-    "fields", [{"source": "new"}, {"source": ["x"]}, {"source": "startup", "seconds_since_last_response": -1}]
-)
-def test_a_start_that_nobody_knows_is_a_startup(services: Path, fields: dict[str, Any]) -> None:
+def test_a_start_that_nobody_knows_is_a_startup(web_alone: Path) -> None:
     """A field that a client comes to fill in another way costs no block."""
     remember()
+    starts: list[dict[str, Any]] = [
+        {"source": "new"}, {"source": ["x"]}, {"source": "startup", "seconds_since_last_response": -1}
+    ]  # fmt: skip
 
-    assert "cccccccc" in hook("context", "SessionStart", **fields)
+    for number, fields in enumerate(starts):
+        assert "cccccccc" in hook("context", "SessionStart", session_id=f"new-{number}", **fields)
 
 
 def test_without_the_web_process_hooks_wait_for_nothing(memory: Path) -> None:
@@ -273,7 +269,7 @@ def test_a_process_that_starts_anew_knows_what_was_shown(memory: Path) -> None:
         assert (shown.ids, shown.files, shown.tokens["recall"]) == ({"a", "b", "c"}, {"x.py"}, 70)
 
 
-def test_tools_side_by_side_are_not_told_the_same(services: Path) -> None:
+def test_tools_side_by_side_are_not_told_the_same(web_and_consumer: Path) -> None:
     """Of hooks that ask at the same moment one gets the line, whichever file it read."""
     session_row("s1")
     observe(EDIT, "Edit", "Change split, because the cents must add up", files_touched=["a.py", "b.py"])
@@ -399,7 +395,7 @@ def test_a_memory_that_cannot_be_read_is_an_error(memory: Path) -> None:
     done = CliRunner().invoke(app, ["context", "--project", "/p"])
 
     assert done.exit_code == 1
-    assert "cannot be read" in str(done.exception)
+    assert "claude-mem.db is damaged" in str(done.exception)
 
 
 def test_why_tells_where_a_line_came_from(memory: Path) -> None:

@@ -116,7 +116,7 @@ def test_a_failed_test_run_tells_what_failed_and_why() -> None:
     assert observe(capture, prompt="Make an empty basket cost nothing.") == Observation(
         title="Run pytest on tests/test_basket.py: 1 failed, 2 passed",
         summary="Run the tests: `python3 -m pytest -q tests/test_basket.py`. pytest: 1 failed, 2 passed; "
-        "failing: tests/test_basket.py::test_total[empty]. Failed with exit code 1: assert 7 == 0.\n"
+        "failing: tests/test_basket.py::test_total[empty]. Failed with exit code 1: “assert 7 == 0”.\n"
         "Asked: Make an empty basket cost nothing",
         detail="test_total[empty]:\nassert 7 == 0\n+  where 7 = total([])\n"
         "tests/test_basket.py:14: AssertionError",
@@ -223,42 +223,42 @@ def test_an_output_sent_twice_is_counted_once() -> None:
         (_bash("cargo remove serde", "    Removing serde from dependencies"), "Uninstall serde with cargo"),
         (
             _bash("mypy -p x", "Success: no issues found in 3 source files"),
-            "Run mypy -p x: Success: no issues found in 3 source files",
+            "Run mypy -p x: “Success: no issues found in 3 source files”",
         ),
         (
             _bash(
                 "mypy -p x && ruff check", "Success: no issues found in 3 source files\nAll checks passed!"
             ),
-            "Run mypy -p x && ruff check: Success: no issues found in 3 source files",
+            "Run mypy -p x && ruff check: “Success: no issues found in 3 source files”",
         ),
         (
             _bash(
                 "ruff check && mypy -p x", "All checks passed!\nSuccess: no issues found in 3 source files"
             ),
-            "Run ruff check && mypy -p x: All checks passed!",
+            "Run ruff check && mypy -p x: “All checks passed!”",
         ),
         (
             _failed("ruff check src", "Exit code 1\nsrc/a.py:1:8: F401 unused\nFound 1 error."),
-            "Run ruff check src: Found 1 error",
+            "Run ruff check src: “Found 1 error.”",
         ),
         (
             _failed(
                 "python3 -m shop",
                 "Exit code 1\nTraceback (most recent call last):\n  File \"a.py\", line 1\nKeyError: 'x'",
             ),
-            "Run python3 -m shop: KeyError: 'x'",
+            "Run python3 -m shop: “KeyError: 'x'”",
         ),
         (
             _failed("make build", "Exit code 2\na.c:3:5: error: expected ';'\nmake: *** [build] Error 1"),
-            "Run make build: a.c:3:5: error: expected ';'",
+            "Run make build: “a.c:3:5: error: expected ';'”",
         ),
         (
             _failed("frob", "Exit code 127\n/bin/bash: line 1: frob: command not found"),
-            "Run frob: bash: line 1: frob: command not found",
+            "Run frob: “bash: line 1: frob: command not found”",
         ),
         (
             _failed("git push origin main", "Exit code 128\nfatal: no such remote\nfatal: gone", "Push"),
-            "Push: fatal: no such remote",
+            "Push: “fatal: no such remote”",
         ),
         (_failed("./check", "Exit code 1", "Is x there?"), "Is x there? exit code 1"),
     ],
@@ -274,29 +274,29 @@ def test_title_says_what_was_run_and_how_it_ended(capture: Capture, title: str) 
         (
             "git commit -m 'Add basket'",
             "[main 1a2b3c4] Add basket\n 1 file changed",
-            "Commit 'Add basket' as 1a2b3c4",
+            "Commit “Add basket” as 1a2b3c4",
         ),
         (
             "git commit -qam 'Add basket' && git log --oneline | head -1",
             "1a2b3c4 Add basket",
-            "Commit 'Add basket' as 1a2b3c4",
+            "Commit “Add basket” as 1a2b3c4",
         ),
-        ("git commit -qm 'Add basket'", "", "Commit 'Add basket'"),
+        ("git commit -qm 'Add basket'", "", "Commit “Add basket”"),
         (
             COMMIT_COMMAND,
             "[main (root-commit) 1a2b3c4] Add basket",
-            "Commit 'Add basket' as 1a2b3c4",
+            "Commit “Add basket” as 1a2b3c4",
         ),
         (
             "git commit -qm 'Version 2' && git tag -a v2 -m 'shop 2' && git log --oneline --decorate",
             "1a2b3c4 (HEAD -> main, tag: v2) Version 2",
-            "Commit 'Version 2' as 1a2b3c4, tag v2",
+            "Commit “Version 2” as 1a2b3c4, tag “v2”",
         ),
-        ("git checkout -b fix", "Switched to a new branch 'fix'", "Create branch fix"),
-        ("git -C /p switch main", "Switched to branch 'main'", "Switch to main"),
-        ("git push -u origin fix", " * [new branch]      fix -> fix", "Push fix to origin"),
-        ("git merge --no-ff fix", "Merge made by the 'ort' strategy.", "Merge fix"),
-        ("git branch -d fix", "Deleted branch fix (was 1a2b3c4).", "Delete branch fix"),
+        ("git checkout -b fix", "Switched to a new branch 'fix'", "Create branch “fix”"),
+        ("git -C /p switch main", "Switched to branch 'main'", "Switch to “main”"),
+        ("git push -u origin fix", " * [new branch]      fix -> fix", "Push “fix” to origin"),
+        ("git merge --no-ff fix", "Merge made by the 'ort' strategy.", "Merge “fix”"),
+        ("git branch -d fix", "Deleted branch fix (was 1a2b3c4).", "Delete branch “fix”"),
     ],
 )
 def test_git_is_told_by_what_it_did(command: str, output: str, title: str) -> None:
@@ -312,7 +312,7 @@ def test_a_commit_message_says_why_without_its_trailers() -> None:
 
     assert isinstance(observation, Observation)
     assert observation.summary.endswith(
-        "Committed 'Add basket' as 1a2b3c4 (2 files changed, 3 insertions(+)). It was missing."
+        "Committed “Add basket” as 1a2b3c4 (2 files changed, 3 insertions(+)). “It was missing.”"
     )
     assert observation.detail is None
 
@@ -326,7 +326,7 @@ def test_a_failed_commit_is_no_commit() -> None:
     observation = observe(capture)
 
     assert isinstance(observation, Observation)
-    assert observation.title == "Test and commit: boom: failed"
+    assert observation.title == "Test and commit: “boom: failed”"
     assert "Committed" not in observation.summary
 
 

@@ -65,17 +65,21 @@ def test_a_long_prompt_is_clipped() -> None:
 
 
 @pytest.mark.parametrize(
-    ("event_name", "more"), [("Stop", {}), ("SubagentStop", {"agent_type": "general-purpose"})]
+    ("event_name", "more", "marks"),
+    [("Stop", {}, ("", "")), ("SubagentStop", {"agent_type": "general-purpose"}, ("“", "”"))],
 )
-def test_a_report_is_kept_with_what_was_asked(event_name: str, more: dict[str, Any]) -> None:
-    """The assistant's last message says what was decided and why."""
+def test_a_report_is_kept_with_what_was_asked(
+    event_name: str, more: dict[str, Any], marks: tuple[str, str]
+) -> None:
+    """The last message says what was decided and why; what a sub-agent says is quoted."""
+    opened, closed = marks
     message = "## Done\n\nThe basket is SQLite now, because JSON took 4 s. Tests pass."
 
     assert observe(
         _event(event_name, last_assistant_message=message, **more), prompt="Make it fast."
     ) == Observation(
-        title="The basket is SQLite now, because JSON took 4 s",
-        summary=f"{message}\nAsked: Make it fast",
+        title=f"{opened}The basket is SQLite now, because JSON took 4 s{closed}",
+        summary=f"{opened}{message}{closed}\nAsked: Make it fast",
         detail=None,
         files_touched=(),
         functions_changed=(),
@@ -147,7 +151,7 @@ TODOS = {"todos": [{"content": "Write it", "status": "pending"}, {"content": "Te
                 {"status": "completed", "content": [{"type": "text", "text": "No breach found."}]},
             ),
             "Ask sub-agent to check the rules",
-            "Task for general: Read RULES.md. Report breaches.\nAnswer: No breach found.",
+            "Task for general: Read RULES.md. Report breaches.\nAnswer: “No breach found.”",
             None,
         ),
         (
@@ -156,7 +160,7 @@ TODOS = {"todos": [{"content": "Write it", "status": "pending"}, {"content": "Te
                 {"url": "https://x.example/a", "prompt": "Which default?"},
                 {"code": 200, "result": "It is 30 s. More."},
             ),
-            "Fetch https://x.example/a: It is 30 s",
+            "Fetch https://x.example/a: “It is 30 s”",
             "Fetched https://x.example/a to find out: Which default.",
             "It is 30 s. More.",
         ),
@@ -203,13 +207,13 @@ TODOS = {"todos": [{"content": "Write it", "status": "pending"}, {"content": "Te
         (
             _tool("mcp__github__create_issue", {"owner": "me", "title": "Slow import"}, '{"number": 12}'),
             "Call github create_issue with title Slow import",
-            'Called github create_issue with owner me, title Slow import. Answer: {"number": 12}',
+            'Called github create_issue with owner me, title Slow import. Answer: “{"number": 12}”',
             None,
         ),
         (
             _tool("Teleport", {"path": "/shop/a.py"}, {"stdout": "there\nand back"}),
             "Call Teleport with path /shop/a.py",
-            "Called Teleport with path /shop/a.py. Answer: there",
+            "Called Teleport with path /shop/a.py. Answer: “there”",
             "there\nand back",
         ),
         (
@@ -219,8 +223,8 @@ TODOS = {"todos": [{"content": "Write it", "status": "pending"}, {"content": "Te
                 {"tool_input": {"url": "https://x.example"}, "error": "status code 404"},
                 "/shop",
             ),
-            "Fail to call WebFetch with url https://x.example: status code 404",
-            "WebFetch with url https://x.example failed: status code 404",
+            "Fail to call WebFetch with url https://x.example: “status code 404”",
+            "WebFetch with url https://x.example failed: “status code 404”",
             None,
         ),
     ],

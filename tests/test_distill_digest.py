@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import DATA, restore
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_distill_robustness import CAPTURES, EVENTS, GIANTS, TEXT, TOOLS
+from support.recorded import DATA, restore
+from support.strategies import CAPTURES, EVENTS, GIANTS, TEXT, TOOLS
 
 from claude_mem_lite import redact, triage
 from claude_mem_lite.cli import demo
@@ -449,7 +449,7 @@ def test_an_equal_line_gives_way_to_a_new_one() -> None:
     )
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(capture=CAPTURES, limit=st.one_of(st.just(DIGEST_CHARS), st.integers(0, 400)))
 def test_digest_takes_any_payload(capture: Capture, limit: int) -> None:
     """Missing keys, wrong types and odd texts give a text within the limit that can be sent."""
@@ -461,7 +461,7 @@ def test_digest_takes_any_payload(capture: Capture, limit: int) -> None:
     assert text == digest(capture, limit=limit)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(lines=st.lists(TEXT.map(lambda text: text.replace("\n", " "))), limit=st.integers(60, 600))
 @pytest.mark.parametrize("worths", [selection.code_worths, selection.prose_worths, selection.output_worths])
 def test_select_stays_within_its_limit(worths: selection.Worths, lines: list[str], limit: int) -> None:
@@ -519,8 +519,10 @@ def history(request: pytest.FixtureRequest) -> tuple[int, list[Capture]]:
     ]
 
 
-def _digests(captures: list[Capture]) -> dict[str, str]:
+@pytest.fixture(scope="module")
+def digests(history: tuple[int, list[Capture]]) -> dict[str, str]:
     """Return the digests of the captures that Claude is asked about, by tool_use_id."""
+    _, captures = history
     return {
         capture.payload["tool_use_id"]: digest(capture)
         for capture in captures
@@ -534,7 +536,7 @@ def _holds(text: str, question: dict[str, Any]) -> bool:
     return all(answer.lower() in text.lower() for answer in question["answer_contains"])
 
 
-def test_the_digests_hold_the_facts(history: tuple[int, list[Capture]]) -> None:
+def test_the_digests_hold_the_facts(history: tuple[int, list[Capture]], digests: dict[str, str]) -> None:
     """Every question about the history is answered by what Claude is sent, the prompts and the reports."""
     _, captures = history
     said = [
@@ -542,17 +544,18 @@ def test_the_digests_hold_the_facts(history: tuple[int, list[Capture]]) -> None:
         for capture in captures
         if capture.event_name in {"UserPromptSubmit", "Stop", "SubagentStop"}
     ]
-    text = "\n".join([*_digests(captures).values(), *said])
+    text = "\n".join([*digests.values(), *said])
 
     asked = [question for question in FACTS["questions"] if question["kind"] != "transcript_only"]
 
     assert [question["id"] for question in asked if not _holds(text, question)] == []
 
 
-def test_a_fact_stands_in_the_digest_of_its_own_capture(history: tuple[int, list[Capture]]) -> None:
+def test_a_fact_stands_in_the_digest_of_its_own_capture(
+    history: tuple[int, list[Capture]], digests: dict[str, str]
+) -> None:
     """What answers a question in a capture is in its digest; nearly always where it is ten times as long."""
     factor, captures = history
-    digests = _digests(captures)
     whole = {
         capture.payload["tool_use_id"]: json.dumps(capture.payload, ensure_ascii=False)
         for capture in captures
@@ -573,10 +576,10 @@ def test_a_fact_stands_in_the_digest_of_its_own_capture(history: tuple[int, list
     assert len(lost) <= (0 if factor == 1 else 3), lost
 
 
-def test_the_digests_are_short(history: tuple[int, list[Capture]]) -> None:
+def test_the_digests_are_short(history: tuple[int, list[Capture]], digests: dict[str, str]) -> None:
     """A call costs 1,300 characters in the mean at most, and one ten times as long not ten times as many."""
-    factor, captures = history
-    lengths = [len(text) for text in _digests(captures).values()]
+    factor, _ = history
+    lengths = [len(text) for text in digests.values()]
 
     assert len(lengths) > 110
     assert max(lengths) <= DIGEST_CHARS

@@ -46,7 +46,7 @@ def test_an_edit_says_which_function_changed_and_why() -> None:
 
     assert observation == Observation(
         title="Edit net in prices.py",
-        summary="Edited prices.py (+1 -1 lines). Modified: net (Without tax). Comment: German rate.\n"
+        summary="Edited prices.py (+1 -1 lines). Modified: net (“Without tax”). Comment: “German rate”.\n"
         "Asked: Use the German tax rate",
         detail="- return gross / 2\n+ return gross / Decimal('1.19')  # German rate",
         files_touched=("prices.py",),
@@ -70,7 +70,7 @@ def test_an_edit_says_which_function_changed_and_why() -> None:
             "from decimal import Decimal, getcontext",
             "Import getcontext in prices.py",
         ),
-        ("LIMIT = 10", "LIMIT = 20", "Edit prices.py: LIMIT = 20"),
+        ("LIMIT = 10", "LIMIT = 20", "Edit prices.py: “LIMIT = 20”"),
     ],
 )
 def test_title_names_the_change(old: str, new: str, title: str) -> None:
@@ -151,7 +151,7 @@ def test_a_new_file_tells_its_definitions() -> None:
 
     assert isinstance(observation, Observation)
     assert observation.title == "Create prices.py with net and shown"
-    assert observation.summary == "Created prices.py (13 lines). New: net (Without tax) and shown."
+    assert observation.summary == "Created prices.py (13 lines). New: net (“Without tax”) and shown."
     assert observation.detail == (
         '"""Prices."""\nLIMIT = 10\ndef net(gross: Decimal) -> Decimal:\n    """Without tax."""\n'
         '    return gross / 2\ndef shown(price: Decimal) -> str:\n    return f"{price:.2f}"'
@@ -180,9 +180,9 @@ def test_lines_of_a_document_are_the_knowledge() -> None:
     )
 
     assert observe(capture) == Observation(
-        title="Edit RULES.md: Always use pathlib and No print()",
-        summary="Edited RULES.md (+2 -1 lines). Now: - Always use pathlib. | - No print().\n"
-        "Before: - Use os.path.",
+        title="Edit RULES.md: “Always use pathlib and No print()”",
+        summary="Edited RULES.md (+2 -1 lines). Now: “- Always use pathlib. | - No print().”\n"
+        "Before: “- Use os.path.”",
         detail=None,
         files_touched=("RULES.md",),
         functions_changed=(),
@@ -197,7 +197,7 @@ def test_other_languages_are_read_by_pattern() -> None:
 
     assert isinstance(observation, Observation)
     assert observation.title == "Add render to src/app.ts"
-    assert observation.summary == "Edited src/app.ts (4 lines). Comment: the chart needs zero."
+    assert observation.summary == "Edited src/app.ts (4 lines). Comment: “the chart needs zero”."
     assert observation.functions_changed == ()
 
 

@@ -32,8 +32,8 @@ OBSERVATIONS = [
         "pytest: 3 passed.",
         "Commit 'Basket in SQLite' as 1a2b3c4",
     ),
-    _ran("git commit -qm 'Typer'", "", "Commit 'Typer' as 2b3c4d5"),
-    _ran("git push origin main", "Failed with exit code 128: fatal: no such remote."),
+    _ran("git commit -qm 'Typer'", "", "Commit “Typer” as 2b3c4d5"),
+    _ran("git push origin main", "Failed with exit code 128: “fatal: no such remote”."),
 ]
 
 
@@ -42,9 +42,9 @@ def test_a_session_is_told_by_request_result_and_what_is_left() -> None:
     summary = summarize(prompts=PROMPTS, observations=OBSERVATIONS, last_messages=MESSAGES)
 
     assert summary == (
-        "Asked: Move the basket to SQLite. Committed: Basket in SQLite; Typer. Tests: 3 passed. "
-        "Ended with: cli.py is a typer app. Left open: git push: fatal: no such remote. "
-        "Files: shop/basket.py; shop/cli.py. Commits: 2b3c4d5 Typer; 1a2b3c4 Basket in SQLite. "
+        "Asked: Move the basket to SQLite. Committed: “Basket in SQLite”; “Typer”. Tests: 3 passed. "
+        "Ended with: cli.py is a typer app. Left open: git push: “fatal: no such remote”. "
+        "Files: shop/basket.py; shop/cli.py. Commits: 2b3c4d5 “Typer”; 1a2b3c4 “Basket in SQLite”. "
         "Also asked: Let the command line use typer. Before that: The basket is SQLite now."
     )
 
@@ -65,7 +65,7 @@ def test_failing_tests_stand_in_the_first_line() -> None:
     summary = summarize(prompts=["Fix the basket. " * 9], observations=OBSERVATIONS[:3], last_messages=[])
 
     assert summary.startswith("Asked: Fix the basket. Ended: Run it. Tests: 2 failed, 1 passed.")
-    assert "Left open: pytest: KeyError: 'x'." in summary
+    assert "Left open: pytest: “KeyError: 'x'”." in summary
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_a_long_session_keeps_to_its_length() -> None:
         for number in range(30)
     ]
     commits = [
-        _ran("git commit", "", f"Commit 'A subject of some length {number}' as 1a2b3c{number}")
+        _ran("git commit", "", f"Commit “A subject of some length {number}” as 1a2b3c{number}")
         for number in range(9)
     ]
 
@@ -103,7 +103,7 @@ def test_a_long_session_keeps_to_its_length() -> None:
     )
 
     assert 600 < len(summary) <= 900
-    assert "Committed: A subject" in summary[:200]
+    assert "Committed: “A subject" in summary[:200]
     assert summary.index("Ended with") <= 201
 
 

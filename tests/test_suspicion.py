@@ -6,10 +6,10 @@ import json
 import re
 
 import pytest
-from conftest import DATA
+from support.recorded import DATA
 
 from claude_mem_lite.cli import demo
-from claude_mem_lite.learnings.suspicion import LONGEST, suspicions
+from claude_mem_lite.distill.suspicion import LONGEST, suspicions
 
 Cases = dict[str, list[dict[str, str]]]
 POISONED: Cases = json.loads((DATA / "learnings" / "poisoned.json").read_text())

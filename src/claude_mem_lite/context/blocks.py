@@ -40,7 +40,7 @@ def for_prompt(
     section = recall(
         searcher, project_dir, prompt, said=said, budget_tokens=most - SHORT_FENCE_TOKENS, now=time.time()
     )
-    return assemble([section], most_tokens=most, started=started, in_short=True)
+    return assemble([section], most_tokens=most, started=started)
 
 
 def for_file(project_dir: str, file: str, *, session_id: str, shown: Shown | None = None) -> ContextBlock:
@@ -55,4 +55,4 @@ def for_file(project_dir: str, file: str, *, session_id: str, shown: Shown | Non
     if not path or path in shown.files or left < touch.BUDGET_TOKENS:
         return _NOTHING
     section = touch.about(project_dir, path, said=Said(shown.ids), without=session_id, now=time.time())
-    return assemble([section], most_tokens=touch.BUDGET_TOKENS, started=started, in_short=True)
+    return assemble([section], most_tokens=touch.BUDGET_TOKENS, started=started)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
+from claude_mem_lite.context.text import vetted
 from claude_mem_lite.search.words import STOP_WORDS, words
 from claude_mem_lite.tokens import estimate_tokens
 
@@ -26,7 +27,7 @@ class Line:
     """One line of a block: `id` opens it, `value` (any unit, one layer's lines share it) is what it is worth.
 
     `says` is what it tells, without age and id; `stands_for` are the ids of what need not be told beside it;
-    `reason` says where the value comes from.
+    `reason` says where the value comes from; what `is_users`, in their own words, is nobody else's order.
     """
 
     id: str
@@ -36,6 +37,7 @@ class Line:
     says: str
     reason: str = ""
     stands_for: tuple[str, ...] = ()
+    is_users: bool = False
 
     @property
     def tokens(self) -> int:
@@ -88,29 +90,39 @@ class Said:
         return "another line says it" if any(_repeats(told, other) for other in self._words) else ""
 
 
+def vet(line: Line, section: Section) -> Line | None:
+    """Return a line as it may be told, None if nothing of it may; the section notes what is withheld."""
+    says, why = (line.says, "") if line.kind == "learning" else vetted(line.says, is_users=line.is_users)
+    if why:
+        section.left_out.append(LeftOut(line, f"withheld{' in part' if says else ''}: {why}"))
+    if says == line.says:
+        return line
+    return replace(line, says=says, text=line.text.removesuffix(line.says) + says) if says else None
+
+
 def fill(section: Section, lines: Sequence[Line], *, budget_tokens: int, said: Said, most: int = 100) -> int:
     """Put the lines with the best value per token into a section, in the order given; return what is left.
 
     `budget_tokens` is what the section may cost, title included; `most` its lines. `said` hears of each line.
     """
     left = budget_tokens - Section(section.name, section.title, [_NOTHING]).tokens
-    chosen: dict[int, frozenset[str]] = {}
+    chosen: dict[int, tuple[Line, frozenset[str]]] = {}
     for at in sorted(range(len(lines)), key=lambda at: -lines[at].value / lines[at].tokens):
         line, told = lines[at], _words(lines[at])
         if len(chosen) >= most:
             why = f"{most} lines are better"
         elif line.tokens > left:
             why = "no room"
-        elif any(_repeats(told, other) for other in chosen.values()):
+        elif any(_repeats(told, other) for _, other in chosen.values()):
             why = "another line says it"
         else:
             why = said.why(line)
         if why:
             section.left_out.append(LeftOut(line, why))
-            continue
-        chosen[at] = told
-        left -= line.tokens
-    section.lines += [lines[at] for at in sorted(chosen)]
+        elif (line_told := vet(line, section)) is not None:
+            chosen[at] = line_told, told
+            left -= line_told.tokens
+    section.lines += [chosen[at][0] for at in sorted(chosen)]
     for line in section.lines:
         said.add(line)
     return budget_tokens - section.tokens

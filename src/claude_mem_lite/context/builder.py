@@ -30,7 +30,7 @@ _STATE_LINES = 20
 # Claude Code tells the seconds since the last answer rounded; the Stop hook comes a moment after it.
 _ROUNDED_S = 3.0
 # What the fence of a block in short costs.
-SHORT_FENCE_TOKENS = 35
+SHORT_FENCE_TOKENS = 42
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,9 @@ def build(  # noqa: PLR0913  (all of them say what started)
             continue
         carried = fill(section, lines, budget_tokens=allowed, said=said, most=layer.most)
         left -= section.tokens
-    return assemble(sections, skipped=skipped, most_tokens=budget.total, started=started)
+    return assemble(
+        sections, project_dir=project_dir, skipped=skipped, most_tokens=budget.total, started=started
+    )
 
 
 def assemble(
@@ -160,16 +162,19 @@ def assemble(
     most_tokens: int,
     started: float,
     skipped: Collection[str] = (),
-    in_short: bool = False,
+    project_dir: str = "",
 ) -> ContextBlock:
     """Fence the sections, dropping the last lines until the block is within its tokens and UTF-16 units.
 
-    `started` is when the work began, by `time.monotonic`; `in_short` saves what the first block has said.
+    `started` is when the work began, by `time.monotonic`. Without `project_dir` the block is in short: it
+    saves what the first one of a session has said.
     """
     while True:
         filled = [section for section in sections if section.lines]
         titled = (text.titled(section.title, (line.text for line in section.lines)) for section in filled)
-        block = text.fence(titled, socket_path="" if in_short else config.socket_path())
+        block = text.fence(
+            titled, socket_path=config.socket_path() if project_dir else "", project_dir=project_dir
+        )
         if (
             len(block) <= most_tokens * CHARS_PER_TOKEN and text.utf16_units(block) <= text.MAX_BLOCK_UNITS
         ) or not filled:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from claude_mem_lite.context.text import harmless
 from claude_mem_lite.distill.local.conversation import without_reason
+from claude_mem_lite.distill.orders import LINE_END
+from claude_mem_lite.distill.quoting import pieces, quoted
 from claude_mem_lite.search.words import lemma, words
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ _SHORT = 60
 _BEFORE = 40
 
 _REMOVED = "- "  # in the detail of an edit
-_ENDS = re.compile(r"(?<=[.!?])\s+(?=[^a-z\s])|\n+")
+_ENDS = re.compile(r"(?:(?<=[.!?])|(?<=[.!?]”))\s+(?=[^a-z\s])|\n+")
 # What was run, which the title tells in words.
 _COMMAND = re.compile(r"(?:Ran|[^`]{1,80}:) `[^`]*(?:`\W*)?")
 # Half sentences and what local summaries list between semicolons, but for those in parentheses.
@@ -37,21 +39,26 @@ _COUNT = re.compile(r"(?:Created|Edited|Read|Rewrote) [^:]+(?: \([^()]*\)\.|: (?
 
 
 def excerpt(title: str, summary: str, detail: str, weights: Mapping[str, float], *, chars: int) -> str:
-    """Return "Title: what answers" in a harmless line of about `chars`; `weights` are the idf of lemmas."""
+    """Return "Title: what answers" in a harmless line of about `chars`; `weights` are the idf of lemmas.
+
+    The detail is captured text: what is told of it is quoted.
+    """
     title = harmless(title, chars=TITLE_CHARS)
     summary = summary[:MOST_CHARS]
-    units = [unit.strip() for unit in _ENDS.split(without_reason(summary)[0] if title else summary)]
+    units = [unit.strip() for unit in pieces(_ENDS.split(without_reason(summary)[0] if title else summary))]
     commands = [unit for unit in units if _COMMAND.fullmatch(unit)]
-    items = (item.strip() for unit in units if not _COMMAND.fullmatch(unit) for item in _ITEMS.split(unit))
+    said = (_ITEMS.split(unit) for unit in units if not _COMMAND.fullmatch(unit))
+    items = (item.strip() for each in said for item in pieces(each))
     sentences = [item for item in items if item and not _COUNT.fullmatch(item)][:MOST_LINES]
     lines = [*commands, *(" ".join(line.split()) for line in detail[:MOST_CHARS].splitlines())]
     texts = [*sentences, *list(dict.fromkeys(filter(None, lines)))[:MOST_LINES]]
     chosen = _chosen(texts, len(sentences), set(lemmas(title)), weights, chars - len(title) - len(": "))
     told = " ".join(text for at, text in sorted(chosen.items()) if at < len(sentences))
     shown = [text for at, text in sorted(chosen.items()) if at >= len(sentences)]
-    if title.endswith("…") and harmless(told, chars=len(told) + 1).startswith(title[:-1]):
+    captured = quoted(LINE_END.join(text for text in shown if text not in commands))
+    if title.endswith(("…", "…”")) and harmless(told, chars=len(told) + 1).startswith(title.rstrip("…”")):
         title = ""
-    body = " / ".join(filter(None, [told, *shown]))
+    body = LINE_END.join(filter(None, [told, *(text for text in shown if text in commands), captured]))
     return harmless(": ".join(filter(None, [title, body])), chars=chars + TITLE_CHARS)
 
 
@@ -99,7 +106,7 @@ def _chosen(
             continue
         told |= says[at]
         answered |= says[at]
-        room -= len(chosen[at]) + len(" / ")
+        room -= len(chosen[at]) + len(LINE_END)
     return chosen
 
 
@@ -109,5 +116,6 @@ def _piece(text: str, names: set[str], chars: int) -> str:
     start = max(0, min(next(chain(places, [0])) - _BEFORE, len(text) - chars))
     if start:
         start = text.find(" ", start) + 1
-        return harmless("…" + text[start:], chars=chars)
+        _, piece = pieces([text[:start], text[start:]])
+        return harmless(f"…{piece}", chars=chars)
     return harmless(text, chars=chars)

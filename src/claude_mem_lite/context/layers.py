@@ -16,6 +16,7 @@ from claude_mem_lite.context.budget import Kind, Line
 from claude_mem_lite.context.text import SESSION_CHARS, entry, harmless, session_line
 from claude_mem_lite.distill.local.conversation import without_reason
 from claude_mem_lite.distill.observation import join, one_line, relative
+from claude_mem_lite.distill.quoting import named, quote_blocks, quoted
 from claude_mem_lite.distill.summary import is_commit
 from claude_mem_lite.search.words import words
 from claude_mem_lite.storage import context as storage
@@ -51,6 +52,8 @@ _DECISION = re.compile(
     re.IGNORECASE,
 )
 _FAILED = re.compile(r"\bFailed with |\b[1-9]\d* (?:failed|errors?)\b")
+# What the user said; what else is told may be somebody's who wants to be obeyed.
+USERS = frozenset({"UserPromptSubmit", "AskUserQuestion"})
 _SPOKEN = frozenset({"Stop", "SubagentStop"})
 _EDITED = re.compile(r"^(?:Edited|Rewrote|Created) [^\n]*? \([^()\n]*lines?\)\.\s*")
 # How a summary begins to list what became of functions, which a short title lists too.
@@ -61,6 +64,7 @@ _STALE, _STALE_CHARS = 0.4, 80
 # A line shown in this many sessions and never used loses rank.
 _SHOWINGS = 3
 _SIGNATURE_CHARS = 60
+_STRING = re.compile(r"[\"']")  # a default value can be a sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,7 @@ class Scope:
         reason: str,
         chars: int = LINE_CHARS,
         stands_for: Sequence[str] = (),
+        is_users: bool = False,
     ) -> Line:
         """Return a line that says something of a row; a longer one is worth more, but not by as much."""
         told = harmless(says, chars=chars)
@@ -104,6 +109,7 @@ class Scope:
         return Line(
             id=row_id,
             kind=kind,
+            is_users=is_users,
             text=entry(row_id, at, told, now=self.now),
             value=weight * estimate_tokens(told) ** _DENSITY,
             says=told,
@@ -125,6 +131,7 @@ class Scope:
         return self.line(
             row.id, "observation", row.created_at, says,
             weight=weight, reason=reason, chars=chars, stands_for=stands_for,
+            is_users=row.tool_name in USERS,
         )  # fmt: skip
 
     def learned(self, row: Learning, *, weight: float, reason: str) -> Line:
@@ -144,7 +151,7 @@ def session_index(scope: Scope) -> list[Line]:
     """Return the sessions, newest first; one that is still open is told by what it was asked last."""
     lines: list[Line] = []
     for row in scope.sessions:
-        told = row.summary or _open_session(row)
+        told = row.summary or _open_session(scope, row)
         if not told:
             continue
         chars = SESSION_CHARS if lines else _NEWEST_CHARS
@@ -168,7 +175,7 @@ def function_map(scope: Scope) -> list[Line]:
     recent = scope.recent
     files: dict[str, list[FunctionChange]] = {}
     places: set[tuple[str, str]] = set()
-    for row in storage.changes(list(recent), since=scope.since, limit=_READ):
+    for row in storage.changes(scope.project_dir, list(recent), since=scope.since, limit=_READ):
         places.add((row.file_path, row.qualified_name))
         if len(places) > FUNCTIONS:
             break
@@ -186,7 +193,7 @@ def function_map(scope: Scope) -> list[Line]:
                 ids[0],
                 "function",
                 newest.created_at,
-                f"{path}: {told}",
+                f"{named(path)}: {told}",
                 weight=_FADES**rank * min(2.0, 1 + 0.2 * (len(ids) - 1)),
                 reason=f"edits: {len(ids)}, the last in {_place(rank)}",
                 stands_for=ids,
@@ -208,7 +215,7 @@ def learnings(scope: Scope) -> list[Line]:
 def observations(scope: Scope) -> list[Line]:
     """Return what the last sessions did and said, newest first."""
     recent = scope.recent
-    rows = storage.observations(list(recent), since=scope.since, limit=_READ)
+    rows = storage.observations(scope.project_dir, list(recent), since=scope.since, limit=_READ)
     touched = Counter(path for row in rows for path in row.files_touched)
     lines = []
     for row in rows:
@@ -244,9 +251,9 @@ def weigh(row: Observation) -> tuple[float, str]:
 def said_by(row: Observation) -> str:
     """Return what an observation says without what it was asked for, nothing twice."""
     if row.tool_name == "UserPromptSubmit":
-        return f"Asked: {row.summary}"
+        return f"Asked: {asked_in(row.summary)}"
     summary, _ = without_reason(row.summary)
-    if row.tool_name in _SPOKEN or summary.startswith(row.title.rstrip("…")):
+    if row.tool_name in _SPOKEN or summary.startswith(row.title.rstrip("…”")):
         return summary
     told = _EDITED.sub("", summary)
     if told == summary:
@@ -254,7 +261,13 @@ def said_by(row: Observation) -> str:
     if set(words(told)) <= {*words(row.title), *_CHANGES}:
         return row.title
     head, _, said = row.title.partition(": ")
-    return f"{head if said.rstrip('…') in told else row.title}{f'. {told}' if told else ''}"
+    is_repeated = said.strip("“”").rstrip("…") in told
+    return f"{head if is_repeated else row.title}{f'. {told}' if told else ''}"
+
+
+def asked_in(prompt: str) -> str:
+    """Return the user's words, with the blocks of somebody else's in them quoted."""
+    return quote_blocks(prompt, fences=True)
 
 
 def in_project(path: str, project_dir: str) -> str:
@@ -267,8 +280,8 @@ def _place(at: int) -> str:
     return f"session {at + 1} from the newest" if at else "the newest session"
 
 
-def _open_session(row: Session) -> str:
-    asked = storage.said(row.id, "UserPromptSubmit", newest=True)
+def _open_session(scope: Scope, row: Session) -> str:
+    asked = storage.said(scope.project_dir, row.id, "UserPromptSubmit", newest=True)
     return f"Still open. Asked: {asked.summary}" if asked and row.status == "active" else ""
 
 
@@ -290,5 +303,6 @@ def changed(rows: Sequence[FunctionChange]) -> str:
             continue
         verb = "gone" if is_gone else "new" if name in made else "changed"
         has_room = row.kind == "function" and len(row.signature) <= _SIGNATURE_CHARS
-        verbs[verb].append(row.signature if verb == "new" and has_room else name)
+        told = row.signature if verb == "new" and has_room else name
+        verbs[verb].append(quoted(told) if _STRING.search(told) else told)
     return "; ".join(f"{verb} {join(names, _NAMES)}" for verb, names in verbs.items() if names)

@@ -12,10 +12,12 @@ from dataclasses import dataclass, replace
 from math import exp, log, log1p
 from typing import TYPE_CHECKING
 
-from claude_mem_lite.context.budget import LeftOut, Line, Section
+from claude_mem_lite.context.budget import LeftOut, Line, Section, vet
 from claude_mem_lite.context.excerpt import excerpt, lemmas
+from claude_mem_lite.context.layers import USERS, asked_in
 from claude_mem_lite.context.prompts import question
 from claude_mem_lite.context.text import entry, harmless
+from claude_mem_lite.distill.quoting import named, quoted
 from claude_mem_lite.search import ranking
 from claude_mem_lite.search.words import STOP_WORDS, words
 from claude_mem_lite.storage import search as storage
@@ -91,9 +93,10 @@ def recall(  # noqa: PLR0913  (who asks, what for, and what the answer has to ke
         if why:
             section.left_out.append(LeftOut(line, why))
             continue
-        section.lines.append(line)
-        said.add(line)
-        left -= line.tokens
+        if (told := vet(line, section)) is not None:
+            section.lines.append(told)
+            said.add(told)
+            left -= told.tokens
     return section
 
 
@@ -221,7 +224,12 @@ def _line(hit: Hit, has: set[str], asked: _Asked, *, now: float, chars: int) -> 
     """Return what a hit tells in so many characters, without any its title alone."""
     row = hit.row
     if chars:
-        says = excerpt(row.title, row.summary, row.detail, asked.weights, chars=chars)
+        summary, detail = row.summary, row.detail
+        if row.kind == "session":  # its decisions, which are nobody's output
+            summary, detail = f"{summary}\n{detail}", ""
+        elif row.tool_name == "UserPromptSubmit":
+            summary = asked_in(summary)
+        says = excerpt(row.title, summary, detail, asked.weights, chars=chars)
     else:
         says = harmless(row.title or row.summary, chars=SHORT_CHARS)
     found = [term.words[0] for term in asked.query.terms if term.lemma in has]
@@ -238,6 +246,7 @@ def _line(hit: Hit, has: set[str], asked: _Asked, *, now: float, chars: int) -> 
         hit.score,
         says,
         "; ".join(filter(None, reasons)),
+        is_users=row.tool_name in USERS,
     )
 
 
@@ -254,6 +263,7 @@ def _named(asked: _Asked, project_dir: str) -> Sequence[Row]:
 
 
 def _function_line(row: Row, *, now: float) -> Line:
-    says = harmless(": ".join(filter(None, [row.files[0], row.summary, row.detail])), chars=SHORT_CHARS)
+    parts = [named(row.files[0]), row.summary, quoted(row.detail)]
+    says = harmless(": ".join(filter(None, parts)), chars=SHORT_CHARS)
     reason = f"the prompt names {row.title}"
     return Line(row.id, "function", entry(row.id, row.created_at, says, now=now), 0.0, says, reason)

@@ -9,9 +9,10 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite.context.layers import changed, said_by
+from claude_mem_lite.context.layers import asked_in, changed, said_by
 from claude_mem_lite.distill.local import fields
 from claude_mem_lite.distill.observation import join, sentences
+from claude_mem_lite.distill.quoting import named
 from claude_mem_lite.distill.summary import is_commit, open_failures, test_verdict
 from claude_mem_lite.storage import context as storage
 from claude_mem_lite.triage import EDITORS
@@ -40,7 +41,7 @@ _BAD = re.compile(r"\b(?:failed|errors?)\b")
 
 def working_state(scope: Scope, session_id: str) -> list[Line]:
     """Return the lines that tell where a session stands, what matters most first."""
-    rows = storage.observations([session_id], limit=_READ)
+    rows = storage.observations(scope.project_dir, [session_id], limit=_READ)
     lines = [
         *_goal(scope, session_id),
         *_plan(scope, session_id, rows),
@@ -53,21 +54,25 @@ def working_state(scope: Scope, session_id: str) -> list[Line]:
 
 
 def _goal(scope: Scope, session_id: str) -> list[Line]:
-    first, last = (storage.said(session_id, "UserPromptSubmit", newest=newest) for newest in (False, True))
+    first, last = (
+        storage.said(scope.project_dir, session_id, "UserPromptSubmit", newest=newest)
+        for newest in (False, True)
+    )
     if first is None or last is None:
         return []
+
+    def line(row: Observation, label: str, reason: str) -> Line:
+        return scope.told_of(row, f"{label}: {asked_in(row.summary)}", reason=reason, chars=_GOAL_CHARS)
+
     if first.id == last.id:
-        return [scope.told_of(first, f"Goal: {first.summary}", reason="the only prompt", chars=_GOAL_CHARS)]
+        return [line(first, "Goal", "the only prompt")]
     # What was asked first may be done long since.
-    return [
-        scope.told_of(last, f"Asked last: {last.summary}", reason="the last prompt", chars=_GOAL_CHARS),
-        scope.told_of(first, f"Asked first: {first.summary}", reason="the first prompt", chars=_GOAL_CHARS),
-    ]
+    return [line(last, "Asked last", "the last prompt"), line(first, "Asked first", "the first prompt")]
 
 
 def _plan(scope: Scope, session_id: str, rows: Sequence[Observation]) -> list[Line]:
     """Return the next steps: what is open in the plan, else what the assistant said is still to do."""
-    steps = _open_steps(storage.plan_events(session_id))
+    steps = _open_steps(storage.plan_events(scope.project_dir, session_id))
     said = next((row for row in rows if row.tool_name == "Stop"), None)
     if steps and rows:
         return [scope.told_of(rows[0], f"Next: {join(steps, 4, '; ')}", reason="the plan")]
@@ -126,13 +131,13 @@ def _in_flight(scope: Scope, session_id: str, rows: Sequence[Observation]) -> li
     """Return the files that were changed since the session's last commit, with their functions."""
     committed = next((row.created_at for row in rows if is_commit(row)), "")
     edits = [row for row in rows if row.created_at > committed and row.tool_name in EDITORS]
-    changes = storage.changes([session_id], since=committed, limit=_READ)
+    changes = storage.changes(scope.project_dir, [session_id], since=committed, limit=_READ)
     lines = []
     for path in dict.fromkeys(path for row in edits for path in row.files_touched):
         ids = [row.id for row in edits if path in row.files_touched]
         told = changed([row for row in changes if row.file_path == path])
         newest = next(row for row in edits if row.id == ids[0])
-        says = f"Changed, not committed: {path}{f': {told}' if told else ''}"
+        says = f"Changed, not committed: {named(path)}{f': {told}' if told else ''}"
         lines.append(scope.told_of(newest, says, reason="since the last commit", stands_for=ids))
     return lines[: 2 * _MOST]
 

@@ -9,8 +9,10 @@ from claude_mem_lite.context import layers
 from claude_mem_lite.context.budget import Said, Section, fill
 from claude_mem_lite.context.builder import SHORT_FENCE_TOKENS
 from claude_mem_lite.context.layers import Scope
+from claude_mem_lite.context.text import vetted
 from claude_mem_lite.distill.local.conversation import without_reason
 from claude_mem_lite.distill.observation import join
+from claude_mem_lite.distill.quoting import named
 from claude_mem_lite.storage import context as storage
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ _FUNCTIONS = 2
 
 def about(project_dir: str, path: str, *, said: Said, without: str, now: float) -> Section:
     """Return what is known of a file of a project, but for what the session `without` did itself."""
-    section = Section("touched", f"About {path}")
+    section = Section("touched", f"About {vetted(named(path))[0] or 'this file'}")
     scope = Scope(project_dir, now)
     rows = storage.about_file(project_dir, path, without=without)
     lines = [*_callers(scope, path), *_learned(scope, path), *_done(scope, rows)]
@@ -49,7 +51,7 @@ def _callers(scope: Scope, path: str) -> list[Line]:
     lines = []
     for name in names:
         calls = [
-            f"{edge.caller_file}:{edge.line} {edge.caller_function}"
+            f"{named(edge.caller_file)}:{edge.line} {edge.caller_function}"
             for edge in edges
             if edge.callee_function == name
         ]

@@ -9,11 +9,12 @@ from __future__ import annotations
 import email.utils
 import logging
 import math
+import os
 import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from claude_mem_lite import redact
+from claude_mem_lite import keys, redact
 from claude_mem_lite.distill.observation import one_line
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.tokens import estimate_tokens
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from anthropic.types import Message
     from anthropic.types.messages import MessageBatchResult
 
-    from claude_mem_lite.settings import Credential, Settings
+    from claude_mem_lite.keys import Credential
+    from claude_mem_lite.settings import Settings
 
 T = TypeVar("T")
 
@@ -160,7 +162,7 @@ def _calling(settings: Settings, call: Callable[[Anthropic], T]) -> T:
     """Return what a call brings; its failure becomes one of ours, without the chain that may hold the key."""
     credential = settings.credential
     if credential is None:
-        raise SetupError("no key: set ANTHROPIC_API_KEY")
+        raise SetupError("no key is used: see claude-mem status")
     if not (credential.value.isascii() and credential.value.isprintable() and " " not in credential.value):
         raise SetupError(f"{credential.source} holds characters that no key has")
     import anthropic
@@ -169,8 +171,13 @@ def _calling(settings: Settings, call: Callable[[Anthropic], T]) -> T:
     for name in ("anthropic", "httpx2", "httpcore2"):  # they log addresses, and bodies when told to
         logging.getLogger(name).setLevel(logging.WARNING)
     try:
-        # Base URL, proxies and certificates as the SDK finds them in the environment.
+        # Where the request goes is the user's choice alone: no base URL, proxy or header of the environment,
+        # which may be a project's, but its certificates.
+        os.environ.pop("ANTHROPIC_CUSTOM_HEADERS", None)
+        transport = httpx2.HTTPTransport(proxy=None if settings.proxy == keys.NONE else settings.proxy)
         with anthropic.Anthropic(
+            base_url=settings.base_url,
+            http_client=anthropic.DefaultHttpxClient(transport=transport, trust_env=False),
             api_key=credential.value if credential.kind == "api_key" else None,
             auth_token=credential.value if credential.kind == "auth_token" else None,
             max_retries=0,

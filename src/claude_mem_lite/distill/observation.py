@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from claude_mem_lite.distill.quoting import OPEN, balanced, pieces
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -36,12 +38,13 @@ _INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
 )
 _SENTENCE_END = re.compile(
-    r"(?<=[.!?])[)\"'»”]?\s+(?=\S)|(?<=[\u3002\uff01\uff1f])|\n\s*\n|\n(?=\s*(?:[-*+•]|\d+[.)])\s)"
+    r"(?<=[.!?])[)\"'»]?\s+(?=\S)|(?<=[.!?]”)\s+(?=\S)|(?<=[\u3002\uff01\uff1f])|\n\s*\n|\n(?=\s*(?:[-*+•]|\d+[.)])\s)"
 )
 _ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|max|min|fig|no|nr|dr|mr|ms|st|bzw|z\.b)\.|^\d+\.)$",
     re.IGNORECASE,
 )
+_FULL_STOP = re.compile(r"[ .:;]+(?=”?$)")
 _MARKDOWN_LEAD = re.compile(r"^\s*(?:#{1,6}\s+|[-*+•]\s+|\d+[.)]\s+|>\s+)+")
 
 
@@ -94,9 +97,9 @@ def one_line(text: str, limit: int = TITLE_CHARS) -> str:
     line = " ".join(text[: 20 * limit].split())
     if len(line) <= limit:
         return line
-    cut = line[: limit - 1]
+    cut = line[: limit - 1 - (OPEN in line)]
     space = cut.rfind(" ")
-    return (cut[:space] if space > limit / 2 else cut).rstrip(" ,;:-(") + "…"
+    return balanced((cut[:space] if space > limit / 2 else cut).rstrip(" ,;:-(") + "…")
 
 
 def clip(text: str, limit: int) -> str:
@@ -105,6 +108,7 @@ def clip(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     mark = "\n[…]\n"
+    limit -= 2 * (OPEN in text)
     head = max(0, (limit - len(mark)) * 2 // 3)
     tail = max(0, limit - len(mark) - head)
     start, end = text[:head], text[len(text) - tail :]
@@ -112,16 +116,16 @@ def clip(text: str, limit: int) -> str:
         start = start[: start.rfind("\n")]
     if "\n" in end:
         end = end[end.find("\n") + 1 :]
-    return f"{start.rstrip()}{mark}{end.lstrip()}"[:limit]
+    return f"{balanced(start.rstrip())}{mark}{balanced(end.lstrip())}"
 
 
 def first_sentence(text: str) -> str:
     """Return the first sentence that says something, without Markdown marks and without its full stop."""
     for sentence in sentences(text):
-        bare = sentence.rstrip(" .:;")
+        bare = _FULL_STOP.sub("", sentence)
         if len(bare.split()) > 2:  # noqa: PLR2004 - "Done." or "Good point!" is no headline
             return bare
-    return one_line(text, 200).rstrip(" .:;")
+    return _FULL_STOP.sub("", one_line(text, 200))
 
 
 def sentences(text: str) -> list[str]:
@@ -136,7 +140,7 @@ def sentences(text: str) -> list[str]:
     plain = (
         " ".join(_MARKDOWN_LEAD.sub("", part).replace("**", "").split()) for part in (*found, open_sentence)
     )
-    return [sentence for sentence in plain if sentence]
+    return [sentence for sentence in pieces(plain) if sentence]
 
 
 def join(names: Sequence[str], limit: int = 3, separator: str = ", ") -> str:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from claude_mem_lite import inbox, settings
 from claude_mem_lite.codemap.kept import Seen
-from claude_mem_lite.distill import code, local
+from claude_mem_lite.distill import code, echoes, local
+from claude_mem_lite.distill.local.conversation import without_reason
 from claude_mem_lite.distill.observation import Capture, Observation, Skip
 from claude_mem_lite.distill.summary import key_files, summarize
 from claude_mem_lite.storage import queries, upgrades
@@ -29,18 +30,29 @@ MAX_KEY_FILES = 8
 
 # What the last messages of a session may say in its summary.
 _SPOKEN = ("Stop", "SubagentStop")
+_REPORT = "last_assistant_message"
 
 
 def record_event(event: PendingEvent) -> bool:
     """Turn one event into its observation, or note in its row why there is none; follow it in the code map.
 
-    Tells whether the project's calls may be others now.
+    Tells whether the project's calls may be others now. Of an event that is worked on once more, because the
+    memory was lost, Claude is asked nothing: it was paid for once, and the user can have it paid for again.
     """
-    started = time.monotonic()
+    if event.status == inbox.REIMPORT:
+        record_import([event])
+        upgrades.leave_to_user(event.session_id)
+        return False
+    started, upgrade = time.monotonic(), "" if event.finished_at else None
     # The write lock first: of two workers on one fold the later must see what the earlier wrote.
     with memory_database.atomic():
         queries.touch_session(event)
-        note = _look(event) if is_look(event) else _observe(event, queries.latest_prompt(event))
+        if event.finished_at:
+            upgrades.leave_to_user(event.session_id)
+        if is_look(event):
+            note = _look(event, upgrade)
+        else:
+            note = _observe(event, queries.latest_prompt(event), upgrade=upgrade)
     seen = Seen(event.session_id, None if note else event.id, event.created_at)
     has_changed_code = code.follow(capture_of(event), seen)
     inbox.finish(event.id, note=note)
@@ -84,8 +96,7 @@ def summarize_session(session_id: str, *, retell: bool = False) -> str:
     What Claude has told stays, followed by what came since; with `retell` it is asked to tell it all again.
     """
     for event_id in queries.unfinished_events(session_id):
-        event = queries.pending_event(event_id)
-        if event is not None and event.status == "raw":
+        if event := queries.waiting_event(event_id):
             record_event(event)
     rows, session = queries.observations_of(session_id), queries.session(session_id)
     if not rows or session is None:
@@ -93,7 +104,9 @@ def summarize_session(session_id: str, *, retell: bool = False) -> str:
     up_to = max(row.pk for row in rows)
     if session.retold_pk >= up_to:
         return session.summary or ""
-    summary, files = local_summary([row for row in rows if row.pk > session.retold_pk])
+    # What a session did in another project is none of this one's business.
+    own = [row for row in rows if row.pk > session.retold_pk and row.project_dir == session.project_dir]
+    summary, files = local_summary(own)
     if session.retold:
         summary = f"{session.retold}\nSince then: {summary}"
         files = list(dict.fromkeys([*session.key_files, *files]))
@@ -114,7 +127,7 @@ def local_summary(rows: Sequence[ObservationRow]) -> tuple[str, list[str]]:
     summary = summarize(
         prompts=[row.summary for row in rows if row.tool_name == "UserPromptSubmit"],
         observations=done,
-        last_messages=[row.summary for row in rows if row.tool_name in _SPOKEN],
+        last_messages=[without_reason(row.summary)[0] for row in rows if row.tool_name in _SPOKEN],
     )
     return summary, key_files(done)
 
@@ -135,16 +148,20 @@ def capture_of(event: PendingEvent) -> Capture:
 
 
 def _observe(event: PendingEvent, prompt: str | None, *, upgrade: str | None = None) -> str | None:
-    outcome = local.observe(capture_of(event), prompt=prompt)
+    capture = capture_of(event)
+    if event.event_name == "Stop" and isinstance(report := capture.payload.get(_REPORT), str):
+        heard = (text for payload in queries.answers_before(event) for text in echoes.from_outside(payload))
+        capture.payload[_REPORT] = echoes.quote_others(report, heard)
+    outcome = local.observe(capture, prompt=prompt)
     if isinstance(outcome, Skip):
         return outcome.reason
     _save(outcome, [event], upgrade)
     return None
 
 
-def _look(event: PendingEvent) -> str | None:
+def _look(event: PendingEvent, upgrade: str | None) -> str | None:
     events = queries.fold_of(event)
-    return _fold(event, events, queries.latest_prompt(events[0]))
+    return _fold(event, events, queries.latest_prompt(events[0]), upgrade=upgrade)
 
 
 def _fold(

@@ -116,7 +116,11 @@ def summary(session: Session) -> Request:
 
     Of what Claude has told before, only what it said goes in.
     """
-    rows = [row for row in queries.observations_of(session.id) if row.pk > session.retold_pk]
+    rows = [
+        row
+        for row in queries.observations_of(session.id)
+        if row.pk > session.retold_pk and row.project_dir == session.project_dir
+    ]
     before = "\n".join([session.retold, *session.key_decisions]) if session.retold else ""
     transcript = ""
     for width in _WIDTHS:

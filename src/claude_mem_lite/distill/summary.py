@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 from claude_mem_lite.distill.local import conversation, shell
 from claude_mem_lite.distill.local.evidence import unique
 from claude_mem_lite.distill.observation import first_sentence, one_line
+from claude_mem_lite.distill.quoting import CLOSE, OPEN, named, quoted
 from claude_mem_lite.triage import EDITORS
 
 # The index of sessions shows as many characters of a summary.
@@ -17,10 +18,10 @@ _SUMMARY_CHARS = 900
 _SUBCOMMANDS = frozenset({"git", "npm", "pnpm", "yarn", "cargo", "go", "docker", "uv", "poetry", "make"})
 
 _VERDICT = re.compile(r"\b\d+ (?:failed|errors?|passed)\b(?:, \d+ (?:failed|errors?|passed|skipped)\b)*")
-_COMMIT = re.compile(r"^(?:Commit|Amend) '(?P<subject>.*)' as (?P<hash>[0-9a-f]{7,40})")
+_COMMIT = re.compile(r"^(?:Commit|Amend) ['“](?P<subject>.*)['”] as (?P<hash>[0-9a-f]{7,40})")
 _PROGRAM = re.compile(r"[\w.+-]+")
 _COMMAND = re.compile(r"`([^`]+)`")
-_FAILED = re.compile(r"\bFailed with (?P<code>exit code -?\d+)(?:: (?P<error>[^\n]*))?")
+_FAILED = re.compile(r"\bFailed with (?P<code>exit code -?\d+)(?:: (?P<error>“[^”]*”|[^\n]*))?")
 
 
 class Noted(Protocol):
@@ -60,9 +61,11 @@ def summarize(*, prompts: Sequence[str], observations: Sequence[Noted], last_mes
         _lead(requests, reports, [match["subject"] for match in commits], verdict, observations),
         _listed("Ended with", [one_line(report, 150) for report in reports[-1:]] if commits else [], 1),
         _listed("Left open", [error for _, error in open_failures(observations)], 2),
-        _listed("Files", key_files(observations), 6),
+        _listed("Files", list(map(named, key_files(observations))), 6),
         _listed(
-            "Commits", [f"{match['hash']} {one_line(match['subject'], 60)}" for match in commits[::-1]], 4
+            "Commits",
+            [f"{match['hash']} {quoted(one_line(match['subject'], 60))}" for match in commits[::-1]],
+            4,
         ),
         _listed("Also asked", [one_line(request, 80) for request in requests[1:]], 4),
         _listed("Before that", [one_line(report, 90) for report in reports[:-1]], 4),
@@ -90,8 +93,8 @@ def _lead(
     asked = f"Asked: {_stopped(one_line(requests[0], _ASKED_CHARS))}" if requests else ""
     room = _LEAD_CHARS - len(tests) - len(asked) - len("Committed: .  ")
     if subjects:
-        each = max(24, room // min(3, len(subjects)) - 2)
-        ended = _listed("Committed", [one_line(subject, each) for subject in subjects[-3:]], 3)
+        each = max(24, room // min(3, len(subjects)) - len("; “”"))
+        ended = _listed("Committed", [quoted(one_line(subject, each)) for subject in subjects[-3:]], 3)
     else:
         last = (
             reports[-1]
@@ -135,7 +138,7 @@ def test_verdict(observation: Noted) -> str:
 
 def is_commit(observation: Noted) -> bool:
     """Tell whether something was committed."""
-    return observation.title.startswith(("Commit '", "Amend '"))
+    return observation.title.startswith(("Commit '", "Amend '", "Commit “", "Amend “"))
 
 
 def open_failures(observations: Sequence[NotedT]) -> list[tuple[NotedT, str]]:
@@ -149,7 +152,8 @@ def open_failures(observations: Sequence[NotedT]) -> list[tuple[NotedT, str]]:
         steps = shell.steps(command[1]) if command else ()
         failed = _FAILED.search(each.summary)
         if failed and steps and not shell.is_lookup(steps[-1]) and _PROGRAM.fullmatch(steps[-1].program):
-            error = f"{' '.join(filter(None, _key(steps[-1])))}: {failed['error'] or failed['code']}"
+            error = quoted((failed["error"] or "").rstrip(". ").strip(f"{OPEN}{CLOSE}")) or failed["code"]
+            error = f"{' '.join(filter(None, _key(steps[-1])))}: {error}"
             failures[_key(steps[-1])] = each, one_line(error, 110)
         elif not failed:
             for step in steps:

@@ -125,8 +125,8 @@ def _work_off(advance: Callable[[str, int, int], object]) -> int:
     """Do what the consumer does with the events; return of how many sessions they are."""
     ids, sessions = queries.unfinished_events(), dict[str, None]()
     for number, event_id in enumerate(ids, 1):
-        event = queries.pending_event(event_id)
-        if event is None or event.status != "raw":
+        event = queries.waiting_event(event_id)
+        if event is None:
             continue
         if record_event(event):
             evolve.check_code(event.project_dir, event.session_id)

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from claude_mem_lite import inbox, redact, settings
+from claude_mem_lite.distill.suspicion import suspicions
 from claude_mem_lite.learnings import anchors, kin
 from claude_mem_lite.learnings.relations import names_differ, relation, terms
-from claude_mem_lite.learnings.suspicion import suspicions
 from claude_mem_lite.search import likeness
 from claude_mem_lite.storage import learnings as storage
 from claude_mem_lite.storage import queries
@@ -20,7 +20,7 @@ from claude_mem_lite.storage import queries
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from claude_mem_lite.learnings.suspicion import Origin
+    from claude_mem_lite.distill.suspicion import Origin
     from claude_mem_lite.storage.models import Learning
 
 # Source: phase 6 document 2.4.

@@ -9,6 +9,8 @@ from claude_mem_lite.learnings import anchors
 from claude_mem_lite.storage import context, learnings
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from claude_mem_lite.learnings.anchors import Anchor
     from claude_mem_lite.storage.models import Learning
 
@@ -46,9 +48,16 @@ def entry(row: Learning) -> dict[str, Any]:
     }
 
 
-def evidence(row: Learning) -> dict[str, Any]:
-    """Return a learning with what supports it, the code that it speaks of, and what took whose place."""
-    sessions, observations = learnings.sources(row)
+def evidence(row: Learning, project_dir: str | None = None) -> dict[str, Any]:
+    """Return a learning with what supports it, the code that it speaks of, and what took whose place.
+
+    With `project_dir`, only what is of that project: one that holds everywhere was learned in several.
+    """
+
+    def here(rows: Iterable[Any]) -> list[Any]:
+        return [each for each in rows if project_dir is None or each.project_dir in {None, project_dir}]
+
+    sessions, observations = map(here, learnings.sources(row))
     successors = learnings.by_ids([row.superseded_by]) if row.superseded_by else []
     return {
         **entry(row),
@@ -67,8 +76,8 @@ def evidence(row: Learning) -> dict[str, Any]:
         "observations": [
             {"id": each.id, "created_at": each.created_at, "title": each.title} for each in observations
         ],
-        "supersedes": [_in_short(each) for each in learnings.superseded_by(row.id)],
-        "successors": [_in_short(each) for each in successors],
+        "supersedes": [_in_short(each) for each in here(learnings.superseded_by(row.id))],
+        "successors": [_in_short(each) for each in here(successors)],
     }
 
 

@@ -11,9 +11,9 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from claude_mem_lite.distill.disguises import reveal
 from claude_mem_lite.distill.observation import clean
 from claude_mem_lite.distill.observation import sentences as told_sentences
-from claude_mem_lite.learnings.disguises import reveal
 from claude_mem_lite.learnings.relations import terms
 from claude_mem_lite.learnings.typed import sentences
 from claude_mem_lite.triage import EDITORS
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from collections.abc import Set as AbstractSet
 
-    from claude_mem_lite.learnings.suspicion import Origin
+    from claude_mem_lite.distill.suspicion import Origin
 
 # Of a learning's terms, the part that one turn of user and Claude must have said.
 SAID_SHARE = 0.6

@@ -93,7 +93,8 @@ class Searcher:
             rows, cosines = found, dict[str, float]()
             if model is not None:
                 rows, cosines = self._by_vectors(kind, asked, found, scope, now)
-            hits += _ranked(kind, asked, rows, cosines, profiles[kind])
+            opened = storage.by_prefix(kind, asked.id, scope.project_dir or None) if asked.id else []
+            hits += _ranked(asked, rows, cosines, profiles[kind], opened)
         if self._by_meaning and model is None:
             self.holder.ready(now)  # not before: to load one keeps the processor busy
         return Found(best(hits, limit=limit), "hybrid" if asked.is_hybrid else "fts")
@@ -226,9 +227,8 @@ def _with_vectors(
 
 
 def _ranked(
-    kind: Kind, asked: _Asked, rows: list[Row], cosines: dict[str, float], profile: Profile
+    asked: _Asked, rows: list[Row], cosines: dict[str, float], profile: Profile, opened: list[Row]
 ) -> list[Hit]:
-    opened = storage.by_prefix(kind, asked.id) if asked.id else []
     candidates = [
         ranking.Candidate(
             id=row.id,

@@ -11,6 +11,7 @@ from claude_mem_lite.distill.observation import (
     join,
     one_line,
 )
+from claude_mem_lite.distill.quoting import quoted
 
 
 def observe_agent(capture: Capture, prompt: str | None) -> Observation | Skip:
@@ -25,7 +26,7 @@ def observe_agent(capture: Capture, prompt: str | None) -> Observation | Skip:
     title = one_line(f"{verb} to {task[:1].lower()}{task[1:]}")
     told = f"Task{f' for {kind}' if kind else ''}: {clip(assignment or task, 500)}"
     report = (
-        f"Answer: {clip(answer, SUMMARY_CHARS - 800)}"
+        f"Answer: {quoted(clip(answer, SUMMARY_CHARS - 800))}"
         if answer
         else "It runs in the background; its report follows."
     )

@@ -24,6 +24,7 @@ from claude_mem_lite.distill.observation import (
     one_line,
     relative,
 )
+from claude_mem_lite.distill.quoting import named, quoted
 
 _COMMAND_CHARS = 300
 _SCRIPT_CHARS = 450
@@ -149,7 +150,7 @@ def _title(run: _Run) -> str:
     if run.has_failed:
         lead = _label(run, 50)
         mark = "" if lead.endswith("?") else ":"
-        return one_line(f"{lead}{mark} {_error(run) or f'exit code {run.exit_code}'}")
+        return one_line(f"{lead}{mark} {quoted(_error(run)) or f'exit code {run.exit_code}'}")
     if run.deeds:
         main, *others = sorted(run.deeds, key=lambda deed: not deed.title.startswith(("Commit", "Amend")))
         rest = "".join(f", {other.title[0].lower()}{other.title[1:]}" for other in others)
@@ -159,7 +160,7 @@ def _title(run: _Run) -> str:
     lead = _label(run, 70)
     if run.tests:
         return one_line(f"{lead}: {run.tests.verdict}")
-    return one_line(f"{lead}: {run.verdict.lines[0]}") if run.verdict.lines else lead
+    return one_line(f"{lead}: {quoted(run.verdict.lines[0])}") if run.verdict.lines else lead
 
 
 def _label(run: _Run, limit: int) -> str:
@@ -175,23 +176,23 @@ def _targets(run: _Run) -> str:
 
 
 def _summary(run: _Run, title: str, capture: Capture, prompt: str | None) -> str:
-    command = one_line(shell.on_one_line(run.command), _COMMAND_CHARS)
+    command = one_line(git.without_messages(run.steps, shell.on_one_line(run.command)), _COMMAND_CHARS)
     is_told = not run.description or title.startswith(run.description)
     sentences = [f"Ran `{command}`." if is_told else f"{run.description}: `{command}`."]
     if run.tests:
-        failing = f"; failing: {join(run.tests.failing, 6)}" if run.tests.failing else ""
+        failing = f"; failing: {join(list(map(named, run.tests.failing)), 6)}" if run.tests.failing else ""
         sentences.append(f"{run.tests.runner}: {run.tests.verdict}{failing}.")
     sentences += [deed.sentence for deed in run.deeds]
-    sentences += [f"{line.rstrip('.!')}." for line in run.verdict.lines]
+    sentences += [f"{quoted(line)}." for line in run.verdict.lines]
     if run.has_failed:
         code = f" with exit code {run.exit_code}" if run.exit_code is not None else ""
         error = _error(run).rstrip(".")
         sentences.append(
-            f"Failed{code}: {error}." if error and error not in sentences[-1] else f"Failed{code}."
+            f"Failed{code}: {quoted(error)}." if error and error not in sentences[-1] else f"Failed{code}."
         )
     sentences += circumstances(capture)
     if run.changed:
-        sentences.append(f"Changed {join(run.changed, 6)}.")
+        sentences.append(f"Changed {join(list(map(named, run.changed)), 6)}.")
     return conversation.with_reason(" ".join(sentences), prompt)
 
 

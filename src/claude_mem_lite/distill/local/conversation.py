@@ -13,6 +13,7 @@ from claude_mem_lite.distill.observation import (
     first_sentence,
     one_line,
 )
+from claude_mem_lite.distill.quoting import quoted
 
 # A prompt of nothing but these words asks for nothing new.
 _CONSENT = frozenset({
@@ -54,7 +55,7 @@ def observe_report(capture: Capture, prompt: str | None) -> Observation | Skip:
     message = fields.text(capture.payload, "last_assistant_message").strip()
     if not message:
         return Skip("a turn that ended without a message")
-    report = _speech(message)
+    report = _speech(quoted(message) if capture.event_name == "SubagentStop" else message)
     why = asked(prompt)
     if not why or len(report.summary) + len(why) > SUMMARY_CHARS:
         return report

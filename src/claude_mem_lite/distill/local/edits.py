@@ -18,6 +18,7 @@ from claude_mem_lite.distill.observation import (
     join,
     one_line,
 )
+from claude_mem_lite.distill.quoting import named, quoted
 
 _NEW_FILE_CHARS = 1_200
 _SMALL_EDIT_CHARS = 600
@@ -64,7 +65,7 @@ def observe_notebook(capture: Capture, prompt: str | None) -> Observation | Skip
     old = "" if mode == "insert" else fields.text(response, "old_source")
     new = "" if mode == "delete" else fields.argument(capture, "new_source")
     added, removed = versions.changed_lines(old, new)
-    deed = f"{_CELL_VERBS.get(mode, 'Edit')} {f'cell {cell}' if cell else 'a cell'} of {path}"
+    deed = f"{_CELL_VERBS.get(mode, 'Edit')} {f'cell {cell}' if cell else 'a cell'} of {named(path)}"
     kind = fields.text(response, "cell_type") or fields.argument(capture, "cell_type") or "code"
     summary = conversation.with_reason(f"{deed} ({kind}{_size(added, removed)}).", prompt)
     title = one_line(deed)
@@ -98,16 +99,16 @@ def _title(edit: Edit, changed: Sequence[Change]) -> str:
     named = _outermost(changed) or _named_in_code(edit)
     if edit.is_new:
         names = join([change.qualified_name for change in named])
-        return f"Create {edit.path} with {names}" if names else f"Create {edit.path}{_first_line(edit)}"
+        return f"Create {edit.name} with {names}" if names else f"Create {edit.name}{_first_line(edit)}"
     renamed = versions.renames(edit, changed)
     if renamed and 2 * len(renamed) == sum(change.change_type != "modified" for change in changed):
-        return f"Rename {join([f'{old} to {new}' for old, new in renamed])} in {edit.path}"
+        return f"Rename {join([f'{old} to {new}' for old, new in renamed])} in {edit.name}"
     if named:
         return _title_of_changes(edit, named)
     if all(_IMPORT.match(line) or not line.strip() for line in (*edit.added, *edit.removed)):
         imported = sorted(_imported(edit.added) - _imported(edit.removed))
-        return f"Import {join(imported)} in {edit.path}" if imported else f"Edit imports of {edit.path}"
-    return f"{'Rewrite' if edit.is_rewrite else 'Edit'} {edit.path}{_first_line(edit)}"
+        return f"Import {join(imported)} in {edit.name}" if imported else f"Edit imports of {edit.name}"
+    return f"{'Rewrite' if edit.is_rewrite else 'Edit'} {edit.name}{_first_line(edit)}"
 
 
 def _title_of_changes(edit: Edit, changed: Sequence[Change]) -> str:
@@ -124,8 +125,8 @@ def _title_of_changes(edit: Edit, changed: Sequence[Change]) -> str:
             kind: [each.qualified_name for each in changed if each.change_type == kind] for kind in shown
         }
         deeds = ", ".join(f"{_VERBS[kind].lower()} {join(names[kind], limit)}" for kind in shown)
-        rewritten = f"Rewrite {edit.path}: {deeds}"
-        title = rewritten if edit.is_rewrite else f"{deeds[0].upper()}{deeds[1:]} {place} {edit.path}"
+        rewritten = f"Rewrite {edit.name}: {deeds}"
+        title = rewritten if edit.is_rewrite else f"{deeds[0].upper()}{deeds[1:]} {place} {edit.name}"
         if len(title) <= TITLE_CHARS:
             break
     return title
@@ -133,7 +134,7 @@ def _title_of_changes(edit: Edit, changed: Sequence[Change]) -> str:
 
 def _summary(edit: Edit, changed: Sequence[Change]) -> str:
     verb = "Created" if edit.is_new else "Rewrote" if edit.is_rewrite else "Edited"
-    head = f"{verb} {edit.path} ({_size(edit.added, edit.removed).removeprefix(', ')})."
+    head = f"{verb} {edit.name} ({_size(edit.added, edit.removed).removeprefix(', ')})."
     if edit.is_plain:
         return f"{head} {_plain_lines(edit)}".strip()
     renamed = versions.renames(edit, changed)
@@ -143,7 +144,7 @@ def _summary(edit: Edit, changed: Sequence[Change]) -> str:
     for kind, label in _LABELS.items():
         names = [each.qualified_name for each in changed if each.change_type == kind]
         shown = [
-            f"{name} ({documented[name]})" if name in documented else name
+            f"{name} ({quoted(documented[name])})" if name in documented else name
             for name in names
             if name not in told
         ]
@@ -151,7 +152,7 @@ def _summary(edit: Edit, changed: Sequence[Change]) -> str:
             parts.append(f"{label}: {join(shown, _NAMES_TOLD, '; ')}.")
     comments = [] if edit.is_new else _comments(edit)
     if comments:
-        parts.append(f"Comment: {one_line('; '.join(comments), 200)}.")
+        parts.append(f"Comment: {quoted(one_line('; '.join(comments), 200))}.")
     return one_line(" ".join([head, *parts]), 900)
 
 
@@ -176,7 +177,7 @@ def _named_in_code(edit: Edit) -> list[Change]:
 
 def _imported(lines: Sequence[str]) -> set[str]:
     matches = (match for line in lines if (match := _IMPORT.match(line)))
-    return {name.strip(" ()") for match in matches for name in match[1].split(",")} - {""}
+    return {named(name.strip(" ()")) for match in matches for name in match[1].split(",")} - {""}
 
 
 def _comments(edit: Edit) -> tuple[str, ...]:
@@ -194,7 +195,7 @@ def _first_line(edit: Edit) -> str:
     told = _bare(max(lines, key=worth))
     if edit.is_plain and sum(map(len, lines)) < _SHORT_LINES_CHARS:
         told = join([_bare(line) for line in lines], 4)
-    return f": {'' if is_added else 'remove '}{told}"
+    return f": {'' if is_added else 'remove '}{quoted(told)}"
 
 
 def _bare(line: str) -> str:
@@ -204,8 +205,8 @@ def _bare(line: str) -> str:
 
 def _plain_lines(edit: Edit) -> str:
     """Return the changed lines of prose or configuration, the new ones first."""
-    added = one_line(_on_one_line(edit.added), _PLAIN_CHARS)
-    removed = one_line(_on_one_line(edit.removed), _PLAIN_CHARS // 2)
+    added = quoted(one_line(_on_one_line(edit.added), _PLAIN_CHARS))
+    removed = quoted(one_line(_on_one_line(edit.removed), _PLAIN_CHARS // 2))
     if edit.is_new:
         return f"Content: {added}" if added else ""
     if added and removed:

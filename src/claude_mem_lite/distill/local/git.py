@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from claude_mem_lite.distill.local.shell import Step
 from claude_mem_lite.distill.observation import TITLE_CHARS, one_line
+from claude_mem_lite.distill.quoting import quoted
 
 _COMMITTED = re.compile(r"^\[[^\]\n]*?\b([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
 _LOGGED = re.compile(r"^(?:\* )?([0-9a-f]{7,40}) (?:\((?:HEAD|tag:|[\w/.-]+[,)]).*?\) )?(.+)$", re.MULTILINE)
@@ -13,6 +14,7 @@ _PUSHED = re.compile(r"^ [ +*] (?:[0-9a-f]+\.{2,3}[0-9a-f]+|\[new \w+\]) +\S+ +-
 _FILES = re.compile(r"^ \d+ files? changed.*$", re.MULTILINE)
 _HERE_DOCUMENT = re.compile(r"\$\(cat\s+(.*)\)\s*", re.DOTALL)  # git commit -m "$(cat <<EOF …)"
 _TRAILER = re.compile(r"^(?:[A-Z][\w-]*-[Bb]y: .*|.*Generated with .*)$", re.MULTILINE)
+_SENTENCE = 3  # words
 _MESSAGE_OPTION = re.compile(r"-[a-zA-Z]*m|--message")
 
 
@@ -31,6 +33,14 @@ def deeds(steps: tuple[Step, ...], output: str, *, has_failed: bool) -> tuple[De
     return tuple(deed for deed in found if deed)
 
 
+def without_messages(steps: tuple[Step, ...], line: str) -> str:
+    """Return a command on one line without the sentences of messages in it, which the deeds tell."""
+    for step in steps:
+        words = _message(step.words).split() if step.program == "git" else []
+        line = line.replace(" ".join(words), "…") if len(words) >= _SENTENCE else line
+    return line
+
+
 def _deed(step: Step, output: str, *, has_failed: bool) -> Deed | None:
     subcommand, rest = (step.operands[0], step.operands[1:]) if step.operands else ("", ())
     if subcommand == "commit":
@@ -42,7 +52,7 @@ def _deed(step: Step, output: str, *, has_failed: bool) -> Deed | None:
     if not title:
         return None
     lines = tuple(match[0].strip() for match in _PUSHED.finditer(output)) if subcommand == "push" else ()
-    return Deed(title, f"{'; '.join((title, *lines))}.", lines)
+    return Deed(title, f"{'; '.join((title, *map(quoted, lines)))}.", lines)
 
 
 def _commit(step: Step, output: str, *, has_failed: bool) -> Deed | None:
@@ -55,9 +65,10 @@ def _commit(step: Step, output: str, *, has_failed: bool) -> Deed | None:
     name = f" as {found[1]}" if found else ""
     files = _FILES.search(output)
     verb = "Amend" if "--amend" in step.words else "Commit"
-    title = f"{verb} '{one_line(subject, TITLE_CHARS - len(name) - len(verb) - 3)}'{name}"
+    title = f"{verb} {quoted(one_line(subject, TITLE_CHARS - len(name) - len(verb) - 3))}{name}"
     size = f" ({files[0].strip()})" if files else ""
-    sentence = f"Committed '{subject}'{name}{size}. {one_line(_TRAILER.sub('', body), 300)}".strip()
+    body = quoted(one_line(_TRAILER.sub("", body), 300))
+    sentence = f"Committed {quoted(subject)}{name}{size}. {body}".strip()
     return Deed(title, sentence, tuple(match[0].strip() for match in (found, files) if match))
 
 
@@ -76,16 +87,16 @@ def _tag(step: Step, names: tuple[str, ...]) -> str:
     names = tuple(name for name in names if name != message)
     if not names or {"-l", "--list"} & set(step.words):
         return ""
-    return f"{'Delete tag' if {'-d', '--delete'} & set(step.words) else 'Tag'} {names[0]}"
+    return f"{'Delete tag' if {'-d', '--delete'} & set(step.words) else 'Tag'} {quoted(names[0])}"
 
 
 def _switch(step: Step, names: tuple[str, ...]) -> str:
     if "--" in step.words:
-        return f"Discard changes of {' '.join(step.words[step.words.index('--') + 1 :])}"
+        return f"Discard changes of {quoted(' '.join(step.words[step.words.index('--') + 1 :]))}"
     if not names:
         return ""
     is_new = {"-b", "-B", "-c", "-C", "--create"} & set(step.words)
-    return f"Create branch {names[0]}" if is_new else f"Switch to {names[0]}"
+    return f"Create branch {quoted(names[0])}" if is_new else f"Switch to {quoted(names[0])}"
 
 
 def _branch(step: Step, names: tuple[str, ...]) -> str:
@@ -93,19 +104,19 @@ def _branch(step: Step, names: tuple[str, ...]) -> str:
         return ""
     options = set(step.words)
     if {"-d", "-D", "--delete"} & options:
-        return f"Delete branch {names[0]}"
-    return (
-        f"Rename branch to {names[-1]}" if {"-m", "-M", "--move"} & options else f"Create branch {names[0]}"
-    )
+        return f"Delete branch {quoted(names[0])}"
+    if {"-m", "-M", "--move"} & options:
+        return f"Rename branch to {quoted(names[-1])}"
+    return f"Create branch {quoted(names[0])}"
 
 
 def _push(_: Step, names: tuple[str, ...]) -> str:
     remote, branch = (names[0] if names else ""), " ".join(names[1:])
-    return f"Push{f' {branch}' if branch else ''}{f' to {remote}' if remote else ''}"
+    return f"Push{f' {quoted(branch)}' if branch else ''}{f' to {remote}' if remote else ''}"
 
 
 def _named(verb: str) -> Callable[[Step, tuple[str, ...]], str]:
-    return lambda _, names: f"{verb} {' '.join(names)}".strip()
+    return lambda _, names: f"{verb} {quoted(' '.join(names))}".strip()
 
 
 _DEEDS: dict[str, Callable[[Step, tuple[str, ...]], str]] = {

@@ -19,6 +19,7 @@ from claude_mem_lite.distill.observation import (
     one_line,
     relative,
 )
+from claude_mem_lite.distill.quoting import named
 
 _PROSE = (".md", ".rst", ".txt", ".adoc", ".toml", ".cfg", ".ini", ".yaml", ".yml")
 _SUMMARY_CHARS = 700
@@ -123,7 +124,7 @@ def _look_into_file(capture: Capture) -> Look | Skip:
     if not path:
         return Skip("a file without a name")
     if capture.event_name == "PostToolUseFailure":
-        return Skip(f"{_NOT_FOUND} {path}")
+        return Skip(f"{_NOT_FOUND} {named(path)}")
     response = fields.value(capture.payload, "tool_response")
     if fields.text(response, "type") in {"image", "pdf", "parts"}:
         return Skip("a picture or a document without text")
@@ -144,7 +145,7 @@ def _look_into_file(capture: Capture) -> Look | Skip:
     )
     return Look(
         "Read",
-        path,
+        named(path),
         size or (count(len(cells), "cell") if cells else ""),
         _outline(path, content),
         (path,),
@@ -180,7 +181,7 @@ def _look_for_text(capture: Capture) -> Look | Skip:
         if content and fields.number(response, "numLines")
         else []
     )
-    found += [f"in {join(files)}"] if files else []
+    found += [f"in {join(list(map(named, files)))}"] if files else []
     return Look("Search for", f"'{pattern}'", " ".join(found), content or "\n".join(files), ())
 
 

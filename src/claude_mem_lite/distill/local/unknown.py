@@ -6,6 +6,7 @@ from claude_mem_lite.distill.local import conversation, fields
 from claude_mem_lite.distill.local.evidence import telling_lines, unique
 from claude_mem_lite.distill.local.failures import decisive_line, exit_code, last_line
 from claude_mem_lite.distill.observation import Capture, Observation, Skip, clean, clip, one_line, relative
+from claude_mem_lite.distill.quoting import quoted
 
 _INPUTS_READ = 40
 _INPUTS_SHOWN = 4
@@ -26,7 +27,7 @@ def observe(capture: Capture, prompt: str | None) -> Observation | Skip:
     lead = f"Call {_name(capture)}{_main_input(inputs)}"
     listed = one_line(", ".join(inputs), 400)
     told = f"Called {_name(capture)}{f' with {listed}' if inputs else ''}."
-    first = f"Answer: {one_line(lines[0], 300)}" if lines else "No answer."
+    first = f"Answer: {quoted(one_line(lines[0], 300))}" if lines else "No answer."
     summary = conversation.with_reason(f"{told} {first}", prompt)
     detail = clip("\n".join(lines), 1_000) if len(lines) > 1 else None
     return Observation(one_line(lead), summary, detail, _files(capture), ())
@@ -40,9 +41,10 @@ def observe_failure(capture: Capture, prompt: str | None) -> Observation | Skip:
     inputs = _inputs(capture)
     target = _main_input(inputs)
     said = decisive_line(error) or last_line(error)
-    summary = conversation.with_reason(f"{_name(capture)}{target} failed: {one_line(error, 500)}", prompt)
+    told = f"{_name(capture)}{target} failed: {quoted(one_line(error, 500))}"
+    summary = conversation.with_reason(told, prompt)
     return Observation(
-        one_line(f"Fail to call {_name(capture)}{target}: {said}"), summary, None, _files(capture), ()
+        one_line(f"Fail to call {_name(capture)}{target}: {quoted(said)}"), summary, None, _files(capture), ()
     )
 
 

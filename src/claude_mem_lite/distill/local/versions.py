@@ -11,6 +11,7 @@ from claude_mem_lite.codemap.diff import Change, diff
 from claude_mem_lite.codemap.extract import Definition, body_hash, definitions
 from claude_mem_lite.distill.local import fields
 from claude_mem_lite.distill.observation import Capture, one_line
+from claude_mem_lite.distill.quoting import named
 
 PYTHON = (".py", ".pyi")
 _PLAIN_SUFFIXES = frozenset({
@@ -30,6 +31,11 @@ class Edit:
     after: str | None
     added: tuple[str, ...]
     removed: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The path as a sentence has it."""
+        return named(self.path)
 
     @property
     def is_plain(self) -> bool:

@@ -2,6 +2,7 @@
 
 from claude_mem_lite.distill.local import conversation, fields
 from claude_mem_lite.distill.observation import Capture, Observation, Skip, clip, first_sentence, one_line
+from claude_mem_lite.distill.quoting import quoted
 
 
 def observe_fetch(capture: Capture, prompt: str | None) -> Observation | Skip:
@@ -16,7 +17,7 @@ def observe_fetch(capture: Capture, prompt: str | None) -> Observation | Skip:
     head = f"Fetched {one_line(url, 300)}{status}{f' to find out: {question}' if question else ''}."
     summary = conversation.with_reason(head, prompt)
     return Observation(
-        one_line(f"Fetch {url}: {first_sentence(result)}"), summary, clip(result, 1_200), (), ()
+        one_line(f"Fetch {url}: {quoted(first_sentence(result))}"), summary, clip(result, 1_200), (), ()
     )
 
 

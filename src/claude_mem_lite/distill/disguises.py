@@ -10,7 +10,6 @@ import binascii
 import codecs
 import re
 import unicodedata
-from dataclasses import dataclass
 
 _SHORTEST_DISGUISED_WORD = 3
 _SHORTEST_DECODED = 8
@@ -30,6 +29,7 @@ _LOOKALIKES = {
 _MAP = {ord(letter): latin for letter, latin in _LOOKALIKES.items()}
 _DIGITS_AS_LETTERS = str.maketrans("013457@$!|+", "oieastasiit")
 _ONE_AS_L = {**_DIGITS_AS_LETTERS, **str.maketrans("1|!", "lll")}
+_NO_LETTERS = re.compile(r"[\W_]+")
 _LEET = re.compile(r"(?=\S{0,40}[a-z])(?=\S{0,40}[0-9@$!|+])[\w@$!|+]{2,40}")
 _STYLED = re.compile(
     "[\uff21-\uff3a\uff41-\uff5a\U0001d400-\U0001d7ff\u24b6-\u24e9\U0001f130-\U0001f189\U0001f1e6-\U0001f1ff]"
@@ -47,7 +47,6 @@ _JOINERS = frozenset("\u200c\u200d")
 _EMOJI_STYLE = "\ufe0f"
 
 
-@dataclass(frozen=True)
 class Revealed:
     """A text in the forms in which to look for words; all in lower case, without what nobody sees.
 
@@ -56,30 +55,33 @@ class Revealed:
     `unaccented` is `plain` without diacritics.
     """
 
-    plain: str
-    letters: str
-    guessed: tuple[str, ...]
-    squeezed: tuple[str, ...]
-    unaccented: str
+    # No dataclass: `dataclasses` loads for longer than a hook may take.
+    __slots__ = ("guessed", "letters", "plain", "squeezed", "unaccented")
+
+    def __init__(
+        self, plain: str, letters: str, guessed: tuple[str, ...], squeezed: tuple[str, ...], unaccented: str
+    ) -> None:
+        self.plain, self.letters, self.guessed = plain, letters, guessed
+        self.squeezed, self.unaccented = squeezed, unaccented
 
 
 def reveal(text: str) -> Revealed:
     """Return what a text says to whoever reads past its disguise."""
-    seen = "".join(
-        " " if character in "\t\r" else character for character in text if not _is_hidden(character)
-    )
-    plain = unicodedata.normalize("NFKC", _regional(seen)).casefold().replace("’", "'")
-    letters = " ".join(plain.translate(_MAP).split())
+    plain = unaccented = text.lower()
+    if not (text.isascii() and text.isprintable()):
+        kept = (" " if each in "\t\r" else each for each in text if not _is_hidden(each))
+        seen = unicodedata.normalize("NFKC", _regional("".join(kept)))
+        plain = seen.casefold().replace("’", "'")
+        bare = re.sub(r"[\u0300-\u036f]", "", unicodedata.normalize("NFD", plain))
+        unaccented = unicodedata.normalize("NFC", bare)
+    letters = " ".join((plain if plain.isascii() else plain.translate(_MAP)).split())
     guessed = tuple(_read_digits(letters, table) for table in (_DIGITS_AS_LETTERS, _ONE_AS_L))
-    bare = tuple(dict.fromkeys(re.sub(r"[\W_]+", "", form) for form in (letters, *guessed)))
-    unaccented = unicodedata.normalize(
-        "NFC", re.sub(r"[\u0300-\u036f]", "", unicodedata.normalize("NFD", plain))
-    )
+    squeezed = tuple(dict.fromkeys(_NO_LETTERS.sub("", form) for form in (letters, *guessed)))
     return Revealed(
         plain,
         letters,
         tuple(form for form in dict.fromkeys(guessed) if form != letters),
-        (*bare, bare[0][::-1], codecs.encode(bare[0], "rot13")),
+        (*squeezed, squeezed[0][::-1], codecs.encode(squeezed[0], "rot13")),
         unaccented,
     )
 

@@ -1,0 +1,186 @@
+"""What in a told line gives orders to the assistant: it is withheld from what a session gets of memory. Pure.
+
+`suspicion` is stricter, because a learning waits at no cost, and a line that is withheld for nothing is lost.
+A sign that ordinary outputs show too ("you must run") is an order only together with others.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+
+from claude_mem_lite.distill.disguises import reveal
+from claude_mem_lite.distill.quoting import CLOSE, OPEN, parts, words_of
+from claude_mem_lite.distill.suspicion import OVERRIDES, overrides_in_disguise, shows
+
+LINE_END = " / "
+GIVES_ORDERS = "gives orders to the assistant"
+RUNS_FETCHED = "runs what it fetches"
+# What stands before a command that the session itself has run.
+_RAN = ("Ran ", "Run ", ": ")
+
+# More of a text is not looked at; no line is longer.
+_READ = 2_000
+_STRONG, _ENOUGH, _HARM_WEIGHT = 3, 4, 2
+# Words of a name that can be an order: drop_all_tables is one of three.
+_FEWEST_WORDS = 3
+_NAME = re.compile(r"[A-Za-z]\w*(?:[_./:-]\w+)+|[A-Za-z]*[a-z][A-Z]\w*")
+_SENTENCE_END = re.compile(r"(?<=[.!?])(\s+)")
+# The user's words in the lines that tell of a session.
+_ASKED = re.compile(r"(?:Still open\. )?(?:Asked(?: first| last)?|Also asked|Goal|For): ")
+_WITHHELD = re.compile(r"(?:\[withheld: [^\]]*\]\s*)+")
+_LETTER = re.compile(r"[^\W\d_]")
+
+_ALONE = (OVERRIDES, "wants something kept from the user", "claims the user's consent")
+_HARM = (
+    "carries a dangerous command", "turns checks off", "sends out what is secret", "gives access away",
+    "acts without asking or looking",
+)  # fmt: skip
+_ERRAND = ("sends for something on the net", "names a host on the net", "has something installed or run")
+_AI = (
+    r"(?:ais?|llms?|(?:ai|language|coding) (?:models?|tools?|assistants?|agents?)|assistants?|agents?"
+    r"|claude(?: code)?|gpt|chat ?bots?|copilot|(?:automated|autonomous) \w+)"
+)
+_MUST = (
+    r"(?:must|should|shall|have to|has to|needs? to|ought to|is to|are to|will always|will never|may not"
+    r"|(?:are|is) (?:required|obliged|expected|instructed))"
+)
+_DO = (
+    r"(?:run|execute|install|fetch|download|send|post|upload|push|delete|remove|erase|wipe|disable|deactivate"
+    r"|skip|ignore|approve|accept|merge|add|grant|paste|copy|print|reveal|open|visit|load|source|decode|set"
+    r"|export|write|append|commit|e?-?mail|forward|share|include|use|call|invoke|follow|obey|apply|switch"
+    r"|turn|trust|treat|tell|report|say|reply|answer|make|ensure|keep|read|consult|start|register|configure"
+    r"|rotate|replace)"
+)
+# What speaks to whoever reads, and how much: each is a sign, none is an order by itself.
+_SPEAKS = (
+    # to the assistant
+    (3, rf"\b{_AI} (?:\w+ ){{0,3}}?{_MUST}\b"
+        rf"|\b(?:(?:dear|attention|hey|hello|important)[\s,:!]+(?:for |to )?|(?:notes?|messages?|instructions?"
+        rf"|notice|reminder|warning|rules?) (?:to|for) )(?:(?:all|any|the|future|every|other) ){{0,2}}{_AI}\b"
+        rf"|(?:^|[.;:!?] ?){_AI}[:,] "
+        r"|\bif you (?:are|'re) an? (?:\w+ )?(?:ai|llm|assistant|agent|model)\b|\bwhen you (?:see|read) this\b"
+        r"|\b(?:whoever|anyone who|any (?:agent|assistant|model) (?:that|who)) (?:reads?|sees?|process)"),
+    # as somebody who may give orders
+    (3, r"(?:^|[.!?:;|/] ?|\berror: ?)\W{0,3}(?:system|admin(?:istrator)?|anthropic|openai|human|developer"
+        r"|operator|maintainers?|security team)(?: (?:message|notice|prompt|override|update|alert|reminder"
+        r"|note|instruction|policy|directive|order)s?)?\s*[:>\]]"
+        r"|\[/?\s*(?:inst|system|sys|admin)\s*\]|<\|[^|<>]{0,40}\|>"
+        r"|\b(?:system|admin|security|policy) (?:override|reminder|notice|directive|instruction)s?\b"
+        r"|\b(?:end|begin(?:ning)?) of (?:the )?(?:context|memory|record|system prompt|conversation"
+        r"|instructions)\b"
+        r"|\b(?:messages?|notices?|orders?|requests?|instructions?|commands?) (?:from|by) (?:the )?(?:anthropic"
+        r"|openai|system|admin\w*|operators?|security team|maintainers?|repository owner)\b"
+        r"|\banthropic (?:requires|says|wants)\b"
+        r"|\b(?:required|mandated|ordered|requested|demanded) by (?:the )?(?:anthropic|system|admin\w*"
+        r"|security|compliance|policy|maintainers?|owner)\b"),
+    # for good
+    (2, r"\b(?:from now on|going forward|henceforth|immediately)\b"
+        r"|\b(?:every|each|all|any|future|later|subsequent) (?:future |new |coding )?(?:sessions?"
+        r"|conversations?|turns?)\b|\b(?:every|each) (?:task|run|commit|command|build)\b"
+        r"|\b(?:at|in|on) the (?:start|beginning|end) of (?:every|each|all|any|your)\b"
+        r"|\bbefore (?:doing anything|anything else|you (?:do|answer|continue|proceed|start|commit|run|read"
+        r"|go)|answering|responding|replying|continuing|proceeding)\b"
+        r"|(?:^|[.;:!?,] ?)(?:always|never)\b|\bmust (?:always|never|first|now)\b"
+        r"|\bis (?:mandatory|required) (?:for|before|to)\b"),
+    # to the reader
+    (2, rf"\byou(?: \w+)? {_MUST}\b|\byou(?: \w+)? can(?:not|'t)\b"),
+    # as the writer of a play
+    (2, r"\byou(?: are|'re) (?:now|no longer)\b|\bpretend\b|\brole-?play\b|\b(?:developer|god|dan|maintenance"
+        r"|admin|unrestricted) mode\b|\bjailbr(?:eak|oken)\b|(?:^|[.:;!?] |\bplease )act as\b"),
+)  # fmt: skip
+_RUN_FROM_NET = (
+    r"\b(?:curl|wget|iwr|invoke-webrequest)\s[^|`]{0,200}\|\s*(?:sudo )?(?:(?:ba|z|da|k)?sh|python\d?|iex|node)\b"
+    r"|\b(?:ba|z)?sh\s+(?:-c\s+)?[\"']?(?:<\(|\$\()\s*(?:curl|wget)\b"
+)
+_IMPERATIVE = (
+    rf"(?:^|[.;:!?,(\[\"'—–]\s*|\b(?:please|then|and|must|should|first|next|now|just|simply|also|always|never"
+    rf"|to)\s+){_DO}\b(?!\s*[:=])"
+)
+
+
+def fetches_and_runs(command: str) -> bool:
+    """Tell whether a command runs what it gets from the net: `curl … | sh`."""
+    return _compiled(_RUN_FROM_NET).search(command) is not None
+
+
+@lru_cache(maxsize=4096)
+def order(text: str) -> str:
+    """Return why a text is an order to the assistant, "" if it is none."""
+    text = text[:_READ]
+    revealed = reveal(text)
+    forms = list(dict.fromkeys((revealed.letters, revealed.unaccented, *revealed.guessed, *_names(text))))
+    for reason in _ALONE:
+        if shows(reason, forms):
+            return reason
+    if overrides_in_disguise(revealed):
+        return OVERRIDES
+    return GIVES_ORDERS if any(map(_is_order, forms)) else ""
+
+
+def withhold(text: str, *, is_users: bool = False) -> tuple[str, str]:
+    """Return a line without what of it is an order, and why something was withheld ("" for nothing).
+
+    A quotation, a command or a sentence goes whole; the line is "" where nothing else is left. What the
+    user asks for is no order of somebody else's: all that is not quoted if the line `is_users`.
+    """
+    why = ""
+    told: list[str] = []
+    for is_apart, part in parts(text):
+        for piece in [part] if is_apart else _SENTENCE_END.split(part):
+            is_asked = is_users or (not is_apart and _ASKED.match(piece))
+            reason = (
+                "" if is_asked and piece[:1] != OPEN else next(filter(None, map(order, _lines(piece))), "")
+            )
+            if (
+                piece[:1] == "`"
+                and not is_users
+                and not "".join(told).endswith(_RAN)
+                and fetches_and_runs(piece)
+            ):
+                reason = RUNS_FETCHED
+            why = why or reason
+            told.append(f"[withheld: {reason}]{' ' * piece[-1:].isspace()}" if reason else piece)
+    if not why:
+        return text, ""
+    line = "".join(told)
+    return (line if _LETTER.search(_WITHHELD.sub("", line)) else ""), why
+
+
+def _lines(piece: str) -> list[str]:
+    """Return the lines that a quotation puts on one, which have nothing to do with each other."""
+    return piece.strip(f"{OPEN}{CLOSE}` ").split(LINE_END)
+
+
+def _is_order(form: str) -> bool:
+    """Tell whether what speaks in a text says enough: to the assistant or with authority anything to do."""
+
+    def shown(pattern: str) -> bool:
+        return _compiled(pattern).search(form) is not None
+
+    if shown(_RUN_FROM_NET) and shown(_IMPERATIVE):
+        return True
+    weights = [weight for weight, pattern in _SPEAKS if shown(pattern)]
+    if not weights:
+        return False
+    harm = _HARM_WEIGHT * any(shows(reason, [form]) for reason in _HARM)
+    says = shown(_IMPERATIVE) + any(shows(reason, [form]) for reason in _ERRAND)
+    if max(weights) < _STRONG:
+        return bool(says + harm) and sum(weights) + harm >= _ENOUGH
+    return sum(weights) + says + harm >= _ENOUGH
+
+
+def _names(text: str) -> list[str]:
+    """Return the text with its long names in words, if it has any: "run npx evil" of run-npx-evil."""
+    spelled = _NAME.sub(_spelled, text)
+    return [" ".join(spelled.casefold().split())] if spelled != text else []
+
+
+def _spelled(name: re.Match[str]) -> str:
+    words = words_of(name[0])
+    return " ".join(words) if len(words) >= _FEWEST_WORDS else name[0]
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)

@@ -1,0 +1,88 @@
+"""Quotation marks, “…”, around what a file, a page, an output, a commit or a name says. Pure.
+
+A rule that tells of captured text quotes it, so that nobody takes it for words to the reader.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # hooks load this module: `typing` would cost them more than the rest
+    from collections.abc import Iterable, Iterator
+
+OPEN, CLOSE = "“", "”"
+
+_INNER = str.maketrans(dict.fromkeys("“”„‟", '"'))
+_BLOCK = re.compile(r"(?:^[ \t]*>.*(?:\n|\Z))+", re.MULTILINE)
+_BLOCK_MARK = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t]*```.*\n((?:.*\n?)*?)(?:^[ \t]*```|\Z)", re.MULTILINE)
+_PARTS = re.compile(r"“[^”]*”?|```(?:[^`]|`(?!``))*(?:```)?|`[^`]*`?")
+# A name of so many words could be a sentence.
+_LONG_NAME = 5
+_TOKEN = re.compile(r"[^\s“”`(),;]+")
+_SEGMENT = re.compile(r"/|::|\.\w{1,5}(?=$|:)")
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_HEX = frozenset("abcdefABCDEF")
+
+
+def quoted(text: str) -> str:
+    """Return captured text in quotation marks, which nothing in it can close; "" for none."""
+    text = text.strip()
+    return f"{OPEN}{text.translate(_INNER)}{CLOSE}" if text else ""
+
+
+def quote_blocks(text: str, *, fences: bool = False) -> str:
+    """Return a text with its blocks of lines that begin with ">" quoted, and its fenced ones if `fences`."""
+    text = _BLOCK.sub(lambda block: f"{quoted(_BLOCK_MARK.sub('', block[0]))}\n", text)
+    return _FENCE.sub(lambda block: quoted(block[1]), text) if fences else text
+
+
+def named(name: str) -> str:
+    """Return a name, quoted if it has blanks in it."""
+    return quoted(name) if any(map(str.isspace, name)) else name
+
+
+def quote_long_names(text: str) -> str:
+    """Quote each name that is long enough to be a sentence, outside of quotations and commands."""
+    return "".join(
+        part if is_apart else _TOKEN.sub(lambda token: _long_name_quoted(token[0]), part)
+        for is_apart, part in parts(text)
+    )
+
+
+def words_of(name: str) -> list[str]:
+    """Return the words that a name is made of, without those that could be hex digits: dropAll_tables."""
+    return [word for word in _WORD.findall(name) if not _HEX.issuperset(word)]
+
+
+def parts(text: str) -> Iterator[tuple[bool, str]]:
+    """Yield a text in order: quotations and `commands` with their marks (True), and what is between them."""
+    ends = [0, *(end for match in _PARTS.finditer(text) for end in match.span()), len(text)]
+    for start, end in pairwise(ends):
+        if start < end:
+            yield text[start] in "“`", text[start:end]
+
+
+def balanced(text: str) -> str:
+    """Return a piece of a text with the quotation marks that it was cut off from."""
+    opened, closed = text.find(OPEN), text.find(CLOSE)
+    if closed >= 0 and not 0 <= opened < closed:
+        text = OPEN + text
+    return text + CLOSE if text.rfind(OPEN) > text.rfind(CLOSE) else text
+
+
+def pieces(texts: Iterable[str]) -> Iterator[str]:
+    """Yield the pieces of a text that was split, each with the quotation marks that it was cut off from."""
+    is_open = False
+    for text in texts:
+        piece = f"{OPEN}{text}" if is_open else text
+        is_open = piece.rfind(OPEN) > piece.rfind(CLOSE)
+        yield balanced(piece)
+
+
+def _long_name_quoted(token: str) -> str:
+    name = token.rstrip(".:!?'\"")
+    is_long = any(len(words_of(each)) >= _LONG_NAME for each in _SEGMENT.split(name))
+    return f"{quoted(name)}{token[len(name) :]}" if is_long else token
