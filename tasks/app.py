@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 from huey.signals import SIGNAL_ERROR
 
 from claude_mem_lite import inbox
+from claude_mem_lite.services import instance
 from claude_mem_lite.storage import DatabaseError
 from claude_mem_lite.tasks.broker import ClaimHuey
 
 if TYPE_CHECKING:
     from huey.api import Task
 
+instance.end_if_moved()  # before queue.db is created
 huey = ClaimHuey()
 
 # 5, 10 and 20 s after a failure, then the row is in error.

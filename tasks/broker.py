@@ -23,7 +23,8 @@ from huey.registry import Message
 from huey.serializer import Serializer
 from huey.storage import SqliteStorage
 
-from claude_mem_lite import __version__, config, inbox, logs, settings
+from claude_mem_lite import __version__, backlog, config, inbox, keys, logs, settings
+from claude_mem_lite.fast_sqlite3 import Connection
 from claude_mem_lite.services import instance
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class ClaimStorage(SqliteStorage):
         self._bell: int | None = None
         self._stranded: set[int] = set()
         config.ensure_home()
-        super().__init__(name, filename=config.queue_path(), timeout=10)
+        super().__init__(name, filename=config.queue_path(), timeout=10, factory=Connection)
 
     def initialize_schema(self) -> None:
         """Create the tables of queue.db where they are missing."""
@@ -169,9 +170,9 @@ class ClaimStorage(SqliteStorage):
         # A message that was in hand when a consumer died is run in the company of no other such one:
         # otherwise a poisoned task drags its neighbours down with it.
         due = (
-            "SELECT id, data FROM task WHERE queue = ?1 AND claimed = 0 AND NOT due BETWEEN ?2 AND ?3"
+            "SELECT id, data FROM task WHERE queue = :queue AND claimed = 0 AND NOT due BETWEEN :now AND :far"
             " AND (crashes = 0 OR NOT"
-            " EXISTS (SELECT 1 FROM task WHERE queue = ?1 AND claimed = 1 AND crashes > 0))"
+            " EXISTS (SELECT 1 FROM task WHERE queue = :queue AND claimed = 1 AND crashes > 0))"
             " ORDER BY priority DESC, id LIMIT 1"
         )
         for message_id in tuple(self._stranded):
@@ -179,7 +180,7 @@ class ClaimStorage(SqliteStorage):
             self.sql("UPDATE task SET claimed = 0, due = ? WHERE id = ?", again, commit=True)
             self._stranded.discard(message_id)  # only now: the disk may be full still
         now = time.time()
-        waiting = (self.name, now, now + LONGEST_DELAY_S)
+        waiting = {"queue": self.name, "now": now, "far": now + LONGEST_DELAY_S}
         if not self.sql(due, waiting, results=True):
             return None  # no exclusive lock for a look at an empty queue
         with self.db(commit=True) as cursor:
@@ -241,14 +242,15 @@ class ClaimHuey(Huey):
 
     def create_consumer(self, **options: Any) -> Consumer:
         """Return the one consumer of this data directory, once its predecessor is gone."""
-        from claude_mem_lite.storage import upgrades
+        from claude_mem_lite.storage import rebuild, upgrades
         from claude_mem_lite.storage.models import open_databases
 
+        keys.take_over()
         credential = settings.load().credential
         config.ensure_home()
         logs.configure("consumer")
-        instance.become_the_only("consumer")
         instance.stop_when_orphaned()
+        instance.become_the_only("consumer")
         open_databases()
         upgrades.start(credential=credential.source if credential else "", version=__version__)
         for data in self.storage.release():
@@ -257,7 +259,9 @@ class ClaimHuey(Huey):
             if message.name == inbox.COMPRESS:
                 reason = f"set aside: {MAX_CRASHES} consumers died with it in hand"
                 inbox.finish(message.args[0], status="error", note=reason)
-        inbox.take_in_spool()
-        inbox.requeue()
+        backlog.take_in_spool()
+        rebuild.begin()
+        backlog.fall_behind()
+        backlog.requeue()
         self.storage.open_doorbell()
         return super().create_consumer(**options)

@@ -21,11 +21,11 @@ def compress(event_id: str) -> None:
     from claude_mem_lite.learnings.evolve import check_code
     from claude_mem_lite.storage import queries
 
-    event = queries.pending_event(event_id)
-    if event is None or event.status != "raw":
+    event = queries.waiting_event(event_id)
+    if event is None:
         return
     if event.event_name in {"SessionEnd", "PreCompact"}:
-        summarize(event.session_id, retell=True)
+        summarize(event.session_id, retell=not event.finished_at)
     has_ended = event.event_name == "SessionEnd"
     has_changed_code = record_event(event)
     if has_changed_code:

@@ -7,7 +7,7 @@ import logging
 
 from huey import crontab
 
-from claude_mem_lite import inbox, settings
+from claude_mem_lite import backlog, inbox, settings
 from claude_mem_lite.tasks.app import huey
 from claude_mem_lite.tasks.embed import embed_in, optimize
 from claude_mem_lite.tasks.summarize import summarize
@@ -24,8 +24,8 @@ URGENT = 50  # before every event: a long queue must not keep the spool waiting
 @huey.periodic_task(crontab(minute="*"), priority=URGENT)
 def requeue() -> None:
     """Take in what lies in the spool, and give every unfinished event its message back."""
-    inbox.take_in_spool()
-    inbox.requeue()
+    backlog.take_in_spool()
+    backlog.requeue()
 
 
 @huey.periodic_task(crontab(minute="*"), priority=URGENT)

@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from claudes_words import KEY, capture, play, row_of
-from conftest import run_hook, tool_event
-from fake_messages import FakeMessages, Fault
+from support.claudes_words import KEY, capture, play, row_of
+from support.commands import Done, command
+from support.fake_messages import FakeMessages, Fault
+from support.hooks import run_hook, tool_event
 
-from claude_mem_lite import config
+from claude_mem_lite import config, settings_file
 from claude_mem_lite.distill.record import summarize_session
 from claude_mem_lite.storage import models, queries, upgrades
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str) -> Done:
     """Run the program as a user does, its services down."""
-    return subprocess.run(
-        [sys.executable, "-m", "claude_mem_lite.cli", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-        env={**os.environ, "COLUMNS": "200"},
-    )
+    return command(*arguments, columns=200)
 
 
 def test_compress_says_what_it_would_cost_and_asks_nobody(fake: FakeMessages) -> None:
@@ -86,7 +77,7 @@ def test_compress_without_a_key_says_how_to_get_one(
     done = run("compress", "--pending")
 
     assert done.returncode == 1
-    assert "there is no key to ask Claude with: set ANTHROPIC_API_KEY" in done.stderr
+    assert "Claude was not asked: no key is used: ANTHROPIC_API_KEY was not set" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -168,7 +159,7 @@ def test_cost_of_nothing_is_said(home: Path) -> None:
 
 def test_status_tells_of_claude(fake: FakeMessages, home: Path) -> None:
     """Who writes, what waits, what it cost; a used up budget and a wrong key with what to do."""
-    (home / "config.toml").write_text("[claude]\ndaily_budget_usd = 0.000001\n")
+    settings_file.write("claude", {"daily_budget_usd": 0.000001})
     capture()
     play()
     upgrades.start(credential="ANTHROPIC_API_KEY", version="0")
@@ -224,7 +215,7 @@ def test_compress_errors_asks_only_about_what_was_turned_down(fake: FakeMessages
 def test_a_batch_that_cannot_be_sent_is_said(fake: FakeMessages, monkeypatch: pytest.MonkeyPatch) -> None:
     """Exit 1, with the reason; the captures wait."""
     event_id = capture()
-    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
+    settings_file.write("claude", {"base_url": "http://127.0.0.1:9"})
 
     done = run("compress", "--pending", "--batch")
 

@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import wait_until, web_answers
-from test_codemap_kept import A, edited, git, happen
-from test_web import get
+from support.code import A, edited, git, happen
+from support.commands import Done, command
+from support.processes import web_process
+from support.web import get
 
 from claude_mem_lite.codemap import graph, kept
 from claude_mem_lite.storage import models
 
 
-def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run(folder: Path, *arguments: str) -> Done:
     """Run a command in a folder, as a user does."""
-    return subprocess.run(
-        [sys.executable, "-m", "claude_mem_lite.cli", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-        cwd=folder,
-        env={**os.environ, "COLUMNS": "60"},
-    )
+    return command(*arguments, columns=60, cwd=folder)
 
 
 @pytest.fixture
@@ -183,11 +172,8 @@ def test_without_a_memory_it_is_said_so(project: Path) -> None:
 def served(worked_on: Path, home: Path) -> Iterator[Path]:
     """Start a web process on the memory of the project; return its data directory."""
     models.open_databases()
-    process = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"])
-    wait_until(web_answers)
-    yield home
-    process.terminate()
-    assert process.wait(timeout=20) in {0, -signal.SIGTERM}
+    with web_process():
+        yield home
 
 
 def test_the_web_process_serves_calls_and_histories(served: Path, worked_on: Path) -> None:

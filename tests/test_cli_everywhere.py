@@ -14,18 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import tool_event, wait_until
-from test_inbox import rows
-from test_storage import observation_row, session_row
+from support.databases import PROJECT, fill, known, rows
+from support.processes import wait_until
 
-from claude_mem_lite import inbox
 from claude_mem_lite.cli import main
 from claude_mem_lite.cli.app import COMMANDS, imported
-from claude_mem_lite.distill import record
 from claude_mem_lite.services import supervise
-from claude_mem_lite.storage import DatabaseError, models, queries
+from claude_mem_lite.storage import models
 
-PROJECT = "/home/dev/ledger"
+pytestmark = pytest.mark.meaning
+
 MANY_SESSIONS, MANY = 300, 6_000
 # A call of each command, by what it does to the memory; words in capitals stand for paths and known ids.
 LOOKING = [
@@ -122,38 +120,6 @@ def run(
         return status, out
 
     return call
-
-
-def known() -> dict[str, str]:
-    """Return ids for the placeholders, unknown ones where there is no memory."""
-    ids = {"ID": "0" * 32, "LEARNING": "1" * 32, "SECOND": "2" * 32}
-    try:
-        models.open_databases(read_only=True)
-        row = models.Observation.select().order_by(models.Observation.pk).first()
-        listed = list(models.Learning.select().order_by(models.Learning.pk).limit(2))
-    except DatabaseError:
-        return ids
-    finally:
-        models.close_databases()
-    ids |= {"ID": row.id} if row else {}
-    return ids | dict(zip(("LEARNING", "SECOND"), (each.id for each in listed), strict=False))
-
-
-def fill(sessions: int, observations: int) -> None:
-    """Put that much into the memory, with two learnings and an event of each kind of end."""
-    models.open_databases()
-    with models.memory_database.atomic():
-        for number in range(sessions):
-            session_row(f"s{number}", project_dir=PROJECT, summary=f"Dug pond {number}.")
-        for number in range(observations):
-            row = observation_row(f"{number:032x}", session_id=f"s{number % sessions}", project_dir=PROJECT)
-            queries.save_observation(
-                {**row, "title": f"Dig a [b]pond[/b] {number}", "summary": "\x1b[31mWet."}
-            )
-    waiting = inbox.append(json.dumps(tool_event(tool_input={"command": "make pond"})), PROJECT)
-    record.record_event(queries.pending_event(waiting))
-    inbox.finish(inbox.append(json.dumps(tool_event()), PROJECT), status="error", note="KeyError: [/x]")
-    models.close_databases()
 
 
 @pytest.mark.parametrize("size", ["empty", "small", "large"])

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from test_storage import observation_row, session_row
+from support.commands import Done, command
+from support.databases import observation_row, session_row
 
 from claude_mem_lite.learnings import evolve
 from claude_mem_lite.learnings.evolve import Candidate
@@ -18,17 +16,9 @@ from claude_mem_lite.storage import learnings as storage
 from claude_mem_lite.storage import models, queries
 
 
-def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run(folder: Path, *arguments: str) -> Done:
     """Run a command of learnings in a folder, as a user does."""
-    return subprocess.run(
-        [sys.executable, "-m", "claude_mem_lite.cli", "learnings", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-        cwd=folder,
-        env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1"},
-    )
+    return command("learnings", *arguments, columns=100, cwd=folder)
 
 
 def answer(folder: Path, *arguments: str) -> Any:

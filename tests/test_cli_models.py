@@ -11,12 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import wait_until, web_answers
-from test_storage import observation_row, session_row
+from support import processes
+from support.commands import Done, command
+from support.databases import observation_row, session_row
+from support.processes import wait_until, web_process
 
 from claude_mem_lite import client, settings
 from claude_mem_lite.search.embedder import bench, minilm, records
 from claude_mem_lite.storage import embeddings, queries
+
+pytestmark = pytest.mark.meaning
 
 
 @pytest.fixture(autouse=True)
@@ -29,16 +33,9 @@ def _no_hub(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
 
 
-def claude_mem(*arguments: str) -> subprocess.CompletedProcess[str]:
+def claude_mem(*arguments: str) -> Done:
     """Run the command as a user does."""
-    return subprocess.run(
-        [sys.executable, "-m", "claude_mem_lite.cli", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        env={**os.environ, "COLUMNS": "200"},
-    )
+    return command(*arguments, columns=200)
 
 
 def as_json(*arguments: str) -> Any:
@@ -152,7 +149,9 @@ def test_what_is_on_disk_is_not_fetched(home: Path) -> None:
 
 def test_bench_measures_the_model_in_use(home: Path) -> None:
     """Every number is there; the observation has the length that is said of it."""
-    found, shown = as_json("model", "bench"), claude_mem("model", "bench", "minilm").stdout
+    # A process of its own, which has loaded no model before.
+    found = json.loads(processes.claude_mem("model", "bench", "--json").stdout)
+    shown = claude_mem("model", "bench", "minilm").stdout
     model: Any = minilm.open_model(records.find(records.MINILM), records.MINILM)
 
     assert (found.pop("model"), found.pop("dimension")) == ("minilm", 384)
@@ -174,15 +173,12 @@ def test_status_says_how_search_finds(memory: Path) -> None:
     """By which model and how far; or why by full text alone, as a problem unless it was chosen."""
     remember("minilm_384")
     down = as_json("status")["search"]
-    process = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"])
-    wait_until(web_answers)
-    idle = as_json("status")["search"]
-    wait_until(lambda: client.post("/api/embed", {"texts": []}, timeout_s=20))
-    up, shown_up = as_json("status")["search"], claude_mem("status").stdout
-    claude_mem("model", "use", "none")
-    none, shown_none = as_json("status"), claude_mem("status").stdout
-    process.terminate()
-    process.wait(timeout=20)
+    with web_process():
+        idle = as_json("status")["search"]
+        wait_until(lambda: client.post("/api/embed", {"texts": []}, timeout_s=20))
+        up, shown_up = as_json("status")["search"], claude_mem("status").stdout
+        claude_mem("model", "use", "none")
+        none, shown_none = as_json("status"), claude_mem("status").stdout
     (memory / "config.toml").write_text('[search]\nembedding_model = "qwen3"\n')
     missing, shown_missing = as_json("status"), claude_mem("status").stdout
 
@@ -210,18 +206,17 @@ def test_status_says_how_search_finds(memory: Path) -> None:
 
 def test_the_web_process_takes_the_model_of_the_settings(memory: Path) -> None:
     """When it is told to, and not before; what cannot be used is said."""
-    process = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"])
-    wait_until(web_answers)
-    wait_until(lambda: client.post("/api/embed", {"texts": []}, timeout_s=20))
-    (memory / "config.toml").write_text('[search]\nembedding_model = "qwen3"\n')
+    with web_process():
+        wait_until(lambda: client.post("/api/embed", {"texts": []}, timeout_s=20))
+        (memory / "config.toml").write_text('[search]\nembedding_model = "qwen3"\n')
 
-    before = client.get("/api/model", {}, timeout_s=20)
-    client.post("/api/model", {}, timeout_s=20)
-    after = wait_until(lambda: (client.get("/api/model", {}, timeout_s=20) or {}).get("problem"))
-    claude_mem("model", "use", "auto")
-    again = wait_until(lambda: (client.get("/api/model", {}, timeout_s=20) or {}).get("model") == "minilm")
-    process.terminate()
-    process.wait(timeout=20)
+        before = client.get("/api/model", {}, timeout_s=20)
+        client.post("/api/model", {}, timeout_s=20)
+        after = wait_until(lambda: (client.get("/api/model", {}, timeout_s=20) or {}).get("problem"))
+        claude_mem("model", "use", "auto")
+        again = wait_until(
+            lambda: (client.get("/api/model", {}, timeout_s=20) or {}).get("model") == "minilm"
+        )
 
     assert before == {"model": "minilm", "dimension": 384, "loaded": True, "problem": ""}
     assert after.startswith("the embedding model qwen3 is not on this machine")

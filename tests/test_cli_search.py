@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import wait_until, web_answers
-from test_storage import observation_row, session_row
+from support.commands import Done, command
+from support.databases import observation_row, session_row
+from support.processes import wait_until, web_process
 
 from claude_mem_lite import client, inbox
 from claude_mem_lite.search.indexing import Index
@@ -23,17 +21,9 @@ THEN = "2026-03-05T12:00:00.000000Z"
 EVIL = "[red]Feed[/red] otters \x1b[31mred\x1b]0;title\x07 \x9b2J\u202eevil [/]\r\n[bold"
 
 
-def run(*arguments: str, columns: int = 80, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str, columns: int = 80, cwd: Path | None = None) -> Done:
     """Search as a user does."""
-    return subprocess.run(
-        [sys.executable, "-m", "claude_mem_lite.cli", "search", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-        env={**os.environ, "COLUMNS": str(columns)},
-        cwd=cwd,
-    )
+    return command("search", *arguments, columns=columns, cwd=cwd)
 
 
 def ids(*arguments: str) -> list[str]:
@@ -179,15 +169,13 @@ def test_long_text_is_cut_to_two_lines(otters: Path, columns: int) -> None:
 @pytest.fixture
 def web(otters: Path) -> Iterator[Path]:
     """Start a web process on the memory, and have all of it embedded."""
-    process = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"])
-    wait_until(web_answers)
-    index = Index()
-    wait_until(lambda: index.step() is None)
-    yield otters
-    process.terminate()
-    process.wait(timeout=20)
+    with web_process():
+        index = Index()
+        wait_until(lambda: index.step() is None)
+        yield otters
 
 
+@pytest.mark.meaning
 def test_search_asks_the_web_process(web: Path) -> None:
     """By meaning too, with its reasons; --json is what the API answers."""
     shown = run("otters", "pond", "--explain")
@@ -202,6 +190,7 @@ def test_search_asks_the_web_process(web: Path) -> None:
     assert printed["search_type"] == "hybrid"
 
 
+@pytest.mark.meaning
 def test_a_web_process_that_answers_an_error_is_not_waited_for(web: Path) -> None:
     """A query that the API does not take is searched for here."""
     found = run("otters " * 400)

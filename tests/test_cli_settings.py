@@ -4,31 +4,34 @@ from __future__ import annotations
 
 import json
 import logging
-import os
-import subprocess
+import signal
 import sys
 from pathlib import Path
 
 import pytest
-from conftest import wait_until
-from test_cli_tree import run
+from support.commands import command
+from support.processes import running, wait_until
 
 from claude_mem_lite import config, logs, settings
 
 
 def test_each_setting_is_shown_with_where_it_came_from(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Defaults, what the file says, and a key of which only the place is told."""
-    (home / "config.toml").write_text("[claude]\ndaily_budget_usd = 0.25\n[services]\nautostart = false\n")
+    (home / "config.toml").write_text(
+        '[claude]\ndaily_budget_usd = 0.25\napi_key = "never-shown"\n[services]\nautostart = false\n'
+    )
+    (home / "config.toml").chmod(0o600)
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-api03-never-shown")
 
-    text, shown = run("config", "show"), run("config", "show", "--json")
+    text, shown = command("config", "show"), command("config", "show", "--json")
 
     found = json.loads(shown.stdout)["settings"]
     assert (text.returncode, shown.returncode) == (0, 0)
     assert found["claude.daily_budget_usd"] == {"value": 0.25, "source": "config.toml"}
     assert found["services.autostart"] == {"value": False, "source": "config.toml"}
     assert found["compress.low"] == {"value": "local", "source": "default"}
-    assert found["claude.api_key"] == {"value": "(set)", "source": "ANTHROPIC_API_KEY"}
+    assert found["claude.api_key"] == {"value": "(set)", "source": "config.toml"}
+    assert found["claude.api_key_from"] == {"value": "none", "source": "default"}
     assert "never-shown" not in text.stdout + shown.stdout
     assert all(name in text.stdout for name in found)
 
@@ -64,8 +67,8 @@ def test_a_setting_is_written_and_the_rest_stays(home: Path, name: str, value: s
     before = "# mine\n[context]\nrecall_tokens_per_session = 1  # little\n"
     (home / "config.toml").write_text(before)
 
-    first, again = run("config", "set", name, value), run("config", "set", name, value)
-    got = json.loads(run("config", "get", name, "--json").stdout)
+    first, again = command("config", "set", name, value), command("config", "set", name, value)
+    got = json.loads(command("config", "get", name, "--json").stdout)
 
     assert (first.returncode, again.returncode, first.stderr) == (0, 0, "")
     assert (got["value"], got["source"]) == (holds, "config.toml")
@@ -90,7 +93,7 @@ def test_what_cannot_be_is_refused_in_one_line(home: Path, arguments: tuple[str,
     """Nothing is written."""
     before = (home / "config.toml").read_bytes()
 
-    done = run("config", *arguments)
+    done = command("config", *arguments)
 
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert says in done.stderr
@@ -101,7 +104,7 @@ def test_path_is_that_of_the_file(home: Path) -> None:
     """Also where none is yet."""
     (home / "config.toml").unlink()
 
-    assert run("config", "path").stdout == f"{home / 'config.toml'}\n"
+    assert command("config", "path").stdout == f"{home / 'config.toml'}\n"
 
 
 @pytest.fixture
@@ -125,8 +128,8 @@ def logged(home: Path) -> Path:
 @pytest.mark.usefixtures("logged")
 def test_logs_are_one_stream_in_order_of_time() -> None:
     """Of all processes, or of one, from a level up, the last few; control characters are not printed."""
-    every, last = run("logs"), run("logs", "-n", "1", "--json")
-    web, warnings = run("logs", "--process", "web"), run("logs", "--level", "warning")
+    every, last = command("logs"), command("logs", "-n", "1", "--json")
+    web, warnings = command("logs", "--process", "web"), command("logs", "--level", "warning")
 
     assert "old" in every.stdout.splitlines()[0]
     assert len(every.stdout.splitlines()) == 5
@@ -139,24 +142,25 @@ def test_logs_are_one_stream_in_order_of_time() -> None:
 
 def test_without_logs_it_says_so(home: Path) -> None:
     """Exit 0; an unknown level is refused."""
-    assert run("logs").stdout == f"Nothing is logged yet in {config.log_dir()}.\n"
-    assert "there is no level loud" in run("logs", "--level", "loud").stderr
+    assert command("logs").stdout == f"Nothing is logged yet in {config.log_dir()}.\n"
+    assert "there is no level loud" in command("logs", "--level", "loud").stderr
 
 
-def test_followed_logs_go_on(logged: Path) -> None:
-    """What is written later is printed, once each; Ctrl-C ends it well."""
+@pytest.mark.parametrize(
+    ("started_by", "end", "status"),
+    [((), signal.SIGINT, 0), (("/bin/sh", "-c", 'trap "" INT; exec "$@"', "sh"), signal.SIGTERM, -15)],
+    ids=["in front", "in the background of a script"],
+)
+def test_followed_logs_go_on(logged: Path, started_by: tuple[str, ...], end: int, status: int) -> None:
+    """What is written later is printed, once each; Ctrl-C ends it well, and kill where that is ignored."""
     program = [sys.executable, "-u", "-m", "claude_mem_lite.cli", "logs", "-f", "-n", "0", "--json"]
-    with (
-        (logged / "out").open("wb") as out,
-        subprocess.Popen(program, stdout=out, env=os.environ) as following,
-    ):
-        try:
-            wait_until(lambda: _append(logged, 1) and (logged / "out").stat().st_size)
-            _append(logged, 2)
-            wait_until(lambda: '"n": 2' in (logged / "out").read_text())
-        finally:
-            following.send_signal(2)
-        assert following.wait(timeout=10) == 0
+    with (logged / "out").open("wb") as out, running(*started_by, *program, stdout=out) as following:
+        wait_until(lambda: _append(logged, 1) and (logged / "out").stat().st_size)
+        _append(logged, 2)
+        wait_until(lambda: '"n": 2' in (logged / "out").read_text())
+        following.send_signal(end)
+
+        assert following.wait(timeout=60) == status
     assert (logged / "out").read_text().count('"n": 2') == 1
 
 

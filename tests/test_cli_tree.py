@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pkgutil
 import subprocess
@@ -10,7 +11,8 @@ from pathlib import Path
 
 import pytest
 import typer
-from test_storage import observation_row, session_row
+from support.commands import command
+from support.databases import observation_row, session_row
 
 from claude_mem_lite import cli
 from claude_mem_lite.cli.app import COMMANDS, app, imported
@@ -19,14 +21,6 @@ from claude_mem_lite.storage import models, queries
 NAMES = [name for some in COMMANDS.values() for name in some]
 HEAVY = {"numpy", "peewee", "huey", "lancedb", "anthropic", "pydantic", "starlette", "supervisor",
          "torch"}  # fmt: skip
-
-
-def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the command as a user does, without a terminal."""
-    command = [sys.executable, "-m", "claude_mem_lite.cli", *arguments]
-    return subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=120, env={**os.environ, **environment}
-    )
 
 
 def test_the_table_is_the_commands_there_are() -> None:
@@ -42,36 +36,38 @@ def test_the_table_is_the_commands_there_are() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_command_has_its_help(home: Path, name: str) -> None:
     """A line in the help of all that fits a terminal, and a page of its own."""
-    page = run(name, "--help")
+    page = command(name, "--help")
 
     assert page.returncode == 0
     assert f"claude-mem {name}" in page.stdout
-    assert f"│ {name} " in run("--help").stdout
+    assert f"│ {name} " in command("--help").stdout
 
 
-@pytest.mark.parametrize(
-    "arguments", [(), ("--help",), ("--version",), ("serch", "x"), *((name, "--help") for name in NAMES)]
-)
-def test_what_needs_no_memory_loads_nothing_heavy(home: Path, arguments: tuple[str, ...]) -> None:
+def test_what_needs_no_memory_loads_nothing_heavy(home: Path) -> None:
     """Help, version, the first screen and a near miss import none of the libraries that take their time."""
-    program = (
-        "import sys, atexit; from claude_mem_lite.cli import main\n"
-        "atexit.register(lambda: print(*{name.partition('.')[0] for name in sys.modules}, file=sys.stderr))\n"
-        "main()"
-    )
+    program = f"""if True:
+        import contextlib, io, json, sys
+        from claude_mem_lite.cli import main
+        for arguments in json.loads(sys.argv.pop()):
+            sys.argv[1:] = arguments
+            with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
+                main()
+            loaded = {HEAVY} & {{name.partition(".")[0] for name in sys.modules}}
+            print(*arguments, "loads", *loaded)
+    """
+    calls = [[], ["--help"], ["--version"], ["serch", "x"], *([name, "--help"] for name in NAMES)]
 
     done = subprocess.run(
-        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=False
-    )
+        [sys.executable, "-c", program, json.dumps(calls)],
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
 
-    loaded = set(done.stderr.splitlines()[-1].split())
-    assert "claude_mem_lite" in loaded
-    assert loaded & HEAVY == set()
+    assert done.stdout.splitlines() == [f"{' '.join(call)} loads".strip() for call in calls]
 
 
 def test_a_near_miss_is_answered_with_what_was_meant(home: Path) -> None:
     """For commands and for those of a group; exit 2."""
-    top, inner = run("serch", "x"), run("learnings", "lst")
+    top, inner = command("serch", "x"), command("learnings", "lst")
 
     assert (top.returncode, inner.returncode) == (2, 2)
     assert "Did you mean 'search'" in top.stderr
@@ -80,12 +76,12 @@ def test_a_near_miss_is_answered_with_what_was_meant(home: Path) -> None:
 
 def test_alone_it_says_how_far_one_is(home: Path) -> None:
     """Without a memory how to begin, with one what is in it; exit 0 and no traceback either way."""
-    empty = run()
+    empty = command()
     models.open_databases()
     session_row()
     queries.save_observation(observation_row("pond", title="Dig a [red]pond\x1b[2J"))
     models.close_databases()
-    there = run()
+    there = command()
 
     assert (empty.returncode, there.returncode) == (0, 0)
     assert "Nothing is remembered yet" in empty.stdout
@@ -108,7 +104,7 @@ def test_a_defect_is_one_line_and_with_debug_all_of_it(home: Path, tmp_path: Pat
     def outcome(**environment: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, str(program)], capture_output=True, text=True, check=False,
-            env={**os.environ, **environment},
+            env={**os.environ, **environment}, timeout=60,
         )  # fmt: skip
 
     told, shown = outcome(), outcome(CLAUDE_MEM_DEBUG="1")
@@ -119,14 +115,15 @@ def test_a_defect_is_one_line_and_with_debug_all_of_it(home: Path, tmp_path: Pat
     assert "Traceback" in shown.stderr
 
 
+@pytest.mark.process  # Typer asks bash for its version
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_offers_the_commands(home: Path, shell: str) -> None:
     """Each shell's script is printed, and asked for `se` it offers search and service."""
-    script = run(_CLAUDE_MEM_COMPLETE=f"source_{shell}")
+    script = command(_CLAUDE_MEM_COMPLETE=f"source_{shell}")
     words = {"bash": {"COMP_WORDS": "claude-mem se", "COMP_CWORD": "1"}}.get(
         shell, {"_TYPER_COMPLETE_ARGS": "claude-mem se", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
     )
-    offered = run(_CLAUDE_MEM_COMPLETE=f"complete_{shell}", **words)
+    offered = command(_CLAUDE_MEM_COMPLETE=f"complete_{shell}", **words)
 
     assert script.returncode == 0
     assert "claude-mem" in script.stdout

@@ -11,14 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import tool_event, wait_until
-from fake_messages import FakeMessages
-from test_services import claude_mem, services  # noqa: F401  (a fixture)
-from test_storage import observation_row, session_row
+from support.commands import command
+from support.databases import observation_row, session_row
+from support.fake_messages import FakeMessages
+from support.hooks import tool_event
+from support.processes import claude_mem, wait_until
 
-from claude_mem_lite import inbox
+from claude_mem_lite import backlog, inbox, settings_file, spool
 from claude_mem_lite.services import install
 from claude_mem_lite.storage import models, queries
+
+pytestmark = pytest.mark.process  # the doctor runs a hook
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +31,7 @@ def _claude_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def findings(*arguments: str) -> dict[str, dict[str, Any]]:
     """Return what the doctor finds, by name."""
-    done = claude_mem("doctor", "--json", *arguments)
+    done = command("doctor", "--json", *arguments)
     assert done.stderr == ""
     return {each["name"]: each for each in json.loads(done.stdout)}
 
@@ -47,15 +50,36 @@ def test_what_failed_is_tried_again_when_told_to(memory: Path) -> None:
         connection.execute("UPDATE task SET queue = queue || '!dead', crashes = 5")
 
     told, cured = findings()["queue"], findings("--fix")["queue"]
-    wait_until(lambda: findings()["queue"]["found"] == "0 events wait, 1 in error")
+    wait_until(lambda: findings()["queue"]["found"] == "0 events wait, 0 in error, 1 lost for good")
     after = findings()["queue"]
     claude_mem("down")
 
     models.open_databases(read_only=True)
     stats = queries.queue_stats()
-    assert (told["ok"], told["found"]) == (False, "0 events wait, 2 in error, 2 messages set aside")
+    assert (told["ok"], told["found"]) == (
+        False,
+        "0 events wait, 1 in error, 1 lost for good, 2 messages set aside",
+    )
     assert (cured["outcome"], after["ok"]) == ("cured", True)
     assert (stats["done"], stats["lost"], stats["set_aside"]) == (1, 1, 0)
+
+
+def test_lost_events_are_told_apart_from_those_that_wait(memory: Path) -> None:
+    """What neither queue.db nor the spool could take is lost, whether queue.db has a note of it or not."""
+    for name in ("1-a.lost", "2-b.lost"):
+        (memory / "spool" / name).touch()
+    backlog.take_in_spool()
+    (memory / "spool" / "3-c.lost").touch()
+    spool.write("d", inbox.utc_now(), "/p", json.dumps(tool_event()))
+
+    status = claude_mem("status").stdout.splitlines()
+    queue = findings()["queue"]
+
+    assert [line.split()[:2] for line in status if "events" in line and "hooks" not in line] == [
+        ["spooled", "1"],
+        ["lost", "3"],
+    ]
+    assert queue["found"] == "0 events wait, 0 in error, 3 lost for good"
 
 
 @pytest.mark.usefixtures("services")
@@ -63,7 +87,7 @@ def test_a_sound_installation_has_nothing_wrong(home: Path) -> None:
     """Services up, hooks in place: every line is fine, and the status is 0."""
     install.install()
 
-    done = claude_mem("doctor")
+    done = command("doctor")
 
     assert (done.returncode, done.stderr) == (0, "")
     assert all(line.startswith("✓") for line in done.stdout.splitlines())
@@ -79,7 +103,7 @@ def test_where_nothing_is_yet_it_says_what_to_do(home: Path) -> None:
     }
     assert found["hooks"]["cure"] == "claude-mem install-hooks"
     assert not (home / "claude-mem.db").exists()
-    assert claude_mem("doctor").returncode == 1
+    assert command("doctor").returncode == 1
 
 
 def test_fix_cures_what_is_safe(home: Path) -> None:
@@ -166,7 +190,7 @@ def test_the_api_is_asked_only_when_told_to(fake: FakeMessages, monkeypatch: pyt
     silent = "API" in findings()
     none = len(fake.requests)
     fine = findings("--api")["API"]
-    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
+    settings_file.write("claude", {"base_url": "http://127.0.0.1:1"})
     refused = findings("--api")["API"]
 
     assert (silent, none) == (False, 0)
@@ -174,3 +198,18 @@ def test_the_api_is_asked_only_when_told_to(fake: FakeMessages, monkeypatch: pyt
     assert "knows claude-haiku-4-5-20251001" in fine["found"]
     assert not refused["ok"]
     assert "mend the key or the network" in refused["cure"]
+
+
+def test_status_before_anything_is_remembered_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a data directory it names the two commands to begin with, and creates nothing."""
+    monkeypatch.setenv("CLAUDE_MEM_HOME", str(tmp_path / "none"))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+
+    done = command("status")
+
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "consumer and web not running: claude-mem up" in done.stdout
+    assert "hooks not installed: claude-mem install-hooks" in done.stdout
+    assert list(tmp_path.iterdir()) == []

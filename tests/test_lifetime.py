@@ -6,17 +6,19 @@ import json
 import os
 import plistlib
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from conftest import run_hook, tool_event, wait_until
-from test_services import claude_mem, services  # noqa: F401  (a fixture)
+from support.hooks import run_hook, tool_event
+from support.processes import STARTED, alive, claude_mem, wait_until
 
-from claude_mem_lite import client, config, inbox, settings
+from claude_mem_lite import client, config, inbox, installed, settings
 from claude_mem_lite.services import agents, instance, lifetime, programs, supervise
 from claude_mem_lite.storage import models, queries
 from claude_mem_lite.web import peers
@@ -75,7 +77,7 @@ def test_an_idle_memory_is_stopped_and_a_prompt_starts_it(
     (home / "config.toml").write_text("")
     run_hook("prompt", {"session_id": "s1", "hook_event_name": "UserPromptSubmit", "prompt": "go on"})
 
-    wait_until(lambda: all(program.state == "RUNNING" for program in supervise.programs()), timeout_s=60)
+    wait_until(lambda: all(program.state == "RUNNING" for program in supervise.programs()))
     wait_until(lambda: queries.queue_stats()["done"] == 1)
 
 
@@ -83,7 +85,7 @@ def test_an_idle_memory_is_stopped_and_a_prompt_starts_it(
 def test_an_upgrade_starts_both_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """When the package on the disk is another one, both programs run again, from it."""
     before = {program.pid for program in supervise.programs()}
-    monkeypatch.setattr(lifetime, "_started_as", (0, 0))
+    monkeypatch.setattr(installed, "_started", ["another", ""])
 
     done = lifetime.look()
 
@@ -138,6 +140,71 @@ def test_two_data_directories_do_not_meet(home: Path, tmp_path: Path) -> None:
     finally:
         claude_mem("down", "-q")
         shutil.rmtree(other, ignore_errors=True)
+
+
+def pids(home: Path) -> set[int]:
+    """Return supervisord and the two services of a data directory."""
+    programs_ = {program.pid for program in supervise.programs() if program.pid}
+    return {*programs_, int((home / "supervisord.pid").read_text())}
+
+
+@pytest.fixture
+def old(home: Path) -> Iterator[set[int]]:
+    """Start the services; kill what a test has left of them."""
+    assert claude_mem("up").stdout == STARTED
+    started = pids(home)
+    yield started
+    for pid in filter(alive, started):
+        os.kill(pid, signal.SIGKILL)
+
+
+def empty(folder: Path) -> None:
+    """Delete what is in a folder whose services may still write to it."""
+    while any(folder.iterdir()):
+        for path in folder.iterdir():
+            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+def test_services_of_a_folder_that_was_deleted_leave_nothing(home: Path, old: set[int]) -> None:
+    """All three end by themselves, and none of them creates the folder again."""
+    shutil.rmtree(home.rename(f"{home}-gone"))
+    wait_until(lambda: not any(map(alive, old)), timeout_s=20)
+    is_left = home.exists()
+    home.mkdir(exist_ok=True)
+
+    assert not is_left
+
+
+@pytest.mark.parametrize("deleted", ["the folder", "what is in it"])
+def test_services_of_a_deleted_folder_end_and_new_ones_start(home: Path, old: set[int], deleted: str) -> None:
+    """The old three are gone within seconds, and `up` and `down` work in the folder that has their path."""
+    empty(home)
+    if deleted == "the folder":
+        home.rmdir()
+
+    started = claude_mem("up")
+    new = pids(home)
+    wait_until(lambda: not any(map(alive, old)), timeout_s=20)
+    answers = client.get("/api/health", {}, timeout_s=5)
+    stopped = claude_mem("down")
+
+    assert (started.returncode, started.stdout, started.stderr) == (0, STARTED, "")
+    assert len(new) == 3
+    assert new.isdisjoint(old)
+    assert answers is not None
+    assert (stopped.returncode, stopped.stdout, stopped.stderr) == (0, "Services stopped.\n", "")
+    wait_until(lambda: not any(map(alive, new)), timeout_s=20)
+
+
+def test_down_ends_a_service_without_a_supervisor(consumer: Callable[[], subprocess.Popen[bytes]]) -> None:
+    """One that nobody has started by `up` holds the lock: it is told to end, not waited for."""
+    process = consumer()
+    wait_until(lambda: instance.pid_of("consumer") == process.pid)
+
+    stopped = claude_mem("down")
+
+    assert (stopped.returncode, stopped.stdout, stopped.stderr) == (0, "Services stopped.\n", "")
+    assert process.wait(timeout=20) == 0
 
 
 def test_the_programs_are_those_of_supervisord(home: Path) -> None:
@@ -238,7 +305,7 @@ def test_a_system_that_takes_the_units_runs_them(
     assert running == ["RUNNING", "RUNNING"]
     assert (asked["run_by"], len(asked["files"])) == ("systemd", 2)
     assert stopped.stderr == ""
-    assert (stopped.stdout, gone, started.stdout) == ("Services stopped.\n", True, "Services started.\n")
+    assert (stopped.stdout, gone, started.stdout) == ("Services stopped.\n", True, STARTED)
     assert removed.returncode == 0
     wait_until(down)
     assert list(units.iterdir()) == []

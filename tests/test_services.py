@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from conftest import run_hook, tool_event, wait_until
+from support.hooks import run_hook, tool_event
+from support.processes import (
+    RESTARTED,
+    RUNNING,
+    STARTED,
+    alive,
+    claude_mem,
+    wait_until,
+)
 
 from claude_mem_lite import __version__, client, config, inbox
 from claude_mem_lite.errors import ClaudeMemError
@@ -19,32 +24,9 @@ from claude_mem_lite.services import supervise
 from claude_mem_lite.storage import models, queries
 
 
-def claude_mem(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the command as a user does, without a terminal."""
-    command = [sys.executable, "-m", "claude_mem_lite.cli", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
-
-
 @pytest.fixture(autouse=True)
 def _claude_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
-
-
-@pytest.fixture
-def services(home: Path) -> Any:
-    """Start the services, and have them stopped at the end."""
-    started = claude_mem("up")
-    assert (started.returncode, started.stdout, started.stderr) == (0, "Services started.\n", "")
-    yield home
-    assert claude_mem("down", "--quiet").returncode == 0
-
-
-def alive(pid: int) -> bool:
-    """Tell whether a process is there and no zombie."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 def test_a_tool_call_becomes_memory(services: Path) -> None:
@@ -72,10 +54,10 @@ def test_up_and_down_are_idempotent_and_leave_nothing(services: Path) -> None:
     outputs = [claude_mem(command).stdout for command in ("up", "down", "down", "up")]
 
     assert outputs == [
-        "Services are running already.\n",
+        RUNNING,
         "Services stopped.\n",
         "Services were not running.\n",
-        "Services started.\n",
+        STARTED,
     ]
     assert [alive(pid) for pid in pids if pid] == [False, False]
 
@@ -87,7 +69,7 @@ def test_up_waits_for_services_that_end(services: Path) -> None:
 
     done = claude_mem("up")
 
-    assert (done.returncode, done.stdout, done.stderr) == (0, "Services started.\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, STARTED, "")
     assert before.isdisjoint({program.pid for program in supervise.programs()})
 
 
@@ -97,7 +79,7 @@ def test_restart_replaces_both_processes(services: Path) -> None:
 
     done = claude_mem("restart")
 
-    assert (done.returncode, done.stdout) == (0, "Services restarted.\n")
+    assert (done.returncode, done.stdout) == (0, RESTARTED)
     assert before.isdisjoint({program.pid for program in supervise.programs()})
     assert client.get("/api/health", {}, timeout_s=5) is not None
 
@@ -148,7 +130,7 @@ def test_no_service_outlives_a_killed_supervisor(services: Path) -> None:
     wait_until(lambda: not any(alive(pid) for pid in pids))
     again = claude_mem("up")
 
-    assert again.stdout == "Services started.\n"
+    assert again.stdout == STARTED
 
 
 def test_status_tells_all_in_text_and_json(services: Path) -> None:
@@ -201,7 +183,7 @@ def test_a_data_directory_may_have_spaces_and_umlauts(home: Path, monkeypatch: p
     """The services start and stop in such a folder."""
     monkeypatch.setenv("CLAUDE_MEM_HOME", str(home / "my mémoire"))
 
-    assert claude_mem("up").stdout == "Services started.\n"
+    assert claude_mem("up").stdout == STARTED
     assert claude_mem("down").stdout == "Services stopped.\n"
 
 

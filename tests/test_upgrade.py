@@ -13,12 +13,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from claudes_words import KEY, PROJECT, capture, play, record_ids, row_of, status_of, words, words_about
-from conftest import run_hook, tool_event
-from fake_messages import FakeMessages, Fault
+from support.claudes_words import (
+    KEY,
+    PROJECT,
+    capture,
+    play,
+    record_ids,
+    row_of,
+    status_of,
+    words,
+    words_about,
+)
+from support.fake_messages import FakeMessages, Fault
+from support.hooks import run_hook, tool_event
 
-from claude_mem_lite import settings
-from claude_mem_lite.distill import cost, gate, prompts, upgrade
+from claude_mem_lite import keys, settings, settings_file
+from claude_mem_lite.distill import claude, cost, gate, prompts, upgrade
 from claude_mem_lite.distill.record import record_event, summarize_session
 from claude_mem_lite.settings import Settings
 from claude_mem_lite.storage import models, queries, upgrades
@@ -56,6 +66,12 @@ def test_the_request_is_structured_and_bears_the_key_in_its_header_alone(fake: F
     assert KEY not in json.dumps(request.body)
 
 
+@pytest.fixture(autouse=True)
+def _short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for a server that hangs as short as a busy machine allows."""
+    monkeypatch.setattr(claude, "TIMEOUT_S", 5)
+
+
 FAULTS: list[tuple[str, list[Fault], str, int, str]] = [
     # what goes wrong, where, how the capture ends, requests, the first step's failure
     ("429 with retry-after", [Fault("status", status=429, retry_after=7, first=1)], "claude", 2, "outage"),
@@ -65,7 +81,7 @@ FAULTS: list[tuple[str, list[Fault], str, int, str]] = [
     ("408", [Fault("status", status=408, first=1)], "claude", 2, "outage"),
     ("an HTML error page", [Fault("html", first=1)], "claude", 2, "outage"),
     ("a login page", [Fault("html_200", first=1)], "claude", 2, "outage"),
-    ("hang", [Fault("hang", seconds=3, first=1)], "claude", 2, "outage"),
+    ("hang", [Fault("hang", seconds=600, first=1)], "claude", 2, "outage"),
     ("drop", [Fault("drop", first=1)], "claude", 2, "outage"),
     ("truncated body", [Fault("truncate", length=30, first=1)], "claude", 2, "outage"),
     ("not JSON", [Fault("not_json", first=1)], "claude", 2, "outage"),
@@ -88,7 +104,11 @@ FAULTS: list[tuple[str, list[Fault], str, int, str]] = [
 @pytest.mark.parametrize(("faults", "end", "calls", "failure"), [row[1:] for row in FAULTS],
                          ids=[row[0] for row in FAULTS])  # fmt: skip
 def test_a_fault_loses_nothing(
-    fake: FakeMessages, faults: list[Fault], end: str, calls: int, failure: str
+    fake: FakeMessages,
+    faults: list[Fault],
+    end: str,
+    calls: int,
+    failure: str,
 ) -> None:
     """Whatever the API does, the observation is there, its state is right, and nobody asks too often."""
     event_id = capture()
@@ -149,6 +169,7 @@ def test_a_key_that_is_none_is_not_sent(
 ) -> None:
     """What no header can carry is said in one line without the key itself."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", key)
+    keys.agree("ANTHROPIC_API_KEY")
     capture()
 
     failures = [step for _, step in play(seconds=60) if step.failure]
@@ -288,7 +309,7 @@ def test_looks_stay_local_unless_the_policy_says_otherwise(fake: FakeMessages, h
     low, high = capture(tool="Read", **read), capture(1)
     assert (row_of(low).upgrade, row_of(high).upgrade) == ("", "waiting")
 
-    (home / "config.toml").write_text('[compress]\nlow = "claude"\nhigh = "local"\n')
+    settings_file.write("compress", {"low": "claude", "high": "local"})
     low_2, high_2 = capture(tool="Read", session_id="s2", **read), capture(2, session_id="s2")
     play()
 
@@ -328,7 +349,7 @@ def test_an_outage_of_two_hours_ends_with_every_capture_upgraded(
 
 def test_the_daily_budget_stops_calls_and_not_memory(fake: FakeMessages, home: Path) -> None:
     """When it is used up the captures wait, and go on the next day."""
-    (home / "config.toml").write_text("[claude]\ndaily_budget_usd = 0.004\n")
+    settings_file.write("claude", {"daily_budget_usd": 0.004})
     ids = [capture(number, session_id=f"s{number}") for number in range(4)]
     start = time.time()
 
@@ -340,7 +361,7 @@ def test_the_daily_budget_stops_calls_and_not_memory(fake: FakeMessages, home: P
     assert 0 < len(waiting) < 4
     assert gate.load().kind == "budget"
 
-    (home / "config.toml").write_text("[claude]\ndaily_budget_usd = 5\n")
+    settings_file.write("claude", {"daily_budget_usd": 5})
     play(start=start + 300, seconds=300)
     assert all(row_of(each).written_by != "local" for each in ids)
 

@@ -2,65 +2,24 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
 import shutil
-import signal
 import socket
 import stat
 import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import wait_until, web_answers
-from test_storage import NOW, observation_row, session_row
+from support.databases import NOW, observation_row, session_row
+from support.processes import web_process
+from support.web import get
 
 from claude_mem_lite import __version__, client, inbox
 from claude_mem_lite.services import install
 from claude_mem_lite.storage import models, queries
 from claude_mem_lite.tokens import estimate_tokens
-
-
-class Connection(http.client.HTTPConnection):
-    """HTTP over the unix socket of a data directory."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__("localhost", timeout=10)
-        self._path = path
-
-    def connect(self) -> None:
-        """Connect to the socket instead of a host."""
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.connect(str(self._path))
-
-
-@pytest.fixture
-def web(memory: Path) -> Iterator[Path]:
-    """Start the web process on a memory of two sessions, and return its data directory."""
-    session_row(summary="Moved the book to SQLite.")
-    queries.save_observation(
-        observation_row("abcdef1234", title="Edit storage", summary="Why: WAL breaks on NFS.", detail="line")
-    )
-    inbox.append('{"session_id": "s2"}', "/p")
-    process = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"])
-    wait_until(web_answers)
-    yield memory
-    process.terminate()
-    assert process.wait(timeout=20) in {0, -signal.SIGTERM}
-
-
-def get(home: Path, path: str, method: str = "GET") -> tuple[int, dict[str, Any]]:
-    """Return status and JSON of a request."""
-    connection = Connection(home / "worker.sock")
-    connection.request(method, path)
-    response = connection.getresponse()
-    value = json.loads(response.read())
-    connection.close()
-    return response.status, value
 
 
 def test_the_web_process_serves_what_is_remembered(web: Path) -> None:
@@ -95,30 +54,30 @@ def test_the_web_process_serves_what_is_remembered(web: Path) -> None:
     assert stat.S_IMODE(os.stat(web / "worker.sock").st_mode) & 0o077 == 0
 
 
-@pytest.mark.parametrize(
-    ("path", "status", "says"),
-    [
-        ("/api/search", 422, "q: Field required"),
-        ("/api/search?q=", 422, "q:"),
-        ("/api/search?q=a&limit=many", 422, "limit:"),
-        ("/api/search?q=a&limit=0", 422, "limit:"),
-        ("/api/search?q=a&type=thing", 422, "type:"),
-        ("/api/search?q=a&since=yesterday", 422, "since:"),
-        ("/api/search?q=a&project=relative", 422, "absolute path"),
-        ("/api/search?q=a&colour=red", 422, "colour:"),
-        ("/api/context", 422, "project_path: Field required"),
-        ("/api/observation/000000", 404, "000000"),
-        ("/api/observation/x", 404, "x"),
-        ("/api/nothing", 404, "/api/nothing"),
-        ("/", 404, "/"),
-    ],
-)
-def test_a_wrong_request_says_what_is_wrong(web: Path, path: str, status: int, says: str) -> None:
+def test_a_wrong_request_says_what_is_wrong(web: Path) -> None:
     """Wrong parameters are 422, unknown things 404, each with a reason in JSON."""
-    answer = get(web, path)
+    wrong = {
+        "/api/search": (422, "q: Field required"),
+        "/api/search?q=": (422, "q:"),
+        "/api/search?q=a&limit=many": (422, "limit:"),
+        "/api/search?q=a&limit=0": (422, "limit:"),
+        "/api/search?q=a&type=thing": (422, "type:"),
+        "/api/search?q=a&since=yesterday": (422, "since:"),
+        "/api/search?q=a&project=relative": (422, "absolute path"),
+        "/api/search?q=a&colour=red": (422, "colour:"),
+        "/api/context": (422, "project_path: Field required"),
+        "/api/observation/000000": (404, "000000"),
+        "/api/observation/x": (404, "x"),
+        "/api/nothing": (404, "/api/nothing"),
+        "/": (404, "/"),
+    }
 
-    assert answer[0] == status
-    assert says in answer[1]["error"]
+    answers = {path: get(web, path) for path in wrong}
+
+    assert {path: status for path, (status, _) in answers.items()} == {
+        path: status for path, (status, _) in wrong.items()
+    }
+    assert [path for path, (_, says) in wrong.items() if says not in answers[path][1]["error"]] == []
 
 
 def test_the_id_of_a_session_opens_the_session(web: Path) -> None:
@@ -165,21 +124,19 @@ def test_the_skill_is_short_and_its_lines_work(web: Path) -> None:
     """Run as a model would run them, with words and an id filled in."""
     skill = Path(install.SKILL).read_text()
     lines = skill.split("```sh\n")[1].split("```")[0].replace("WORDS", "why the storage moved")
-    home = {"CLAUDE_MEM_HOME": str(web), "PATH": os.environ["PATH"]}
+    home = {"CLAUDE_MEM_HOME": str(web), "PATH": os.environ["PATH"], "CLAUDE_PROJECT_DIR": "/p"}
 
     def run(script: str) -> list[dict[str, Any]]:
         done = subprocess.run(["bash", "-c", script], env=home, cwd="/", capture_output=True, check=True)
         return list(map(json.loads, done.stdout.decode().replace("}{", "}\n{").splitlines()))
 
-    scoped, _, learned, history, calls = run(
-        lines.replace("/ID", "/000000").replace("NAME", "f").replace("PATH", "a.py")
+    found, opened, learned, history, calls = run(
+        lines.replace("/ID", "/abcdef12").replace("NAME", "f").replace("PATH", "a.py")
     )
-    found = run(lines.replace('--data-urlencode "project=$PWD"', ""))[0]["results"]
-    opened = run(lines.replace("/ID", f"/{found[0]['id'][:8]}"))[1]
 
     assert estimate_tokens(skill) < 200
-    assert scoped["results"] == learned["learnings"] == []
-    assert (found[0]["id"], opened["title"]) == ("abcdef1234", "Edit storage")
+    assert learned["learnings"] == []
+    assert (found["results"][0]["id"], opened["title"]) == ("abcdef1234", "Edit storage")
     assert "no function 'f'" in history["error"]
     assert "no file 'a.py'" in calls["error"]
 
@@ -230,12 +187,8 @@ def test_another_method_is_refused_in_json(web: Path) -> None:
 
 def test_a_missing_database_is_said(home: Path) -> None:
     """Without a memory the web process serves, and says which part is down."""
-    process = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"])
-    wait_until(web_answers)
-
-    answer = get(home, "/api/search?q=a")
-    process.terminate()
-    process.wait(timeout=20)
+    with web_process():
+        answer = get(home, "/api/search?q=a")
 
     assert answer[0] == 503
     assert "database" in answer[1]["error"]

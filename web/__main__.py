@@ -21,12 +21,13 @@ _LONGEST_HEAD_BYTES = 4 << 20
 
 def main() -> None:
     """Bind the socket, readable by the user alone, and run uvicorn on it."""
+    instance.end_if_moved()
     config.ensure_home()
     logs.configure("web")
     # Before numpy is loaded: its threads wait busily, and what they multiply here is small.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    instance.become_the_only("web")
     instance.stop_when_orphaned()
+    instance.become_the_only("web")
     # uvicorn would make a socket of its own open to everybody.
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         with contextlib.suppress(FileNotFoundError):

@@ -21,10 +21,10 @@ from starlette.middleware import Middleware
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from claude_mem_lite import __version__, config, inbox
+from claude_mem_lite import __version__, client, config, inbox, installed
 from claude_mem_lite.codemap import answers
 from claude_mem_lite.learnings import story
-from claude_mem_lite.storage import DatabaseError, models, queries, upgrades
+from claude_mem_lite.storage import DatabaseError, migrations, models, queries, upgrades
 from claude_mem_lite.storage import learnings as known
 from claude_mem_lite.storage.search import Kind, Scope, by_prefix
 from claude_mem_lite.tokens import estimate_tokens
@@ -32,6 +32,7 @@ from claude_mem_lite.web import blocks
 from claude_mem_lite.web.blocks import searcher
 from claude_mem_lite.web.parameters import (
     CallGraphParameters,
+    DetailParameters,
     EmbedParameters,
     HistoryParameters,
     LearningsParameters,
@@ -67,7 +68,7 @@ class _TooLargeError(ValueError):
 
 
 class _Bounded:
-    """Takes no endless body, and notes when something was asked last: idle services end."""
+    """Takes no endless body, notes when something was asked last, and says which code answers."""
 
     def __init__(self, inner: ASGIApp) -> None:
         self._inner = inner
@@ -85,7 +86,12 @@ class _Bounded:
                 raise _TooLargeError
             return message
 
-        await self._inner(scope, bounded, send)
+        async def signed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"].append((client.CODE_HEADER, installed.started().encode()))
+            await send(message)
+
+        await self._inner(scope, bounded, signed)
 
 
 def health(_: Request) -> JSONResponse:
@@ -93,6 +99,8 @@ def health(_: Request) -> JSONResponse:
     return JSONResponse({
         "status": "ok",
         "version": __version__,
+        "code": installed.started(),
+        "schema": len(migrations.MIGRATIONS),
         "pid": os.getpid(),
         "uptime_s": round(time.monotonic() - STARTED, 1),
         "idle_s": round(time.monotonic() - _asked["at"], 1),
@@ -122,27 +130,28 @@ def search(request: Request) -> JSONResponse:
 
 
 def observation(request: Request) -> JSONResponse:
-    """Return one observation whole with its neighbours in time; or what else has the id."""
-    prefix = request.path_params["observation_id"]
+    """Return one observation whole with its neighbours in time; or what else has the id, in the project."""
+    prefix, project_dir = request.path_params["observation_id"], parse(DetailParameters, request).project
     try:
-        row = queries.observation(prefix)
+        row = queries.observation(prefix, project_dir)
         fields = dict(row.__data__)
         fields["session_id"] = fields.pop("session")
         before, after = queries.neighbours(row)
         fields |= {"before": list(map(_in_short, before)), "after": list(map(_in_short, after))}
     except queries.UnknownIdError:
-        fields = _other(prefix)
+        fields = _other(prefix, project_dir)
     return JSONResponse({name: value for name, value in fields.items() if name not in _INTERNAL})
 
 
-def _other(prefix: str) -> dict[str, Any]:
+def _other(prefix: str, project_dir: str | None) -> dict[str, Any]:
     """Return the learning, the function or the session whose id begins so."""
     kinds: tuple[Kind, ...] = ("learning", "function")
-    rows = [row for kind in kinds for row in by_prefix(kind, prefix)]
+    rows = [row for kind in kinds for row in by_prefix(kind, prefix, project_dir)]
     if len(prefix) >= queries.MIN_ID_PREFIX and len(rows) == 1:
         learned = known.by_ids([rows[0].id]) if rows[0].kind == "learning" else []
-        return {**dataclasses.asdict(rows[0]), **(story.evidence(learned[0]) if learned else {})}
-    return dict(queries.session_by_prefix(prefix).__data__)
+        evidence = story.evidence(learned[0], project_dir) if learned else {}
+        return {**dataclasses.asdict(rows[0]), **evidence}
+    return dict(queries.session_by_prefix(prefix, project_dir).__data__)
 
 
 def _in_short(row: models.Observation) -> dict[str, Any]:

@@ -73,7 +73,7 @@ class TouchParameters(BlockParameters):
 
 
 class SearchParameters(Parameters):
-    """What `/api/search` takes; without `project` it searches everywhere."""
+    """What `/api/search` takes; without `project` it searches everywhere, with it nowhere else."""
 
     q: str = Field(min_length=1, max_length=2_000)
     limit: int = Field(10, ge=1, le=100)
@@ -85,6 +85,12 @@ class SearchParameters(Parameters):
     session: str = ""
     tool: str = ""
     explain: bool = False
+
+
+class DetailParameters(Parameters):
+    """What `/api/observation/ID` takes; with `project` an id of another project is unknown."""
+
+    project: ProjectPath | None = None
 
 
 class CallGraphParameters(Parameters):

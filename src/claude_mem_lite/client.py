@@ -21,6 +21,10 @@ else:
         import socket
 
 
+# In each answer of the web process: the code that it runs, see `installed`.
+CODE_HEADER = b"x-claude-mem-code"
+
+
 class UnreachableError(Exception):
     """Nobody answers at the socket: the web process is down."""
 
@@ -29,12 +33,15 @@ class Asked:
     """A request on its way: the answer can be read once there is nothing else to do.
 
     `deadline` is when to give up, by `time.monotonic`; `is_down` tells that nobody answers at the socket.
+    Once the answer is read, `is_error` tells whether it is one, and `code` what the web process runs: "" if
+    it does not say, None without an answer.
     """
 
     def __init__(self, request: bytes, deadline: float) -> None:
         self._deadline = deadline
         self._connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.is_down = self._is_lost = False
+        self.is_down = self.is_error = self._is_lost = False
+        self.code: str | None = None
         self._wait()
         try:
             self._connection.connect(config.socket_path())
@@ -62,7 +69,11 @@ class Asked:
         finally:
             self._connection.close()
         head, _, body = answer.partition(b"\r\n\r\n")
-        return body if head.split(b" ", 2)[1:2] in ([b"200"], [b"204"]) else None
+        if not head:
+            return None
+        self.code = head.partition(CODE_HEADER + b": ")[2].partition(b"\r\n")[0].decode("ascii", "replace")
+        self.is_error = head.split(b" ", 2)[1:2] not in ([b"200"], [b"204"])
+        return None if self.is_error else body
 
     def _wait(self) -> None:
         self._connection.settimeout(max(0.001, self._deadline - time.monotonic()))

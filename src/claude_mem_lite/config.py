@@ -7,6 +7,7 @@ the CLI can be told stands in `settings`.
 from __future__ import annotations
 
 import os
+import stat
 
 from claude_mem_lite.errors import ClaudeMemError
 
@@ -21,6 +22,7 @@ MIN_MAX_EVENT_CHARS = 16 * 1024
 # Source: https://www.sqlite.org/fileformat.html, section 1.3.
 _APPLICATION_ID_OFFSET = 68
 MEMORY_APPLICATION_ID = 0x636D6C31  # "cml1"
+_SQLITE = b"SQLite format 3\0"
 
 
 def home() -> str:
@@ -97,19 +99,57 @@ def ensure_home() -> None:
     """Create the data directory and its folders; all this process creates is the user's alone from now on.
 
     Raises:
-        ClaudeMemError: the folder is another user's, who could read or exchange what lies in it.
+        ClaudeMemError: one of them is another user's, or one inside is a symbolic link; nothing was created
+            in it. The data directory may be the user's own link to a folder of their own.
+    """
+    for folder in _folders():
+        ensure_folder(folder)
+
+
+def ensure_folder(folder: str) -> None:
+    """Do as `ensure_home` for the data directory alone, or for one folder in it.
+
+    A hook asks only for what it writes to: with a linked `logs/` it stores its event and logs nothing.
     """
     os.umask(0o077)
-    for folder in (home(), spool_dir(), log_dir()):
+    mode = _mode_of_own(folder)
+    if mode is None:
         os.makedirs(folder, mode=0o700, exist_ok=True)
-    found = os.stat(home())
-    if found.st_uid != os.geteuid():
-        raise ClaudeMemError(
-            f"{home()} belongs to another user, so nothing was written there: "
-            "set CLAUDE_MEM_HOME to a folder of your own"
-        )
-    if found.st_mode & 0o077:
-        os.chmod(home(), 0o700)
+        mode = _mode_of_own(folder) or 0
+    if mode & 0o077:
+        os.chmod(folder, 0o700)
+
+
+def refuse_unsafe_home() -> None:
+    """Raise ClaudeMemError when another user could read or exchange what the data directory gets.
+
+    See `ensure_home` for which folders that concerns.
+    """
+    for folder in _folders():
+        _mode_of_own(folder)
+
+
+def _folders() -> tuple[str, str, str]:
+    return home(), spool_dir(), log_dir()
+
+
+def _mode_of_own(folder: str) -> int | None:
+    """Return the mode of a folder of the user's own, None where there is none. Raises: ClaudeMemError."""
+    try:
+        found = os.lstat(folder)
+        if stat.S_ISLNK(found.st_mode) and found.st_uid == os.geteuid() and folder == home():
+            found = os.stat(folder)  # the user keeps it elsewhere, on a larger disk say
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid():
+        return found.st_mode
+    if stat.S_ISLNK(found.st_mode):
+        what = "is a symbolic link"
+    else:
+        what = "belongs to another user" if found.st_uid != os.geteuid() else "is no folder"
+    is_home = folder == home()
+    cure = "set CLAUDE_MEM_HOME to a folder of your own" if is_home else "put a folder of your own there"
+    raise ClaudeMemError(f"{folder} {what}, so nothing was written there: {cure}")
 
 
 # What this process has found to be ours: device and inode, path and descriptor.
@@ -134,7 +174,8 @@ def foreign_memory() -> bool:
         return True
     if header and header[_APPLICATION_ID_OFFSET:] != MEMORY_APPLICATION_ID.to_bytes(4, "big"):
         os.close(descriptor)
-        return True
+        # What is no database at all, beside a queue of ours, is our own with its first page damaged.
+        return header.startswith(_SQLITE) or not os.path.exists(queue_path())
     # Not closed while we use this folder: POSIX takes with any descriptor of a file all locks that a process
     # has on it, SQLite's too, and whoever closes the database next takes us for gone and deletes its WAL.
     for known in [known for known, (path, _) in _known_memories.items() if path != memory_path()]:

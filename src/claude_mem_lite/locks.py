@@ -26,8 +26,15 @@ def hold(name: str, *, wait: bool = False) -> Iterator[bool]:
 
 
 def is_held(name: str) -> bool:
-    """Tell whether a living process holds a lock; a dead one that nobody has reaped does not."""
-    with open(os.path.join(config.home(), name), "a", encoding="ascii") as lock:
+    """Tell whether a living process holds a lock; a dead one that nobody has reaped does not.
+
+    Nothing is created for a look: there may be no data directory yet.
+    """
+    try:
+        lock = open(os.path.join(config.home(), name), "rb")  # noqa: SIM115  (closed below)
+    except FileNotFoundError:
+        return False
+    with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)  # two who look do not see each other
         except BlockingIOError:

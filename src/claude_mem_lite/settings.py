@@ -6,28 +6,38 @@ Standard library only: the consumer asks for every capture whether Claude is to 
 from __future__ import annotations
 
 import os
+import re
 import stat
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite import config
+from claude_mem_lite import config, keys
 from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.keys import Credential
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 TIERS = ("high", "normal", "low")
 
-_KEYS = {"ANTHROPIC_API_KEY": "api_key", "ANTHROPIC_AUTH_TOKEN": "auth_token"}
 _WRITERS = ("claude", "local")
 _MOST = 1_000_000
-_KNOWN: Mapping[str, Mapping[str, type | range | tuple[str, ...]]] = {
+_Kind = type | range | tuple[str, ...] | re.Pattern[str]
+_KNOWN: Mapping[str, Mapping[str, _Kind]] = {
     "capture": {"max_event_chars": int, "ignored_files": list},
     "services": {"autostart": bool, "idle_stop_minutes": int},
-    "claude": {"model": str, "daily_budget_usd": float, "batch_after_hours": float, "api_key": str},
+    "claude": {
+        "model": str,
+        "daily_budget_usd": float,
+        "batch_after_hours": float,
+        "api_key_from": (keys.NONE, *keys.KINDS),
+        "api_key": str,
+        "base_url": re.compile(r"https?://\S+"),
+        "proxy": re.compile(rf"https?://\S+|{keys.NONE}"),
+    },
     "search": {"embedding_model": str, "dimension": int},
     "context": {"recall_tokens_per_session": int, "file_tokens_per_session": int},
     "learnings": {"dedup_threshold": float, "decay_after_sessions": int},
@@ -63,15 +73,6 @@ UNKNOWN_PRICE = Price(5.0, 25.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Credential:
-    """A key for the API, and where it was found; its value shows in no repr."""
-
-    kind: str
-    source: str
-    value: str = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True)
 class Retention:
     """How long what is worked off is kept; 0 days: for ever, 0 MB: as much as comes.
 
@@ -103,6 +104,9 @@ class Settings:
     """
 
     credential: Credential | None = None
+    api_key_from: str = keys.NONE
+    base_url: str = "https://api.anthropic.com"
+    proxy: str = keys.NONE
     model: str = "claude-haiku-4-5-20251001"
     daily_budget_usd: float = 1.0
     batch_after_hours: float = 0.0
@@ -143,11 +147,11 @@ def given() -> list[Given]:
     """Return each setting there is but for prices, in the order of the documentation; a key is not shown."""
     tables, _ = _read()
     found = []
-    for table, keys in _KNOWN.items():
-        for key in keys:
+    for table, known in _KNOWN.items():
+        for key in known:
             if key == "api_key":
-                credential = _credential(tables.get(table, {}).get(key, ""))
-                shown = ("(set)", credential.source) if credential else ("", "default")
+                is_used = tables.get(table, {}).get(key) and _is_private()
+                shown = ("(set)", keys.IN_CONFIG) if is_used else ("", "default")
             elif key in tables.get(table, {}):
                 shown = (tables[table][key], "config.toml")
             else:
@@ -181,7 +185,11 @@ def parsed(name: str, text: str) -> Any:
         meant = f"did you mean {near[0]}?" if near else "claude-mem config show lists them"
         raise ClaudeMemError(f"there is no setting {name}: {meant}")
     try:
-        value = text if kind is str or isinstance(kind, tuple) else tomllib.loads(f"it = {text}")["it"]
+        value = (
+            text
+            if kind is str or isinstance(kind, (tuple, re.Pattern))
+            else tomllib.loads(f"it = {text}")["it"]
+        )
     except tomllib.TOMLDecodeError:
         value = None
     known = _known(table, key, value)
@@ -190,7 +198,9 @@ def parsed(name: str, text: str) -> Any:
     return known
 
 
-def _takes(kind: type | range | tuple[str, ...]) -> str:
+def _takes(kind: _Kind) -> str:
+    if isinstance(kind, re.Pattern):
+        return "an address, https://…"
     if isinstance(kind, tuple):
         return " or ".join(kind)
     if isinstance(kind, range):
@@ -204,12 +214,15 @@ def load() -> Settings:
     """Return the settings; whatever is missing or wrong has its default, `problem` says which."""
     tables, _ = _read()
     claude, compress, search = (tables.get(name, {}) for name in ("claude", "compress", "search"))
-    chosen = {key: claude[key] for key in ("model", "daily_budget_usd", "batch_after_hours") if key in claude}
+    named = ("api_key_from", "base_url", "proxy", "model", "daily_budget_usd", "batch_after_hours")
+    chosen = {key: claude[key] for key in named if key in claude}
+    if handed_url := keys.handed_over()[1]:
+        chosen["base_url"] = handed_url
     default = Settings()
     context, learnings = tables.get("context", {}), tables.get("learnings", {})
     return Settings(
         **chosen,
-        credential=_credential(claude.get("api_key", "")),
+        credential=_credential(claude),
         tiers=frozenset(
             tier
             for tier in TIERS
@@ -228,12 +241,6 @@ def load() -> Settings:
         evals=Evals(**tables.get("evals", {})),
         prices={**PRICES, **{name: Price(**row) for name, row in tables.get("prices", {}).items()}},
     )
-
-
-def forget_key() -> None:
-    """Take the key out of this process's environment: what it starts must not spend the user's money."""
-    for name in _KEYS:
-        os.environ.pop(name, None)
 
 
 def problem() -> str:
@@ -278,6 +285,8 @@ def _known(table: str, key: str, value: Any) -> Any:
         return float(value) if _is_amount(value) else None
     if isinstance(kind, tuple):
         return value if isinstance(value, str) and value in kind else None
+    if isinstance(kind, re.Pattern):
+        return value if isinstance(value, str) and kind.fullmatch(value) else None
     if isinstance(kind, range):
         return value if type(value) is int and value in kind else None
     return value if type(value) is kind and value != "" else None
@@ -295,15 +304,15 @@ def _is_amount(value: Any) -> bool:
     return type(value) in {int, float} and 0 <= value <= _MOST
 
 
-def _credential(written: str) -> Credential | None:
-    """Return the key of the environment, else that of `config.toml` where nobody else can read it."""
-    for source, kind in _KEYS.items():
-        value = os.environ.get(source, "").strip()
-        if value:
-            return Credential(kind, source, value)
-    if written.strip() and _is_private():
-        return Credential("api_key", "config.toml", written.strip())
-    return None
+def _credential(claude: Mapping[str, Any]) -> Credential | None:
+    """Return the key that `up --with-key` or the user's variable brings, else that of `config.toml`."""
+    handed, _ = keys.handed_over()
+    variable = handed or claude.get("api_key_from", keys.NONE)
+    found = keys.of_variable(variable) if variable != keys.NONE else None
+    if found is not None:
+        return replace(found, source=keys.WITH_KEY) if handed else found
+    written = claude.get("api_key", "").strip()
+    return Credential("api_key", keys.IN_CONFIG, written) if written and _is_private() else None
 
 
 def _is_private() -> bool:

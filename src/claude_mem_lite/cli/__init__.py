@@ -35,12 +35,14 @@ def _fail(error: Exception) -> None:
     from rich.markup import escape
 
     from claude_mem_lite.cli.app import errors
-    from claude_mem_lite.storage import DatabaseError
+    from claude_mem_lite.storage import DatabaseError, damage
 
-    if isinstance(error, (sqlite3.Error, DatabaseError)):
-        said = f"the databases in {config.home()} cannot be used ({error}): see claude-mem status"
-    elif isinstance(error, (ClaudeMemError, OSError)):
+    if isinstance(error, (ClaudeMemError, OSError)):
         said = str(error)
+    elif damaged := next(damage.told(), ""):
+        said = damaged
+    elif isinstance(error, (sqlite3.Error, DatabaseError)):
+        said = f"the databases in {config.home()} cannot be used ({error}): claude-mem doctor says more"
     else:
         at = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{os.path.basename(at.filename)}:{at.lineno}"

@@ -74,6 +74,10 @@ COMMANDS = {
 }
 
 
+# These go on where the data directory is not safe to use: they say what is wrong, or do not need it.
+_ANYWHERE = frozenset({"doctor", "demo", "uninstall-hooks"})
+
+
 class _Tree(TyperGroup):
     """The tree of commands: its help, and the help of what is mistyped, import none of them."""
 
@@ -168,6 +172,8 @@ def claude_mem(
     To set it up: [bold]claude-mem install-hooks[/bold], then [bold]claude-mem up[/bold].
     To see it at work, touching nothing of yours: [bold]claude-mem demo[/bold].
     """
+    if context.invoked_subcommand not in _ANYWHERE and "--help" not in sys.argv:
+        config.refuse_unsafe_home()
     if context.invoked_subcommand is None:
         from claude_mem_lite.cli import welcome
 

@@ -23,6 +23,7 @@ from claude_mem_lite.cli.app import (
 )
 from claude_mem_lite.cli.text import size
 from claude_mem_lite.distill.observation import count, join
+from claude_mem_lite.errors import ClaudeMemError
 
 _SAID = {
     "sessions": "session",
@@ -35,20 +36,20 @@ _SAID = {
 @app.command()
 def backup(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="Where to; without, a name with the time in this folder.")
+        str, typer.Argument(metavar="FILE", help="Where to; without, a name with the time in your home.")
     ] = "",
     *,
     as_json: AsJson = False,
 ) -> None:
     """Write all that is remembered into one file, consistent while everything runs.
 
-    Vectors are not in it, for they are made anew, nor is config.toml, which may have a key in it.
+    Vectors are not in it, for they are made anew, nor is config.toml, which may have a key in it. Without a
+    FILE it goes to ~/claude-mem-backups.
     """
     from claude_mem_lite.upkeep import backup as upkeep
 
     open_memory()
-    now = dt.datetime.now(dt.UTC).strftime("%Y%m%dT%H%M%SZ")
-    path = os.path.abspath(os.path.expanduser(file or f"claude-mem-backup-{now}.zip"))
+    path = os.path.abspath(os.path.expanduser(file)) if file else _named_by_time()
     with working("copying", quiet=as_json):
         manifest = upkeep.backup(path)
     if as_json:
@@ -87,6 +88,23 @@ def restore(
             errors.print(Text.assemble(("! ", "yellow"), problem), soft_wrap=True)
     if problems:
         raise typer.Exit(1)
+
+
+def _named_by_time() -> str:
+    """Return a path in a folder of the user's.
+
+    Not in this one, which may be a repository; nor in the data directory, with which it could be lost, and of
+    which forgetting leaves nothing.
+    """
+    folder = os.path.expanduser("~/claude-mem-backups")
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise ClaudeMemError(
+            f"{folder} cannot be made ({error.strerror}): say where to, as a FILE"
+        ) from error
+    now = dt.datetime.now(dt.UTC).strftime("%Y%m%dT%H%M%SZ")
+    return os.path.join(folder, f"claude-mem-{now}.zip")
 
 
 def _told(counts: dict[str, int]) -> str:

@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from claude_mem_lite import config, inbox, settings
+from claude_mem_lite import backlog, config, inbox, keys, settings
 from claude_mem_lite.cli.app import AsJson, app, console, errors, print_json, working
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import instance
@@ -53,10 +53,7 @@ def compress(  # noqa: PLR0913  (each is an option of the command)
             console.print("To have it done: [bold]claude-mem compress --pending[/bold]")
     if pending and not dry_run:
         if chosen.credential is None:
-            raise ClaudeMemError(
-                "there is no key to ask Claude with: set ANTHROPIC_API_KEY, "
-                f"or [claude] api_key in {config.config_path()}"
-            )
+            raise ClaudeMemError(f"Claude was not asked: {keys.about('', chosen.api_key_from)}")
         run = Run(chosen)
         if retry_errors:
             run.reconsider(ids)
@@ -117,11 +114,10 @@ def _distill_what_is_raw() -> None:
     from claude_mem_lite.distill.record import record_event
     from claude_mem_lite.storage import queries
 
-    inbox.take_in_spool()
+    backlog.take_in_spool()
     if not instance.is_running("consumer"):
         for event_id in queries.unfinished_events():
-            event = queries.pending_event(event_id)
-            if event is not None and event.status == "raw":
+            if event := queries.waiting_event(event_id):
                 record_event(event)
 
 

@@ -61,7 +61,10 @@ def context(  # noqa: PLR0913  (each is an option of the command)
         path, asked["source"] = "/api/context", source
     block = _ask_web(path, asked) or _build_here(asked)
     if block["skipped"] and not block["context"]:
-        raise ClaudeMemError(f"{config.memory_path()} cannot be read: see claude-mem status")
+        from claude_mem_lite.storage import damage
+
+        said = f"{config.memory_path()} cannot be read: claude-mem doctor looks for the cause"
+        raise ClaudeMemError(next(damage.told(), said))
     if as_json:
         print_json(
             block if explain else {name: block[name] for name in block if name not in {"lines", "left_out"}}

@@ -19,7 +19,7 @@ from rich.panel import Panel
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from claude_mem_lite import client, settings
+from claude_mem_lite import client
 from claude_mem_lite.cli.app import app, console
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import install
@@ -164,7 +164,6 @@ def _temporary_home() -> Iterator[str]:
         signal.signal(number, lambda *_: sys.exit(1))
     home = tempfile.mkdtemp(prefix="claude-mem-demo-")
     os.environ["CLAUDE_MEM_HOME"] = home
-    settings.forget_key()
     try:
         yield home
     finally:

@@ -28,11 +28,27 @@ def doctor(
 
     Nothing is changed without --fix, and data is never deleted.
     """
-    from claude_mem_lite.services import doctor as checks
     from claude_mem_lite.storage import models
 
-    logging.disable(logging.WARNING)
-    with working("looking", quiet=as_json):
+    logging.disable(logging.WARNING)  # each finding is told once
+    try:
+        told = _examined(fix=fix, api=api, quiet=as_json)
+    finally:
+        logging.disable(logging.NOTSET)
+        models.close_databases()
+    if as_json:
+        print_json(told)
+    else:
+        _show(told)
+    if not all(each["ok"] for each in told):
+        raise typer.Exit(1)
+
+
+def _examined(*, fix: bool, api: bool, quiet: bool) -> list[dict[str, Any]]:
+    """Return each finding as JSON has it, after its cure where that is wanted."""
+    from claude_mem_lite.services import doctor as checks
+
+    with working("looking", quiet=quiet):
         findings = list(checks.examine())
         if api:
             findings.append(checks.ask_api(settings.load()))
@@ -47,13 +63,7 @@ def doctor(
             "can_fix": finding.fix is not None,
             "outcome": outcome,
         })  # fmt: skip
-    models.close_databases()
-    if as_json:
-        print_json(told)
-    else:
-        _show(told)
-    if not all(each["ok"] for each in told):
-        raise typer.Exit(1)
+    return told
 
 
 def _cure(finding: Finding) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
+from claude_mem_lite import inbox
 from claude_mem_lite.cli.app import AsJson, app, console, errors, open_memory, print_json, working
 from claude_mem_lite.distill.observation import count, join
 from claude_mem_lite.errors import ClaudeMemError
@@ -73,7 +74,7 @@ def import_memory(
 
     A line that is wrong is named and left out. Learnings that look suspicious wait for you.
     """
-    from claude_mem_lite.learnings.suspicion import suspicions
+    from claude_mem_lite.distill.suspicion import suspicions
     from claude_mem_lite.storage import models
     from claude_mem_lite.upkeep import exchange, lines
 
@@ -95,6 +96,8 @@ def import_memory(
         raise ClaudeMemError(f"{path}: {error}") from error
     finally:
         models.close_databases()
+    if taken.added:
+        inbox.ask_for_vectors()
     if as_json:
         print_json({
             "added": dict(taken.added), "there": dict(taken.there), "waiting": taken.waiting,

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from claude_mem_lite import config
+from claude_mem_lite import config, installed, keys, settings
 from claude_mem_lite.cli.app import AsJson, Quiet, app, console, print_json
 from claude_mem_lite.services import install
 
@@ -29,12 +29,16 @@ def install_hooks(
     """
     config.refuse_foreign_memory()
     done = install.install(client_version=client)
+    installed.claim()
+    chosen = settings.load()
+    about_key = keys.about(chosen.credential.source if chosen.credential else "", chosen.api_key_from)
     if as_json:
-        print_json(dataclasses.asdict(done))
+        print_json({**dataclasses.asdict(done), "key": about_key})
     if quiet or as_json:
         return
     console.print(f"{'Installed' if done.changed else 'Already installed'}: {', '.join(done.events)}")
     console.print(escape(f"Settings  {done.settings}\nSkill     {done.skill}"), soft_wrap=True)
+    console.print(escape(f"Key       {about_key}"), soft_wrap=True)
     console.print("Sessions that start from now on are remembered.")
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from claude_mem_lite import config
+from claude_mem_lite import config, inbox
 from claude_mem_lite.cli.app import AsJson, console, errors, print_json, working
 from claude_mem_lite.cli.exchange import imports, told
 from claude_mem_lite.cli.text import printable
@@ -59,6 +59,8 @@ def import_claude_mem(
             upgrades.leave_to_user(session_id)
     finally:
         models.close_databases()
+    if taken.added:
+        inbox.ask_for_vectors()
     wrong = Counter(reason for _, reason in taken.wrong)
     if as_json:
         print_json({

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from claude_mem_lite import config, settings
+from claude_mem_lite import keys, settings
 from claude_mem_lite.cli.app import AsJson, Yes, confirmed, console, errors, open_memory, print_json, working
 from claude_mem_lite.cli.evals import evaluate, figure, table_of
 from claude_mem_lite.cli.text import printable
@@ -154,10 +154,7 @@ def _caller(chosen: Settings) -> Caller:
     from claude_mem_lite.evals.calls import Caller
 
     if chosen.credential is None:
-        raise ClaudeMemError(
-            "there is no key to ask the judge with: set ANTHROPIC_API_KEY, "
-            f"or [claude] api_key in {config.config_path()}"
-        )
+        raise ClaudeMemError(f"the judge was not asked: {keys.about('', chosen.api_key_from)}")
     return Caller(chosen, turn=lambda: upgrade.turn(wait=True), pause=_pause)
 
 

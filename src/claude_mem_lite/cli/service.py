@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 from rich.text import Text
 
+from claude_mem_lite import installed
 from claude_mem_lite.cli.app import AsJson, app, console, print_json, working
 from claude_mem_lite.errors import ClaudeMemError
 
@@ -52,6 +53,7 @@ def install(
             supervise.down()
             files = agents.install(kind)
             supervise.wait_until_serving()
+            installed.claim()
     _print(kind, files, "run by", as_json=as_json)
 
 

@@ -2,20 +2,50 @@
 
 from __future__ import annotations
 
-from claude_mem_lite.cli.app import AsJson, Quiet, app, console, print_json, working
+import dataclasses
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from claude_mem_lite import inbox
+from claude_mem_lite.cli.app import AsJson, Quiet, app, console, errors, open_memory, print_json, working
+
+_TOLD = {
+    "": "Services are running already.",
+    "started": "Services started.",
+    "replaced": "Services started anew, with this code and this environment.",
+}
+
+
+WithKey = Annotated[
+    bool,
+    typer.Option("--with-key", help="For this run, with the key and the base URL that are set here."),
+]
 
 
 @app.command()
-def up(*, quiet: Quiet = False, as_json: AsJson = False) -> None:
+def up(*, with_key: WithKey = False, quiet: Quiet = False, as_json: AsJson = False) -> None:
     """Start the services and wait until they answer."""
-    from claude_mem_lite.services import supervise
+    from claude_mem_lite.services import state, supervise
+    from claude_mem_lite.storage import rebuild
 
+    now = inbox.utc_now()
     with working("starting", quiet=quiet or as_json):
-        started = supervise.up()
+        started = supervise.up(with_key=with_key)
+    key = state.about_key()
+    open_memory(read_only=True)
+    rebuilt = rebuild.state()
     if as_json:
-        print_json({"started": started})
+        told = dataclasses.asdict(rebuilt) if rebuilt else None
+        replaced = started == "replaced"
+        print_json({"started": bool(started), "replaced": replaced, "key": key, "rebuild": told})
     elif not quiet:
-        console.print("Services started." if started else "Services are running already.")
+        console.print(_TOLD[started])
+        console.print(Text(key), soft_wrap=True)
+        if rebuilt and (rebuilt.left or rebuilt.at >= now):
+            said = f"{rebuilt.told}. To forget them instead: claude-mem forget --since {rebuilt.since[:19]}Z"
+            errors.print(Text.assemble(("! ", "yellow"), said), soft_wrap=True)
 
 
 @app.command()
@@ -32,14 +62,15 @@ def down(*, quiet: Quiet = False, as_json: AsJson = False) -> None:
 
 
 @app.command()
-def restart(*, quiet: Quiet = False, as_json: AsJson = False) -> None:
-    """Stop the services and start them again, with this version and this environment."""
-    from claude_mem_lite.services import supervise
+def restart(*, with_key: WithKey = False, quiet: Quiet = False, as_json: AsJson = False) -> None:
+    """Stop the services and start them again, with this code and this environment."""
+    from claude_mem_lite.services import state, supervise
 
     with working("restarting", quiet=quiet or as_json):
         supervise.down()
-        supervise.up()
+        supervise.up(with_key=with_key)
     if as_json:
         print_json({"restarted": True})
     elif not quiet:
         console.print("Services restarted.")
+        console.print(Text(state.about_key()), soft_wrap=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -9,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from claude_mem_lite import config as paths
-from claude_mem_lite import settings
+from claude_mem_lite import keys, settings
 from claude_mem_lite.cli.app import AsJson, app, console, print_json
 from claude_mem_lite.errors import ClaudeMemError
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from claude_mem_lite.settings import Given
 
 _MODEL = ("search.embedding_model", "search.dimension")
+# They decide where the content of all projects goes, and who pays.
+_THE_USERS = ("claude.api_key_from", "claude.api_key", "claude.base_url", "claude.proxy")
 
 config = typer.Typer(no_args_is_help=True, help="Show and change the settings.")
 app.add_typer(config, name="config")
@@ -74,15 +77,31 @@ def set_(
     from claude_mem_lite import settings_file
 
     parsed = settings.parsed(name, value)
+    if name in _THE_USERS:
+        keys.refuse_session(name)
     if name in _MODEL:
         raise ClaudeMemError("a model is chosen by claude-mem model use, which has the vectors made anew")
     table, _, key = name.partition(".")
     settings_file.write(table, {key: parsed})
+    if key == "api_key_from":
+        keys.forget() if parsed == keys.NONE else keys.agree(parsed)
     if as_json:
         print_json({"name": name, "value": _named(name).value, "path": paths.config_path()})
         return
-    then = ": claude-mem restart hands it to the services" if key == "api_key" else ""
-    console.print(Text(f"{name} is {_text(_named(name).value)}{then}"), soft_wrap=True)
+    console.print(Text(f"{name} is {_text(_named(name).value)}{_then(name, parsed)}"), soft_wrap=True)
+
+
+def _then(name: str, value: Any) -> str:
+    """Return what else there is to do after a setting of the key."""
+    if name == "claude.api_key":
+        return ": claude-mem restart hands it to the services"
+    if name != "claude.api_key_from" or value == keys.NONE:
+        return ""
+    where = "" if keys.of_variable(value) else ", typed where it is set,"
+    then = f": claude-mem up{where} hands the key to the services"
+    if os.environ.get("ANTHROPIC_BASE_URL") and settings.load().base_url == settings.Settings().base_url:
+        then += "; to ask another address than Anthropic's: claude-mem config set claude.base_url URL"
+    return then
 
 
 @config.command()

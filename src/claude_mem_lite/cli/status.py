@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -14,7 +15,7 @@ from claude_mem_lite.cli.app import AsJson, app, console, print_json
 from claude_mem_lite.cli.text import age, printable, size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _COUNTS = (
     ("by_claude", "written"), ("waiting", "waiting"), ("in_batch", "in a batch"), ("error", "turned down"),
@@ -65,11 +66,11 @@ def _rows(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if counts := found["learnings"]:
         waiting = f", waiting for you: {counts['quarantine']}, claude-mem learnings list -a --quarantine"
         yield "learnings", f"{counts['active']} known{waiting if counts['quarantine'] else ''}"
-    for name, tell in (("search", _found_by), ("claude", _told)):
+    for name, tell in _TOLD.items():
         if found[name]:
             yield name, escape(tell(found[name]))
-    if found["spooled"]:
-        yield "spool", f"{found['spooled']} events wait for the consumer"
+    if found["claude"]:
+        yield "key", escape(found["claude"]["about_key"])
     if kept := [f"{name} {size(number)}" for name, number in found["bytes"].items() if number]:
         yield "sizes", ", ".join(kept)
     run_by = escape(", ".join(found["hooks_run_by"]))
@@ -93,7 +94,16 @@ def _told(claude: dict[str, Any]) -> str:
     waits = [f"{claude[name]} {word}" for name, word in _COUNTS if claude[name]]
     cost = f"${claude['spent_today_usd']:.4f} of ${claude['daily_budget_usd']:.2f} today"
     if not claude["key"]:
-        return ", ".join(["no key: local words", *waits])
+        return ", ".join(["local words", *waits])
     paused = claude["paused"]
     until = f"paused until {inbox.utc_text(paused['until'])[11:16]} UTC" if paused else ""
     return ", ".join(filter(None, [f"{claude['model']} ({claude['key']})", *waits, cost, until]))
+
+
+_TOLD: dict[str, Callable[[Any], str]] = {
+    "rebuild": itemgetter("told"),
+    "search": _found_by,
+    "claude": _told,
+    "spooled": "{} events wait for the consumer".format,
+    "lost": "{} events for good: neither queue.db nor the spool could be written".format,
+}

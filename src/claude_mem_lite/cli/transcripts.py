@@ -10,7 +10,7 @@ import typer
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from claude_mem_lite import config, locks, settings
+from claude_mem_lite import config, inbox, locks, settings
 from claude_mem_lite.cli.app import AsJson, console, errors, print_json
 from claude_mem_lite.cli.exchange import imports
 from claude_mem_lite.cli.text import printable, size
@@ -88,6 +88,8 @@ def _take(folder: str, project: str, since: str, *, as_json: bool) -> None:
                 progress.advance(task, session.size_bytes)
     except KeyboardInterrupt:
         is_cut_short = True
+    if run.taken.sessions:
+        inbox.ask_for_vectors()
     told = {
         **_told(found, len(run.taken.sessions), run.taken.tool_calls, run.taken.events),
         "projects": len({each.project_dir for each in found.sessions if each.id in run.taken.sessions}),

@@ -15,6 +15,7 @@ from claude_mem_lite import client, config
 from claude_mem_lite.cli.app import console
 from claude_mem_lite.cli.text import age, printable
 from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.fast_sqlite3 import Connection
 
 _NEWEST = (
     "SELECT (SELECT count(*) FROM observations), (SELECT count(*) FROM sessions), title, created_at"
@@ -57,7 +58,8 @@ def _memory() -> tuple[int, int, str, str] | None:
     if not os.path.exists(config.memory_path()):
         return None
     config.refuse_foreign_memory()
-    with closing(sqlite3.connect(f"file:{quote(config.memory_path())}?mode=ro", uri=True)) as connection:
+    uri = f"file:{quote(config.memory_path())}?mode=ro"
+    with closing(sqlite3.connect(uri, uri=True, factory=Connection)) as connection:
         newest: tuple[int, int, str, str] | None = connection.execute(_NEWEST).fetchone()
     return newest
 

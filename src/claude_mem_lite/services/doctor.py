@@ -20,12 +20,12 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
-from claude_mem_lite import __version__, client, config, inbox, locks, settings, spool
+from claude_mem_lite import __version__, backlog, client, config, inbox, keys, locks, settings, spool
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import install, supervise
-from claude_mem_lite.storage import DatabaseError, migrations, models, queries
+from claude_mem_lite.storage import damage, migrations, models, queries, rebuild
+from claude_mem_lite.storage.connections import connect
 from claude_mem_lite.storage.search import broken_indexes
 
 if TYPE_CHECKING:
@@ -36,11 +36,6 @@ SLOW_HOOK_MS = 200
 STUCK_S = 600
 _HOOK_RUNS = 5
 _AHEAD_S = 300
-# What to do about a damaged database, by its name.
-CURES = {
-    "memory": "claude-mem down, move it aside, then claude-mem restore your last backup, or claude-mem up",
-    "queue": "claude-mem down, move it aside, then claude-mem up takes in what lies in the spool",
-}
 _OURS = ("claude-mem.db", "queue.db", "lance", "logs", "spool", "config.toml", "worker.sock", "doorbell")
 
 
@@ -64,7 +59,9 @@ def examine() -> Iterator[Finding]:
     for check in _CHECKS:
         try:
             yield from check()
-        except (ClaudeMemError, DatabaseError, sqlite3.Error, OSError) as error:
+        except Exception as error:
+            if not isinstance(error, (ClaudeMemError, OSError)) and not damage.explains(error):
+                raise
             name = check.__name__.removeprefix("_")
             yield Finding(
                 name, f"could not be looked at: {error}", "see the finding above, or claude-mem status"
@@ -79,7 +76,8 @@ def _folder() -> Iterator[Finding]:
     wrong = [
         path
         for path in [home, *(os.path.join(home, name) for name in _OURS)]
-        if os.path.islink(path) or (os.path.exists(path) and os.lstat(path).st_uid != os.geteuid())
+        if (path != home and os.path.islink(path))
+        or (os.path.exists(path) and os.stat(path).st_uid != os.geteuid())
     ]
     if wrong:
         yield Finding(
@@ -135,11 +133,11 @@ def _databases() -> Iterator[Finding]:
         if not os.path.exists(path):
             yield Finding(name, f"there is no {path} yet", "claude-mem up", supervise.up)
             continue
-        damaged = damage(path, thorough=True)
+        damaged = damage.found(path, thorough=True)
         if damaged:
-            yield Finding(name, f"{path} is damaged: {damaged}", CURES[name])
+            yield Finding(name, f"{path} is damaged: {damaged}", damage.cure(path))
             continue
-        with closing(sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, timeout=10)) as connection:
+        with closing(connect(path, mode="ro", timeout_s=10)) as connection:
             version = int(connection.execute("PRAGMA user_version").fetchone()[0])
         if not os.access(path, os.W_OK) or not os.access(os.path.dirname(path), os.W_OK):
             cure = f"chmod u+w {shlex.quote(path)}, or have its disk mounted for writing"
@@ -152,17 +150,13 @@ def _databases() -> Iterator[Finding]:
             yield Finding(name, f"sound, {os.path.getsize(path) / 1e6:,.1f} MB")
 
 
-def damage(path: str, *, thorough: bool = False) -> str:
-    """Return what is wrong inside a database, "" for nothing; `thorough` compares the indexes, too."""
-    pragma = f"PRAGMA {'integrity_check' if thorough else 'quick_check'}(1)"
-    try:
-        with closing(sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, timeout=10)) as connection:
-            said = str(connection.execute(pragma).fetchone()[0])
-    except sqlite3.OperationalError:  # locked, or gone meanwhile: that is no damage
-        raise
-    except sqlite3.DatabaseError as error:
-        return str(error)
-    return "" if said == "ok" else said.rsplit("\n", 1)[-1]
+def _rebuild() -> Iterator[Finding]:
+    if not os.path.exists(config.memory_path()) or migrations.is_outdated():
+        return
+    models.open_databases(read_only=True)
+    found = rebuild.state()
+    if found:
+        yield Finding("rebuild", found.told, "" if found.at else "claude-mem restart", _restart)
 
 
 def _index() -> Iterator[Finding]:
@@ -191,13 +185,12 @@ def _services() -> Iterator[Finding]:
         yield Finding("services", states, f"claude-mem up; logs: {config.log_dir()}", supervise.up)
         return
     try:
-        health = client.get("/api/health", {}, timeout_s=5) or {}
+        client.get("/api/health", {}, timeout_s=5)
     except client.UnreachableError as error:
         yield Finding("services", f"{config.socket_path()}: {error}", "claude-mem restart", _restart)
         return
-    if health.get("version") != __version__:
-        found = f"they are of version {health.get('version')}, this is {__version__}"
-        yield Finding("services", found, "claude-mem restart", _restart)
+    if old := supervise.outdated():
+        yield Finding("services", supervise.told_of(old), "claude-mem up", supervise.up)
     else:
         yield Finding("services", f"consumer and web run, version {__version__}")
 
@@ -212,18 +205,20 @@ def _queue() -> Iterator[Finding]:
         return
     models.open_databases(read_only=True)
     stats = queries.queue_stats()
-    oldest_s = time.time() - inbox.unix_time(stats["oldest_raw"]) if stats["oldest_raw"] else 0.0
-    told = f"{stats['raw']} events wait, {stats['error']} in error"
-    if oldest_s > STUCK_S:
+    oldest_s = max(0.0, -_ahead_s(stats["oldest_raw"]))
+    lost = stats["lost"] + len(spool.lost_files())
+    told = f"{stats['raw']} events wait, {stats['error']} in error{f', {lost} lost for good' if lost else ''}"
+    rebuilt = rebuild.state()
+    if oldest_s > STUCK_S and not (rebuilt and rebuilt.left):
         cure = f"claude-mem restart; if it stays so, see {config.log_dir()}/consumer.jsonl"
-        yield Finding("queue", f"{told}, the oldest for {oldest_s / 60:.0f} minutes", cure, inbox.requeue)
-    elif stats["error"] + stats["set_aside"] > stats["lost"]:
+        yield Finding("queue", f"{told}, the oldest for {oldest_s / 60:.0f} minutes", cure, backlog.requeue)
+    elif stats["error"] + stats["set_aside"]:
         cure = f"see why in {config.log_dir()}/consumer.jsonl; claude-mem doctor --fix tries them once more"
         aside = f", {stats['set_aside']} messages set aside" if stats["set_aside"] else ""
-        yield Finding("queue", told + aside, cure, inbox.retry_failed)
+        yield Finding("queue", told + aside, cure, backlog.retry_failed)
     else:
         yield Finding("queue", told)
-    ahead_s = inbox.unix_time(queries.last_event_at()) - time.time()
+    ahead_s = _ahead_s(queries.last_event_at())
     is_ahead = ahead_s > _AHEAD_S
     yield Finding(
         "clock",
@@ -234,11 +229,21 @@ def _queue() -> Iterator[Finding]:
     )
 
 
+def _ahead_s(at: str | None) -> float:
+    """Return how many seconds from now a time is; 0 for none, or for what is no time."""
+    try:
+        return inbox.unix_time(at) - time.time() if at else 0.0
+    except ValueError:
+        return 0.0
+
+
 def _spool() -> Iterator[Finding]:
     waiting = len(spool.waiting())
     broken = sum(path.endswith(spool.BROKEN) for path in spool.files())
     if waiting and not locks.is_held("consumer.lock"):
-        yield Finding("spool", f"{waiting} events wait to be taken in", "claude-mem up", inbox.take_in_spool)
+        yield Finding(
+            "spool", f"{waiting} events wait to be taken in", "claude-mem up", backlog.take_in_spool
+        )
     elif broken:
         cure = f"look at {config.spool_dir()}/*{spool.BROKEN}, then delete them"
         yield Finding("spool", f"{broken} files hold no event", cure)
@@ -306,7 +311,7 @@ def _latency() -> Iterator[Finding]:
 
 def _stored_in(path: str) -> int:
     try:
-        with closing(sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True)) as connection:
+        with closing(connect(path, mode="ro")) as connection:
             return int(connection.execute("SELECT count(*) FROM pending_queue").fetchone()[0])
     except sqlite3.Error:
         return 0
@@ -324,7 +329,7 @@ def ask_api(chosen: Any) -> Finding:
     from claude_mem_lite.distill import claude
 
     if chosen.credential is None:
-        return Finding("API", "there is no key: local words", "")
+        return Finding("API", keys.about("", chosen.api_key_from), "")
     try:
         claude.look(chosen)
     except claude.ClaudeError as error:
@@ -333,5 +338,5 @@ def ask_api(chosen: Any) -> Finding:
 
 
 _CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
-    _folder, _disk, _settings, _databases, _index, _services, _queue, _spool, _hooks, _latency,
+    _folder, _disk, _settings, _databases, _rebuild, _index, _services, _queue, _spool, _hooks, _latency,
 )  # fmt: skip

@@ -8,10 +8,10 @@ import signal
 import time
 from typing import TYPE_CHECKING
 
-from claude_mem_lite import client, config, inbox, settings
+from claude_mem_lite import client, inbox, installed, settings
 from claude_mem_lite.services import agents, instance, supervise
 from claude_mem_lite.services.programs import NAMES
-from claude_mem_lite.storage import queries, upgrades
+from claude_mem_lite.storage import migrations, queries, upgrades
 
 if TYPE_CHECKING:
     from claude_mem_lite.settings import Settings
@@ -21,33 +21,26 @@ log = logging.getLogger(__name__)
 _MINUTE_S = 60
 
 
-def _installed() -> tuple[int, int] | None:
-    """Return what changes when the package is installed again; None once it is gone."""
-    try:
-        stat = os.stat(os.path.join(os.path.dirname(config.__file__), "__init__.py"))
-    except OSError:
-        return None
-    return stat.st_mtime_ns, stat.st_size
-
-
-_started_as = _installed()
-
-
 def look(*, now: float | None = None) -> str:
     """Stop the services when nobody needs them, start them anew after an upgrade; return which, "" for none.
 
-    Only supervisord is told to stop: launchd and systemd were chosen to keep them running.
+    They stop, too, when a newer version has changed the schema under them. Only supervisord is told to stop:
+    launchd and systemd were chosen to keep them running.
     """
     now = time.time() if now is None else now
     kind = agents.installed()
-    if _installed() != _started_as:
+    if installed.is_changed():
         log.info("the package has changed: the services start anew")
         if kind is None:
-            supervise.tell("restart" if _installed() else "shutdown")
+            supervise.tell("restart" if installed.stamp() else "shutdown")
         else:
             for name in reversed(NAMES):
                 _terminate(name)
         return "restart"
+    if kind is None and migrations.schema() > len(migrations.MIGRATIONS):
+        log.error("another installation has changed the schema: these services know nothing of it, and stop")
+        supervise.tell("shutdown")
+        return "stop"
     if kind is None and is_idle(settings.load(), now=now):
         log.info("nobody has needed the services: they stop until the next session")
         supervise.tell("shutdown")

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
-import sqlite3
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from claude_mem_lite import __version__, config, inbox, settings, spool
+from claude_mem_lite import __version__, config, inbox, keys, settings, spool
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.services import doctor, install, supervise
-from claude_mem_lite.storage import DatabaseError, models, queries, upgrades
+from claude_mem_lite.services import install, supervise
+from claude_mem_lite.storage import damage, models, queries, rebuild, upgrades
 from claude_mem_lite.storage import learnings as known
 from claude_mem_lite.storage.sizes import sizes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # What the user can do about a pause; an outage passes by itself.
 _MENDABLE = {
@@ -41,7 +38,9 @@ def state() -> dict[str, Any]:
         "search": None,
         "claude": None,
         "last_errors": [],
+        "rebuild": None,
         "spooled": len(spool.waiting()),
+        "lost": len(spool.lost_files()),
         "bytes": sizes(),
         "hooks": {},
         "hooks_run_by": [],
@@ -56,16 +55,20 @@ def state() -> dict[str, Any]:
             ("search", _search),
             ("claude", _claude),
             ("last_errors", _errors),
+            ("rebuild", _rebuild),
         ):
             try:
                 found[part] = ask()
-            except DatabaseError as error:
+            except Exception as error:
+                if not damage.explains(error):
+                    raise
                 path = config.queue_path() if part in {"queue", "last_errors"} else config.memory_path()
                 cure = (
                     "if it is damaged, move it aside and restart" if os.path.exists(path) else "claude-mem up"
                 )
                 found["unreadable"] = f"{path} cannot be read ({error}): {cure}"
         models.close_databases()
+    found["lost"] += found["queue"]["lost"] if found["queue"] else 0
     with contextlib.suppress(ClaudeMemError):
         found["hooks"] = install.registered_events()
         found["hooks_run_by"] = sorted(set(map(install.interpreter, found["hooks"].values())))
@@ -73,13 +76,29 @@ def state() -> dict[str, Any]:
     return found
 
 
+def _rebuild() -> dict[str, Any] | None:
+    """Return what is made anew after claude-mem.db was lost, and how far that is."""
+    found = rebuild.state()
+    return {**dataclasses.asdict(found), "told": found.told} if found else None
+
+
+def about_key() -> str:
+    """Return in one line which key the running consumer asks Claude with, and how to change that."""
+    models.open_databases(read_only=True)
+    source = upgrades.read_state("consumer").get("credential", "")
+    models.close_databases()
+    return keys.about(source, settings.load().api_key_from)
+
+
 def _claude() -> dict[str, Any]:
     """Return what Claude has written, what waits and why, and what it has cost today."""
     chosen, gate = settings.load(), upgrades.read_state("gate")
+    source = upgrades.read_state("consumer").get("credential", "")
     is_paused = gate.get("until", 0) > time.time()
     return {
         "model": chosen.model,
-        "key": upgrades.read_state("consumer").get("credential", ""),
+        "key": source,
+        "about_key": keys.about(source, chosen.api_key_from),
         **upgrades.upgrade_counts(chosen.tiers),
         "spent_today_usd": round(upgrades.spent_usd(since=inbox.utc_now()[:10]), 6),
         "daily_budget_usd": chosen.daily_budget_usd,
@@ -99,9 +118,7 @@ def _errors() -> list[dict[str, Any]]:
             "id": row.id,
             "tool_name": row.tool_name,
             "note": row.note,
-            "cure": "claude-mem doctor --fix tries it once more"
-            if row.event_name
-            else "make room on the disk",
+            "cure": "claude-mem doctor --fix tries it once more",
         }
         for row in queries.last_errors()
     ]
@@ -110,13 +127,15 @@ def _errors() -> list[dict[str, Any]]:
 def _problems(found: dict[str, Any]) -> list[str]:
     """Return one line for each thing the user can mend, with how."""
     problems = list(filter(None, [settings.problem()]))
-    damaged = list(_damaged())
+    damaged = list(damage.told())
     problems += damaged
     if found.get("unreadable") and not damaged:
         problems.append(found["unreadable"])
     down_now = [name for name, service in found["services"].items() if service["state"] != "RUNNING"]
     if down_now:
         problems.append(f"{' and '.join(down_now)} not running: claude-mem up")
+    if old := supervise.outdated():
+        problems.append(f"{supervise.told_of(old)}: claude-mem up")
     if not found["hooks"]:
         problems.append("hooks not installed: claude-mem install-hooks")
     gone = [path for path in found["hooks_run_by"] if not os.path.exists(path)]
@@ -127,14 +146,8 @@ def _problems(found: dict[str, Any]) -> list[str]:
     paused = found["claude"] and found["claude"]["paused"]
     if paused and paused["kind"] in _MENDABLE:
         problems.append(f"Claude writes nothing: {paused['reason']}; {_MENDABLE[paused['kind']]}")
+    if found["rebuild"] and not found["rebuild"]["at"]:
+        problems.append(f"{found['rebuild']['told']}: claude-mem restart")
     if found["queue"] and found["queue"]["set_aside"]:
         problems.append(f"{found['queue']['set_aside']} messages set aside: see claude-mem doctor")
     return problems
-
-
-def _damaged() -> Iterator[str]:
-    """Yield one line for each database that is damaged, with what to do."""
-    for name, path in (("memory", config.memory_path()), ("queue", config.queue_path())):
-        with contextlib.suppress(sqlite3.OperationalError):
-            if os.path.exists(path) and (damage := doctor.damage(path)):
-                yield f"{path} is damaged ({damage}): {doctor.CURES[name]}"

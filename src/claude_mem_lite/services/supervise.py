@@ -5,21 +5,23 @@ That is supervisord, unless the user has chosen launchd or systemd (see `agents`
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
+import signal
 import socket
 import subprocess
 import sys
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from claude_mem_lite import client, config, settings
+from claude_mem_lite import client, config, installed, keys, settings
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.services import agents, instance
+from claude_mem_lite.services import agents, environment, instance
 from claude_mem_lite.services.programs import CONF, NAMES
-from claude_mem_lite.storage import files, models, upgrades
+from claude_mem_lite.storage import files, migrations, models, rebuild, upgrades
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -43,40 +45,97 @@ class Program:
     uptime_s: int
 
 
-def up() -> bool:
-    """Start both services and return when they answer; return whether anything had to be started.
+def up(*, with_key: bool = False) -> Literal["", "started", "replaced"]:
+    """Have both services run this installation's code, and return when they answer and what had to be done.
 
-    Services that run without a key are started anew where this environment has one: it is handed over in
-    the environment alone, never on disk.
+    Services of other code are replaced: an old one would not know the tables that this one changes. A hook
+    replaces none of an installation that the user has chosen since (see `installed`), and nobody replaces
+    code that knows more of the schema than this one. Services are started anew, too, for a key that they do
+    not have: one that the user has agreed to (see `keys`), or, `with_key`, for this run, the one that is set
+    here, with the base URL. It is handed over in the environment alone, never on disk.
 
     Raises:
         ClaudeMemError: they could not be started, or the data directory does not allow it.
     """
     _check_paths()
     files.refuse_read_only()
+    config.refuse_foreign_memory()
+    migrations.is_outdated()  # a newer schema is refused before anything is stopped
+    kind = agents.installed()
+    if with_key and kind is not None:
+        raise ClaudeMemError(
+            f"{kind} runs the services and gets no key from here: set api_key in {config.config_path()}"
+        )
+    variable, is_new_key = _agree(with_key=with_key)
+    is_hook = bool(os.environ.get(keys.STARTED_BY))
+    with _alone():
+        if is_hook and installed.is_anothers() and _runs_anything():
+            return ""
+        was_serving = _serving()
+        old = bool(outdated()) or (was_serving and _is_memory_lost())
+        if was_serving and not old and (kind or not (with_key or is_new_key or _has_new_key())):
+            _claim()
+            return ""
+        if kind is None:
+            _start(variable, anew=old or was_serving, in_place=old and is_hook)
+        else:
+            _start_agents(kind, anew=old)
+        timeout_s = START_TIMEOUT_S + (STOP_TIMEOUT_S if old else 0)
+        _wait(lambda: _serving() and not outdated(), timeout_s, "the services did not come up")
+        _claim()
+    return "replaced" if was_serving or old else "started"
+
+
+def outdated() -> list[str]:
+    """Return the services that run other code than this installation has."""
+    code = installed.started()
+    return [name for name in NAMES if instance.is_running(name) and instance.code_of(name) != code]
+
+
+def told_of(old: list[str]) -> str:
+    """Return what is wrong with services that are outdated, in words."""
+    return f"{' and '.join(old)} run other code than this installation, {installed.PACKAGE}"
+
+
+def _start(with_key: str, *, anew: bool, in_place: bool) -> None:
+    """Start supervisord or what it does not run; `anew`, and where it is another Python's, all of it.
+
+    `in_place` our own supervisord starts its programs anew itself, and keeps the key of an `up --with-key`.
+    """
+    is_ours = _ask("getIdentification") == sys.executable
+    if _ask("getState") is not None and (not is_ours or (anew and not in_place)):
+        _stop()
     models.open_databases()
     models.close_databases()
-    with _alone():
-        kind = agents.installed()
-        if kind is not None:
-            is_up = _serving()
-            if not is_up:
-                agents.start(kind)
-                wait_until_serving()
-            return not is_up
-        if all(program.state == "RUNNING" for program in programs()) and _web_answers():
-            if not _has_new_key():
-                return False
-            _stop()
-        if _ask("getState") is None:
-            _spawn()
-            _wait(lambda: _ask("getState") is not None, START_TIMEOUT_S, "supervisord did not start")
-        else:
-            for program in programs():
-                if program.state not in {"RUNNING", "STARTING"}:
-                    _ask("startProcess", program.name, False)
-        wait_until_serving()
-    return True
+    if is_ours and in_place:
+        _ask("restart")
+        return
+    if _ask("getState") is None:
+        _spawn(with_key)
+        _wait(lambda: _ask("getState") is not None, START_TIMEOUT_S, "supervisord did not start")
+        return
+    for program in programs():
+        if program.state not in {"RUNNING", "STARTING"}:
+            _ask("startProcess", program.name, False)
+
+
+def _start_agents(kind: agents.Kind, *, anew: bool) -> None:
+    if anew:
+        agents.stop(kind)
+        _wait(_gone, STOP_TIMEOUT_S, "the services did not stop")
+    models.open_databases()
+    models.close_databases()
+    agents.install(kind) if anew else agents.start(kind)
+
+
+def _claim() -> None:
+    """Note whose services these are: what the user types decides, a hook only where nobody has."""
+    if not (os.environ.get(keys.STARTED_BY) and installed.is_anothers()):
+        installed.claim()
+
+
+def _runs_anything() -> bool:
+    return any(map(instance.is_running, NAMES))
 
 
 def wait_until_serving() -> None:
@@ -92,7 +151,7 @@ def down() -> bool:
             agents.stop(kind)
             _wait(_gone, STOP_TIMEOUT_S, "the services did not stop")
             return True
-        if _ask("getState") is None:
+        if _gone():
             return False
         _stop()
     return True
@@ -169,25 +228,55 @@ def _unsupervised(name: str) -> Program:
 
 
 def _stop() -> None:
+    """Stop the services with supervisord, and those that are left without one, of a kill or a test."""
+    supervised = {program.pid for program in programs()}
     _ask("shutdown")
+    for name in NAMES:
+        pid = instance.pid_of(name) if instance.is_running(name) else None
+        if pid is not None and pid not in supervised:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM)
     _wait(_gone, STOP_TIMEOUT_S, "the services did not stop")
 
 
+def _agree(*, with_key: bool) -> tuple[str, bool]:
+    """Note the key that the user brings the services up with; return `with_key`'s variable, and if it is new.
+
+    What a session runs, a hook or Claude, notes nothing: its environment may be a project's.
+    """
+    if with_key:
+        keys.refuse_session("up --with-key")
+        variable = keys.named()
+        if not variable:
+            raise ClaudeMemError(f"neither {' nor '.join(keys.KINDS)} is set here: no key to hand over")
+        return variable, keys.agree(variable)
+    chosen = settings.load().api_key_from
+    return "", chosen != keys.NONE and not keys.in_session() and keys.agree(chosen)
+
+
 def _has_new_key() -> bool:
-    """Tell whether this environment has a key from elsewhere than the running consumer's."""
+    """Tell whether there is a key from elsewhere than the running consumer's."""
     credential = settings.load().credential
     models.open_databases(read_only=True)
     running = upgrades.read_state("consumer").get("credential", "")
     models.close_databases()
-    return credential is not None and credential.source != running
+    return credential is not None and running not in {credential.source, keys.WITH_KEY}
 
 
-def _spawn() -> None:
-    environment = {**os.environ, "CLAUDE_MEM_HOME": config.home(), "CLAUDE_MEM_PYTHON": sys.executable}
+def _is_memory_lost() -> bool:
+    """Tell whether claude-mem.db was exchanged under the services, which still have the old one open."""
+    models.open_databases(read_only=True)
+    is_lost = (found := rebuild.state()) is not None and not found.at
+    models.close_databases()
+    return is_lost
+
+
+def _spawn(with_key: str) -> None:
+    credential = keys.of_variable(with_key) if with_key else settings.load().credential
     # It goes to the background by itself; before that it says on stderr what is wrong.
     started = subprocess.run(
         [sys.executable, "-I", "-W", "ignore", "-m", "supervisor.supervisord", "-c", CONF],
-        env=environment,
+        env=environment.for_services(credential, with_key=with_key),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -241,7 +330,11 @@ def _wait(done: Callable[[], bool], timeout_s: float, failure: str) -> None:
     deadline = time.monotonic() + timeout_s
     while not done():
         if time.monotonic() > deadline:
-            states = ", ".join(f"{program.name} {program.state}" for program in programs())
+            states = ", ".join(
+                f"{program.name} {program.state}"
+                + (f" as pid {instance.pid_of(program.name)}" if instance.is_running(program.name) else "")
+                for program in programs()
+            )
             raise ClaudeMemError(
                 f"{failure} within {timeout_s:.0f} s ({states}): see the logs in {config.log_dir()}"
             )
@@ -264,7 +357,10 @@ def _check_paths() -> None:
 def _alone() -> Iterator[None]:
     """Let one `up` or `down` at a time change the services, and none while they end by themselves."""
     config.ensure_home()
-    with open(os.path.join(config.home(), "services.lock"), "w", encoding="ascii") as lock:
+    path = os.path.join(config.home(), "services.lock")
+    with open(path, "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        if not os.path.exists(path) or not os.path.samestat(os.fstat(lock.fileno()), os.stat(path)):
+            raise ClaudeMemError(f"{config.home()} was deleted or replaced meanwhile: try again")
         _wait(lambda: _ask("getState") is not False, STOP_TIMEOUT_S, "the services that end did not end")
         yield

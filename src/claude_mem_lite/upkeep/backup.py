@@ -14,10 +14,11 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite import config, inbox, locks
+from claude_mem_lite import backlog, config, locks
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.search import turns, vectors
-from claude_mem_lite.storage import files, models
+from claude_mem_lite.storage import damage, files, models
+from claude_mem_lite.storage.connections import connect
 from claude_mem_lite.storage.migrations import MIGRATIONS
 from claude_mem_lite.upkeep import archive, outfile
 
@@ -55,7 +56,7 @@ def backup(path: str) -> dict[str, Any]:
     """
     outfile.refuse_taken(path)
     with staging() as folder:
-        inbox.take_in_spool()
+        backlog.take_in_spool()
         memory, queue = (os.path.join(folder, name) for name in (archive.MEMORY, archive.QUEUE))
         files.copy(config.queue_path(), queue)
         files.copy(config.memory_path(), memory)
@@ -73,8 +74,9 @@ def unpacked(path: str) -> Iterator[tuple[str, dict[str, int]]]:
         archive.unpack(path, folder, newest_schema=len(MIGRATIONS))
         memory, queue = (os.path.join(folder, name) for name in (archive.MEMORY, archive.QUEUE))
         for name, problem in (
-            (archive.MEMORY, files.problem_of_memory(memory)), (archive.QUEUE, files.problem_of_queue(queue)),
-        ):  # fmt: skip
+            (archive.MEMORY, damage.problem_of_memory(memory)),
+            (archive.QUEUE, damage.problem_of_queue(queue)),
+        ):
             if problem:
                 raise ClaudeMemError(f"{path} was not restored: its {name} {problem}")
         files.forget_process(memory, queue)
@@ -136,14 +138,14 @@ def _keep(path: str, live: sqlite3.Connection | None, kept: str) -> None:
     if live is None or not live.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
         return
     os.makedirs(kept, mode=0o700, exist_ok=True)
-    with closing(sqlite3.connect(os.path.join(kept, os.path.basename(path)))) as copied:
+    with closing(connect(os.path.join(kept, os.path.basename(path)), mode="rwc")) as copied:
         files.replace(copied, live)
 
 
 def _put(new: str, path: str, live: sqlite3.Connection | None, kept: str) -> None:
     """Put a database in place, by a rename only where there is one that SQLite cannot read."""
     if live is not None:
-        with closing(files.connect(new)) as source:
+        with closing(connect(new)) as source:
             files.replace(live, source)
         return
     os.makedirs(kept, mode=0o700, exist_ok=True)

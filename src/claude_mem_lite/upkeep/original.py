@@ -15,7 +15,6 @@ import sqlite3
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from claude_mem_lite import config, inbox, redact
 from claude_mem_lite.distill import local
@@ -32,6 +31,7 @@ from claude_mem_lite.distill.observation import (
 )
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.storage import queries
+from claude_mem_lite.storage.connections import connect
 from claude_mem_lite.tokens import estimate_tokens
 from claude_mem_lite.upkeep import exchange, lines
 
@@ -172,8 +172,8 @@ def opened(path: str, *, folder_of: Callable[[str, str], str]) -> Iterator[Origi
     if not os.path.isfile(path):
         raise ClaudeMemError(f"there is no file {path}")
     # What nobody writes is opened as such: SQLite would leave files of its own beside it.
-    mode = "mode=ro" if os.path.exists(f"{path}-wal") else "mode=ro&immutable=1"
-    connection = sqlite3.connect(f"file:{quote(path)}?{mode}", uri=True, timeout=10)
+    mode = "ro" if os.path.exists(f"{path}-wal") else "ro&immutable=1"
+    connection = connect(path, mode=mode, timeout_s=10)
     connection.text_factory = lambda data: data.decode("utf-8", "replace")
     try:
         if connection.execute("PRAGMA application_id").fetchone()[0] == config.MEMORY_APPLICATION_ID:

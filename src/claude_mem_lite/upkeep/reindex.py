@@ -13,7 +13,9 @@ from claude_mem_lite import settings
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.search import embedder, turns, vectors
 from claude_mem_lite.search.vectors import KINDS, Vectors, VectorsError, digest
-from claude_mem_lite.storage import embeddings, files, indexes
+from claude_mem_lite.storage import damage, embeddings, files, indexes
+
+_MOST_LINES = 5
 
 
 @dataclass(slots=True)
@@ -51,7 +53,7 @@ def reindex() -> Found:
 
 
 def _damage() -> dict[str, list[str]]:
-    found = {os.path.basename(path): indexes.damage(path) for path in files.paths()}
+    found = {os.path.basename(path): damage.lines(path, most=_MOST_LINES) for path in files.paths()}
     return {name: lines for name, lines in found.items() if lines}
 
 

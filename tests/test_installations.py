@@ -1,0 +1,265 @@
+"""Several installations over one data directory: whose code the services run, by real processes of each."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+import venv
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.hooks import run_hook
+from support.processes import ABOUT_KEY, RUNNING, STARTED, alive, claude_mem, wait_until
+
+from claude_mem_lite import client, config, installed, keys
+from claude_mem_lite.services import lifetime, supervise
+from claude_mem_lite.storage import migrations, models
+
+REPLACED = f"Services started anew, with this code and this environment.\n{ABOUT_KEY}"
+START = {"session_id": "s1", "hook_event_name": "SessionStart", "source": "startup"}
+
+
+class Installation:
+    """A copy of the package in an environment of its own; `edit` makes another commit of it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.package = folder / "src" / "claude_mem_lite"
+        shutil.copytree(installed.PACKAGE, self.package, ignore=shutil.ignore_patterns("__pycache__"))
+        venv.create(folder / "venv", symlinks=True)
+        self.python = str(folder / "venv" / "bin" / "python")
+        (found,) = (folder / "venv").glob("lib/python*/site-packages")
+        libraries = [path for path in sys.path if path.endswith("site-packages")]
+        (found / "here.pth").write_text("\n".join([str(self.package.parent), *libraries]))
+
+    def edit(self, name: str, before: str, after: str) -> None:
+        """Exchange some words in one of its files."""
+        text = (self.package / name).read_text()
+        assert before in text
+        (self.package / name).write_text(text.replace(before, after, 1))
+
+    def mark(self, word: str) -> None:
+        """Have its web process say a word of its own."""
+        self.edit("web/app.py", '"status": "ok"', f'"status": "{word}"')
+
+    def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        """Run its command."""
+        return subprocess.run(
+            [self.python, "-m", "claude_mem_lite.cli", *arguments],
+            capture_output=True, text=True, check=False, timeout=120, env={**os.environ, **environment},
+        )  # fmt: skip
+
+    def start_session(self) -> None:
+        """Run its hook of a session's start, and what that hook would run at most."""
+        hook = [self.python, "-I", "-S", str(self.package / "hooks" / "context.py")]
+        subprocess.run(hook, input=json.dumps(START).encode(), capture_output=True, check=True, timeout=60)
+        self.run("up", "--quiet", **{keys.STARTED_BY: "hook"})
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Installation:
+    """Return an installation with the code of this one."""
+    return Installation(tmp_path / "other")
+
+
+@pytest.fixture
+def running(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[set[int]]:
+    """Have this installation's services run, started by its user; return their processes."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    started = claude_mem("up")
+    assert (started.returncode, started.stdout) == (0, STARTED)
+    yield pids()
+    assert claude_mem("down", "--quiet").returncode == 0
+
+
+def pids() -> set[int]:
+    """Return the processes of both services."""
+    return {program.pid for program in supervise.programs() if program.pid}
+
+
+def health() -> dict[str, Any]:
+    """Return what the web process says of itself."""
+    with suppress(client.UnreachableError):
+        return client.get("/api/health", {}, timeout_s=10) or {}
+    return {}
+
+
+def test_up_after_an_upgrade_replaces_what_is_old(running: set[int], other: Installation) -> None:
+    """Two commits, one version: the newer one's `up` migrates, its code serves, and no old one comes back."""
+    other.mark("newer")
+    other.edit("storage/migrations.py", "MIGRATIONS: tuple[str, ...] = (\n", "_BEFORE = (\n")
+    with (other.package / "storage" / "migrations.py").open("a") as file:
+        file.write("\n\nMIGRATIONS = (*_BEFORE, 'ALTER TABLE sessions ADD COLUMN mood TEXT;\\n')\n")
+
+    before = health()
+    replaced, again = other.run("up"), other.run("up")
+    new, after = pids(), health()
+    older = claude_mem("up")
+    installed.claim()
+    hook = claude_mem_as_hook()
+
+    assert (before["status"], after["status"]) == ("ok", "newer")
+    assert (replaced.returncode, replaced.stderr) == (0, "")
+    assert replaced.stdout == REPLACED
+    assert again.stdout == RUNNING
+    assert (before["schema"] + 1, migrations.schema()) == (after["schema"], after["schema"])
+    assert before["code"] != after["code"]
+    assert not any(map(alive, running))
+    assert (older.returncode, hook) == (1, 1)
+    assert "upgrade claude-mem-lite" in older.stderr
+    assert pids() == new
+
+
+def claude_mem_as_hook() -> int:
+    """Run `up` as this installation's hook does; return its status."""
+    command = [sys.executable, "-I", "-m", "claude_mem_lite.cli", "up", "--quiet"]
+    environment = {**os.environ, keys.STARTED_BY: "hook"}
+    return subprocess.run(command, capture_output=True, check=False, env=environment).returncode
+
+
+def test_equal_code_in_two_environments_is_left_alone(running: set[int], other: Installation) -> None:
+    """Neither `up` nor a session's start nor the doctor of a second one sees anything to replace."""
+    done = other.run("up")
+    other.start_session()
+
+    assert (done.returncode, done.stdout) == (0, RUNNING)
+    assert pids() == running
+    assert "other code" not in other.run("status").stdout
+
+
+def test_what_the_user_did_last_wins_over_hooks(running: set[int], other: Installation, home: Path) -> None:
+    """Of two commits the one that was brought up or installed last is served, whoever's sessions start."""
+    (home / "config.toml").unlink()
+    other.mark("other")
+
+    other.start_session()
+    after_its_hook = (health()["status"], pids())
+    assert other.run("install-hooks", "--client", "2.1.50").returncode == 0
+    other.start_session()
+    after_install = health()["status"]
+    mine = pids()
+    assert claude_mem_as_hook() == 0
+    after_my_hook = pids()
+    assert claude_mem("up").returncode == 0
+
+    assert after_its_hook == ("ok", running)
+    assert after_install == "other"
+    assert after_my_hook == mine
+    assert health()["status"] == "ok"
+
+
+def test_a_sessions_start_replaces_services_of_older_code(home: Path, other: Installation) -> None:
+    """The package changes on the disk: the next session has the services run it, and keep their key."""
+    (home / "config.toml").unlink()
+    key = {"ANTHROPIC_API_KEY": "sk-ant-test", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}
+    other.run("up", "--with-key", **key)
+    other.mark("upgraded")
+    hook = [other.python, "-I", "-S", str(other.package / "hooks" / "context.py")]
+    try:
+        before = health()["status"]
+        done = subprocess.run(hook, input=json.dumps(START).encode(), check=True, timeout=60)
+        wait_until(lambda: health().get("status") == "upgraded")
+        again = other.run("up").stdout
+    finally:
+        other.run("down")
+
+    assert (before, done.returncode) == ("ok", 0)
+    assert again.splitlines() == ["Services are running already.", keys.about(keys.WITH_KEY, keys.NONE)]
+
+
+def test_services_that_tell_no_code_are_old(running: set[int], home: Path) -> None:
+    """Those of a version before all this wrote their process alone: doctor, status and up see them."""
+    for lock in (home / "consumer.lock", home / "web.lock"):
+        lock.write_text(lock.read_text().split()[0])
+
+    doctor, status = claude_mem("doctor"), claude_mem("status")
+    cured = claude_mem("doctor", "--fix")
+
+    said = f"consumer and web run other code than this installation, {installed.PACKAGE}"
+    assert said in doctor.stdout
+    assert f"{said}: claude-mem up" in status.stdout
+    assert f"{said}  (cured)" in cured.stdout
+    assert pids().isdisjoint(running)
+
+
+def test_services_stop_when_a_newer_version_has_changed_the_schema(running: set[int]) -> None:
+    """They know nothing of the new tables, and what is on the disk is no newer: they stop, and stay down."""
+    models.open_databases()
+    models.memory_database.execute_sql("PRAGMA user_version = 99")
+    models.close_databases()
+
+    done = lifetime.look()
+    wait_until(lambda: not any(map(alive, running)))
+    refused = claude_mem("up")
+    with closing(sqlite3.connect(config.memory_path())) as connection:
+        connection.execute(f"PRAGMA user_version = {len(migrations.MIGRATIONS)}")
+
+    assert done == "stop"
+    assert refused.returncode == 1
+    assert "has schema 99" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("200 OK\r\nx-claude-mem-code: {code}", ""),
+        ("204 No Content\r\nx-claude-mem-code: {code}", ""),
+        ("200 OK\r\nx-claude-mem-code: another", "up --quiet hook\n"),
+        ("200 OK", "up --quiet hook\n"),
+        ("503 Service Unavailable\r\nx-claude-mem-code: {code}", "up --quiet hook\n"),
+    ],
+)
+def test_a_sessions_start_brings_up_what_is_old_or_in_error(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, said: str
+) -> None:
+    """Other code, none at all, or an error in the answer of the web process: the hook runs `up`."""
+    called = tmp_path / "called"
+    (tmp_path / "claude-mem").write_text(f'#!/bin/sh\necho "$@ $CLAUDE_MEM_STARTED_BY" > {called}\n')
+    (tmp_path / "claude-mem").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("CLAUDE_PLUGIN_ROOT", str(tmp_path))
+    (home / "config.toml").unlink()
+    installed.claim()
+    os.mkfifo(config.doorbell_path())
+    bell = os.open(config.doorbell_path(), os.O_RDWR)
+    head = f"HTTP/1.1 {answer.format(code=installed.code())}\r\n\r\n".encode()
+
+    with answering(head):
+        done = run_hook("context", START)
+    os.close(bell)
+
+    assert (done.returncode, done.stderr) == (0, b"")
+    if said:
+        assert wait_until(lambda: called.exists() and called.read_text()) == said
+    else:
+        time.sleep(0.5)  # as long as a shell may take to begin
+        assert not called.exists()
+
+
+@contextmanager
+def answering(answer: bytes) -> Iterator[None]:
+    """Answer the first request at the web process's socket."""
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(config.socket_path())
+    listener.listen()
+
+    def serve() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(65_536)
+            connection.sendall(answer)
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    yield
+    thread.join(timeout=10)
+    listener.close()

@@ -1,0 +1,182 @@
+"""Which key may ask Claude, who may say so, and what of an environment reaches the services or the API."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from support.claudes_words import KEY, capture, consent
+from support.commands import command
+from support.fake_messages import FakeMessages
+
+from claude_mem_lite import keys, settings
+from claude_mem_lite.services import environment
+
+VARIABLE = "ANTHROPIC_API_KEY"
+SET = "claude-mem config set claude.api_key_from"
+HANDS = ": claude-mem up hands the key to the services"
+SET_URL = "claude-mem config set claude.base_url URL"
+
+
+def test_a_variable_is_used_with_the_value_that_was_agreed_to(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another value is not used until the user agrees to it; what is noted is no key, and theirs alone."""
+    monkeypatch.setenv(VARIABLE, KEY)
+    unasked = keys.of_variable(VARIABLE)
+    agreed, again = keys.agree(VARIABLE), keys.agree(VARIABLE)
+    mine = keys.of_variable(VARIABLE)
+    monkeypatch.setenv(VARIABLE, f"{KEY}-of-a-project")
+    other = keys.of_variable(VARIABLE)
+    changed = keys.agree(VARIABLE)
+
+    assert (unasked, other) == (None, None)
+    assert (agreed, again, changed) == (True, False, True)
+    assert mine == keys.Credential("api_key", VARIABLE, KEY)
+    assert KEY not in (home / "key.sha256").read_text()
+    assert (home / "key.sha256").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_variable_without_consent_is_no_credential(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even one that is agreed to, unless the settings name it."""
+    monkeypatch.setenv(VARIABLE, KEY)
+    keys.agree(VARIABLE)
+    without = settings.load().credential
+    consent("http://127.0.0.1:9")
+
+    assert without is None
+    assert settings.load().credential == keys.Credential("api_key", VARIABLE, KEY)
+    assert settings.load().base_url == "http://127.0.0.1:9"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("claude.api_key_from", VARIABLE),
+        ("claude.api_key", KEY),
+        ("claude.base_url", "https://elsewhere.example"),
+        ("claude.proxy", "http://elsewhere.example:3128"),
+    ],
+)
+def test_where_content_goes_and_who_pays_is_not_set_from_a_session(home: Path, name: str, value: str) -> None:
+    """Claude Code's own processes are refused in one line, and nothing is written."""
+    before = (home / "config.toml").read_text()
+
+    refused = command("config", "set", name, value, CLAUDECODE="1")
+    after = (home / "config.toml").read_text()
+    done = command("config", "set", name, value)
+
+    assert refused.returncode == 1
+    assert refused.stderr == (
+        f"claude-mem: {name} is yours to decide: type it in a shell of your own, outside of Claude Code\n"
+    )
+    assert after == before
+    assert done.returncode == 0
+    assert json.dumps(value) in (home / "config.toml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({VARIABLE: KEY}, f"{HANDS}\n"),
+        ({}, ": claude-mem up, typed where it is set, hands the key to the services\n"),
+        (
+            {VARIABLE: KEY, "ANTHROPIC_BASE_URL": "https://gateway.example"},
+            f"{HANDS}; to ask another address than Anthropic's: {SET_URL}\n",
+        ),
+    ],
+)
+def test_consent_says_what_is_left_to_do_and_can_be_taken_back(
+    home: Path, given: dict[str, str], says: str
+) -> None:
+    """One line each; after "none" not even the hash is left."""
+    agreed = command("config", "set", "claude.api_key_from", VARIABLE, **given)
+    is_noted = (home / "key.sha256").exists()
+    taken_back = command("config", "set", "claude.api_key_from", "none", **given)
+
+    assert agreed.stdout == f"claude.api_key_from is {VARIABLE}{says}"
+    assert is_noted == bool(given)
+    assert taken_back.stdout == "claude.api_key_from is none\n"
+    assert not (home / "key.sha256").exists()
+
+
+@pytest.mark.parametrize(
+    ("source", "variable", "says"),
+    [
+        ("", "none", f"no key is used; {SET} {VARIABLE} has Claude write, with yours"),
+        (VARIABLE, "none", f"no key is used; {SET} {VARIABLE} has Claude write, with yours"),
+        ("config.toml", "none", "Claude writes, with the key in config.toml; "),
+        (keys.WITH_KEY, "none", "Claude writes, with the key of claude-mem up --with-key, until "),
+        (VARIABLE, VARIABLE, f"Claude writes, with the key in {VARIABLE}; {SET} none ends that"),
+        ("", VARIABLE, f"no key is used: {VARIABLE} was not set, or not to the key that you agreed to; "),
+    ],
+)
+def test_one_line_says_which_key_is_used(source: str, variable: str, says: str) -> None:
+    """And how to change it, whichever it is."""
+    line = keys.about(source, variable)
+
+    assert line.startswith(says)
+    assert "\n" not in line
+
+
+def test_the_services_get_a_short_list(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of an environment with everything in it they get what the list names, and a system's PATH."""
+    for name in list(os.environ):
+        if name != "CLAUDE_MEM_HOME":
+            monkeypatch.delenv(name)
+    kept = {"HOME": "/home/dev", "LANG": "C", "LC_TIME": "C", "TZ": "UTC", "XDG_CACHE_HOME": "/c"}
+    dropped = (VARIABLE, "ANTHROPIC_BASE_URL", "HTTPS_PROXY", "LD_PRELOAD", "PYTHONPATH", "PATH")
+    for name in (*kept, *dropped, "CLAUDECODE", "CLAUDE_MEM_KEY_FROM", "CLAUDE_MEM_BASE_URL"):
+        monkeypatch.setenv(name, kept.get(name, "/evil"))
+    own = {"PATH": os.defpath, "CLAUDE_MEM_HOME": str(home), "CLAUDE_MEM_PYTHON": sys.executable}
+
+    without = environment.for_services(None)
+    with_key = environment.for_services(keys.Credential("api_key", VARIABLE, KEY))
+    from_config = environment.for_services(keys.Credential("api_key", keys.IN_CONFIG, KEY))
+
+    assert without == from_config == {**kept, **own}
+    assert with_key == {**kept, **own, VARIABLE: KEY}
+
+
+def test_a_command_asks_the_users_api_whatever_the_session_says(fake: FakeMessages) -> None:
+    """A project's address, proxy and headers change nothing; its key is not used."""
+    capture()
+    elsewhere = "http://127.0.0.1:9"
+    session = {
+        "CLAUDECODE": "1",
+        "ANTHROPIC_BASE_URL": elsewhere,
+        "ANTHROPIC_AUTH_TOKEN": "sk-ant-of-a-project",
+        "ANTHROPIC_CUSTOM_HEADERS": "authorization: Bearer sk-ant-of-a-project",
+        "HTTP_PROXY": elsewhere,
+        "ALL_PROXY": elsewhere,
+    }
+
+    theirs = command("compress", "--pending", **{**session, VARIABLE: "sk-ant-of-a-project"})
+    mine = command("compress", "--pending", "--json", **session)
+
+    assert theirs.returncode == 1
+    assert "Claude was not asked: no key is used" in theirs.stderr
+    assert json.loads(mine.stdout)["written"] == 1
+    assert {request.headers["authorization"] for request in fake.requests} == {f"Bearer {KEY}"}
+
+
+def test_a_proxy_is_the_one_of_the_settings(fake: FakeMessages) -> None:
+    """What the user has set is asked in place of the API itself."""
+    capture()
+    command("config", "set", "claude.proxy", "http://127.0.0.1:9")
+
+    done = command("compress", "--pending")
+
+    assert done.returncode == 1
+    assert "the API cannot be reached" in done.stderr
+    assert fake.requests == []
+
+
+def test_install_hooks_says_which_key_is_used(home: Path, tmp_path: Path) -> None:
+    """One line, before anything runs."""
+    installed = command("install-hooks", "--client", "2.1.50", CLAUDE_CONFIG_DIR=str(tmp_path))
+
+    assert f"Key       no key is used; {SET} {VARIABLE} has Claude write, with yours\n" in installed.stdout
