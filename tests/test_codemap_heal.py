@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import tool_event
-from test_codemap_kept import edited, happen
-from test_storage import observation_row, session_row
+from support.code import edited, happen
+from support.databases import observation_row, session_row
+from support.hooks import tool_event
 
 from claude_mem_lite import inbox
 from claude_mem_lite.codemap import answers, evidence, graph, kept
@@ -318,7 +318,8 @@ def test_an_answer_may_be_nested_as_deep_as_it_likes(depth: int) -> None:
 
 def test_an_edit_of_two_functions_heals_through_the_consumer(shop: Path, memory: Path, consumer: Any) -> None:
     """From the hook's event to the healed edge, with a consumer process."""
-    from conftest import run_hook, wait_until
+    from support.hooks import run_hook
+    from support.processes import wait_until
 
     before = edge(shop, "Till.pay", "Till.total")
     assert before is not None

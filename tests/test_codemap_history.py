@@ -8,7 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from conftest import DATA, run_hook, wait_until
+from support.hooks import run_hook
+from support.processes import wait_until
+from support.recorded import DATA
 
 from claude_mem_lite import inbox
 from claude_mem_lite.cli import demo

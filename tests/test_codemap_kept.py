@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import tool_event
+from support.code import A, edited, git, happen
+from support.hooks import tool_event
 
 from claude_mem_lite import inbox
 from claude_mem_lite.codemap import answers, graph, kept, packing
@@ -18,7 +19,6 @@ from claude_mem_lite.codemap.project import Project, scan_source
 from claude_mem_lite.distill import record
 from claude_mem_lite.storage import code, models, queries
 
-A = "def f(x=1):\n    return x\n\n\nclass C:\n    def m(self):\n        return f()\n"
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
 
 
@@ -33,17 +33,6 @@ def project(memory: Path, tmp_path: Path) -> Path:
     return folder
 
 
-def git(folder: Path, *arguments: str) -> None:
-    """Run git without anybody's settings."""
-    subprocess.run(
-        ["git", "-c", "user.name=n", "-c", "user.email=e", *arguments],
-        cwd=folder,
-        check=True,
-        capture_output=True,
-        env={**os.environ, "GIT_CONFIG_GLOBAL": os.devnull},
-    )
-
-
 def known(folder: Path) -> dict[tuple[str, str], str]:
     """Return what became last of each function by file and name."""
     return {(row.file_path, row.qualified_name): row.change_type for row in code.functions(str(folder))}
@@ -56,26 +45,6 @@ def changes(folder: Path) -> list[tuple[str, str, str, str | None]]:
         (row.qualified_name, row.change_type, row.session_id, row.observation_id)
         for row in rows.order_by(models.FunctionChange.pk)
     ]
-
-
-def happen(folder: Path, event: dict[str, Any]) -> str:
-    """Record an event of a session on the project, and return its id."""
-    event_id = inbox.append(json.dumps(event), str(folder))
-    row = queries.pending_event(event_id)
-    assert row is not None
-    record.record_event(row)
-    return event_id
-
-
-def edited(folder: Path, name: str, old: str, new: str, **fields: Any) -> dict[str, Any]:
-    """Do an Edit to a file and return its event."""
-    path = folder / name
-    before = path.read_text()
-    assert old in before
-    path.write_text(before.replace(old, new))
-    given = {"file_path": str(path), "old_string": old, "new_string": new}
-    response = {"originalFile": before, "structuredPatch": []}
-    return tool_event("Edit", tool_input=given, tool_response=response, **fields)
 
 
 def command(text: str, folder: Path) -> dict[str, Any]:
@@ -165,6 +134,24 @@ def test_a_folder_that_is_gone_changes_nothing(project: Path) -> None:
     kept.rescan(str(project), Seen("s1"))
 
     assert len(known(project)) == 4
+
+
+def test_links_out_of_the_project_and_to_ignored_files_are_not_kept(project: Path) -> None:
+    """Neither a scan, nor a command that names one, nor an edit through one; the map forgets what it knew."""
+    kept.scan(str(project))
+    outside = project.parent / "outside.py"
+    outside.write_text("def outside(): pass\n")
+    (project / "prod.env").write_text("def ignored(): pass\n")
+    for name, target in (("a.py", outside), ("settings.py", project / "prod.env")):
+        (project / name).unlink(missing_ok=True)
+        (project / name).symlink_to(target)
+
+    rescanned = kept.rescan(str(project), Seen("s1"), paths=["a.py", "settings.py"])
+    kept.follow(str(project), "settings.py", "", "def edited(): pass\n", Seen("s1"))
+    kept.scan(str(project))
+
+    assert rescanned.files == 0
+    assert {name for name, _ in known(project)} == {"b.py"}
 
 
 def test_secrets_and_ignored_files_are_not_kept(project: Path) -> None:

@@ -335,6 +335,25 @@ def test_python_files_leave_out_environments_and_hidden_folders(tmp_path: Path) 
     assert list(sources.python_files(str(tmp_path))) == ["b.py", "a/c.pyi", "a/build/__init__.py"]
 
 
+def test_a_link_out_of_the_folder_leads_to_no_file(tmp_path: Path) -> None:
+    """A file or a folder elsewhere is not read under a link's name; within the folder links are names."""
+    outside, inside = tmp_path / "outside", tmp_path / "inside"
+    for folder in (outside, inside / "pkg"):
+        folder.mkdir(parents=True)
+        (folder / "secret.py").write_text("def secret(): pass\n")
+    (inside / "linked.py").symlink_to(outside / "secret.py")
+    (inside / "twice.py").symlink_to("linked.py")
+    (inside / "folder").symlink_to(outside)
+    (inside / "alias.py").symlink_to("pkg/secret.py")
+    named = ["folder/secret.py", "pkg/../../outside/secret.py", str(outside / "secret.py"), "gone/x.py"]
+    found = Project(str(inside))
+
+    changed = found.scan() + found.scan(named)
+
+    assert changed == ("alias.py", "pkg/secret.py")
+    assert list(found.files) == ["alias.py", "pkg/secret.py"]
+
+
 def test_file_map_is_a_plain_value() -> None:
     """Two scans of one text are equal, whole."""
     assert scan_source("a.py", "def f(): pass\n") == scan_source("a.py", b"def f(): pass\n")

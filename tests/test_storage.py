@@ -10,47 +10,14 @@ import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
+from support.databases import find, observation_row, session_row
 
 from claude_mem_lite import config, inbox, logs
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.search import ranking
-from claude_mem_lite.search.hybrid import Searcher, Type
-from claude_mem_lite.search.results import Hit
 from claude_mem_lite.storage import migrations, models, queries
-from claude_mem_lite.storage.search import Scope
-
-NOW = "2026-11-21T03:00:00.000000Z"
-
-
-def session_row(session_id: str = "s1", **fields: Any) -> None:
-    """Store a session."""
-    models.Session.create(
-        **{"id": session_id, "project_dir": "/p", "started_at": NOW, "last_event_at": NOW, **fields}
-    )
-
-
-def observation_row(observation_id: str, **fields: Any) -> dict[str, Any]:
-    """Return an observation's columns."""
-    return {
-        "id": observation_id,
-        "session_id": "s1",
-        "project_dir": "/p",
-        "tool_name": "Edit",
-        "title": "Edit a",
-        "summary": "",
-        "created_at": NOW,
-        **fields,
-    }
-
-
-def find(query: str, *, type: Type = "all", limit: int = 10, **scope: str) -> list[Hit]:  # noqa: A002
-    """Return what full text alone finds."""
-    found = Searcher(by_meaning=False).search(query, type=type, scope=Scope(**scope), limit=limit, now=0)
-    assert found.search_type == "fts"
-    return found.hits
 
 
 def test_a_look_at_the_memory_takes_no_lock_away(memory: Path) -> None:
@@ -240,11 +207,12 @@ def test_search_stays_in_its_project_and_time(memory: Path) -> None:
 
 
 def test_sessions_to_summarize_are_idle_ones_with_news(memory: Path) -> None:
-    """A session is due when it is silent and has an observation that its summary does not know."""
-    for session_id, last in (("idle", "2026-11-21T01"), ("busy", "2026-11-21T05"), ("told", "2026-11-21T01")):
-        session_row(session_id, last_event_at=last)
+    """A session is due when it is silent, has no event left, and an observation that its summary lacks."""
+    for session_id, hour in (("idle", 1), ("busy", 5), ("told", 1), ("left", 1)):
+        session_row(session_id, last_event_at=f"2026-11-21T0{hour}")
         queries.save_observation(observation_row(session_id, session_id=session_id))
     queries.save_summary("told", "all said", key_files=[], summarized_pk=3)
+    inbox.append('{"session_id": "left"}', "/p")
 
     due = queries.sessions_to_summarize(idle_since="2026-11-21T03")
 

@@ -70,7 +70,7 @@ def follow(project_dir: str, path: str, before: str | None, after: str, seen: Se
     What the map did not know of the file before is nobody's edit. An edit older than what is known of the
     file changes nothing.
     """
-    if not _mapped([path]):
+    if not _mapped(sources.Tree(project_dir), [path]):
         return
     with memory_database.atomic():
         known = code.source_file(project_dir, path)
@@ -90,8 +90,9 @@ def scan(
 
     `track` yields the paths and shows how far it is, as `rich.progress.track` does.
     """
-    paths = _mapped(sources.python_files(project_dir))
-    return _Reading(project_dir, seen or Seen()).read_all(paths, is_whole=True, track=track)
+    reading = _Reading(project_dir, seen or Seen())
+    paths = _mapped(reading.tree, sources.python_files(project_dir))
+    return reading.read_all(paths, is_whole=True, track=track)
 
 
 def rescan(
@@ -104,8 +105,8 @@ def rescan(
     """
     reading = _Reading(project_dir, seen, only_newer=only_newer)
     if paths is not None:
-        return reading.read_all(_mapped(paths), is_whole=False)
-    is_whole, listed = _listed(project_dir, reading.known)
+        return reading.read_all(_mapped(reading.tree, paths), is_whole=False)
+    is_whole, listed = _listed(reading)
     return reading.read_all(listed, is_whole=is_whole)
 
 
@@ -115,27 +116,29 @@ def note(project_dir: str, **values: Any) -> None:
         code.save_state(project_dir, code.state(project_dir) | values)
 
 
-def _listed(project_dir: str, known: Iterable[str]) -> tuple[bool, list[str]]:
+def _listed(reading: _Reading) -> tuple[bool, list[str]]:
     """Return whether all of a project can be read, and its files; only those known of a large one.
 
     So too of a folder that is no repository: only the user can want all of a home folder mapped.
     """
-    if os.path.exists(os.path.join(project_dir, ".git")):
-        found = list(itertools.islice(sources.python_files(project_dir), MOST_FILES + 1))
+    if os.path.exists(os.path.join(reading.project_dir, ".git")):
+        found = list(itertools.islice(sources.python_files(reading.project_dir), MOST_FILES + 1))
         if len(found) <= MOST_FILES:
-            return True, _mapped(found)
-    return False, list(known)
+            return True, _mapped(reading.tree, found)
+    return False, list(reading.known)
 
 
-def _mapped(paths: Iterable[str]) -> list[str]:
-    """Return the paths inside the project whose sources may be kept."""
+def _mapped(tree: sources.Tree, paths: Iterable[str]) -> list[str]:
+    """Return the paths inside the project whose sources may be kept, by what links are called and lead to."""
     ignored = redact.IGNORED_FILES + config.capture_limits()[1]
     return [
         path
         for path in paths
         if sources.is_source(path)
         and not path.startswith(("/", "../"))
+        and (target := tree.target(path))
         and not redact.ignored_name(path, ignored)
+        and not redact.ignored_name(target, ignored)
         and _stored(path) == path  # a name that is no text is no project's
     ]
 
@@ -145,6 +148,7 @@ class _Reading:
 
     def __init__(self, project_dir: str, seen: Seen, *, only_newer: bool = False) -> None:
         self.project_dir = project_dir
+        self.tree = sources.Tree(project_dir)
         self.seen = seen
         self.known = code.source_files(project_dir)
         self._found = Scan()
@@ -181,7 +185,7 @@ class _Reading:
         try:
             if self._only_newer and known and inbox.utc_text(os.stat(full).st_mtime) < known.updated_at:
                 return
-            data = sources.read(full)
+            data = self.tree.read(path)
         except (FileNotFoundError, NotADirectoryError):
             if known is not None:
                 self._forget(path)

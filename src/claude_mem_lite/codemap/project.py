@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import hashlib
-import os
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -93,20 +92,22 @@ class Project:
         Paths are relative to the folder. A file that is gone leaves the map; one that can't be parsed any
         more keeps its last good map, with its error.
         """
+        tree = sources.Tree(self.folder)
         wanted = list(sources.python_files(self.folder)) if paths is None else list(paths)
         changed = [path for path in self.files if path not in set(wanted)] if paths is None else []
         for path in changed:
             del self.files[path]
         with no_collection():
-            changed += [path for path in wanted if path.endswith(sources.SUFFIXES) and self._scan_file(path)]
+            sure = (path for path in wanted if path.endswith(sources.SUFFIXES))
+            changed += [path for path in sure if self._scan_file(tree, path)]
         if changed:
             self._edges = None
         return tuple(changed)
 
-    def _scan_file(self, path: str) -> bool:
+    def _scan_file(self, tree: sources.Tree, path: str) -> bool:
         old = self.files.get(path)
         try:
-            data = sources.read(os.path.join(self.folder, path))
+            data = tree.read(path)
         except OSError:
             return self.files.pop(path, None) is not None
         if old is not None and old.digest == hashlib.sha256(data).hexdigest():

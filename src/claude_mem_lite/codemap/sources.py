@@ -45,15 +45,35 @@ def is_source(path: str) -> bool:
     return path.endswith(SUFFIXES) and not any(name[:1] == "." or name in _SKIPPED for name in folders)
 
 
-def read(path: str) -> bytes:
-    """Return a file's bytes, one more than MAX_BYTES at most.
+class Tree:
+    """The files below a folder by where their paths really lead: a link may lead out of it."""
 
-    Raises: OSError; a pipe, which nobody may ever write to, is as good as no file.
-    """
-    if not stat.S_ISREG(os.stat(path).st_mode):
-        raise FileNotFoundError(errno.ENOENT, "not a regular file", path)
-    with open(path, "rb") as file:
-        return file.read(MAX_BYTES + 1)
+    def __init__(self, folder: str) -> None:
+        self._root = os.path.join(os.path.realpath(folder), "")
+        self._folders: dict[str, str] = {}  # resolved; of a file that is no link this leaves one look
+
+    def target(self, path: str) -> str:
+        """Return where a path from the folder leads to, as a path from the folder, "" for outside."""
+        full = os.path.join(self._root, path)
+        above, name = os.path.split(full)
+        if os.path.islink(full):
+            real = os.path.realpath(full)
+        else:
+            if above not in self._folders:
+                self._folders[above] = os.path.realpath(above)
+            real = os.path.join(self._folders[above], name)
+        return real.removeprefix(self._root) if real.startswith(self._root) else ""
+
+    def read(self, path: str) -> bytes:
+        """Return a file's bytes, one more than MAX_BYTES at most.
+
+        Raises: OSError; a file outside, or a pipe, which nobody may ever write to, is as good as none.
+        """
+        full = os.path.join(self._root, path)
+        if not self.target(path) or not stat.S_ISREG(os.stat(full).st_mode):
+            raise FileNotFoundError(errno.ENOENT, "not a regular file of the folder", full)
+        with open(full, "rb") as file:
+            return file.read(MAX_BYTES + 1)
 
 
 def decode(data: bytes) -> str:

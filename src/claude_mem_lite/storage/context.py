@@ -71,23 +71,30 @@ def sessions(project_dir: str, *, without: str = "", limit: int) -> list[Session
     return list(rows.order_by(Session.last_event_at.desc(), Session.pk.desc()).limit(limit))
 
 
-def observations(sessions: Collection[str], *, since: str = "", limit: int) -> list[Observation]:
-    """Return the observations of some sessions, looks left out, newest first; only with what a line tells."""
+def observations(
+    project_dir: str, sessions: Collection[str], *, since: str = "", limit: int
+) -> list[Observation]:
+    """Return what some sessions did in a project, looks left out, newest first; only what a line tells."""
     columns = (
         Observation.id, Observation.session, Observation.tool_name, Observation.title, Observation.summary,
         Observation.files_touched, Observation.created_at,
     )  # fmt: skip
     rows = Observation.select(*columns).where(
-        Observation.session.in_(list(sessions))
+        (Observation.project_dir == project_dir)
+        & Observation.session.in_(list(sessions))
         & (Observation.created_at > since)
         & Observation.tool_name.not_in(LOOKS)
     )
     return list(rows.order_by(Observation.created_at.desc(), Observation.pk.desc()).limit(limit))
 
 
-def said(session_id: str, event: str, *, newest: bool = False) -> Observation | None:
-    """Return what was first or last said in a session by the user ("UserPromptSubmit") or Claude ("Stop")."""
-    rows = Observation.select().where((Observation.session == session_id) & (Observation.tool_name == event))
+def said(project_dir: str, session_id: str, event: str, *, newest: bool = False) -> Observation | None:
+    """Return what the user ("UserPromptSubmit") or Claude ("Stop") said first, or last, in a session."""
+    rows = Observation.select().where(
+        (Observation.project_dir == project_dir)
+        & (Observation.session == session_id)
+        & (Observation.tool_name == event)
+    )
     order = (Observation.created_at, Observation.pk)
     found: Observation | None = rows.order_by(
         *(column.desc() if newest else column for column in order)
@@ -105,10 +112,14 @@ def answers_between(project_dir: str, start: str, end: str) -> list[Observation]
     return list(rows)
 
 
-def changes(sessions: Collection[str], *, since: str = "", limit: int) -> list[FunctionChange]:
-    """Return what some sessions did to functions, newest first."""
+def changes(
+    project_dir: str, sessions: Collection[str], *, since: str = "", limit: int
+) -> list[FunctionChange]:
+    """Return what some sessions did to a project's functions, newest first."""
     rows = FunctionChange.select().where(
-        FunctionChange.session_id.in_(list(sessions)) & (FunctionChange.created_at > since)
+        (FunctionChange.project_dir == project_dir)
+        & FunctionChange.session_id.in_(list(sessions))
+        & (FunctionChange.created_at > since)
     )
     return list(rows.order_by(FunctionChange.created_at.desc(), FunctionChange.pk.desc()).limit(limit))
 
@@ -185,10 +196,11 @@ def cleared_session(project_dir: str, *, since: str) -> str:
     return row.session_id if row else ""
 
 
-def plan_events(session_id: str) -> list[dict[str, Any]]:
+def plan_events(project_dir: str, session_id: str) -> list[dict[str, Any]]:
     """Return the events that tell of a session's plan (its to-do list or its tasks), oldest first."""
     rows = PendingEvent.select(PendingEvent.raw_output).where(
-        (PendingEvent.session_id == session_id)
+        (PendingEvent.project_dir == project_dir)
+        & (PendingEvent.session_id == session_id)
         & PendingEvent.tool_name.in_(("TodoWrite", "TaskCreate", "TaskUpdate"))
         & (PendingEvent.event_name == "PostToolUse")
     )
@@ -208,10 +220,10 @@ def commands(session_id: str) -> list[tuple[str, str]]:
 def own_ids(session_id: str) -> set[str]:
     """Return what a session has in its context because it did it: its observations since it was compacted."""
     query = (
-        "SELECT id FROM observations WHERE session_id = ?1 AND created_at > coalesce((SELECT max(created_at)"
-        " FROM event_log WHERE session_id = ?1 AND event_type = ?2 AND json_extract(data, '$.via') = ?3), '')"
+        "SELECT id FROM observations WHERE session_id = ? AND created_at > coalesce((SELECT max(created_at)"
+        " FROM event_log WHERE session_id = ? AND event_type = ? AND json_extract(data, '$.via') = ?), '')"
     )
-    rows = memory_database.execute_sql(query, (session_id, SHOWN, COMPACT))
+    rows = memory_database.execute_sql(query, (session_id, session_id, SHOWN, COMPACT))
     return {session_id, *(row_id for (row_id,) in rows)}
 
 

@@ -38,7 +38,7 @@ NOT_BY_CLAUDE = "not written by Claude: "
 
 def kept_events() -> set[str]:
     """Return the ids of the events that are worked off and still there as they came."""
-    rows: Any = PendingEvent.select(PendingEvent.id).where(PendingEvent.status != "raw").tuples()
+    rows: Any = PendingEvent.select(PendingEvent.id).where(PendingEvent.status.not_in(inbox.WAITING)).tuples()
     return {event_id for (event_id,) in rows}
 
 
@@ -107,8 +107,8 @@ def durations(event_type: str, *, since: str) -> list[int]:
 
 def waiting_since() -> list[str]:
     """Return when the events came that are not worked off, oldest first."""
-    rows: Any = PendingEvent.select(PendingEvent.created_at).where(PendingEvent.status == "raw").tuples()
-    return sorted(at for (at,) in rows)
+    rows: Any = PendingEvent.select(PendingEvent.created_at).where(PendingEvent.status.in_(inbox.WAITING))
+    return sorted(at for (at,) in rows.tuples())
 
 
 def finished(*, since: str) -> list[tuple[str, str]]:

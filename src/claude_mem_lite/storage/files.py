@@ -1,4 +1,4 @@
-"""The two databases as files: their sizes, made small again, copied, held, and what is wrong in one."""
+"""The two databases as files: their sizes, made small again, copied, held."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ import os
 import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
-from claude_mem_lite import config, inbox
+from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.storage.migrations import MIGRATIONS
+from claude_mem_lite.storage.connections import BUSY_S, connect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-BUSY_S = 5.0
 # So many free bytes are given back to the disk, when they are most of a database.
 _HOLLOW_BYTES = 64 << 20
 
@@ -33,11 +31,6 @@ def size_bytes(path: str) -> int:
         with contextlib.suppress(FileNotFoundError):  # who uses it last takes the WAL away
             total += os.path.getsize(each)
     return total
-
-
-def connect(path: str, *, timeout_s: float = BUSY_S) -> sqlite3.Connection:
-    """Return a connection for writing to a database that is there, outside of any transaction."""
-    return sqlite3.connect(f"file:{quote(path)}?mode=rw", uri=True, timeout=timeout_s, isolation_level=None)
 
 
 def vacuum(path: str, *, timeout_s: float = BUSY_S) -> str:
@@ -85,11 +78,7 @@ def room(connection: sqlite3.Connection) -> tuple[int, int]:
 
 def copy(path: str, target: str) -> None:
     """Copy a database as it is at one moment, whoever writes to it meanwhile."""
-    reading = f"file:{quote(path)}?mode=ro"
-    with (
-        closing(sqlite3.connect(reading, uri=True, timeout=BUSY_S)) as source,
-        closing(sqlite3.connect(target)) as copied,
-    ):
+    with closing(connect(path, mode="ro")) as source, closing(connect(target, mode="rwc")) as copied:
         replace(copied, source)
 
 
@@ -118,68 +107,13 @@ def schema_of(path: str) -> int:
         return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
-def problem_of_memory(path: str) -> str:
-    """Return what is wrong with a file that should be a claude-mem.db, "" for nothing."""
-    expected = sqlite3.connect(":memory:", isolation_level=None)
-    with closing(expected), closing(connect(path)) as connection:
-        try:
-            if connection.execute("PRAGMA application_id").fetchone()[0] != config.MEMORY_APPLICATION_ID:
-                return "is another program's database"
-            version = connection.execute("PRAGMA user_version").fetchone()[0]
-            if not 0 < version <= len(MIGRATIONS):
-                return f"has schema {version}, this version knows {len(MIGRATIONS)}"
-            for script in MIGRATIONS[:version]:
-                expected.executescript(script)
-            return _problem(connection, expected)
-        except sqlite3.DatabaseError as error:
-            return f"cannot be read ({error})"
-
-
-def problem_of_queue(path: str) -> str:
-    """Return what is wrong with a file that should be a queue.db, "" for nothing."""
-    expected = sqlite3.connect(":memory:", isolation_level=None)
-    with closing(expected), closing(connect(path)) as connection:
-        try:
-            for statement in inbox.SCHEMA:
-                expected.execute(statement)
-            return _problem(connection, expected)
-        except sqlite3.DatabaseError as error:
-            return f"cannot be read ({error})"
-
-
-def _problem(connection: sqlite3.Connection, expected: sqlite3.Connection) -> str:
-    """Return how a database differs from one with our schema, and what is broken in it."""
-    if _schema(connection) != _schema(expected):
-        return "has other tables, columns, indexes or triggers than it should"
-    found = [line for (line,) in connection.execute("PRAGMA integrity_check(1)")]
-    return "" if found == ["ok"] else f"is damaged ({' '.join(found[0].split())})"
-
-
-def _schema(connection: sqlite3.Connection) -> set[tuple[str, str, str]]:
-    """Return type and name of all that a schema has, with the columns of tables and indexes.
-
-    Of triggers, views and virtual tables, which do something, it is what they do.
-    """
-    columns = {
-        "table": 'SELECT name, type, "notnull", dflt_value, pk, hidden FROM pragma_table_xinfo(?)',
-        "index": 'SELECT name, "desc", coll, "key" FROM pragma_index_xinfo(?)',
-    }
-    query = "SELECT type, name, coalesce(sql, '') FROM sqlite_master WHERE name <> 'sqlite_sequence'"
-    found = set()
-    for kind, name, sql in connection.execute(query).fetchall():
-        is_plain = kind in columns and not sql.startswith("CREATE VIRTUAL")
-        told = str(connection.execute(columns[kind], (name,)).fetchall()) if is_plain else sql
-        found.add((kind, name, told))
-    return found
-
-
 @contextlib.contextmanager
 def held(path: str) -> Iterator[sqlite3.Connection | None]:
     """Yield a connection beside which nobody uses a database, which is made where there is none.
 
     It is None for a database that SQLite cannot read. Raises: ClaudeMemError when somebody uses it.
     """
-    with closing(sqlite3.connect(path, timeout=BUSY_S, isolation_level=None)) as connection:
+    with closing(connect(path, mode="rwc")) as connection:
         is_readable = True
         try:
             # Who has read keeps newcomers out while it waits for the others: hooks could starve it.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite import inbox
 from claude_mem_lite.storage import files, indexes
+from claude_mem_lite.storage.connections import BUSY_S
 from claude_mem_lite.storage.marking import rows
 from claude_mem_lite.storage.models import Observation, Session, State, memory_database
 from claude_mem_lite.storage.wanted import loaded
@@ -35,7 +36,7 @@ def note() -> None:
 
 def clear_queue(marked: Marked) -> None:
     """Delete the marked rows of queue.db."""
-    with inbox.Transaction(timeout_s=files.BUSY_S) as connection:
+    with inbox.Transaction(timeout_s=BUSY_S) as connection:
         connection.execute("PRAGMA secure_delete = ON")
         for table, column, keys in (
             ("pending_queue", "id", marked.events), ("task", "id", marked.messages),

@@ -28,7 +28,8 @@ def events_to_import(session_id: str) -> Iterator[list[PendingEvent]]:
 def captured(session_id: str) -> list[PendingEvent]:
     """Return the events of a session that no import has brought, in order."""
     rows = PendingEvent.select().where(
-        (PendingEvent.session_id == session_id) & PendingEvent.status.not_in([inbox.IMPORT, inbox.IMPORTED])
+        (PendingEvent.session_id == session_id)
+        & PendingEvent.status.not_in([inbox.IMPORT, inbox.IMPORTED, inbox.REIMPORT])
     )
     return list(rows.order_by(PendingEvent.seq))
 

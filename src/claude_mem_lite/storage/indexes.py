@@ -9,15 +9,15 @@ from contextlib import closing
 
 from claude_mem_lite import config
 from claude_mem_lite.storage import files
+from claude_mem_lite.storage.connections import connect
 
 FULL_TEXT = ("observations", "sessions", "learnings", "function_map")
-_MOST_LINES = 5
 
 
 def wrong_full_text() -> list[str]:
     """Return the tables whose full text is not that of their rows."""
     wrong = []
-    with closing(files.connect(config.memory_path())) as connection:
+    with closing(connect(config.memory_path())) as connection:
         for table in FULL_TEXT:
             try:
                 # The 1 has the rows compared, too; otherwise it is only the index with itself.
@@ -33,7 +33,7 @@ def wrong_full_text() -> list[str]:
 
 def rebuild_full_text() -> None:
     """Make the full text anew, without the words of rows that are gone: FTS5 keeps those until it merges."""
-    with closing(files.connect(config.memory_path())) as connection:
+    with closing(connect(config.memory_path())) as connection:
         for table in FULL_TEXT:
             connection.execute(f"INSERT INTO {table}_fts({table}_fts) VALUES ('rebuild')")
 
@@ -42,7 +42,7 @@ def reindex() -> bool:
     """Make all indexes and the full text anew; return False where damaged pages keep from it."""
     try:
         for path in files.paths():
-            with closing(files.connect(path)) as connection:
+            with closing(connect(path)) as connection:
                 connection.execute("REINDEX")
         rebuild_full_text()
     except sqlite3.OperationalError:
@@ -50,15 +50,3 @@ def reindex() -> bool:
     except sqlite3.DatabaseError:
         return False
     return True
-
-
-def damage(path: str) -> list[str]:
-    """Return what SQLite finds wrong in a database, the first lines of it."""
-    with closing(files.connect(path)) as connection:
-        try:
-            lines = connection.execute(f"PRAGMA integrity_check({_MOST_LINES})").fetchall()
-        except sqlite3.OperationalError:
-            raise
-        except sqlite3.DatabaseError as error:
-            return [str(error)]
-    return [" ".join(line.split()) for (line,) in lines if line != "ok"]

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from urllib.parse import quote
+from contextlib import closing
 
 from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.storage.connections import connect
 
 _TABLES = """
 CREATE TABLE sessions (
@@ -335,30 +336,37 @@ def migrate() -> int:
         ClaudeMemError: the file belongs to another program or to a newer version of this one.
     """
     config.refuse_foreign_memory()
-    connection = sqlite3.connect(config.memory_path(), timeout=30, isolation_level=None)
-    try:
+    with closing(connect(config.memory_path(), mode="rwc", timeout_s=30)) as connection:
         taken = 0
         while _step(connection):
             taken += 1
         # Only now: the application id must stand in the file itself, where the hooks look for it.
         connection.execute("PRAGMA journal_mode = WAL")
-    finally:
-        connection.close()
     return taken
 
 
 def is_outdated() -> bool:
-    """Tell whether claude-mem.db is there with an older schema; takes no lock."""
+    """Tell whether claude-mem.db is there with an older schema. Raises: ClaudeMemError when it is newer."""
+    version = schema()
+    _refuse_newer(version)
+    return 0 <= version < len(MIGRATIONS)
+
+
+def schema() -> int:
+    """Return how many steps claude-mem.db has had, -1 where it is not there or damaged; takes no lock."""
     if not os.path.exists(config.memory_path()):
-        return False
-    connection = sqlite3.connect(f"file:{quote(config.memory_path())}?mode=ro", uri=True, timeout=10)
+        return -1
     try:
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        with closing(connect(config.memory_path(), mode="ro", timeout_s=10)) as connection:
+            return int(connection.execute("PRAGMA user_version").fetchone()[0])
     except sqlite3.DatabaseError:
-        return False  # damaged: who reads it next says so
-    finally:
-        connection.close()
-    return int(version) < len(MIGRATIONS)
+        return -1  # damaged: who reads it next says so
+
+
+def _refuse_newer(version: int) -> None:
+    if version > len(MIGRATIONS):
+        found = f"{config.memory_path()} has schema {version}, this version knows {len(MIGRATIONS)}"
+        raise ClaudeMemError(f"{found}: upgrade claude-mem-lite.")
 
 
 def _step(connection: sqlite3.Connection) -> bool:
@@ -366,11 +374,9 @@ def _step(connection: sqlite3.Connection) -> bool:
     connection.execute("BEGIN IMMEDIATE")
     try:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if version > len(MIGRATIONS):
-            raise ClaudeMemError(
-                f"{config.memory_path()} has schema {version}, this version knows {len(MIGRATIONS)}: "
-                "upgrade claude-mem-lite."
-            )
+        _refuse_newer(version)
+        if version < 0:
+            raise sqlite3.DatabaseError(f"schema {version}")
         if version == len(MIGRATIONS):
             return False
         for statement in _statements(MIGRATIONS[version]):

@@ -22,6 +22,7 @@ from peewee import (
 from playhouse.sqlite_ext import FTS5Model, RowIDField, SearchField
 
 from claude_mem_lite import config, inbox
+from claude_mem_lite.fast_sqlite3 import Connection
 from claude_mem_lite.storage.migrations import is_outdated, migrate
 
 memory_database = SqliteDatabase(None, lock_type="IMMEDIATE")
@@ -47,9 +48,15 @@ def open_databases(*, read_only: bool = False) -> None:
         migrate()
     mode = "?mode=ro" if read_only else "?mode=rw"
     memory_database.init(
-        f"file:{quote(config.memory_path())}{mode}", uri=True, timeout=10, pragmas={"foreign_keys": 1}
+        f"file:{quote(config.memory_path())}{mode}",
+        uri=True,
+        timeout=10,
+        pragmas={"foreign_keys": 1},
+        factory=Connection,
     )
-    queue_database.init(f"file:{quote(config.queue_path())}?mode=ro", uri=True, timeout=10)
+    queue_database.init(
+        f"file:{quote(config.queue_path())}?mode=ro", uri=True, timeout=10, factory=Connection
+    )
 
 
 def close_databases() -> None:

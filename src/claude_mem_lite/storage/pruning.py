@@ -10,13 +10,13 @@ from claude_mem_lite.storage import files
 if TYPE_CHECKING:
     import sqlite3
 
-_FINISHED = f"status NOT IN ('raw', '{inbox.IMPORT}')"
+_FINISHED = f"status NOT IN {(*inbox.WAITING, inbox.IMPORT)}"
 # What was imported is as old as its import: Claude may still be asked about it.
 _SINCE = f"CASE status WHEN '{inbox.IMPORTED}' THEN finished_at ELSE created_at END"
 # What failed can be tried again, and goes for want of room alone; of what was lost there is nothing to try.
 _OUTLIVED = f"{_FINISHED} AND (status <> 'error' OR event_name = '')"
 _PRUNABLE = (
-    f"FROM pending_queue WHERE (({_SINCE} < ?1 AND {_OUTLIVED}) OR (seq <= ?2 AND {_FINISHED})) AND seq < ?3"
+    f"FROM pending_queue WHERE (({_SINCE} < ? AND {_OUTLIVED}) OR (seq <= ? AND {_FINISHED})) AND seq < ?"
 )
 
 

@@ -25,6 +25,7 @@ from claude_mem_lite.storage.models import (
     queue_database,
 )
 from claude_mem_lite.storage.upgrades import CALL
+from claude_mem_lite.triage import EDITORS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +35,7 @@ log = logging.getLogger(__name__)
 # A fold holds at most this many captures, so that a long read-only stretch becomes several observations.
 FOLD_SIZE = 12
 MIN_ID_PREFIX = 6
+_BY_THE_CLIENT = "<task-notification>"  # a prompt that begins so is not the user's
 
 
 class UnknownIdError(ClaudeMemError):
@@ -48,6 +50,12 @@ def pending_event(event_id: str) -> PendingEvent | None:
     return PendingEvent.get_or_none(PendingEvent.id == event_id)
 
 
+def waiting_event(event_id: str) -> PendingEvent | None:
+    """Return the row of an event that is to be worked on, or None."""
+    is_one = (PendingEvent.id == event_id) & PendingEvent.status.in_(inbox.WAITING)
+    return PendingEvent.get_or_none(is_one)
+
+
 def payloads_of(session_id: str) -> Iterator[dict[str, Any]]:
     """Yield the events of a session as the client sent them, in order, as far as they are kept."""
     rows = PendingEvent.select(PendingEvent.raw_output).where(PendingEvent.session_id == session_id)
@@ -55,9 +63,27 @@ def payloads_of(session_id: str) -> Iterator[dict[str, Any]]:
         yield json.loads(row.raw_output.encode("utf-8", "replace"))
 
 
+def answers_before(event: PendingEvent, *, chars: int = 300_000) -> Iterator[dict[str, Any]]:
+    """Yield the events with what tools and sub-agents answered in a session before an event, newest first.
+
+    About so many characters of them; what an editor answers is what the assistant has written.
+    """
+    rows = PendingEvent.select(PendingEvent.raw_output).where(
+        (PendingEvent.session_id == event.session_id)
+        & (PendingEvent.seq < event.seq)
+        & PendingEvent.event_name.in_(("PostToolUse", "PostToolUseFailure", "SubagentStop"))
+        & PendingEvent.tool_name.not_in(EDITORS)
+    )
+    for row in rows.order_by(PendingEvent.seq.desc()).iterator():
+        yield json.loads(row.raw_output.encode("utf-8", "replace"))
+        chars -= len(row.raw_output)
+        if chars < 0:
+            return
+
+
 def unfinished_events(session_id: str | None = None) -> list[str]:
     """Return the ids of a session's events (None: of all) that have not been worked on, in order."""
-    rows = PendingEvent.select(PendingEvent.id).where(PendingEvent.status == "raw")
+    rows = PendingEvent.select(PendingEvent.id).where(PendingEvent.status.in_(inbox.WAITING))
     if session_id is not None:
         rows = rows.where(PendingEvent.session_id == session_id)
     return [row.id for row in rows.order_by(PendingEvent.seq)]
@@ -94,13 +120,14 @@ def fold_of(event: PendingEvent) -> list[PendingEvent]:
 
 def latest_prompt(event: PendingEvent) -> str | None:
     """Return the user's words that an event answers to: the session's last prompt before it."""
+    words = fn.json_extract(PendingEvent.raw_output, "$.prompt")
     row = (
         PendingEvent.select(PendingEvent.raw_output)
         .where(
             (PendingEvent.session_id == event.session_id)
             & (PendingEvent.event_name == "UserPromptSubmit")
             & (PendingEvent.seq < event.seq)
-            & ~PendingEvent.raw_output.contains("<task-notification>")
+            & (fn.SUBSTR(words, 1, len(_BY_THE_CLIENT)) != _BY_THE_CLIENT)
         )
         .order_by(PendingEvent.seq.desc())
         .first()
@@ -110,8 +137,8 @@ def latest_prompt(event: PendingEvent) -> str | None:
 
 def prompt_of(event: PendingEvent) -> str | None:
     """Return the user's words if an event is a prompt, not one that the client wrote."""
-    is_one = event.event_name == "UserPromptSubmit" and "<task-notification>" not in event.raw_output
-    return _prompt_in(event.raw_output) if is_one else None
+    prompt = _prompt_in(event.raw_output) if event.event_name == "UserPromptSubmit" else None
+    return None if prompt is None or prompt.startswith(_BY_THE_CLIENT) else prompt
 
 
 def _prompt_in(raw_output: str) -> str | None:
@@ -120,25 +147,25 @@ def _prompt_in(raw_output: str) -> str | None:
 
 
 def queue_stats() -> dict[str, Any]:
-    """Return how many events are raw, done and in error, the oldest raw one, and how many messages wait.
+    """Return how many events are raw, done, in error and lost, the oldest raw one, and the waiting messages.
 
-    Those that were lost, for want of disk space say, are among those in error: rows without an event.
-
-    Vectors and Claude's words, which come later, are no messages that anybody waits for.
+    A lost one, for want of disk space say, is a row in error without an event. Vectors and Claude's words,
+    which come later, are no messages that anybody waits for.
     """
     status, count = PendingEvent.status, fn.COUNT(PendingEvent.seq)
     found: Any = PendingEvent.select(status, count).group_by(status).tuples()
     by_status = dict.fromkeys(("raw", "done", "error"), 0) | dict(found)
-    by_status["raw"] += by_status.pop(inbox.IMPORT, 0)
+    by_status["raw"] += by_status.pop(inbox.IMPORT, 0) + by_status.pop(inbox.REIMPORT, 0)
     by_status["done"] += by_status.pop(inbox.IMPORTED, 0)
     oldest = PendingEvent.select(fn.MIN(PendingEvent.created_at)).where(PendingEvent.status == "raw").scalar()
-    lost = PendingEvent.select().where((PendingEvent.status == "error") & (PendingEvent.event_name == ""))
-    least = inbox.PRIORITIES["low"]
+    lost = PendingEvent.select().where((status == "error") & (PendingEvent.event_name == "")).count()
+    least = inbox.BEHIND["low"]
     query = "SELECT queue, count(*) FROM task WHERE priority >= ? OR queue LIKE '%!dead' GROUP BY queue"
     messages = dict(queue_database.execute_sql(query, (least,)).fetchall())
     return {
         **by_status,
-        "lost": lost.count(),
+        "error": by_status["error"] - lost,
+        "lost": lost,
         "oldest_raw": oldest,
         "messages": messages.get(inbox.QUEUE_NAME, 0),
         "set_aside": messages.get(f"{inbox.QUEUE_NAME}!dead", 0),
@@ -153,8 +180,9 @@ def last_event_at() -> str:
 def has_work(*, now: float) -> bool:
     """Tell whether an event is unfinished, or a message is due that nobody has taken in hand."""
     query = "SELECT 1 FROM task WHERE queue = ? AND claimed = 0 AND due <= ? LIMIT 1"
+    is_waiting = PendingEvent.select().where(PendingEvent.status.in_(inbox.WAITING))
     due = queue_database.execute_sql(query, (inbox.QUEUE_NAME, now)).fetchone()
-    return due is not None or PendingEvent.select().where(PendingEvent.status == "raw").exists()
+    return due is not None or is_waiting.exists()
 
 
 def redactions() -> int:
@@ -165,8 +193,8 @@ def redactions() -> int:
 
 
 def last_errors(limit: int = 5) -> list[PendingEvent]:
-    """Return the newest events in error."""
-    failed = PendingEvent.select().where(PendingEvent.status == "error")
+    """Return the newest events in error, but for lost ones."""
+    failed = PendingEvent.select().where((PendingEvent.status == "error") & (PendingEvent.event_name != ""))
     return list(failed.order_by(PendingEvent.seq.desc()).limit(limit))
 
 
@@ -218,16 +246,21 @@ def known_session(session_id: str) -> Session:
     return found
 
 
-def session_by_prefix(prefix: str) -> Session:
-    """Return the session whose id starts with `prefix`, of at least 6 characters.
+def session_by_prefix(prefix: str, project_dir: str | None = None) -> Session:
+    """Return the session of a project (None: of any) whose id starts with `prefix`, of at least 6 characters.
 
     Raises:
         UnknownIdError: there is none, or more than one.
     """
-    starts_so = (Session.id >= prefix) & (Session.id < prefix + "\uffff")
-    found = list(Session.select().where(starts_so).limit(2)) if len(prefix) >= MIN_ID_PREFIX else []
+    rows = Session.select().where((Session.id >= prefix) & (Session.id < prefix + "\uffff"))
+    if project_dir is not None:
+        rows = rows.where(Session.project_dir == project_dir)
+    found = list(rows.limit(2)) if len(prefix) >= MIN_ID_PREFIX else []
     if len(found) != 1:
-        raise UnknownIdError(f"{prefix!r}: no observation and no session has this id; search shows the ids")
+        where = f" in {project_dir}" if project_dir is not None else ""
+        raise UnknownIdError(
+            f"{prefix!r}: no observation and no session{where} has this id; search shows the ids"
+        )
     return found[0]
 
 
@@ -239,7 +272,12 @@ def save_summary(session_id: str, summary: str, *, key_files: list[str], summari
 
 
 def sessions_to_summarize(*, idle_since: str) -> list[str]:
-    """Return the sessions without an event since `idle_since` whose newest observations are in no summary."""
+    """Return the sessions without an event since `idle_since` whose newest observations are in no summary.
+
+    Not those with events that wait: to summarize one is to work them off, however much is more urgent.
+    """
+    waiting: Any = PendingEvent.select(PendingEvent.session_id).where(PendingEvent.status.in_(inbox.WAITING))
+    busy = {session_id for (session_id,) in waiting.distinct().tuples()}
     newest = fn.MAX(Observation.pk)
     stale = (
         Session.select(Session.id)
@@ -248,7 +286,7 @@ def sessions_to_summarize(*, idle_since: str) -> list[str]:
         .group_by(Session.id)
         .having(newest > Session.summarized_pk)
     )
-    return [row.id for row in stale]
+    return [row.id for row in stale if row.id not in busy]
 
 
 def recent_sessions(project_dir: str, *, limit: int, without: str = "") -> list[Session]:
@@ -276,7 +314,9 @@ def observations_of(session_id: str) -> list[Observation]:
 
 def neighbours(row: Observation, *, each_way: int = 3) -> tuple[list[Observation], list[Observation]]:
     """Return what came before and after an observation in its session, both oldest first."""
-    rows = Observation.select().where(Observation.session == row.session_id)
+    rows = Observation.select().where(
+        (Observation.session == row.session_id) & (Observation.project_dir == row.project_dir)
+    )
     before = rows.where(Observation.pk < row.pk).order_by(Observation.pk.desc()).limit(each_way)
     after = rows.where(Observation.pk > row.pk).order_by(Observation.pk).limit(each_way)
     return list(before)[::-1], list(after)
@@ -290,17 +330,17 @@ def recent_observations(project_dir: str, *, limit: int, without_session: str = 
     return list(rows.order_by(Observation.created_at.desc(), Observation.pk.desc()).limit(limit))
 
 
-def observation(prefix: str) -> Observation:
-    """Return the observation whose id starts with `prefix`, of at least 6 characters.
+def observation(prefix: str, project_dir: str | None = None) -> Observation:
+    """Return the observation of a project (None: any) whose id starts with `prefix`, of 6 characters or more.
 
     Raises:
         UnknownIdError: there is none, or more than one.
     """
-    found: Observation = row_by_prefix(Observation, prefix, shown_by="search")
+    found: Observation = row_by_prefix(Observation, prefix, shown_by="search", project_dir=project_dir)
     return found
 
 
-def row_by_prefix(table: Any, prefix: str, *, shown_by: str) -> Any:
+def row_by_prefix(table: Any, prefix: str, *, shown_by: str, project_dir: str | None = None) -> Any:
     """Return the one row of a table whose id starts with `prefix`, of at least 6 characters.
 
     Raises:
@@ -308,7 +348,9 @@ def row_by_prefix(table: Any, prefix: str, *, shown_by: str) -> Any:
     """
     found = []
     if len(prefix) >= MIN_ID_PREFIX and prefix.isalnum():
-        found = list(table.select().where((table.id >= prefix) & (table.id < prefix + "\uffff")).limit(2))
+        rows = table.select().where((table.id >= prefix) & (table.id < prefix + "\uffff"))
+        rows = rows if project_dir is None else rows.where(table.project_dir == project_dir)
+        found = list(rows.limit(2))
     if len(found) != 1:
         noun = table.__name__.lower()
         what = f"more than one {noun} answers to it" if found else f"no {noun} has this id"

@@ -153,10 +153,11 @@ def by_id(kind: Kind, ids: Collection[str], scope: Scope) -> list[Row]:
     )
 
 
-def by_prefix(kind: Kind, prefix: str) -> list[Row]:
-    """Return the rows, at most five, whose id begins so."""
-    where = f"{_SOURCES[kind].opened} AND t.id >= ? AND t.id < ? LIMIT 5"
-    return _select(kind, where, (prefix, f"{prefix}~"))
+def by_prefix(kind: Kind, prefix: str, project_dir: str | None = None) -> list[Row]:
+    """Return the rows of a project (None: of any), at most five, whose id begins so."""
+    where, parameters = _in_project(kind, project_dir)
+    where = f"{where} AND {_SOURCES[kind].opened} AND t.id >= ? AND t.id < ? LIMIT 5"
+    return _select(kind, where, (*parameters, prefix, f"{prefix}~"))
 
 
 def is_narrow(scope: Scope) -> bool:
@@ -201,9 +202,8 @@ def _within(kind: Kind, scope: Scope) -> tuple[str, tuple[str, ...]]:
     """Return the condition for a row to be in a scope, with its parameters."""
     source = _SOURCES[kind]
     conditions: dict[str, tuple[str, ...]] = {source.always: ()}
-    if scope.project_dir:
-        everywhere = " OR t.project_dir IS NULL" if kind == "learning" else ""
-        conditions[f"(t.project_dir = ?{everywhere})"] = (scope.project_dir,)
+    in_project, project = _in_project(kind, scope.project_dir or None)
+    conditions[in_project] = project
     if scope.since:
         conditions[f"{source.at} >= ?"] = (scope.since,)
     if scope.until:
@@ -219,6 +219,14 @@ def _within(kind: Kind, scope: Scope) -> tuple[str, tuple[str, ...]]:
             "WHERE file.value = ? OR substr(file.value, -length(?)) = ?)"
         ] = (scope.file, ending, ending)
     return " AND ".join(conditions), tuple(itertools.chain(*conditions.values()))
+
+
+def _in_project(kind: Kind, project_dir: str | None) -> tuple[str, tuple[str, ...]]:
+    """Return the condition for a row to be of a project (None: any), or a learning that holds everywhere."""
+    if project_dir is None:
+        return "1", ()
+    everywhere = " OR t.project_dir IS NULL" if kind == "learning" else ""
+    return f"(t.project_dir = ?{everywhere})", (project_dir,)
 
 
 def _select(kind: Kind, where: str, parameters: tuple[Any, ...]) -> list[Row]:

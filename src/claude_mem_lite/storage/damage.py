@@ -1,0 +1,152 @@
+"""What is wrong inside a database: told apart from a lock or a full disk, and said with its cure."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from claude_mem_lite import config, inbox
+from claude_mem_lite.storage import DatabaseError, files
+from claude_mem_lite.storage.connections import connect
+from claude_mem_lite.storage.migrations import MIGRATIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_CURES = {
+    "claude-mem.db": "claude-mem down, move it aside, then claude-mem restore your last backup,"
+    " or claude-mem up, which makes anew what queue.db still has",
+    "queue.db": "claude-mem down, move it aside, then claude-mem up takes in what lies in the spool",
+}
+_OTHER_SCHEMA = "has other tables, columns, indexes or triggers than it should"
+# What SQLite answers where a file holds something else than it should; all else passes, or is no fault of it.
+_CODES = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_NOTADB}
+
+
+def told() -> Iterator[str]:
+    """Yield one line for each of our databases that is damaged, with what to do."""
+    for path in filter(os.path.exists, files.paths()):
+        with contextlib.suppress(sqlite3.Error):  # locked
+            if what := found(path):
+                yield f"{path} is damaged ({what}): {cure(path)}"
+
+
+def explains(error: Exception) -> bool:
+    """Tell whether a failure is SQLite's own, or may come of a damaged database, whose rows hold anything."""
+    return isinstance(error, (DatabaseError, sqlite3.Error)) or any(told())
+
+
+def cure(path: str) -> str:
+    """Return what to do about a damaged database of ours."""
+    return _CURES[os.path.basename(path)]
+
+
+def found(path: str, *, thorough: bool = False) -> str:
+    """Return what is wrong inside one of our databases, "" for nothing; `thorough` reads every row, too.
+
+    Raises: sqlite3.Error when it cannot be looked at: it is locked, or gone.
+    """
+    try:
+        # For writing, though nothing is written: where SQLite may only read it checks no CHECK.
+        with closing(connect(path, timeout_s=10)) as connection:
+            connection.text_factory = lambda text: text.decode("utf-8", "replace")
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                steps = inbox.SCHEMA if path == config.queue_path() else MIGRATIONS[: max(version, 0)]
+                if version <= len(MIGRATIONS) and _schema(connection) != _schema_of(steps):
+                    return _OTHER_SCHEMA
+            wrong = _checked(connection, "integrity_check" if thorough else "quick_check")
+            if thorough and not wrong:
+                connection.text_factory = str
+                _read_all(connection)
+            return "; ".join(wrong)
+    except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF not in _CODES:
+            raise
+        return " ".join(str(error).split())
+
+
+def lines(path: str, *, most: int) -> list[str]:
+    """Return what SQLite finds wrong in a database, at most so many lines."""
+    with closing(connect(path)) as connection:
+        try:
+            return _checked(connection, "integrity_check", most=most)
+        except sqlite3.OperationalError:
+            raise
+        except sqlite3.DatabaseError as error:
+            return [str(error)]
+
+
+def problem_of_memory(path: str) -> str:
+    """Return what is wrong with a file that should be a claude-mem.db, "" for nothing."""
+    with closing(connect(path)) as connection:
+        try:
+            if connection.execute("PRAGMA application_id").fetchone()[0] != config.MEMORY_APPLICATION_ID:
+                return "is another program's database"
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            if not 0 < version <= len(MIGRATIONS):
+                return f"has schema {version}, this version knows {len(MIGRATIONS)}"
+            return _problem(connection, MIGRATIONS[:version])
+        except sqlite3.DatabaseError as error:
+            return f"cannot be read ({error})"
+
+
+def problem_of_queue(path: str) -> str:
+    """Return what is wrong with a file that should be a queue.db, "" for nothing."""
+    with closing(connect(path)) as connection:
+        try:
+            return _problem(connection, inbox.SCHEMA)
+        except sqlite3.DatabaseError as error:
+            return f"cannot be read ({error})"
+
+
+def _problem(connection: sqlite3.Connection, steps: Sequence[str]) -> str:
+    """Return how a database differs from one with our schema, and what is broken in it."""
+    if _schema(connection) != _schema_of(steps):
+        return _OTHER_SCHEMA
+    wrong = _checked(connection, "integrity_check")
+    return f"is damaged ({wrong[0]})" if wrong else ""
+
+
+def _checked(connection: sqlite3.Connection, pragma: str, *, most: int = 1) -> list[str]:
+    rows = connection.execute(f"PRAGMA {pragma}({most})").fetchall()
+    return [" ".join(line.split()) for (line,) in rows if line != "ok"]
+
+
+def _read_all(connection: sqlite3.Connection) -> None:
+    """Read each text of a database. Raises: sqlite3.OperationalError for one that is no UTF-8."""
+    tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
+    for (table,) in connection.execute(tables).fetchall():
+        for _ in connection.execute(f"SELECT * FROM {table}"):  # noqa: S608  (the schema is ours)
+            pass
+
+
+def _schema_of(steps: Sequence[str]) -> set[tuple[str, str, str]]:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as expected:
+        for step in steps:
+            expected.executescript(step)
+        return _schema(expected)
+
+
+def _schema(connection: sqlite3.Connection) -> set[tuple[str, str, str]]:
+    """Return type and name of all that a schema has, with the columns of tables and indexes.
+
+    Of triggers, views and virtual tables, which do something, it is what they do.
+    """
+    columns = {
+        "table": 'SELECT name, type, "notnull", dflt_value, pk, hidden FROM pragma_table_xinfo(?)',
+        "index": 'SELECT name, "desc", coll, "key" FROM pragma_index_xinfo(?)',
+    }
+    query = (
+        "SELECT type, name, CAST(coalesce(sql, '') AS TEXT) FROM sqlite_master"
+        " WHERE name <> 'sqlite_sequence'"
+    )
+    found = set()
+    for kind, name, sql in connection.execute(query).fetchall():
+        is_plain = kind in columns and not sql.startswith("CREATE VIRTUAL")
+        told = str(connection.execute(columns[kind], (name,)).fetchall()) if is_plain else sql
+        found.add((kind, name, told))
+    return found

@@ -1,0 +1,94 @@
+"""The memory made anew, when claude-mem.db was lost, from the events that queue.db still has."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+from peewee import SQL, fn
+
+from claude_mem_lite import backlog, config, inbox
+from claude_mem_lite.storage import queries
+from claude_mem_lite.storage.models import LogEntry, PendingEvent, Session
+
+log = logging.getLogger(__name__)
+
+_BEGUN = "memory.rebuild"
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuild:
+    """What is made anew: so many sessions from so many events, the first of them of `since`.
+
+    `at` is when that has begun, "" before; `left` events are still to be worked on.
+    """
+
+    sessions: int
+    events: int
+    left: int
+    since: str
+    at: str = ""
+
+    @property
+    def told(self) -> str:
+        """What has happened, and how far it is mended."""
+        how_far = f"{self.left} to go" if self.left else "done"
+        return (
+            f"{config.memory_path()} was gone, empty or older than queue.db: {self.sessions} sessions are"
+            f" made anew from {self.events} events of queue.db, since {self.since[:10]}, {how_far}"
+        )
+
+
+def begin() -> None:
+    """Have all events worked on once more whose session the memory does not know, though it did once.
+
+    Only the consumer that starts may call this: one that still had the lost file open would note them as
+    worked off in vain. Cut short it begins again.
+    """
+    lost, since = _lost(), _first()
+    if not lost:
+        return
+    events = sum(map(backlog.work_again, lost))
+    newest = PendingEvent.select(fn.MAX(PendingEvent.seq)).scalar()
+    told = {"sessions": len(lost), "events": events, "since": since, "up_to": newest}
+    queries.log_event(_BEGUN, told)
+    log.warning("%s lacked sessions that queue.db has: %s", config.memory_path(), told)
+
+
+def state() -> Rebuild | None:
+    """Return what is to be made anew, is on its way, or has been not long ago; None for nothing."""
+    if lost := _lost():
+        return Rebuild(len(lost), sum(lost.values()), sum(lost.values()), _first())
+    entry = (
+        LogEntry.select().where(LogEntry.event_type == _BEGUN).order_by(LogEntry.created_at.desc()).first()
+    )
+    if entry is None:
+        return None
+    told: dict[str, Any] = entry.data
+    waits = PendingEvent.status.in_(inbox.WAITING) & (PendingEvent.seq <= told["up_to"])
+    left = PendingEvent.select().where(waits).count()
+    return Rebuild(told["sessions"], told["events"], left, told["since"], entry.created_at)
+
+
+def _lost() -> dict[str, int]:
+    """Return the sessions that the memory does not know, with how many finished events queue.db has of each.
+
+    Who finishes an event has noted its session before, and forgetting takes both: so the memory was lost.
+    """
+    known = {row.id for row in Session.select(Session.id)}
+    # Two counts, because no index has the finished events of a session.
+    unfinished = _by_session(PendingEvent.status.in_([*inbox.WAITING, inbox.IMPORT, "error"]))
+    counts = {each: number - unfinished.get(each, 0) for each, number in _by_session(SQL("1")).items()}
+    return {each: number for each, number in counts.items() if number and each not in known}
+
+
+def _by_session(condition: Any) -> dict[str, int]:
+    rows: Any = PendingEvent.select(PendingEvent.session_id, fn.COUNT(PendingEvent.seq)).where(condition)
+    return dict(rows.group_by(PendingEvent.session_id).tuples())
+
+
+def _first() -> str:
+    """Return when the oldest finished event came, "" for none."""
+    finished = PendingEvent.status.in_(["done", inbox.IMPORTED])
+    return str(PendingEvent.select(fn.MIN(PendingEvent.created_at)).where(finished).scalar() or "")

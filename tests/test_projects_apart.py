@@ -1,0 +1,206 @@
+"""Nothing that a session is given, or told to ask for, crosses from one project to another."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.processes import wait_until, web_answers
+
+from claude_mem_lite import config, inbox
+from claude_mem_lite.context import SOURCES, blocks, builder
+from claude_mem_lite.distill.record import record_event, summarize_session
+from claude_mem_lite.hooks import context as start
+from claude_mem_lite.search.hybrid import Searcher
+from claude_mem_lite.services import install
+from claude_mem_lite.storage import models, queries
+
+pytestmark = pytest.mark.skipif(shutil.which("curl") is None, reason="what a session is told calls curl")
+
+# Each text of a project has its animal, which is asked for, and its sign, which must not be told elsewhere.
+OWN, OTHER = ("otter", "whiskers"), ("zebra", "stripes")
+NOW = "2026-11-20T10:00:00.000000Z"
+
+
+def happen(project: str, session_id: str, animal: str, sign: str) -> None:
+    """Have a session take place in a project: a prompt, an edit, a failure, a commit, a page, a report."""
+    said = f"The {animal} needs {sign} because water is cold."
+    before, after = f"def {animal}():\n    pass\n", f'def {animal}():\n    """{said}"""\n    return 1\n'
+    edit = {"file_path": f"{project}/{animal}.py", "old_string": before, "new_string": after}
+    commit = {"command": f"git commit -m '{said}'", "description": f"Commit the {animal}"}
+    for event in (
+        {"hook_event_name": "UserPromptSubmit", "prompt": f"Give the {animal} its {sign} back."},
+        {"tool_name": "Edit", "tool_input": edit, "tool_response": {**edit, "originalFile": before}},
+        {
+            "hook_event_name": "PostToolUseFailure",
+            "tool_name": "Bash",
+            "tool_input": {"command": f"make {animal}", "description": f"Build the {animal}"},
+            "error": f"Exit code 2\nerror: {sign} of the {animal} missing",
+        },
+        {"tool_name": "Bash", "tool_input": commit, "tool_response": {"stdout": f"[main 1a2b3c4] {said}\n"}},
+        {"hook_event_name": "Stop", "last_assistant_message": said},
+    ):
+        payload = {"session_id": session_id, "cwd": project, "hook_event_name": "PostToolUse", **event}
+        row = queries.pending_event(inbox.append(json.dumps(payload), project))
+        assert row is not None
+        record_event(row)
+
+
+@pytest.fixture
+def web(memory: Path) -> Iterator[Path]:
+    """Start the web process, and return its data directory."""
+    process = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"])
+    wait_until(web_answers)
+    yield memory
+    process.terminate()
+    process.wait(timeout=20)
+
+
+@pytest.fixture
+def projects(web: Path, tmp_path: Path) -> tuple[str, str]:
+    """Fill two projects with paths that no shell likes; one session of the first went on in the second."""
+    for name in ("o", "z"):
+        (tmp_path / f'it\'s "{name}" & $HOME `pwd`\n<b>').mkdir()
+    own, other = (config.project_dir(str(path)) for path in sorted(tmp_path.iterdir()))
+    happen(own, "own-session", *OWN)
+    happen(other, "other-session", *OTHER)
+    happen(other, "own-session", *OTHER)
+    for session_id in ("own-session", "other-session"):
+        summarize_session(session_id)
+    for row_id, project, (animal, sign) in (("a" * 32, own, OWN), ("f" * 32, other, OTHER)):
+        models.Learning.create(
+            id=row_id, project_dir=project, category="gotcha", content=f"The {animal} has {sign} and paws.",
+            confidence=0.9, seen_at=NOW, created_at=NOW, updated_at=NOW,
+        )  # fmt: skip
+        models.CallEdge.create(
+            id=row_id, project_dir=project, caller_file=f"{sign}.py", caller_function=sign, line=1,
+            callee_file=f"{animal}.py", callee_function=animal, resolution="import", confidence=0.9,
+            session_id="", created_at=NOW,
+        )  # fmt: skip
+    ids = [row.id for row in models.Observation.select()]
+    models.Learning.create(
+        id="e" * 32, project_dir=None, category="gotcha", content="Animals need water.", confidence=0.9,
+        seen_at=NOW, created_at=NOW, updated_at=NOW, observations=ids,
+        source_sessions=["own-session", "other-session"],
+    )  # fmt: skip
+    return own, other
+
+
+def run(shell: str, script: str, *, home: Path, cwd: str = "/", **env: str) -> str:
+    """Return what a script prints in a shell of the user's."""
+    done = subprocess.run(
+        [shell, "-c", script],
+        env={"CLAUDE_MEM_HOME": str(home), "PATH": os.environ["PATH"], **env},
+        cwd=cwd, capture_output=True, check=True, timeout=60,
+    )  # fmt: skip
+    return done.stdout.decode()
+
+
+def hint(block: str) -> tuple[str, str]:
+    """Return the command of a block that opens an id, and the one that searches."""
+    found = re.search(
+        r"^More: (curl .*)(http://mem/api/observation/ID) opens .* with (http://\S+ .* \"q=WORDS\") at",
+        block,
+        re.MULTILINE,
+    )
+    assert found is not None, block
+    return found[1] + found[2], found[1] + found[3]
+
+
+def ids_of(project: str) -> list[str]:
+    """Return all ids under which something of a project is stored."""
+    tables = (models.Observation, models.Learning, models.FunctionMapEntry, models.Session)
+    return [row.id for table in tables for row in table.select().where(table.project_dir == project)]
+
+
+def blocks_of(project: str) -> list[str]:
+    """Return every block that a session of a project can be given, whoever it says it is."""
+    searcher = Searcher(by_meaning=False)
+    asked = [f"Why does the {animal} need {sign}?" for animal, sign in (OWN, OTHER)]
+    asked += [
+        row_id for each in {row.project_dir for row in models.Session.select()} for row_id in ids_of(each)
+    ]
+    found = [
+        builder.build(project, session_id=session_id, source=source).text
+        for source in SOURCES
+        for session_id in ("", "new", "own-session", "other-session")
+    ]
+    found += [blocks.for_prompt(searcher, project, each, session_id="new").text for each in asked]
+    found += [blocks.for_file(project, f"{animal}.py", session_id="new").text for animal, _ in (OWN, OTHER)]
+    return [*found, start.session_index(project)]
+
+
+def test_no_block_tells_of_another_project(projects: tuple[str, str]) -> None:
+    """At the start, for prompts that ask for it, about files, and without the web process."""
+    for project, (_, own), (_, other) in zip(projects, (OWN, OTHER), (OTHER, OWN), strict=True):
+        told = "\n".join(blocks_of(project))
+
+        assert told.count(own) > 20
+        assert other not in told
+
+
+@pytest.mark.parametrize("shell", [name for name in ("bash", "dash", "zsh") if shutil.which(name)])
+def test_the_commands_of_a_block_work_and_stay_in_the_project(
+    projects: tuple[str, str], web: Path, shell: str
+) -> None:
+    """As they stand in it, in any shell, with several words, whatever signs the path has."""
+    for own, other, (animal, sign), (their_animal, their_sign) in (
+        (*projects, OWN, OTHER), (*projects[::-1], OTHER, OWN),
+    ):  # fmt: skip
+        opens, finds = hint(builder.build(own).text)
+
+        mine = [run(shell, opens.replace("ID", row_id[:8]), home=web) for row_id in ids_of(own)]
+        theirs = [run(shell, opens.replace("ID", row_id[:8]), home=web) for row_id in ids_of(other)]
+        found = run(shell, finds.replace("WORDS", f"the {animal} & water"), home=web)
+        not_found = [
+            run(shell, finds.replace("WORDS", words), home=web)
+            for words in (f"the {their_animal}'s water", *ids_of(other))
+        ]
+
+        assert hint(start.session_index(own)) == (opens, finds)
+        assert sum(sign in answer for answer in mine) > 5
+        assert sign in found
+        assert not any(their_sign in answer for answer in (*mine, *theirs, found, *not_found))
+        assert all("error" in json.loads(answer) for answer in theirs)
+
+
+@pytest.mark.parametrize("shell", [name for name in ("bash", "dash", "zsh") if shutil.which(name)])
+def test_the_lines_of_the_skill_stay_in_the_project(projects: tuple[str, str], web: Path, shell: str) -> None:
+    """Asked for what another project has, by its words, names and ids, each answers nothing of it."""
+    skill = Path(install.SKILL).read_text().split("```sh\n")[1].split("```")[0]
+
+    def asked(row_id: str, animal: str, cwd: str, **env: str) -> list[dict[str, Any]]:
+        lines = skill.replace("WORDS", f"why the {animal}'s water").replace("/ID", f"/{row_id[:8]}")
+        lines = lines.replace("NAME", animal).replace("PATH", f"{animal}.py")
+        answers = run(shell, lines, home=web, cwd=cwd, **env)
+        return list(map(json.loads, answers.replace("}{", "}\n{").splitlines()))
+
+    own, other = projects
+    mine = asked(ids_of(own)[0], OWN[0], own)
+    from_elsewhere = asked(ids_of(own)[0], OWN[0], "/", CLAUDE_PROJECT_DIR=own)
+    theirs = [answer for row_id in ids_of(other)[::4] for answer in asked(row_id, OTHER[0], own)]
+
+    assert [OWN[1] in str(answer) for answer in mine] == [True] * 5
+    assert [OWN[1] in str(answer) for answer in from_elsewhere] == [True] * 5
+    assert OTHER[1] not in str([mine, from_elsewhere, theirs])
+
+
+def test_what_holds_everywhere_crosses_without_its_sources(projects: tuple[str, str], web: Path) -> None:
+    """A learning of all projects is served in each, with the evidence of that project alone."""
+    own, _ = projects
+    opens, _ = hint(builder.build(own).text)
+
+    answer = json.loads(run("bash", opens.replace("ID", "e" * 8), home=web))
+
+    assert answer["content"] == "Animals need water."
+    assert [each["id"] for each in answer["sessions"]] == ["own-session"]
+    assert len(answer["observations"]) == 5
+    assert OTHER[1] not in str(answer)

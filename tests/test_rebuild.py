@@ -1,0 +1,144 @@
+"""A memory that was lost is made anew from what queue.db still has, and every command says so."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.claudes_words import KEY, consent
+from support.faults import build, logged
+from support.hooks import edit, read, tool_event
+from support.processes import claude_mem, wait_until
+
+from claude_mem_lite import backlog, config, inbox
+from claude_mem_lite.distill.record import record_event
+from claude_mem_lite.storage import models, queries, rebuild, upgrades
+from claude_mem_lite.storage.wanted import Wanted
+from claude_mem_lite.upkeep import forget
+
+PROJECT = "/p"
+
+
+@pytest.fixture(autouse=True)
+def _claude_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+
+
+def tell(session_id: str) -> None:
+    """Append the events of a session: a prompt, looks that are folded, an edit, a failure, its end."""
+    prompt = {"hook_event_name": "UserPromptSubmit", "prompt": "Always run the tests with -x, please."}
+    said = {"hook_event_name": "Stop", "last_assistant_message": "f returns 2 now."}
+    story = [prompt, read("/p/a.py"), read("/p/b.py"), edit("/p/a.py"), build(1), said]
+    for event in [*story, {"hook_event_name": "SessionEnd", "reason": "other"}]:
+        inbox.append(json.dumps(event | {"session_id": session_id}), PROJECT)
+
+
+def remembered() -> list[Any]:
+    """Return all that is remembered, without numbers that differ from run to run."""
+    models.open_databases(read_only=True)
+    left_out = {"pk", "upgrade", "embedding_status", "summarized_pk", "learned_pk", "key_decisions"}
+    tables = (models.Observation, models.Session, models.FunctionChange, models.PendingEvent)
+    rows = [
+        {name: value for name, value in row.items() if name not in left_out | {"attempts", "finished_at"}}
+        for table in tables
+        for row in table.select().dicts()
+    ]
+    rows += [{"content": row.content} for row in models.Learning.select()]
+    models.close_databases()
+    return sorted(rows, key=json.dumps)
+
+
+def is_done() -> bool:
+    """Tell whether the services have nothing left to do, and know both sessions."""
+    models.open_databases(read_only=True)
+    stats, sessions = queries.queue_stats(), queries.counts()["sessions"]
+    models.close_databases()
+    return (stats["raw"], stats["messages"], sessions) == (0, 0, 2)
+
+
+def work_off() -> None:
+    """Work on each event that waits."""
+    for event_id in queries.unfinished_events():
+        event = queries.waiting_event(event_id)
+        assert event is not None
+        record_event(event)
+
+
+def lose() -> None:
+    """Delete the memory, and have an empty one in its place."""
+    models.close_databases()
+    os.unlink(config.memory_path())
+    models.open_databases()
+
+
+def test_a_lost_memory_is_made_anew_and_told(services: Path) -> None:
+    """Emptied under the running services or deleted while they are down: all is as it was, and is said."""
+    memory = Path(config.memory_path())
+    for session_id in ("s1", "s2"):
+        tell(session_id)
+    wait_until(is_done)
+    before = remembered()
+
+    os.truncate(memory, 0)
+    emptied = claude_mem("up")
+    wait_until(is_done)
+    anew = remembered()
+    claude_mem("down")
+    memory.unlink()
+    deleted = claude_mem("up")
+    wait_until(is_done)
+    status = json.loads(claude_mem("status", "--json").stdout)
+    doctor = json.loads(claude_mem("doctor", "--json").stdout)
+
+    said = (
+        "was gone, empty or older than queue.db: 2 sessions are made anew from 14 events of queue.db, since"
+    )
+    assert (anew, remembered()) == (before, before)
+    for up in (emptied, deleted):
+        assert (up.returncode, up.stderr.count("\n")) == (0, 1)
+        assert up.stderr.startswith(f"! {memory} {said}")
+        assert "To forget them instead: claude-mem forget --since 2" in up.stderr
+    rebuilt = {name: status["rebuild"][name] for name in ("sessions", "events", "left")}
+    assert rebuilt == {"sessions": 2, "events": 14, "left": 0}
+    assert [each["ok"] for each in doctor if each["name"] == "rebuild"] == [True]
+    assert "lacked sessions that queue.db has" in logged(services)
+
+
+def test_claude_is_not_paid_twice_for_a_lost_memory(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is worked on once more is left to the user; what failed and is tried again is not."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    consent("http://127.0.0.1:9")
+    done = inbox.append(json.dumps(edit("/p/a.py")), PROJECT)
+    work_off()
+    failed = inbox.append(json.dumps(edit("/p/b.py")), PROJECT)
+    inbox.finish(failed, status="error", note="KeyError")
+    first = {row.id: row.upgrade for row in models.Observation.select()}
+
+    lose()
+    rebuild.begin()
+    backlog.retry_failed()
+    work_off()
+
+    second = {row.id: row.upgrade for row in models.Observation.select()}
+    assert (first, second) == ({done: upgrades.WAITING}, {done: "", failed: upgrades.WAITING})
+    assert [row.upgrade for row in models.Session.select()] == [upgrades.LEFT]
+
+
+def test_what_is_forgotten_does_not_come_back(memory: Path) -> None:
+    """A session that the user has forgotten is in neither database: it is not lost."""
+    for session_id in ("s1", "s2"):
+        inbox.append(json.dumps(tool_event(session_id=session_id, tool_input={"command": "make"})), PROJECT)
+    work_off()
+    forget.forget(Wanted(session_id="s1"), paused=nullcontext([]))
+
+    kept = rebuild.state()
+    lose()
+    lost = rebuild.state()
+
+    assert kept is None
+    assert lost is not None
+    assert (lost.sessions, lost.events, lost.left, lost.at) == (1, 1, 1, "")
