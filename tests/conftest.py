@@ -1,140 +1,233 @@
-"""Every test that touches data has a data directory of its own; its services never start by themselves."""
+"""What every test can rely on: a data directory of its own, default signals, nothing left running.
+
+A test that starts another process or a server, or loads the embedding model, gets the mark `process` here: by
+the code of the test, its fixtures and the functions of tests/ that they call, or by its mark `meaning`. One
+whose process the product starts, git for example, says so itself with `@pytest.mark.process`; else it fails.
+"""
 
 from __future__ import annotations
 
-import base64
-import json
+import contextlib
+import fcntl
 import os
 import shutil
+import signal
+import ssl
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_messages import FakeMessages, serving
+from support import process_watch
+from support.databases import observation_row, session_row
+from support.fake_messages import FakeMessages, serving
+from support.processes import STARTED, claude_mem, running, web_process
 
-from claude_mem_lite import client, config
-from claude_mem_lite.cli import demo
-from claude_mem_lite.distill import claude
-from claude_mem_lite.services import install
-from claude_mem_lite.storage import models
+from claude_mem_lite import config, inbox
+from claude_mem_lite.storage import models, queries
 
-DATA = Path(__file__).parent / "data"
+# A job in the background of a script ignores SIGINT, and so would all that the tests start.
+for _number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
+process_watch.watch()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests with a real transformer, and those that start a process."""
+    for item in items:
+        if "tiny" in getattr(item, "fixturenames", ()):
+            item.add_marker("qwen")
+            item.add_marker("meaning")
+        if isinstance(item, pytest.Function) and process_watch.starts_process(item):
+            item.add_marker("process")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def run_folder() -> Iterator[Path]:
+    """Return this run's folder; its name is in the environment of every process that a test starts."""
+    folder = Path(tempfile.mkdtemp(prefix="cml-"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CLAUDE_MEM_TEST_RUN", folder.name)
+        yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _nothing_is_left_running(run_folder: Path) -> Iterator[None]:
+    """Fail where a process of a module's tests outlives them, and end it."""
+    yield
+    left = process_watch.left_running(run_folder.name)
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    assert left == {}, "processes of these tests still ran at their end"
+
+
+@pytest.fixture(autouse=True)
+def _is_marked(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail where a test without the mark `process` starts one."""
+    process_watch.started()
+    yield
+    if request.node.get_closest_marker("process") is None:
+        assert process_watch.started() == [], "this test needs @pytest.mark.process"
 
 
 @pytest.fixture(autouse=True)
 def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep whatever key and proxy the machine has away from the tests, and from the processes they start."""
+    """Keep the machine's key, proxy and session away from the tests, and from the processes they start."""
     for name in list(os.environ):
-        if name.startswith("ANTHROPIC_") or name.lower().endswith("_proxy"):
+        if name.startswith(("ANTHROPIC_", "CLAUDECODE", "CLAUDE_CODE")) or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
 
 
 @pytest.fixture
-def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Return an empty data directory; its path is short, because unix sockets lie in it."""
-    folder = Path(tempfile.mkdtemp(prefix="cml-"))
+def home(run_folder: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Return an empty data directory; its path is short, because unix sockets lie in it.
+
+    Its services search by words alone, unless the test is marked `meaning`: loading the model and LanceDB
+    takes a process seconds.
+    """
+    folder = Path(tempfile.mkdtemp(dir=run_folder, prefix=""))
     monkeypatch.setenv("CLAUDE_MEM_HOME", str(folder))
     config.ensure_home()
-    (folder / "config.toml").write_text("[services]\nautostart = false\n")
+    words_alone = "" if request.node.get_closest_marker("meaning") else '[search]\nembedding_model = "none"\n'
+    (folder / "config.toml").write_text(f"[services]\nautostart = false\n{words_alone}")
     yield folder
     models.close_databases()
     shutil.rmtree(folder)
 
 
+@pytest.fixture(scope="session")
+def blank(run_folder: Path) -> Path:
+    """Return a data directory with both databases, empty and closed: a copy costs a tenth of making them."""
+    folder = run_folder / "blank"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CLAUDE_MEM_HOME", str(folder))
+        models.open_databases()
+        models.close_databases()
+    return folder
+
+
 @pytest.fixture
-def memory(home: Path) -> Path:
+def memory(blank: Path, home: Path) -> Path:
     """Return a data directory with both databases, open for writing."""
+    copy_files(blank, home)
     models.open_databases()
     return home
 
 
 @pytest.fixture
-def fake(memory: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeMessages]:
-    """Serve a Messages API that answers well, and point the SDK at it."""
-    from claudes_words import KEY, words_about
+def fill_once(
+    memory: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[Callable[[], object]], None]:
+    """Return what fills the data directory by a function; who asks again in this run gets a copy of that."""
+    of_all_workers = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        of_all_workers = of_all_workers.parent
+
+    def fill(by: Callable[[], object]) -> None:
+        filled = of_all_workers / f"{by.__module__}.{by.__qualname__}"
+        with filled.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if filled.exists():
+                models.close_databases()
+                copy_files(filled, memory)
+            else:
+                by()
+                models.close_databases()
+                copy_files(memory, filled)
+        models.open_databases()
+
+    return fill
+
+
+def copy_files(source: Path, target: Path) -> None:
+    """Copy a data directory without sockets and pipes."""
+    for path in source.rglob("*"):
+        if path.is_file():
+            copy = target / path.relative_to(source)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, copy)
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a tiny Qwen3, or skip the test where what it needs is not installed."""
+    for library in ("torch", "sentence_transformers"):
+        pytest.importorskip(
+            library, reason=f"{library} is not installed: the extra [qwen]", exc_type=ImportError
+        )
+    from support import tiny_qwen3
+
+    return tiny_qwen3.make(tmp_path_factory.mktemp("tiny"))
+
+
+@pytest.fixture(scope="session")
+def certificates() -> ssl.SSLContext:
+    """Return the machine's certificates, which take 30 ms to read; the SDK reads them for each client."""
+    return ssl.create_default_context()
+
+
+@pytest.fixture
+def fake(
+    memory: Path, certificates: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[FakeMessages]:
+    """Serve a Messages API that answers well, and have the user agree to it and to the key."""
+    from support.claudes_words import KEY, consent, words_about
+
+    monkeypatch.setattr(ssl, "create_default_context", lambda *_, **__: certificates)
 
     served = FakeMessages()
     served.answer = words_about
     with serving(served) as url:
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
         monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
-        monkeypatch.setattr(claude, "TIMEOUT_S", 0.5)
+        consent(url)
         yield served
 
 
 @pytest.fixture
 def consumer(memory: Path) -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
     """Return a function that starts a real consumer process."""
-    started: list[subprocess.Popen[bytes]] = []
-
-    def start() -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-I", "-m", "huey.bin.huey_consumer"]
-        options = ["claude_mem_lite.tasks.consumer.huey", "-w", "2", "-s", "15", "-g", "TERM", "-t", "20"]
-        with (memory / "logs" / "consumer.out").open("ab") as out:
-            started.append(subprocess.Popen([*command, *options], stdout=out, stderr=out))
-        return started[-1]
-
-    yield start
-    for process in started:
-        process.kill()
-        process.wait()
+    command = [sys.executable, "-I", "-m", "huey.bin.huey_consumer", "claude_mem_lite.tasks.consumer.huey"]
+    options = ["-w", "2", "-s", "15", "-g", "TERM", "-t", "20"]
+    with contextlib.ExitStack() as started, (memory / "logs" / "consumer.out").open("ab") as out:
+        yield lambda: started.enter_context(running(*command, *options, stdout=out, stderr=out))
 
 
 @pytest.fixture
-def services(memory: Path, consumer: Callable[[], Any]) -> Iterator[Path]:
+def web_alone(memory: Path) -> Iterator[Path]:
+    """Start a web process; return its data directory, which is empty."""
+    with web_process():
+        yield memory
+
+
+@pytest.fixture
+def web_and_consumer(memory: Path, consumer: Callable[[], Any]) -> Iterator[Path]:
     """Start a web process and a consumer."""
-    web = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"])
     consumer()
-    wait_until(web_answers)
-    yield memory
-    web.terminate()
-    web.wait(timeout=20)
+    with web_process():
+        yield memory
 
 
-def web_answers() -> bool:
-    """Tell whether the web process is up."""
-    try:
-        return client.get("/api/health", {}, timeout_s=1) is not None
-    except client.UnreachableError:
-        return False
+@pytest.fixture
+def services(home: Path) -> Iterator[Path]:
+    """Start the services, and have them stopped at the end."""
+    started = claude_mem("up")
+    assert (started.returncode, started.stdout, started.stderr) == (0, STARTED, "")
+    yield home
+    assert claude_mem("down", "--quiet").returncode == 0
 
 
-def run_hook(
-    hook: str, event: dict[str, Any] | bytes, *, project_dir: str = "/home/dev/ledger"
-) -> subprocess.CompletedProcess[bytes]:
-    """Start a hook as Claude Code does: the event on stdin, its answer on stdout."""
-    return subprocess.run(
-        [sys.executable, "-I", "-S", os.path.join(install.HOOKS, f"{hook}.py")],
-        input=event if isinstance(event, bytes) else json.dumps(event).encode(),
-        capture_output=True,
-        env={**os.environ, "CLAUDE_PROJECT_DIR": project_dir},
-        check=False,
-        timeout=60,
+@pytest.fixture
+def web(memory: Path) -> Iterator[Path]:
+    """Start the web process on a memory of two sessions, and return its data directory."""
+    session_row(summary="Moved the book to SQLite.")
+    queries.save_observation(
+        observation_row("abcdef1234", title="Edit storage", summary="Why: WAL breaks on NFS.", detail="line")
     )
-
-
-def tool_event(tool_name: str = "Bash", *, session_id: str = "s1", **fields: Any) -> dict[str, Any]:
-    """Return a PostToolUse event."""
-    return {"session_id": session_id, "hook_event_name": "PostToolUse", "tool_name": tool_name, **fields}
-
-
-def wait_until(condition: Callable[[], Any], *, timeout_s: float = 60) -> Any:
-    """Return the first true value of `condition`, or fail after `timeout_s`."""
-    deadline = time.monotonic() + timeout_s
-    while not (value := condition()):
-        assert time.monotonic() < deadline, "timed out"
-        time.sleep(0.02)
-    return value
-
-
-def restore(text: str) -> str:
-    """Put the planted secrets back into a text of the recorded history."""
-    coded = json.loads((Path(demo.HISTORY) / "secrets.json").read_text())
-    for token, value in coded.items():
-        text = text.replace(token, base64.b64decode(value).decode()[::-1])
-    return text
+    inbox.append('{"session_id": "s2"}', "/p")
+    with web_process():
+        yield memory

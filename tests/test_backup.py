@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import shutil
 import sqlite3
 import stat
@@ -18,9 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import run_hook, tool_event, wait_until
-from test_forget import claude_mem
-from test_storage import find, observation_row, session_row
+from support.commands import command
+from support.databases import find, observation_row, session_row
+from support.hooks import run_hook, tool_event
+from support.processes import claude_mem, wait_until
 from typer.testing import CliRunner
 
 from claude_mem_lite import client, config, inbox, spool
@@ -47,7 +49,7 @@ def ponds(memory: Path) -> Path:
 def saved(ponds: Path, tmp_path: Path) -> Path:
     """Return a backup of the ponds, whose memory has gone on since."""
     path = tmp_path / "ponds.zip"
-    done = claude_mem("backup", str(path))
+    done = command("backup", str(path))
     assert (done.returncode, done.stderr) == (0, "")
     models.open_databases()
     queries.save_observation(observation_row("lake", title="Dig a lake"))
@@ -92,15 +94,37 @@ def test_a_backup_replaces_no_file(saved: Path) -> None:
     """A name that is taken is refused in one line; without a name it makes one."""
     before = saved.read_bytes()
 
-    again = claude_mem("backup", str(saved))
+    again = command("backup", str(saved))
     spool.write("0" * 32, inbox.utc_now(), "/p", json.dumps(tool_event()))
-    printed = json.loads(claude_mem("backup", str(saved.parent / "second.zip"), "--json").stdout)
+    printed = json.loads(command("backup", str(saved.parent / "second.zip"), "--json").stdout)
 
     assert (again.returncode, again.stdout) == (1, "")
     assert again.stderr == f"claude-mem: {saved} is there already: choose another name\n"
     assert saved.read_bytes() == before
     assert (printed["file"], printed["counts"]["observations"]) == (str(saved.parent / "second.zip"), 2)
     assert printed["counts"]["pending_queue"] == 2  # with what had waited in the spool
+
+
+def test_a_backup_without_a_name_goes_to_the_home(
+    saved: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """By its time, into a folder of the user's alone, not the current one; a home that is none is told."""
+    (tmp_path / "repository").mkdir()
+    monkeypatch.chdir(tmp_path / "repository")
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    done = claude_mem("backup")
+    monkeypatch.setenv("HOME", str(saved))
+    refused = claude_mem("backup")
+
+    [written] = (tmp_path / "claude-mem-backups").iterdir()
+    assert (done.returncode, done.stdout.startswith(f"{written}: 1 session, ")) == (0, True)
+    assert re.fullmatch(r"claude-mem-\d{8}T\d{6}Z\.zip", written.name)
+    assert stat.S_IMODE(written.parent.stat().st_mode) == 0o700
+    assert list((tmp_path / "repository").iterdir()) == []
+    assert refused.stderr == (
+        f"claude-mem: {saved}/claude-mem-backups cannot be made (Not a directory): say where to, as a FILE\n"
+    )
 
 
 def test_restore_brings_back_what_was(saved: Path) -> None:
@@ -110,7 +134,7 @@ def test_restore_brings_back_what_was(saved: Path) -> None:
         connection.execute("UPDATE task SET claimed = 1")
     before, files = state(home), [(home / name).stat().st_ino for name in ("claude-mem.db", "queue.db")]
 
-    done = claude_mem("restore", str(saved), "--yes", "--json")
+    done = command("restore", str(saved), "--yes", "--json")
 
     answer = json.loads(done.stdout)
     assert (done.returncode, done.stderr) == (0, "")
@@ -136,7 +160,7 @@ def test_restore_into_an_empty_folder(saved: Path, monkeypatch: pytest.MonkeyPat
     """A memory is taken to another machine; there is nothing to ask about and nothing to keep."""
     monkeypatch.setenv("CLAUDE_MEM_HOME", str(tmp_path / "new"))
 
-    done = claude_mem("restore", str(saved))
+    done = command("restore", str(saved))
 
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "Restored: 1 session, 1 observation, 0 learnings and 1 raw event.\n"
@@ -149,7 +173,7 @@ def test_restore_over_a_damaged_memory(saved: Path) -> None:
     home = Path(config.home())
     (home / "queue.db").write_bytes(b"no database at all " * 300)
 
-    done = claude_mem("restore", str(saved), "--yes")
+    done = command("restore", str(saved), "--yes")
 
     assert (done.returncode, done.stderr) == (0, "")
     assert titles() == ["Dig a pond"]
@@ -158,7 +182,7 @@ def test_restore_over_a_damaged_memory(saved: Path) -> None:
 
 def test_restore_asks_before_it_replaces(saved: Path) -> None:
     """Without a terminal and without --yes nothing happens."""
-    done = claude_mem("restore", str(saved))
+    done = command("restore", str(saved))
 
     assert (done.returncode, done.stdout) == (2, "")
     assert "1 observation" in done.stderr
@@ -174,7 +198,7 @@ def test_restore_leaves_a_memory_that_is_in_use(saved: Path) -> None:
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM sessions").fetchone()
 
-        done = claude_mem("restore", str(saved), "--yes")
+        done = command("restore", str(saved), "--yes")
 
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
     assert "claude-mem.db is in use" in done.stderr
@@ -192,7 +216,7 @@ def test_a_restore_that_stops_halfway_loses_nothing(saved: Path) -> None:
         with pytest.raises(ClaudeMemError, match=r"queue\.db could not be put in place .* restore again"):
             upkeep.put_in_place(folder, paused=nullcontext([]))
     after, kept = state(home), state(next(home.glob("replaced-*")))
-    again = claude_mem("restore", str(saved), "--yes")
+    again = command("restore", str(saved), "--yes")
 
     assert after["queue.db"] == before["queue.db"]
     assert kept == before
@@ -394,8 +418,8 @@ def test_a_damaged_page_is_found(saved: Path, tmp_path: Path) -> None:
 
 def test_a_missing_file_and_an_empty_memory_are_one_line(home: Path) -> None:
     """Both commands say what is not there, or no file."""
-    nothing, missing = claude_mem("backup"), claude_mem("restore", "/nowhere/at/all", "--yes")
-    folder = claude_mem("restore", str(home))
+    nothing, missing = command("backup"), command("restore", "/nowhere/at/all", "--yes")
+    folder = command("restore", str(home))
 
     assert (nothing.returncode, missing.returncode, folder.returncode) == (1, 1, 1)
     assert folder.stderr.startswith(f"claude-mem: {home} could not be unpacked ([Errno 21] Is a directory")
@@ -414,7 +438,7 @@ def test_another_programs_memory_is_not_replaced(
         connection.execute("CREATE TABLE sdk_sessions (id)")
     monkeypatch.setenv("CLAUDE_MEM_HOME", str(foreign))
 
-    done = [claude_mem("restore", str(saved)), claude_mem("import", "memory", str(saved))]
+    done = [command("restore", str(saved)), command("import", "memory", str(saved))]
 
     for each in done:
         assert (each.returncode, each.stderr.count("\n")) == (1, 1)
@@ -448,7 +472,7 @@ def test_backups_and_a_restore_while_everything_runs(running: Path, tmp_path: Pa
     writer.start()
     try:
         backups = [tmp_path / f"{number}.zip" for number in range(3)]
-        saves = [claude_mem("backup", str(path)) for path in backups]
+        saves = [command("backup", str(path)) for path in backups]
     finally:
         is_over.set()
         writer.join()
@@ -458,7 +482,7 @@ def test_backups_and_a_restore_while_everything_runs(running: Path, tmp_path: Pa
             with closing(sqlite3.connect(Path(folder) / "queue.db")) as connection:
                 status = dict(connection.execute("SELECT id, status FROM pending_queue").fetchall())
             assert counts["observations"] >= list(status.values()).count("done")
-    restored = claude_mem("restore", str(backups[-1]), "--yes")
+    restored = command("restore", str(backups[-1]), "--yes")
     models.open_databases(read_only=True)
     # More than was in the backup, when a hook had left its event in the spool; three tries take 35 s.
     wait_until(lambda: not queries.queue_stats().get("raw") and not spool.waiting(), timeout_s=120)

@@ -6,10 +6,10 @@ import time
 from pathlib import Path
 
 import pytest
-from claudes_words import capture, play, row_of, status_of
-from fake_messages import FakeMessages
+from support.claudes_words import capture, play, row_of, status_of
+from support.fake_messages import FakeMessages
 
-from claude_mem_lite import inbox, settings
+from claude_mem_lite import inbox, settings, settings_file
 from claude_mem_lite.distill import batches, upgrade
 from claude_mem_lite.storage import models, pruning, upgrades
 
@@ -109,7 +109,7 @@ def test_an_outage_keeps_the_batch(
     """While the API cannot be asked, what is on its way stays on its way."""
     event_id = capture(1)
     send([event_id])
-    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
+    settings_file.write("claude", {"base_url": "http://127.0.0.1:9"})
 
     taken = collect()
 
@@ -121,7 +121,7 @@ def test_an_outage_keeps_the_batch(
 
 def test_a_batch_stays_within_the_daily_budget(fake: FakeMessages, home: Path) -> None:
     """As many requests as the day can pay for go in; what is on its way counts as spent."""
-    (home / "config.toml").write_text("[claude]\ndaily_budget_usd = 0.004\n")
+    settings_file.write("claude", {"daily_budget_usd": 0.004})
     ids = [capture(number, session_id=f"s{number}") for number in range(8)]
 
     first = send(ids)
@@ -134,7 +134,7 @@ def test_a_batch_stays_within_the_daily_budget(fake: FakeMessages, home: Path) -
 
 def test_what_waits_for_long_goes_by_batch_where_the_settings_say_so(fake: FakeMessages, home: Path) -> None:
     """After an outage of hours the backlog costs half."""
-    (home / "config.toml").write_text("[claude]\nbatch_after_hours = 1\n")
+    settings_file.write("claude", {"batch_after_hours": 1})
     event_id = capture(1)
 
     before = batches.step(settings.load(), now=time.time() + 3_500)

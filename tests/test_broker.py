@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import tool_event
+from support.hooks import tool_event
 
-from claude_mem_lite import inbox
+from claude_mem_lite import backlog, inbox
 from claude_mem_lite.tasks.broker import MAX_CRASHES, ClaimHuey, ClaimStorage
 
 
@@ -67,6 +67,16 @@ def test_the_hook_writes_the_message_that_huey_would_write(
     assert list(from_hook.args) == [event_id]
 
 
+@pytest.mark.parametrize("name", [inbox.COMPRESS, inbox.SUMMARIZE, inbox.SHOWN, inbox.EMBED])
+def test_what_others_ask_for_by_name_is_a_task(memory: Path, name: str) -> None:
+    """The names that the inbox knows are those of tasks of the consumer."""
+    from claude_mem_lite.tasks import consumer
+
+    task = consumer.huey.deserialize_task(json.dumps({"id": "1", "name": name}).encode())
+
+    assert name == f"{type(task).__module__}.{task.name}"
+
+
 def test_a_claimed_message_stays_until_it_is_acknowledged(huey: ClaimHuey) -> None:
     """Dequeuing leaves the row claimed; executing the task deletes it."""
     huey.note("a")
@@ -88,6 +98,20 @@ def test_the_most_urgent_message_comes_first(huey: ClaimHuey) -> None:
     order = [huey.dequeue().args[0] for _ in range(4)]
 
     assert order == ["high", "first", "second", "low"]
+
+
+def test_what_is_new_comes_before_what_waited_before_the_start(huey: ClaimHuey) -> None:
+    """Of the backlog each event comes after all new ones, in the order in which it happened; tasks do not."""
+    ids = [inbox.append(json.dumps(tool_event(name)), "/p") for name in ("Read", "Edit", "WebFetch", "Edit")]
+    huey.note("a task")
+    backlog.fall_behind()
+    ids += [inbox.append(json.dumps(tool_event(name)), "/p") for name in ("Read", "Edit")]
+    backlog.requeue()
+
+    order = [json.loads(huey.storage.dequeue())["args"][0] for _ in range(7)]
+
+    read, first, fetched, second, new_read, new_edit = ids
+    assert order == [new_edit, "a task", new_read, first, second, fetched, read]
 
 
 def test_release_gives_back_what_a_dead_consumer_had(huey: ClaimHuey) -> None:

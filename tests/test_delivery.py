@@ -9,8 +9,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import delivery_experiment
-from conftest import tool_event, wait_until
+from support import delivery_experiment
+from support.hooks import tool_event
+from support.processes import wait_until
 
 from claude_mem_lite import inbox
 from claude_mem_lite.storage import models, queries
@@ -101,7 +102,7 @@ def test_a_poisoned_task_is_set_aside_without_blocking_others(memory: Path) -> N
 
     deaths = 0
     while True:
-        consumer = subprocess.Popen(command, cwd=Path(__file__).parent, stderr=subprocess.DEVNULL)
+        consumer = subprocess.Popen(command, cwd=Path(__file__).parent / "support", stderr=subprocess.DEVNULL)
         wait_until(lambda: consumer.poll() is not None or queries.queue_stats()["messages"] == 0)  # noqa: B023
         if consumer.poll() is None:
             break

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tiny_qwen3
-from conftest import wait_until
+from support import tiny_qwen3
+from support.processes import wait_until
 
 from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
@@ -44,16 +44,6 @@ def _no_hub_cache(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def small() -> Embedder:
     """Return the model of the base install."""
     return embedder.load(MINILM)
-
-
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of a tiny Qwen3, or skip the test where what it needs is not installed."""
-    for library in ("torch", "sentence_transformers"):
-        pytest.importorskip(
-            library, reason=f"{library} is not installed: the extra [qwen]", exc_type=ImportError
-        )
-    return tiny_qwen3.make(tmp_path_factory.mktemp("tiny"))
 
 
 @pytest.fixture
@@ -279,7 +269,7 @@ def test_auto_passes_over_a_model_without_its_libraries(
 
 def test_qwen3_puts_the_prompt_of_the_kind_before_a_query(tiny_on_disk: Path) -> None:
     """A query is embedded as its prompt and text in one, a document bare."""
-    qwen3 = embedder.load(dataclasses.replace(QWEN3, dimension=64))
+    qwen3 = embedder.load(dataclasses.replace(QWEN3, dimension=64, dtype="float32"))
     assert QWEN3.query_prompts is not None
     text = "why was the cache dropped"
     written_out = [prompt + text for prompt in (*QWEN3.query_prompts.values(), "")]
@@ -312,9 +302,10 @@ def test_qwen3_pools_the_last_token(tiny_on_disk: Path) -> None:
 def test_cut_vectors_have_length_one_again(tiny_on_disk: Path) -> None:
     """Thirty-two dimensions are the first of the 64, scaled."""
     texts = ["one", "two words", "three words here"]
-    whole = embedder.load(dataclasses.replace(QWEN3, dimension=64)).embed_documents(texts)
+    exact = dataclasses.replace(QWEN3, dtype="float32")
+    whole = embedder.load(dataclasses.replace(exact, dimension=64)).embed_documents(texts)
 
-    cut = embedder.load(dataclasses.replace(QWEN3, dimension=32)).embed_documents(texts)
+    cut = embedder.load(dataclasses.replace(exact, dimension=32)).embed_documents(texts)
 
     assert (cut.shape, cut.dtype) == ((3, 32), np.dtype(np.float32))
     assert norms(cut) == np.ones(3)
@@ -364,7 +355,7 @@ def test_the_processor_decides_the_type(
 
 def test_any_other_model_brings_dimension_and_prompts(tiny: Path) -> None:
     """What a record does not say comes from the model's own configuration, the same for every kind."""
-    other = embedder.load(embedder.resolve(str(tiny)))
+    other = embedder.load(dataclasses.replace(embedder.resolve(str(tiny)), dtype="float32"))
     text = "why was the cache dropped"
 
     expected, bare = other.embed_documents([tiny_qwen3.OWN_PROMPTS["query"] + text, text])
@@ -377,7 +368,7 @@ def test_any_other_model_brings_dimension_and_prompts(tiny: Path) -> None:
 
 def test_any_text_has_a_vector_from_a_transformer(tiny: Path) -> None:
     """The awkward texts, many at once and from several threads, get what each would get alone."""
-    other = embedder.load(embedder.resolve(str(tiny)))
+    other = embedder.load(dataclasses.replace(embedder.resolve(str(tiny)), dtype="float32"))
     texts = [*AWKWARD, *(f"{'much more ' * (number * 7 % 11)}text {number}" for number in range(20))]
 
     together = other.embed_documents(texts)

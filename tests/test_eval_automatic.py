@@ -8,26 +8,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from claudes_words import capture
-from conftest import wait_until
-from fake_judge import judging, kinds
-from fake_messages import FakeMessages, Fault
+from support.claudes_words import capture
+from support.fake_judge import judging, kinds
+from support.fake_messages import FakeMessages, Fault
+from support.processes import wait_until
 
-from claude_mem_lite import settings
-from claude_mem_lite.distill import claude, gate, upgrade
+from claude_mem_lite import settings, settings_file
+from claude_mem_lite.distill import gate, upgrade
 from claude_mem_lite.evals import automatic
 from claude_mem_lite.storage import evals as storage
 from claude_mem_lite.storage import models, upgrades
 
-ON = "[services]\nautostart = false\n[evals]\nevery = 4\nsamples = 2\n"
+ON, OFF = {"every": 4, "samples": 2}, {"every": 0}
 
 
 @pytest.fixture
-def court(fake: FakeMessages, memory: Path, monkeypatch: pytest.MonkeyPatch) -> FakeMessages:
+def court(fake: FakeMessages, memory: Path) -> FakeMessages:
     """Serve an API whose model also judges, with evaluations every four captures."""
-    monkeypatch.setattr(claude, "TIMEOUT_S", 30)  # nothing hangs here, so a busy machine has time
     fake.answer = judging
-    (memory / "config.toml").write_text(ON)
+    settings_file.write("evals", ON)
     return fake
 
 
@@ -79,7 +78,7 @@ def test_what_was_judged_is_not_judged_again(court: FakeMessages) -> None:
 
 def test_it_is_off_by_default(court: FakeMessages, memory: Path) -> None:
     """Nothing is judged, and no state is left, without [evals] every."""
-    (memory / "config.toml").write_text("[services]\nautostart = false\n")
+    settings_file.write("evals", OFF)
     for number in range(8):
         capture(number)
 
@@ -102,12 +101,13 @@ def test_captures_from_before_it_was_switched_on_do_not_count(court: FakeMessage
 def test_a_used_up_budget_waits_and_stops_nobody(court: FakeMessages, memory: Path) -> None:
     """What a judgement could cost at its worst is not there today: nothing is asked, and captures go on."""
     upgrades.write_state(automatic.STATE, {"at": "2026-01-01T00:00:00.000000Z", "left": []})
-    (memory / "config.toml").write_text("[services]\nautostart = false\n")
+    settings_file.write("evals", OFF)
     for number in range(4):
         capture(number)
     now = play(start=time.time() + 60)
     budget = upgrades.spent_usd(since="") + 0.006
-    (memory / "config.toml").write_text(f"{ON}[claude]\ndaily_budget_usd = {budget}\n")
+    settings_file.write("evals", ON)
+    settings_file.write("claude", {"daily_budget_usd": budget})
 
     now = play(start=now)
     capture(5)
@@ -116,7 +116,7 @@ def test_a_used_up_budget_waits_and_stops_nobody(court: FakeMessages, memory: Pa
     assert kinds(court.requests) == ["words", "words"]
     assert gate.load().kind == ""
     assert len(upgrades.read_state(automatic.STATE)["left"]) == 2
-    (memory / "config.toml").write_text(ON)
+    settings_file.write("claude", {"daily_budget_usd": 1.0})
     play(start=now)
     assert len(judged()) == 2
 

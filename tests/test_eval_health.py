@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
-import subprocess
-import sys
 import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from claudes_words import capture, play
-from conftest import tool_event
-from fake_judge import judging
-from fake_messages import FakeMessages, Fault
-from test_storage import session_row
+from support.claudes_words import capture, play
+from support.commands import Done, command
+from support.databases import session_row
+from support.fake_judge import judging
+from support.fake_messages import FakeMessages, Fault
+from support.hooks import tool_event
 
 from claude_mem_lite import config, inbox
 from claude_mem_lite.evals import QUERIES, monitor
@@ -28,16 +26,9 @@ from claude_mem_lite.storage import models, queries
 NOW = time.time()
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str) -> Done:
     """Run the program as a user does."""
-    return subprocess.run(
-        [sys.executable, "-m", "claude_mem_lite.cli", "eval", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-        env={**os.environ, "COLUMNS": "200"},
-    )
+    return command("eval", *arguments, columns=200)
 
 
 def event(*, came_s_ago: float, finished_s_ago: float | None = None, note: str | None = None) -> str:

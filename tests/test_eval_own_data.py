@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from claudes_words import capture
+from support.claudes_words import capture
+from support.commands import Done, command
 
 from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.evals import recall, retrieval
 from claude_mem_lite.evals.temporary import temporary_memory
 from claude_mem_lite.storage import models
+
+pytestmark = pytest.mark.meaning
 
 ROWS = [
     {"_id": "otter", "title": "Build a lodge for the otter", "text": "The otter sleeps in a lodge of reeds."},
@@ -40,16 +41,9 @@ def folder(path: Path, **files: Any) -> Path:
     return path
 
 
-def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str, **environment: str) -> Done:
     """Run the program as a user does."""
-    return subprocess.run(
-        [sys.executable, "-m", "claude_mem_lite.cli", "eval", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        env={**os.environ, "COLUMNS": "200", **environment},
-    )
+    return command("eval", *arguments, columns=200, **environment)
 
 
 def contents(home: Path) -> dict[str, bytes]:
@@ -160,8 +154,8 @@ def test_a_wrong_file_is_said_in_one_line(
 
 def test_a_folder_that_is_not_there_is_said(home: Path, tmp_path: Path) -> None:
     """Exit 1, one line, no traceback."""
-    for command in ("retrieval", "recall"):
-        done = run(command, str(tmp_path / "none"))
+    for what in ("retrieval", "recall"):
+        done = run(what, str(tmp_path / "none"))
 
         assert done.returncode == 1
         assert done.stderr.startswith("claude-mem: cannot read ")

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from claudes_words import KEY, capture, play, record_ids, row_of, words
-from fake_judge import QUESTIONS, judging, kinds
-from fake_messages import FakeMessages, Fault
+from support.claudes_words import KEY, capture, play, record_ids, row_of, words
+from support.commands import Done, command
+from support.fake_judge import QUESTIONS, judging, kinds
+from support.fake_messages import FakeMessages, Fault
 
-from claude_mem_lite import inbox, settings
-from claude_mem_lite.distill import claude, gate
+from claude_mem_lite import inbox, settings, settings_file
+from claude_mem_lite.distill import gate
 from claude_mem_lite.distill.asking import StoppedError
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.evals import benchmark, compression, samples
@@ -29,23 +27,15 @@ HAIKU, SONNET = "claude-haiku-4-5-20251001", "claude-sonnet-5"
 
 
 @pytest.fixture
-def court(fake: FakeMessages, monkeypatch: pytest.MonkeyPatch) -> FakeMessages:
-    """Serve an API whose model also judges; nothing hangs here, so a busy machine has time."""
-    monkeypatch.setattr(claude, "TIMEOUT_S", 30)
+def court(fake: FakeMessages) -> FakeMessages:
+    """Serve an API whose model also judges."""
     fake.answer = judging
     return fake
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str) -> Done:
     """Run the program as a user does, without a terminal."""
-    return subprocess.run(
-        [sys.executable, "-m", "claude_mem_lite.cli", "eval", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        env={**os.environ, "COLUMNS": "200"},
-    )
+    return command("eval", *arguments, columns=200)
 
 
 def replay(
@@ -205,7 +195,7 @@ def test_the_number_of_questions_is_the_judges(
 
 def test_the_daily_budget_holds(court: FakeMessages, memory: Path) -> None:
     """What would not fit at its worst is not asked, and nobody else is stopped by that."""
-    (memory / "config.toml").write_text("[claude]\ndaily_budget_usd = 0.05\n")
+    settings_file.write("claude", {"daily_budget_usd": 0.05})
     for number in range(20):
         capture(number)
 
@@ -338,7 +328,7 @@ def test_compression_that_is_stopped_tells_what_it_has(court: FakeMessages, memo
     """Exit 1, with the reason on stderr and the figures so far."""
     for number in range(12):
         capture(number)
-    (memory / "config.toml").write_text("[claude]\ndaily_budget_usd = 0.03\n")
+    settings_file.write("claude", {"daily_budget_usd": 0.03})
 
     done = run("compression", "--with-qag")
 
@@ -359,7 +349,7 @@ def test_without_a_key_a_judge_cannot_be_asked(
     done = run(*arguments)
 
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("claude-mem: there is no key to ask the judge with: set ANTHROPIC_API_KEY")
+    assert done.stderr.startswith("claude-mem: the judge was not asked: no key is used: ANTHROPIC_API_KEY")
     assert done.stderr.count("\n") == 1
 
 

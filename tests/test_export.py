@@ -9,13 +9,14 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from test_forget import claude_mem
-from test_storage import NOW, find, observation_row, session_row
+from support.commands import command
+from support.databases import NOW, find, observation_row, session_row
 
 from claude_mem_lite import config, inbox, redact
 from claude_mem_lite.cli import demo
@@ -66,25 +67,24 @@ def fill() -> None:
 
 def exported(*arguments: str) -> bytes:
     """Return what claude-mem export prints."""
-    command = [sys.executable, "-m", "claude_mem_lite.cli", "export", *arguments]
-    done = subprocess.run(command, capture_output=True, check=False, timeout=120)
-    assert (done.returncode, done.stderr) == (0, b"")
-    return done.stdout
+    done = command("export", *arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.encode()
 
 
 def take_in(path: Path, *lines: Any) -> dict[str, Any]:
     """Import some lines and return the command's answer with its exit code."""
     text = "".join(f"{line if isinstance(line, str) else json.dumps(line)}\n" for line in lines)
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
-    done = claude_mem("import", "memory", str(path), "--json")
+    done = command("import", "memory", str(path), "--json")
     assert done.stderr == ""
     return {**json.loads(done.stdout), "status": done.returncode}
 
 
 @pytest.fixture
-def filled(memory: Path) -> Path:
+def filled(memory: Path, fill_once: Callable[[Callable[[], None]], None]) -> Path:
     """Return a memory with all kinds of rows, closed."""
-    fill()
+    fill_once(fill)
     models.close_databases()
     return memory
 
@@ -133,9 +133,9 @@ def test_what_is_exported_comes_back_as_the_same_bytes(
     (tmp_path / "memory.jsonl").write_bytes(before)
     monkeypatch.setenv("CLAUDE_MEM_HOME", str(elsewhere))
 
-    first = claude_mem("import", "memory", str(tmp_path / "memory.jsonl"), "--json")
+    first = command("import", "memory", str(tmp_path / "memory.jsonl"), "--json")
     after = exported()
-    second = claude_mem("import", "memory", str(tmp_path / "memory.jsonl"), "--json")
+    second = command("import", "memory", str(tmp_path / "memory.jsonl"), "--json")
 
     kinds = [json.loads(line)["kind"] for line in before.decode().split("\n")[:-1]]
     counts = {kind: kinds.count(kind) for kind in dict.fromkeys(kinds[1:])}
@@ -150,10 +150,10 @@ def test_what_is_exported_comes_back_as_the_same_bytes(
 def test_what_comes_in_is_found_and_left_alone(
     filled: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """It is in the full text, waits for vectors, and nobody summarizes, learns from or rewrites it again."""
+    """It is in the full text, asks for vectors, and nobody summarizes, learns from or rewrites it again."""
     (tmp_path / "memory.jsonl").write_bytes(exported())
     monkeypatch.setenv("CLAUDE_MEM_HOME", str(elsewhere))
-    claude_mem("import", "memory", str(tmp_path / "memory.jsonl"))
+    command("import", "memory", str(tmp_path / "memory.jsonl"))
     models.open_databases()
 
     row = queries.known_session("s1")
@@ -163,6 +163,7 @@ def test_what_comes_in_is_found_and_left_alone(
     assert row.summarized_pk == row.retold_pk == row.learned_pk == row.extracted_pk > 0
     assert row.observation_count == 1
     assert models.Observation.select().where(models.Observation.upgrade == "waiting").count() == 0
+    assert queries.queue_stats()["messages"] == 1  # that asks for the vectors
     assert sum(day["usd"] for day in upgrades.costs(by="day", since="")) == pytest.approx(0.133456789)
     assert upgrades.spent_usd(since="") == 0  # what others paid is not of this machine's budget
 
@@ -171,8 +172,8 @@ def test_one_project_and_a_file(filled: Path, tmp_path: Path) -> None:
     """Only what is of the project; a file is the user's alone, and none is replaced."""
     path = tmp_path / "p.jsonl"
 
-    done = claude_mem("export", str(path), "--project", "/p", "--json-lines")
-    again = claude_mem("export", str(path))
+    done = command("export", str(path), "--project", "/p", "--json-lines")
+    again = command("export", str(path))
 
     found = [json.loads(line) for line in path.read_text().split("\n")[:-1]]
     assert (done.returncode, done.stdout) == (0, f"{path}: 5 lines.\n")
@@ -213,7 +214,7 @@ def test_a_file_takes_nothing_away(
 
 def test_a_folder_that_is_not_there_is_said_at_once(filled: Path, tmp_path: Path) -> None:
     """Before anything is copied, and by its name."""
-    done = [claude_mem(command, str(tmp_path / "no" / "file")) for command in ("export", "backup")]
+    done = [command(name, str(tmp_path / "no" / "file")) for name in ("export", "backup")]
 
     said = f"claude-mem: there is no folder {tmp_path / 'no'} to write to\n"
     assert [(each.returncode, each.stderr) for each in done] == [(1, said)] * 2
@@ -378,7 +379,7 @@ def test_it_is_said_in_words(memory: Path, tmp_path: Path) -> None:
     lines = [HEAD, a_session(), a_session(), waits, *[{}] * 22]
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
 
-    done = claude_mem("import", "memory", str(path))
+    done = command("import", "memory", str(path))
 
     assert done.returncode == 1
     assert done.stdout == (
@@ -399,7 +400,7 @@ def test_what_is_no_export_is_refused(memory: Path, tmp_path: Path, content: str
     path = tmp_path / "a"
     path.write_text(content)
 
-    done = claude_mem("import", "memory", str(path))
+    done = command("import", "memory", str(path))
 
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
     assert done.stderr.startswith(f"claude-mem: {path}: no export of claude-mem: its first line is not")
@@ -407,7 +408,7 @@ def test_what_is_no_export_is_refused(memory: Path, tmp_path: Path, content: str
 
 def test_a_missing_file_and_an_empty_memory_are_one_line(home: Path) -> None:
     """Nothing to read, nothing to write."""
-    missing, nothing = claude_mem("import", "memory", "/nowhere/at/all"), claude_mem("export")
+    missing, nothing = command("import", "memory", "/nowhere/at/all"), command("export")
 
     assert missing.stderr == "claude-mem: there is no file /nowhere/at/all\n"
     assert nothing.stderr.startswith("claude-mem: nothing is remembered yet")

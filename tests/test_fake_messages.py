@@ -13,11 +13,11 @@ import anthropic
 import httpx2
 import pytest
 from anthropic.types import Message
-from conftest import wait_until
-from fake_messages import ERROR_TYPES, FakeMessages, Fault, serving
 from pydantic import BaseModel, ValidationError
+from support.fake_messages import ERROR_TYPES, FakeMessages, Fault, serving
+from support.processes import wait_until
 
-TIMEOUT_S = 1
+TIMEOUT_S = 60
 
 
 class Observation(BaseModel):

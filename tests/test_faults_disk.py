@@ -11,9 +11,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from conftest import run_hook, tool_event, wait_until, web_answers
-from faults import PROJECT, append, build, fill, logged, queue, rows, running, say, small_disk, titles
-from test_services import claude_mem
+from support.faults import PROJECT, append, build, fill, logged, queue, rows, running, say, small_disk, titles
+from support.hooks import run_hook, tool_event
+from support.processes import claude_mem, wait_until, web_answers
 
 from claude_mem_lite import client, config
 from claude_mem_lite.search.vectors import Vectors
@@ -57,7 +57,7 @@ def test_services_on_a_full_disk_go_on_when_it_has_room(home: Path) -> None:
         wait_until(web_answers)
         for number in range(6):
             say(build(number))
-        wait_until(lambda: rows(config.memory_path(), EMBEDDED) == [(6,)], timeout_s=60)
+        wait_until(lambda: rows(config.memory_path(), EMBEDDED) == [(6,)])
         made_at = Vectors("minilm_384", 384).version("observation")
         ids = [append(build(number)) for number in range(6, 30)]
         ballast = fill(home)
@@ -67,8 +67,8 @@ def test_services_on_a_full_disk_go_on_when_it_has_room(home: Path) -> None:
         ballast.unlink()
         say(build(31))
         stored = {event_id for (event_id,) in rows(config.queue_path(), "SELECT id FROM pending_queue")}
-        wait_until(lambda: queue().get("raw", 0) == 0, timeout_s=60)
-        wait_until(lambda: rows(config.memory_path(), EMBEDDED) == [(len(titles()),)], timeout_s=60)
+        wait_until(lambda: queue().get("raw", 0) == 0)
+        wait_until(lambda: rows(config.memory_path(), EMBEDDED) == [(len(titles()),)])
 
         assert (consumer.poll(), web.poll()) == (None, None)
         assert found is not None
@@ -93,7 +93,7 @@ def test_full_disks_of_vectors_and_logs_cost_no_observation(home: Path) -> None:
             by_words = client.get("/api/search", {"q": "target"}, timeout_s=10)
             before = rows(config.memory_path(), EMBEDDED)
             ballast.unlink()
-            wait_until(lambda: rows(config.memory_path(), EMBEDDED) == [(4,)], timeout_s=60)
+            wait_until(lambda: rows(config.memory_path(), EMBEDDED) == [(4,)])
 
             assert (consumer.poll(), web.poll()) == (None, None)
             assert by_words is not None
@@ -112,7 +112,7 @@ def test_a_consumer_that_may_not_write_finishes_when_it_may(home: Path) -> None:
         ids = [append(build(number)) for number in range(1, 8)]
         wait_until(lambda: "OperationalError" in logged(home) + (home / "logs" / "consumer.out").read_text())
         resource.prlimit(consumer.pid, resource.RLIMIT_FSIZE, limits)
-        wait_until(lambda: queue() == {"done": 8}, timeout_s=60)
+        wait_until(lambda: queue() == {"done": 8})
 
         assert consumer.poll() is None
         observed = rows(config.memory_path(), "SELECT id FROM observations")

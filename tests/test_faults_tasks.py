@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from claudes_words import record_ids
-from conftest import run_hook, tool_event, wait_until, web_answers
-from fake_messages import FakeMessages
-from faults import PROJECT, append, build, queue, rows, running, say, stop, titles
-from test_services import claude_mem, services  # noqa: F401  (a fixture)
+from support.claudes_words import record_ids
+from support.fake_messages import FakeMessages
+from support.faults import PROJECT, append, build, queue, rows, running, say, stop, titles
+from support.hooks import run_hook, tool_event
+from support.processes import claude_mem, wait_until, web_answers
 
 from claude_mem_lite import client, config, inbox
 from claude_mem_lite.services import instance, supervise
@@ -97,12 +97,11 @@ def test_sigterm_in_the_middle_of_any_task_changes_nothing(
     chance, ends, statuses = random.Random(3), 0, set()  # noqa: S311  (a test, no secret)
     models.close_databases()
     play_session(tmp_path / "ledger", "s1")
-    (home / "config.toml").write_text("[services]\nautostart = false\n")
     disturbed = home.with_name(f"{home.name}-2")
     shutil.copytree(home, disturbed)
     try:
         with running("consumer"), running("web"):
-            wait_until(is_all_done, timeout_s=90)
+            wait_until(is_all_done)
         expected, asked = remembered(), len(fake.requests)
         monkeypatch.setenv("CLAUDE_MEM_HOME", str(disturbed))
         with running("web"):
@@ -114,7 +113,7 @@ def test_sigterm_in_the_middle_of_any_task_changes_nothing(
                     statuses.add(stop(consumer))
                 ends += 1
             with running("consumer"):
-                wait_until(is_all_done, timeout_s=90)
+                wait_until(is_all_done)
         found = remembered()
     finally:
         shutil.rmtree(disturbed)
@@ -147,10 +146,10 @@ def test_a_hundred_thousand_waiting_events_hold_nobody_up(home: Path) -> None:
             (MANY - 1,),
         )
     code = (
-        "from claude_mem_lite import inbox\n"
+        "from claude_mem_lite import backlog, inbox\n"
         "used = lambda: int(open('/proc/self/status').read().split('VmHWM:')[1].split()[0])\n"
         "inbox.create_schema(inbox.sqlite3.connect(inbox.config.queue_path())); before = used()\n"
-        "print(inbox.requeue(), used() - before)"
+        "print(backlog.requeue(), used() - before)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     with inbox.Transaction() as connection:
@@ -237,7 +236,7 @@ def test_without_file_descriptors_both_processes_live_and_go_on(home: Path) -> N
         idle.close()
         for pid, before in limits.items():
             resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
-        wait_until(lambda: queue() == {"done": 5}, timeout_s=60)
+        wait_until(lambda: queue() == {"done": 5})
         found = wait_until(lambda: client.get("/api/search", {"q": "target"}, timeout_s=5))
 
     assert alive
@@ -246,6 +245,7 @@ def test_without_file_descriptors_both_processes_live_and_go_on(home: Path) -> N
     assert titles() == [f"Build target {number}" for number in range(4)]
 
 
+@pytest.mark.meaning
 @pytest.mark.usefixtures("services")
 def test_a_web_process_killed_in_a_request_is_replaced(home: Path) -> None:
     """As by the out-of-memory killer: who waited gets nothing, hooks fall back, the next one is answered."""

@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import run_hook, tool_event, wait_until
-from test_inbox import rows
-from test_storage import find, observation_row, session_row
+from support.commands import command
+from support.databases import find, observation_row, rows, session_row
+from support.hooks import run_hook, tool_event
+from support.processes import claude_mem, running, wait_until
 
 from claude_mem_lite import client, config, inbox
 from claude_mem_lite.distill.record import record_event, summarize_session
@@ -44,14 +45,6 @@ SOURCE = f'''def parse():
     """Read {WORD} beetles."""
     return "{WORD}"
 '''
-
-
-def claude_mem(*arguments: str, timeout_s: float = 120) -> subprocess.CompletedProcess[str]:
-    """Run the command as a user does, without a terminal."""
-    command = [sys.executable, "-m", "claude_mem_lite.cli", *arguments]
-    return subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=timeout_s, stdin=subprocess.DEVNULL
-    )
 
 
 def take_in(
@@ -216,7 +209,7 @@ def test_nothing_is_left_of_it(memory: Path, way: tuple[str, ...]) -> None:
     ids = doomed_ids()
     models.close_databases()
 
-    done = claude_mem("forget", *way, "--yes")
+    done = command("forget", *way, "--yes")
 
     needles = (STEM,) if way[0] == "--match" else (STEM, DOOMED, *ids)
     assert (done.returncode, done.stderr) == (0, "")
@@ -250,7 +243,7 @@ def test_a_file_is_forgotten_with_what_was_done_to_it(memory: Path) -> None:
     assert WORD in (queries.known_session(DOOMED).summary or "")
     models.close_databases()
 
-    done = claude_mem("forget", "--file", f"{PROJECT}/src/{WORD}.py", "--yes")
+    done = command("forget", "--file", f"{PROJECT}/src/{WORD}.py", "--yes")
 
     assert (done.returncode, done.stderr) == (0, "")
     assert left(memory, STEM) == set()
@@ -273,7 +266,7 @@ def test_a_prompt_is_forgotten_where_it_is_quoted(memory: Path) -> None:
     models.Session.update(extraction_note=f"what Claude said of {WORD}").execute()
     models.close_databases()
 
-    done = claude_mem("forget", asked[:8], "--yes", "--json")
+    done = command("forget", asked[:8], "--yes", "--json")
 
     forgotten = json.loads(done.stdout)["forgotten"]
     assert (done.returncode, done.stderr) == (0, "")
@@ -300,7 +293,7 @@ def test_a_learning_lives_on_what_is_left_of_its_evidence(memory: Path) -> None:
     known.update(known.get(first.learning_id), superseded_by=alone.learning_id)
     models.close_databases()
 
-    claude_mem("forget", "--session", DOOMED, "--yes")
+    command("forget", "--session", DOOMED, "--yes")
 
     assert left(memory, DOOMED, alone.learning_id) == set()
     models.open_databases()
@@ -314,10 +307,10 @@ def test_a_dry_run_says_what_would_go_and_touches_nothing(memory: Path) -> None:
     plant(memory)
     models.close_databases()
 
-    dry = json.loads(claude_mem("forget", "--session", DOOMED, "--dry-run", "--json").stdout)
+    dry = json.loads(command("forget", "--session", DOOMED, "--dry-run", "--json").stdout)
     is_left = bool(left(memory, STEM))
-    done = json.loads(claude_mem("forget", "--session", DOOMED, "--yes", "--json").stdout)
-    again = claude_mem("forget", "--match", WORD, "--yes")
+    done = json.loads(command("forget", "--session", DOOMED, "--yes", "--json").stdout)
+    again = command("forget", "--match", WORD, "--yes")
 
     assert dry == {**done, "dry_run": True}
     assert is_left
@@ -339,7 +332,7 @@ def test_what_it_cannot_mean_is_refused(memory: Path, said: tuple[str, ...], sta
     session_row(DOOMED)
     models.close_databases()
 
-    done = claude_mem("forget", *said, "--yes")
+    done = command("forget", *said, "--yes")
 
     assert (done.returncode, done.stdout) == (status, "")
     assert done.stderr
@@ -367,7 +360,7 @@ def test_nobody_is_asked_without_a_terminal(
     session_row(DOOMED, project_dir=str(shop), summary=WORD)
     models.close_databases()
 
-    done = claude_mem("forget", *(each.replace("SHOP", str(shop)) for each in way))
+    done = command("forget", *(each.replace("SHOP", str(shop)) for each in way))
 
     goes = goes.replace("SHOP", str(shop))
     assert (done.returncode, done.stdout) == (2, "")
@@ -383,7 +376,7 @@ def test_a_path_that_is_nothing_is_not_the_project_above_it(memory: Path, tmp_pa
     session_row(DOOMED, project_dir=str(tmp_path))
     models.close_databases()
 
-    done = claude_mem("forget", "--project", str(tmp_path / "typo"), "--yes")
+    done = command("forget", "--project", str(tmp_path / "typo"), "--yes")
 
     said = f"claude-mem: no project {tmp_path / 'typo'} is known, and there is no such folder\n"
     assert (done.returncode, done.stdout, done.stderr) == (1, "", said)
@@ -413,6 +406,7 @@ def test_a_terminal_is_asked(memory: Path, key: str, status: int, sessions: int)
     assert rows_of("sessions") == sessions
 
 
+@pytest.mark.meaning
 def test_it_is_forgotten_behind_running_services(home: Path) -> None:
     """They are stopped for the moment and come back; what hooks bring meanwhile and later is kept."""
     assert claude_mem("up").returncode == 0
@@ -421,20 +415,20 @@ def test_it_is_forgotten_behind_running_services(home: Path) -> None:
         run_hook("capture", {**ran("make", f"{WORD} built\n" * 20), "session_id": DOOMED})
         run_hook("capture", {**ran("make test", "4 passed in 0.1s"), "session_id": KEPT})
         models.open_databases(read_only=True)
-        wait_until(lambda: embedded() == 3, timeout_s=60)
+        wait_until(lambda: embedded() == 3)
         models.close_databases()
         before = {program.name: program.pid for program in supervise.programs()}
         writer = Writer()
         writer.start()
 
-        done = claude_mem("forget", "--session", DOOMED, "--yes")
+        done = command("forget", "--session", DOOMED, "--yes")
 
         writer.is_over = True
         writer.join()
         after = {program.name: program.pid for program in supervise.programs()}
         found = left(home, STEM, DOOMED)
         models.open_databases(read_only=True)
-        wait_until(lambda: models.Observation.select().count() == writer.written + 1, timeout_s=60)
+        wait_until(lambda: models.Observation.select().count() == writer.written + 1)
         models.close_databases()
         hits = (client.get("/api/search", {"q": "docs 1"}, timeout_s=5) or {})["results"]
     finally:
@@ -469,11 +463,11 @@ def embedded() -> int:
     return int(models.Observation.select().where(models.Observation.embedding_status != "pending").count())
 
 
-def test_a_service_of_somebody_else_is_left_alone(services: Path) -> None:
+def test_a_service_of_somebody_else_is_left_alone(web_and_consumer: Path) -> None:
     """A consumer that supervisord has not started is named; nothing is forgotten behind its back."""
     session_row(DOOMED)
 
-    done = claude_mem("forget", "--session", DOOMED, "--yes")
+    done = command("forget", "--session", DOOMED, "--yes")
 
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (
@@ -494,7 +488,7 @@ def test_broken_vectors_do_not_keep_anything(memory: Path) -> None:
             path.write_bytes(b"broken")
     models.close_databases()
 
-    done = claude_mem("forget", "--session", DOOMED, "--yes")
+    done = command("forget", "--session", DOOMED, "--yes")
 
     assert (done.returncode, done.stderr) == (0, "")
     assert not os.path.exists(config.lance_dir())
@@ -510,10 +504,10 @@ def test_what_was_cut_short_is_finished_by_prune(memory: Path) -> None:
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM sessions").fetchone()
 
-        done = claude_mem("forget", "--session", DOOMED, "--yes")
-        again = claude_mem("forget", "--session", DOOMED, "--yes")
+        done = command("forget", "--session", DOOMED, "--yes")
+        again = command("forget", "--session", DOOMED, "--yes")
 
-    finished = claude_mem("prune", "--no-vacuum")
+    finished = command("prune", "--no-vacuum")
 
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
@@ -540,7 +534,7 @@ def test_what_was_cut_short_between_the_databases_is_gone_on_with(
             forget.forget(Wanted(text=WORD), paused=nullcontext([]))
         models.close_databases()
 
-        done = claude_mem("forget", "--match", WORD, "--yes")
+        done = command("forget", "--match", WORD, "--yes")
         after = left(memory, STEM)
 
     assert rows("SELECT id FROM pending_queue") == []
@@ -562,7 +556,7 @@ def test_a_text_is_found_however_json_spells_it(memory: Path, coded: str) -> Non
     inbox.append(coded.replace("Elise", "Else"), "/p")
     models.close_databases()
 
-    done = claude_mem("forget", "--match", 'say "für Elise"', "--yes")
+    done = command("forget", "--match", 'say "für Elise"', "--yes")
 
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "Forgotten: 1 raw event and 1 message.\n"
@@ -575,17 +569,18 @@ def test_a_killed_run_is_gone_on_with(memory: Path) -> None:
     plant(memory)
     ids = doomed_ids()
     models.close_databases()
-    command = [sys.executable, "-m", "claude_mem_lite.cli", "forget", "--session", DOOMED, "--yes"]
+    arguments = ["forget", "--session", DOOMED, "--yes"]
 
     for steps in range(4, 12):
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        with contextlib.suppress(subprocess.TimeoutExpired):
+        program = [sys.executable, "-m", "claude_mem_lite.cli", *arguments]
+        with (
+            contextlib.suppress(subprocess.TimeoutExpired),
+            running(*program, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process,
+        ):
             process.wait(timeout=steps * 0.2)
-        process.kill()
-        process.wait()
         with closing(sqlite3.connect(memory / "claude-mem.db")) as connection:
             assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-    last = claude_mem(*command[3:])
+    last = command(*arguments)
 
     assert left(memory, STEM, DOOMED, *ids) == set()
     assert last.returncode == 0 or "no session has this id" in last.stderr
@@ -607,8 +602,8 @@ def test_a_file_is_named_from_the_folder_or_from_its_project(
     models.close_databases()
     monkeypatch.chdir(project / "src")
 
-    from_folder = claude_mem("forget", "--file", "a.py", "--dry-run", "--json")
-    runs = [claude_mem("forget", "--file", path, "--yes").returncode for path in ("./b.py", "src/a.py")]
+    from_folder = command("forget", "--file", "a.py", "--dry-run", "--json")
+    runs = [command("forget", "--file", path, "--yes").returncode for path in ("./b.py", "src/a.py")]
 
     assert json.loads(from_folder.stdout)["forgotten"]["observations"] == 1  # src/a.py alone
     assert runs == [0, 0]

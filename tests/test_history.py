@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from conftest import DATA, restore, run_hook, wait_until
-from test_storage import find
+from support.databases import find
+from support.hooks import run_hook
+from support.processes import wait_until
+from support.recorded import FACTS, comparable, events, leaks
 
 from claude_mem_lite import config
 from claude_mem_lite.cli import demo
@@ -21,18 +21,6 @@ from claude_mem_lite.services import install
 from claude_mem_lite.storage import models, queries
 
 HISTORIES = ("2.1.329", "2.1.197", "2.1.50")
-FACTS: dict[str, Any] = json.loads(restore((DATA / "ledger" / "facts.json").read_text()))
-
-
-def events(version: str) -> Iterator[dict[str, Any]]:
-    """Yield the first session as a client of that version sent it, or all four for `all`."""
-    if version in {"all", "2.1.329"}:
-        first = next(demo.recorded_events())["session_id"]
-        yield from (
-            event for event in demo.recorded_events() if version == "all" or event["session_id"] == first
-        )
-    else:
-        yield from map(json.loads, restore((DATA / "ledger" / f"{version}.jsonl").read_text()).splitlines())
 
 
 def replay(version: str) -> None:
@@ -53,22 +41,6 @@ def replay(version: str) -> None:
     wait_until(lambda: queries.queue_stats()["messages"] == 0)
     consumer.terminate()
     consumer.wait()
-
-
-def comparable(row: models.Observation) -> tuple[str, str, tuple[str, ...], str]:
-    """Return an observation without what differs from run to run: hashes, times, addresses."""
-    text = re.sub(r"\b[0-9a-f]{7}\b|0x[0-9a-f]+|\b\d+\.\d+ ?s\b", "#", f"{row.title}\n{row.summary}")
-    return (row.tool_name, text.split("\n", 1)[0], tuple(row.files_touched), text)
-
-
-def leaks(folder: Path) -> list[tuple[str, str]]:
-    """Return the file and the beginning of each planted secret or private passage in it."""
-    forbidden = [fact["value"] for fact in FACTS["secrets"] + FACTS["private"]]
-    forbidden += [json.dumps(value)[1:-1] for value in forbidden if not value.isascii()]
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    return [
-        (path.name, value[:6]) for path in files for value in forbidden if value.encode() in path.read_bytes()
-    ]
 
 
 def test_three_clients_leave_the_same_memory(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import run_hook
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
+from support.hooks import run_hook
 
 from claude_mem_lite import inbox
 from claude_mem_lite.hooks import event as hook_event
@@ -78,23 +78,23 @@ def valid_output(output: bytes) -> bool:
 
 
 @pytest.mark.parametrize("hook", HOOKS)
-@settings(max_examples=1_620, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(raw=inputs)
 def test_no_input_disturbs_a_hook(home: Path, hook: str, raw: bytes) -> None:
-    """Six hooks with 1,620 inputs each answer with valid protocol or nothing, and never raise."""
-    answer = getattr(importlib.import_module(f"claude_mem_lite.hooks.{hook}"), "answer", None)
+    """Six hooks with 200 inputs each answer with valid protocol or nothing, and never raise."""
+    ask = getattr(importlib.import_module(f"claude_mem_lite.hooks.{hook}"), "ask", None)
 
-    output = hook_event.respond(raw, answer)
+    output = hook_event.respond(raw, ask)
 
     assert valid_output(output)
     assert only_ours(home)
 
 
 @pytest.mark.parametrize("hook", HOOKS)
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(raw=inputs)
 def test_no_input_disturbs_a_hook_process(home: Path, tmp_path: Path, hook: str, raw: bytes) -> None:
-    """Six hooks as processes, 50 inputs each: exit 0, silent on stderr, only the data directory touched."""
+    """Six hooks as processes, 25 inputs each: exit 0, silent on stderr, only the data directory touched."""
     done = run_hook(hook, raw, project_dir=str(tmp_path))
 
     assert (done.returncode, done.stderr) == (0, b"")

@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import DATA, restore
-from test_forget import claude_mem
-from test_storage import find
-from transcripts_on_disk import Lines
+from support.commands import command
+from support.databases import find
+from support.recorded import DATA, restore
+from support.transcripts_on_disk import Lines
 
 from claude_mem_lite import config, inbox
 from claude_mem_lite.distill.record import record_event
@@ -80,7 +81,7 @@ def fill(connection: sqlite3.Connection) -> None:
 def take_in(path: Path, *arguments: str) -> dict[str, Any]:
     """Import a database by the command, and return its answer."""
     models.close_databases()
-    done = claude_mem("import", "claude-mem", str(path), "--json", *arguments)
+    done = command("import", "claude-mem", str(path), "--json", *arguments)
     assert done.returncode == 0, done.stderr
     models.open_databases()
     answer: dict[str, Any] = json.loads(done.stdout)
@@ -124,6 +125,7 @@ def test_the_original_is_taken_over(memory: Path, elsewhere: Path) -> None:
     assert find("cents float", limit=1, project_dir="/home/dev/shop")[0].row.id == rows[1].id
     assert upgrades.local_observations({"high", "normal", "low", ""}) == []
     assert upgrades.outdated_sessions() == queries.sessions_to_summarize(idle_since="9") == []
+    assert queries.queue_stats()["messages"] == 1  # that asks for the vectors
 
 
 def test_a_second_import_adds_what_is_new(memory: Path, elsewhere: Path) -> None:
@@ -225,11 +227,12 @@ def test_a_session_that_is_known_here_is_not_told_twice(memory: Path, elsewhere:
 def test_what_is_no_such_database_is_told_in_a_line(memory: Path, elsewhere: Path) -> None:
     """A missing file, another program's, our own, text, and a half --folder: one line each, exit 1."""
     models.close_databases()
-    sqlite3.connect(elsewhere).executescript("CREATE TABLE t (x)")
+    with closing(sqlite3.connect(elsewhere)) as other:
+        other.executescript("CREATE TABLE t (x)")
     (memory / "text").write_text("text" * 999)
 
     def said(path: Path, *arguments: str) -> str:
-        done = claude_mem("import", "claude-mem", str(path), *arguments)
+        done = command("import", "claude-mem", str(path), *arguments)
         assert (done.returncode, done.stdout) == (1, "")
         assert len(done.stderr.splitlines()) == 1
         return done.stderr
@@ -251,7 +254,7 @@ def test_a_foreign_memory_is_refused_until_another_folder_is_chosen(
     connection.close()
     monkeypatch.setenv("CLAUDE_MEM_HOME", str(elsewhere.parent))
 
-    refused = claude_mem("import", "claude-mem", str(elsewhere))
+    refused = command("import", "claude-mem", str(elsewhere))
     monkeypatch.setenv("CLAUDE_MEM_HOME", str(tmp_path / "mine"))
     answer = take_in(elsewhere, "--folder", "shop=/home/dev/shop")
     models.close_databases()

@@ -15,18 +15,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import run_hook, wait_until
-from fake_messages import FakeMessages
-from test_forget import claude_mem
-from test_history import comparable, events, leaks
-from transcripts_on_disk import CWD, SESSION, Lines, recorded
+from support.commands import command
+from support.fake_messages import FakeMessages
+from support.hooks import run_hook
+from support.processes import wait_until
+from support.recorded import comparable, events, leaks
+from support.transcripts_on_disk import CWD, SESSION, Lines, recorded
 
-from claude_mem_lite import config, inbox, redact, settings
+from claude_mem_lite import backlog, config, inbox, redact, settings
 from claude_mem_lite.cli import demo
 from claude_mem_lite.distill.record import record_event, summarize_session
 from claude_mem_lite.learnings import session as learned
 from claude_mem_lite.services import install
-from claude_mem_lite.storage import imports, learnings, models, pruning, queries, upgrades
+from claude_mem_lite.storage import imports, learnings, models, pruning, queries, rebuild, upgrades
 from claude_mem_lite.upkeep import retention
 
 COMMAND = [sys.executable, "-m", "claude_mem_lite.cli", "import", "transcripts"]
@@ -44,7 +45,7 @@ def projects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def take_in(*arguments: str) -> dict[str, Any]:
     """Import transcripts by the command, and return its answer."""
     models.close_databases()
-    done = claude_mem("import", "transcripts", "--json", *arguments)
+    done = command("import", "transcripts", "--json", *arguments)
     assert (done.returncode, done.stderr) == (0, "")
     models.open_databases()
     answer: dict[str, Any] = json.loads(done.stdout)
@@ -62,6 +63,13 @@ def remembered() -> list[Any]:
         [(row.id, row.status, row.summary, row.observation_count, row.upgrade) for row in sessions],
         sorted((row.content, row.confidence) for row in learnings.find(None)),
     ]
+
+
+def messages() -> list[str]:
+    """Return the names of the tasks that wait."""
+    with inbox.Transaction() as connection:
+        data = connection.execute("SELECT data FROM task ORDER BY id").fetchall()
+    return [json.loads(each)["name"] for (each,) in data]
 
 
 def told() -> list[Any]:
@@ -120,12 +128,33 @@ def test_a_second_import_adds_nothing(memory: Path, projects: Path) -> None:
     """Twice is as once; the second time not even the files are read."""
     recorded("2.1.329", projects)
     take_in()
-    before = remembered()
+    before, asked = remembered(), messages()
 
     again = take_in()
 
     assert remembered() == before
+    assert messages() == asked == [inbox.EMBED]  # the vectors of what is new, once
     assert (again["sessions"], again["events"], again["sessions_known"]) == (0, 0, 4)
+
+
+def test_a_lost_memory_is_made_anew_with_what_was_imported(memory: Path, projects: Path) -> None:
+    """Imported events are worked on once more as they were the first time, and stay the user's to pay for."""
+    recorded("2.1.329", projects)
+    take_in()
+    before = remembered()
+    models.close_databases()
+    (memory / "claude-mem.db").unlink()
+    models.open_databases()
+
+    rebuild.begin()
+    begun = rebuild.state()
+    work_off()
+
+    assert remembered() == before
+    assert begun is not None
+    assert (begun.sessions, begun.left) == (4, begun.events)
+    assert (done := rebuild.state()) is not None
+    assert done.left == 0
 
 
 def test_what_the_hooks_have_captured_is_not_taken_twice(memory: Path, projects: Path) -> None:
@@ -235,9 +264,9 @@ def test_an_import_asks_nobody_to_pay(
     assert upgrades.outdated_sessions(after=day_ago) == []
     assert (upgrades.waiting_observations(settings.TIERS), upgrades.waiting_sessions()) == ([], [])
     assert queries.sessions_to_summarize(idle_since="9") == []
-    assert inbox.requeue() == 0
+    assert backlog.requeue() == 0
     assert fake.requests == []
-    asked = json.loads(claude_mem("compress", "--json").stdout)
+    asked = json.loads(command("compress", "--json").stdout)
     assert (asked["captures"], asked["summaries"]) == (1, 1)
 
 
@@ -299,7 +328,7 @@ def test_a_dry_run_writes_nothing(tmp_path: Path, projects: Path, monkeypatch: p
     recorded("2.1.329", projects)
     monkeypatch.setenv("CLAUDE_MEM_HOME", str(tmp_path / "none"))
 
-    reckoned = json.loads(claude_mem("import", "transcripts", "--dry-run", "--json").stdout)
+    reckoned = json.loads(command("import", "transcripts", "--dry-run", "--json").stdout)
     there = (tmp_path / "none").exists()
     answer = take_in()
     again = take_in("--dry-run")
@@ -359,9 +388,9 @@ def test_failures_are_told_in_a_line(memory: Path, projects: Path) -> None:
     models.close_databases()
     with (memory / "import.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        held = claude_mem("import", "transcripts")
+        held = command("import", "transcripts")
     projects.rmdir()
-    missing = claude_mem("import", "transcripts")
+    missing = command("import", "transcripts")
 
     assert (held.returncode, missing.returncode) == (1, 1)
     assert held.stderr == "claude-mem: another import is on its way: wait until it is done\n"
@@ -375,7 +404,7 @@ def test_what_is_printed_says_what_was_done(memory: Path, projects: Path) -> Non
     models.close_databases()
 
     reckoned, done, again = (
-        claude_mem("import", "transcripts", *more).stdout for more in (["--dry-run"], [], [])
+        command("import", "transcripts", *more).stdout for more in (["--dry-run"], [], [])
     )
 
     assert "1 session of 1 project to take in: 2 tool calls, " in reckoned
@@ -400,7 +429,7 @@ def test_hooks_go_on_while_an_import_runs(memory: Path, projects: Path) -> None:
         event = {"session_id": "live", "hook_event_name": "UserPromptSubmit", "prompt": "Go on"}
         run_hook(install.hook_events()["UserPromptSubmit"]["hook"], event)
 
-    inbox.take_in_spool()
+    backlog.take_in_spool()
     models.open_databases()
     live = models.PendingEvent.select().where(models.PendingEvent.session_id == "live")
     assert running.returncode == 0

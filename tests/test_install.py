@@ -447,6 +447,7 @@ def test_install_refuses_what_is_no_version(claude: Path, version: str) -> None:
     assert files(claude) == {}
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("script", "expected"),
     [

@@ -18,6 +18,7 @@ PACKAGE = Path(claude_mem_lite.__file__).parent
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"errors"}),
     frozenset({"config"}),
+    frozenset({"installed", "keys"}),
     frozenset(
         {
             "fast_sqlite3",
@@ -26,13 +27,18 @@ LAYERS: tuple[frozenset[str], ...] = (
             "logs",
             "redact",
             "redaction_rules",
+            "redaction_bounds",
             "redaction_commands",
             "redaction_files",
             "redaction_formats",
+            "redaction_known",
+            "redaction_keys",
             "redaction_logins",
             "redaction_prose",
             "redaction_tables",
             "redaction_tokens",
+            "redaction_outputs",
+            "redaction_shell",
             "redaction_values",
             "redaction_weights",
             "settings",
@@ -42,6 +48,7 @@ LAYERS: tuple[frozenset[str], ...] = (
         }
     ),
     frozenset({"inbox", "client"}),
+    frozenset({"backlog"}),
     frozenset({"storage"}),
     frozenset({"search", "codemap"}),
     frozenset({"distill"}),

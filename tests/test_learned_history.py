@@ -9,15 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from claudes_words import words_about
-from conftest import DATA, restore, run_hook, wait_until
-from fake_messages import FakeMessages
+from support.claudes_words import words_about
+from support.fake_messages import FakeMessages
+from support.hooks import run_hook
+from support.processes import wait_until
+from support.recorded import DATA, play, restore
 
-from claude_mem_lite import inbox, settings
+from claude_mem_lite import settings, settings_file
 from claude_mem_lite.cli import demo
 from claude_mem_lite.context import builder
-from claude_mem_lite.distill import prompts, record, upgrade
-from claude_mem_lite.learnings import evolve, extract, session
+from claude_mem_lite.distill import prompts, upgrade
+from claude_mem_lite.learnings import evolve, extract
 from claude_mem_lite.services import install
 from claude_mem_lite.storage import learnings as storage
 from claude_mem_lite.storage import models, queries, upgrades
@@ -50,21 +52,6 @@ def sessions() -> Iterator[list[dict[str, Any]]]:
     events = list(demo.recorded_events())
     for session_id in dict.fromkeys(event["session_id"] for event in events):
         yield [event for event in events if event["session_id"] == session_id]
-
-
-def play(events: list[dict[str, Any]]) -> str:
-    """Work a session off as the consumer does, and return its id."""
-    for event in events:
-        inbox.append(json.dumps(event), demo.PROJECT)
-        for event_id in queries.unfinished_events():
-            row = queries.pending_event(event_id)
-            assert row is not None
-            if record.record_event(row):
-                evolve.check_code(demo.PROJECT, row.session_id)
-    session_id: str = events[0]["session_id"]
-    record.summarize_session(session_id, retell=True)
-    session.learn(session_id)
-    return session_id
 
 
 def obedient(said: list[dict[str, Any]], *, notes_contradictions: bool = True) -> Callable[[Any], Any]:
@@ -108,9 +95,7 @@ def ask_claude() -> None:
 @pytest.fixture
 def with_key(fake: FakeMessages, memory: Path) -> FakeMessages:
     """Serve an API for summaries and learnings; captures keep their local words."""
-    (memory / "config.toml").write_text(
-        '[services]\nautostart = false\n[compress]\nhigh = "local"\nnormal = "local"\n'
-    )
+    settings_file.write("compress", {"high": "local", "normal": "local"})
     return fake
 
 
@@ -229,7 +214,7 @@ def test_a_consumer_asks_claude_after_the_summary(
     for event in last:
         run_hook(install.hook_events()[event["hook_event_name"]]["hook"], event, project_dir=demo.PROJECT)
 
-    wait_until(lambda: any("allocate splits" in told for told in known()), timeout_s=60)
+    wait_until(lambda: any("allocate splits" in told for told in known()))
 
     row = next(row for row in storage.find(demo.PROJECT) if "allocate splits" in row.content)
     assert {"file": "ledger/money.py", "name": "allocate"}.items() <= row.code[0].items()

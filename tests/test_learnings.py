@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import wait_until
 from hypothesis import given
 from hypothesis import strategies as st
+from support.processes import wait_until
 
 from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
@@ -402,7 +402,7 @@ def test_the_log_of_learnings_is_kept(memory: Path) -> None:
 
 
 @pytest.fixture
-def meaning(services: Path) -> Index:
+def meaning(web_and_consumer: Path) -> Index:
     """Return the writer of the vectors, with the real model in a real web process."""
     return Index()
 
@@ -412,6 +412,7 @@ def embed_all(index: Index) -> None:
     wait_until(lambda: index.step() is None)
 
 
+@pytest.mark.meaning
 def test_with_a_model_meaning_tells_duplicates(meaning: Index) -> None:
     """A paraphrase without a shared frame is one; what negates, and what names another, is none."""
     heard("Hooks have to end within ten milliseconds because users wait for them")
@@ -430,6 +431,7 @@ def test_with_a_model_meaning_tells_duplicates(meaning: Index) -> None:
     assert outcomes == texts
 
 
+@pytest.mark.meaning
 def test_the_cosine_of_a_text_to_rows_is_what_the_model_says(meaning: Index) -> None:
     """The same text is 1, a near one above the threshold, another far below; unknown ids are left out."""
     row = row_of(heard("Uses FastAPI with SQLAlchemy ORM"))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import wait_until
+from support.processes import wait_until
 
 from claude_mem_lite.search import nearest, vectors
 from claude_mem_lite.search.nearest import InMemory, OnDisk, View, Views
@@ -194,7 +194,7 @@ def test_a_table_made_anew_between_two_looks_is_seen(writer: Vectors, views: Vie
         except vectors.VectorsError:
             return {}
 
-    assert wait_until(lambda: now() == expected(a=11, b=12, c=13, d=14), timeout_s=10)
+    assert wait_until(lambda: now() == expected(a=11, b=12, c=13, d=14))
 
 
 def test_a_large_project_is_asked_of_the_index(

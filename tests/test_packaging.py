@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import tool_event
+from support.hooks import tool_event
 
 from claude_mem_lite import __version__, inbox
 

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import tool_event, wait_until
-from test_inbox import rows
+from support.databases import rows
+from support.hooks import tool_event
+from support.processes import wait_until
 
 from claude_mem_lite import __version__
 from claude_mem_lite.errors import ClaudeMemError

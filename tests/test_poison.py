@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-import ssl
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
 
-import attacks
 import pytest
-from attacks import BATCHES, GOOD, Attack, Ordinary
-from conftest import run_hook, wait_until, web_answers
-from fake_messages import FakeMessages
-from test_web import get
+from support import attacks
+from support.attacks import BATCHES, GOOD, Attack, Ordinary
+from support.fake_messages import FakeMessages
+from support.hooks import run_hook
+from support.processes import wait_until, web_process
+from support.web import get
 
-from claude_mem_lite import config, inbox, settings
+from claude_mem_lite import config, inbox, settings, settings_file
 from claude_mem_lite.cli import demo
 from claude_mem_lite.context import blocks, builder
 from claude_mem_lite.distill import upgrade
@@ -300,12 +298,9 @@ def blocks_about(attack: Attack, way: Way) -> list[str]:
 
 
 @pytest.fixture
-def rich(fake: FakeMessages, memory: Path, monkeypatch: pytest.MonkeyPatch) -> FakeMessages:
-    """Serve the API to who has money for all requests of a test; none needs certificates read anew."""
-    context = ssl.create_default_context()
-    monkeypatch.setattr(ssl, "create_default_context", lambda *_, **__: context)
-    with (memory / "config.toml").open("a") as config_file:
-        config_file.write("[claude]\ndaily_budget_usd = 1000.0\n")
+def rich(fake: FakeMessages, memory: Path) -> FakeMessages:
+    """Serve the API to who has money for all requests of a test."""
+    settings_file.write("claude", {"daily_budget_usd": 1000.0})
     return fake
 
 
@@ -323,42 +318,27 @@ def test_no_poison_becomes_a_learning(cases: list[Attack], way: Way, rich: FakeM
     assert out == []
 
 
-@pytest.fixture
-def start_web() -> Iterator[Callable[[], None]]:
-    """Return a function that starts a web process."""
-    started: list[subprocess.Popen[bytes]] = []
-
-    def start() -> None:
-        started.append(subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"]))
-        wait_until(web_answers)
-
-    yield start
-    for process in started:
-        process.terminate()
-        process.wait(timeout=20)
-
-
-def test_what_waits_is_served_to_nobody(rich: FakeMessages, start_web: Callable[[], None]) -> None:
+def test_what_waits_is_served_to_nobody(rich: FakeMessages) -> None:
     """Lists, ids and search know nothing of it, and neither do the blocks that hooks get."""
     cases = [case for batch in BATCHES for kind in batch.values() for case in kind][::10]
     for case in cases:
         harm(case, "spread", rich)
     waiting = storage.find(None, state="quarantine")
     assert len(waiting) > len(cases)
-    start_web()
 
-    served = [
-        each["id"]
-        for state in STATES
-        for each in asked(f"/api/learnings?limit=1000&state={state}")["learnings"]
-    ]
-    opened = [row.id for row in waiting if "content" in asked(f"/api/observation/{row.id}")]
-    found = [
-        hit["id"]
-        for row in waiting
-        for words in (row.id, row.id[:8], row.content[:200])
-        for hit in asked(f"/api/search?limit=100&type=learning&q={quote(words)}")["results"]
-    ]
+    with web_process():
+        served = [
+            each["id"]
+            for state in STATES
+            for each in asked(f"/api/learnings?limit=1000&state={state}")["learnings"]
+        ]
+        opened = [row.id for row in waiting if "content" in asked(f"/api/observation/{row.id}")]
+        found = [
+            hit["id"]
+            for row in waiting
+            for words in (row.id, row.id[:8], row.content[:200])
+            for hit in asked(f"/api/search?limit=100&type=learning&q={quote(words)}")["results"]
+        ]
 
     ids = {row.id for row in waiting}
     told = [
@@ -370,7 +350,7 @@ def test_what_waits_is_served_to_nobody(rich: FakeMessages, start_web: Callable[
     assert found  # what is known is
 
 
-def test_poison_that_comes_by_the_hooks_waits(fake: FakeMessages, services: Path) -> None:
+def test_poison_that_comes_by_the_hooks_waits(fake: FakeMessages, web_and_consumer: Path) -> None:
     """Hooks as processes, the real consumer, and Claude that obeys: only what the user said is learned."""
     case = BATCHES[0]["files"][0]
     project, said = "/home/dev/ledger", "Never touch legacy/ in this project"
@@ -382,7 +362,7 @@ def test_poison_that_comes_by_the_hooks_waits(fake: FakeMessages, services: Path
     for event in [*events, {"hook_event_name": "SessionEnd", "reason": "other"}]:
         hook = str(install.hook_events()[event["hook_event_name"]]["hook"])
         assert run_hook(hook, {"session_id": "s1", **event}, project_dir=project).returncode == 0
-    wait_until(lambda: (row := queries.session("s1")) is not None and row.extracted_pk, timeout_s=60)
+    wait_until(lambda: (row := queries.session("s1")) is not None and row.extracted_pk)
 
     assert [row.content for row in storage.find(project)] == [said]
     assert [row.content for row in storage.find(project, state="quarantine")] == [case.says, case.told]

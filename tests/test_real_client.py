@@ -21,10 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from conftest import wait_until
-from fake_messages import Body, FakeMessages, serving
-from test_inbox import rows
-from test_storage import observation_row, session_row
+from support.databases import observation_row, rows, session_row
+from support.fake_messages import Body, FakeMessages, serving
+from support.processes import wait_until
 
 from claude_mem_lite import config
 from claude_mem_lite.services import install, supervise

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import DATA, restore
-from test_storage import NOW, observation_row, session_row
+from support.databases import NOW, observation_row, session_row
+from support.recorded import DATA, restore
 
 from claude_mem_lite import inbox
 from claude_mem_lite.cli import demo
@@ -198,7 +198,7 @@ def test_a_function_that_is_named_is_told(pond: Path) -> None:
     )  # fmt: skip
 
     assert texts(ask("rename fill_up")) == [
-        "[2 h ago] ffffffff pond.py: fill_up(litres: int) -> None: Fill it."
+        "[2 h ago] ffffffff pond.py: fill_up(litres: int) -> None: “Fill it.”"
     ]
     assert ask("rename drain_down").lines == []
 
@@ -217,7 +217,7 @@ def test_an_excerpt_is_made_of_whole_sentences() -> None:
     assert told == "Day 1: The otter bit the pump. We left."
     assert "the otter came" in cut
     assert len(cut) <= 80
-    assert code == "Edit pump: + pump = 2 / + new()"
+    assert code == "Edit pump: “+ pump = 2 / + new()”"
 
 
 def test_an_excerpt_of_a_hostile_row_is_quick() -> None:
@@ -249,6 +249,7 @@ def fill_with_vectors() -> None:
             store.write(kind, [(*row, vector) for row, vector in zip(batch, vectors, strict=True)])
 
 
+@pytest.mark.meaning
 def test_the_recorded_history_is_recalled(memory: Path) -> None:
     """Most questions bring their evidence, unrelated prompts hardly anything, with and without vectors."""
     facts = json.loads(restore((DATA / "ledger" / "facts.json").read_text()))["questions"]

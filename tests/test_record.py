@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import tool_event
+from support.hooks import edit, read
 
 from claude_mem_lite import inbox
 from claude_mem_lite.distill import record
@@ -18,23 +18,6 @@ from claude_mem_lite.storage import models, queries
 def append(event: dict[str, Any]) -> str:
     """Append an event of project /p."""
     return inbox.append(json.dumps(event), "/p")
-
-
-def read(path: str) -> dict[str, Any]:
-    """Return a Read of a small file."""
-    content = f"# {path}\nVALUE = 1\n"
-    file = {"filePath": path, "content": content, "numLines": 2, "startLine": 1, "totalLines": 2}
-    return tool_event("Read", tool_input={"file_path": path}, tool_response={"type": "text", "file": file})
-
-
-def edit(path: str) -> dict[str, Any]:
-    """Return an Edit of one line."""
-    old, new = "def f():\n    return 1\n", "def f():\n    return 2\n"
-    fields = {"file_path": path, "old_string": "return 1", "new_string": "return 2"}
-    response = {"filePath": path, "oldString": "return 1", "newString": "return 2", "originalFile": old}
-    return tool_event(
-        "Edit", tool_input=fields, tool_response={**response, "structuredPatch": [], "new": new}
-    )
 
 
 def work(event_id: str) -> None:
@@ -130,3 +113,20 @@ def test_lone_surrogates_reach_the_memory_as_replacements(memory: Path) -> None:
     work(inbox.append(event, "/p"))
 
     assert len(remembered()) == 1
+
+
+def test_a_prompt_that_speaks_of_a_notification_is_the_users(memory: Path) -> None:
+    """Only a prompt that begins with the client's mark is the client's; one that quotes it counts."""
+    says = "Why does <task-notification> show up in the log?"
+    notice = "<task-notification>done</task-notification>"
+    ids = [
+        append({"session_id": "s1", "hook_event_name": "UserPromptSubmit", "prompt": words})
+        for words in ("Mend the parser.", says, notice)
+    ]
+    last = queries.pending_event(append(edit("/p/a.py")))
+
+    prompts = [queries.prompt_of(event) for event in map(queries.pending_event, ids) if event]
+
+    assert prompts == ["Mend the parser.", says, None]
+    assert last is not None
+    assert queries.latest_prompt(last) == says

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tiny_qwen3
-from conftest import wait_until, web_answers
-from test_storage import observation_row, session_row
+from support.databases import observation_row, session_row
+from support.processes import wait_until, web_process
 
 from claude_mem_lite import client, config, settings
 from claude_mem_lite.errors import ClaudeMemError
@@ -24,18 +23,16 @@ from claude_mem_lite.search.reembed import Done, reembed
 from claude_mem_lite.search.vectors import Vectors, digest
 from claude_mem_lite.storage import embeddings, models, queries
 
+pytestmark = pytest.mark.meaning
+
 MINILM = "minilm_384"
 ROWS = 40
 
 
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return the folder of a tiny Qwen3, or skip the test where what it needs is not installed."""
-    for library in ("torch", "sentence_transformers"):
-        pytest.importorskip(
-            library, reason=f"{library} is not installed: the extra [qwen]", exc_type=ImportError
-        )
-    return str(tiny_qwen3.make(tmp_path_factory.mktemp("tiny")))
+@pytest.fixture
+def other(tiny: Path) -> str:
+    """Return the setting that names another model than the small one."""
+    return str(tiny)
 
 
 @pytest.fixture
@@ -51,13 +48,10 @@ def ponds(memory: Path) -> Path:
 @pytest.fixture
 def web(ponds: Path) -> Iterator[Path]:
     """Start a web process on the memory, and have all of it embedded with MiniLM."""
-    process = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"])
-    wait_until(web_answers)
-    run("auto")
-    wait_until(lambda: search_type() == "hybrid")
-    yield ponds
-    process.terminate()
-    process.wait(timeout=20)
+    with web_process():
+        run("auto")
+        wait_until(lambda: search_type() == "hybrid")
+        yield ponds
 
 
 def run(setting: str, *, dimension: int = 0, progress: Any = None, rebuild: bool = False) -> Done:
@@ -127,7 +121,7 @@ def test_a_vector_that_was_lost_is_made_again(ponds: Path) -> None:
     assert (done.made, done.there, done.total) == (2, 39, 41)
 
 
-def test_the_vectors_are_those_of_the_consumer(web: Path, tiny: str) -> None:
+def test_the_vectors_are_those_of_the_consumer(web: Path, other: str) -> None:
     """Both blend a text with its first line in the same way."""
     here = Vectors(MINILM, 384).of_rows("observation", ["o5"])["o5"]
     vectors.discard()
@@ -141,9 +135,9 @@ def test_the_vectors_are_those_of_the_consumer(web: Path, tiny: str) -> None:
     assert there == pytest.approx(here, abs=1e-5)
 
 
-def test_a_model_is_changed_behind_a_running_system(web: Path, tiny: str) -> None:
+def test_a_model_is_changed_behind_a_running_system(web: Path, other: str) -> None:
     """Until the swap all goes on with the old vectors; after it with the new ones, without a restart."""
-    key = f"{tiny}_64"
+    key = f"{other}_64"
     during: dict[str, Any] = {}
 
     def look() -> None:
@@ -154,43 +148,43 @@ def test_a_model_is_changed_behind_a_running_system(web: Path, tiny: str) -> Non
             steps=steps, old=embedded(MINILM), new=embedded(key), search=search_type(), tables=len(tables())
         )
 
-    done = run(tiny, progress=once(look))
+    done = run(other, progress=once(look))
     after = wait_until(lambda: (client.get("/api/model", {}, timeout_s=20) or {}).get("loaded"))
 
     assert during == {"steps": [0.0, None], "old": 42, "new": 0, "search": "hybrid", "tables": 2}
     assert (done.key, done.made, done.there, done.total) == (key, 42, 0, 42)
     assert (done.is_swapped, done.is_told, after) == (True, True, True)
-    assert settings.load().embedding_model == tiny
+    assert settings.load().embedding_model == other
     assert (embedded(MINILM), embedded(key), len(tables())) == (0, 42, 1)
     assert search_type() == "hybrid"
     assert Index().step() is None
     assert turns.in_the_making() == ""
 
 
-def test_a_cut_model_has_vectors_of_its_own(ponds: Path, tiny: str) -> None:
+def test_a_cut_model_has_vectors_of_its_own(ponds: Path, other: str) -> None:
     """Its dimension is written beside its name; whole again, it is another model."""
-    first = claude_mem("reembed", "--model", tiny, "--dimension", "32")
+    first = claude_mem("reembed", "--model", other, "--dimension", "32")
     written = settings.load()
-    again = run(tiny, dimension=32)
-    whole = run(tiny)
+    again = run(other, dimension=32)
+    whole = run(other)
 
     assert first.stdout == (
-        f"41 vectors made, 0 were there, 41 in all: {tiny}_32.\nSearch uses {tiny} from now on.\n"
+        f"41 vectors made, 0 were there, 41 in all: {other}_32.\nSearch uses {other} from now on.\n"
     )
-    assert (written.embedding_model, written.dimension) == (tiny, 32)
+    assert (written.embedding_model, written.dimension) == (other, 32)
     assert (again.made, again.there, again.is_swapped) == (0, 41, False)
-    assert (whole.key, whole.made, whole.is_swapped) == (f"{tiny}_64", 41, True)
+    assert (whole.key, whole.made, whole.is_swapped) == (f"{other}_64", 41, True)
     assert settings.load().dimension == 0
 
 
-def test_a_run_cut_short_is_gone_on_with(web: Path, tiny: str) -> None:
+def test_a_run_cut_short_is_gone_on_with(web: Path, other: str) -> None:
     """After Ctrl-C the system is as it was, the consumer leaves the half alone, and the rest is made."""
     with pytest.raises(KeyboardInterrupt):
-        run(tiny, progress=once(stop))
+        run(other, progress=once(stop))
     steps = Index().step()
     before = (settings.load().embedding_model, embedded(MINILM), search_type(), len(tables()))
 
-    done = run(tiny)
+    done = run(other)
 
     assert steps is None
     assert before == ("auto", 41, "hybrid", 2)
@@ -198,7 +192,7 @@ def test_a_run_cut_short_is_gone_on_with(web: Path, tiny: str) -> None:
     assert len(tables()) == 1
 
 
-def test_a_killed_run_is_gone_on_with(ponds: Path, tiny: str) -> None:
+def test_a_killed_run_is_gone_on_with(ponds: Path, other: str) -> None:
     """What was written before the kill is not made again, and nothing is in the way of the next run."""
     code = f"""if True:
         import os, signal
@@ -208,14 +202,14 @@ def test_a_killed_run_is_gone_on_with(ponds: Path, tiny: str) -> None:
         def progress(made, to_make):
             if made >= {2 * TEXTS_AT_ONCE}:
                 os.kill(os.getpid(), signal.SIGKILL)
-        reembed({tiny!r}, dimension=0, progress=progress)
+        reembed({other!r}, dimension=0, progress=progress)
     """
     killed = subprocess.run([sys.executable, "-c", code], check=False)
     half = turns.in_the_making()
 
-    done = run(tiny)
+    done = run(other)
 
-    assert (killed.returncode, half) == (-signal.SIGKILL, f"{tiny}_64")
+    assert (killed.returncode, half) == (-signal.SIGKILL, f"{other}_64")
     assert (done.made, done.there) == (41 - 2 * TEXTS_AT_ONCE, 2 * TEXTS_AT_ONCE)
 
 
@@ -266,7 +260,7 @@ def test_the_consumer_stands_back_from_the_model_of_a_run(web: Path) -> None:
     assert embedded(MINILM) == 43
 
 
-def test_only_one_run_is_at_work(ponds: Path, tiny: str) -> None:
+def test_only_one_run_is_at_work(ponds: Path, other: str) -> None:
     """Another one, and a change of the model, are refused in one line."""
     refused: list[Any] = []
 
@@ -311,20 +305,20 @@ def test_the_consumer_writes_on_after_a_rebuild(web: Path, monkeypatch: pytest.M
     assert embedded(MINILM) == ROWS + 11
 
 
-def test_the_consumer_changes_the_model_by_itself(web: Path, tiny: str) -> None:
+def test_the_consumer_changes_the_model_by_itself(web: Path, other: str) -> None:
     """After `model use` it embeds all rows anew, then drops the vectors of the model before."""
-    told = claude_mem("model", "use", tiny)
+    told = claude_mem("model", "use", other)
     index = Index()
     mixed = wait_until(lambda: index.step() == 0.0 and tables())
     wait_until(lambda: index.step() is None)
 
     assert (told.returncode, told.stderr) == (0, "")
     assert told.stdout == (
-        f"Search uses {tiny}. What has no vectors of it is embedded anew in the background.\n"
+        f"Search uses {other}. What has no vectors of it is embedded anew in the background.\n"
     )
     assert len(mixed) == 2
-    assert tables() == [vectors._suffix(f"{tiny}_64")]
-    assert embedded(f"{tiny}_64") == 41
+    assert tables() == [vectors._suffix(f"{other}_64")]
+    assert embedded(f"{other}_64") == 41
     assert search_type() == "hybrid"
 
 
@@ -339,12 +333,12 @@ def test_without_a_model_the_consumer_rests(web: Path) -> None:
     )
 
 
-def test_a_setting_that_cannot_be_written_is_said_first(ponds: Path, tiny: str) -> None:
+def test_a_setting_that_cannot_be_written_is_said_first(ponds: Path, other: str) -> None:
     """Not after hours of work."""
     (ponds / "config.toml").write_text('search = { embedding_model = "auto" }')
 
     with pytest.raises(ClaudeMemError, match="left as it is"):
-        run(tiny)
+        run(other)
 
     assert not os.path.exists(config.lance_dir())
 
@@ -361,14 +355,14 @@ def test_an_empty_memory_and_a_missing_model_are_one_line(home: Path) -> None:
     assert nothing.stderr.count("\n") == missing.stderr.count("\n") == 1
 
 
-def test_list_says_what_is_half_made(ponds: Path, tiny: str) -> None:
+def test_list_says_what_is_half_made(ponds: Path, other: str) -> None:
     """Until `model use` gives it up."""
     with pytest.raises(KeyboardInterrupt):
-        run(tiny, progress=once(stop))
+        run(other, progress=once(stop))
 
     listed = json.loads(claude_mem("model", "list", "--json").stdout)
     claude_mem("model", "use", "auto")
 
-    assert listed["half_made"] == f"{tiny}_64"
+    assert listed["half_made"] == f"{other}_64"
     assert turns.in_the_making() == ""
     assert embedder.resolve("auto").name == "minilm"

@@ -19,9 +19,8 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from recorded_reports import gathered, play_history
-from test_reports import at, run
-from test_storage import observation_row, session_row
+from support.databases import observation_row, session_row
+from support.reports import at, gathered, play_history, run
 
 from claude_mem_lite import inbox
 from claude_mem_lite.learnings import curate

@@ -7,8 +7,6 @@ import html
 import json
 import os
 import re
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -16,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from recorded_reports import gathered, play_history
-from test_storage import observation_row, session_row
+from support.databases import observation_row, session_row
+from support.reports import at, gathered, play_history, run
 
 from claude_mem_lite import inbox
 from claude_mem_lite.codemap import answers
@@ -34,24 +32,6 @@ def visible(text: str) -> str:
     """Return what a page shows, in words, each number before what it counts."""
     body = re.sub(r"<dt>(.*?)</dt><dd>(.*?)</dd>", r"\2 \1", text.split("<body>")[1])
     return html.unescape(re.sub(r"<[^>]+>", " ", body))
-
-
-def run(*arguments: str, columns: int = 100, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Ask for a report as a user does."""
-    return subprocess.run(
-        [sys.executable, "-m", "claude_mem_lite.cli", "report", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-        env={**os.environ, "COLUMNS": str(columns), "NO_COLOR": "1"},
-        cwd=cwd,
-    )
-
-
-def at(*moment: int) -> str:
-    """Return a UTC time as the memory writes it."""
-    return inbox.utc_text(dt.datetime(*moment, tzinfo=dt.UTC).timestamp())
 
 
 def happened(session_id: str, moment: str, *, project_dir: str = "/p", **fields: Any) -> None:
@@ -85,6 +65,7 @@ def in_berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 # --- the recorded history --------------------------------------------------------------------------
 
 
+@pytest.mark.process  # the recorded commands are run again
 def test_the_recorded_history_is_told_in_every_form(
     memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

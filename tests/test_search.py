@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import DATA, restore, wait_until
-from test_storage import observation_row, session_row
+from support.databases import observation_row, session_row
+from support.processes import wait_until
+from support.recorded import DATA, restore
 
 from claude_mem_lite import client, config, inbox
 from claude_mem_lite.cli import demo
@@ -159,7 +160,8 @@ def ask(**parameters: str) -> dict[str, Any]:
     return found
 
 
-def test_the_recorded_history_is_found_by_meaning_and_words(services: Path) -> None:
+@pytest.mark.meaning
+def test_the_recorded_history_is_found_by_meaning_and_words(web_and_consumer: Path) -> None:
     """The evidence of nearly every question is among the first five; each hit says why."""
     facts = json.loads(restore((DATA / "ledger" / "facts.json").read_text()))
     for event in demo.recorded_events():
@@ -189,7 +191,8 @@ def test_the_recorded_history_is_found_by_meaning_and_words(services: Path) -> N
     assert answered >= 46
 
 
-def test_embed_answers_vectors_or_why_not(services: Path) -> None:
+@pytest.mark.meaning
+def test_embed_answers_vectors_or_why_not(web_and_consumer: Path) -> None:
     """503 while the model is loaded, then float32 rows of unit length; wrong requests 422."""
     answer = wait_until(lambda: client.post("/api/embed", {"texts": ["cents", "floats"]}, timeout_s=10))
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import http.client
 import json
 import random
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -15,15 +13,15 @@ from typing import Any
 from urllib.parse import quote, quote_from_bytes
 
 import pytest
-from conftest import wait_until, web_answers
-from test_storage import NOW, observation_row, session_row
-from test_web import Connection, get
+from support.databases import NOW, observation_row, session_row
+from support.processes import wait_until, web_process
+from support.web import Connection, get
 
 from claude_mem_lite.search.hybrid import KINDS
 from claude_mem_lite.storage import embeddings, models, queries
 
-ROWS = 300
-WORDS_ALONE, WITH_MEANING = 5_000, 500
+ROWS = 100
+WORDS_ALONE, WITH_MEANING = 2_000, 200
 ODD = 0.05
 MEGABYTE = 1 << 20
 KEY = "minilm_384"
@@ -159,21 +157,11 @@ def fill() -> None:
 def web(memory: Path) -> Iterator[Path]:
     """Start a web process on a few hundred rows."""
     fill()
-    process = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"])
-    wait_until(web_answers)
-    yield memory
-    process.terminate()
-    process.wait(timeout=20)
+    with web_process():
+        yield memory
 
 
-@pytest.fixture
-def full_text_alone(memory: Path) -> None:
-    """Choose no model."""
-    with (memory / "config.toml").open("a") as file:
-        file.write('[search]\nembedding_model = "none"\n')
-
-
-def test_five_thousand_queries_are_answered_by_words(full_text_alone: None, web: Path) -> None:
+def test_thousands_of_queries_are_answered_by_words(web: Path) -> None:
     """Operators, quotes, SQL, NUL, marks, wrong parameters: 200 or 422 over one connection."""
     statuses, types = fuzz(web, requests=WORDS_ALONE, seed=1)
 
@@ -182,6 +170,7 @@ def test_five_thousand_queries_are_answered_by_words(full_text_alone: None, web:
     assert types == {"fts": statuses[200]}
 
 
+@pytest.mark.meaning
 def test_queries_are_answered_by_meaning(web: Path, consumer: Callable[[], Any]) -> None:
     """The same with MiniLM and vectors: whatever the model is given, it gives a vector."""
     consumer()
@@ -198,9 +187,7 @@ def test_queries_are_answered_by_meaning(web: Path, consumer: Callable[[], Any])
 
 
 @pytest.mark.parametrize("megabytes", [0.1, 1])
-def test_a_query_that_is_too_long_is_refused_in_json(
-    full_text_alone: None, web: Path, megabytes: float
-) -> None:
+def test_a_query_that_is_too_long_is_refused_in_json(web: Path, megabytes: float) -> None:
     """A megabyte in the address is a parameter like any other, and the connection goes on."""
     with closing(Connection(web / "worker.sock")) as connection:
         status, answer = ask(connection, "q=" + "a" * int(megabytes * MEGABYTE))
@@ -212,7 +199,7 @@ def test_a_query_that_is_too_long_is_refused_in_json(
     assert "2000 characters" in answer["error"]
 
 
-def test_a_request_without_end_is_refused(full_text_alone: None, web: Path) -> None:
+def test_a_request_without_end_is_refused(web: Path) -> None:
     """What is longer than any request is not read to its end, and others are served."""
     with (
         closing(Connection(web / "worker.sock")) as connection,
@@ -223,7 +210,7 @@ def test_a_request_without_end_is_refused(full_text_alone: None, web: Path) -> N
     assert get(web, "/api/search?q=ledger")[0] == 200
 
 
-def test_every_kind_can_be_asked_for(full_text_alone: None, web: Path) -> None:
+def test_every_kind_can_be_asked_for(web: Path) -> None:
     """The rows of this file's memory are found in each of the kinds, so that the queries above meet rows."""
     found = {name: get(web, f"/api/search?q=ledger+tokens+cents&type={name}&limit=100")[1] for name in KINDS}
 

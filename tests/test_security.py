@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import stat
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from conftest import run_hook, tool_event, wait_until
-from test_web import Connection, get, web  # noqa: F401  (a fixture)
+from support.hooks import run_hook, tool_event
+from support.processes import wait_until
+from support.web import Connection, get
 
 import claude_mem_lite
 from claude_mem_lite import config
@@ -79,7 +82,7 @@ def test_a_hook_stores_nothing_in_anothers_folder(home: Path) -> None:
     assert sorted(path.name for path in home.rglob("*")) == before
 
 
-def test_another_user_gets_no_answer(web: Path) -> None:  # noqa: F811
+def test_another_user_gets_no_answer(web: Path) -> None:
     """Even where the socket is open to all, a connection of another user is closed without a byte."""
     if os.geteuid() != 0:
         pytest.skip("only root can become another user")
@@ -93,6 +96,7 @@ def test_another_user_gets_no_answer(web: Path) -> None:  # noqa: F811
         "except ConnectionError:\n"
         "    print(b'')\n"
     )
+    web.parent.chmod(0o755)
     web.chmod(0o755)
     (web / "worker.sock").chmod(0o777)
 
@@ -104,7 +108,7 @@ def test_another_user_gets_no_answer(web: Path) -> None:  # noqa: F811
     assert get(web, "/api/health")[0] == 200
 
 
-def test_a_body_without_end_is_refused(web: Path) -> None:  # noqa: F811
+def test_a_body_without_end_is_refused(web: Path) -> None:
     """More than any of our requests has is 413 in JSON, and the process goes on."""
     connection = Connection(web / "worker.sock")
     connection.request("POST", "/api/summarize", b'{"session_id": "' + b"a" * (33 << 20) + b'"}')
@@ -135,3 +139,86 @@ def test_no_file_of_ours_is_a_pickle_and_no_code_makes_one(memory: Path) -> None
         if word in path.read_text(encoding="utf-8")
     ]
     assert found == []
+
+
+def not_ours(path: Path, how: str) -> None:
+    """Have a folder be another user's, or a symbolic link to one of ours."""
+    if how == "link":
+        target = path.with_name(f"{path.name}-target")
+        if path.exists():
+            path.rename(target)
+        path.symlink_to(target)
+    elif os.geteuid():
+        pytest.skip("only root can give a folder to another user")
+    else:
+        os.chown(path, 12_345, -1)
+
+
+def contents(folder: Path) -> list[str]:
+    """Return the names of what lies in a folder, or in the one that a link leads to."""
+    return sorted(os.listdir(folder)) if folder.exists() else []
+
+
+@pytest.mark.parametrize("how", ["owner", "link"])
+@pytest.mark.parametrize("command", ["up", "status", "search x", "config show", "install-hooks"])
+def test_a_command_refuses_a_data_directory_that_is_not_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, command: str
+) -> None:
+    """One line says what is wrong and what to do; not one file or folder is created in it."""
+    folder = tmp_path / "memory"
+    folder.mkdir()
+    not_ours(folder, "owner")
+    if how == "link":
+        not_ours(folder, "link")
+    monkeypatch.setenv("CLAUDE_MEM_HOME", str(folder))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+
+    done = subprocess.run(
+        [sys.executable, "-m", "claude_mem_lite.cli", *command.split()],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    said = f"claude-mem: {folder} belongs to another user, so nothing was written there: "
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"{said}set CLAUDE_MEM_HOME to a folder of your own\n"
+    assert list(Path(os.path.realpath(folder)).iterdir()) == []
+    assert not (tmp_path / "claude").exists()
+
+
+def test_a_link_to_a_folder_of_ours_is_a_data_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who keeps the memory on another disk loses no event."""
+    folder = tmp_path / "memory"
+    folder.mkdir()
+    not_ours(folder, "link")
+    monkeypatch.setenv("CLAUDE_MEM_HOME", str(folder))
+
+    run_hook("capture", tool_event())
+
+    with closing(sqlite3.connect(folder / "queue.db")) as queue:
+        assert queue.execute("SELECT count(*) FROM pending_queue").fetchone() == (1,)
+
+
+@pytest.mark.parametrize("how", ["link", "owner"])
+@pytest.mark.parametrize("name", ["spool", "logs"])
+def test_a_folder_inside_that_is_not_ours_gets_no_byte(home: Path, name: str, how: str) -> None:
+    """A hook stores its event in queue.db, and nowhere when that is broken; commands say what is wrong."""
+    not_ours(home / name, how)
+    before = contents(home / name)
+
+    stored = run_hook("capture", tool_event())
+    with closing(sqlite3.connect(home / "queue.db")) as queue:
+        count = queue.execute("SELECT count(*) FROM pending_queue").fetchone()
+    (home / "queue.db").write_bytes(b"no database " * 1000)
+    spooled = run_hook("capture", tool_event())
+    told = subprocess.run(
+        [sys.executable, "-m", "claude_mem_lite.cli", "status"], capture_output=True, text=True, check=False
+    )
+
+    assert [(done.returncode, done.stdout, done.stderr) for done in (stored, spooled)] == [(0, b"", b"")] * 2
+    assert count == (1,)
+    assert told.returncode == 1
+    assert told.stderr.startswith(f"claude-mem: {home / name} ")
+    assert told.stderr.endswith("so nothing was written there: put a folder of your own there\n")
+    assert contents(home / name) == before

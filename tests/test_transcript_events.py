@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_history import events as hook_events
-from transcripts_on_disk import FOLDER, SESSION, Lines, recorded
+from support.recorded import events as hook_events
+from support.transcripts_on_disk import FOLDER, SESSION, Lines, recorded
 
 from claude_mem_lite import inbox
 from claude_mem_lite.transcripts import lines, sessions

@@ -6,17 +6,15 @@ import datetime as dt
 import json
 import os
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 from shutil import rmtree
 
 import numpy as np
 import pytest
-from conftest import tool_event
-from test_inbox import rows
-from test_storage import find, observation_row, session_row
+from support.commands import Done, command
+from support.databases import find, observation_row, rows, session_row
+from support.hooks import tool_event
 
 from claude_mem_lite import config, inbox, settings
 from claude_mem_lite.cli.times import moment
@@ -30,10 +28,9 @@ from claude_mem_lite.upkeep import retention
 NOW = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
 
 
-def claude_mem(*arguments: str) -> subprocess.CompletedProcess[str]:
+def claude_mem(*arguments: str) -> Done:
     """Run the command as a user does, without a terminal."""
-    command = [sys.executable, "-m", "claude_mem_lite.cli", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    return command(*arguments)
 
 
 def event(days_ago: float, *, is_done: bool = True, text: str = "") -> str:
@@ -306,6 +303,7 @@ def lose_index(path: Path, name: str, statement: str) -> None:
         connection.execute("INSERT INTO sqlite_master VALUES (?, ?, ?, ?, ?)", row)
 
 
+@pytest.mark.meaning
 def test_reindex_has_wrong_vectors_made_anew(memory: Path) -> None:
     """Lost ones, those of another text, and those of no row; the others stay."""
     session_row()
@@ -332,6 +330,7 @@ def test_reindex_has_wrong_vectors_made_anew(memory: Path) -> None:
     assert lost["missing"] == 4
 
 
+@pytest.mark.meaning
 def test_reindex_throws_unreadable_vectors_away(memory: Path) -> None:
     """They are derived: who cannot read them makes them anew."""
     session_row()

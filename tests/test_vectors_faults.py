@@ -17,14 +17,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import tool_event, wait_until, web_answers
-from test_web import Connection
+from support.hooks import tool_event
+from support.processes import end, wait_until, web_process
+from support.web import Connection
 
 from claude_mem_lite import config, inbox
 from claude_mem_lite.search import vectors
 from claude_mem_lite.search.nearest import Views
 from claude_mem_lite.search.vectors import Vectors
 from claude_mem_lite.storage import embeddings, models, queries
+
+pytestmark = pytest.mark.meaning
 
 KILLS = 4
 ROWS_BETWEEN_KILLS = 10
@@ -130,6 +133,7 @@ class Searches(threading.Thread):
         number = 0
         while not self.is_over:
             number += 1
+            time.sleep(0.05)
             status, answer = search(self._home, f"otter+target+{number % 40}")
             self.seen[status, answer.get("search_type", str(answer))] += 1
 
@@ -181,14 +185,16 @@ def scribble_on_some() -> None:
 
 
 @pytest.mark.parametrize("damage", [delete, scribble, scribble_on_some])
-def test_vectors_come_back_after_damage_under_load(services: Path, damage: Callable[[], None]) -> None:
+def test_vectors_come_back_after_damage_under_load(
+    web_and_consumer: Path, damage: Callable[[], None]
+) -> None:
     """Searches are answered all the time, by words meanwhile; then all rows are found by meaning again."""
     for number in range(EVENTS_BEFORE):
         remember(number)
-    searches = Searches(services)
+    searches = Searches(web_and_consumer)
     searches.start()
     try:
-        wait_until(lambda: all_embedded() and searches.count("hybrid"), timeout_s=60)
+        wait_until(lambda: all_embedded() and searches.count("hybrid"))
         number = EVENTS_BEFORE
         for _ in range(DAMAGES):
             for _ in range(EVENTS_AFTER):
@@ -197,17 +203,17 @@ def test_vectors_come_back_after_damage_under_load(services: Path, damage: Calla
                 if number % EVENTS_AFTER == EVENTS_AFTER // 2:
                     damage()
                 time.sleep(0.05)
-        wait_until(lambda: queries.queue_stats()["raw"] == 0, timeout_s=60)
+        wait_until(lambda: queries.queue_stats()["raw"] == 0)
         everything = {row.id for row in models.Observation.select()}
-        wait_until(lambda: all_embedded() and _stored_or_none() == everything, timeout_s=60)
+        wait_until(lambda: all_embedded() and _stored_or_none() == everything)
         before = searches.count("hybrid")
         wait_until(lambda: searches.count("hybrid") > before + 5)
-        is_anew = "the vectors are made anew" in _logged(services)
+        is_anew = "the vectors are made anew" in _logged(web_and_consumer)
     finally:
         searches.is_over = True
         searches.join()
 
-    status, answer = search(services, "otter")
+    status, answer = search(web_and_consumer, "otter")
     assert {status for status, _ in searches.seen} == {200}
     assert {search_type for _, search_type in searches.seen} == {"hybrid", "fts"}
     assert (status, answer["search_type"]) == (200, "hybrid")
@@ -219,25 +225,21 @@ def test_vectors_deleted_while_no_consumer_runs_are_made_anew(
     memory: Path, consumer: Callable[[], subprocess.Popen[bytes]]
 ) -> None:
     """The next row that is embedded tells that the others are gone."""
-    web = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"])
-    first = consumer()
-    wait_until(web_answers)
-    for number in range(EVENTS_BEFORE):
-        remember(number)
-    wait_until(lambda: search(memory, "otter")[0] == 200 and all_embedded(), timeout_s=60)
-    first.terminate()
-    first.wait(timeout=30)
+    with web_process():
+        first = consumer()
+        for number in range(EVENTS_BEFORE):
+            remember(number)
+        wait_until(lambda: search(memory, "otter")[0] == 200 and all_embedded())
+        end(first)
 
-    delete()
-    consumer()
-    remember(EVENTS_BEFORE)
-    wait_until(lambda: models.Observation.select().count() > EVENTS_BEFORE)
-    everything = {row.id for row in models.Observation.select()}
+        delete()
+        consumer()
+        remember(EVENTS_BEFORE)
+        wait_until(lambda: models.Observation.select().count() > EVENTS_BEFORE)
+        everything = {row.id for row in models.Observation.select()}
 
-    assert wait_until(lambda: all_embedded() and _stored_or_none() == everything, timeout_s=60)
-    wait_until(lambda: search(memory, "otter")[1]["search_type"] == "hybrid")
-    web.terminate()
-    web.wait(timeout=20)
+        assert wait_until(lambda: all_embedded() and _stored_or_none() == everything)
+        wait_until(lambda: search(memory, "otter")[1]["search_type"] == "hybrid")
 
 
 def _logged(home: Path) -> str:

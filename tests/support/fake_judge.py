@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from claudes_words import words_about
+from support.claudes_words import words_about
 
 QUESTIONS = ["Why were floats given up?", "Which file was changed?", "Which value does it set?"]
 REASON = "Because of cents."

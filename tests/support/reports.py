@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
-from test_learned_history import play
-
+from claude_mem_lite import inbox
 from claude_mem_lite.cli import demo
 from claude_mem_lite.codemap import graph, kept
 from claude_mem_lite.reports import gather
 from claude_mem_lite.reports.model import Report
+from support.commands import Done, command
+from support.recorded import play
 
-sys.path.append(str(Path(__file__).parent.parent / "benchmarks"))
+sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 import recorded_ledger
 
 
@@ -37,3 +39,13 @@ def play_history(folder: Path, monkeypatch: Any) -> list[str]:
 def gathered(**options: Any) -> Report:
     """Return a report as of now."""
     return gather.gather(**({"daily_budget_usd": 1.0, "now": time.time()} | options))
+
+
+def at(*moment: int) -> str:
+    """Return a UTC time as the memory writes it."""
+    return inbox.utc_text(dt.datetime(*moment, tzinfo=dt.UTC).timestamp())
+
+
+def run(*arguments: str, columns: int = 100, cwd: Path | None = None) -> Done:
+    """Ask for a report as a user does."""
+    return command("report", *arguments, columns=columns, cwd=cwd)

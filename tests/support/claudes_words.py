@@ -7,12 +7,11 @@ import re
 import time
 from typing import Any
 
-from conftest import tool_event
-
-from claude_mem_lite import inbox, settings
+from claude_mem_lite import inbox, keys, settings, settings_file
 from claude_mem_lite.distill import upgrade
 from claude_mem_lite.distill.record import record_event
 from claude_mem_lite.storage import models, queries
+from support.hooks import tool_event
 
 KEY = "sk-ant-test-0123456789"
 PROJECT = "/home/dev/ledger"
@@ -82,3 +81,9 @@ def status_of(event_id: str) -> str:
     row = queries.pending_event(event_id)
     assert row is not None
     return str(row.status)
+
+
+def consent(url: str) -> None:
+    """Have the user name an API, and agree to the key that is set."""
+    settings_file.write("claude", {"api_key_from": "ANTHROPIC_API_KEY", "base_url": url})
+    keys.agree("ANTHROPIC_API_KEY")

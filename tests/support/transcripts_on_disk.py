@@ -10,7 +10,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from conftest import DATA, restore
+from support.recorded import DATA, restore
 
 SESSION = "5e5510e5-0000-4000-8000-000000000001"
 FOLDER = "-home-dev-shop"

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from conftest import DATA
+from support.recorded import DATA
 
 _KEPT: dict[str, Any] = json.loads((DATA / "learnings" / "attacks.json").read_text())
 

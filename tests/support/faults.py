@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import run_hook, tool_event
 
 from claude_mem_lite import config, inbox
 from claude_mem_lite.services import programs
+from support.hooks import run_hook, tool_event
 
 PROJECT = "/home/dev/ledger"
 

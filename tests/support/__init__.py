@@ -1,0 +1,1 @@
+"""What several test modules and benchmarks share; no test lives here."""

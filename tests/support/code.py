@@ -1,0 +1,47 @@
+"""A project under git whose files are edited, and the events of that."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from claude_mem_lite import inbox
+from claude_mem_lite.distill import record
+from claude_mem_lite.storage import queries
+from support.hooks import tool_event
+
+A = "def f(x=1):\n    return x\n\n\nclass C:\n    def m(self):\n        return f()\n"
+
+
+def git(folder: Path, *arguments: str) -> None:
+    """Run git without anybody's settings."""
+    subprocess.run(
+        ["git", "-c", "user.name=n", "-c", "user.email=e", *arguments],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+        env={**os.environ, "GIT_CONFIG_GLOBAL": os.devnull},
+    )
+
+
+def happen(folder: Path, event: dict[str, Any]) -> str:
+    """Record an event of a session on the project, and return its id."""
+    event_id = inbox.append(json.dumps(event), str(folder))
+    row = queries.pending_event(event_id)
+    assert row is not None
+    record.record_event(row)
+    return event_id
+
+
+def edited(folder: Path, name: str, old: str, new: str, **fields: Any) -> dict[str, Any]:
+    """Do an Edit to a file and return its event."""
+    path = folder / name
+    before = path.read_text()
+    assert old in before
+    path.write_text(before.replace(old, new))
+    given = {"file_path": str(path), "old_string": old, "new_string": new}
+    response = {"originalFile": before, "structuredPatch": []}
+    return tool_event("Edit", tool_input=given, tool_response=response, **fields)

@@ -1,0 +1,100 @@
+"""Rows of the two databases: write them as the product does, and read them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from typing import Any
+
+from claude_mem_lite import config, inbox
+from claude_mem_lite.distill import record
+from claude_mem_lite.search.hybrid import Searcher, Type
+from claude_mem_lite.search.results import Hit
+from claude_mem_lite.storage import DatabaseError, models, queries
+from claude_mem_lite.storage.search import Scope
+from support.hooks import tool_event
+
+NOW = "2026-11-21T03:00:00.000000Z"
+PROJECT = "/home/dev/ledger"
+
+
+def session_row(session_id: str = "s1", **fields: Any) -> None:
+    """Store a session."""
+    models.Session.create(
+        **{"id": session_id, "project_dir": "/p", "started_at": NOW, "last_event_at": NOW, **fields}
+    )
+
+
+def observation_row(observation_id: str, **fields: Any) -> dict[str, Any]:
+    """Return an observation's columns."""
+    return {
+        "id": observation_id,
+        "session_id": "s1",
+        "project_dir": "/p",
+        "tool_name": "Edit",
+        "title": "Edit a",
+        "summary": "",
+        "created_at": NOW,
+        **fields,
+    }
+
+
+def find(query: str, *, type: Type = "all", limit: int = 10, **scope: str) -> list[Hit]:  # noqa: A002
+    """Return what full text alone finds."""
+    found = Searcher(by_meaning=False).search(query, type=type, scope=Scope(**scope), limit=limit, now=0)
+    assert found.search_type == "fts"
+    return found.hits
+
+
+def observe(row_id: str, tool: str, summary: str, **fields: Any) -> None:
+    """Store an observation of session `s1` whose title is its summary."""
+    row = {**observation_row(row_id, tool_name=tool, title=summary, summary=summary), **fields}
+    queries.save_observation(row)
+
+
+def change(name: str, change_type: str, observation_id: str, **fields: Any) -> None:
+    """Store what became of a function of /p/a.py in session `s1`."""
+    models.FunctionChange.create(**{
+        "project_dir": "/p", "file_path": "a.py", "qualified_name": name, "kind": "function",
+        "signature": f"{name}(x)", "change_type": change_type, "session_id": "s1",
+        "observation_id": observation_id, "created_at": NOW, **fields,
+    })  # fmt: skip
+
+
+def rows(query: str) -> list[tuple[Any, ...]]:
+    """Return what queue.db answers."""
+    with closing(sqlite3.connect(config.queue_path())) as connection:
+        return connection.execute(query).fetchall()
+
+
+def fill(sessions: int, observations: int) -> None:
+    """Put that much into the memory, with two learnings and an event of each kind of end."""
+    models.open_databases()
+    with models.memory_database.atomic():
+        for number in range(sessions):
+            session_row(f"s{number}", project_dir=PROJECT, summary=f"Dug pond {number}.")
+        for number in range(observations):
+            row = observation_row(f"{number:032x}", session_id=f"s{number % sessions}", project_dir=PROJECT)
+            queries.save_observation(
+                {**row, "title": f"Dig a [b]pond[/b] {number}", "summary": "\x1b[31mWet."}
+            )
+    waiting = inbox.append(json.dumps(tool_event(tool_input={"command": "make pond"})), PROJECT)
+    record.record_event(queries.pending_event(waiting))
+    inbox.finish(inbox.append(json.dumps(tool_event()), PROJECT), status="error", note="KeyError: [/x]")
+    models.close_databases()
+
+
+def known() -> dict[str, str]:
+    """Return ids for the placeholders, unknown ones where there is no memory."""
+    ids = {"ID": "0" * 32, "LEARNING": "1" * 32, "SECOND": "2" * 32}
+    try:
+        models.open_databases(read_only=True)
+        row = models.Observation.select().order_by(models.Observation.pk).first()
+        listed = list(models.Learning.select().order_by(models.Learning.pk).limit(2))
+    except DatabaseError:
+        return ids
+    finally:
+        models.close_databases()
+    ids |= {"ID": row.id} if row else {}
+    return ids | dict(zip(("LEARNING", "SECOND"), (each.id for each in listed), strict=False))

@@ -1,0 +1,86 @@
+"""Run the commands, start the services, and wait for them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from claude_mem_lite import client, keys
+
+ABOUT_KEY = f"{keys.about('', keys.NONE)}\n"
+STARTED = f"Services started.\n{ABOUT_KEY}"
+RUNNING = f"Services are running already.\n{ABOUT_KEY}"
+RESTARTED = f"Services restarted.\n{ABOUT_KEY}"
+
+
+def claude_mem(
+    *arguments: str, timeout_s: float = 120, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the command as a user does, without a terminal."""
+    return subprocess.run(
+        [sys.executable, "-m", "claude_mem_lite.cli", *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        check=False,
+        timeout=timeout_s,
+    )
+
+
+@contextlib.contextmanager
+def running(*command: str, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
+    """Have a program run; what still runs at the end is killed."""
+    process = subprocess.Popen(command, **options)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait(timeout=60)
+
+
+def end(process: subprocess.Popen[Any]) -> int:
+    """End a program as its supervisor does; return its status."""
+    process.terminate()
+    return process.wait(timeout=60)
+
+
+@contextlib.contextmanager
+def web_process() -> Iterator[subprocess.Popen[bytes]]:
+    """Have a web process of the data directory serve."""
+    with running(sys.executable, "-I", "-m", "claude_mem_lite.web") as process:
+        wait_until(web_answers)
+        yield process
+        assert end(process) in {0, -signal.SIGTERM}
+
+
+def alive(pid: int) -> bool:
+    """Tell whether a process is there and no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def web_answers() -> bool:
+    """Tell whether the web process is up."""
+    try:
+        return client.get("/api/health", {}, timeout_s=1) is not None
+    except client.UnreachableError:
+        return False
+
+
+def wait_until(condition: Callable[[], Any], *, timeout_s: float = 120) -> Any:
+    """Return the first true value of `condition`, or fail after `timeout_s`."""
+    deadline = time.monotonic() + timeout_s
+    while not (value := condition()):
+        assert time.monotonic() < deadline, "timed out"
+        time.sleep(0.02)
+    return value
