@@ -47,10 +47,11 @@ def test_what_a_full_disk_took_is_noted_once_it_has_room(home: Path) -> None:
         assert left == [0] * (len(ANSWERS) + 1)
         assert queue() == {"done": 2, "error": len(ANSWERS) + 1}
         assert titles() == ["Build target 0", "Build target 2"]
-        assert "lost: neither queue.db nor the spool could be written" in told
+        assert "6 events for good: neither queue.db nor the spool could be written" in told
         assert list((home / "spool").iterdir()) == []
 
 
+@pytest.mark.meaning
 def test_services_on_a_full_disk_go_on_when_it_has_room(home: Path) -> None:
     """Both processes live, a search is answered, the vectors stay, and all that was stored is finished."""
     with small_disk(home, size_kb=12_000), running("consumer") as consumer, running("web") as web:
@@ -79,6 +80,7 @@ def test_services_on_a_full_disk_go_on_when_it_has_room(home: Path) -> None:
         assert "made anew" not in logged(home)
 
 
+@pytest.mark.meaning
 def test_full_disks_of_vectors_and_logs_cost_no_observation(home: Path) -> None:
     """Each on its own: what SQLite can take is remembered and found by its words, then by meaning."""
     with small_disk(home / "logs", size_kb=64) as logs, small_disk(home / "lance", size_kb=2048) as lance:

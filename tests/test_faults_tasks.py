@@ -90,6 +90,7 @@ def remembered() -> dict[str, list[tuple[Any, ...]]]:
     return {name: rows(config.memory_path(), query) for name, query in asked.items()}
 
 
+@pytest.mark.meaning
 def test_sigterm_in_the_middle_of_any_task_changes_nothing(
     fake: FakeMessages, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
