@@ -27,7 +27,7 @@ from support.fake_messages import FakeMessages, serving
 from support.processes import STARTED, claude_mem, running, web_process
 
 from claude_mem_lite import config, inbox
-from claude_mem_lite.storage import models, queries
+from claude_mem_lite.storage import connections, files, models, queries
 
 # A job in the background of a script ignores SIGINT, and so would all that the tests start.
 for _number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
@@ -117,6 +117,13 @@ def memory(blank: Path, home: Path) -> Path:
     copy_files(blank, home)
     models.open_databases()
     return home
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have commands in this process wait a tenth of a second for a lock, not five."""
+    for function in (connections.connect, files.vacuum):
+        monkeypatch.setitem(function.__kwdefaults__, "timeout_s", 0.1)
 
 
 @pytest.fixture

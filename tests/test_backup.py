@@ -190,6 +190,7 @@ def test_restore_asks_before_it_replaces(saved: Path) -> None:
     assert titles() == ["Dig a pond", "Dig a lake"]
 
 
+@pytest.mark.usefixtures("impatient")
 def test_restore_leaves_a_memory_that_is_in_use(saved: Path) -> None:
     """A long reader is named, and all is as it was."""
     home = Path(config.home())

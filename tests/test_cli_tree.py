@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import pkgutil
@@ -33,6 +34,12 @@ def test_the_table_is_the_commands_there_are() -> None:
     assert set(typer.main.get_command(app).imported) == set(NAMES)  # type: ignore[attr-defined]
 
 
+@functools.cache
+def of_all() -> str:
+    """Return the help of all commands."""
+    return command("--help").stdout
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_command_has_its_help(home: Path, name: str) -> None:
     """A line in the help of all that fits a terminal, and a page of its own."""
@@ -40,7 +47,7 @@ def test_every_command_has_its_help(home: Path, name: str) -> None:
 
     assert page.returncode == 0
     assert f"claude-mem {name}" in page.stdout
-    assert f"│ {name} " in command("--help").stdout
+    assert f"│ {name} " in of_all()
 
 
 def test_what_needs_no_memory_loads_nothing_heavy(home: Path) -> None:

@@ -20,7 +20,7 @@ from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import doctor
 from claude_mem_lite.storage import DatabaseError, damage, files, models, queries, rebuild
 
-SEEDS = 20
+SEEDS = 10
 READING = (["status"], ["doctor"], ["search", "--all-projects", "otter"], ["context", "--project", "/p"], [])
 
 

@@ -496,6 +496,7 @@ def test_broken_vectors_do_not_keep_anything(memory: Path) -> None:
     assert embeddings.count_by_model() == {}
 
 
+@pytest.mark.usefixtures("impatient")
 def test_what_was_cut_short_is_finished_by_prune(memory: Path) -> None:
     """Rows are gone, bytes are not: a reader is in the way, and when it is gone prune ends it."""
     session_row(DOOMED, summary=WORD)

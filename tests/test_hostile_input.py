@@ -78,10 +78,10 @@ def valid_output(output: bytes) -> bool:
 
 
 @pytest.mark.parametrize("hook", HOOKS)
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(raw=inputs)
 def test_no_input_disturbs_a_hook(home: Path, hook: str, raw: bytes) -> None:
-    """Six hooks with 200 inputs each answer with valid protocol or nothing, and never raise."""
+    """Six hooks with 100 inputs each answer with valid protocol or nothing, and never raise."""
     ask = getattr(importlib.import_module(f"claude_mem_lite.hooks.{hook}"), "ask", None)
 
     output = hook_event.respond(raw, ask)
