@@ -493,7 +493,7 @@ def test_backups_and_a_restore_while_everything_runs(running: Path, tmp_path: Pa
     assert [save.returncode for save in saves] == [0, 0, 0]
     assert (restored.returncode, restored.stderr) == (0, "")
     assert remembered >= set(status)
-    assert len(remembered) == queries.queue_stats()["done"]
+    assert queries.queue_stats()["done"] <= len(remembered)  # queue.db is copied first
     assert answer is not None
     assert answer["results"]
     assert pids.isdisjoint({program.pid for program in supervise.programs()})
