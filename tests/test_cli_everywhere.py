@@ -134,7 +134,10 @@ def test_with_the_services_down(run: Any, size: str) -> None:
         assert text[0] == as_json[0], arguments
     try:
         for arguments in CHANGING if size != "large" else ():
-            is_slow = arguments[0] in {"up", "restart", "down", "restore"} or arguments[:2] == ("model", "bench")
+            is_slow = arguments[0] in {"up", "restart", "down", "restore"} or arguments[:2] == (
+                "model",
+                "bench",
+            )
             for as_json in (False, True) if size == "small" and not is_slow else (True,):
                 run(*arguments, as_json=as_json)
     finally:
