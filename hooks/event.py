@@ -64,14 +64,16 @@ def _store(raw: bytes, ask: Ask | None, redaction_s: float | None) -> Callable[[
     fields, answer = inbox.parse(event), None
     if fields["says_nothing"]:
         return None
-    project = config.project_dir()
+    project, tree, branch = config.place()
+    if config.is_off(project, tree):
+        return None
     config.ensure_folder(config.home())
     try:
         # Before the event is stored: the web process works meanwhile.
-        answer = ask(fields, project) if ask else None
+        answer = ask(fields, tree) if ask else None
     except Exception as error:  # noqa: BLE001  (no event is lost for an answer)
         _log(error)
-    inbox.append(event, project, fields)
+    inbox.append(event, project, fields, work_tree=tree, branch=branch)
     return answer
 
 

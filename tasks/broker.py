@@ -242,7 +242,7 @@ class ClaimHuey(Huey):
 
     def create_consumer(self, **options: Any) -> Consumer:
         """Return the one consumer of this data directory, once its predecessor is gone."""
-        from claude_mem_lite.storage import rebuild, upgrades
+        from claude_mem_lite.storage import projects, rebuild, upgrades
         from claude_mem_lite.storage.models import open_databases
 
         keys.take_over()
@@ -260,6 +260,7 @@ class ClaimHuey(Huey):
                 reason = f"set aside: {MAX_CRASHES} consumers died with it in hand"
                 inbox.finish(message.args[0], status="error", note=reason)
         backlog.take_in_spool()
+        projects.tidy()
         rebuild.begin()
         backlog.fall_behind()
         backlog.requeue()

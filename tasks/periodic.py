@@ -72,6 +72,14 @@ def look_after() -> None:
     lifetime.look()
 
 
+@huey.periodic_task(crontab(minute="37", hour="*"), priority=URGENT)
+def look_at_projects() -> None:
+    """Have work trees that are gone leave the code map, and folders that nobody has looked at be known."""
+    from claude_mem_lite.storage import projects
+
+    projects.tidy()
+
+
 @huey.periodic_task(crontab(minute="7", hour="*"), priority=URGENT)
 def prune(now: dt.datetime | None = None) -> None:
     """Take out finished events, log entries and log files as `[retention]` says; give large room back."""

@@ -95,7 +95,7 @@ def test_a_backup_replaces_no_file(saved: Path) -> None:
     before = saved.read_bytes()
 
     again = command("backup", str(saved))
-    spool.write("0" * 32, inbox.utc_now(), "/p", json.dumps(tool_event()))
+    spool.write("0" * 32, inbox.utc_now(), ("/p", "", ""), json.dumps(tool_event()))
     printed = json.loads(command("backup", str(saved.parent / "second.zip"), "--json").stdout)
 
     assert (again.returncode, again.stdout) == (1, "")

@@ -29,7 +29,7 @@ MANY_SESSIONS, MANY = 300, 6_000
 LOOKING = [
     ("search", "pond"), ("context", "--project", PROJECT), ("why", "ID"),
     ("context", "--project", PROJECT, "--prompt", "dig a pond"),
-    ("learnings", "list", "--all-projects"), ("learnings", "show", "LEARNING"),
+    ("project", "list"), ("learnings", "list", "--all-projects"), ("learnings", "show", "LEARNING"),
     ("history", "dig"), ("callers", "dig"), ("callees", "dig"), ("mermaid",), ("status",),
     ("service", "status"), ("config", "show"), ("config", "get", "claude.model"), ("config", "path"),
     ("logs",), ("doctor",), ("compress", "--pending", "--dry-run"), ("cost",), ("model", "list"),
@@ -48,6 +48,9 @@ CHANGING = [
     ("service", "install", "--supervisor"), ("backup", "FILE"), ("restore", "FILE", "--yes"),
     ("import", "memory", "EXPORTED"), ("import", "transcripts"), ("import", "claude-mem", "EXPORTED"),
     ("eval", "benchmark", "--yes"), ("eval", "retrieval", "PROJECT"), ("eval", "recall", "PROJECT"),
+    ("project", "off", "PROJECT"), ("project", "on", "PROJECT"),
+    ("project", "merge", PROJECT, "PROJECT", "--yes"), ("project", "move", "PROJECT", ".", "--yes"),
+    ("project", "forget", "PROJECT", "--yes"),
     ("prune",), ("forget", "ID", "--yes"), ("up",), ("restart",), ("down",),
 ]  # fmt: skip
 # These print no JSON: what they print is a format of its own, or a show.

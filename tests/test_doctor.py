@@ -19,7 +19,7 @@ from support.processes import claude_mem, wait_until
 
 from claude_mem_lite import backlog, inbox, settings_file, spool
 from claude_mem_lite.services import install
-from claude_mem_lite.storage import models, queries
+from claude_mem_lite.storage import migrations, models, queries
 
 pytestmark = pytest.mark.process  # the doctor runs a hook
 
@@ -70,7 +70,7 @@ def test_lost_events_are_told_apart_from_those_that_wait(memory: Path) -> None:
         (memory / "spool" / name).touch()
     backlog.take_in_spool()
     (memory / "spool" / "3-c.lost").touch()
-    spool.write("d", inbox.utc_now(), "/p", json.dumps(tool_event()))
+    spool.write("d", inbox.utc_now(), ("/p", "", ""), json.dumps(tool_event()))
 
     status = claude_mem("status").stdout.splitlines()
     queue = findings()["queue"]
@@ -162,7 +162,7 @@ def test_hooks_of_an_interpreter_that_is_gone_are_told_and_renewed(memory: Path,
     assert "/gone/python" not in settings.read_text()
 
 
-def test_a_foreign_and_a_newer_memory_are_told(home: Path) -> None:
+def test_a_foreign_and_a_newer_memory_are_told(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another program's database is named; a newer schema asks for an upgrade; neither is touched."""
     with closing(sqlite3.connect(home / "claude-mem.db")) as connection:
         connection.execute("CREATE TABLE sdk_sessions (id)")
@@ -174,14 +174,17 @@ def test_a_foreign_and_a_newer_memory_are_told(home: Path) -> None:
     with closing(sqlite3.connect(home / "claude-mem.db")) as connection:
         connection.execute("PRAGMA user_version = 99")
     newer = findings()
-    with closing(sqlite3.connect(home / "claude-mem.db")) as connection:
-        connection.execute("PRAGMA user_version = 7")
-        older = findings()
-        kept = connection.execute("PRAGMA user_version").fetchone()
+    (home / "claude-mem.db").unlink()
+    last = len(migrations.MIGRATIONS) - 1
+    with monkeypatch.context() as before_the_last:
+        before_the_last.setattr(migrations, "MIGRATIONS", migrations.MIGRATIONS[:last])
+        migrations.migrate()
+    older = findings()
+    kept = migrations.schema()
 
     assert "another program's database" in " ".join(each["found"] for each in foreign.values())
     assert newer["memory"]["cure"] == "upgrade claude-mem-lite"
-    assert (older["memory"]["cure"], kept) == ("claude-mem up", (7,))
+    assert (older["memory"]["cure"], kept) == ("claude-mem up", last)
     assert before != b""
 
 

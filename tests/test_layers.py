@@ -17,6 +17,7 @@ PACKAGE = Path(claude_mem_lite.__file__).parent
 # Lowest first; a module may import from its own layer's folder and from layers below.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"errors"}),
+    frozenset({"repository"}),
     frozenset({"config"}),
     frozenset({"installed", "keys"}),
     frozenset(

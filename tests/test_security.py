@@ -41,7 +41,7 @@ def test_whatever_the_umask_files_are_the_users_alone(home: Path, tmp_path: Path
         "from claude_mem_lite.storage import models\n"
         "models.open_databases()\n"
         "inbox.append('{\"session_id\": \"s1\"}', '/p')\n"
-        "spool.write('a' * 32, inbox.utc_now(), '/p', '{}')\n"
+        "spool.write('a' * 32, inbox.utc_now(), ('/p', '', ''), '{}')\n"
         "logs.configure('test')\n"
         "import logging; logging.getLogger('x').warning('y')\n"
     )

@@ -34,6 +34,7 @@ def test_the_web_process_serves_what_is_remembered(web: Path) -> None:
     assert (queue["raw"], queue["done"], queue["error"], queue["messages"]) == (1, 0, 0, 1)
     assert (search["search_type"], [hit["id"] for hit in search["results"]]) == ("fts", ["abcdef1234"])
     assert detail == {
+        "branch": "",
         "written_by": "local",
         "prompt_version": None,
         "before": [],

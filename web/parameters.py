@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from claude_mem_lite import config
 from claude_mem_lite.context import Source  # noqa: TC001  (pydantic reads it)
 from claude_mem_lite.search.hybrid import Type  # noqa: TC001  (pydantic reads it)
+from claude_mem_lite.storage import projects
 from claude_mem_lite.storage.learnings import Sort  # noqa: TC001  (pydantic reads it)
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def _project(path: str) -> str:
     """Return the project that a folder belongs to."""
     if not os.path.isabs(path):
         raise ValueError("must be an absolute path")
-    return config.project_dir(path)
+    return projects.of(path)
 
 
 Time = Annotated[str, Field(pattern=r"^(\d{4}-\d\d-\d\d(T[\d:.]+Z?)?)?$")]
@@ -69,7 +69,7 @@ class RecallParameters(BlockParameters):
 class TouchParameters(BlockParameters):
     """What `/api/touch` takes: the file that a tool named, absolute or relative to the project."""
 
-    file: str = Field(min_length=1, max_length=4_096)
+    file: Annotated[str, Field(min_length=1, max_length=4_096), AfterValidator(projects.in_project)]
 
 
 class SearchParameters(Parameters):

@@ -96,8 +96,8 @@ def take_in_spool() -> int:
     taken = 0
     for path in spool.waiting():
         try:
-            event_id, created_at, project_dir, event = spool.read(path)
-            row = inbox.event_row(event_id, created_at, project_dir, event, inbox.parse(event))
+            event_id, created_at, place, event = spool.read(path)
+            row = inbox.event_row(event_id, created_at, place, event, inbox.parse(event))
         except ValueError:
             os.replace(path, path + spool.BROKEN)
             continue

@@ -9,11 +9,14 @@ from __future__ import annotations
 import os
 import stat
 
+from claude_mem_lite import repository
 from claude_mem_lite.errors import ClaudeMemError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from claude_mem_lite.repository import Place
 
 DEFAULT_MAX_EVENT_CHARS = 512 * 1024
 MIN_MAX_EVENT_CHARS = 16 * 1024
@@ -34,20 +37,44 @@ def home() -> str:
     return os.path.normpath(os.path.join(os.path.expanduser("~"), chosen))
 
 
-def project_dir(start: str = "") -> str:
-    """Return the path of a project: the git top level above `start`, or `start` itself without one.
+def place(start: str = "") -> Place:
+    """Return project, work tree and branch of a folder, see `repository.place`.
 
-    Without `start`, that of the session: `CLAUDE_PROJECT_DIR`, else the working folder.
+    Without `start`, those of the session: of `CLAUDE_PROJECT_DIR`, else of the working folder.
     """
-    start = os.path.realpath(start or os.environ.get("CLAUDE_PROJECT_DIR") or _cwd())
-    folder = start
-    while not os.path.exists(os.path.join(folder, ".git")):
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            folder = start
-            break
-        folder = parent
-    return os.fsencode(folder).decode("utf-8", "replace")
+    return repository.place(start or os.environ.get("CLAUDE_PROJECT_DIR") or _cwd())
+
+
+def project_dir(start: str = "") -> str:
+    """Return the folder of a project, see `place`; `storage.projects` knows those that have several."""
+    return place(start)[0]
+
+
+def is_off(*folders: str) -> bool:
+    """Tell whether nothing of a session is to be remembered, and nothing told to it.
+
+    `CLAUDE_MEM_OFF` says so of a session, `[projects] off` of folders: by path, with all that lies below it,
+    or by a pattern of the shell's.
+    """
+    if os.environ.get("CLAUDE_MEM_OFF", "0") not in {"", "0"}:
+        return True
+    return any(matches(pattern, folder) for pattern in off_patterns() for folder in folders)
+
+
+def off_patterns() -> list[str]:
+    """Return what `[projects] off` names, as it stands there."""
+    patterns = _read_table("projects").get("off")
+    return [each for each in patterns if isinstance(each, str)] if isinstance(patterns, list) else []
+
+
+def matches(pattern: str, folder: str) -> bool:
+    """Tell whether a pattern of `[projects] off` is of a folder."""
+    from fnmatch import fnmatchcase
+
+    pattern = os.path.expanduser(pattern).rstrip("/")
+    return bool(pattern) and (
+        folder == pattern or folder.startswith(f"{pattern}/") or fnmatchcase(folder, pattern)
+    )
 
 
 def memory_path() -> str:

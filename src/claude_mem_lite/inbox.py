@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from claude_mem_lite.fast_sqlite3 import Connection
+
+    Place = tuple[str, str, str]
 else:
     from claude_mem_lite.fast_sqlite3 import Connection, sqlite3
 
@@ -55,7 +57,9 @@ SCHEMA = (
         attempts INTEGER NOT NULL DEFAULT 0,
         note TEXT,
         created_at TEXT NOT NULL,
-        finished_at TEXT)""",
+        finished_at TEXT,
+        work_tree TEXT NOT NULL DEFAULT '',
+        branch TEXT NOT NULL DEFAULT '')""",
     "CREATE INDEX IF NOT EXISTS idx_queue_status ON pending_queue(status, priority, created_at)",
     "CREATE INDEX IF NOT EXISTS idx_queue_session ON pending_queue(session_id, seq)",
     # Huey's own task table and three columns: when a row is due, whether a worker has it, and how many
@@ -69,6 +73,15 @@ SCHEMA = (
         claimed INTEGER NOT NULL DEFAULT 0,
         crashes INTEGER NOT NULL DEFAULT 0)""",
     "CREATE INDEX IF NOT EXISTS task_next ON task(queue, claimed, priority DESC, id)",
+)
+
+# Columns that the table of an older version lacks, and its schema.
+_ADDED = ("work_tree", "branch")
+_LACKING = "".join(f",\n        {name} TEXT NOT NULL DEFAULT ''" for name in _ADDED)
+OLDER_SCHEMA = tuple(statement.replace(_LACKING, "") for statement in SCHEMA)
+_IS_CURRENT = (
+    "SELECT 1 FROM sqlite_master WHERE name = 'task_next'"
+    " AND EXISTS (SELECT 1 FROM pragma_table_info('pending_queue') WHERE name = 'branch')"
 )
 
 # What is asked of an event's JSON, by name. A tool says where it works in one of three ways.
@@ -101,9 +114,9 @@ _EXTRACT = "SELECT {} WHERE json_type(:event) = 'object'".format(
 )
 _INSERT_EVENT = (
     "INSERT OR IGNORE INTO pending_queue (id, created_at, project_dir, raw_output, session_id, event_name,"
-    " tool_name, files_touched, priority, status)"
-    " VALUES (:id, :created_at, :project_dir, :raw_output, :session_id, :event_name,"
-    " :tool_name, CASE WHEN :file = '' THEN '[]' ELSE json_array(:file) END, :priority, :status)"
+    " tool_name, files_touched, priority, status, work_tree, branch)"
+    " VALUES (:id, :created_at, :project_dir, :raw_output, :session_id, :event_name, :tool_name,"
+    " CASE WHEN :file = '' THEN '[]' ELSE json_array(:file) END, :priority, :status, :work_tree, :branch)"
 )
 # The message in the format of tasks.broker.JsonSerializer; a contract test holds the two together.
 _INSERT_MESSAGE = (
@@ -117,33 +130,42 @@ class NotAnEventError(ValueError):
     """What came is no JSON object, so there is nothing to remember."""
 
 
-def append(event: str, project_dir: str, fields: dict[str, str] | None = None) -> str:
+def append(
+    event: str,
+    project_dir: str,
+    fields: dict[str, str] | None = None,
+    *,
+    work_tree: str = "",
+    branch: str = "",
+) -> str:
     """Store one event with the message that will compress it, both or neither; return the event's id.
 
     `event` is the redacted JSON text of a hook's stdin; `fields` is what `parse` returns of it, if that is
-    known already. When queue.db is locked for longer than 250 ms, unwritable or corrupt, the event goes to a
-    file in the spool instead.
+    known already. `work_tree` is "" where it is the project's own folder. When queue.db is locked for longer
+    than 250 ms, unwritable or corrupt, the event goes to a file in the spool instead.
 
     Raises:
         NotAnEventError: `event` is not a JSON object.
         OSError: neither queue.db nor the spool could be written.
     """
     event_id, created_at = os.urandom(16).hex(), utc_now()
-    row = event_row(event_id, created_at, project_dir, event, fields or parse(event))
+    work_tree = "" if work_tree == project_dir else work_tree
+    place = (project_dir, work_tree, branch)
+    row = event_row(event_id, created_at, place, event, fields or parse(event))
     try:
         with Transaction(timeout_s=LOCK_TIMEOUT_S) as connection:
             insert_event(connection, row)
     except sqlite3.Error:
         from claude_mem_lite import spool
 
-        spool.write(event_id, created_at, project_dir, event)
+        spool.write(event_id, created_at, place, event)
     else:
         ring()
     return event_id
 
 
-def append_import(events: list[tuple[str, str, str, str]]) -> None:
-    """Store events of an import, (id, time, project, redacted JSON) each, all or none, without a message.
+def append_import(events: list[tuple[str, str, Place, str]]) -> None:
+    """Store events of an import, (id, time, place, redacted JSON) each, all or none, without a message.
 
     What is there stays as it is. Raises: NotAnEventError.
     """
@@ -222,14 +244,28 @@ def connect(*, timeout_s: float = 10.0) -> sqlite3.Connection:
     return sqlite3.connect(path, timeout=timeout_s, isolation_level=None, factory=Connection)
 
 
+def bring_up_to_date() -> None:
+    """Create what queue.db lacks, if there is one. Raises: sqlite3.Error."""
+    if os.path.exists(config.queue_path()):
+        connection = connect()
+        try:
+            create_schema(connection)
+        finally:
+            connection.close()
+
+
 def create_schema(connection: sqlite3.Connection) -> None:
     """Create what is missing of queue.db; safe when several processes do it at once."""
-    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'task_next'").fetchone():
+    if connection.execute(_IS_CURRENT).fetchone():
         return
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("BEGIN IMMEDIATE")
     for statement in SCHEMA:
         connection.execute(statement)
+    there = {row[0] for row in connection.execute("SELECT name FROM pragma_table_info('pending_queue')")}
+    for name in _ADDED:
+        if name not in there:
+            connection.execute(f"ALTER TABLE pending_queue ADD COLUMN {name} TEXT NOT NULL DEFAULT ''")
     connection.execute("COMMIT")
 
 
@@ -305,9 +341,13 @@ def _utc_text(at_ns: int) -> str:
 
 
 def event_row(  # noqa: PLR0913, PLR0917  (the columns)
-    event_id: str, created_at: str, project_dir: str, event: str, fields: dict[str, str], status: str = "raw"
+    event_id: str, created_at: str, place: Place, event: str, fields: dict[str, str], status: str = "raw"
 ) -> dict[str, str]:
-    """Return the parameters of _INSERT_EVENT; `fields` is what `parse` returns of the event."""
+    """Return the parameters of _INSERT_EVENT; `fields` is what `parse` returns of the event.
+
+    `place` is project, work tree and branch; the tree "" where it is the project's own folder.
+    """
+    project_dir, work_tree, branch = place
     event_name, tool_name = fields["event_name"], fields["tool_name"]
     priority = triage.priority(tool_name, fields["command"]) if tool_name else "normal"
     if event_name in {"SessionEnd", "PreCompact"}:
@@ -315,7 +355,8 @@ def event_row(  # noqa: PLR0913, PLR0917  (the columns)
     return {
         "id": event_id, "created_at": created_at, "project_dir": project_dir, "raw_output": event,
         "session_id": fields["session_id"], "event_name": event_name, "tool_name": tool_name,
-        "file": fields["file_path"], "priority": priority, "status": status,
+        "file": fields["file_path"], "priority": priority, "status": status, "work_tree": work_tree,
+        "branch": branch,
     }  # fmt: skip
 
 

@@ -28,6 +28,7 @@ _MOST = 1_000_000
 _Kind = type | range | tuple[str, ...] | re.Pattern[str]
 _KNOWN: Mapping[str, Mapping[str, _Kind]] = {
     "capture": {"max_event_chars": int, "ignored_files": list},
+    "projects": {"off": list, "apart": list},
     "services": {"autostart": bool, "idle_stop_minutes": int},
     "claude": {
         "model": str,
@@ -39,7 +40,12 @@ _KNOWN: Mapping[str, Mapping[str, _Kind]] = {
         "proxy": re.compile(rf"https?://\S+|{keys.NONE}"),
     },
     "search": {"embedding_model": str, "dimension": int},
-    "context": {"recall_tokens_per_session": int, "file_tokens_per_session": int},
+    "context": {
+        "start": bool,
+        "recall": bool,
+        "recall_tokens_per_session": int,
+        "file_tokens_per_session": int,
+    },
     "learnings": {"dedup_threshold": float, "decay_after_sessions": int},
     "retention": dict.fromkeys(("events_days", "keep_raw", "logs_days", "max_queue_mb"), range(_MOST + 1)),
     "evals": {"every": range(_MOST + 1), "samples": range(1, 101), "judge": str},
@@ -117,6 +123,9 @@ class Settings:
     dimension: int = 0
     recall_tokens_per_session: int = 6_000
     file_tokens_per_session: int = 4_000
+    start: bool = True
+    recall: bool = True
+    projects_apart: tuple[str, ...] = ()
     idle_stop_minutes: int = 30
     dedup_threshold: float = 0.9
     decay_after_sessions: int = 30
@@ -167,7 +176,7 @@ def _default(table: str, key: str) -> Any:
             return "local" if key in TIERS and key not in default.tiers else "claude"
         case "capture", "max_event_chars":
             return config.DEFAULT_MAX_EVENT_CHARS
-        case "capture", _:
+        case "capture" | "projects", _:
             return []
         case "services", "autostart":
             return True
@@ -234,6 +243,9 @@ def load() -> Settings:
         dimension=search.get("dimension", default.dimension),
         recall_tokens_per_session=context.get("recall_tokens_per_session", default.recall_tokens_per_session),
         file_tokens_per_session=context.get("file_tokens_per_session", default.file_tokens_per_session),
+        start=context.get("start", default.start),
+        recall=context.get("recall", default.recall),
+        projects_apart=tuple(map(str, tables.get("projects", {}).get("apart", ()))),
         idle_stop_minutes=tables.get("services", {}).get("idle_stop_minutes", default.idle_stop_minutes),
         dedup_threshold=learnings.get("dedup_threshold", default.dedup_threshold),
         decay_after_sessions=learnings.get("decay_after_sessions", default.decay_after_sessions),

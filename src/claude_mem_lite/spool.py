@@ -12,11 +12,11 @@ from claude_mem_lite import config
 
 # Half written; read and found to hold no event; an event that was lost, for want of room: an empty file.
 HALF, BROKEN, LOST = ".tmp", ".bad", ".lost"
-_PARTS = 4
+_PARTS, _OLD_PARTS = 6, 4
 
 
-def write(event_id: str, created_at: str, project_dir: str, event: str) -> None:
-    """Write an event to a file of its own, complete or not at all.
+def write(event_id: str, created_at: str, place: tuple[str, str, str], event: str) -> None:
+    """Write an event to a file of its own, complete or not at all; `place` is as `inbox.event_row` takes it.
 
     Raises:
         OSError: it could not be written; an empty file says so, where that is possible.
@@ -27,7 +27,7 @@ def write(event_id: str, created_at: str, project_dir: str, event: str) -> None:
     descriptor = os.open(path + HALF, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
         with open(descriptor, "wb") as file:
-            text = f"{event_id}\0{created_at}\0{project_dir}\0{event}"
+            text = "\0".join((event_id, created_at, *place, event))
             file.write(text.encode("utf-8", "replace"))
             file.flush()
             os.fsync(file.fileno())
@@ -39,18 +39,19 @@ def write(event_id: str, created_at: str, project_dir: str, event: str) -> None:
     os.replace(path + HALF, path)
 
 
-def read(path: str) -> tuple[str, str, str, str]:
-    """Return an event's id, time, project and text.
+def read(path: str) -> tuple[str, str, tuple[str, str, str], str]:
+    """Return an event's id, time, place and text; the place of one from before there were branches is bare.
 
     Raises:
         ValueError: the file holds no event.
         OSError: it cannot be read.
     """
     with open(path, "rb") as file:
-        event_id, created_at, project_dir, event = (
-            file.read().decode("utf-8", "replace").split("\0", _PARTS - 1)
-        )
-    return event_id, created_at, project_dir, event
+        parts = file.read().decode("utf-8", "replace").split("\0", _PARTS - 1)
+    if len(parts) == _OLD_PARTS:
+        parts[3:3] = ["", ""]
+    event_id, created_at, project_dir, work_tree, branch, event = parts
+    return event_id, created_at, (project_dir, work_tree, branch), event
 
 
 def lost(path: str) -> tuple[str, str]:

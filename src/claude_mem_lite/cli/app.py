@@ -38,6 +38,7 @@ COMMANDS = {
         "why": ("context", "Tell where a line came from, and who was shown it."),
         "report": ("report", "Tell what the last days have brought; --html for a page."),
         "learnings": ("learnings", "What the sessions have taught: list it, correct it."),
+        "project": ("projects", "Which folders are one project, and which are left alone."),
     },
     "The code": {
         "map": ("code", "Scan a project's Python files into the code map."),

@@ -54,7 +54,7 @@ def map_project(
     if edges:
         _print_edges(_edges_below(folder, quiet=quiet), as_json=as_json)
     else:
-        _print_scan(_scan(config.project_dir(folder), quiet=quiet or as_json), as_json=as_json, quiet=quiet)
+        _print_scan(_scan(config.place(folder)[1], quiet=quiet or as_json), as_json=as_json, quiet=quiet)
 
 
 def _edges_below(folder: str, *, quiet: bool) -> list[Edge]:
@@ -216,8 +216,10 @@ def mermaid(  # noqa: PLR0913  (each is an option of the command)
 
 
 def _open(project: str) -> str:
+    from claude_mem_lite.storage import projects
+
     open_memory(read_only=True)
-    return config.project_dir(os.path.expanduser(project))
+    return projects.of(os.path.expanduser(project))
 
 
 def _print_head(function: dict[str, Any]) -> None:

@@ -48,7 +48,9 @@ def context(  # noqa: PLR0913  (each is an option of the command)
     if prompt is not None and file is not None:
         raise typer.BadParameter("--prompt and --file exclude each other")
     open_memory(read_only=True)
-    asked = {"project_path": config.project_dir(os.path.expanduser(project)), "explain": "true"}
+    from claude_mem_lite.storage import projects
+
+    asked = {"project_path": projects.of(os.path.expanduser(project)), "explain": "true"}
     if session:
         from claude_mem_lite.storage import queries
 
@@ -56,7 +58,8 @@ def context(  # noqa: PLR0913  (each is an option of the command)
     if prompt is not None:
         path, asked["q"] = "/api/recall", prompt
     elif file is not None:
-        path, asked["file"] = "/api/touch", os.path.join(os.getcwd(), os.path.expanduser(file))
+        file = os.path.join(os.getcwd(), os.path.expanduser(file))
+        path, asked["file"] = "/api/touch", projects.in_project(file)
     else:
         path, asked["source"] = "/api/context", source
     block = _ask_web(path, asked) or _build_here(asked)

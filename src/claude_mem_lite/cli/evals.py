@@ -10,7 +10,6 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from claude_mem_lite import config
 from claude_mem_lite.cli.app import AsJson, app, console, open_memory, print_json
 from claude_mem_lite.cli.text import printable
 
@@ -52,7 +51,9 @@ def health(
     from claude_mem_lite.evals import monitor
 
     open_memory(read_only=True)
-    chosen = config.project_dir(os.path.expanduser(project)) if project else None
+    from claude_mem_lite.storage import projects
+
+    chosen = projects.of(os.path.expanduser(project)) if project else None
     found = monitor.report(chosen, days=days, now=time.time())
     if as_json:
         print_json(found)

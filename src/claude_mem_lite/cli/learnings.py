@@ -10,7 +10,6 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from claude_mem_lite import config
 from claude_mem_lite.cli.app import AsJson, app, console, open_memory, print_json
 from claude_mem_lite.cli.text import age, printable
 from claude_mem_lite.distill.observation import count
@@ -69,6 +68,7 @@ def list_learnings(  # noqa: PLR0913  (each is an option of the command)
     """
     from claude_mem_lite.learnings import story
     from claude_mem_lite.storage import learnings as storage
+    from claude_mem_lite.storage import projects
 
     chosen = [name for name, wanted in (
         ("quarantine", quarantine), ("stale", stale), ("proposed", proposed), ("all", everything),
@@ -78,7 +78,7 @@ def list_learnings(  # noqa: PLR0913  (each is an option of the command)
     if project and all_projects:
         raise typer.BadParameter("--project and --all-projects exclude each other")
     open_memory(read_only=True)
-    project_dir = None if all_projects else config.project_dir(os.path.expanduser(project))
+    project_dir = None if all_projects else projects.of(os.path.expanduser(project))
     state: Any = chosen[0] if chosen else "active"
     rows = storage.find(project_dir, state=state, category=category or "", sort=sort, limit=limit)
     counts = storage.counts(project_dir)
@@ -150,12 +150,12 @@ def add(
     """Write a learning of your own: sure (1.0), told from the next session on, changed by nobody but you."""
     from claude_mem_lite.learnings import curate
     from claude_mem_lite.learnings.statements import category as category_of
-    from claude_mem_lite.storage import models
+    from claude_mem_lite.storage import models, projects
 
     if everywhere and project:
         raise typer.BadParameter("--global and --project exclude each other")
     models.open_databases()
-    project_dir = None if everywhere else config.project_dir(os.path.expanduser(project))
+    project_dir = None if everywhere else projects.of(os.path.expanduser(project))
     kind = category or category_of(content)
     _done("added", curate.add(content, category=kind, project_dir=project_dir), as_json=as_json)
 

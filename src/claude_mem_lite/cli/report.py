@@ -11,7 +11,6 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from claude_mem_lite import config
 from claude_mem_lite.cli.app import AsJson, app, console, open_memory, print_json
 
 if TYPE_CHECKING:
@@ -73,13 +72,13 @@ def _gathered(
 ) -> Report:
     from claude_mem_lite import settings
     from claude_mem_lite.reports import gather
-    from claude_mem_lite.storage import queries
+    from claude_mem_lite.storage import projects, queries
 
     session_id = project_dir = None
     if session:
         session_id = session if queries.session(session) else queries.session_by_prefix(session).id
     elif not all_projects:
-        project_dir = config.project_dir(os.path.expanduser(project))
+        project_dir = projects.of(os.path.expanduser(project))
     return gather.gather(
         project_dir=project_dir,
         session_id=session_id,

@@ -60,7 +60,7 @@ def search(  # noqa: PLR0913  (each is an option of the command)
     if project and all_projects:
         raise typer.BadParameter("--project and --all-projects exclude each other")
     scope = {
-        "project": "" if all_projects else config.project_dir(os.path.expanduser(project)),
+        "project": "" if all_projects else config.place(os.path.expanduser(project))[1],
         "since": since or "",
         "until": until or "",
         "file": file,
@@ -103,12 +103,13 @@ def _ask_web(parameters: Mapping[str, str]) -> dict[str, Any] | None:
 def _search_here(asked: Mapping[str, str], scope: Mapping[str, str]) -> dict[str, Any]:
     """Return what the web process would answer, by full text alone."""
     from claude_mem_lite.search.hybrid import Searcher
+    from claude_mem_lite.storage import projects
     from claude_mem_lite.storage.search import Scope
 
     open_memory(read_only=True)
     started = time.monotonic()
     narrowed = Scope(
-        project_dir=scope["project"] or None,
+        project_dir=projects.of(scope["project"]) if scope["project"] else None,
         since=scope["since"],
         until=scope["until"],
         file=scope["file"],

@@ -102,6 +102,7 @@ def _told(claude: dict[str, Any]) -> str:
 
 _TOLD: dict[str, Callable[[Any], str]] = {
     "rebuild": itemgetter("told"),
+    "moved": lambda moved: f"{moved['from']} is {moved['to']} now: what is remembered of it went along",
     "search": _found_by,
     "claude": _told,
     "spooled": "{} events wait for the consumer".format,

@@ -158,7 +158,7 @@ def forget(  # noqa: PLR0913  (each is an option of the command)
     Running services are stopped for the moment. What your own files say is read from them again.
     """
     from claude_mem_lite.services import supervise
-    from claude_mem_lite.storage import marking
+    from claude_mem_lite.storage import marking, projects
     from claude_mem_lite.storage.wanted import Wanted
     from claude_mem_lite.upkeep import backup
     from claude_mem_lite.upkeep import forget as forgetting
@@ -173,10 +173,12 @@ def forget(  # noqa: PLR0913  (each is an option of the command)
         raise typer.BadParameter(f"--match with less than {_SHORTEST_TEXT} characters would match nearly all")
     open_memory()
     problems = [] if dry_run else _finished(quiet=as_json)
+    project_dir = marking.project_of(project) if project else ""
     wanted = Wanted(
         ids=marking.whole_ids(ids or ()),
         session_id=marking.whole_session(session) if session else "",
-        project_dir=marking.project_of(project) if project else "",
+        project_dir=project_dir,
+        folders=tuple(projects.folders(project_dir)) if project else (),
         files=_paths(file) if file else (),
         since=since or "",
         until=until or "",
@@ -277,17 +279,29 @@ def _told(found: Forgotten) -> str:
 
 
 def _paths(path: str) -> tuple[str, ...]:
-    """Return the absolute paths of a file: seen from this folder, or else from the top of its project."""
+    """Return the absolute paths of a file: seen from this folder, or else from the top of its project.
+
+    A file in a work tree, or in a clone, is the project's own: all of its folders may have it.
+    """
     from claude_mem_lite.storage import marking
 
     given = os.path.expanduser(path)
     found: tuple[str, ...] = ()
-    for folder in (os.getcwd(), config.project_dir()):
+    for folder in (os.getcwd(), config.place()[1]):
         absolute = os.path.normpath(os.path.join(folder, given))
-        found = tuple(dict.fromkeys((absolute, os.path.realpath(absolute))))
+        found = tuple(dict.fromkeys((absolute, os.path.realpath(absolute), *_elsewhere(absolute))))
         if os.path.exists(absolute) or marking.knows_file(found):
             break
     return found
+
+
+def _elsewhere(path: str) -> list[str]:
+    """Return where a file of a project lies in each of the project's folders."""
+    from claude_mem_lite.storage import projects
+
+    tree = config.place(os.path.dirname(path))[1]
+    inside = os.path.relpath(os.path.realpath(path), tree)
+    return [os.path.join(folder, inside) for folder in projects.folders(projects.of(tree))]
 
 
 def _print_sizes(before: dict[str, int], after: dict[str, int]) -> None:

@@ -32,11 +32,15 @@ _TOLD = ("project_dir", "file_path", "qualified_name", "kind", "signature")
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Who saw the code as it is: a session ("" for none), by which of its observations, and when."""
+    """Who saw the code as it is: a session ("" for none), by which of its observations, and when.
+
+    What became of a function is told of the `project`; the map itself is one of a work tree. "": the same.
+    """
 
     session_id: str = ""
     observation_id: str | None = None
     at: str = field(default_factory=inbox.utc_now)
+    project: str = ""
 
 
 @dataclass(slots=True)
@@ -275,6 +279,7 @@ def _is_same(old: FunctionMapEntry | None, row: dict[str, Any]) -> bool:
 def _change(function: Mapping[str, Any], what: str, seen: Seen) -> dict[str, Any]:
     return {
         **{name: function[name] for name in _TOLD},
+        "project_dir": seen.project or function["project_dir"],
         "change_type": what,
         "session_id": seen.session_id,
         "observation_id": seen.observation_id,

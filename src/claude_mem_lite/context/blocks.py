@@ -32,8 +32,9 @@ def for_prompt(
     """
     started = time.monotonic()
     shown = shown or shown_to(session_id)
-    most = min(RECALL_TOKENS, settings.load().recall_tokens_per_session - shown.tokens["recall"])
-    if most < _LEAST_TOKENS:
+    chosen = settings.load()
+    most = min(RECALL_TOKENS, chosen.recall_tokens_per_session - shown.tokens["recall"])
+    if not chosen.recall or most < _LEAST_TOKENS:
         return _NOTHING
     # What the session did itself it has in its context already.
     said = Said(shown.ids | storage.own_ids(session_id))

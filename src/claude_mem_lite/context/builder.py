@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite import config, inbox
+from claude_mem_lite import config, inbox, settings
 from claude_mem_lite.context import SOURCES, layers, text
 from claude_mem_lite.context.budget import LeftOut, Said, Section, fill
 from claude_mem_lite.context.layers import Scope
@@ -127,6 +127,8 @@ def build(  # noqa: PLR0913  (all of them say what started)
     """
     started = time.monotonic()
     now = time.time() if now is None else now
+    if not settings.load().start:
+        return ContextBlock("", build_ms=_ms_since(started))
     budget = budget or Budget()
     known = shown_to(session_id).ids if shown is None else shown
     try:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import logging
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from claude_mem_lite import inbox
 from claude_mem_lite.codemap import kept
-from claude_mem_lite.codemap.kept import Seen
 from claude_mem_lite.distill.local import fields, shell, versions, writes
 from claude_mem_lite.distill.observation import relative
 
 if TYPE_CHECKING:
+    from claude_mem_lite.codemap.kept import Seen
     from claude_mem_lite.distill.observation import Capture
 
 log = logging.getLogger(__name__)
@@ -44,7 +46,7 @@ def _follow_edit(capture: Capture, seen: Seen) -> bool:
     if not edit.path.endswith(versions.PYTHON):
         return False
     if edit.after is None:  # the event does not hold it whole
-        kept.rescan(capture.project_dir, Seen(seen.session_id, seen.observation_id), paths=[edit.path])
+        kept.rescan(capture.project_dir, replace(seen, at=inbox.utc_now()), paths=[edit.path])
     else:
         before = "" if edit.is_new else edit.before
         kept.follow(capture.project_dir, edit.path, before, edit.after, seen)
@@ -54,7 +56,7 @@ def _follow_edit(capture: Capture, seen: Seen) -> bool:
 def _follow_command(capture: Capture, seen: Seen) -> bool:
     """Rescan what a command wrote, or the project after a git command that moved files; failed ones too."""
     command = fields.argument(capture, "command")
-    now = Seen(seen.session_id, seen.observation_id)
+    now = replace(seen, at=inbox.utc_now())
     if any(step.program == "git" and _MOVING & set(step.operands[:1]) for step in shell.steps(command)):
         kept.rescan(capture.project_dir, now)
         return True

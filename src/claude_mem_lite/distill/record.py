@@ -17,7 +17,7 @@ from claude_mem_lite.distill import code, echoes, local
 from claude_mem_lite.distill.local.conversation import without_reason
 from claude_mem_lite.distill.observation import Capture, Observation, Skip
 from claude_mem_lite.distill.summary import key_files, summarize
-from claude_mem_lite.storage import queries, upgrades
+from claude_mem_lite.storage import projects, queries, upgrades
 from claude_mem_lite.storage.models import PendingEvent, memory_database
 from claude_mem_lite.tokens import estimate_tokens
 
@@ -39,6 +39,7 @@ def record_event(event: PendingEvent) -> bool:
     Tells whether the project's calls may be others now. Of an event that is worked on once more, because the
     memory was lost, Claude is asked nothing: it was paid for once, and the user can have it paid for again.
     """
+    projects.adopt(event)
     if event.status == inbox.REIMPORT:
         record_import([event])
         upgrades.leave_to_user(event.session_id)
@@ -53,7 +54,7 @@ def record_event(event: PendingEvent) -> bool:
             note = _look(event, upgrade)
         else:
             note = _observe(event, queries.latest_prompt(event), upgrade=upgrade)
-    seen = Seen(event.session_id, None if note else event.id, event.created_at)
+    seen = Seen(event.session_id, None if note else event.id, event.created_at, event.project_dir)
     has_changed_code = code.follow(capture_of(event), seen)
     inbox.finish(event.id, note=note)
     queries.log_event(
@@ -143,7 +144,7 @@ def capture_of(event: PendingEvent) -> Capture:
         event_name=event.event_name,
         tool_name=event.tool_name,
         payload=json.loads(event.raw_output.encode("utf-8", "replace")),
-        project_dir=event.project_dir,
+        project_dir=event.work_tree or event.project_dir,
     )
 
 
@@ -185,6 +186,7 @@ def _save(observation: Observation, events: list[PendingEvent], upgrade: str | N
         "id": first.id,
         "session_id": first.session_id,
         "project_dir": first.project_dir,
+        "branch": last.branch,
         "tool_name": first.tool_name or first.event_name,
         "title": observation.title,
         "summary": observation.summary,

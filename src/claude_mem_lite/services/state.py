@@ -11,10 +11,11 @@ from typing import Any
 from claude_mem_lite import __version__, config, inbox, keys, settings, spool
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import install, supervise
-from claude_mem_lite.storage import damage, models, queries, rebuild, upgrades
+from claude_mem_lite.storage import damage, models, projects, queries, rebuild, upgrades
 from claude_mem_lite.storage import learnings as known
 from claude_mem_lite.storage.sizes import sizes
 
+_TOLD_S = 7 * 24 * 3600
 # What the user can do about a pause; an outage passes by itself.
 _MENDABLE = {
     "setup": "mend it, then claude-mem restart",
@@ -39,6 +40,7 @@ def state() -> dict[str, Any]:
         "claude": None,
         "last_errors": [],
         "rebuild": None,
+        "moved": None,
         "spooled": len(spool.waiting()),
         "lost": len(spool.lost_files()),
         "bytes": sizes(),
@@ -56,6 +58,7 @@ def state() -> dict[str, Any]:
             ("claude", _claude),
             ("last_errors", _errors),
             ("rebuild", _rebuild),
+            ("moved", _moved),
         ):
             try:
                 found[part] = ask()
@@ -80,6 +83,12 @@ def _rebuild() -> dict[str, Any] | None:
     """Return what is made anew after claude-mem.db was lost, and how far that is."""
     found = rebuild.state()
     return {**dataclasses.asdict(found), "told": found.told} if found else None
+
+
+def _moved() -> dict[str, str] | None:
+    """Return which project's folder was found moved last, for a week."""
+    found = projects.moved()
+    return found if found and inbox.unix_time(found["at"]) > time.time() - _TOLD_S else None
 
 
 def about_key() -> str:

@@ -21,6 +21,7 @@ _CURES = {
     " or claude-mem up, which makes anew what queue.db still has",
     "queue.db": "claude-mem down, move it aside, then claude-mem up takes in what lies in the spool",
 }
+_QUEUES = (inbox.SCHEMA, inbox.OLDER_SCHEMA)
 _OTHER_SCHEMA = "has other tables, columns, indexes or triggers than it should"
 # What SQLite answers where a file holds something else than it should; all else passes, or is no fault of it.
 _CODES = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_NOTADB}
@@ -55,8 +56,8 @@ def found(path: str, *, thorough: bool = False) -> str:
             connection.text_factory = lambda text: text.decode("utf-8", "replace")
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                steps = inbox.SCHEMA if path == config.queue_path() else MIGRATIONS[: max(version, 0)]
-                if version <= len(MIGRATIONS) and _schema(connection) != _schema_of(steps):
+                known = _QUEUES if path == config.queue_path() else (MIGRATIONS[: max(version, 0)],)
+                if version <= len(MIGRATIONS) and _is_other(connection, known):
                     return _OTHER_SCHEMA
             wrong = _checked(connection, "integrity_check" if thorough else "quick_check")
             if thorough and not wrong:
@@ -89,7 +90,7 @@ def problem_of_memory(path: str) -> str:
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             if not 0 < version <= len(MIGRATIONS):
                 return f"has schema {version}, this version knows {len(MIGRATIONS)}"
-            return _problem(connection, MIGRATIONS[:version])
+            return _problem(connection, (MIGRATIONS[:version],))
         except sqlite3.DatabaseError as error:
             return f"cannot be read ({error})"
 
@@ -98,14 +99,14 @@ def problem_of_queue(path: str) -> str:
     """Return what is wrong with a file that should be a queue.db, "" for nothing."""
     with closing(connect(path)) as connection:
         try:
-            return _problem(connection, inbox.SCHEMA)
+            return _problem(connection, _QUEUES)
         except sqlite3.DatabaseError as error:
             return f"cannot be read ({error})"
 
 
-def _problem(connection: sqlite3.Connection, steps: Sequence[str]) -> str:
-    """Return how a database differs from one with our schema, and what is broken in it."""
-    if _schema(connection) != _schema_of(steps):
+def _problem(connection: sqlite3.Connection, known: Sequence[Sequence[str]]) -> str:
+    """Return how a database differs from one with a schema of ours, and what is broken in it."""
+    if _is_other(connection, known):
         return _OTHER_SCHEMA
     wrong = _checked(connection, "integrity_check")
     return f"is damaged ({wrong[0]})" if wrong else ""
@@ -122,6 +123,12 @@ def _read_all(connection: sqlite3.Connection) -> None:
     for (table,) in connection.execute(tables).fetchall():
         for _ in connection.execute(f"SELECT * FROM {table}"):  # noqa: S608  (the schema is ours)
             pass
+
+
+def _is_other(connection: sqlite3.Connection, known: Sequence[Sequence[str]]) -> bool:
+    """Tell whether a database has none of some schemas, each given by its statements."""
+    found = _schema(connection)
+    return all(found != _schema_of(steps) for steps in known)
 
 
 def _schema_of(steps: Sequence[str]) -> set[tuple[str, str, str]]:

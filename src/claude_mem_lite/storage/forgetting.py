@@ -161,7 +161,7 @@ def _scrub_learnings(marked: Marked, wanted: Wanted) -> None:
 
 def _scrub_states(wanted: Wanted, gone: frozenset[str]) -> None:
     for state in list(State.select()):
-        is_of_project = wanted.project_dir and state.name.endswith(f" {wanted.project_dir}")
+        is_of_project = wanted.is_project(state.name[state.name.find("/") :])
         if is_of_project or wanted.holds(state.name):
             state.delete_instance()
             continue

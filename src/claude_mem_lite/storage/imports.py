@@ -34,6 +34,12 @@ def captured(session_id: str) -> list[PendingEvent]:
     return list(rows.order_by(PendingEvent.seq))
 
 
+def is_imported(session_id: str) -> bool:
+    """Tell whether events of a session were taken in and worked off by an import."""
+    is_it = (PendingEvent.session_id == session_id) & (PendingEvent.status == inbox.IMPORTED)
+    return bool(PendingEvent.select().where(is_it).exists())
+
+
 def is_remembered_without_raw(session_id: str) -> bool:
     """Tell whether something is remembered of a session whose raw event is not in the queue."""
     raw = PendingEvent.select(PendingEvent.id).where(PendingEvent.session_id == session_id)

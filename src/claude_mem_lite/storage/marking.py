@@ -12,8 +12,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.storage import projects
 from claude_mem_lite.storage.models import memory_database, queue_database
 from claude_mem_lite.storage.queries import MIN_ID_PREFIX, UnknownIdError
 from claude_mem_lite.storage.upgrades import CALL
@@ -140,11 +140,13 @@ def project_of(path: str, *, may_be_new: bool = False) -> str:
         what was meant.
     """
     given = os.path.normpath(os.path.join(os.getcwd(), os.path.expanduser(path)))
+    if noted := projects.noted(given):
+        return noted
     if given in known_projects():
         return given
     if not may_be_new and not os.path.isdir(given):
         raise ClaudeMemError(f"no project {given} is known, and there is no such folder")
-    return config.project_dir(given)
+    return projects.of(given)
 
 
 def _answering(table: str, column: str, prefix: str) -> set[str]:
@@ -168,7 +170,7 @@ def _mark_sessions(wanted: Wanted, marked: Marked) -> None:
     for row in rows("sessions", "id", "project_dir", "started_at", "last_event_at", *_TOLD):
         if (
             row["id"] in {wanted.session_id, *wanted.ids}
-            or (wanted.project_dir and row["project_dir"] == wanted.project_dir)
+            or wanted.is_project(row["project_dir"])
             or (wanted.was(row["started_at"]) and wanted.was(row["last_event_at"]))
             or wanted.holds(*(row[name] for name in _TEXTS["sessions"]))
         ):
@@ -186,7 +188,7 @@ def _mark_observations(wanted: Wanted, marked: Marked) -> None:
         if (
             row["session_id"] in marked.sessions
             or row["id"] in wanted.ids
-            or (wanted.project_dir and row["project_dir"] == wanted.project_dir)
+            or wanted.is_project(row["project_dir"])
             or any(wanted.is_file(row["project_dir"], path) for path in strings(touched))
             or wanted.was(row["created_at"])
             or wanted.holds(*(row[name] for name in _TEXTS["observations"]))
@@ -202,7 +204,7 @@ def _mark_observations(wanted: Wanted, marked: Marked) -> None:
         named = (
             row["session_id"] in marked.sessions | {wanted.session_id}
             or row["id"] in wanted.ids
-            or (wanted.project_dir and row["project_dir"] == wanted.project_dir)
+            or wanted.is_project(row["project_dir"])
             or any(wanted.is_file(row["project_dir"], path) for path in strings(loaded(row["files_touched"])))
             or wanted.was(row["created_at"])
         )
@@ -227,7 +229,7 @@ def _mark_learnings(wanted: Wanted, marked: Marked) -> None:
         is_bereft = had and not left and not taught
         if (
             row["id"] in wanted.ids
-            or (wanted.project_dir and row["project_dir"] == wanted.project_dir)
+            or wanted.is_project(row["project_dir"])
             or any(_tells_of(row["content"], path) for path in wanted.files)
             or wanted.was(row["created_at"])
             or wanted.holds(*(row[name] for name in _TEXTS["learnings"]))
@@ -275,7 +277,7 @@ def _is_of(row: Row, table: str, wanted: Wanted, *, at: str = "") -> bool:
     """Tell whether a row of the code map is itself wanted, whoever it goes back to."""
     at = at or row.get("created_at", "")
     return (
-        bool(wanted.project_dir and row["project_dir"] == wanted.project_dir)
+        wanted.is_project(row["project_dir"])
         or ("file_path" in row and wanted.is_file(row["project_dir"], row["file_path"]))
         or bool(at and wanted.was(at))
         or wanted.holds(*(row[name] for name in _TEXTS[table]))

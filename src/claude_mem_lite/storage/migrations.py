@@ -302,6 +302,20 @@ ALTER TABLE sessions ADD COLUMN extraction_note TEXT;
 CREATE INDEX idx_session_extraction ON sessions(extraction) WHERE extraction <> '';
 """
 
+# The folders of each project, and the branch that a session was on last, an observation when it was made.
+_PROJECTS = """
+CREATE TABLE project_folders (
+    folder TEXT PRIMARY KEY,
+    project_dir TEXT NOT NULL,
+    key TEXT NOT NULL DEFAULT '',
+    seen_at TEXT NOT NULL
+);
+CREATE INDEX idx_folder_project ON project_folders(project_dir);
+CREATE INDEX idx_folder_key ON project_folders(key) WHERE key <> '';
+ALTER TABLE sessions ADD COLUMN branch TEXT NOT NULL DEFAULT '';
+ALTER TABLE observations ADD COLUMN branch TEXT NOT NULL DEFAULT '';
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _TABLES + _full_text("observations", "title", "summary", "detail") + _full_text("sessions", "summary"),
     _WRITTEN_BY_CLAUDE
@@ -324,6 +338,7 @@ MIGRATIONS: tuple[str, ...] = (
     + _rebuilt("learnings"),
     # Rows from before its index were not in it, and to change such a row breaks the index.
     _rebuilt("function_map"),
+    _PROJECTS,
 )
 
 

@@ -5,7 +5,9 @@ The columns are made by `migrations` and `inbox`; a test holds the models to the
 
 from __future__ import annotations
 
+import contextlib
 import json
+import sqlite3
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -44,8 +46,11 @@ def open_databases(*, read_only: bool = False) -> None:
         migrate()
         with inbox.Transaction():
             pass
-    elif is_outdated():
-        migrate()
+    else:
+        if is_outdated():
+            migrate()
+        with contextlib.suppress(sqlite3.Error):  # who reads it next says what is wrong
+            inbox.bring_up_to_date()
     mode = "?mode=ro" if read_only else "?mode=rw"
     memory_database.init(
         f"file:{quote(config.memory_path())}{mode}",
@@ -88,6 +93,7 @@ class Session(_Table):
     pk = IntegerField(primary_key=True)
     id = TextField(unique=True)
     project_dir = TextField()
+    branch = TextField(default="")
     started_at = TextField()
     last_event_at = TextField()
     ended_at = TextField(null=True)
@@ -127,6 +133,7 @@ class Observation(_Table):
     id = TextField(unique=True)
     session = ForeignKeyField(Session, field="id", column_name="session_id", backref="observations")
     project_dir = TextField()
+    branch = TextField(default="")
     tool_name = TextField()
     title = TextField()
     summary = TextField()
@@ -289,6 +296,22 @@ class LogEntry(_Table):
         table_name = "event_log"
 
 
+class ProjectFolder(_Table):
+    """A folder that is worked in, a work tree or a clone, and the project that it belongs to.
+
+    A project is known by the folder that it was first seen in; `key` is what its `origin` says, see
+    `repository.key`.
+    """
+
+    folder = TextField(primary_key=True)
+    project_dir = TextField()
+    key = TextField(default="")
+    seen_at = TextField()
+
+    class Meta:
+        table_name = "project_folders"
+
+
 class State(_Table):
     """One fact that the processes share, as JSON under its name."""
 
@@ -316,6 +339,8 @@ class PendingEvent(_Table):
     note = TextField(null=True)
     created_at = TextField()
     finished_at = TextField(null=True)
+    work_tree = TextField(default="")
+    branch = TextField(default="")
 
     class Meta:
         database = queue_database
@@ -373,6 +398,6 @@ class FunctionIndex(FTS5Model):  # type: ignore[misc]
 
 
 MODELS: tuple[type[Any], ...] = (
-    Session, Observation, FunctionMapEntry, FunctionChange, SourceFile, CallEdge, Learning, LogEntry, State,
-    PendingEvent,
+    Session, Observation, FunctionMapEntry, FunctionChange, SourceFile, CallEdge, Learning, LogEntry,
+    ProjectFolder, State, PendingEvent,
 )  # fmt: skip

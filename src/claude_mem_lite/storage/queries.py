@@ -11,7 +11,7 @@ import logging
 import os
 from typing import TYPE_CHECKING, Any
 
-from peewee import fn
+from peewee import Case, fn
 
 from claude_mem_lite import inbox
 from claude_mem_lite.errors import ClaudeMemError
@@ -203,14 +203,17 @@ def last_errors(limit: int = 5) -> list[PendingEvent]:
 
 def touch_session(event: PendingEvent) -> None:
     """Create the session of an event, or note that it went on."""
+    is_newest = Session.last_event_at <= event.created_at
     Session.insert(
         id=event.session_id,
         project_dir=event.project_dir,
+        branch=event.branch,
         started_at=event.created_at,
         last_event_at=event.created_at,
     ).on_conflict(
         conflict_target=[Session.id],
         update={
+            Session.branch: Case(None, [(is_newest & (event.branch != ""), event.branch)], Session.branch),
             Session.started_at: fn.MIN(Session.started_at, event.created_at),
             Session.last_event_at: fn.MAX(Session.last_event_at, event.created_at),
         },

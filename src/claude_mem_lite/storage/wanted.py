@@ -20,12 +20,14 @@ _WORD = re.compile(r"[\w-]{6,}")
 class Wanted:
     """One of these: whole ids, a session, a project, a file (its possible absolute paths), a time, a text.
 
-    Times are UTC text as the databases write it, `until` excluded; of a text the case does not matter.
+    `folders` are those of the project, its own among them. Times are UTC text as the databases write it,
+    `until` excluded; of a text the case does not matter.
     """
 
     ids: tuple[str, ...] = ()
     session_id: str = ""
     project_dir: str = ""
+    folders: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     since: str = ""
     until: str = ""
@@ -39,6 +41,10 @@ class Wanted:
     def was(self, at: str) -> bool:
         """Tell whether something of a time is wanted."""
         return self.is_time and at >= self.since and not (self.until and at >= self.until)
+
+    def is_project(self, folder: str) -> bool:
+        """Tell whether a folder is one of the project."""
+        return bool(self.project_dir) and folder in {self.project_dir, *self.folders}
 
     def is_file(self, project_dir: str, path: str) -> bool:
         """Tell whether a path, absolute or relative to its project, is that of the file."""

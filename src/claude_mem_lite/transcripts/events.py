@@ -29,12 +29,16 @@ _GLOBAL_ID = "toolu_"  # the API's own ids are of one call in the world; those o
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event: its id, always the same; when it was (UTC text); where in the file it was complete."""
+    """One event: its id, always the same; when it was (UTC text); where in the file it was complete.
+
+    The branch is "" where the transcript does not name it.
+    """
 
     id: str
     at: str
     end: int
     payload: dict[str, Any]
+    branch: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +218,7 @@ class Reading:
             **fields,
         }
         whole = key if key.startswith(_GLOBAL_ID) else f"{origin.session_id}\0{key}"
-        return Event(digest(whole), line.at, line.end, payload)
+        return Event(digest(whole), line.at, line.end, payload, str(line.said.get("gitBranch") or ""))
 
 
 def end_of(last: Event) -> Event:
@@ -222,7 +226,7 @@ def end_of(last: Event) -> Event:
     names = ("session_id", "transcript_path", "cwd")
     payload = {name: last.payload[name] for name in names}
     payload |= {"hook_event_name": "SessionEnd", "reason": "other"}
-    return Event(digest(f"{payload['session_id']}\0end\0{last.at}"), last.at, last.end, payload)
+    return Event(digest(f"{payload['session_id']}\0end\0{last.at}"), last.at, last.end, payload, last.branch)
 
 
 def call_key(session_id: str, call_id: str) -> str:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite import inbox, redact
 from claude_mem_lite.distill.record import record_import, summarize_session
-from claude_mem_lite.storage import imports, upgrades
+from claude_mem_lite.storage import imports, projects, upgrades
 from claude_mem_lite.transcripts.events import call_key, digest
 from claude_mem_lite.transcripts.sessions import Session, Telling, find, looked_at
 
@@ -66,7 +66,10 @@ def plan(
         seen = looked_at(session)
         if seen is None:
             found.left_out["empty session"] += 1
-        elif project_dir in {None, seen.project_dir} and seen.began_at >= since:
+            continue
+        if has_memory:
+            seen = replace(seen, project_dir=projects.of(seen.work_tree or seen.project_dir))
+        if project_dir in {None, seen.project_dir} and seen.began_at >= since:
             found.sessions.append(seen)
     found.sessions.sort(key=lambda each: (each.began_at, each.size_bytes, each.path))
     return found
@@ -86,8 +89,10 @@ class Import:
         """Take in what is new in a session, and have it found; it waits for nobody's money."""
         telling = Telling(session, self._plan.left_out, self._now)
         by_hooks = imports.captured(session.id)
-        self._store(self.news(telling, by_hooks), session.project_dir)
-        has_news = False
+        projects.see(session.project_dir, session.work_tree)
+        self._store(self.news(telling, by_hooks), session)
+        # One whose import was cut short after its last event has yet to be told and learned from.
+        has_news = not _noted(session) and imports.is_imported(session.id)
         for events in imports.events_to_import(session.id):
             record_import(events)
             has_news = True
@@ -136,15 +141,16 @@ class Import:
         heard[said] -= 1
         return heard[said] < 0
 
-    def _store(self, events: Iterator[Event], project_dir: str) -> None:
-        rows: list[tuple[str, str, str, str]] = []
+    def _store(self, events: Iterator[Event], session: Session) -> None:
+        rows: list[tuple[str, str, tuple[str, str, str], str]] = []
         for event in events:
             try:
                 text = redact.scrub_as_set(_dumps(event.payload))
             except ValueError:
                 self._plan.left_out["unreadable event"] += 1
                 continue
-            rows.append((event.id, event.at, project_dir, text))
+            place = (session.project_dir, session.work_tree, event.branch or session.branch)
+            rows.append((event.id, event.at, place, text))
             self.taken.events += 1
             if len(rows) == _EVENTS_AT_ONCE or sum(len(row[-1]) for row in rows) > _CHARS_AT_ONCE:
                 inbox.append_import(rows)

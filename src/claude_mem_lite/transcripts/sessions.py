@@ -34,13 +34,15 @@ _HEAD_LINES = 400
 
 @dataclass(slots=True)
 class Session:
-    """A session's files with their sizes in bytes; its first time (UTC text) and project, once looked at."""
+    """A session's files with their sizes in bytes; its first time (UTC text) and place, once looked at."""
 
     id: str
     path: str
     files: dict[str, int]
     began_at: str = ""
     project_dir: str = ""
+    work_tree: str = ""
+    branch: str = ""
 
     @property
     def size_bytes(self) -> int:
@@ -124,7 +126,10 @@ def looked_at(session: Session) -> Session | None:
             began_at = began_at or line.at
             cwd = line.said.get("cwd")
             if began_at and isinstance(cwd, str) and cwd.startswith("/"):
-                return replace(session, began_at=began_at, project_dir=config.project_dir(cwd))
+                project, tree, branch = config.place(cwd)
+                branch = str(line.said.get("gitBranch") or branch)
+                tree = "" if tree == project else tree
+                return replace(session, began_at=began_at, project_dir=project, work_tree=tree, branch=branch)
             if number > _HEAD_LINES:
                 break
     except OSError:

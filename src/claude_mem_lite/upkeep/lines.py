@@ -77,6 +77,7 @@ class Session(_Line):
     kind: Literal["session"] = "session"
     id: Id
     project_dir: Path
+    branch: Word = ""
     started_at: Time
     last_event_at: Time
     ended_at: Time | None
@@ -104,6 +105,7 @@ class Observation(_Line):
     id: Id
     session_id: Id
     project_dir: Path
+    branch: Word = ""
     tool_name: Word
     title: Text
     summary: Text

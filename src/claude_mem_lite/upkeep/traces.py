@@ -48,7 +48,7 @@ def clear_lines(wanted: Wanted, gone: frozenset[str]) -> int:
 def _is_spooled_of(path: str, wanted: Wanted, gone: frozenset[str]) -> bool:
     try:
         try:
-            event_id, at, project_dir, event = spool.read(path)
+            event_id, at, (project_dir, work_tree, _), event = spool.read(path)
             fields = inbox.parse(event)
         except ValueError:  # no event, or half of one
             text = "".join(_lines(path))
@@ -58,8 +58,8 @@ def _is_spooled_of(path: str, wanted: Wanted, gone: frozenset[str]) -> bool:
     named = {event_id, fields["session_id"]}
     return (
         bool(named & (gone | {wanted.session_id, *wanted.ids}))
-        or bool(wanted.project_dir and project_dir == wanted.project_dir)
-        or wanted.is_file(project_dir, fields["file_path"] or ".")
+        or wanted.is_project(project_dir)
+        or wanted.is_file(work_tree or project_dir, fields["file_path"] or ".")
         or wanted.was(at)
         or wanted.holds(event, project_dir)
     )

@@ -1,0 +1,136 @@
+"""project: which folders are one project, what is remembered of each, and where nothing is to be."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from claude_mem_lite import config, settings_file
+from claude_mem_lite.cli.app import AsJson, Yes, app, confirmed, console, open_memory, print_json
+from claude_mem_lite.cli.text import age, printable
+from claude_mem_lite.distill.observation import count
+from claude_mem_lite.errors import ClaudeMemError
+
+project = typer.Typer(help="Which folders are one project, and which are left alone.", no_args_is_help=True)
+app.add_typer(project, name="project")
+
+Folder = Annotated[str, typer.Argument(metavar="[PATH]", help="A folder of the project; this one without.")]
+_OFF = "off, by claude-mem project off or [projects] in config.toml"
+
+
+@project.command("list")
+def list_projects(*, as_json: AsJson = False) -> None:
+    """List the projects, the one worked on last first, with their folders and what is remembered."""
+    from claude_mem_lite.storage import projects
+
+    open_memory(read_only=True)
+    rows = projects.all_projects()
+    if as_json:
+        print_json(rows)
+        return
+    table = Table("project", "sessions", "observations", "last", "", box=None, pad_edge=False)
+    for row in rows:
+        notes = [
+            *(["off"] if row["is_off"] else []),
+            *([] if row["is_there"] else ["its folder is gone"]),
+            *([row["key"]] if row["key"] else []),
+            *[f"also {folder}" for folder in row["folders"] if folder != row["project"]],
+        ]
+        numbers = (str(row["sessions"]), str(row["observations"]))
+        last = age(row["last_event_at"], time.time())
+        table.add_row(Text(printable(row["project"])), *numbers, last, Text(printable("; ".join(notes))))
+    console.print(table)
+
+
+@project.command()
+def merge(
+    source: Annotated[str, typer.Argument(metavar="FROM", help="The project that is to be part of another.")],
+    target: Annotated[str, typer.Argument(metavar="INTO", help="The project that it joins.")],
+    *,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make one project of two: all that is remembered of the first is the second's from then on."""
+    _join(source, target, yes=yes, as_json=as_json, is_move=False)
+
+
+@project.command()
+def move(
+    old: Annotated[str, typer.Argument(metavar="OLD", help="The folder that the project had.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="The folder that it has now.")],
+    *,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Tell that a project's folder was moved or renamed; a repository with an origin is found without."""
+    _join(old, new, yes=yes, as_json=as_json, is_move=True)
+
+
+def _join(source: str, target: str, *, yes: bool, as_json: bool, is_move: bool) -> None:
+    from claude_mem_lite.storage import marking, projects
+
+    open_memory()
+    old = marking.project_of(source)
+    new = config.place(os.path.expanduser(target))[0] if is_move else marking.project_of(target)
+    if is_move and not os.path.isdir(new):
+        raise ClaudeMemError(f"there is no folder {new}: move it first, or say where it is")
+    if old == new:
+        raise ClaudeMemError(f"{old} and {os.path.expanduser(target)} are one project already")
+    if old not in marking.known_projects():
+        raise ClaudeMemError(f"nothing is remembered of {old}: claude-mem project list")
+    confirmed(f"All that is remembered of {old} becomes that of {new}; this cannot be undone.", yes=yes)
+    moved = projects.join(old, new)
+    if as_json:
+        print_json({"from": old, "to": new, "rows": moved})
+        return
+    told = f"{count(moved['sessions'], 'session')} and {count(moved['observations'], 'observation')}"
+    console.print(
+        Text(f"{told} of {old} are those of {new} now. Their vectors are made anew."), soft_wrap=True
+    )
+
+
+@project.command()
+def off(path: Folder = "", *, as_json: AsJson = False) -> None:
+    """Remember nothing of a project from now on, and tell its sessions nothing; what is known stays."""
+    _switch(path, is_on=False, as_json=as_json)
+
+
+@project.command()
+def on(path: Folder = "", *, as_json: AsJson = False) -> None:
+    """Undo `claude-mem project off`."""
+    _switch(path, is_on=True, as_json=as_json)
+
+
+def _switch(path: str, *, is_on: bool, as_json: bool) -> None:
+    folder = config.project_dir(os.path.expanduser(path))
+    chosen = config.off_patterns()
+    named = [each for each in chosen if os.path.expanduser(each).rstrip("/") == folder]
+    if is_on:
+        settings_file.write("projects", {"off": [each for each in chosen if each not in named]})
+        if any(config.matches(each, folder) for each in chosen if each not in named):
+            raise ClaudeMemError(f"{folder} is {_OFF}: a pattern there matches it, change that")
+    elif not named:
+        settings_file.write("projects", {"off": [*chosen, folder]})
+    if as_json:
+        print_json({"project": folder, "is_off": not is_on})
+    else:
+        said = "is remembered from the next event on" if is_on else "is left alone from the next event on"
+        console.print(Text(f"{folder} {said}."), soft_wrap=True)
+
+
+@project.command()
+def forget(
+    path: Annotated[str, typer.Argument(metavar="PATH", help="A folder of the project.")],
+    *,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Forget a project for good, as `claude-mem forget --project` does."""
+    from claude_mem_lite.cli import upkeep
+
+    upkeep.forget(project=path, yes=yes, as_json=as_json)

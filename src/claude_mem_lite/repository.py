@@ -1,0 +1,136 @@
+"""Where a session works: its repository, the work tree it is in, and the branch; read from git's files.
+
+Standard library only and without a process: hooks ask for each event. A linked work tree is one that `git
+worktree add` made: its `.git` is a file that names a folder of the repository, and that names it in turn.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NamedTuple
+
+    class Place(NamedTuple):
+        """The project's folder, the top level of the work tree, and the branch checked out in it."""
+
+        project: str
+        tree: str
+        branch: str
+
+
+# Where in a repository Claude Code makes its work trees.
+_CLIENTS = "/.claude/worktrees/"
+# Of a branch's name; git takes longer ones than a file system does.
+_MOST_CHARS = 250
+_SHORT_HASH = 12
+
+
+def place(start: str) -> Place:
+    """Return `(project, tree, branch)` of a folder, all three as text.
+
+    The project is the repository's main work tree, whichever of its work trees `start` lies in; without git
+    project and tree are `start` itself. The branch is "" without git, and the commit's first digits with an
+    "@" before them where none is checked out.
+    """
+    start = os.path.realpath(start)
+    tree = start
+    while not os.path.exists(os.path.join(tree, ".git")):
+        parent = os.path.dirname(tree)
+        if parent == tree:
+            return _text(start), _text(start), ""  # type: ignore[return-value]
+        tree = parent
+    if is_clients_tree(start) and start.startswith(f"{tree}{_CLIENTS}"):  # one that was removed
+        name = start[len(tree) + len(_CLIENTS) :].partition("/")[0]
+        return _text(tree), _text(f"{tree}{_CLIENTS}{name}"), ""  # type: ignore[return-value]
+    git = _git_dir(tree)
+    return _text(_main_tree(tree, git)), _text(tree), _branch(git)  # type: ignore[return-value]
+
+
+def is_clients_tree(folder: str) -> bool:
+    """Tell by its path whether a folder is, or was, a work tree that `claude --worktree` made."""
+    return _CLIENTS in folder and not folder.endswith(_CLIENTS)
+
+
+def key(project: str) -> str:
+    """Return what tells a repository from all others on any machine; "" without an origin.
+
+    It is host and path of the `origin` remote, without protocol, user, port and `.git`.
+    """
+    git = _git_dir(project)
+    git = _common_dir(git) if os.path.exists(git) else project  # a bare repository is its own
+    lines = _read(os.path.join(git, "config")).splitlines()
+    section, url = "", ""
+    for line in map(str.strip, lines):
+        if line.startswith("["):
+            section = line.replace(" ", "").lower()
+        elif section == '[remote"origin"]' and not url and line.partition("=")[0].strip().lower() == "url":
+            url = line.partition("=")[2].strip().strip('"')
+    return _normalized(url)
+
+
+def _normalized(url: str) -> str:
+    """Return host and path of a remote's address; "" for a folder, which is another one elsewhere."""
+    protocol, is_url, rest = url.partition("://")
+    if is_url:
+        host, _, path = rest.partition("/")
+        host = host.rpartition("@")[2]
+        host = host if host.startswith("[") else host.partition(":")[0]
+    else:  # user@host:path, as ssh has it
+        host, _, path = protocol.partition(":")
+        host = host.rpartition("@")[2]
+    path = path.strip("/").removesuffix(".git").rstrip("/")
+    if not host or not path or "/" in host or protocol == "file":
+        return ""
+    return f"{host.lower()}/{path}"
+
+
+def _git_dir(tree: str) -> str:
+    """Return the folder that a work tree's git data lies in: its `.git`, or what that names as a file."""
+    git = os.path.join(tree, ".git")
+    named = _read(git) if os.path.isfile(git) else ""
+    if not named.startswith("gitdir:"):
+        return git
+    return os.path.normpath(os.path.join(tree, named[len("gitdir:") :].strip()))
+
+
+def _common_dir(git: str) -> str:
+    """Return the folder that a repository's work trees share; that of the main one is itself."""
+    common = _read(os.path.join(git, "commondir")).strip()
+    return os.path.normpath(os.path.join(git, common)) if common else git
+
+
+def _main_tree(tree: str, git: str) -> str:
+    """Return the main work tree of the repository that a work tree is linked to, else the tree itself.
+
+    Only where the repository names the tree in turn: a `.git` that came in an archive can name any folder.
+    """
+    common = _common_dir(git)
+    if common == git:
+        return tree  # the main one, or a submodule
+    linked = _read(os.path.join(git, "gitdir")).strip()
+    linked = os.path.join(git, linked) if linked else ""  # git 2.48 can write a relative path
+    if not linked or os.path.realpath(linked) != os.path.realpath(os.path.join(tree, ".git")):
+        return tree
+    common = os.path.realpath(common)
+    return os.path.dirname(common) if os.path.basename(common) == ".git" else common
+
+
+def _branch(git: str) -> str:
+    head = _read(os.path.join(git, "HEAD")).strip()
+    if head.startswith("ref:"):
+        return head[len("ref:") :].strip().removeprefix("refs/heads/")[:_MOST_CHARS]
+    return f"@{head[:_SHORT_HASH]}" if head else ""
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            return file.read(65_536).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _text(path: str) -> str:
+    return os.fsencode(path).decode("utf-8", "replace")

@@ -1,0 +1,206 @@
+"""Which folders are one project: work trees, clones, and a folder that was moved.
+
+A project is a repository, wherever it is worked on. It goes by the folder that it was first seen in, and what
+is remembered of it stands under that; the code map is one of a folder. Two folders with the same `origin` are
+one project, unless `[projects] apart` names one of them.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from claude_mem_lite import config, inbox, repository, settings
+from claude_mem_lite.storage.models import ProjectFolder, State, memory_database
+
+if TYPE_CHECKING:
+    from claude_mem_lite.storage.models import PendingEvent
+
+_MEMORY = ("sessions", "observations", "learnings", "function_changes")
+_CODE = ("source_files", "function_map", "call_graph")
+# What is embedded stands in the vectors with its project: it is written there anew.
+_EMBEDDED = ("sessions", "observations", "learnings")
+# Of events: where they were seen stays their work tree.
+_RENAME = (
+    "UPDATE pending_queue SET project_dir = ?,"
+    " work_tree = CASE work_tree WHEN '' THEN project_dir ELSE work_tree END"
+)
+MOVED = "project moved"
+
+_seen: dict[tuple[str, str], str] = {}
+
+
+def of(path: str = "") -> str:
+    """Return the project of a folder, without `path` of the one that this process works in."""
+    project, tree, _ = config.place(path)
+    known = _row(tree) or _row(project)
+    if known is not None:
+        return known.project_dir
+    same = _same(project, repository.key(project))
+    return same[0] if same else project
+
+
+def noted(folder: str) -> str:
+    """Return the project that a folder is noted to belong to, "" for none."""
+    row = _row(folder)
+    return row.project_dir if row else ""
+
+
+def in_project(path: str) -> str:
+    """Return where a file would lie in its project's own folder: one in a work tree lies there, too."""
+    _, tree, _ = config.place(os.path.dirname(path) or "/")
+    project = of(tree)
+    inside = os.path.relpath(os.path.realpath(path), tree)
+    return path if project == tree or inside.startswith("..") else os.path.join(project, inside)
+
+
+def adopt(event: PendingEvent) -> None:
+    """Have an event be one of its project's, wherever it came from; the event and its row say so from now on.
+
+    A folder that was not seen before is looked at, and at each session's start one that was.
+    """
+    place = (event.project_dir, event.work_tree)
+    if place not in _seen or event.event_name == "SessionStart":
+        _seen[place] = see(*place)
+    if (project := _seen[place]) != event.project_dir:
+        with inbox.Transaction() as connection:
+            values = (project, event.session_id, event.project_dir)
+            connection.execute(f"{_RENAME} WHERE session_id = ? AND project_dir = ?", values)
+        event.work_tree = event.work_tree or event.project_dir
+        event.project_dir = project
+
+
+def see(folder: str, tree: str = "") -> str:
+    """Note that a project's folder, and a work tree of it, are worked in; return the project they belong to.
+
+    A folder with the `origin` of a known project joins it. Where that project's own folder is gone, it was
+    moved, and its memory goes along.
+    """
+    key, known = repository.key(folder), _row(folder)
+    project = known.project_dir if known else folder
+    same = [] if known and known.key == key else _same(folder, key)
+    if same and (project == folder or same[0] != project):
+        _take_over(folder, project, same[0])
+        project = folder if not os.path.isdir(same[0]) else same[0]
+    _note(folder, project, key)
+    if tree:
+        _note(tree, project, "")
+    return project
+
+
+def _take_over(folder: str, project: str, known: str) -> None:
+    """Make one project of a folder's and a known one of the same key."""
+    if os.path.isdir(known):
+        join(project, known)
+        return
+    join(known, folder)
+    State.insert(
+        name=MOVED, value={"from": known, "to": folder, "at": inbox.utc_now()}
+    ).on_conflict_replace().execute()
+
+
+def join(old: str, new: str) -> dict[str, int]:
+    """Have all that is remembered of a project be another's; return how many rows of each table."""
+    moved = {}
+    with memory_database.atomic():
+        for table in _MEMORY:
+            pending = ", embedding_status = 'pending'" if table in _EMBEDDED else ""
+            query = f"UPDATE {table} SET project_dir = ?{pending} WHERE project_dir = ?"  # noqa: S608
+            moved[table] = memory_database.execute_sql(query, (new, old)).rowcount
+        ProjectFolder.update(project_dir=new).where(ProjectFolder.project_dir == old).execute()
+        _note(new, new, repository.key(new))
+        if os.path.isdir(old):
+            _note(old, new, repository.key(old))
+        else:
+            _drop_code(old)
+    with inbox.Transaction() as connection:
+        connection.execute(f"{_RENAME} WHERE project_dir = ?", (new, old))
+    _seen.clear()
+    return moved
+
+
+def tidy() -> None:
+    """Look at what has no folder noted, and drop the code map of work trees that are gone.
+
+    What was remembered of a linked work tree before its repository's memory was its own joins that.
+    """
+    noted = {row.folder for row in ProjectFolder.select(ProjectFolder.folder)}
+    found = memory_database.execute_sql("SELECT DISTINCT project_dir FROM sessions").fetchall()
+    for (folder,) in found:
+        if folder in noted or not folder:
+            continue
+        project = config.place(folder)[0]
+        is_linked = os.path.exists(os.path.join(folder, ".git")) or repository.is_clients_tree(folder)
+        if project != folder and is_linked:
+            see(project)
+            join(folder, of(project))
+        elif os.path.isdir(folder):
+            see(folder)
+    for row in list(ProjectFolder.select().where(ProjectFolder.folder != ProjectFolder.project_dir)):
+        if not os.path.isdir(row.folder):
+            _drop_code(row.folder)
+            row.delete_instance()
+
+
+def folders(project: str) -> list[str]:
+    """Return the folders that are a project's, its own first."""
+    rows = ProjectFolder.select().where(ProjectFolder.project_dir == project)
+    return list(dict.fromkeys([project, *(row.folder for row in rows.order_by(ProjectFolder.folder))]))
+
+
+def all_projects() -> list[dict[str, Any]]:
+    """Return each project with its key, its folders, and how much is remembered of it, the latest first."""
+    rows = memory_database.execute_sql(
+        "SELECT project_dir, count(*), sum(observation_count), max(last_event_at) FROM sessions"
+        " GROUP BY project_dir ORDER BY max(last_event_at) DESC"
+    ).fetchall()
+    known = {row.folder: row.key for row in ProjectFolder.select()}
+    return [
+        {
+            "project": project,
+            "key": known.get(project, ""),
+            "folders": folders(project),
+            "sessions": sessions,
+            "observations": observations or 0,
+            "last_event_at": last,
+            "is_there": os.path.isdir(project),
+            "is_off": config.is_off(project),
+        }
+        for project, sessions, observations, last in rows
+    ]
+
+
+def moved() -> dict[str, str]:
+    """Return what was noted of the project that was moved last: `from`, `to` and `at`; {} for none."""
+    row = State.get_or_none(State.name == MOVED)
+    return dict(row.value) if row else {}
+
+
+def _same(folder: str, key: str) -> list[str]:
+    """Return the projects of a key, the one known longest first; none for a folder that is to stay apart."""
+    if not key or _is_apart(folder):
+        return []
+    rows = ProjectFolder.select().where((ProjectFolder.key == key) & (ProjectFolder.folder != folder))
+    found = (row.project_dir for row in rows.order_by(ProjectFolder.seen_at))
+    return [project for project in dict.fromkeys(found) if not _is_apart(project)]
+
+
+def _is_apart(folder: str) -> bool:
+    return any(os.path.expanduser(each).rstrip("/") == folder for each in settings.load().projects_apart)
+
+
+def _row(folder: str) -> ProjectFolder | None:
+    return ProjectFolder.get_or_none(ProjectFolder.folder == folder)
+
+
+def _note(folder: str, project: str, key: str) -> None:
+    """Note a folder; `seen_at` is when it was first."""
+    ProjectFolder.insert(folder=folder, project_dir=project, key=key, seen_at=inbox.utc_now()).on_conflict(
+        conflict_target=[ProjectFolder.folder], update={"project_dir": project, "key": key}
+    ).execute()
+
+
+def _drop_code(folder: str) -> None:
+    for table in _CODE:
+        memory_database.execute_sql(f"DELETE FROM {table} WHERE project_dir = ?", (folder,))  # noqa: S608
+    State.delete().where(State.name == f"code map {folder}").execute()
