@@ -51,7 +51,8 @@ def take_in(
     event: dict[str, Any], *, session_id: str, project_dir: str, at: str, is_done: bool = True
 ) -> str:
     """Append an event of some time, have it become what it becomes, and return its id."""
-    event_id = inbox.append(json.dumps({**event, "session_id": session_id}), project_dir)
+    branch = f"of-{DOOMED}" if session_id == DOOMED else "main"
+    event_id = inbox.append(json.dumps({**event, "session_id": session_id}), project_dir, branch=branch)
     with inbox.Transaction() as connection:
         connection.execute("UPDATE pending_queue SET created_at = ? WHERE id = ?", (at, event_id))
     if is_done:

@@ -381,9 +381,12 @@ def test_a_project_is_forgotten_with_all_its_folders(memory: Path, ledger: Path)
     left = [row for row in models.Observation.select() if row.files_touched]
     happen(tree, "s2")
     (tree / "journal.py").unlink()
+    models.State.create(name=projects.MOVED, value={"from": "/old", "to": str(ledger), "at": inbox.utc_now()})
     done = command("project", "forget", str(ledger), "--yes")
 
     assert (by_file.returncode, left) == (0, [])
     assert done.returncode == 0
-    for table in (models.Session, models.Observation, models.FunctionMapEntry, models.FunctionChange):
+    gone = (models.Session, models.Observation, models.FunctionMapEntry, models.FunctionChange)
+    for table in (*gone, models.ProjectFolder):
         assert table.select().count() == 0, table
+    assert projects.moved() == {}

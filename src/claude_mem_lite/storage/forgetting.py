@@ -16,8 +16,9 @@ from claude_mem_lite import inbox
 from claude_mem_lite.storage import files, indexes
 from claude_mem_lite.storage.connections import BUSY_S
 from claude_mem_lite.storage.marking import rows
-from claude_mem_lite.storage.models import Observation, Session, State, memory_database
-from claude_mem_lite.storage.wanted import loaded
+from claude_mem_lite.storage.models import Observation, ProjectFolder, Session, State, memory_database
+from claude_mem_lite.storage.projects import MOVED
+from claude_mem_lite.storage.wanted import loaded, strings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -58,6 +59,9 @@ def clear_memory(marked: Marked, wanted: Wanted) -> None:
         memory_database.execute_sql(
             "DELETE FROM source_files WHERE project_dir = ? AND file_path = ?", (project_dir, path)
         )
+    for row in list(ProjectFolder.select()):
+        if wanted.is_project(row.project_dir) or wanted.holds(row.folder, row.project_dir, row.key):
+            row.delete_instance()
 
 
 def retell(session_id: str, summary: str, key_files: list[str], *, up_to: int) -> None:
@@ -162,6 +166,7 @@ def _scrub_learnings(marked: Marked, wanted: Wanted) -> None:
 def _scrub_states(wanted: Wanted, gone: frozenset[str]) -> None:
     for state in list(State.select()):
         is_of_project = wanted.is_project(state.name[state.name.find("/") :])
+        is_of_project |= state.name == MOVED and any(map(wanted.is_project, strings(state.value)))
         if is_of_project or wanted.holds(state.name):
             state.delete_instance()
             continue

@@ -28,9 +28,9 @@ Row = dict[str, Any]
 _STORY = "learning."  # of a learning; it stays with the learning, whoever told of it
 # In which columns a text of the user's can stand; the others hold words, times and numbers of ours.
 _TEXTS = {
-    "sessions": ("id", "project_dir"),
+    "sessions": ("id", "project_dir", "branch"),
     "observations": (
-        "session_id", "project_dir", "tool_name", "title", "summary", "detail", "files_touched",
+        "session_id", "project_dir", "branch", "tool_name", "title", "summary", "detail", "files_touched",
         "functions_changed",
     ),
     "learnings": ("project_dir", "content", "code", "stale", "quarantine"),
@@ -41,7 +41,10 @@ _TEXTS = {
     "source_files": ("project_dir", "file_path", "error"),
     "call_graph": ("project_dir", "caller_file", "caller_function", "callee_file", "callee_function"),
     "event_log": ("session_id", "data"),
-    "pending_queue": ("session_id", "project_dir", "tool_name", "raw_output", "files_touched", "note"),
+    "pending_queue": (
+        "session_id", "project_dir", "work_tree", "branch", "tool_name", "raw_output", "files_touched",
+        "note",
+    ),
     "task": ("data",),
 }  # fmt: skip
 _WITH_IDS = ("sessions", "observations", "learnings", "pending_queue")
@@ -167,7 +170,7 @@ def _the_one(prefix: str, answers: set[str], nobody: str) -> str:
 
 
 def _mark_sessions(wanted: Wanted, marked: Marked) -> None:
-    for row in rows("sessions", "id", "project_dir", "started_at", "last_event_at", *_TOLD):
+    for row in rows("sessions", "started_at", "last_event_at", *_TEXTS["sessions"], *_TOLD):
         if (
             row["id"] in {wanted.session_id, *wanted.ids}
             or wanted.is_project(row["project_dir"])
