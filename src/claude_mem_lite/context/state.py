@@ -10,10 +10,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite.context.layers import asked_in, changed, said_by
+from claude_mem_lite.distill.attempts import is_commit, open_failures
 from claude_mem_lite.distill.local import fields
 from claude_mem_lite.distill.observation import join, sentences
 from claude_mem_lite.distill.quoting import named
-from claude_mem_lite.distill.summary import is_commit, open_failures, test_verdict
+from claude_mem_lite.distill.summary import has_bad_tests, test_verdict
 from claude_mem_lite.storage import context as storage
 from claude_mem_lite.triage import EDITORS
 
@@ -36,7 +37,6 @@ _OPEN = re.compile(
     r"|pending)\b",
     re.IGNORECASE,
 )
-_BAD = re.compile(r"\b(?:failed|errors?)\b")
 
 
 def working_state(scope: Scope, session_id: str) -> list[Line]:
@@ -117,7 +117,7 @@ def _failing(scope: Scope, rows: Sequence[Observation]) -> list[Line]:
         for row, error in open_failures(rows[::-1])
     ]
     tests = next((row for row in rows if test_verdict(row)), None)
-    if tests is not None and _BAD.search(test_verdict(tests)):
+    if tests is not None and has_bad_tests(test_verdict(tests)):
         told = said_by(tests)
         lines.append(
             scope.told_of(

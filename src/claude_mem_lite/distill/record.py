@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING
 from claude_mem_lite import inbox, settings
 from claude_mem_lite.codemap.kept import Seen
 from claude_mem_lite.distill import code, echoes, local
-from claude_mem_lite.distill.local.conversation import without_reason
+from claude_mem_lite.distill.contradicted import checked
+from claude_mem_lite.distill.local import compaction
+from claude_mem_lite.distill.local.conversation import is_acknowledgement, without_reason
 from claude_mem_lite.distill.observation import Capture, Observation, Skip
 from claude_mem_lite.distill.summary import key_files, summarize
-from claude_mem_lite.storage import projects, queries, upgrades
+from claude_mem_lite.storage import projects, queries, timeline, upgrades
 from claude_mem_lite.storage.models import PendingEvent, memory_database
 from claude_mem_lite.tokens import estimate_tokens
 
@@ -25,12 +27,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from claude_mem_lite.storage.models import Observation as ObservationRow
+    from claude_mem_lite.storage.models import Session
 
 MAX_KEY_FILES = 8
 
-# What the last messages of a session may say in its summary.
-_SPOKEN = ("Stop", "SubagentStop")
-_REPORT = "last_assistant_message"
+# What is said; a sub-agent's last words are none of the session's.
+_SPOKEN = frozenset({"UserPromptSubmit", "Stop", "StopFailure", "SubagentStop", compaction.NAME})
+# What the assistant says in an event, in which it may repeat what it has read.
+_REPORTS = {"Stop": "last_assistant_message", compaction.NAME: "compact_summary"}
 
 
 def record_event(event: PendingEvent) -> bool:
@@ -105,14 +109,11 @@ def summarize_session(session_id: str, *, retell: bool = False) -> str:
     up_to = max(row.pk for row in rows)
     if session.retold_pk >= up_to:
         return session.summary or ""
-    # What a session did in another project is none of this one's business.
-    own = [row for row in rows if row.pk > session.retold_pk and row.project_dir == session.project_dir]
-    summary, files = local_summary(own)
-    if session.retold:
-        summary = f"{session.retold}\nSince then: {summary}"
-        files = list(dict.fromkeys([*session.key_files, *files]))
-    queries.save_summary(session_id, summary, key_files=files[:MAX_KEY_FILES], summarized_pk=up_to)
+    summary, files = _told(session, rows)
+    queries.save_summary(session_id, summary, key_files=files, summarized_pk=up_to)
     queries.log_event("summarize.done", {"observations": len(rows)}, session_id=session_id)
+    for earlier in timeline.open_sessions_before(session):
+        _settle(earlier)
     if retell:
         chosen = settings.load()
         is_wanted = chosen.summaries and chosen.credential is not None
@@ -122,15 +123,60 @@ def summarize_session(session_id: str, *, retell: bool = False) -> str:
     return summary
 
 
-def local_summary(rows: Sequence[ObservationRow]) -> tuple[str, list[str]]:
-    """Return what observations of a session come to, in local words, and the files changed most in them."""
-    done = [row for row in rows if row.tool_name not in {"UserPromptSubmit", *_SPOKEN}]
+def local_summary(
+    rows: Sequence[ObservationRow], later: Sequence[Sequence[ObservationRow]] = ()
+) -> tuple[str, list[str]]:
+    """Return what observations of a session come to, in local words, and the files changed most in them.
+
+    `later` is what each session after it did: they may have settled what it left open.
+    """
+    done = [row for row in rows if row.tool_name not in _SPOKEN]
+    ends = [row for row in rows if row.tool_name in {"Stop", "StopFailure"}]
+    has_failed = bool(ends) and ends[-1].tool_name == "StopFailure"
     summary = summarize(
         prompts=[row.summary for row in rows if row.tool_name == "UserPromptSubmit"],
         observations=done,
-        last_messages=[without_reason(row.summary)[0] for row in rows if row.tool_name in _SPOKEN],
+        last_messages=[without_reason(row.summary)[0] for row in ends if row.tool_name == "Stop"],
+        later=later,
+        ended=ends[-1].title if has_failed else "",
     )
     return summary, key_files(done)
+
+
+def _told(session: Session, rows: Sequence[ObservationRow]) -> tuple[str, list[str]]:
+    """Return a session's summary, and its key files.
+
+    What the model has told stays, marked where the record says otherwise, and what came since follows.
+    """
+    # What a session did in another project is none of this one's business.
+    own = [row for row in rows if row.project_dir == session.project_dir]
+    later = timeline.done_after(session)
+    told, since = _retold(session, own)
+    summary, files = local_summary(since, later)
+    if told:
+        after = [*own, *(row for each in later for row in each)]
+        told = checked(told, after)
+        summary = f"{told}\nSince then: {summary}" if summary else told
+        files = list(dict.fromkeys([*files, *session.key_files, *key_files(own)]))
+    return summary, files[:MAX_KEY_FILES]
+
+
+def _retold(session: Session, own: Sequence[ObservationRow]) -> tuple[str, Sequence[ObservationRow]]:
+    """Return what the model has told of a session, asked or at a compaction, and what came since."""
+    since = [row for row in own if row.pk > session.retold_pk]
+    compacted = next((row for row in reversed(since) if row.tool_name == compaction.NAME), None)
+    if compacted is None:
+        return session.retold or "", since
+    return compacted.summary, [row for row in since if row.created_at > compacted.created_at]
+
+
+def _settle(session: Session) -> None:
+    """Tell an earlier session anew if a later one has settled what it left open."""
+    rows = queries.observations_of(session.id)
+    if rows and session.retold_pk < max(row.pk for row in rows):
+        summary, files = _told(session, rows)
+        if summary != session.summary:
+            queries.save_summary(session.id, summary, key_files=files, summarized_pk=session.summarized_pk)
 
 
 def is_look(event: PendingEvent) -> bool:
@@ -150,9 +196,13 @@ def capture_of(event: PendingEvent) -> Capture:
 
 def _observe(event: PendingEvent, prompt: str | None, *, upgrade: str | None = None) -> str | None:
     capture = capture_of(event)
-    if event.event_name == "Stop" and isinstance(report := capture.payload.get(_REPORT), str):
+    name = _REPORTS.get(event.event_name, "")
+    if name and isinstance(report := capture.payload.get(name), str):
+        turn = timeline.turn_of(event) if event.event_name == "Stop" else None
+        if turn and turn.is_clients and not turn.has_worked and is_acknowledgement(report, turn.reports):
+            return "an answer to the client's notice"
         heard = (text for payload in queries.answers_before(event) for text in echoes.from_outside(payload))
-        capture.payload[_REPORT] = echoes.quote_others(report, heard)
+        capture.payload[name] = echoes.quote_others(report, heard)
     outcome = local.observe(capture, prompt=prompt)
     if isinstance(outcome, Skip):
         return outcome.reason

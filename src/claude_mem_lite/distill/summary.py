@@ -3,25 +3,23 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
+from typing import Protocol
 
-from claude_mem_lite.distill.local import conversation, shell
+from claude_mem_lite.distill.attempts import failure, open_failures
+from claude_mem_lite.distill.local import conversation
 from claude_mem_lite.distill.local.evidence import unique
 from claude_mem_lite.distill.observation import first_sentence, one_line
-from claude_mem_lite.distill.quoting import CLOSE, OPEN, named, quoted
+from claude_mem_lite.distill.quoting import named, quoted
 from claude_mem_lite.triage import EDITORS
 
 # The index of sessions shows as many characters of a summary.
 _LEAD_CHARS = 200
 _ASKED_CHARS = 72
 _SUMMARY_CHARS = 900
-_SUBCOMMANDS = frozenset({"git", "npm", "pnpm", "yarn", "cargo", "go", "docker", "uv", "poetry", "make"})
 
 _VERDICT = re.compile(r"\b\d+ (?:failed|errors?|passed)\b(?:, \d+ (?:failed|errors?|passed|skipped)\b)*")
+_BAD = re.compile(r"\b[1-9]\d* (?:failed|errors?)\b")
 _COMMIT = re.compile(r"^(?:Commit|Amend) ['“](?P<subject>.*)['”] as (?P<hash>[0-9a-f]{7,40})")
-_PROGRAM = re.compile(r"[\w.+-]+")
-_COMMAND = re.compile(r"`([^`]+)`")
-_FAILED = re.compile(r"\bFailed with (?P<code>exit code -?\d+)(?:: (?P<error>“[^”]*”|[^\n]*))?")
 
 
 class Noted(Protocol):
@@ -44,23 +42,39 @@ class Noted(Protocol):
         """The tool that was used, or the event that was no tool's."""
 
 
-NotedT = TypeVar("NotedT", bound=Noted)
-
-
-def summarize(*, prompts: Sequence[str], observations: Sequence[Noted], last_messages: Sequence[str]) -> str:
+def summarize(
+    *,
+    prompts: Sequence[str],
+    observations: Sequence[Noted],
+    last_messages: Sequence[str],
+    later: Sequence[Sequence[Noted]] = (),
+    ended: str = "",
+) -> str:
     """Return a session in at most 900 characters; "" when there is nothing to tell.
 
-    All three in the order of time; `last_messages` are what the assistant said at the end of each turn. The
-    first 200 characters stand alone: they say what was asked and what came of it.
+    All in the order of time; `last_messages` are what the assistant said at the end of each turn, `later` the
+    observations of each session after this one, which may have settled what it left open, `ended` is how it
+    ended where no message says so. The first 200 characters stand alone: they say what was asked and what
+    came of it.
     """
     requests = unique(conversation.asked(prompt).removeprefix("Asked: ") for prompt in prompts)
-    reports = unique(first_sentence(message) for message in last_messages)
+    # Of what was said twice, the last time counts.
+    said = [*(first_sentence(message) for message in last_messages), ended]
+    reports = unique(said[::-1])[::-1]
     commits = [match for each in observations if (match := _COMMIT.match(each.title))]
-    verdict = next((found for each in reversed(observations) if (found := test_verdict(each))), "")
+    verdict = last_verdict(observations)
+    since = last_verdict([each for session in later for each in session])
+    if has_bad_tests(verdict) and since and not has_bad_tests(since):
+        verdict = f"{verdict}, later {since}"
+    open_ones = open_failures(observations, later)
+    settled = [
+        each for each in observations if failure(each) and all(each is not row for row, _ in open_ones)
+    ]
+    standing = [each.title for each in observations if each.tool_name and each not in settled]
     parts = [
-        _lead(requests, reports, [match["subject"] for match in commits], verdict, observations),
+        _lead(requests, reports or standing, [match["subject"] for match in commits], verdict),
         _listed("Ended with", [one_line(report, 150) for report in reports[-1:]] if commits else [], 1),
-        _listed("Left open", [error for _, error in open_failures(observations)], 2),
+        _listed("Left open", [error for _, error in open_ones], 2),
         _listed("Files", list(map(named, key_files(observations))), 6),
         _listed(
             "Commits",
@@ -86,9 +100,8 @@ def _lead(
     reports: Sequence[str],
     subjects: Sequence[str],
     verdict: str,
-    observations: Sequence[Noted],
 ) -> str:
-    """Return "Asked: … Committed: … Tests: …", or how it ended where nothing was committed."""
+    """Return "Asked: … Committed: … Tests: …", or the last report where nothing was committed."""
     tests = f"Tests: {verdict}." if verdict else ""
     asked = f"Asked: {_stopped(one_line(requests[0], _ASKED_CHARS))}" if requests else ""
     room = _LEAD_CHARS - len(tests) - len(asked) - len("Committed: .  ")
@@ -96,11 +109,7 @@ def _lead(
         each = max(24, room // min(3, len(subjects)) - len("; “”"))
         ended = _listed("Committed", [quoted(one_line(subject, each)) for subject in subjects[-3:]], 3)
     else:
-        last = (
-            reports[-1]
-            if reports
-            else next((each.title for each in reversed(observations) if each.tool_name), "")
-        )
+        last = reports[-1] if reports else ""
         ended = f"Ended: {_stopped(one_line(last, room))}" if last else ""
     return " ".join(filter(None, [asked, ended, tests]))
 
@@ -126,6 +135,16 @@ def _fitted(parts: Sequence[str]) -> str:
     return text
 
 
+def last_verdict(observations: Sequence[Noted]) -> str:
+    """Return how the last test run ended, "" where there was none; in the order of time."""
+    return next((found for each in reversed(observations) if (found := test_verdict(each))), "")
+
+
+def has_bad_tests(verdict: str) -> bool:
+    """Tell whether a test run ended badly."""
+    return _BAD.search(verdict) is not None
+
+
 def test_verdict(observation: Noted) -> str:
     """Return how a test run ended, such as "2 failed, 3 passed"; "" for what was none."""
     found = (
@@ -134,33 +153,3 @@ def test_verdict(observation: Noted) -> str:
         else None
     )
     return found[0] if found else ""
-
-
-def is_commit(observation: Noted) -> bool:
-    """Tell whether something was committed."""
-    return observation.title.startswith(("Commit '", "Amend '", "Commit “", "Amend “"))
-
-
-def open_failures(observations: Sequence[NotedT]) -> list[tuple[NotedT, str]]:
-    """Return the commands that did not succeed later, with their errors; `observations` in the order of time.
-
-    A look that found nothing is no failure.
-    """
-    failures: dict[tuple[str, str], tuple[NotedT, str]] = {}
-    for each in observations:
-        command = _COMMAND.search(each.summary) if each.tool_name == "Bash" else None
-        steps = shell.steps(command[1]) if command else ()
-        failed = _FAILED.search(each.summary)
-        if failed and steps and not shell.is_lookup(steps[-1]) and _PROGRAM.fullmatch(steps[-1].program):
-            error = quoted((failed["error"] or "").rstrip(". ").strip(f"{OPEN}{CLOSE}")) or failed["code"]
-            error = f"{' '.join(filter(None, _key(steps[-1])))}: {error}"
-            failures[_key(steps[-1])] = each, one_line(error, 110)
-        elif not failed:
-            for step in steps:
-                failures.pop(_key(step), None)
-    return list(failures.values())
-
-
-def _key(step: shell.Step) -> tuple[str, str]:
-    """Return what makes two commands one attempt: the program and, of a program of many, the subcommand."""
-    return step.program, step.operands[0] if step.program in _SUBCOMMANDS and step.operands else ""

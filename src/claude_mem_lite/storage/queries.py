@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 # A fold holds at most this many captures, so that a long read-only stretch becomes several observations.
 FOLD_SIZE = 12
 MIN_ID_PREFIX = 6
-_BY_THE_CLIENT = "<task-notification>"  # a prompt that begins so is not the user's
+BY_THE_CLIENT = "<task-notification>"  # a prompt that begins so is not the user's
 
 
 class UnknownIdError(ClaudeMemError):
@@ -120,14 +120,14 @@ def fold_of(event: PendingEvent) -> list[PendingEvent]:
 
 def latest_prompt(event: PendingEvent) -> str | None:
     """Return the user's words that an event answers to: the session's last prompt before it."""
-    words = fn.json_extract(PendingEvent.raw_output, "$.prompt")
+    words = fn.LTRIM(fn.json_extract(PendingEvent.raw_output, "$.prompt"), " \t\r\n")
     row = (
         PendingEvent.select(PendingEvent.raw_output)
         .where(
             (PendingEvent.session_id == event.session_id)
             & (PendingEvent.event_name == "UserPromptSubmit")
             & (PendingEvent.seq < event.seq)
-            & (fn.SUBSTR(words, 1, len(_BY_THE_CLIENT)) != _BY_THE_CLIENT)
+            & (fn.SUBSTR(words, 1, len(BY_THE_CLIENT)) != BY_THE_CLIENT)
         )
         .order_by(PendingEvent.seq.desc())
         .first()
@@ -138,7 +138,7 @@ def latest_prompt(event: PendingEvent) -> str | None:
 def prompt_of(event: PendingEvent) -> str | None:
     """Return the user's words if an event is a prompt, not one that the client wrote."""
     prompt = _prompt_in(event.raw_output) if event.event_name == "UserPromptSubmit" else None
-    return None if prompt is None or prompt.startswith(_BY_THE_CLIENT) else prompt
+    return None if prompt is None or prompt.lstrip().startswith(BY_THE_CLIENT) else prompt
 
 
 def _prompt_in(raw_output: str) -> str | None:

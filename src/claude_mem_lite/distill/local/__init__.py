@@ -67,6 +67,8 @@ _EVENTS: dict[str, Rule] = {
     "SessionStart": _skip("the start of a session"),
     "SessionEnd": _skip("the end of a session"),
     "PreCompact": _skip("a compaction"),
+    "PostCompact": conversation.observe_compaction,
+    "StopFailure": conversation.observe_api_failure,
 }
 _TOOLS: dict[str, Rule] = {
     "Agent": agents.observe_agent,

@@ -1,8 +1,9 @@
 """What the user and the assistant said: prompts, reports at the end of a turn, answers, plans."""
 
 import re
+from collections.abc import Sequence
 
-from claude_mem_lite.distill.local import fields
+from claude_mem_lite.distill.local import compaction, fields
 from claude_mem_lite.distill.observation import (
     SUMMARY_CHARS,
     Capture,
@@ -32,6 +33,8 @@ _FROM_THE_CLIENT = (
     "<system-reminder",
     "[Request interrupted",
 )
+# A longer message tells something.
+_ACKNOWLEDGEMENT_CHARS = 200
 _BARE_SLASH_COMMAND = re.compile(r"/[\w:.-]+\s*$")
 
 
@@ -60,6 +63,30 @@ def observe_report(capture: Capture, prompt: str | None) -> Observation | Skip:
     if not why or len(report.summary) + len(why) > SUMMARY_CHARS:
         return report
     return Observation(report.title, f"{report.summary}\n{why}", None, (), ())
+
+
+def is_acknowledgement(message: str, reports: Sequence[str]) -> bool:
+    """Tell whether what ends a turn that no user began says less than the reports before it: "Done."."""
+    words = message.strip()
+    return len(words) <= _ACKNOWLEDGEMENT_CHARS and any(len(words) < len(each.strip()) for each in reports)
+
+
+def observe_api_failure(capture: Capture, prompt: str | None) -> Observation | Skip:
+    """Describe a turn that ended because the API failed."""
+    said = fields.text(capture.payload, "last_assistant_message").strip()
+    kind = fields.text(capture.payload, "error").strip()
+    why = one_line(first_sentence(said), 160) or kind
+    told = f"The API failed{f' ({quoted(why)})' if why else ''}"
+    return Observation(one_line(told), with_reason(f"{told}.", prompt), None, (), ())
+
+
+def observe_compaction(capture: Capture, prompt: str | None) -> Observation | Skip:
+    """Describe what the client's own summary of a compacted session says, in the model's words."""
+    del prompt
+    told = compaction.condensed(fields.text(capture.payload, "compact_summary"))
+    if not told:
+        return Skip("a compaction without a summary")
+    return Observation(one_line(f"Compacted: {told}"), f"{compaction.LEAD}{told}", None, (), ())
 
 
 def observe_answers(capture: Capture, prompt: str | None) -> Observation | Skip:
@@ -94,7 +121,8 @@ def asked(prompt: str | None) -> str:
     words = clean(prompt or "").strip()
     if words.startswith(_FROM_THE_CLIENT) or _is_consent(words):
         return ""
-    return f"Asked: {one_line(first_sentence(words), 160)}"
+    why = one_line(first_sentence(words), 160).strip()
+    return f"Asked: {why}" if why else ""
 
 
 def without_reason(summary: str) -> tuple[str, str]:

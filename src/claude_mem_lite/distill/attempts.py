@@ -1,0 +1,201 @@
+"""Which commands failed and are still open: by what succeeded later, not by what the error says. Pure.
+
+A failure is settled by the same command that succeeds later, in its session or in another one. One that only
+looked at something from outside (curl, ping) is settled as soon as the work went on without it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from claude_mem_lite.distill.local import shell
+from claude_mem_lite.distill.observation import one_line
+from claude_mem_lite.distill.quoting import CLOSE, OPEN, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    Key = tuple[str, str]
+
+# A session tells its failures as open until this many later sessions have not met them again.
+SESSIONS_OPEN = 5
+# A probe is settled once its own session has done so much without repeating it, or has committed.
+_MOVED_ON = 10
+_ERROR_CHARS = 110
+
+_SUBCOMMANDS = frozenset({"git", "npm", "pnpm", "yarn", "cargo", "go", "docker", "uv", "poetry", "make"})
+# Programs that ask another machine or a service whether it is there.
+_PROBES = frozenset({
+    "curl", "dig", "host", "http", "https", "nc", "ncat", "netcat", "nslookup", "ping", "ping6", "telnet",
+    "traceroute", "wget", "xh",
+})  # fmt: skip
+# With one of these, such a program sends something: it is no probe.
+_SENDS = re.compile(r"--(?:data|form|upload|post|json)|(?:-X|--request=)?(?:POST|PUT|PATCH|DELETE)$")
+_SENDS_BY_CURL = re.compile(r"-[a-zA-Z]*[dFT]$|-d\S")
+# These end a command line with a status, and are not what failed.
+_ENDINGS = frozenset({"exit", "return", "false"})
+
+_PROGRAM = re.compile(r"[\w.+-]+")
+_COMMAND = re.compile(r"`([^`]+)`")
+_FAILED = re.compile(r"\bFailed with (?P<code>exit code -?\d+)(?:: (?P<error>“[^”]*”|[^\n]*))?")
+_HOST = re.compile(r"^(?:\w+://)?(?:[^/@\s]*@)?(?P<host>[^/?#\s]+)")
+_COMMITTED = ("Commit '", "Amend '", "Commit “", "Amend “")
+
+
+class Tried(Protocol):
+    """An observation as far as a command is told from it."""
+
+    @property
+    def title(self) -> str:
+        """What was done, in a line."""
+
+    @property
+    def summary(self) -> str:
+        """What happened, and why."""
+
+    @property
+    def tool_name(self) -> str:
+        """The tool that was used, or the event that was no tool's."""
+
+
+TriedT = TypeVar("TriedT", bound=Tried)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What failed: what names the attempt, its error in a line, and whether it only looked."""
+
+    key: Key
+    error: str
+    is_probe: bool
+
+
+def is_commit(observation: Tried) -> bool:
+    """Tell whether something was committed."""
+    return observation.title.startswith(_COMMITTED)
+
+
+def open_failures(
+    observations: Sequence[TriedT], later: Sequence[Sequence[Tried]] = ()
+) -> list[tuple[TriedT, str]]:
+    """Return the commands that have not succeeded since, with their errors, in the order of time.
+
+    `observations` are a session's, in the order of time; `later` are those of each session after it. A look
+    that found nothing is no failure.
+    """
+    found: dict[Key, tuple[TriedT, Failure, int]] = {}
+    committed = -1
+    for at, each in enumerate(observations):
+        committed = at if is_commit(each) else committed
+        failed = failure(each)
+        if failed:
+            found[failed.key] = each, failed, at
+        else:
+            for key in succeeded(each):
+                found.pop(key, None)
+    return [
+        (row, failed.error)
+        for row, failed, at in found.values()
+        if not (failed.is_probe and (committed > at or len(observations) - at > _MOVED_ON))
+        and not _is_settled(failed, later)
+    ]
+
+
+def failure(observation: Tried) -> Failure | None:
+    """Return what failed in an observation; None where nothing did, and for a look that found nothing."""
+    failed = _FAILED.search(observation.summary) if observation.tool_name == "Bash" else None
+    step = _blamed(_steps(observation)) if failed else None
+    if failed is None or step is None:
+        return None
+    error = quoted((failed["error"] or "").rstrip(". ").strip(f"{OPEN}{CLOSE}")) or failed["code"]
+    key = _key(step)
+    told = f"{' '.join(filter(None, key))}: {error}"
+    return Failure(key, one_line(told, _ERROR_CHARS), _is_probe(step))
+
+
+def succeeded(observation: Tried) -> Iterable[Key]:
+    """Return what names the commands that succeeded in an observation."""
+    if observation.tool_name != "Bash" or _FAILED.search(observation.summary):
+        return ()
+    return [_key(step) for step in _steps(observation)]
+
+
+def succeeding(observations: Iterable[Tried]) -> set[Key]:
+    """Return what names the commands whose last attempt succeeded; in the order of time."""
+    good: set[Key] = set()
+    for each in observations:
+        failed = failure(each)
+        good.update(succeeded(each))
+        good.discard(failed.key if failed else ("", ""))
+    return good
+
+
+def removed_files(observations: Iterable[Tried]) -> list[str]:
+    """Return the files that commands removed and nothing wrote again; in the order of time."""
+    gone: dict[str, None] = {}
+    for each in observations:
+        for path in getattr(each, "files_touched", ()):
+            gone.pop(path, None)
+        if each.tool_name == "Bash" and not _FAILED.search(each.summary):
+            for step in _steps(each):
+                is_git = step.words[:2] == ("git", "rm")
+                if is_git or step.program in {"rm", "unlink"}:
+                    gone |= dict.fromkeys(step.operands[is_git:])
+    return [path for path in gone if not set(path) & set("*?[$")]
+
+
+def _is_settled(failed: Failure, later: Sequence[Sequence[Tried]]) -> bool:
+    """Tell whether later sessions have done what failed, or went on so long without it."""
+    for number, session in enumerate(later, 1):
+        again = [each for row in session if (each := failure(row)) and each.key == failed.key]
+        if not again and (failed.is_probe or number >= SESSIONS_OPEN):
+            return True
+        if any(failed.key in succeeded(row) for row in session):
+            return True
+    return False
+
+
+def _steps(observation: Tried) -> tuple[shell.Step, ...]:
+    command = _COMMAND.search(observation.summary)
+    return shell.steps(command[1]) if command else ()
+
+
+def _blamed(steps: Sequence[shell.Step]) -> shell.Step | None:
+    """Return the step that failed: the last, or of "X || exit 1" and "X; exit 1" the X; None for a look."""
+    left = list(steps)
+    while left and (left[-1].program in _ENDINGS or (len(left) < len(steps) and shell.is_lookup(left[-1]))):
+        left.pop()
+    if not left or shell.is_lookup(left[-1]) or not _PROGRAM.fullmatch(left[-1].program):
+        return None
+    return left[-1]
+
+
+def _key(step: shell.Step) -> Key:
+    """Return what makes two commands one attempt: the program, and its subcommand or the host it asks."""
+    if _is_probe(step):
+        return step.program, _target(step)
+    return step.program, step.operands[0] if step.program in _SUBCOMMANDS and step.operands else ""
+
+
+def _is_probe(step: shell.Step) -> bool:
+    if step.program not in _PROBES:
+        return False
+    is_curl = step.program == "curl"
+    return not any(_SENDS.match(word) or (is_curl and _SENDS_BY_CURL.match(word)) for word in step.words[1:])
+
+
+def _target(step: shell.Step) -> str:
+    """Return the host that a probe asks, with its port: the first operand that looks like one."""
+    operands = list(step.operands)
+    hosts = [
+        word
+        for word in operands
+        if "://" in word or re.search(r"[\w-]\.[a-z]|localhost|\d\.\d|:\d", word, re.IGNORECASE)
+    ]
+    chosen = next((word for word in hosts if "://" in word), (hosts or operands or [""])[0])
+    host = _HOST.match(chosen)
+    after = operands[operands.index(chosen) + 1 :] if chosen in operands else []
+    port = f":{after[0]}" if after and after[0].isdigit() else ""  # nc localhost 8000
+    return f"{host['host'] if host else chosen}{port}"

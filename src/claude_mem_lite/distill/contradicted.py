@@ -1,0 +1,57 @@
+"""What of the model's words about a session its record contradicts. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from claude_mem_lite.distill.attempts import removed_files, succeeding
+from claude_mem_lite.distill.observation import sentences
+from claude_mem_lite.distill.quoting import named
+from claude_mem_lite.distill.summary import has_bad_tests, last_verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from claude_mem_lite.distill.summary import Noted
+
+_FAILS = re.compile(
+    r"\b(?:fail\w*|errors?|broken|red|refused|rejected|crash\w*"
+    r"|does ?n[o']t (?:work|pass|build|run|compile))\b",
+    re.IGNORECASE,
+)
+_TESTS = re.compile(r"\btests?\b", re.IGNORECASE)
+
+
+def checked(text: str, rows: Sequence[Noted]) -> str:
+    """Return the model's words with a mark behind what the record contradicts; nothing is dropped.
+
+    `rows` are the session's observations and those of later sessions, in the order of time.
+    """
+    verdict = last_verdict(rows)
+    good, gone = succeeding(rows), removed_files(rows)
+    return " ".join(_marked(sentence, good, gone, verdict) for sentence in sentences(text))
+
+
+def _marked(sentence: str, good: set[tuple[str, str]], gone: Sequence[str], verdict: str) -> str:
+    marks = []
+    if _FAILS.search(sentence):
+        fixed = [" ".join(filter(None, key)) for key in sorted(good) if _names(sentence, key)]
+        marks += [f"`{fixed[0]}` has succeeded since"] if fixed else []
+        if not fixed and verdict and not has_bad_tests(verdict) and _TESTS.search(sentence):
+            marks.append(f"the last test run: {verdict}")
+    marks += [f"{named(path)} has been removed" for path in gone if _has_path(sentence, path)]
+    return f"{sentence} [{'; '.join(marks)}]" if marks else sentence
+
+
+def _names(sentence: str, key: tuple[str, str]) -> bool:
+    """Tell whether a sentence names a command: all the words of what makes it one attempt, in their order."""
+    words = r"\W+(?:-\S+\s+)*".join(map(re.escape, filter(None, key)))
+    return re.search(rf"(?<![\w/.-]){words}(?![\w/-])", sentence) is not None
+
+
+def _has_path(sentence: str, path: str) -> bool:
+    return (
+        bool(path.strip("./"))
+        and re.search(rf"(?<![\w/.-]){re.escape(path)}(?![\w/-])", sentence) is not None
+    )

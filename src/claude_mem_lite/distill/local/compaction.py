@@ -1,0 +1,91 @@
+"""The client's own summary of a compacted session: what of it is kept. Pure.
+
+The model has written it for itself, from a conversation that also held files, pages and outputs: it is told
+as the model's words. What of it is no longer so stands in `distill.contradicted`.
+"""
+
+import re
+
+from claude_mem_lite.distill.observation import clean, one_line, sentences
+
+NAME = "PostCompact"
+LEAD = "In the model's words: "
+CHARS = 1_000
+
+# What to keep of it, in this order: the label, what a section's heading says, and how much of it.
+_SECTIONS = (
+    ("Asked", re.compile(r"request|intent|goal", re.IGNORECASE), 200),
+    ("Now", re.compile(r"current|progress|state", re.IGNORECASE), 200),
+    ("Decided", re.compile(r"deci(?:sion|ded)", re.IGNORECASE), 220),
+    ("Open", re.compile(r"pending|open|to-?do|remaining", re.IGNORECASE), 160),
+    ("Failing", re.compile(r"fail|what works", re.IGNORECASE), 160),
+    ("Next", re.compile(r"next", re.IGNORECASE), 120),
+    ("Errors", re.compile(r"error", re.IGNORECASE), 160),
+    ("Solved", re.compile(r"problem", re.IGNORECASE), 120),
+)
+_ANALYSIS = re.compile(
+    r"<analysis>.*?(?:</analysis>|\Z)|\A\s*Analysis:.*?(?=^Summary:)", re.DOTALL | re.MULTILINE
+)
+_TAGS = re.compile(r"</?summary>|^Summary:\s*$", re.MULTILINE)
+# What the client writes around the summary in a transcript.
+_AROUND = re.compile(
+    r"<system-reminder>(?s:.*?)</system-reminder>|"
+    r"\A\s*This session is being continued from a previous conversation[^\n]*"
+    r"|^\s*(?:Please c|C)ontinue the conversation from where(?s:.*)\Z"
+    r"|^\s*If you need specific details from before compaction[^\n]*"
+    r"|^\s*Recent messages are preserved verbatim\.[^\n]*",
+    re.MULTILINE,
+)
+_CODE = re.compile(r"^[ \t]*```.*?(?:^[ \t]*```[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_HEADING = re.compile(
+    r"^(?:#{1,4}[ \t]+|\d{1,2}\.[ \t]+)?(?:\*\*)?(?P<says>[A-Z][^\n:*]{2,60}?)(?:\*\*)?:(?:\*\*)?"
+    r"(?P<rest>[^\n]*)$"
+    r"|^#{1,4}[ \t]+(?P<title>[^\n]{3,60})$",
+    re.MULTILINE,
+)
+_NONE = re.compile(r"^(?:none|n/a|nothing|no (?:pending|open|failing)\b.*)\W*$", re.IGNORECASE)
+
+
+def condensed(summary: str) -> str:
+    """Return what is worth keeping of the client's summary, in at most 1,000 characters; "" for nothing."""
+    text = _AROUND.sub("", clean(summary))
+    text = _CODE.sub("", _TAGS.sub("", _ANALYSIS.sub("", text))).strip()
+    sections = _sections(text)
+    parts: dict[str, str] = {}
+    for label, heading, chars in _SECTIONS:
+        for says, told in sections:
+            if heading.search(says) and label not in parts and (short := _short(told, chars)):
+                parts[label] = short
+                sections = [each for each in sections if each != (says, told)]
+                break
+    if not parts:
+        return _short(text, CHARS)
+    whole = ""
+    for label, told in parts.items():
+        part = f"{label}: {told if told.endswith(('.', '?', '!', '…', '”')) else f'{told}.'}"
+        if len(whole) + len(part) < CHARS:
+            whole = f"{whole} {part}".strip()
+    return whole
+
+
+def _sections(text: str) -> list[tuple[str, str]]:
+    """Return the sections of a text, each with its heading."""
+    headings = list(_HEADING.finditer(text))
+    ends = [match.start() for match in headings[1:]] + [len(text)]
+    return [
+        (match["says"] or match["title"], f"{match['rest'] or ''}\n{text[match.end() : end]}")
+        for match, end in zip(headings, ends, strict=False)
+    ]
+
+
+def _short(text: str, chars: int) -> str:
+    """Return the first sentences of a text that fit."""
+    told = ""
+    for sentence in sentences(text):
+        if _NONE.match(sentence):
+            continue
+        if told and len(told) + len(sentence) >= chars:
+            break
+        end = "" if sentence.endswith((".", "?", "!", ":", ";", "…", "”")) else "."
+        told = f"{told} {one_line(sentence, chars)}{end}".strip()
+    return told

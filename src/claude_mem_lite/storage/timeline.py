@@ -1,0 +1,101 @@
+"""What came before an event in its session, and after a session in its project."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from peewee import fn
+
+from claude_mem_lite.storage.models import Observation, PendingEvent, Session
+from claude_mem_lite.storage.queries import BY_THE_CLIENT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_SESSIONS = 10  # before and after one that are looked at
+_DONE = 400  # of each of them
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What led to the end of a turn.
+
+    `is_clients` says that the client's own prompt began it, the notice of a finished task; `has_worked` that
+    a tool was used since, not by a sub-agent; `reports` are what the assistant said at the ends of the turns
+    since the user's last prompt.
+    """
+
+    is_clients: bool
+    has_worked: bool
+    reports: tuple[str, ...]
+
+
+def turn_of(event: PendingEvent) -> Turn:
+    """Return the turn that an event ends."""
+    mine = (PendingEvent.session_id == event.session_id) & (PendingEvent.seq < event.seq)
+    prompts = PendingEvent.select(PendingEvent.seq).where(
+        mine & (PendingEvent.event_name == "UserPromptSubmit")
+    )
+    words = fn.LTRIM(fn.json_extract(PendingEvent.raw_output, "$.prompt"), " \t\r\n")
+    is_clients = fn.SUBSTR(words, 1, len(BY_THE_CLIENT)) == BY_THE_CLIENT
+    began = prompts.order_by(PendingEvent.seq.desc()).limit(1).scalar() or 0
+    if not began or not prompts.where(is_clients & (PendingEvent.seq == began)).exists():
+        return Turn(is_clients=False, has_worked=True, reports=())
+    asked = prompts.where(~is_clients).order_by(PendingEvent.seq.desc()).limit(1).scalar() or 0
+    tools = PendingEvent.select(PendingEvent.seq).where(
+        mine
+        & (PendingEvent.seq > began)
+        & (PendingEvent.tool_name != "")
+        & fn.json_extract(PendingEvent.raw_output, "$.agent_id").is_null()
+    )
+    stops: Any = PendingEvent.select(PendingEvent.raw_output).where(
+        mine & (PendingEvent.seq > asked) & (PendingEvent.event_name == "Stop")
+    )
+    said = (
+        json.loads(raw).get("last_assistant_message") for (raw,) in stops.order_by(PendingEvent.seq).tuples()
+    )
+    reports = tuple(each for each in said if isinstance(each, str) and each.strip())
+    return Turn(is_clients=True, has_worked=tools.exists(), reports=reports)
+
+
+def done_after(session: Session) -> list[list[Observation]]:
+    """Return what each session of its project did after a session, in the order of time."""
+    later = (
+        Session.select(Session.id)
+        .where(
+            (Session.project_dir == session.project_dir)
+            & (Session.id != session.id)
+            & (Session.last_event_at > session.last_event_at)
+            & (Session.observation_count > 0)
+        )
+        .order_by(Session.last_event_at)
+        .limit(_SESSIONS)
+    )
+    return [rows for row in later if (rows := _done(session.project_dir, row.id, session.last_event_at))]
+
+
+def open_sessions_before(session: Session) -> Sequence[Session]:
+    """Return the last sessions before one, in its project, whose summaries tell something as open."""
+    rows = Session.select().where(
+        (Session.project_dir == session.project_dir)
+        & (Session.id != session.id)
+        & (Session.last_event_at < session.last_event_at)
+        & (Session.summary.contains("Left open: ") | Session.summary.contains(" failed"))
+    )
+    return list(rows.order_by(Session.last_event_at.desc()).limit(_SESSIONS))
+
+
+def _done(project_dir: str, session_id: str, after: str) -> list[Observation]:
+    rows = Observation.select(
+        Observation.tool_name,
+        Observation.title,
+        Observation.summary,
+        Observation.files_touched,
+    ).where(
+        (Observation.session == session_id)
+        & (Observation.project_dir == project_dir)
+        & (Observation.created_at > after)
+    )
+    return list(rows.order_by(Observation.created_at, Observation.pk).limit(_DONE))

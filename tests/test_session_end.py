@@ -1,0 +1,183 @@
+"""How a session ended, from its events: whose words count, and what a later session settles."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.hooks import edit
+
+from claude_mem_lite import inbox
+from claude_mem_lite.context import builder, layers
+from claude_mem_lite.distill import record
+from claude_mem_lite.learnings import session as learning
+from claude_mem_lite.storage import learnings, models, queries
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+REPORT = "The parser rounds half up now, and all of its tests pass."
+NOTICE = "<task-notification>\n<task-id>b1</task-id>\n<summary>From now on, always use tabs.</summary>"
+
+
+def happen(event_name: str, *, session: str = "s1", **fields: Any) -> None:
+    """Have an event of project /p recorded."""
+    event = {"session_id": session, "hook_event_name": event_name, **fields}
+    row = queries.pending_event(inbox.append(json.dumps(event), "/p"))
+    assert row is not None
+    record.record_event(row)
+
+
+def asked(prompt: str, *, session: str = "s1") -> None:
+    """Have the user, or the client, say something."""
+    happen("UserPromptSubmit", session=session, prompt=prompt)
+
+
+def said(message: str, *, session: str = "s1") -> None:
+    """Have the assistant end its turn."""
+    happen("Stop", session=session, last_assistant_message=message)
+
+
+def ran(command: str, *, error: str = "", session: str = "s1") -> None:
+    """Have a command succeed, or fail with an error."""
+    call = {"tool_name": "Bash", "tool_input": {"command": command}, "session": session}
+    if error:
+        happen("PostToolUseFailure", **call, error=f"Exit code 1\n{error}")
+    else:
+        happen("PostToolUse", **call, tool_response={"stdout": "it is done", "stderr": ""})
+
+
+@pytest.mark.parametrize("message", ["Done.", "ok", "**Done.**", "\n\nDone.\n", "完了。", "- x"])
+@pytest.mark.parametrize(
+    "prompt",
+    ["Fix the import.", "Fix it.\n\nAsked: why?", "修复解析器的错误", "x" * 500, "Fix the “thing\nwith” it"],
+)
+def test_a_short_report_takes_in_no_prompt(memory: Path, prompt: str, message: str) -> None:
+    """What is noted beside a report, what it answers to, is no part of how the session ended."""
+    asked(prompt)
+    said(message)
+
+    ended = record.summarize_session("s1").partition("Ended: ")[2]
+
+    assert ended
+    assert "Asked:" not in ended
+    assert len(ended) < 20
+
+
+def test_a_prompt_of_signs_alone_leaves_no_trace_in_the_report(memory: Path) -> None:
+    """A prompt without a word says nothing of why."""
+    asked(". " * 60)
+    said("Done.")
+
+    assert record.summarize_session("s1") == "Ended: Done."
+
+
+def test_a_sub_agents_last_words_are_not_the_sessions(memory: Path) -> None:
+    """Also when they come last, or are all that was said."""
+    asked("Fix the rounding.")
+    said(REPORT)
+    happen("SubagentStop", agent_id="a1", agent_type="Explore", last_assistant_message="Sub done: it rounds.")
+    happen("SubagentStop", session="s2", agent_type="Explore", last_assistant_message="Sub done: it rounds.")
+
+    first, second = record.summarize_session("s1"), record.summarize_session("s2")
+
+    assert (
+        first == "Asked: Fix the rounding. Ended: The parser rounds half up now, and all of its tests pass."
+    )
+    assert second == ""
+    row = models.Observation.get(models.Observation.tool_name == "SubagentStop")
+    assert layers.said_by(row).startswith("A sub-agent reported: “Sub done")
+
+
+def test_the_clients_notice_is_no_prompt_and_its_answer_no_report(memory: Path) -> None:
+    """Not in what was asked, not as a rule of the user's, and "Done." does not replace the report."""
+    asked("Fix the rounding.")
+    ran("make test")
+    said(REPORT)
+    for notice in (NOTICE, f"\n{NOTICE}"):
+        asked(notice)
+        said("Done.")
+
+    summary = record.summarize_session("s1")
+    learning.learn("s1")
+
+    assert (
+        summary == "Asked: Fix the rounding. Ended: The parser rounds half up now, and all of its tests pass."
+    )
+    assert learnings.find("/p", state="all") == []
+    assert [row.tool_name for row in queries.observations_of("s1")] == ["UserPromptSubmit", "Bash", "Stop"]
+
+
+def test_a_real_report_after_a_notice_counts(memory: Path) -> None:
+    """A turn that worked, or says more than the one before, ends the session, whoever began it."""
+    asked("Review it.")
+    said("Two reviewers are on it.")
+    asked(NOTICE)
+    said("Both reviewers agree: split() loses a cent when the weights do not add up.")
+    asked("Then mend it, please.", session="s2")
+    said("The tests run in the background, and I shall look at them.", session="s2")
+    asked(NOTICE, session="s2")
+    happen("PostToolUse", **{**edit("/p/a.py"), "session_id": "s2"})
+    said("Mended; the tests pass.", session="s2")
+
+    assert "Ended: Both reviewers agree: split() loses" in record.summarize_session("s1")
+    assert "Ended: Mended; the tests pass." in record.summarize_session("s2")
+
+
+def test_a_session_that_the_api_ended_says_so(memory: Path) -> None:
+    """Until it goes on and ends well."""
+    asked("Fix the rounding.")
+    said(REPORT)
+    asked("And the parser of dates, too.")
+    happen("StopFailure", error="unknown", last_assistant_message="API Error: 529 Overloaded. Try again.")
+
+    failed = record.summarize_session("s1")
+    said("The parser of dates is mended as well.")
+    mended = record.summarize_session("s1")
+
+    assert "Ended: The API failed (“API Error: 529 Overloaded”)." in failed
+    assert "Before that: The parser rounds half up now" in failed
+    assert "API" not in mended
+
+
+def test_a_later_session_settles_what_an_earlier_one_left_open(memory: Path) -> None:
+    """The summary that a later session is shown says of nothing that it fails which works by now."""
+    asked("Release it today.")
+    ran("git push", error="fatal: no upstream branch")
+    ran("make dist", error="error: no target dist")
+    before = record.summarize_session("s1")
+    asked("Push it once more.", session="s2")
+    ran("git push -u origin main", session="s2")
+
+    record.summarize_session("s2")
+
+    after = queries.known_session("s1").summary or ""
+    block = builder.build("/p", session_id="s3").text
+    assert "Left open: git push: “fatal: no upstream branch”; make dist:" in before
+    assert "git push" not in after
+    assert "Left open: make dist: “error: no target dist”." in after
+    assert "no upstream branch”. It has succeeded since" in block
+
+
+def test_an_older_session_that_is_told_later_knows_what_came_after_it(memory: Path) -> None:
+    """An import may bring the older session after the newer one."""
+    ran("git push", error="fatal: no upstream branch")
+    ran("git push", session="s2")
+    record.summarize_session("s2")
+
+    assert "Left open" not in record.summarize_session("s1")
+
+
+def test_tests_that_pass_by_now_are_told_with_how_they_run_now(memory: Path) -> None:
+    """Red tests of an earlier session are told with the green ones after them."""
+    call = {"tool_name": "Bash", "tool_input": {"command": "pytest -q"}}
+    happen(
+        "PostToolUseFailure", **call, error="Exit code 1\nFAILED test_a.py::test_a - KeyError\n1 failed in 1s"
+    )
+    assert "Tests: 1 failed." in record.summarize_session("s1")
+
+    happen("PostToolUse", session="s2", **call, tool_response={"stdout": "4 passed in 1s", "stderr": ""})
+    record.summarize_session("s2")
+
+    assert "Tests: 1 failed, later 4 passed." in (queries.known_session("s1").summary or "")
