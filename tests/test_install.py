@@ -44,6 +44,7 @@ OURS = {
     "SessionEnd": group("cleanup"),
 }
 OLD = tuple(event for event in OURS if event != "PostToolUseFailure")
+NEW = (*list(OURS)[:5], "PostCompact", "Stop", "StopFailure", *list(OURS)[6:])
 
 
 @pytest.fixture
@@ -427,14 +428,16 @@ def test_a_failed_write_leaves_the_file_and_no_other(
         ("2.1.9", OLD),
         ("2.1.49", OLD),
         ("2.1.50", tuple(OURS)),
-        ("2.1.329", tuple(OURS)),
-        ("2.2", tuple(OURS)),
-        ("10.0.0", tuple(OURS)),
+        ("2.1.196", tuple(OURS)),
+        ("2.1.197", NEW),
+        ("2.1.329", NEW),
+        ("2.2", NEW),
+        ("10.0.0", NEW),
         (None, tuple(OURS)),
     ],
 )
 def test_hook_events_are_those_that_the_client_knows(version: str | None, expected: tuple[str, ...]) -> None:
-    """PostToolUseFailure came with 2.1.50: an older client would drop the settings because of it."""
+    """A client drops its settings for one event beyond its own; an unknown client counts as the oldest."""
     assert tuple(install.hook_events(version)) == expected
 
 
@@ -453,6 +456,7 @@ def test_install_refuses_what_is_no_version(claude: Path, version: str) -> None:
     [
         ("echo '2.1.49 (Claude Code)'", OLD),
         ("echo '2.1.50 (Claude Code)'", tuple(OURS)),
+        ("echo '2.1.197 (Claude Code)'", NEW),
         ('test "$1" = --version && echo "2.0.1 (Claude Code)"', OLD),
         ("echo 2.1.49 >&2; exit 1", tuple(OURS)),
         ("echo usage: claude", tuple(OURS)),
@@ -463,7 +467,7 @@ def test_install_refuses_what_is_no_version(claude: Path, version: str) -> None:
 def test_install_asks_the_client_for_its_version(
     tmp_path: Path, settings: Path, script: str, expected: tuple[str, ...]
 ) -> None:
-    """The client on the PATH decides; one that gives no version counts as the newest."""
+    """The client on the PATH decides; one that gives no version counts as the oldest supported."""
     put_client(tmp_path, script)
 
     done = install.install()
@@ -621,9 +625,10 @@ def test_uninstall_takes_the_skill_and_leaves_the_users_file(skill: Path) -> Non
 
 def test_the_hook_table_names_known_events_and_existing_files() -> None:
     """A client would drop all settings for one unknown event, and call a missing file in every session."""
-    table = install.hook_events()
+    oldest, table = install.hook_events(), install.hook_events("2.1.197")
 
-    assert set(table) - KNOWN_TO_2_1_50 == set()
+    assert set(oldest) - KNOWN_TO_2_1_50 == set()
+    assert set(table) - set(oldest) == {"PostCompact", "StopFailure"}
     assert {
         event["hook"] for event in table.values() if not Path(install.HOOKS, f"{event['hook']}.py").is_file()
     } == set()

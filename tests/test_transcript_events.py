@@ -55,7 +55,10 @@ def comparable(event: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("version", ["2.1.50", "2.1.197", "2.1.329"])
 def test_transcripts_tell_what_the_hooks_were_sent(version: str, tmp_path: Path) -> None:
-    """Every event that the hooks store of the recorded sessions is told by their transcripts, no other."""
+    """Every event that the hooks stored of the recorded sessions is told by their transcripts, no other.
+
+    When they were recorded, nothing was registered for PostCompact.
+    """
     recorded(version, tmp_path)
     sent = [
         event
@@ -65,6 +68,7 @@ def test_transcripts_tell_what_the_hooks_were_sent(version: str, tmp_path: Path)
 
     events, left_out = told(tmp_path)
 
+    events = [event for event in events if event["hook_event_name"] != "PostCompact"]
     assert Counter(map(comparable, events)) == Counter(map(comparable, sent))
     assert [event["hook_event_name"] for event in events] == [event["hook_event_name"] for event in sent]
     assert left_out == Counter()
@@ -142,6 +146,37 @@ def test_a_turn_ends_with_the_last_words(tmp_path: Path) -> None:
 
     ends = [event["last_assistant_message"] for event in events if event["hook_event_name"] == "Stop"]
     assert ends == ["It is\ndone.", "Well."]
+
+
+def test_what_the_client_said_at_a_compaction_is_told(tmp_path: Path) -> None:
+    """The summary of a compacted session comes as its hook sends it; a sub-agent's does not."""
+    summary = "This session is being continued.\nSummary:\n1. Current Work: the parser."
+    written = Lines().user("Go").said("Well.").add("system", subtype="turn_duration")
+    written.add("system", subtype="compact_boundary").user(
+        "Not mine", isCompactSummary=True, isSidechain=True
+    )
+    written.user(summary, isCompactSummary=True, isVisibleInTranscriptOnly=True).user("More").write(tmp_path)
+
+    events, _ = told(tmp_path)
+
+    assert names(events)[-3:] == ["SessionStart", "PostCompact", "UserPromptSubmit"]
+    assert [event["compact_summary"] for event in events if "compact_summary" in event] == [summary]
+
+
+def test_a_turn_that_the_api_ended_is_told(tmp_path: Path) -> None:
+    """As its hook tells it; where a later try brought an answer, nothing failed."""
+    error = {"isApiErrorMessage": True, "error": "overloaded"}
+    Lines().user("Go").said("API Error: 529", **error).user("Again").said("API Error: 529", **error).said(
+        "Well."
+    ).user("More").said("API Error: 400", isApiErrorMessage=True).write(tmp_path)
+
+    events, _ = told(tmp_path)
+
+    ends = [event for event in events if event["hook_event_name"] in {"Stop", "StopFailure"}]
+    assert [(each["hook_event_name"], each["last_assistant_message"]) for each in ends] == [
+        ("StopFailure", "API Error: 529"), ("Stop", "Well."), ("StopFailure", "API Error: 400"),
+    ]  # fmt: skip
+    assert [each["error"] for each in ends if "error" in each] == ["overloaded", "unknown"]
 
 
 @pytest.mark.parametrize(

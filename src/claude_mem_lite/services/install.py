@@ -27,6 +27,7 @@ SKILL = os.path.join(PACKAGE, "skills", "mem-search", "SKILL.md")
 
 PLUGIN = "claude-mem-lite"
 TIMEOUT_S = 10
+OLDEST_CLIENT = "2.1.50"
 # The end of every command that `_command` has written; a user's own may name the same file.
 _OURS = re.compile(r" -I -S '?/.*claude_mem_lite/hooks/\w+\.py'?( \|\| :)?$")
 # The original claude-mem has a skill of the same name whose description begins with the same two words.
@@ -52,7 +53,7 @@ def install(*, client_version: str | None = None) -> Installation:
     """Register every hook that the client knows, in place of what an older version registered.
 
     A client drops the whole settings file for one event that it does not know, so `client_version`
-    (default: what `claude --version` says, else the newest) decides which events go in.
+    (default: what `claude --version` says, else the oldest supported) decides which events go in.
 
     Raises:
         ClaudeMemError: the settings cannot be edited, another skill bears our name, or `client_version`
@@ -102,18 +103,16 @@ def uninstall() -> bool:
 def hook_events(client_version: str | None = None) -> dict[str, dict[str, Any]]:
     """Return the events to register for a client, as events.json has them.
 
+    Where the version is not known, these are the events of the oldest supported client: in a plugin one
+    unknown event costs an older client all of the plugin's hooks.
+
     Raises:
         ClaudeMemError: `client_version` is no version.
     """
     with open(os.path.join(HOOKS, "events.json"), encoding="utf-8") as file:
         table: dict[str, dict[str, Any]] = json.load(file)
-    if client_version is None:
-        return table
-    return {
-        name: event
-        for name, event in table.items()
-        if _number(client_version) >= _number(event.get("since", "0"))
-    }
+    known = _number(client_version or OLDEST_CLIENT)
+    return {name: event for name, event in table.items() if known >= _number(event.get("since", "0"))}
 
 
 def installed_client() -> str | None:

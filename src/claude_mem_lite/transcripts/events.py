@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 # A user's line that begins so was written by the client; a finished task it does send to the hooks.
 _FROM_THE_CLIENT = ("<local-command", "<bash-", "<system-reminder", "[Request interrupted", "Caveat: ")
-_OWN_WORDS = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")
+_OWN_WORDS = ("isMeta", "isVisibleInTranscriptOnly")
+_SUMMARY = "isCompactSummary"
 _COMMAND = re.compile(r"<command-name>\s*(/?[^<]*?)\s*</command-name>")
 _ARGUMENTS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
 _GLOBAL_ID = "toolu_"  # the API's own ids are of one call in the world; those of a gateway may not be
@@ -77,6 +78,7 @@ class Reading:
     cwd: str = ""
     _calls: dict[str, tuple[str, Any]] = field(default_factory=dict)
     _said: _Said | None = None
+    _failed: _Said | None = None  # what the client said of an API that failed, while nothing came after it
     _command: Event | None = None
     _has_started: bool = False
 
@@ -111,6 +113,10 @@ class Reading:
                 yield from self._prompt(line, responses.text(attached.get("prompt")))
         elif kind == "system":
             yield from self._note(line)
+        elif said.get(_SUMMARY):
+            if not said.get("isSidechain") and not self.origin.agent_id:
+                uuid, text = said.get("uuid") or line.start, responses.text(_content(said))
+                yield self._event(f"summary\0{uuid}", line, "PostCompact", compact_summary=text)
         elif not any(map(said.get, _OWN_WORDS)):
             content = _content(said)
             results = [block for block in content if block.get("type") == "tool_result"]
@@ -136,7 +142,9 @@ class Reading:
                 text = f"{before.text}\n{block['text']}" if before and goes_on else block["text"]
                 self._said = _Said(message_id, text, line)
         is_own = isinstance(message, dict) and message.get("model") == "<synthetic>"
-        if line.said.get("isApiErrorMessage") or is_own:
+        has_failed = bool(line.said.get("isApiErrorMessage"))
+        self._failed = self._said if has_failed else None
+        if has_failed or is_own:
             self._said = None
 
     def _result(self, line: Line, block: dict[str, Any], response: Any) -> Iterator[Event]:
@@ -192,6 +200,19 @@ class Reading:
     def _report(self) -> Iterator[Event]:
         """Yield the end of a turn, if the assistant has said something last."""
         said, self._said = self._said, None
+        failed, self._failed = self._failed, None
+        if failed and not self.origin.agent_id and not failed.line.said.get("isSidechain"):
+            uuid, what = (
+                str(failed.line.said.get("uuid") or f"{failed.line.start}"),
+                failed.line.said.get("error"),
+            )
+            yield self._event(
+                f"stopfailure\0{uuid}",
+                failed.line,
+                "StopFailure",
+                error=what if isinstance(what, str) else "unknown",
+                last_assistant_message=failed.text,
+            )
         if said is None or not said.text.strip():
             return
         if said.line.said.get("isSidechain") and not self.origin.agent_id:

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 _EVENTS_AT_ONCE, _CHARS_AT_ONCE = 100, 4_000_000
 _TOLD = {
     "UserPromptSubmit": "prompt", "Stop": "last_assistant_message", "SubagentStop": "last_assistant_message",
+    "StopFailure": "last_assistant_message",
 }  # fmt: skip
-_OF_A_SESSION = frozenset({"SessionStart", "SessionEnd", "PreCompact"})
+_OF_A_SESSION = frozenset({"SessionStart", "SessionEnd", "PreCompact", "PostCompact"})
 
 
 @dataclass(slots=True)
