@@ -9,8 +9,8 @@ import pytest
 from support.recorded import DATA
 
 from claude_mem_lite.cli import demo
+from claude_mem_lite.distill.relations import relation
 from claude_mem_lite.distill.suspicion import suspicions
-from claude_mem_lite.learnings.relations import relation
 from claude_mem_lite.learnings.statements import CONTENT_CHARS, Statement, statements
 
 PROMPTS: dict[str, list[dict[str, Any]]] = json.loads((DATA / "learnings" / "statements.json").read_text())

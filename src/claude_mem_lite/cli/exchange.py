@@ -126,4 +126,4 @@ def told(counts: Counter[str]) -> str:
     )
 
 
-from claude_mem_lite.cli import original, transcripts  # noqa: E402, F401  (they add theirs to `import`)
+from claude_mem_lite.cli import auto_memory, original, transcripts  # noqa: E402, F401  (they add theirs to `import`)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from claude_mem_lite import config, inbox, settings
 from claude_mem_lite.context import SOURCES, layers, text
 from claude_mem_lite.context.budget import LeftOut, Said, Section, fill
+from claude_mem_lite.context.client_memory import without_told
 from claude_mem_lite.context.layers import Scope
 from claude_mem_lite.context.shown import shown_to
 from claude_mem_lite.context.state import working_state
@@ -146,7 +147,7 @@ def build(  # noqa: PLR0913  (all of them say what started)
         allowed = min(left, getattr(budget, layer.name) + carried)
         try:
             with storage.time_limit(LAYER_S):
-                lines = layer.lines(scope)
+                lines = without_told(layer.lines(scope), project_dir)
         except DatabaseError:
             skipped.append(layer.name)
             carried = allowed

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite import inbox, redact
+from claude_mem_lite.distill.relations import relation
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.learnings import anchors
 from claude_mem_lite.learnings.evolve import CONTENT_CHARS, INITIAL, MANUAL, change, penalized
-from claude_mem_lite.learnings.relations import relation
 from claude_mem_lite.storage import learnings as storage
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from claude_mem_lite import inbox, redact, settings
+from claude_mem_lite.distill.relations import names_differ, relation, terms
 from claude_mem_lite.distill.suspicion import suspicions
 from claude_mem_lite.learnings import anchors, kin
-from claude_mem_lite.learnings.relations import names_differ, relation, terms
 from claude_mem_lite.search import likeness
 from claude_mem_lite.storage import learnings as storage
 from claude_mem_lite.storage import queries

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from claude_mem_lite import settings
-from claude_mem_lite.learnings import evolve
+from claude_mem_lite.learnings import client_notes, evolve
 from claude_mem_lite.learnings.evolve import Candidate
 from claude_mem_lite.learnings.statements import statements
 from claude_mem_lite.storage import code, context, queries, upgrades
@@ -23,7 +23,8 @@ FADES_BY = 0.01
 def learn(session_id: str, *, fades: bool = True) -> list[Outcome]:
     """Take in what the user has stated in a session since the last time; return what became of each.
 
-    Learnings that the session used count as seen; once it is closed, those long unseen fade, if it `fades`.
+    Learnings that the session used count as seen; once it is closed, those long unseen fade, if it `fades`: a
+    session of now, which also takes in what the client has noted of the user's wishes.
     """
     session = queries.session(session_id)
     if session is None:
@@ -36,6 +37,8 @@ def learn(session_id: str, *, fades: bool = True) -> list[Outcome]:
     storage.note_learned(session_id, session.summarized_pk)
     storage.note_seen(context.used_in(session_id), at=session.last_event_at)
     evolve.check_code(session.project_dir, session_id)
+    if fades:
+        outcomes += [outcome for _, outcome in client_notes.take(session.project_dir, session_id).outcomes]
     if fades and session.status == "closed":
         _fade(session)
     return outcomes

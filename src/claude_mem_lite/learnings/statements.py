@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from claude_mem_lite.distill.relations import terms
 from claude_mem_lite.learnings import forms
-from claude_mem_lite.learnings.relations import terms
 from claude_mem_lite.learnings.typed import is_question, sentences
 
 if TYPE_CHECKING:

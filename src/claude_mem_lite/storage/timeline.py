@@ -14,6 +14,7 @@ from claude_mem_lite.storage.queries import BY_THE_CLIENT
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_EVENTS = 1_000  # the newest, among which a project's are looked for
 _SESSIONS = 10  # before and after one that are looked at
 _DONE = 400  # of each of them
 
@@ -58,6 +59,17 @@ def turn_of(event: PendingEvent) -> Turn:
     )
     reports = tuple(each for each in said if isinstance(each, str) and each.strip())
     return Turn(is_clients=True, has_worked=tools.exists(), reports=reports)
+
+
+def transcript_path(project_dir: str) -> str:
+    """Return the transcript that the newest of the last events of a project names, "" for none."""
+    newest = PendingEvent.select(fn.MAX(PendingEvent.seq) - _EVENTS).scalar() or 0
+    path = fn.json_extract(PendingEvent.raw_output, "$.transcript_path")
+    rows: Any = PendingEvent.select(path).where(
+        (PendingEvent.seq > newest) & (PendingEvent.project_dir == project_dir)
+    )
+    found = rows.order_by(PendingEvent.seq.desc()).limit(1).scalar()
+    return found if isinstance(found, str) and found.startswith("/") else ""
 
 
 def done_after(session: Session) -> list[list[Observation]]:

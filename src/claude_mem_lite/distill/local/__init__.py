@@ -6,6 +6,7 @@ No model, no network, no file: pure functions of the event.
 from collections.abc import Callable, Sequence
 
 from claude_mem_lite.distill.local import agents, bash, conversation, edits, reading, unknown, web
+from claude_mem_lite.distill.local.own_notes import is_note
 from claude_mem_lite.distill.local.reading import is_lookup
 from claude_mem_lite.distill.observation import OBSERVATION_CHARS, Capture, Observation, Skip, clip, one_line
 
@@ -22,6 +23,8 @@ def observe(capture: Capture, *, prompt: str | None = None) -> Observation | Ski
     `prompt` is the user's latest prompt before the event, redacted; it tells why. Never raises, whatever the
     payload looks like.
     """
+    if is_note(capture):
+        return Skip("a note in Claude Code's own memory")
     if capture.event_name == "PostToolUse":
         rule = _TOOLS.get(capture.tool_name, unknown.observe)
     elif capture.event_name == "PostToolUseFailure":

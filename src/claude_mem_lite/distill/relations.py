@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from claude_mem_lite.learnings.rivals import RIVALS
+from claude_mem_lite.distill.rivals import RIVALS
 from claude_mem_lite.search.words import STOP_WORDS, lemma
 
 Relation = Literal["same", "contradicts", "other"]

@@ -1,0 +1,64 @@
+"""import auto-memory: the rules among Claude Code's own notes on a project."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from claude_mem_lite import config, inbox
+from claude_mem_lite.cli.app import AsJson, console, print_json
+from claude_mem_lite.cli.exchange import imports
+from claude_mem_lite.distill.observation import count
+
+
+@imports.command("auto-memory")
+def import_auto_memory(
+    *,
+    project: Annotated[str, typer.Option(metavar="PATH", help="The project of this folder.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Take in what Claude Code has noted of your wishes in this project: its entries of kind feedback.
+
+    They become learnings. The end of each session does the same; what you remove does not come back.
+    """
+    from claude_mem_lite.distill import auto_memory
+    from claude_mem_lite.learnings import client_notes
+    from claude_mem_lite.storage import marking, models
+
+    config.refuse_foreign_memory()
+    config.ensure_home()
+    models.open_databases()
+    try:
+        project_dir = marking.project_of(project, may_be_new=True)
+        folders = auto_memory.folders(project_dir)
+        taken = client_notes.take(project_dir)
+    finally:
+        models.close_databases()
+    actions = Counter(outcome.action for _, outcome in taken.outcomes)
+    if actions:
+        inbox.ask_for_vectors()
+    if as_json:
+        print_json({
+            "project_dir": project_dir, "folders": folders, "known": taken.known, "others": taken.others,
+            "entries": [
+                {"file": file, "action": each.action, "id": each.learning_id, "reason": each.reason}
+                for file, each in taken.outcomes
+            ],
+        })  # fmt: skip
+        return
+    if not folders:
+        console.print(Text(f"Claude Code has no notes on {project_dir}."), soft_wrap=True)
+        return
+    new = actions["inserted"] + actions["contradicted"]
+    said = [
+        f"{count(new, 'new learning')}" if new else "Nothing new",
+        f"taken in before: {taken.known}" if taken.known else "",
+        f"known already: {known}" if (known := actions["merged"] + actions["known"]) else "",
+        f"of other kinds: {taken.others}" if taken.others else "",
+    ]
+    console.print(Text(f"{'; '.join(filter(None, said))}."), soft_wrap=True)
+    if waiting := actions["quarantined"]:
+        console.print(f"waiting for you: {waiting}, claude-mem learnings list --quarantine", soft_wrap=True)

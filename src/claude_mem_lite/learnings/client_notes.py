@@ -1,0 +1,57 @@
+"""The rules among Claude Code's own notes: its entries of kind `feedback` are taken in, once each."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from claude_mem_lite.distill import auto_memory
+from claude_mem_lite.learnings import evolve
+from claude_mem_lite.learnings.evolve import Candidate
+from claude_mem_lite.learnings.statements import category
+from claude_mem_lite.storage import learnings as storage
+from claude_mem_lite.storage import queries, upgrades
+
+if TYPE_CHECKING:
+    from claude_mem_lite.learnings.evolve import Outcome
+
+NOTED = f"{storage.EVENTS}noted"  # tells in a learning's story which file said so
+
+
+@dataclass(slots=True)
+class Taken:
+    """What became of the notes of a project: `known` were taken before, `others` are of another kind."""
+
+    outcomes: list[tuple[str, Outcome]] = field(default_factory=list)
+    known: int = 0
+    others: int = 0
+
+
+def take(project_dir: str, session_id: str = "") -> Taken:
+    """Take in the feedback that the client has noted for a project, and that was not taken in before.
+
+    The words are Claude's about what the user said: what looks suspicious waits. An entry that became a
+    learning which was removed, edited or forgotten since does not come back while its words are the same.
+    """
+    taken, name = Taken(), f"auto-memory {project_dir}"
+    before = upgrades.read_state(name)
+    seen: dict[str, str] = dict(before)
+    for note in auto_memory.notes(project_dir):
+        rule = note.rule if note.kind == auto_memory.FEEDBACK else ""
+        key = hashlib.sha256(rule.encode("utf-8", "replace")).hexdigest()[:32]
+        if not rule:
+            taken.others += 1
+        elif key in seen:
+            taken.known += 1
+        else:
+            candidate = Candidate(rule, category(rule), "assistant")
+            outcome = evolve.take(candidate, session_id=session_id or "auto-memory", project_dir=project_dir)
+            seen[key] = outcome.learning_id
+            taken.outcomes.append((note.file, outcome))
+            if outcome.learning_id:
+                data = {"id": outcome.learning_id, "file": note.file, "reason": f"noted in {note.file}"}
+                queries.log_event(NOTED, data, session_id=session_id or None)
+    if seen != before:
+        upgrades.write_state(name, seen)
+    return taken
