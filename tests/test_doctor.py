@@ -162,6 +162,33 @@ def test_hooks_of_an_interpreter_that_is_gone_are_told_and_renewed(memory: Path,
     assert "/gone/python" not in settings.read_text()
 
 
+def test_events_that_do_not_fit_the_client_are_told(
+    memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Missing ones after an upgrade, unknown ones after a downgrade; nothing of a plugin."""
+    client = tmp_path / "bin" / "claude"
+    client.parent.mkdir()
+    monkeypatch.setenv("PATH", f"{client.parent}:{os.environ['PATH']}")
+
+    def with_client(version: str) -> str:
+        client.write_text(f"#!/bin/sh\necho '{version} (Claude Code)'\n")
+        client.chmod(0o755)
+        found: str = findings()["hooks"]["found"]
+        return found
+
+    install.install(client_version="2.1.50")
+    upgraded = with_client("2.1.329")
+    install.install()
+    fitting, downgraded = with_client("2.1.329"), with_client("2.1.50")
+    install.uninstall()
+    (tmp_path / "claude" / "settings.json").write_text('{"enabledPlugins": {"claude-mem-lite@here": true}}')
+    of_plugin = with_client("2.1.329")
+
+    assert upgraded.endswith("events registered, not PostCompact, StopFailure")
+    assert "may not know PostCompact, StopFailure" in downgraded
+    assert not any("not" in each for each in (fitting, of_plugin.partition(", run by")[0]))
+
+
 def test_a_foreign_and_a_newer_memory_are_told(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another program's database is named; a newer schema asks for an upgrade; neither is touched."""
     with closing(sqlite3.connect(home / "claude-mem.db")) as connection:

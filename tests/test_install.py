@@ -428,8 +428,8 @@ def test_a_failed_write_leaves_the_file_and_no_other(
         ("2.1.9", OLD),
         ("2.1.49", OLD),
         ("2.1.50", tuple(OURS)),
-        ("2.1.196", tuple(OURS)),
-        ("2.1.197", NEW),
+        ("2.1.79", tuple(OURS)),
+        ("2.1.80", NEW),
         ("2.1.329", NEW),
         ("2.2", NEW),
         ("10.0.0", NEW),
@@ -456,7 +456,7 @@ def test_install_refuses_what_is_no_version(claude: Path, version: str) -> None:
     [
         ("echo '2.1.49 (Claude Code)'", OLD),
         ("echo '2.1.50 (Claude Code)'", tuple(OURS)),
-        ("echo '2.1.197 (Claude Code)'", NEW),
+        ("echo '2.1.80 (Claude Code)'", NEW),
         ('test "$1" = --version && echo "2.0.1 (Claude Code)"', OLD),
         ("echo 2.1.49 >&2; exit 1", tuple(OURS)),
         ("echo usage: claude", tuple(OURS)),
@@ -625,7 +625,7 @@ def test_uninstall_takes_the_skill_and_leaves_the_users_file(skill: Path) -> Non
 
 def test_the_hook_table_names_known_events_and_existing_files() -> None:
     """A client would drop all settings for one unknown event, and call a missing file in every session."""
-    oldest, table = install.hook_events(), install.hook_events("2.1.197")
+    oldest, table = install.hook_events(), install.hook_events("2.1.80")
 
     assert set(oldest) - KNOWN_TO_2_1_50 == set()
     assert set(table) - set(oldest) == {"PostCompact", "StopFailure"}

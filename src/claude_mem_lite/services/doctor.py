@@ -253,7 +253,12 @@ def _spool() -> Iterator[Finding]:
 
 def _hooks() -> Iterator[Finding]:
     registered = install.registered_events()
-    missing = sorted(set(install.hook_events(install.installed_client())) - set(registered))
+    wanted = install.wanted_events()
+    missing, unknown = sorted(wanted - set(registered)), sorted(set(registered) - wanted)
+    if unknown:
+        found = f"your Claude Code may not know {', '.join(unknown)}: it could ignore all of its settings"
+        yield Finding("hooks", found, "claude-mem install-hooks", install.install)
+        return
     if missing:
         found = f"{len(registered)} events registered, not {', '.join(missing)}"
         yield Finding("hooks", found, "claude-mem install-hooks", install.install)

@@ -115,6 +115,16 @@ def hook_events(client_version: str | None = None) -> dict[str, dict[str, Any]]:
     return {name: event for name, event in table.items() if known >= _number(event.get("since", "0"))}
 
 
+def wanted_events() -> set[str]:
+    """Return the events that should be registered here: the plugin's, or those that the client knows.
+
+    Raises:
+        ClaudeMemError: the settings cannot be read.
+    """
+    version = None if _has_plugin(_read(_settings_path())) else installed_client()
+    return set(hook_events(version))
+
+
 def installed_client() -> str | None:
     """Return the version that `claude --version` prints, or None where there is no client to ask."""
     claude = shutil.which("claude")
