@@ -144,6 +144,27 @@ def test_what_the_record_contradicts_is_marked_and_not_dropped() -> None:
     )
 
 
+def test_what_nothing_contradicts_keeps_its_lines() -> None:
+    """A list stays a list; a mark stands behind the sentence that it is about, whatever marks it bears."""
+    text = "- `git push` fails.\n- **Tests** pass: 5 of 5."
+
+    assert checked(text, []) == text
+    assert checked(text, [_Ran("Ran `git push`.")]) == (
+        "- `git push` fails. [`git push` has succeeded since]\n- **Tests** pass: 5 of 5."
+    )
+    assert checked("**git push** fails.", [_Ran("Ran `git push`.")]).endswith(
+        "[`git push` has succeeded since]"
+    )
+
+
+def test_a_programs_name_that_is_a_word_counts_between_backticks_only() -> None:
+    """To make sure and to find out are no commands."""
+    found = [_Ran("Ran `make`."), _Ran("Ran `find . -name x`."), _Ran("Ran `python a.py`.")]
+
+    assert checked("Find out why it fails, and make sure that python is no error.", found).endswith("error.")
+    assert checked("`python a.py` fails.", found) == "`python a.py` fails. [`python` has succeeded since]"
+
+
 def test_the_sessions_summary_is_the_models_and_goes_on_from_there(memory: Path) -> None:
     """Up to the compaction the model's words, redacted; then what came since; the next block tells it."""
     secret = "AKIA" + "IOSFODNN7EXAMPLE"

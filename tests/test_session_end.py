@@ -141,6 +141,20 @@ def test_a_session_that_the_api_ended_says_so(memory: Path) -> None:
     assert "API" not in mended
 
 
+def test_a_report_of_an_old_client_that_is_an_api_error_is_none(memory: Path) -> None:
+    """Before StopFailure was there, the error came as the assistant's last words."""
+    asked("Fix the rounding.")
+    said(REPORT)
+    said('API Error: 400 {"type":"error","error":{"message":"x"}}')
+
+    summary = record.summarize_session("s1")
+
+    assert "Ended: The API failed (“API Error: 400”). Before that: The parser rounds half up" in summary
+    said("The API failed (as expected) and is retried now.")
+    assert "Ended: The API failed (as expected)" in record.summarize_session("s1")
+    assert "400" not in record.summarize_session("s1")
+
+
 def test_a_later_session_settles_what_an_earlier_one_left_open(memory: Path) -> None:
     """The summary that a later session is shown says of nothing that it fails which works by now."""
     asked("Release it today.")

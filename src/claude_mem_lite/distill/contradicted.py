@@ -20,7 +20,7 @@ _FAILS = re.compile(
     r"|does ?n[o']t (?:work|pass|build|run|compile))\b",
     re.IGNORECASE,
 )
-_TESTS = re.compile(r"\btests?\b", re.IGNORECASE)
+_TESTS = re.compile(r"\b(?:tests?|pytest|jest|vitest|mocha|rspec)\b", re.IGNORECASE)
 
 
 def checked(text: str, rows: Sequence[Noted]) -> str:
@@ -30,7 +30,13 @@ def checked(text: str, rows: Sequence[Noted]) -> str:
     """
     verdict = last_verdict(rows)
     good, gone = succeeding(rows), removed_files(rows)
-    return " ".join(_marked(sentence, good, gone, verdict) for sentence in sentences(text))
+    for sentence in sentences(text):
+        marked = _marked(sentence, good, gone, verdict)
+        if marked != sentence and sentence in text:
+            text = text.replace(sentence, marked, 1)
+        elif marked != sentence:  # its Markdown is not what it says
+            text = f"{text} {marked}"
+    return text
 
 
 def _marked(sentence: str, good: set[tuple[str, str]], gone: Sequence[str], verdict: str) -> str:
@@ -45,8 +51,13 @@ def _marked(sentence: str, good: set[tuple[str, str]], gone: Sequence[str], verd
 
 
 def _names(sentence: str, key: tuple[str, str]) -> bool:
-    """Tell whether a sentence names a command: all the words of what makes it one attempt, in their order."""
+    """Tell whether a sentence names a command: all the words of what makes it one attempt, in their order.
+
+    One word alone counts between backticks only: make, find and test are words like others.
+    """
     words = r"\W+(?:-\S+\s+)*".join(map(re.escape, filter(None, key)))
+    if not key[1]:
+        return re.search(rf"`[^`]*(?<![\w/.-]){words}(?![\w/-])[^`]*`", sentence) is not None
     return re.search(rf"(?<![\w/.-]){words}(?![\w/-])", sentence) is not None
 
 

@@ -16,7 +16,7 @@ from claude_mem_lite.codemap.kept import Seen
 from claude_mem_lite.distill import code, echoes, local
 from claude_mem_lite.distill.contradicted import checked
 from claude_mem_lite.distill.local import compaction
-from claude_mem_lite.distill.local.conversation import is_acknowledgement, without_reason
+from claude_mem_lite.distill.local.conversation import is_acknowledgement, is_api_failure, without_reason
 from claude_mem_lite.distill.observation import Capture, Observation, Skip
 from claude_mem_lite.distill.summary import key_files, summarize
 from claude_mem_lite.storage import projects, queries, timeline, upgrades
@@ -132,11 +132,12 @@ def local_summary(
     """
     done = [row for row in rows if row.tool_name not in _SPOKEN]
     ends = [row for row in rows if row.tool_name in {"Stop", "StopFailure"}]
-    has_failed = bool(ends) and ends[-1].tool_name == "StopFailure"
+    reports = [row for row in ends if not is_api_failure(row.title)]
+    has_failed = bool(ends) and ends[-1] not in reports
     summary = summarize(
         prompts=[row.summary for row in rows if row.tool_name == "UserPromptSubmit"],
         observations=done,
-        last_messages=[without_reason(row.summary)[0] for row in ends if row.tool_name == "Stop"],
+        last_messages=[without_reason(row.summary)[0] for row in reports],
         later=later,
         ended=ends[-1].title if has_failed else "",
     )

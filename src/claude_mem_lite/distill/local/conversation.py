@@ -14,7 +14,7 @@ from claude_mem_lite.distill.observation import (
     first_sentence,
     one_line,
 )
-from claude_mem_lite.distill.quoting import quoted
+from claude_mem_lite.distill.quoting import OPEN, quoted
 
 # A prompt of nothing but these words asks for nothing new.
 _CONSENT = frozenset({
@@ -33,6 +33,8 @@ _FROM_THE_CLIENT = (
     "<system-reminder",
     "[Request interrupted",
 )
+_API_ERROR = "API Error: "
+_API_FAILED = "The API failed"
 # A longer message tells something.
 _ACKNOWLEDGEMENT_CHARS = 200
 _BARE_SLASH_COMMAND = re.compile(r"/[\w:.-]+\s*$")
@@ -58,6 +60,8 @@ def observe_report(capture: Capture, prompt: str | None) -> Observation | Skip:
     message = fields.text(capture.payload, "last_assistant_message").strip()
     if not message:
         return Skip("a turn that ended without a message")
+    if capture.event_name == "Stop" and message.startswith(_API_ERROR):
+        return observe_api_failure(capture, prompt)  # before 2.1.80 there was no StopFailure
     report = _speech(quoted(message) if capture.event_name == "SubagentStop" else message)
     why = asked(prompt)
     if not why or len(report.summary) + len(why) > SUMMARY_CHARS:
@@ -75,9 +79,14 @@ def observe_api_failure(capture: Capture, prompt: str | None) -> Observation | S
     """Describe a turn that ended because the API failed."""
     said = fields.text(capture.payload, "last_assistant_message").strip()
     kind = fields.text(capture.payload, "error").strip()
-    why = one_line(first_sentence(said), 160) or kind
-    told = f"The API failed{f' ({quoted(why)})' if why else ''}"
+    why = one_line(first_sentence(said.partition("{")[0]), 160) or kind
+    told = f"{_API_FAILED}{f' ({quoted(why)})' if why else ''}"
     return Observation(one_line(told), with_reason(f"{told}.", prompt), None, (), ())
+
+
+def is_api_failure(title: str) -> bool:
+    """Tell whether the title of what ended a turn is one of `observe_api_failure`."""
+    return title == _API_FAILED or title.startswith(f"{_API_FAILED} ({OPEN}")
 
 
 def observe_compaction(capture: Capture, prompt: str | None) -> Observation | Skip:
