@@ -19,6 +19,8 @@ def ask(fields: dict[str, str], project_dir: str) -> Callable[[], bytes]:
     """Ask for the block of a session's start; what is returned waits for it, b"" for nothing."""
     from claude_mem_lite import client, inbox, installed
 
+    if fields["source"] in _HAVE_ONE and not _keeps_blocks():
+        fields = {**fields, "source": "startup"}
     started = {"source": fields["source"]} if fields["source"] in _SOURCES else {}
     if fields["source"] == "fork" and fields["idle_s"]:
         started["idle_s"] = fields["idle_s"]
@@ -37,6 +39,17 @@ def ask(fields: dict[str, str], project_dir: str) -> Callable[[], bytes]:
         return printed or b""
 
     return answer
+
+
+def _keeps_blocks() -> bool:
+    """Tell whether the client stores what hooks print in the transcript, so that a resumed session has it.
+
+    2.1.100 and later do, 2.1.90 and earlier do not. The client names itself since 2.1.120: those between
+    that store it are told again.
+    """
+    import os
+
+    return "AI_AGENT" in os.environ or "CLAUDE_CODE_SESSION_ID" in os.environ
 
 
 def _without_web(project_dir: str, session_id: str) -> bytes:

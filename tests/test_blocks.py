@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.databases import NOW, change, observe, rows, session_row
+from support.blocks import COMMIT, EDIT, READ, hook, remember, told_lines
+from support.databases import NOW, observe, rows, session_row
 from support.hooks import run_hook
 from support.processes import wait_until
 from support.web import get
@@ -21,7 +22,6 @@ from typer.testing import CliRunner
 
 from claude_mem_lite import client
 from claude_mem_lite.cli.app import app, console
-from claude_mem_lite.codemap.confidence import STRONG
 from claude_mem_lite.context import blocks, builder, text
 from claude_mem_lite.context.shown import ShownSessions, measure_use
 from claude_mem_lite.context.touch import BUDGET_TOKENS
@@ -29,38 +29,7 @@ from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.storage import context as storage
 from claude_mem_lite.storage import models
 
-COMMIT = "c" * 32
-EDIT = "e" * 32
 PROMPT = "Why does allocate give the largest remainder the cent?"
-READ = {"tool_name": "Read", "tool_input": {"file_path": "/p/money.py"}}
-
-
-def hook(name: str, event_name: str, project: str = "/p", **fields: Any) -> str:
-    """Return what a hook prints for the model, "" for nothing."""
-    done = run_hook(name, {"session_id": "me", "hook_event_name": event_name, **fields}, project_dir=project)
-    assert (done.returncode, done.stderr) == (0, b"")
-    if not done.stdout:
-        return ""
-    (output,) = json.loads(done.stdout).values()
-    assert output["hookEventName"] == event_name
-    return str(output["additionalContext"])
-
-
-def remember() -> None:
-    """Store a session that changed a function, which another file calls."""
-    session_row("s1", summary="Made amounts exact.")
-    observe(
-        EDIT, "Edit", "Edit allocate in money.py: the largest remainder gets the cent",
-        files_touched=["money.py"],
-        functions_changed=[{"qualified_name": "allocate", "kind": "function", "change_type": "modified"}],
-    )  # fmt: skip
-    observe(COMMIT, "Bash", "Commit 'Exact amounts' as 1234567")
-    change("allocate", "modified", EDIT, file_path="money.py")
-    models.CallEdge.create(
-        id="0" * 32, project_dir="/p", caller_file="cli.py", caller_function="split", line=7,
-        callee_file="money.py", callee_function="allocate", resolution="import", confidence=STRONG,
-        session_id="", created_at=NOW,
-    )  # fmt: skip
 
 
 def noted() -> list[tuple[str, list[str]]]:
@@ -81,9 +50,13 @@ def test_what_a_session_is_shown_is_shown_once(web_and_consumer: Path) -> None:
 
     assert "eeeeeeee money.py: changed allocate" in start
     assert "cccccccc Commit 'Exact amounts' as 1234567" in start
-    assert (again, recall, touched) == ("", "", "")
-    wait_until(noted)
-    assert noted() == [("startup", ["s1", EDIT, COMMIT])]
+    assert (again, recall) == ("", "")
+    assert told_lines(touched) == [
+        "eeeeeeee Modified allocate, which is called by cli.py:7 split",
+        "eeeeeeee Edit allocate in money.py: the largest remainder gets the cent",
+    ]
+    wait_until(lambda: len(noted()) > 1)
+    assert noted() == [("startup", ["s1", EDIT, COMMIT]), ("touch", [EDIT])]
 
 
 def test_a_file_is_told_of_once_with_its_callers(web_and_consumer: Path) -> None:

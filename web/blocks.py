@@ -9,11 +9,10 @@ from starlette.background import BackgroundTasks
 from starlette.responses import JSONResponse, Response
 
 from claude_mem_lite import inbox, settings
-from claude_mem_lite.context import blocks, builder
+from claude_mem_lite.context import FRESH, blocks, builder
 from claude_mem_lite.context.layers import in_project
 from claude_mem_lite.context.shown import ShownSessions
 from claude_mem_lite.search.hybrid import Searcher
-from claude_mem_lite.storage import context as storage
 from claude_mem_lite.web.parameters import ContextParameters, RecallParameters, TouchParameters, parse
 
 if TYPE_CHECKING:
@@ -81,10 +80,11 @@ def _answer(
         "via": via,
         "ids": block.ids,
         "also": block.also,
+        "named": block.named,
         "tokens": block.tokens,
         "files": files or [],
     }
-    if block.text or files or via == storage.COMPACT:
+    if block.text or files or via in FRESH:
         shown.add(noted)
     afterwards = BackgroundTasks()
     if block.text:

@@ -10,16 +10,21 @@ from typing import Any
 
 from claude_mem_lite.services import install
 
+# How a client names itself to its hooks; one that does not is an old one.
+AGENT = "claude-code_2-1-330_harness"
+_NAMES_A_CLIENT = {"AI_AGENT", "CLAUDE_CODE_SESSION_ID"}
+
 
 def run_hook(
-    hook: str, event: dict[str, Any] | bytes, *, project_dir: str = "/home/dev/ledger"
+    hook: str, event: dict[str, Any] | bytes, *, project_dir: str = "/home/dev/ledger", agent: str = AGENT
 ) -> subprocess.CompletedProcess[bytes]:
     """Start a hook as Claude Code does: the event on stdin, its answer on stdout."""
+    inherited = {name: value for name, value in os.environ.items() if name not in _NAMES_A_CLIENT}
     return subprocess.run(
         [sys.executable, "-I", "-S", os.path.join(install.HOOKS, f"{hook}.py")],
         input=event if isinstance(event, bytes) else json.dumps(event).encode(),
         capture_output=True,
-        env={**os.environ, "CLAUDE_PROJECT_DIR": project_dir},
+        env={**inherited, "CLAUDE_PROJECT_DIR": project_dir, **({"AI_AGENT": agent} if agent else {})},
         check=False,
         timeout=60,
     )

@@ -55,5 +55,6 @@ def for_file(project_dir: str, file: str, *, session_id: str, shown: Shown | Non
     left = settings.load().file_tokens_per_session - shown.tokens["touch"]
     if not path or path in shown.files or left < touch.BUDGET_TOKENS:
         return _NOTHING
-    section = touch.about(project_dir, path, said=Said(shown.ids), without=session_id, now=time.time())
+    said = Said(shown.ids - shown.named)
+    section = touch.about(project_dir, path, said=said, without=session_id, now=time.time())
     return assemble([section], most_tokens=touch.BUDGET_TOKENS, started=started)

@@ -28,6 +28,7 @@ class Line:
 
     `says` is what it tells, without age and id; `stands_for` are the ids of what need not be told beside it;
     `reason` says where the value comes from; what `is_users`, in their own words, is nobody else's order.
+    What `says_more` of its row than any line of another kind comes although the row was shown.
     """
 
     id: str
@@ -38,6 +39,7 @@ class Line:
     reason: str = ""
     stands_for: tuple[str, ...] = ()
     is_users: bool = False
+    says_more: bool = False
 
     @property
     def tokens(self) -> int:
@@ -84,7 +86,7 @@ class Said:
 
     def why(self, line: Line) -> str:
         """Return why a line would be one too many, "" if it would not."""
-        if line.id in self._ids:
+        if line.id in self._ids and not line.says_more:
             return "already shown"
         told = _words(line)
         return "another line says it" if any(_repeats(told, other) for other in self._words) else ""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite import config, inbox, settings
-from claude_mem_lite.context import SOURCES, layers, text
+from claude_mem_lite.context import FRESH, SOURCES, layers, text
 from claude_mem_lite.context.budget import LeftOut, Said, Section, fill
 from claude_mem_lite.context.client_memory import without_told
 from claude_mem_lite.context.layers import Scope
@@ -30,6 +30,7 @@ _SESSIONS_READ = 30
 _STATE_LINES = 20
 # Claude Code tells the seconds since the last answer rounded; the Stop hook comes a moment after it.
 _ROUNDED_S = 3.0
+FUNCTION_MAP = "function_map"
 # What the fence of a block in short costs.
 SHORT_FENCE_TOKENS = 42
 
@@ -73,6 +74,16 @@ class ContextBlock:
         lines = [line for section in self.sections for line in section.lines]
         return sorted({row_id for line in lines for row_id in line.stands_for} - set(self.ids))
 
+    @property
+    def named(self) -> list[str]:
+        """The ids of changes that a line only names: it says neither why nor who is concerned."""
+        names: set[str] = set()
+        told: set[str] = set()
+        for section in self.sections:
+            for line in section.lines:
+                (names if section.name == FUNCTION_MAP else told).update((line.id, *line.stands_for))
+        return sorted(names - told)
+
     def as_json(self, *, explain: bool = False) -> dict[str, Any]:
         """Return the fields for an answer in JSON; `explain` adds each line, and each left out, with why."""
         found: dict[str, Any] = {
@@ -104,7 +115,7 @@ class _Layer:
 
 _LAYERS = (
     _Layer("session_index", "Recent sessions", layers.session_index, layers.SESSIONS),
-    _Layer("function_map", "Code changed", layers.function_map, layers.FUNCTIONS),
+    _Layer(FUNCTION_MAP, "Code changed", layers.function_map, layers.FUNCTIONS),
     _Layer("learnings", "Learned", layers.learnings, layers.LEARNINGS),
     _Layer("observations", "Recent observations", layers.observations, layers.OBSERVATIONS),
 )
@@ -138,7 +149,7 @@ def build(  # noqa: PLR0913  (all of them say what started)
         return ContextBlock("", skipped=("all",), build_ms=_ms_since(started))
     # Sessions that went on since are told anew.
     went_on = {row.id for row in scope.sessions} if scope.since else ()
-    said = Said(() if source == storage.COMPACT else set(known).difference(went_on))
+    said = Said(() if source in FRESH else set(known).difference(went_on))
     sections, skipped = [], []
     left, carried = budget.total - budget.reserve, 0
     for layer in (*_state(session_id, source), *_LAYERS):

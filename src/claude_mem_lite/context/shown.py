@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from claude_mem_lite.context import FRESH
 from claude_mem_lite.context.text import ID_CHARS
 from claude_mem_lite.storage import context as storage
 from claude_mem_lite.storage import queries
@@ -25,18 +26,26 @@ _SHORTEST_NAME = 5
 
 @dataclass(slots=True)
 class Shown:
-    """The ids and files that a session has in its context, and what it has spent in tokens, by which way."""
+    """The ids and files that a session has in its context, and what it has spent in tokens, by which way.
+
+    `named` are those of the ids that were only named: a later block may say more of them.
+    """
 
     ids: set[str] = field(default_factory=set)
+    named: set[str] = field(default_factory=set)
     files: set[str] = field(default_factory=set)
     tokens: Counter[str] = field(default_factory=Counter)
 
     def add(self, block: dict[str, Any]) -> None:
-        """Note a block, as `context.shown` has it; a compaction takes those before it out of the context."""
-        if block.get("via") == storage.COMPACT:
+        """Note a block, as `context.shown` has it; some sources begin with none of those before it."""
+        if block.get("via") in FRESH:
             self.ids.clear()
+            self.named.clear()
             self.files.clear()
-        self.ids.update(block.get("ids", ()), block.get("also", ()))
+        ids, named = {*block.get("ids", ()), *block.get("also", ())}, set(block.get("named", ()))
+        self.named |= named - self.ids
+        self.named -= ids - named
+        self.ids |= ids
         self.files.update(block.get("files", ()))
         self.tokens[str(block.get("via"))] += int(block.get("tokens", 0))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.codemap.confidence import STRONG
@@ -58,12 +59,11 @@ def _callers(scope: Scope, path: str) -> list[Line]:
         if calls:
             row = next(row for row in changed if row.qualified_name == name)
             says = f"{row.change_type.capitalize()} {name}, which is called by {join(calls, 4)}"
-            lines.append(
-                scope.line(
-                    row.observation_id or "", "function", row.created_at, says, weight=1.0, chars=_CHARS,
-                    reason="callers of a changed function",
-                )
+            line = scope.line(
+                row.observation_id or "", "function", row.created_at, says, weight=1.0, chars=_CHARS,
+                reason="callers of a changed function",
             )  # fmt: skip
+            lines.append(replace(line, says_more=True))
     return lines
 
 

@@ -1,0 +1,49 @@
+"""A memory of one change, and what hooks print of it for the model."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from claude_mem_lite.codemap.confidence import STRONG
+from claude_mem_lite.storage import models
+from support.databases import NOW, change, observe, session_row
+from support.hooks import AGENT, run_hook
+
+COMMIT = "c" * 32
+EDIT = "e" * 32
+READ = {"tool_name": "Read", "tool_input": {"file_path": "/p/money.py"}}
+
+
+def hook(name: str, event_name: str, project: str = "/p", agent: str = AGENT, **fields: Any) -> str:
+    """Return what a hook of a client prints for the model, "" for nothing."""
+    event = {"session_id": "me", "hook_event_name": event_name, **fields}
+    done = run_hook(name, event, project_dir=project, agent=agent)
+    assert (done.returncode, done.stderr) == (0, b"")
+    if not done.stdout:
+        return ""
+    (output,) = json.loads(done.stdout).values()
+    assert output["hookEventName"] == event_name
+    return str(output["additionalContext"])
+
+
+def remember() -> None:
+    """Store a session that changed a function, which another file calls."""
+    session_row("s1", summary="Made amounts exact.")
+    observe(
+        EDIT, "Edit", "Edit allocate in money.py: the largest remainder gets the cent",
+        files_touched=["money.py"],
+        functions_changed=[{"qualified_name": "allocate", "kind": "function", "change_type": "modified"}],
+    )  # fmt: skip
+    observe(COMMIT, "Bash", "Commit 'Exact amounts' as 1234567")
+    change("allocate", "modified", EDIT, file_path="money.py")
+    models.CallEdge.create(
+        id="0" * 32, project_dir="/p", caller_file="cli.py", caller_function="split", line=7,
+        callee_file="money.py", callee_function="allocate", resolution="import", confidence=STRONG,
+        session_id="", created_at=NOW,
+    )  # fmt: skip
+
+
+def told_lines(block: str) -> list[str]:
+    """Return the lines of a block without their ages."""
+    return [line.partition("] ")[2] for line in block.splitlines() if line.startswith("- [")]
