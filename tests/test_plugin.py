@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -13,10 +14,12 @@ import pytest
 from support.databases import rows
 from support.hooks import tool_event
 from support.processes import wait_until
+from typer.testing import CliRunner
 
 from claude_mem_lite import __version__
+from claude_mem_lite.cli.app import app
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.services import install
+from claude_mem_lite.services import doctor, install, plugin, state
 
 ROOT = Path(__file__).parent.parent
 
@@ -27,20 +30,36 @@ def read(name: str) -> Any:
 
 
 @pytest.fixture
-def enabled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the settings of a client that has the plugin."""
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path))
-    settings = tmp_path / "settings.json"
-    settings.write_text(json.dumps({"enabledPlugins": {"claude-mem-lite@anywhere": True}}))
-    return settings
+def claude(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an empty folder for Claude Code's own files; no client is asked for its version."""
+    folder = tmp_path / "claude"
+    folder.mkdir()
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(folder))
+    monkeypatch.setattr(install, "installed_client", lambda: "2.1.330")
+    return folder
+
+
+def switch(file: Path, *, on: bool, name: str = plugin.NAME) -> None:
+    """Have a settings file switch the plugin on or off."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({"enabledPlugins": {f"{name}@anywhere": on, "other@anywhere": True}}))
+
+
+def install_in(claude: Path, project: Path, scope: str) -> None:
+    """Write down an installation for one project, as Claude Code 2.1.50 to 2.1.330 do."""
+    place = {"scope": scope, "projectPath": str(project), "installPath": "/cache", "version": __version__}
+    (claude / "plugins").mkdir()
+    listed = {"version": 2, "plugins": {"mem-lite@anywhere": [place], "other@anywhere": [{"scope": "user"}]}}
+    (claude / "plugins" / "installed_plugins.json").write_text(json.dumps(listed))
 
 
 def test_the_plugin_is_what_install_hooks_registers() -> None:
     """The same table of events, this version, the same skill; `plugin_hooks` writes the file anew."""
     assert read("hooks/hooks.json") == install.plugin_hooks()
-    assert set(install.plugin_hooks()["hooks"]) == set(install.hook_events())
+    assert set(install.plugin_hooks()["hooks"]) == set(install.hook_events("2.1.50"))
     assert read(".claude-plugin/plugin.json")["version"] == __version__
-    assert read(".claude-plugin/plugin.json")["name"] == install.PLUGIN
+    assert read(".claude-plugin/plugin.json")["name"] == plugin.NAME
+    assert [each["name"] for each in read(".claude-plugin/marketplace.json")["plugins"]] == [plugin.NAME]
     assert [each["source"] for each in read(".claude-plugin/marketplace.json")["plugins"]] == ["./"]
     assert (ROOT / "skills" / "mem-search" / "SKILL.md").samefile(install.SKILL)
 
@@ -71,15 +90,99 @@ def test_its_commands_run_with_any_python_from_the_plugins_folder(
         assert wait_until(lambda: called.exists() and called.read_text()) == "up --quiet\n"
 
 
-def test_nothing_is_registered_twice(enabled: Path) -> None:
-    """With the plugin on, install-hooks refuses and status sees the plugin's hooks; switched off, neither."""
-    before = enabled.read_text()
+@pytest.mark.parametrize("name", ["mem-lite", "claude-mem-lite"])
+def test_nothing_is_registered_twice(claude: Path, name: str) -> None:
+    """With the plugin on, under either name, install-hooks refuses and its hooks count; off, neither."""
+    switch(claude / "settings.json", on=True, name=name)
 
-    with pytest.raises(ClaudeMemError, match="claude plugin uninstall claude-mem-lite"):
+    with pytest.raises(ClaudeMemError, match=f"claude plugin uninstall {name}@anywhere, then"):
         install.install(client_version="2.1.50")
     seen = install.registered_events()
-    enabled.write_text(before.replace("true", "false"))
+    switch(claude / "settings.json", on=False, name=name)
 
     assert {install.interpreter(command) for command in seen.values()} == {"python3"}
-    assert set(seen) == set(install.hook_events())
+    assert set(seen) == set(install.hook_events("2.1.50"))
     assert install.registered_events() == {}
+
+
+@pytest.mark.parametrize(("scope", "file"), [("project", "settings.json"), ("local", "settings.local.json")])
+def test_a_plugin_of_one_project_counts(claude: Path, tmp_path: Path, scope: str, file: str) -> None:
+    """It is found from anywhere, and named with its project; a switch nearer to the project wins."""
+    project = tmp_path / "project"
+    install_in(claude, project, scope)
+    before = plugin.enabled(str(claude))
+
+    switch(project / ".claude" / file, on=True)
+    found = plugin.enabled(str(claude))
+    switch(project / ".claude" / "settings.local.json", on=False)
+
+    assert before is None
+    assert found == plugin.Plugin("mem-lite@anywhere", str(project), scope)
+    assert found.removal == f"claude plugin uninstall mem-lite@anywhere --scope {scope}, in {project}"
+    assert plugin.enabled(str(claude)) is None
+
+
+@pytest.mark.parametrize("listed", ["", "[]", '{"plugins": [1]}', '{"plugins": {"mem-lite@a": {"x": 1}}}'])
+def test_files_that_are_not_as_expected_say_nothing(claude: Path, listed: str) -> None:
+    """What another version of the client writes is no error."""
+    (claude / "plugins").mkdir()
+    (claude / "plugins" / "installed_plugins.json").write_text(listed)
+    (claude / "settings.json").write_text(listed or '{"enabledPlugins": ["mem-lite@a"]}')
+
+    assert plugin.enabled(str(claude)) is None
+
+
+@pytest.mark.process
+def test_status_and_doctor_are_content_with_the_plugin(claude: Path, home: Path) -> None:
+    """Its hooks are found and named, the Python that runs them too; nothing is to be done about them."""
+    switch(claude / "settings.json", on=True)
+
+    found = state.state()
+    [finding] = [each for each in doctor.examine() if each.name == "hooks"]
+
+    assert [problem for problem in found["problems"] if "hook" in problem] == []
+    assert (found["plugin"], found["hooks_run_by"]) == ("mem-lite@anywhere", ["python3"])
+    assert len(found["hooks"]) == len(install.hook_events("2.1.50"))
+    assert finding.is_fine
+    assert "the plugin mem-lite@anywhere, run by python3" in finding.found
+
+
+@pytest.mark.process
+def test_hooks_beside_the_plugin_are_told(claude: Path, home: Path) -> None:
+    """A plugin that was installed after install-hooks doubles each event: both say so, and the cure cures."""
+    install.install()
+    settings = json.loads((claude / "settings.json").read_text())
+    settings["enabledPlugins"] = {"mem-lite@anywhere": True}
+    (claude / "settings.json").write_text(json.dumps(settings))
+
+    problems = state.state()["problems"]
+    [finding] = [each for each in doctor.examine() if each.name == "hooks"]
+    assert finding.fix is not None
+    finding.fix()
+
+    told = f"the hooks are registered twice, in {claude}/settings.json and by the plugin mem-lite@anywhere"
+    assert f"{told}: claude-mem uninstall-hooks" in problems
+    assert (finding.found, finding.cure) == (told, "claude-mem uninstall-hooks")
+    assert install.registered_twice() == ""
+    assert CliRunner().invoke(app, ["uninstall-hooks"]).stdout.splitlines()[-1] == (
+        "the plugin mem-lite@anywhere stays: claude plugin uninstall mem-lite@anywhere"
+    )
+
+
+def test_a_settings_file_that_cannot_be_read_is_told_as_that(claude: Path, home: Path) -> None:
+    """Nobody is told to install what may be there."""
+    (claude / "settings.json").write_text("{ // mine\n}")
+
+    problems = state.state()["problems"]
+
+    assert any("settings.json is not plain JSON" in problem for problem in problems)
+    assert not any("hooks not installed" in problem for problem in problems)
+
+
+def test_the_icon_is_what_the_directory_takes() -> None:
+    """A square PNG of at least 512 pixels a side, below 2 MB."""
+    icon = (ROOT / ".claude-plugin" / "icon.png").read_bytes()
+
+    assert icon[:8] == b"\x89PNG\r\n\x1a\n"
+    assert struct.unpack(">II", icon[16:24]) == (512, 512)
+    assert len(icon) < 2_000_000

@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from claude_mem_lite import config, installed, keys, settings
 from claude_mem_lite.cli.app import AsJson, Quiet, app, console, print_json
-from claude_mem_lite.services import install
+from claude_mem_lite.services import install, plugin
 
 
 @app.command("install-hooks")
@@ -46,7 +46,10 @@ def install_hooks(
 def uninstall_hooks(*, quiet: Quiet = False, as_json: AsJson = False) -> None:
     """Take the hooks and the skill out of Claude Code again; what is remembered stays."""
     removed = install.uninstall()
+    left = plugin.enabled(install.claude_dir())
     if as_json:
-        print_json({"uninstalled": removed})
+        print_json({"uninstalled": removed, "plugin": left.plugin_id if left else None})
     elif not quiet:
-        console.print("Uninstalled." if removed else "Nothing of claude-mem was installed.")
+        console.print("Uninstalled." if removed else "Nothing of claude-mem was in the settings.")
+        if left:
+            console.print(escape(f"{left.told} stays: {left.removal}"), soft_wrap=True)

@@ -74,10 +74,9 @@ def _rows(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if kept := [f"{name} {size(number)}" for name, number in found["bytes"].items() if number]:
         yield "sizes", ", ".join(kept)
     run_by = escape(", ".join(found["hooks_run_by"]))
-    yield (
-        "hooks",
-        f"{len(found['hooks'])} events, run by {run_by}" if run_by else "[yellow]not installed[/yellow]",
-    )
+    origin = escape(f" of the plugin {found['plugin']}") if found["plugin"] else ""
+    told = f"{len(found['hooks'])} events{origin}, run by {run_by}"
+    yield "hooks", told if run_by else "[yellow]not installed[/yellow]"
 
 
 def _found_by(search: dict[str, Any]) -> str:

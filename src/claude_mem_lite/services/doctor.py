@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite import __version__, backlog, client, config, inbox, keys, locks, settings, spool
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.services import install, supervise
+from claude_mem_lite.services import install, plugin, supervise
 from claude_mem_lite.storage import damage, migrations, models, queries, rebuild
 from claude_mem_lite.storage.connections import connect
 from claude_mem_lite.storage.search import broken_indexes
@@ -253,6 +253,10 @@ def _spool() -> Iterator[Finding]:
 
 def _hooks() -> Iterator[Finding]:
     registered = install.registered_events()
+    if twice := install.registered_twice():
+        yield Finding("hooks", twice, "claude-mem uninstall-hooks", install.uninstall)
+        return
+    found_plugin = plugin.enabled(install.claude_dir())
     wanted = install.wanted_events()
     missing, unknown = sorted(wanted - set(registered)), sorted(set(registered) - wanted)
     if unknown:
@@ -272,11 +276,14 @@ def _hooks() -> Iterator[Finding]:
     interpreters = set(map(install.interpreter, registered.values()))
     useless = [path for path in interpreters if not _is_recent(path)]
     if useless:
-        cure = f"put a newer one on the PATH, or claude plugin uninstall {install.PLUGIN} and install-hooks"
+        removal = found_plugin.removal if found_plugin else "claude-mem uninstall-hooks"
+        cure = f"put a newer one on the PATH, or {removal} and claude-mem install-hooks"
         yield Finding("hooks", f"they are run by {useless[0]}, which is no Python 3.11 or newer", cure)
         return
-    if interpreters != {sys.executable}:
-        others = ", ".join(sorted(interpreters))
+    others = ", ".join(sorted(interpreters))
+    if found_plugin:
+        yield Finding("hooks", f"{len(registered)} events of {found_plugin.told}, run by {others}")
+    elif interpreters != {sys.executable}:
         yield Finding("hooks", f"{len(registered)} events, run by {others}, not by {sys.executable}")
     else:
         yield Finding("hooks", f"{len(registered)} events, run by {sys.executable}")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.services import json_text
+from claude_mem_lite.services import json_text, plugin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,7 +25,8 @@ PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 HOOKS = os.path.join(PACKAGE, "hooks")
 SKILL = os.path.join(PACKAGE, "skills", "mem-search", "SKILL.md")
 
-PLUGIN = "claude-mem-lite"
+# The oldest client that the plugin works with.
+OLDEST_CLIENT = "2.1.50"
 TIMEOUT_S = 10
 OLDEST_CLIENT = "2.1.50"
 # The end of every command that `_command` has written; a user's own may name the same file.
@@ -62,10 +63,10 @@ def install(*, client_version: str | None = None) -> Installation:
     events = hook_events(client_version or installed_client())
     path = _settings_path()
     before = _read(path)
-    if _has_plugin(before):
+    if found := plugin.enabled(claude_dir()):
         raise ClaudeMemError(
-            f"the plugin {PLUGIN} has registered the hooks already, and nothing was installed: "
-            f"claude plugin uninstall {PLUGIN}, then try again"
+            f"{found.told} has registered the hooks already, and nothing was installed: "
+            f"{found.removal}, then try again"
         )
     after = before if _registered(before) == _entries(events) else _with_hooks(_without_hooks(before), events)
     skill = os.path.join(claude_dir(), "skills", "mem-search", "SKILL.md")
@@ -121,8 +122,7 @@ def wanted_events() -> set[str]:
     Raises:
         ClaudeMemError: the settings cannot be read.
     """
-    version = None if _has_plugin(_read(_settings_path())) else installed_client()
-    return set(hook_events(version))
+    return set(hook_events(None if plugin.enabled(claude_dir()) else installed_client()))
 
 
 def installed_client() -> str | None:
@@ -146,15 +146,22 @@ def registered_events() -> dict[str, str]:
     Raises:
         ClaudeMemError: the settings cannot be read.
     """
-    text = _read(_settings_path())
-    entries = _entries(hook_events(), _plugin_command) if _has_plugin(text) else _registered(text)
+    is_plugin = plugin.enabled(claude_dir()) is not None
+    entries = _plugin_entries() if is_plugin else _registered(_read(_settings_path()))
     return {name: entry["hooks"][0]["command"] for name, entry in entries.items()}
+
+
+def registered_twice() -> str:
+    """Return why each event reaches us twice, "" if none does."""
+    found = plugin.enabled(claude_dir())
+    if not found or not _registered(_read(_settings_path())):
+        return ""
+    return f"the hooks are registered twice, in {_settings_path()} and by {found.told}"
 
 
 def plugin_hooks() -> dict[str, Any]:
     """Return what hooks/hooks.json is to hold: the same hooks, as Claude Code finds them in a plugin."""
-    entries = _entries(hook_events(), _plugin_command)
-    return {"hooks": {name: [entry] for name, entry in entries.items()}}
+    return {"hooks": {name: [entry] for name, entry in _plugin_entries().items()}}
 
 
 def interpreter(command: str) -> str:
@@ -190,14 +197,6 @@ def _plugin_command(hook: str) -> str:
     return f'python3 -I -S "${{CLAUDE_PLUGIN_ROOT}}/src/claude_mem_lite/hooks/{hook}.py" || :'
 
 
-def _has_plugin(text: str) -> bool:
-    """Tell whether the settings have our plugin switched on, from whatever marketplace."""
-    enabled = json.loads(text).get("enabledPlugins")
-    return isinstance(enabled, dict) and any(
-        name.partition("@")[0] == PLUGIN and is_on for name, is_on in enabled.items()
-    )
-
-
 def _entries(
     events: dict[str, dict[str, Any]], command_of: Callable[[str], str] = _command
 ) -> dict[str, dict[str, Any]]:
@@ -207,6 +206,11 @@ def _entries(
         command = {"type": "command", "command": command_of(event["hook"]), "timeout": TIMEOUT_S}
         entries[name] = {**matcher, "hooks": [command]}
     return entries
+
+
+def _plugin_entries() -> dict[str, dict[str, Any]]:
+    """Return the plugin's entries: one event that a client does not know would cost it all of them."""
+    return _entries(hook_events(OLDEST_CLIENT), _plugin_command)
 
 
 def _is_ours(command: Any) -> bool:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import os
+import shutil
 import time
 from typing import Any
 
 from claude_mem_lite import __version__, config, inbox, keys, settings, spool
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.services import install, supervise
+from claude_mem_lite.services import install, plugin, supervise
 from claude_mem_lite.storage import damage, models, projects, queries, rebuild, upgrades
 from claude_mem_lite.storage import learnings as known
 from claude_mem_lite.storage.sizes import sizes
@@ -46,6 +46,7 @@ def state() -> dict[str, Any]:
         "bytes": sizes(),
         "hooks": {},
         "hooks_run_by": [],
+        "plugin": None,
         "problems": [],
     }
     if os.path.exists(config.memory_path()):
@@ -72,11 +73,27 @@ def state() -> dict[str, Any]:
                 found["unreadable"] = f"{path} cannot be read ({error}): {cure}"
         models.close_databases()
     found["lost"] += found["queue"]["lost"] if found["queue"] else 0
-    with contextlib.suppress(ClaudeMemError):
+    found["problems"] = _problems(found, _look_at_hooks(found))
+    return found
+
+
+def _look_at_hooks(found: dict[str, Any]) -> str:
+    """Fill in which hooks are registered, and by whom; return what is wrong with them, "" for nothing."""
+    installed = plugin.enabled(install.claude_dir())
+    found["plugin"] = installed.plugin_id if installed else None
+    try:
         found["hooks"] = install.registered_events()
         found["hooks_run_by"] = sorted(set(map(install.interpreter, found["hooks"].values())))
-    found["problems"] = _problems(found)
-    return found
+        twice = install.registered_twice()
+    except ClaudeMemError as error:
+        return str(error)
+    if twice:
+        return f"{twice}: claude-mem uninstall-hooks"
+    if not found["hooks"]:
+        return "hooks not installed: claude-mem install-hooks"
+    gone = [path for path in found["hooks_run_by"] if shutil.which(path) is None]
+    cure = "put it on the PATH" if installed else "claude-mem install-hooks"
+    return f"the hooks are run by {gone[0]}, which is not there: {cure}" if gone else ""
 
 
 def _rebuild() -> dict[str, Any] | None:
@@ -133,7 +150,7 @@ def _errors() -> list[dict[str, Any]]:
     ]
 
 
-def _problems(found: dict[str, Any]) -> list[str]:
+def _problems(found: dict[str, Any], hooks_problem: str) -> list[str]:
     """Return one line for each thing the user can mend, with how."""
     problems = list(filter(None, [settings.problem()]))
     damaged = list(damage.told())
@@ -145,11 +162,8 @@ def _problems(found: dict[str, Any]) -> list[str]:
         problems.append(f"{' and '.join(down_now)} not running: claude-mem up")
     if old := supervise.outdated():
         problems.append(f"{supervise.told_of(old)}: claude-mem up")
-    if not found["hooks"]:
-        problems.append("hooks not installed: claude-mem install-hooks")
-    gone = [path for path in found["hooks_run_by"] if not os.path.exists(path)]
-    if gone:
-        problems.append(f"the hooks are run by {gone[0]}, which is not there: claude-mem install-hooks")
+    if hooks_problem:
+        problems.append(hooks_problem)
     if found["search"] and found["search"]["problem"] and found["search"]["setting"] != "none":
         problems.append("no search by meaning: see claude-mem model list")
     paused = found["claude"] and found["claude"]["paused"]
