@@ -6,233 +6,54 @@ Opt in by naming the client: `CLAUDE_MEM_TEST_CLIENT=/path/to/claude pytest test
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import pty
-import re
-import subprocess
-import termios
-import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.databases import observation_row, rows, session_row
-from support.fake_messages import Body, FakeMessages, serving
+from support.fake_messages import Body
 from support.processes import wait_until
+from support.real_client import (
+    BEAVER,
+    DAM,
+    LODGE,
+    OTTER,
+    PATIENCE_S,
+    SECTION,
+    WHERE,
+    Claude,
+    blocks_in,
+    down,
+    events,
+    has_it_done_by_a_sub_agent,
+    installed,
+    said,
+    sources,
+    text_of,
+)  # fmt: skip
 
-from claude_mem_lite import config
-from claude_mem_lite.services import install, supervise
-from claude_mem_lite.storage import models, queries
+from claude_mem_lite.services import install, plugin
 
 CLIENTS = [path for path in os.environ.get("CLAUDE_MEM_TEST_CLIENT", "").split(":") if path]
 pytestmark = [
     pytest.mark.real_client,
     pytest.mark.skipif(not CLIENTS, reason="CLAUDE_MEM_TEST_CLIENT names no Claude Code to run"),
 ]
-
-BLOCK = re.compile("SessionStart hook additional context: (<claude-mem>\n.*?\n</claude-mem>)", re.DOTALL)
-KEY = "no-key-for-loopback"
-OTTER, DAM, WHERE = "Put an otter into the river.", "Build a dam of willow.", "Where is everybody now?"
 ROOT = Path(__file__).parent.parent
-BEAVER = "🦫"
-LONG_AGO = "2026-01-01T00:00:00.000000Z"
-PATIENCE_S = 90
-SECTION = "\n## "
-LODGE = "The door of the lodge faces south, because the ice comes from the north."
+REPOSITORY = "someone/claude-mem-lite"
 
 
-@dataclass(frozen=True)
-class Claude:
-    """A client with a HOME of its own, our hooks in it and our services beside it."""
-
-    client: str
-    user: Path
-    project: Path
-    fake: FakeMessages
-    address: str
-
-    @property
-    def environment(self) -> dict[str, str]:
-        """Nothing of this machine's but the PATH."""
-        return {
-            "PATH": os.environ["PATH"],
-            "HOME": str(self.user),
-            "CLAUDE_MEM_HOME": config.home(),
-            "CLAUDE_CONFIG_DIR": str(self.user / ".claude"),
-            "ANTHROPIC_API_KEY": KEY,
-            "ANTHROPIC_BASE_URL": self.address,
-            "NO_PROXY": "127.0.0.1",
-            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-            "CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION": "false",  # a return would send what is suggested
-            "DISABLE_AUTOUPDATER": "1",
-            "IS_SANDBOX": "1",
-            "TERM": "xterm-256color",
-        }
-
-    @property
-    def command(self) -> list[str]:
-        """What starts it, whatever it is to do."""
-        return [self.client, "--allowedTools", "Bash", "--model", "claude-haiku-4-5"]
-
-    def ask(self, prompt: str, *options: str) -> str:
-        """Run one headless session and wait until it is remembered; return its id."""
-        done = subprocess.run(
-            [*self.command, "-p", prompt, *options],
-            cwd=self.project, env=self.environment, capture_output=True, timeout=120, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr.decode()
-        session_id: str = rows("SELECT session_id FROM pending_queue ORDER BY seq DESC LIMIT 1")[0][0]
-        settle()
-        wait_until(lambda: summary_of(session_id), timeout_s=PATIENCE_S)
-        return session_id
-
-    @contextmanager
-    def terminal(self) -> Iterator[Callable[[str, str], None]]:
-        """Start an interactive session; yield `enter(text, until)`, which returns after the event `until`."""
-        count = len(events())
-        ours, theirs = pty.openpty()
-        termios.tcsetwinsize(theirs, (40, 120))
-        process = subprocess.Popen(
-            self.command, cwd=self.project, env=self.environment,
-            stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
-        )  # fmt: skip
-        os.close(theirs)
-        reader = threading.Thread(target=read_away, args=(ours,), daemon=True)
-        reader.start()
-
-        def enter(text: str, until: str) -> None:
-            before = events().count(until)
-            os.write(ours, text.encode())
-
-            def happened() -> bool:
-                time.sleep(1)  # a return that comes with the text would be pasted
-                if events().count(until) == before:
-                    os.write(ours, b"\r")
-                return events().count(until) > before
-
-            wait_until(happened, timeout_s=PATIENCE_S)
-            settle()
-
-        try:
-            wait_until(lambda: len(events()) > count, timeout_s=PATIENCE_S)
-            yield enter
-        finally:
-            process.terminate()
-            try:
-                process.wait(timeout=60)
-            finally:
-                process.kill()
-            reader.join(timeout=10)
-            os.close(ours)
-
-    def told(self, prompt: str) -> list[str]:
-        """Return the blocks that came into the context with a prompt, after the last answer before it."""
-        asked = (request.body for request in self.fake.requests if request.body.get("tools"))
-        messages = next(body["messages"] for body in asked if prompt in json.dumps(body["messages"]))
-        answers = [at for at, message in enumerate(messages) if message["role"] == "assistant"]
-        new = "\n".join(text_of(message) for message in messages[answers[-1] + 1 if answers else 0 :])
-        assert "Output too large" not in new
-        found = BLOCK.findall(new)
-        assert found or "<claude-mem>" not in new
-        assert all(len(block.encode("utf-16-le")) // 2 <= 10_000 for block in found)
-        return found
-
-
-def text_of(message: Body) -> str:
-    """Return the text of a message to or from the model."""
-    content = message["content"]
-    return content if isinstance(content, str) else "\n".join(block.get("text", "") for block in content)
-
-
-def events() -> list[str]:
-    """Return the names of the events so far, with the source of each SessionStart, in order."""
-    if not rows("SELECT 1 FROM sqlite_schema WHERE name = 'pending_queue'"):
-        return []
-    return [
-        f"{name} {source}" if source else name
-        for name, source in rows(
-            "SELECT event_name, json_extract(raw_output, '$.source') FROM pending_queue ORDER BY seq"
-        )
-    ]
-
-
-def sources() -> list[str]:
-    """Return what started the sessions so far, in order."""
-    return [event.split()[1] for event in events() if event.startswith("SessionStart")]
-
-
-def summary_of(session_id: str) -> str:
-    """Return what is remembered of a session as a whole."""
-    session = queries.session(session_id)
-    return session.summary or "" if session else ""
-
-
-def settle() -> None:
-    """Wait until the services have taken in every event."""
-    wait_until(lambda: queries.queue_stats()["raw"] == 0, timeout_s=PATIENCE_S)
-
-
-def read_away(terminal: int) -> None:
-    """Read what a client draws until it or the terminal is gone."""
-    with contextlib.suppress(OSError):
-        while os.read(terminal, 65536):
-            pass
-
-
-def remember_much(project: Path) -> None:
-    """Fill the project's memory with more than any block holds, two UTF-16 units to the character."""
-    then = {"project_dir": str(project), "last_event_at": LONG_AGO, "started_at": LONG_AGO}
-    session_row("00000000-lodge", **then)
-    old = observation_row("f" * 32, session_id="00000000-lodge", project_dir=str(project), tool_name="Edit")
-    plan = {
-        "title": "Plan the lodge",
-        "summary": LODGE,
-        "created_at": LONG_AGO,
-        "files_touched": ["lodge.txt"],
-    }
-    queries.save_observation({**old, **plan})
-    for number in range(40):
-        told, session_id = f"{number} " + BEAVER * 500, f"{number:08}-old"
-        session_row(session_id, **then, summary=told, summarized_pk=1_000)  # as told as it will ever be
-        row = observation_row(f"{number:032x}", session_id=session_id, project_dir=str(project))
-        queries.save_observation({**row, "created_at": LONG_AGO, "summary": told})
-
-
-@pytest.fixture(params=CLIENTS)
+@pytest.fixture(params=CLIENTS, ids=lambda path: Path(path).name)
 def claude(
     request: pytest.FixtureRequest, memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Claude]:
     """Install into a client; its model runs a command and then says what it did."""
     user, project = tmp_path / "user", tmp_path / "project"
     (project / ".git").mkdir(parents=True)
-    (user / ".claude").mkdir(parents=True)
-    seen = {
-        "hasCompletedOnboarding": True,
-        "customApiKeyResponses": {"approved": [KEY[-20:]]},
-        "projects": {str(project): {"hasTrustDialogAccepted": True}},
-    }
-    (user / ".claude" / ".claude.json").write_text(json.dumps(seen))
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(user / ".claude"))
-    version = subprocess.run([request.param, "--version"], capture_output=True, text=True, check=True).stdout
-    install.install(client_version=version)
-    remember_much(project)
-    supervise.up()
-    models.open_databases(read_only=True)
-    fake = FakeMessages([
-        {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "echo otter > river.txt"}},
-        {"type": "text", "text": "The otter is in the river now, because rivers have water."},
-    ])  # fmt: skip
-    try:
-        with serving(fake) as address:
-            yield Claude(request.param, user, project, fake, address)
-    finally:
-        supervise.down()
-        wait_until(lambda: not (memory / "supervisord.pid").exists())  # it goes after its socket
+    with installed(request.param, user, project) as client:
+        yield client
 
 
 def test_a_real_client_remembers(claude: Claude) -> None:
@@ -248,39 +69,59 @@ def test_a_real_client_remembers(claude: Claude) -> None:
     assert "The otter is in the river now" in block
 
 
-def test_the_plugin_does_the_same(claude: Claude) -> None:
-    """The client finds nothing wrong with it, installs it from this folder, and fires its hooks."""
+@pytest.mark.parametrize("form", ["folder", "github"])
+def test_the_plugin_does_the_same(claude: Claude, form: str) -> None:
+    """Nothing is wrong with it; installed from a clone or by its name on GitHub, its hooks fire alike."""
     install.uninstall()
-    for command in (
-        ("validate", str(ROOT)), ("marketplace", "add", str(ROOT)),
-        ("install", f"{install.PLUGIN}@{install.PLUGIN}"),
-    ):  # fmt: skip
-        done = subprocess.run(
-            [claude.client, "plugin", *command],
-            cwd=claude.project, env=claude.environment, capture_output=True, timeout=120, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stdout.decode()
-    seen = install.registered_events()
+    source = {"folder": str(ROOT), "github": REPOSITORY}[form]
+    if form == "github" and not (ROOT / ".git").exists():
+        pytest.skip("this is no git repository that could be cloned")
+    (claude.user / ".gitconfig").write_text(
+        f'[url "file://{ROOT}"]\n'
+        f"insteadOf = https://github.com/{REPOSITORY}.git\ninsteadOf = git@github.com:{REPOSITORY}.git\n"
+        f"[safe]\ndirectory = *\n"
+    )
+    strict = ("--strict", "--profile", "directory") if claude.version >= (2, 1, 329) else ()
 
+    claude.do("plugin", "validate", *strict, str(ROOT))
+    claude.do("plugin", "marketplace", "add", source)
+    claude.do("plugin", "install", "mem-lite@mem-lite")
+    seen = install.registered_events()
     claude.ask(OTTER)
 
     assert set(map(install.interpreter, seen.values())) == {"python3"}
+    assert plugin.enabled(install.claude_dir()) == plugin.Plugin("mem-lite@mem-lite")
     assert events() == ["SessionStart startup", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd"]
 
 
 def test_a_resumed_session_hears_what_is_new(claude: Claude) -> None:
-    """Nothing where nothing happened; where another session worked in between, that one's lines alone."""
+    """Nothing where nothing happened; where another session worked in between, that one's lines.
+
+    Those alone, unless the client forgets the rest.
+    """
     session_id = claude.ask(OTTER)
     claude.ask(WHERE, "--resume", session_id)
     claude.ask(DAM)
     claude.ask("Is it still there?", "--resume", session_id)
 
     assert sources() == ["startup", "resume", "startup", "resume"]
-    assert claude.told(WHERE) == []
+    assert len(claude.told(WHERE)) == (not claude.keeps_blocks)
     [block] = claude.told("Is it still there?")
     assert "Build a dam" in block
     assert "Put an otter" not in block
-    assert BEAVER not in block
+    assert (BEAVER in block) == (not claude.keeps_blocks)
+
+
+def test_a_resumed_session_still_has_its_block(claude: Claude) -> None:
+    """What it was told at its start is in its request, once: from the transcript, or told again."""
+    session_id = claude.ask(OTTER)
+    claude.ask(WHERE, "--resume", session_id)
+    claude.ask("Is it still there?", "--continue")
+
+    [first] = claude.told(OTTER)
+    for prompt in (WHERE, "Is it still there?"):
+        [block] = blocks_in(claude.asked(prompt))
+        assert first.split(SECTION)[1:] == block.split(SECTION)[1:]
 
 
 def test_a_fork_hears_what_its_parent_missed(claude: Claude) -> None:
@@ -326,18 +167,52 @@ def test_after_a_compaction_the_session_itself_comes_first(claude: Claude) -> No
     assert "Build a dam" not in first
 
 
+def test_a_session_without_services_gets_a_block_and_starts_them(claude: Claude, memory: Path) -> None:
+    """After `claude-mem down` the block comes from SQLite; what the session does is remembered as ever."""
+    claude.ask(OTTER)
+    down()
+    settings = memory / "config.toml"
+    settings.write_text(settings.read_text().replace("autostart = false", "autostart = true"))
+    claude.ask(WHERE)
+
+    [block] = claude.told(WHERE)
+    assert "Put an otter into the river" in block
+
+
+@pytest.mark.skipif("SubagentStart" not in install.hook_events(), reason="no hook for SubagentStart")
+def test_a_sub_agent_gets_a_block(claude: Claude) -> None:
+    """Its first request carries one of its own, the session's requests none of that."""
+    task = "Count the otters, please."
+    claude.ask(OTTER)
+    claude.fake.act = has_it_done_by_a_sub_agent(task, "Agent" if claude.version >= (2, 1, 197) else "Task")
+    claude.ask(WHERE)
+
+    requests = [request.body["messages"] for request in claude.fake.requests if request.body.get("tools")]
+    of_session = [messages for messages in requests if any(WHERE in text_of(each) for each in messages)]
+    first = next(each for each in requests if each not in of_session and task in said(each))
+    [block] = blocks_in(first, "SubagentStart")
+    assert "otter" in block
+    assert [blocks_in(messages, "SubagentStart") for messages in of_session] == [[]] * len(of_session)
+
+
 @pytest.mark.parametrize(("hook", "prompt"), [
     ("UserPromptSubmit", "Why does the door of the lodge face south?"),
     ("PostToolUse:Read", "Look into it, please."),
+    ("PostToolUse:Write", "Write it anew, please."),
 ])  # fmt: skip
 def test_what_memory_has_on_a_prompt_or_a_file_comes_with_it(claude: Claude, hook: str, prompt: str) -> None:
     """Both reach the model in the API request after them, as soon as the services are awake."""
-    (claude.project / "lodge.txt").write_text("A lodge.")
-    read = {"type": "tool_use", "name": "Read", "input": {"file_path": str(claude.project / "lodge.txt")}}
+    lodge = claude.project / "lodge.txt"
+    tool = "Write" if hook.endswith("Write") else "Read"
+    given = {"file_path": str(lodge), **({"content": "A lodge."} if tool == "Write" else {})}
     wanted = f"{hook} hook additional context: <claude-mem>"
 
     def reached() -> bool:
-        claude.fake.steps[:] = [{**read, "id": f"toolu_{len(events())}"}, {"type": "text", "text": "I see."}]
+        lodge.unlink(missing_ok=True)
+        if tool == "Read":
+            lodge.write_text("A lodge.")
+        use: Body = {"type": "tool_use", "name": tool, "input": given, "id": f"toolu_{len(events())}"}
+        claude.fake.steps[:] = [use, {"type": "text", "text": "I see."}]
         claude.ask(prompt)
         bodies = [json.dumps(request.body, ensure_ascii=False) for request in claude.fake.requests]
         return any(LODGE in body and wanted in body for body in bodies)

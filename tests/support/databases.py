@@ -62,10 +62,10 @@ def change(name: str, change_type: str, observation_id: str, **fields: Any) -> N
     })  # fmt: skip
 
 
-def rows(query: str) -> list[tuple[Any, ...]]:
+def rows(query: str, *parameters: str) -> list[tuple[Any, ...]]:
     """Return what queue.db answers."""
     with closing(sqlite3.connect(config.queue_path())) as connection:
-        return connection.execute(query).fetchall()
+        return connection.execute(query, parameters).fetchall()
 
 
 def fill(sessions: int, observations: int) -> None:

@@ -101,6 +101,7 @@ class Batch:
 class FakeMessages:
     """Answers each request by the next of `steps` (where it brings tools), by `answer` or by its schema.
 
+    Where it brings tools, `act` comes before `steps`: the content block that it returns, if any, is sent.
     `answer` returns a dict or list (sent as JSON), a str (the raw text) or None (by schema). `faults` may be
     replaced at any time. `batch_faults` maps a custom_id or an index to "errored", "expired" or "canceled";
     `end_batches` reads it.
@@ -109,6 +110,7 @@ class FakeMessages:
     def __init__(self, steps: Iterable[Body] = ()) -> None:
         self.steps = list(steps)
         self.answer: Callable[[Body], Any] = lambda _body: None
+        self.act: Callable[[Body], Body | None] = lambda _body: None
         self.faults: list[Fault] = []
         self.requests: list[Request] = []
         self.batches: dict[str, Batch] = {}
@@ -222,6 +224,8 @@ class FakeMessages:
 
     def _block(self, body: Body) -> Body:
         """Return the answer as a content block; the step is the one after as many as the client has had."""
+        if body.get("tools") and (block := self.act(body)):
+            return block
         if self.steps and body.get("tools"):
             had = sum(message["role"] == "assistant" for message in body["messages"])
             step: Body = self.steps[min(had, len(self.steps) - 1)]
