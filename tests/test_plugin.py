@@ -60,6 +60,7 @@ def test_the_plugin_is_what_install_hooks_registers() -> None:
     assert read(".claude-plugin/plugin.json")["version"] == __version__
     assert read(".claude-plugin/plugin.json")["name"] == plugin.NAME
     assert [each["name"] for each in read(".claude-plugin/marketplace.json")["plugins"]] == [plugin.NAME]
+    assert read(".claude-plugin/marketplace.json")["renames"] == {plugin.OLD_NAME: plugin.NAME}
     assert [each["source"] for each in read(".claude-plugin/marketplace.json")["plugins"]] == ["./"]
     assert (ROOT / "skills" / "mem-search" / "SKILL.md").samefile(install.SKILL)
 
@@ -163,10 +164,38 @@ def test_hooks_beside_the_plugin_are_told(claude: Path, home: Path) -> None:
     told = f"the hooks are registered twice, in {claude}/settings.json and by the plugin mem-lite@anywhere"
     assert f"{told}: claude-mem uninstall-hooks" in problems
     assert (finding.found, finding.cure) == (told, "claude-mem uninstall-hooks")
-    assert install.registered_twice() == ""
+    assert install.plugin_problem() == ("", "")
     assert CliRunner().invoke(app, ["uninstall-hooks"]).stdout.splitlines()[-1] == (
         "the plugin mem-lite@anywhere stays: claude plugin uninstall mem-lite@anywhere"
     )
+
+
+@pytest.mark.parametrize(("name", "client", "loads"), [
+    ("mem-lite", "2.1.50", True),
+    ("claude-mem-lite", "2.1.50", False),
+    ("claude-mem-lite", "2.1.197", True),
+    ("claude-mem-lite", None, True),
+])  # fmt: skip
+def test_a_plugin_that_the_client_cannot_load_is_told(
+    claude: Path, monkeypatch: pytest.MonkeyPatch, name: str, client: str | None, *, loads: bool
+) -> None:
+    """An old client follows no renames: status says what to install in its place."""
+    monkeypatch.setattr(install, "installed_client", lambda: client)
+    switch(claude / "settings.json", on=True, name=name)
+    (claude / "plugins").mkdir()
+    (claude / "plugins" / "known_marketplaces.json").write_text(
+        json.dumps({"anywhere": {"installLocation": str(ROOT)}})
+    )
+
+    told, cure = install.plugin_problem()
+
+    if loads:
+        assert (told, cure) == ("", "")
+    else:
+        assert told.startswith(f"the plugin {name}@anywhere is not in its marketplace any more")
+        assert cure == (
+            f"claude plugin uninstall {name}@anywhere, then claude plugin install mem-lite@anywhere"
+        )
 
 
 def test_a_settings_file_that_cannot_be_read_is_told_as_that(claude: Path, home: Path) -> None:

@@ -42,6 +42,7 @@ pytestmark = [
 ]
 ROOT = Path(__file__).parent.parent
 REPOSITORY = "someone/claude-mem-lite"
+PLUGIN = "mem-lite@claude-mem-lite"
 
 
 @pytest.fixture(params=CLIENTS, ids=lambda path: Path(path).name)
@@ -85,12 +86,12 @@ def test_the_plugin_does_the_same(claude: Claude, form: str) -> None:
 
     claude.do("plugin", "validate", *strict, str(ROOT))
     claude.do("plugin", "marketplace", "add", source)
-    claude.do("plugin", "install", "mem-lite@mem-lite")
+    claude.do("plugin", "install", PLUGIN)
     seen = install.registered_events()
     claude.ask(OTTER)
 
     assert set(map(install.interpreter, seen.values())) == {"python3"}
-    assert plugin.enabled(install.claude_dir()) == plugin.Plugin("mem-lite@mem-lite")
+    assert plugin.enabled(install.claude_dir()) == plugin.Plugin(PLUGIN)
     assert events() == ["SessionStart startup", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd"]
 
 

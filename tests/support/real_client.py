@@ -242,15 +242,6 @@ def remember_much(project: Path) -> None:
         queries.save_observation({**row, "created_at": LONG_AGO, "summary": told})
 
 
-def repository(folder: Path) -> None:
-    """Make a folder a git repository with one commit, on the branch `main`."""
-    folder.mkdir(exist_ok=True)
-    (folder / "README.md").write_text("A river.\n")
-    commit = "-c user.name=a -c user.email=a@b commit -q -m River"
-    for command in ("init -q -b main", "add README.md", commit):
-        subprocess.run(["git", *command.split()], cwd=folder, check=True, capture_output=True)
-
-
 @contextmanager
 def installed(client: str, user: Path, project: Path) -> Iterator[Claude]:
     """Start the services; yield a client with our hooks, whose model runs a command and says what it did."""

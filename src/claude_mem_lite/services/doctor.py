@@ -253,8 +253,10 @@ def _spool() -> Iterator[Finding]:
 
 def _hooks() -> Iterator[Finding]:
     registered = install.registered_events()
-    if twice := install.registered_twice():
-        yield Finding("hooks", twice, "claude-mem uninstall-hooks", install.uninstall)
+    problem, cure = install.plugin_problem()
+    if problem:
+        fix = install.uninstall if cure == "claude-mem uninstall-hooks" else None
+        yield Finding("hooks", problem, cure, fix)
         return
     found_plugin = plugin.enabled(install.claude_dir())
     wanted = install.wanted_events()

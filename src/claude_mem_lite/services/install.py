@@ -27,6 +27,8 @@ SKILL = os.path.join(PACKAGE, "skills", "mem-search", "SKILL.md")
 
 # The oldest client that the plugin works with.
 OLDEST_CLIENT = "2.1.50"
+# The oldest client that is known to load a plugin by its old name; 2.1.120 does not.
+FOLLOWS_RENAMES = (2, 1, 197)
 TIMEOUT_S = 10
 OLDEST_CLIENT = "2.1.50"
 # The end of every command that `_command` has written; a user's own may name the same file.
@@ -151,12 +153,22 @@ def registered_events() -> dict[str, str]:
     return {name: entry["hooks"][0]["command"] for name, entry in entries.items()}
 
 
-def registered_twice() -> str:
-    """Return why each event reaches us twice, "" if none does."""
+def plugin_problem() -> tuple[str, str]:
+    """Return what is wrong with the plugin or beside it, and what cures it; "" twice for nothing."""
     found = plugin.enabled(claude_dir())
-    if not found or not _registered(_read(_settings_path())):
-        return ""
-    return f"the hooks are registered twice, in {_settings_path()} and by {found.told}"
+    if found and _registered(_read(_settings_path())):
+        told = f"the hooks are registered twice, in {_settings_path()} and by {found.told}"
+        return told, "claude-mem uninstall-hooks"
+    standing = plugin.standing(claude_dir(), found) if found else "listed"
+    if found and (standing == "gone" or (standing == "renamed" and not _follows_renames())):
+        return f"{found.told} is not in its marketplace any more, so its hooks do not run", found.renewal
+    return "", ""
+
+
+def _follows_renames() -> bool:
+    """Tell whether the client loads a plugin that its marketplace has renamed; one that is unknown does."""
+    version = installed_client()
+    return version is None or _number(version) >= FOLLOWS_RENAMES
 
 
 def plugin_hooks() -> dict[str, Any]:

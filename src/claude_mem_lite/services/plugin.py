@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,6 +38,11 @@ class Plugin:
             return f"claude plugin uninstall {self.plugin_id}"
         return f"claude plugin uninstall {self.plugin_id} --scope {self.scope}, in {self.project}"
 
+    @property
+    def renewal(self) -> str:
+        """The commands that put the plugin of today in its place."""
+        return f"{self.removal}, then claude plugin install {NAME}@{self.plugin_id.partition('@')[2]}"
+
 
 def enabled(claude_dir: str) -> Plugin | None:
     """Return our plugin if it is switched on for the user or for a project, None if it is not.
@@ -54,6 +59,23 @@ def enabled(claude_dir: str) -> Plugin | None:
         if switches.get(plugin.plugin_id):
             return plugin
     return None
+
+
+def standing(claude_dir: str, plugin: Plugin) -> Literal["listed", "renamed", "gone"]:
+    """Return what a plugin's marketplace has of its name; what cannot be looked up counts as listed.
+
+    Newer clients follow `renames` there, and then write the new name into the settings.
+    """
+    name, _, marketplace = plugin.plugin_id.partition("@")
+    place = _read(claude_dir, "plugins", "known_marketplaces.json").get(marketplace)
+    location = place.get("installLocation") if isinstance(place, dict) else None
+    catalog = _read(location, ".claude-plugin", "marketplace.json") if isinstance(location, str) else {}
+    plugins, renames = catalog.get("plugins"), catalog.get("renames")
+    if not isinstance(plugins, list) or name in [
+        each.get("name") for each in plugins if isinstance(each, dict)
+    ]:
+        return "listed"
+    return "renamed" if isinstance(renames, dict) and renames.get(name) else "gone"
 
 
 def _in_projects(claude_dir: str) -> Iterator[Plugin]:

@@ -84,11 +84,11 @@ def _look_at_hooks(found: dict[str, Any]) -> str:
     try:
         found["hooks"] = install.registered_events()
         found["hooks_run_by"] = sorted(set(map(install.interpreter, found["hooks"].values())))
-        twice = install.registered_twice()
+        problem, cure = install.plugin_problem()
     except ClaudeMemError as error:
         return str(error)
-    if twice:
-        return f"{twice}: claude-mem uninstall-hooks"
+    if problem:
+        return f"{problem}: {cure}"
     if not found["hooks"]:
         return "hooks not installed: claude-mem install-hooks"
     gone = [path for path in found["hooks_run_by"] if shutil.which(path) is None]
