@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -26,10 +27,13 @@ from support.real_client import (
     blocks_in,
     down,
     events,
+    git,
     has_it_done_by_a_sub_agent,
     installed,
+    repository,
     said,
     sources,
+    summary_of,
     text_of,
 )  # fmt: skip
 
@@ -194,6 +198,41 @@ def test_a_sub_agent_gets_a_block(claude: Claude) -> None:
     [block] = blocks_in(first, "SubagentStart")
     assert "otter" in block
     assert [blocks_in(messages, "SubagentStart") for messages in of_session] == [[]] * len(of_session)
+
+
+def test_a_session_in_a_worktree_has_the_repositorys_memory(claude: Claude) -> None:
+    """What a session in the main folder did is told to one in the client's worktree, and back."""
+    if claude.version < (2, 1, 80):
+        pytest.skip("this client makes no worktree")
+    repository(claude.project)
+    claude.ask(OTTER)
+    claude.ask(DAM, "--worktree", "lodge")
+    claude.ask(WHERE)
+
+    assert (claude.project / ".claude" / "worktrees" / "lodge" / ".git").is_file()
+    [in_worktree] = claude.told(DAM)
+    assert "Put an otter into the river" in in_worktree
+    [block] = claude.told(WHERE)
+    assert "Build a dam" in block
+
+
+def test_two_branches_side_by_side_are_one_project(claude: Claude) -> None:
+    """Two sessions at once, each in a folder of its own: each is told as itself, and both to the next."""
+    repository(claude.project)
+    lodge = claude.project.parent / "lodge"
+    git(claude.project, "worktree", "add", "-q", "-b", "lodge", str(lodge))
+
+    with ThreadPoolExecutor() as both:
+        otter, dam = both.map(lambda each: claude.ask(each[0], cwd=each[1]), [
+            (OTTER, claude.project), (DAM, lodge)
+        ])  # fmt: skip
+    claude.ask(WHERE, cwd=lodge)
+
+    assert "Build a dam" not in summary_of(otter)
+    assert "otter into" not in summary_of(dam)
+    [block] = claude.told(WHERE)
+    assert "Put an otter into the river" in block
+    assert "Build a dam of willow" in block
 
 
 @pytest.mark.parametrize(("hook", "prompt"), [

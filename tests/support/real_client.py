@@ -242,6 +242,19 @@ def remember_much(project: Path) -> None:
         queries.save_observation({**row, "created_at": LONG_AGO, "summary": told})
 
 
+def repository(folder: Path) -> None:
+    """Make a folder a git repository with one commit, on the branch `main`."""
+    (folder / "README.md").write_text("A river.\n")
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "add", "README.md")
+    git(folder, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "River")
+
+
+def git(folder: Path, *command: str) -> None:
+    """Run git in a folder."""
+    subprocess.run(["git", *command], cwd=folder, check=True, capture_output=True)
+
+
 @contextmanager
 def installed(client: str, user: Path, project: Path) -> Iterator[Claude]:
     """Start the services; yield a client with our hooks, whose model runs a command and says what it did."""
