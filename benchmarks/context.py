@@ -8,8 +8,8 @@ Quality: the recorded history goes through the real services; then each of its q
 was done last, and what is open, in the next one's block?
 
 Speed: whole hook processes with N observations (default 10,000) in so many projects (default 1), beside
-`python -I -c pass` in the same run: with the consumer idle, with it at work on a full queue, and without the
-services.
+`python -I -c pass` in the same run: with the consumer idle, with it at work on a full queue, without the
+services, and while these start for the first session of a day, its prompts from the first moment on.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 # Nobody types a prompt as soon as a session has begun.
 _PAUSE_S = 0.1
+# Those of `claude -p` come at once.
+FIRST_PROMPTS_S = (0, 0.7, 1.5, 2.2, 3, 4, 5)
 DATA = Path(__file__).parent.parent / "tests" / "data"
 # What the project's last session did last, and what it left open, as its recorded messages say; all strings
 # of a line stand for one fact.
@@ -225,13 +227,14 @@ class Hooks:
         }
 
     def run(self, hook: str, event: dict[str, Any]) -> tuple[float, bool]:
-        """Return how many milliseconds a hook took, and whether it printed something."""
+        """Return how many milliseconds a hook took and whether it printed something, a start several layers."""
         self._number += 1
         stdin = json.dumps({"session_id": f"bench{self._number}", **event}).encode()
         command = [sys.executable, "-I", "-S", os.path.join(install.HOOKS, f"{hook}.py")]
         started = time.perf_counter()
         done = subprocess.run(command, input=stdin, capture_output=True, check=True)
-        return (time.perf_counter() - started) * 1000, bool(done.stdout)
+        took = (time.perf_counter() - started) * 1000
+        return took, done.stdout.count(b"## ") > 1 if hook == "context" else bool(done.stdout)
 
 
 def measure(hooks: Hooks, runs: int, title: str, *, load: Callable[[], object] | None = None) -> None:
@@ -257,6 +260,24 @@ def measure(hooks: Hooks, runs: int, title: str, *, load: Callable[[], object] |
         print(f"  {name:<24} p50 {p50:6.1f} ms   p95 {p95:6.1f} ms   ratio {p50 / bare:4.2f}{told}")
 
 
+def first_session(hooks: Hooks, runs: int, what: str) -> None:
+    """Print what a start and its prompts get while their services start: how fast, and how often anything."""
+    found: dict[str, list[tuple[float, bool]]] = {}
+    for _ in range(runs):
+        supervise.down()
+        found.setdefault("start", []).append(hooks.run(*hooks.events()["start"]))
+        began = time.perf_counter()
+        for after_s in FIRST_PROMPTS_S:
+            time.sleep(max(0.0, began + after_s - time.perf_counter()))
+            name = f"prompt after {after_s} s"
+            found.setdefault(name, []).append(hooks.run(*hooks.events()["prompt"]))
+    print(f"{what}, services starting, {runs} runs")
+    for name, each in found.items():
+        times = sorted(took for took, _ in each)
+        told = f"with text {sum(printed for _, printed in each)}"
+        print(f"  {name:<24} p50 {statistics.median(times):6.1f} ms   most {times[-1]:6.1f} ms   {told}")
+
+
 def speed(rows: int, projects: int, runs: int) -> None:
     """Print what the hooks cost with a large memory."""
     with memory():
@@ -280,7 +301,9 @@ def speed(rows: int, projects: int, runs: int) -> None:
         supervise.down()
         with open(config.config_path(), "a", encoding="utf-8") as file:
             file.write("[services]\nautostart = false\n")
-        measure(hooks, runs, f"{what}, no services: the fallback")
+        measure(hooks, runs, f"{what}, no services")
+        os.unlink(config.config_path())
+        first_session(hooks, max(1, runs // 10), what)
 
 
 def main() -> None:

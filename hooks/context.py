@@ -1,4 +1,7 @@
-"""SessionStart: the block of what came before, from the web process or, without it, from SQLite."""
+"""SessionStart: the block of what came before, from the web process or, while that is down, from a helper.
+
+Without either it is a short one, by the standard library from SQLite; the first prompt brings the rest.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ _FALLBACK_SESSIONS = 5
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
 
 def ask(fields: dict[str, str], project_dir: str) -> Callable[[], bytes]:
@@ -21,22 +25,25 @@ def ask(fields: dict[str, str], project_dir: str) -> Callable[[], bytes]:
 
     if fields["source"] in _HAVE_ONE and not _keeps_blocks():
         fields = {**fields, "source": "startup"}
-    started = {"source": fields["source"]} if fields["source"] in _SOURCES else {}
+    started: dict[str, Any] = {"source": fields["source"]} if fields["source"] in _SOURCES else {}
     if fields["source"] == "fork" and fields["idle_s"]:
         started["idle_s"] = fields["idle_s"]
     asked = client.block("/api/context", fields, project_dir, timeout_s=WEB_TIMEOUT_S, **started)
+    read = asked.read
+    if asked.is_down:
+        from claude_mem_lite.hooks import helper
+
+        read = helper.ask("/api/context", fields, project_dir, **started)
 
     def answer() -> bytes:
         code = installed.expected()  # meanwhile the web process works
-        printed = asked.read()
+        printed = read()
         is_old = asked.code is not None and (code is None or code not in {"", asked.code})
         if asked.is_down or asked.is_error or is_old or not inbox.ring():
             from claude_mem_lite.hooks import start
 
             start.start_services()
-        if printed is None and fields["source"] not in _HAVE_ONE:
-            printed = _without_web(project_dir, fields["session_id"])
-        return printed or b""
+        return _without_web(fields, project_dir) if printed is None else printed
 
     return answer
 
@@ -52,18 +59,34 @@ def _keeps_blocks() -> bool:
     return "AI_AGENT" in os.environ or "CLAUDE_CODE_SESSION_ID" in os.environ
 
 
-def _without_web(project_dir: str, session_id: str) -> bytes:
-    block = session_index(project_dir, without=session_id)
-    if not block:
+def _without_web(fields: dict[str, str], project_dir: str) -> bytes:
+    """Return the session index; a note of it has the first prompt bring the whole block."""
+    import os
+    import time
+
+    from claude_mem_lite import config
+    from claude_mem_lite.hooks import helper
+
+    if not os.path.exists(config.memory_path()):
         return b""
-    import json
+    block, ids = "", list[str]()
+    if fields["source"] not in _HAVE_ONE:
+        block, ids = session_index(project_dir, without=fields["session_id"])
+    note: dict[str, Any] = {
+        "via": "fallback",
+        "ids": ids,
+        "tokens": round(len(block) / 3.5),
+        "at": time.time(),
+    }
+    note["source"] = fields["source"] if fields["source"] in _SOURCES else "startup"
+    if fields["source"] == "fork" and fields["idle_s"]:
+        note["idle_s"] = float(fields["idle_s"])
+    helper.note(fields["session_id"], note)
+    return helper.printed(block, fields["event_name"])
 
-    output = {"hookEventName": "SessionStart", "additionalContext": block}
-    return json.dumps({"hookSpecificOutput": output}).encode()
 
-
-def session_index(project_dir: str, *, without: str = "") -> str:
-    """Return the block with the session index alone, read by the standard library from the memory."""
+def session_index(project_dir: str, *, without: str = "") -> tuple[str, list[str]]:
+    """Return the block with the session index alone and the ids in it, read by the standard library."""
     import time
 
     from claude_mem_lite import client, config
@@ -82,14 +105,15 @@ def session_index(project_dir: str, *, without: str = "") -> str:
         finally:
             memory.close()
     except sqlite3.Error:
-        return ""
-    lines = []
+        return "", []
+    lines, ids = [], []
     for row_id, at, summary in rows:
         told, _ = text.vetted(text.harmless(summary, chars=text.SESSION_CHARS))
         if told:
             lines.append(text.entry(row_id, at, told, now=time.time()))
+            ids.append(row_id)
     section = text.titled("Recent sessions", lines)
-    return text.fence([section], socket_path=config.socket_path(), project_dir=project_dir)
+    return text.fence([section], socket_path=config.socket_path(), project_dir=project_dir), ids
 
 
 if __name__ == "__main__":

@@ -16,14 +16,19 @@ def ask(fields: dict[str, str], project_dir: str) -> Callable[[], bytes]:
     from claude_mem_lite import client
 
     prompt = fields["prompt"]
-    if not prompt.strip() or prompt.startswith("<task-notification>"):
+    if not prompt.strip() or prompt.lstrip().startswith("<task-notification>"):  # that is the client's
         return bytes
     if len(prompt) > _HEAD_CHARS + _TAIL_CHARS:
         prompt = f"{prompt[:_HEAD_CHARS]}\n{prompt[-_TAIL_CHARS:]}"
     asked = client.block("/api/recall", fields, project_dir, timeout_s=WEB_TIMEOUT_S, q=prompt)
+    read = asked.read
+    if asked.is_down:
+        from claude_mem_lite.hooks import helper
+
+        read = helper.ask("/api/recall", fields, project_dir, q=prompt)
 
     def answer() -> bytes:
-        printed = asked.read()
+        printed = read()
         if asked.is_down:  # they stop when nobody needs them, and this session goes on
             from claude_mem_lite.hooks import start
 

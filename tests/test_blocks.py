@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.blocks import COMMIT, EDIT, READ, hook, remember, told_lines
+from support.blocks import COMMIT, EDIT, PROMPT, READ, hook, remember, told_lines
 from support.databases import NOW, observe, rows, session_row
 from support.hooks import run_hook
 from support.processes import wait_until
@@ -29,7 +29,6 @@ from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.storage import context as storage
 from claude_mem_lite.storage import models
 
-PROMPT = "Why does allocate give the largest remainder the cent?"
 
 
 def noted() -> list[tuple[str, list[str]]]:
@@ -162,12 +161,12 @@ def test_a_start_that_nobody_knows_is_a_startup(web_alone: Path) -> None:
 
 
 def test_without_the_web_process_hooks_wait_for_nothing(memory: Path) -> None:
-    """A prompt and a file get nothing, the start its index; what is not a socket is no trouble."""
+    """A file gets nothing, a start and a prompt what a helper finds; what is no socket is no trouble."""
     remember()
     (memory / "worker.sock").write_text("")
 
-    assert hook("prompt", "UserPromptSubmit", prompt="Why the largest remainder?") == ""
     assert hook("capture", "PostToolUse", **READ) == ""
+    assert "eeeeeeee" in hook("prompt", "UserPromptSubmit", prompt=PROMPT)
     assert "Made amounts exact." in hook("context", "SessionStart", source="startup")
     assert hook("context", "SessionStart", source="resume") == ""
 

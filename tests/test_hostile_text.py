@@ -173,7 +173,7 @@ def told(session_id: str, order: str) -> list[str]:
         builder.build(PROJECT, session_id=session_id, source="compact").text,
         blocks.for_prompt(Searcher(by_meaning=False), PROJECT, prompt, session_id="next").text,
         *(blocks.for_file(PROJECT, path, session_id="next").text for path in files),
-        start.session_index(PROJECT),
+        start.session_index(PROJECT)[0],
     ]
     return [line for block in found for line in block.split("\n") if line.startswith(("- ", "## "))]
 

@@ -135,7 +135,7 @@ def blocks_of(project: str) -> list[str]:
     ]
     found += [blocks.for_prompt(searcher, project, each, session_id="new").text for each in asked]
     found += [blocks.for_file(project, f"{animal}.py", session_id="new").text for animal, _ in (OWN, OTHER)]
-    return [*found, start.session_index(project)]
+    return [*found, start.session_index(project)[0]]
 
 
 def test_no_block_tells_of_another_project(projects: tuple[str, str]) -> None:
@@ -165,7 +165,7 @@ def test_the_commands_of_a_block_work_and_stay_in_the_project(
             for words in (f"the {their_animal}'s water", *ids_of(other))
         ]
 
-        assert hint(start.session_index(own)) == (opens, finds)
+        assert hint(start.session_index(own)[0]) == (opens, finds)
         assert sum(sign in answer for answer in mine) > 5
         assert sign in found
         assert not any(their_sign in answer for answer in (*mine, *theirs, found, *not_found))

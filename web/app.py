@@ -11,6 +11,7 @@ import contextlib
 import dataclasses
 import os
 import sqlite3
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -271,6 +272,7 @@ def _database_down(_: Request, error: Exception) -> JSONResponse:
 @contextlib.asynccontextmanager
 async def _lifespan(_: Starlette) -> AsyncIterator[None]:
     models.open_databases(read_only=True)
+    threading.Thread(target=blocks.warm_newest, name="warm", daemon=True).start()
     watch = asyncio.create_task(_unload_when_idle())
     yield
     watch.cancel()

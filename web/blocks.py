@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -9,18 +10,23 @@ from starlette.background import BackgroundTasks
 from starlette.responses import JSONResponse, Response
 
 from claude_mem_lite import inbox, settings
-from claude_mem_lite.context import FRESH, blocks, builder
-from claude_mem_lite.context.layers import in_project
+from claude_mem_lite.context import answers
 from claude_mem_lite.context.shown import ShownSessions
 from claude_mem_lite.search.hybrid import Searcher
+from claude_mem_lite.storage import DatabaseError
+from claude_mem_lite.storage import context as storage
+from claude_mem_lite.storage.models import memory_database, queue_database
 from claude_mem_lite.web.parameters import ContextParameters, RecallParameters, TouchParameters, parse
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from claude_mem_lite.context.builder import ContextBlock
+    from claude_mem_lite.context.answers import Answer
     from claude_mem_lite.context.shown import Shown
     from claude_mem_lite.web.parameters import BlockParameters
+
+# Between a hook that finds the services down and this process.
+_JUST_NOW_S = 60.0
 
 searcher = Searcher()
 shown_sessions = ShownSessions()
@@ -31,18 +37,18 @@ def context(request: Request) -> Response:
     wanted = parse(ContextParameters, request)
     with shown_sessions.turn(wanted.session_id) as shown:
         if wanted.is_late:
-            return _nothing()
-        block = builder.build(
+            return _too_late(wanted)
+        answer = answers.at_start(
             wanted.project_path,
             session_id=wanted.session_id,
             source=wanted.source,
             idle_s=wanted.idle_s,
-            shown=shown.ids,
+            shown=shown,
         )
-        if wanted.hook and block.skipped and not block.text:
+        if wanted.hook and answer.block.skipped and not answer.block.text:
             error = "the memory cannot be read; see claude-mem status"
             return JSONResponse({"error": error}, status_code=503)
-        return _answer(wanted, block, shown, via=wanted.source)
+        return _answer(wanted, answer, shown)
 
 
 def recall(request: Request) -> Response:
@@ -50,51 +56,49 @@ def recall(request: Request) -> Response:
     wanted = parse(RecallParameters, request)
     with shown_sessions.turn(wanted.session_id) as shown:
         if wanted.is_late:
-            return _nothing()
-        block = blocks.for_prompt(
+            return _too_late(wanted)
+        answer = answers.with_prompt(
             searcher, wanted.project_path, wanted.q, session_id=wanted.session_id, shown=shown
         )
-        return _answer(wanted, block, shown, via="recall")
+        return _answer(wanted, answer, shown)
 
 
 def touch(request: Request) -> Response:
     """Return what memory knows of a file, once for each file and session."""
     wanted = parse(TouchParameters, request)
-    file = in_project(wanted.file, wanted.project_path)
     with shown_sessions.turn(wanted.session_id) as shown:
         if wanted.is_late:
-            return _nothing()
-        block = blocks.for_file(wanted.project_path, wanted.file, session_id=wanted.session_id, shown=shown)
-        return _answer(wanted, block, shown, via="touch", files=[file] if file else [])
+            return _too_late(wanted)
+        answer = answers.about_file(
+            wanted.project_path, wanted.file, session_id=wanted.session_id, shown=shown
+        )
+        return _answer(wanted, answer, shown)
 
 
-def _answer(
-    wanted: BlockParameters, block: ContextBlock, shown: Shown, *, via: str, files: list[str] | None = None
-) -> Response:
+def _answer(wanted: BlockParameters, answer: Answer, shown: Shown) -> Response:
     """Return a block to who asked; what a hook gets in time counts as shown."""
     if not wanted.hook:
-        return JSONResponse(block.as_json(explain=wanted.explain))
+        return JSONResponse(answer.block.as_json(explain=wanted.explain))
     if wanted.is_late:
-        return _nothing()
-    noted: dict[str, Any] = {
-        "via": via,
-        "ids": block.ids,
-        "also": block.also,
-        "named": block.named,
-        "tokens": block.tokens,
-        "files": files or [],
-    }
-    if block.text or files or via in FRESH:
-        shown.add(noted)
+        return _too_late(wanted)
+    for note in answer.notes:
+        shown.add(note)
     afterwards = BackgroundTasks()
-    if block.text:
-        afterwards.add_task(_note, wanted.session_id, noted, inbox.utc_now())
+    for note in answer.to_keep:
+        afterwards.add_task(_note, wanted.session_id, note, inbox.utc_now())
     if wanted.hook == "SessionStart":
         afterwards.add_task(_warm, wanted.project_path)
-    if not block.text:
+    if not answer.block.text:
         return _nothing(afterwards)
-    printed = {"hookSpecificOutput": {"hookEventName": wanted.hook, "additionalContext": block.text}}
+    printed = {"hookSpecificOutput": {"hookEventName": wanted.hook, "additionalContext": answer.block.text}}
     return JSONResponse(printed, background=afterwards)
+
+
+def _too_late(wanted: BlockParameters) -> Response:
+    """Answer a hook that has given up; at a session's start it has printed its own fallback."""
+    if wanted.hook == "SessionStart":
+        shown_sessions.forget(wanted.session_id)
+    return _nothing()
 
 
 def _nothing(afterwards: BackgroundTasks | None = None) -> Response:
@@ -105,6 +109,18 @@ def _note(session_id: str, shown: dict[str, Any], at: str) -> None:
     """Have the consumer write down what was shown; this process writes no memory."""
     inbox.enqueue(inbox.SHOWN, session_id, shown, at, priority="high")
     inbox.ring()
+
+
+def warm_newest() -> None:
+    """Get ready for the prompts of the session whose hook has these services started, if one has."""
+    with (
+        contextlib.suppress(DatabaseError),
+        memory_database.connection_context(),
+        queue_database.connection_context(),
+    ):
+        project_dir = storage.newest_project(since=inbox.utc_text(time.time() - _JUST_NOW_S))
+        if project_dir:
+            _warm(project_dir)
 
 
 def _warm(project_dir: str) -> None:

@@ -32,19 +32,21 @@ class UnreachableError(Exception):
 class Asked:
     """A request on its way: the answer can be read once there is nothing else to do.
 
+    It goes to the web process, or to whoever is at the other end of `connection`.
     `deadline` is when to give up, by `time.monotonic`; `is_down` tells that nobody answers at the socket.
     Once the answer is read, `is_error` tells whether it is one, and `code` what the web process runs: "" if
     it does not say, None without an answer.
     """
 
-    def __init__(self, request: bytes, deadline: float) -> None:
+    def __init__(self, request: bytes, deadline: float, *, connection: socket.socket | None = None) -> None:
         self._deadline = deadline
-        self._connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._connection = connection or socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.is_down = self.is_error = self._is_lost = False
         self.code: str | None = None
         self._wait()
         try:
-            self._connection.connect(config.socket_path())
+            if connection is None:
+                self._connection.connect(config.socket_path())
         except OSError:
             self.is_down = True
             return
@@ -97,8 +99,19 @@ def post(path: str, value: dict[str, Any], *, timeout_s: float) -> dict[str, Any
     return _object(Asked(head.encode() + body, time.monotonic() + timeout_s))
 
 
+def socket_pair() -> tuple[socket.socket, socket.socket]:
+    """Return two ends of a connection, for `block`'s `connection` and whoever is to answer it."""
+    return socket.socketpair()
+
+
 def block(
-    path: str, fields: dict[str, str], project_dir: str, *, timeout_s: float, **parameters: str
+    path: str,
+    fields: dict[str, str],
+    project_dir: str,
+    *,
+    timeout_s: float,
+    connection: socket.socket | None = None,
+    **parameters: str,
 ) -> Asked:
     """Ask for what the hook of an event, with `inbox.parse`'s fields, has to print; b"" is read for nothing.
 
@@ -111,12 +124,15 @@ def block(
         "project_path": project_dir,
         "session_id": fields["session_id"],
     }
-    return _get(path, asked | parameters, deadline)
+    return _get(path, asked | parameters, deadline, connection)
 
 
-def _get(path: str, parameters: dict[str, str], deadline: float) -> Asked:
+def _get(
+    path: str, parameters: dict[str, str], deadline: float, connection: socket.socket | None = None
+) -> Asked:
     query = "&".join(f"{name}={quote(value)}" for name, value in parameters.items())
-    return Asked(f"GET {path}?{query} HTTP/1.0\r\nHost: localhost\r\n\r\n".encode(), deadline)
+    request = f"GET {path}?{query} HTTP/1.0\r\nHost: localhost\r\n\r\n".encode()
+    return Asked(request, deadline, connection=connection)
 
 
 def _object(asked: Asked) -> dict[str, Any] | None:

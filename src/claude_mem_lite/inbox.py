@@ -294,13 +294,16 @@ def finish(event_id: str, *, note: str | None = None, status: str = "done") -> N
         )
 
 
-def enqueue(task: str, *arguments: Any, priority: str = "normal") -> int:
-    """Add a message for a task of the consumer, by the task's dotted name; return the message's number."""
+def enqueue(task: str, *arguments: Any, priority: str = "normal", timeout_s: float = 10.0) -> int:
+    """Add a message for a task of the consumer, by the task's dotted name; return the message's number.
+
+    `timeout_s` is how long to wait for the lock.
+    """
     import json
 
     urgency = PRIORITIES[priority]
     message = {"id": os.urandom(16).hex(), "name": task, "priority": urgency, "args": arguments}
-    with Transaction() as connection:
+    with Transaction(timeout_s=timeout_s) as connection:
         number = connection.execute(
             "INSERT INTO task (queue, data, priority) VALUES (?, CAST(? AS BLOB), ?)",
             (QUEUE_NAME, json.dumps(message), urgency),

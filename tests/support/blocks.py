@@ -1,4 +1,4 @@
-"""A memory of one change, and what hooks print of it for the model."""
+"""What hooks put into a session, of a small memory."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from support.hooks import AGENT, run_hook
 
 COMMIT = "c" * 32
 EDIT = "e" * 32
+PROMPT = "Why does allocate give the largest remainder the cent?"
 READ = {"tool_name": "Read", "tool_input": {"file_path": "/p/money.py"}}
 
 

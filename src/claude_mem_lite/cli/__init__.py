@@ -10,10 +10,17 @@ from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
 
 DEBUG = "CLAUDE_MEM_DEBUG"
+# No command of the user's: `hooks.helper` starts it.
+STAND_IN = "answer-hook"
 
 
 def main() -> None:
     """Run a command: exit 0 when it did what was asked, 1 with one line on stderr if not, 2 for usage."""
+    if sys.argv[1:] == [STAND_IN]:  # a hook waits: not even Typer is imported
+        from claude_mem_lite.cli import stand_in
+
+        stand_in.main()
+        return
     from claude_mem_lite.cli.app import app
 
     for stream in (sys.stdout, sys.stderr):

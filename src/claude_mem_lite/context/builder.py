@@ -135,21 +135,22 @@ def build(  # noqa: PLR0913  (all of them say what started)
 
     `source` is what Claude Code says: "startup", "resume", "clear", "compact" or "fork"; `idle_s` how many
     seconds ago a forked conversation had its last answer. `shown` are the ids that the session has in its
-    context already (default: what `event_log` knows); they do not come again.
+    context already (default: what is noted of it); they do not come again.
     """
     started = time.monotonic()
     now = time.time() if now is None else now
     if not settings.load().start:
         return ContextBlock("", build_ms=_ms_since(started))
     budget = budget or Budget()
-    known = shown_to(session_id).ids if shown is None else shown
+    if shown is None:
+        shown = () if source in FRESH else shown_to(session_id).ids
     try:
         scope = _scope(project_dir, session_id, source, idle_s, now)
     except DatabaseError:
         return ContextBlock("", skipped=("all",), build_ms=_ms_since(started))
     # Sessions that went on since are told anew.
     went_on = {row.id for row in scope.sessions} if scope.since else ()
-    said = Said(() if source in FRESH else set(known).difference(went_on))
+    said = Said(set(shown).difference(went_on))
     sections, skipped = [], []
     left, carried = budget.total - budget.reserve, 0
     for layer in (*_state(session_id, source), *_LAYERS):

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from claude_mem_lite.context import FRESH
+from claude_mem_lite.context import FRESH, SOURCES
 from claude_mem_lite.context.text import ID_CHARS
 from claude_mem_lite.storage import context as storage
 from claude_mem_lite.storage import queries
@@ -35,26 +35,39 @@ class Shown:
     named: set[str] = field(default_factory=set)
     files: set[str] = field(default_factory=set)
     tokens: Counter[str] = field(default_factory=Counter)
+    owed: dict[str, Any] | None = None  # the fallback of a start that has not had its whole block yet
 
     def add(self, block: dict[str, Any]) -> None:
-        """Note a block, as `context.shown` has it; some sources begin with none of those before it."""
-        if block.get("via") in FRESH:
+        """Note a block, as `context.shown` has it; some sources begin with none of those before it.
+
+        A sub-agent's block is in another context.
+        """
+        via = block.get("via")
+        if via == storage.SUBAGENT:
+            return
+        is_fallback = via == storage.FALLBACK
+        is_rest = self.owed is not None and self.owed.get("source") == via
+        if not FRESH.isdisjoint((via, block.get("source"))) and not is_rest:
             self.ids.clear()
             self.named.clear()
             self.files.clear()
+        if is_fallback or via in SOURCES:
+            self.owed = block if is_fallback else None
         ids, named = {*block.get("ids", ()), *block.get("also", ())}, set(block.get("named", ()))
         self.named |= named - self.ids
         self.named -= ids - named
         self.ids |= ids
         self.files.update(block.get("files", ()))
-        self.tokens[str(block.get("via"))] += int(block.get("tokens", 0))
+        self.tokens[str(via)] += int(block.get("tokens", 0))
 
 
 def shown_to(session_id: str) -> Shown:
-    """Return what a session was shown, as `event_log` knows it."""
+    """Return what a session was shown, by `event_log` and the messages that wait to be noted there."""
     shown = Shown()
-    for block in storage.shown_in(session_id) if session_id else ():
-        shown.add(block.data)
+    if session_id:
+        waiting = storage.shown_waiting(session_id)  # before `event_log`: meanwhile one may be noted
+        for block in (*(row.data for row in storage.shown_in(session_id)), *waiting):
+            shown.add(block)
     return shown
 
 
@@ -80,6 +93,11 @@ class ShownSessions:
                 self._sessions.popitem(last=False)
         with turn:
             yield shown
+
+    def forget(self, session_id: str) -> None:
+        """Read anew what a session was shown when it asks next: its hook got another answer than ours."""
+        with self._lock:
+            self._sessions.pop(session_id, None)
 
 
 def measure_use(session_id: str) -> dict[str, str]:

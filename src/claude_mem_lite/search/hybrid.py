@@ -19,7 +19,7 @@ from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.search import embedder, ranking
 from claude_mem_lite.search.embedder.holder import Holder
 from claude_mem_lite.search.nearest import View, Views
-from claude_mem_lite.search.profiles import Profiles
+from claude_mem_lite.search.profiles import SAMPLED_ROWS, Profiles
 from claude_mem_lite.search.results import Found, Hit, best
 from claude_mem_lite.search.vectors import Vectors, VectorsError
 from claude_mem_lite.storage import search as storage
@@ -57,14 +57,15 @@ _ID = re.compile(r"[0-9a-f][0-9a-f-]{7,63}")
 class Searcher:
     """What a process needs to search: the one model, and the reader's side of the vectors.
 
-    With `by_meaning` off it loads no model and reads no vectors.
+    With `by_meaning` off it loads no model and reads no vectors. `sampled_rows` tell it how common words are:
+    who searches once needs fewer of them.
     """
 
-    def __init__(self, *, by_meaning: bool = True) -> None:
+    def __init__(self, *, by_meaning: bool = True, sampled_rows: int = SAMPLED_ROWS) -> None:
         self.holder = Holder(_chosen, load=self._load)
         self._by_meaning = by_meaning
         self._views: tuple[str, Views] | None = None  # with the key of their model
-        self._profiles = Profiles()
+        self._profiles = Profiles(sampled_rows)
 
     def search(  # noqa: PLR0913  (what for, where, how much)
         self,
@@ -100,10 +101,12 @@ class Searcher:
         return Found(best(hits, limit=limit), "hybrid" if asked.is_hybrid else "fts")
 
     def warm(self, project_dir: str, *, now: float) -> None:
-        """Have at hand what the first search in a project would wait for: model, vectors and words."""
-        if self._by_meaning and self.holder.ready(now) is None:
-            self.holder.wait(_LOAD_S)
-        self.search("warm", type="all", scope=Scope(project_dir=project_dir), limit=1, now=now)
+        """Have at hand what the first search in a project would wait for: words, then model and vectors."""
+        scope = Scope(project_dir=project_dir)
+        self.search("warm", type="all", scope=scope, limit=1, now=now)
+        if self._by_meaning and self.holder.loaded is None:
+            self.holder.wait(_LOAD_S)  # the search has asked for it
+            self.search("warm", type="all", scope=scope, limit=1, now=now)
 
     def profile(self, kind: Kind, project_dir: str | None, *, now: float) -> Profile:
         """Return how common words are in a project's rows of a kind, as the search sees it."""

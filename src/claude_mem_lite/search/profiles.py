@@ -25,9 +25,13 @@ _Key = tuple["Kind", str | None]
 
 
 class Profiles:
-    """The profiles of the projects that were searched; every method may be called from any thread."""
+    """The profiles of the projects that were searched; every method may be called from any thread.
 
-    def __init__(self) -> None:
+    Each is made from about `sampled_rows` rows.
+    """
+
+    def __init__(self, sampled_rows: int = SAMPLED_ROWS) -> None:
+        self._sampled_rows = sampled_rows
         self._kept: dict[_Key, Profile] = {}
         self._looked_at: dict[_Key, float] = {}
         self._lock = threading.Lock()
@@ -53,7 +57,7 @@ class Profiles:
         row_count, kept = storage.count(*key), self._kept.get(key)
         if kept and abs(row_count - kept.row_count) <= _GROWTH * kept.row_count:
             return
-        rows = storage.sample(*key, one_in=max(1, round(row_count / SAMPLED_ROWS)))
+        rows = storage.sample(*key, one_in=max(1, round(row_count / self._sampled_rows)))
         # Full text looks at the rows of all projects that have a word.
         share = row_count / max(storage.count(key[0]), 1)
         told = (ranking.vocabulary(row.title, row.summary, row.detail, row.files) for row in rows)

@@ -1,7 +1,8 @@
 """The questions that a session's context puts to the databases, and which of its lines were shown and used.
 
 What was shown and used stands in `event_log`: an entry `context.shown` for each block (`via`, the `ids` of
-its lines and what they tell `also`, `tokens`, `files`), and one `context.used` a session (id to how:
+its lines and what they tell `also`, `tokens`, `files`; of a fallback also the start's `source` and when it
+was, `at`), and one `context.used` a session (id to how:
 "opened", "named" or "touched").
 """
 
@@ -27,6 +28,7 @@ from claude_mem_lite.storage.models import (
     PendingEvent,
     Session,
     memory_database,
+    queue_database,
 )
 
 if TYPE_CHECKING:
@@ -34,9 +36,11 @@ if TYPE_CHECKING:
 
 SHOWN, USED = "context.shown", "context.used"
 COMPACT = "compact"
+# The short block of a start whose whole block could not be had, and a block for a sub-agent.
+FALLBACK, SUBAGENT = "fallback", "subagent"
 # A look at a file or a list is worth a line only in a search.
 LOOKS = ("Read", "Grep", "Glob", "LS", "NotebookRead", "ToolSearch", "TodoWrite", "TaskCreate")
-_NEWEST = 1_000  # events among which the end of a session is looked for
+_NEWEST = 1_000  # events, or messages, among which something recent is looked for
 _STEPS = 20_000  # of SQLite's machine between two looks at the clock, well below a millisecond
 
 
@@ -196,6 +200,13 @@ def cleared_session(project_dir: str, *, since: str) -> str:
     return row.session_id if row else ""
 
 
+def newest_project(*, since: str) -> str:
+    """Return the project in which something happened last since a time, "" for none."""
+    row = PendingEvent.select(PendingEvent.project_dir, PendingEvent.created_at)
+    newest = row.order_by(PendingEvent.seq.desc()).first()
+    return newest.project_dir if newest and newest.created_at >= since else ""
+
+
 def plan_events(project_dir: str, session_id: str) -> list[dict[str, Any]]:
     """Return the events that tell of a session's plan (its to-do list or its tasks), oldest first."""
     rows = PendingEvent.select(PendingEvent.raw_output).where(
@@ -264,6 +275,18 @@ def shown_in(session_id: str) -> list[LogEntry]:
     """Return the blocks that a session was shown, oldest first."""
     rows = LogEntry.select().where((LogEntry.session_id == session_id) & (LogEntry.event_type == SHOWN))
     return list(rows.order_by(LogEntry.created_at, LogEntry.pk))
+
+
+def shown_waiting(session_id: str) -> list[dict[str, Any]]:
+    """Return the blocks that a session was shown and the consumer has not noted yet, oldest first."""
+    query = (
+        "SELECT json_extract(data, '$.args[1]') FROM (SELECT id, data FROM task"
+        " WHERE queue = ? AND priority = ? ORDER BY id DESC LIMIT ?)"
+        " WHERE json_extract(data, '$.name') = ? AND json_extract(data, '$.args[0]') = ? ORDER BY id"
+    )
+    high = inbox.PRIORITIES["high"]
+    rows = queue_database.execute_sql(query, (inbox.QUEUE_NAME, high, _NEWEST, inbox.SHOWN, session_id))
+    return [json.loads(block) for (block,) in rows]
 
 
 def told_of_others(session_id: str) -> list[str]:

@@ -1,0 +1,78 @@
+"""Have a process with the libraries answer a hook that finds the web process down, within a bound."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# What is asked at a session's start takes 160 ms on an idle machine, a prompt 300 (benchmarks/context.py).
+TIMEOUT_S = 0.6
+
+
+def ask(path: str, fields: dict[str, str], project_dir: str, **parameters: str) -> Callable[[], bytes | None]:
+    """Start the helper on what the web process would be asked; what is returned waits for it.
+
+    It gives what to print, b"" for nothing, None where there is no answer in time, and notes what is shown.
+    """
+    import os
+    import signal
+
+    from claude_mem_lite import client, config
+    from claude_mem_lite.hooks import start
+
+    program = start.command()
+    if not program or not os.path.exists(config.memory_path()):
+        return lambda: None
+    ours, theirs = client.socket_pair()
+    nowhere = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_WRONLY, 0) for number in (1, 2)]
+    actions = [(os.POSIX_SPAWN_DUP2, theirs.fileno(), 0), *nowhere]
+    pid = os.posix_spawn(program[0], [*program, "answer-hook"], os.environ, file_actions=actions)
+    theirs.close()
+    asked = client.block(path, fields, project_dir, timeout_s=TIMEOUT_S, connection=ours, **parameters)
+
+    def read() -> bytes | None:
+        try:
+            body = asked.read()
+        finally:
+            os.kill(pid, signal.SIGKILL)  # it has nothing left to do, or hangs; nobody has waited for it yet
+        return None if body is None else _taken(body, fields)
+
+    return read
+
+
+def _taken(body: bytes, fields: dict[str, str]) -> bytes | None:
+    import json
+
+    try:
+        answer = json.loads(body)
+    except ValueError:  # cut off
+        return None
+    for block in answer["shown"]:
+        note(fields["session_id"], block)
+    return printed(answer["text"], fields["event_name"])
+
+
+def printed(text: str, event_name: str) -> bytes:
+    """Return what Claude Code takes for context, b"" for no text."""
+    if not text:
+        return b""
+    import json
+
+    return json.dumps({
+        "hookSpecificOutput": {"hookEventName": event_name, "additionalContext": text}
+    }).encode()  # fmt: skip
+
+
+def note(session_id: str, block: dict[str, object]) -> None:
+    """Have the consumer write down what a session is shown, unless queue.db is locked."""
+    import contextlib
+
+    from claude_mem_lite import inbox
+    from claude_mem_lite.fast_sqlite3 import sqlite3
+
+    with contextlib.suppress(sqlite3.Error):
+        inbox.enqueue(
+            inbox.SHOWN, session_id, block, inbox.utc_now(),
+            priority="high", timeout_s=inbox.LOCK_TIMEOUT_S,
+        )  # fmt: skip

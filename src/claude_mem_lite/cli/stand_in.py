@@ -1,0 +1,73 @@
+"""Answer one hook in place of the web process while that is down, as it would; see `hooks.helper`.
+
+The request comes over the socket that is stdin, and the answer goes back over it. Nothing is written: what
+counts as shown is in the answer, and the hook stores it once it has the block.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import socket
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from claude_mem_lite.context.answers import Answer
+
+# A hook that has no answer by then has killed this process; who is left over ends by itself.
+_MOST_S = 5
+
+
+def main() -> None:
+    """Read a request, answer it, and end the process: 0 with an answer, 1 without one."""
+    import signal
+
+    signal.alarm(_MOST_S)
+    gc.disable()
+    status = 1
+    try:
+        with socket.socket(fileno=0) as connection:
+            path, asked = _request(connection)
+            answer = _answer(path, asked)
+            if answer is not None:
+                body = json.dumps({"text": answer.block.text, "shown": answer.to_keep})
+                connection.sendall(b"HTTP/1.0 200 OK\r\n\r\n" + body.encode())
+                status = 0
+    finally:
+        os._exit(status)  # the interpreter's tidying up takes as long as the answer
+
+
+def _request(connection: socket.socket) -> tuple[str, dict[str, str]]:
+    head = b""
+    while b"\r\n\r\n" not in head and (chunk := connection.recv(1 << 16)):
+        head += chunk
+    target = head.split(b" ", 2)[1].decode("ascii")
+    path, _, query = target.partition("?")
+    return path, dict(parse_qsl(query, keep_blank_values=True))
+
+
+def _answer(path: str, asked: Mapping[str, str]) -> Answer | None:
+    """Return what the web process would answer, prompts by words alone; None where the memory is not for us.
+
+    An older schema is for `claude-mem up` to bring up to date.
+    """
+    from claude_mem_lite.context import answers
+    from claude_mem_lite.context.shown import shown_to
+    from claude_mem_lite.storage import migrations, models
+
+    if migrations.schema() != len(migrations.MIGRATIONS):
+        return None
+    models.open_databases(read_only=True)
+    project_dir, session_id = asked["project_path"], asked["session_id"]
+    who: dict[str, Any] = {"session_id": session_id, "shown": shown_to(session_id)}
+    if path == "/api/context":
+        idle_s = float(asked["idle_s"]) if "idle_s" in asked else None
+        answer = answers.at_start(project_dir, source=asked.get("source", "startup"), idle_s=idle_s, **who)
+        return None if answer.block.skipped and not answer.block.text else answer
+    if path == "/api/recall":
+        return answers.with_prompt(None, project_dir, asked["q"], **who)
+    return None

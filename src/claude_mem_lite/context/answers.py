@@ -1,0 +1,114 @@
+"""What a hook gets for its event, and what of it counts as shown, whichever process answers.
+
+The web process and the helper that stands in for it while it is down both ask here, so that their answers
+are the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from claude_mem_lite.context import FRESH, SOURCES, builder
+from claude_mem_lite.context.builder import ContextBlock
+from claude_mem_lite.context.prompts import question
+from claude_mem_lite.context.text import MAX_BLOCK_UNITS, utf16_units
+from claude_mem_lite.storage import context as storage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from claude_mem_lite.context.shown import Shown
+    from claude_mem_lite.search.hybrid import Searcher
+
+# 2,000 take an eighth of a second.
+_ROWS_SAMPLED_ONCE = 250
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A block and its notes, as `Shown.add` takes them; those in `to_keep` belong into `event_log`."""
+
+    block: ContextBlock
+    notes: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def to_keep(self) -> list[dict[str, Any]]:
+        """The notes of blocks with a text."""
+        return [note for note in self.notes if note["tokens"]]
+
+
+def at_start(project_dir: str, *, session_id: str, source: str, idle_s: float | None, shown: Shown) -> Answer:
+    """Answer the start of a session."""
+    known = () if source in FRESH else shown.ids
+    block = builder.build(project_dir, session_id=session_id, source=source, idle_s=idle_s, shown=known)
+    return Answer(block, (_note(block, source),) if block.text or source in FRESH else ())
+
+
+def with_prompt(
+    searcher: Searcher | None, project_dir: str, prompt: str, *, session_id: str, shown: Shown
+) -> Answer:
+    """Answer a prompt; where the session's start had no whole block, that block comes first, once.
+
+    Without `searcher` prompts are matched by words alone, as fast as one can that does it only once.
+    """
+    late = _late_start(project_dir, session_id, shown)
+    known = replace(shown, ids={*shown.ids, *late.ids, *late.also}) if late else shown
+    block = ContextBlock("")
+    if question(prompt):
+        from claude_mem_lite.context import blocks
+        from claude_mem_lite.search.hybrid import Searcher
+
+        searcher = searcher or Searcher(by_meaning=False, sampled_rows=_ROWS_SAMPLED_ONCE)
+        block = blocks.for_prompt(searcher, project_dir, prompt, session_id=session_id, shown=known)
+    notes = (_note(block, "recall"),) if block.text else ()
+    if late is None:
+        return Answer(block, notes)
+    assert shown.owed is not None  # noqa: S101  (`_late_start` has looked)
+    if late.text and utf16_units(f"{late.text}\n{block.text}") > MAX_BLOCK_UNITS:
+        block, notes = ContextBlock(""), ()
+    return Answer(_together(late, block), (_note(late, shown.owed["source"]), *notes))
+
+
+def about_file(project_dir: str, file: str, *, session_id: str, shown: Shown) -> Answer:
+    """Answer a tool that read or changed a file, once for each file and session."""
+    from claude_mem_lite.context import blocks
+    from claude_mem_lite.context.layers import in_project
+
+    path = in_project(file, project_dir)
+    block = blocks.for_file(project_dir, file, session_id=session_id, shown=shown)
+    note = _note(block, "touch", files=[path] if path else [])
+    return Answer(block, (note,) if block.text or path else ())
+
+
+def _late_start(project_dir: str, session_id: str, shown: Shown) -> ContextBlock | None:
+    """Return the block of a start that had none, None for all others; it is told as of that start."""
+    owed = shown.owed
+    if owed is None or owed.get("source") not in SOURCES:
+        return None
+    return builder.build(
+        project_dir,
+        session_id=session_id,
+        source=owed["source"],
+        idle_s=owed.get("idle_s"),
+        shown=shown.ids,
+        now=float(owed["at"]),
+    )
+
+
+def _together(first: ContextBlock, second: ContextBlock) -> ContextBlock:
+    return ContextBlock(
+        text="\n".join(filter(None, [first.text, second.text])),
+        tokens=first.tokens + second.tokens,
+        layers=first.layers + second.layers,
+        skipped=first.skipped + second.skipped,
+        build_ms=round(first.build_ms + second.build_ms, 1),
+        sections=first.sections + second.sections,
+    )
+
+
+def _note(block: ContextBlock, via: str, *, files: Sequence[str] = ()) -> dict[str, Any]:
+    return {
+        "via": via, "ids": block.ids, "also": block.also, "named": block.named, "tokens": block.tokens,
+        "files": list(files),
+    }  # fmt: skip

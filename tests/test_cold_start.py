@@ -1,0 +1,234 @@
+"""What a session gets while the web process is down, and what it gets afterwards."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.blocks import COMMIT, PROMPT, hook, remember
+from support.databases import NOW, observe, rows, session_row
+from support.hooks import run_hook
+from support.processes import web_process
+
+from claude_mem_lite import config, inbox
+from claude_mem_lite.context.shown import Shown, shown_to
+from claude_mem_lite.storage import context as storage
+from claude_mem_lite.storage import migrations, models
+from claude_mem_lite.web import blocks
+
+LATER = "2026-11-21T04:00:00.000000Z"
+ANSWERED = {"source": "fork", "seconds_since_last_response": 1e8}
+
+
+def messages() -> list[tuple[str, dict[str, Any]]]:
+    """Return the blocks that wait to be noted as shown, each with its session."""
+    found = [json.loads(data) for (data,) in rows("SELECT data FROM task ORDER BY id")]
+    return [(each["args"][0], each["args"][1]) for each in found if each["name"] == inbox.SHOWN]
+
+
+@pytest.fixture
+def no_helper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Have hooks run as the plugin's, with an empty folder on the PATH: there is no `claude-mem`."""
+    monkeypatch.setenv("CLAUDE_PLUGIN_ROOT", "/plugin")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.parametrize("started", [{"source": "startup"}, {"source": "clear"}, ANSWERED])
+def test_a_cold_start_is_told_what_a_warm_one_is(memory: Path, started: dict[str, Any]) -> None:
+    """The same block, byte by byte, and the same note of what was shown."""
+    remember()
+
+    cold = hook("context", "SessionStart", session_id="cold", **started)
+    with web_process():
+        warm = hook("context", "SessionStart", session_id="warm", **started)
+
+    assert "## Code changed" in cold
+    assert cold == warm
+    (one, shown_cold), (other, shown_warm) = messages()
+    assert (one, other) == ("cold", "warm")
+    assert shown_cold == shown_warm
+    assert shown_cold["via"] == started["source"]
+
+
+def test_a_cold_compaction_tells_the_sessions_state(memory: Path) -> None:
+    """The helper knows what the session did; what it was shown before is gone from its context."""
+    remember()
+    session_row("me")
+    observe("9" * 32, "UserPromptSubmit", "Round the totals.", session_id="me", created_at=LATER)
+    storage.note_shown("me", {"via": "startup", "ids": [COMMIT], "tokens": 9}, at=NOW)
+
+    told = hook("context", "SessionStart", source="compact")
+
+    assert "## This session, before it was compacted" in told
+    assert "Goal: Round the totals." in told
+    assert "cccccccc" in told
+
+
+def test_nothing_is_told_twice_after_a_cold_start(memory: Path) -> None:
+    """The web process that comes up knows what the helper told, before the consumer has noted it."""
+    remember()
+
+    start = hook("context", "SessionStart", source="startup")
+    with web_process():
+        prompt = hook("prompt", "UserPromptSubmit", prompt=PROMPT)
+
+    assert "eeeeeeee" in start
+    assert prompt == ""
+
+
+def test_the_helper_writes_nothing_and_migrates_nothing(memory: Path) -> None:
+    """claude-mem.db stays as it is; with an older schema the short block is told, and `up` migrates."""
+    remember()
+    models.memory_database.execute_sql(f"PRAGMA user_version = {len(migrations.MIGRATIONS) - 1}")
+    models.memory_database.execute_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    models.close_databases()
+    before = hashlib.sha256((memory / "claude-mem.db").read_bytes()).digest()
+
+    told = hook("context", "SessionStart", source="startup")
+
+    assert "Made amounts exact." in told
+    assert "eeeeeeee" not in told
+    assert hashlib.sha256((memory / "claude-mem.db").read_bytes()).digest() == before
+    assert migrations.schema() == len(migrations.MIGRATIONS) - 1
+
+
+@pytest.mark.parametrize("source", ["startup", "compact", "resume"])
+def test_the_first_prompt_brings_what_the_start_lacked(no_helper: Path, memory: Path, source: str) -> None:
+    """Once, without what the short block told, and before what memory has on the prompt."""
+    remember()
+    session_row("me")
+    observe("9" * 32, "UserPromptSubmit", "Round the totals.", session_id="me", created_at=NOW)
+    session_row("s2", summary="Rounded totals.", last_event_at=LATER, observation_count=1)
+
+    start = hook("context", "SessionStart", source=source)
+    with web_process():
+        first = hook("prompt", "UserPromptSubmit", prompt="Go on with the totals of the ledger, please.")
+        second = hook("prompt", "UserPromptSubmit", prompt="And now the register of the ledger.")
+
+    assert ("Rounded totals." in start) == (source != "resume")
+    assert ("Rounded totals." in first) == (source == "resume")
+    assert first.startswith("<claude-mem>\nRecord of past work in this project")
+    assert ("Goal: Round the totals." in first) == (source == "compact")
+    assert ("cccccccc" in first) == (source != "resume")
+    assert second == ""
+    assert [shown["via"] for _, shown in messages()] == ["fallback", source]
+
+
+def test_a_cold_prompt_brings_it_too(memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The helper that answers the prompt knows what the start owes; then it is paid."""
+    remember()
+    with monkeypatch.context() as patch:
+        patch.setenv("CLAUDE_PLUGIN_ROOT", "/plugin")
+        patch.setenv("PATH", str(tmp_path))
+        hook("context", "SessionStart", source="startup")
+
+    first = hook("prompt", "UserPromptSubmit", prompt="yes")
+    second = hook("prompt", "UserPromptSubmit", prompt="yes")
+
+    assert "eeeeeeee" in first
+    assert second == ""
+
+
+def test_a_notification_is_no_prompt(no_helper: Path, memory: Path) -> None:
+    """What the client says in a prompt's place recalls nothing; what is owed waits for the user."""
+    remember()
+    notification = f"\n<task-notification>\n<summary>{PROMPT}</summary>\n</task-notification>"
+    hook("context", "SessionStart", source="startup")
+
+    with web_process():
+        told = hook("prompt", "UserPromptSubmit", prompt=notification)
+        prompt = hook("prompt", "UserPromptSubmit", prompt="yes")
+
+    assert told == ""
+    assert "eeeeeeee" in prompt
+
+
+def test_a_helper_that_hangs_costs_its_time_only(no_helper: Path, memory: Path) -> None:
+    """Within a second the start has its short block, the prompt nothing, and the helper is gone."""
+    remember()
+    (no_helper / "claude-mem").write_text("#!/bin/sh\nexec /bin/sleep 60\n")
+    (no_helper / "claude-mem").chmod(0o755)
+
+    began = time.monotonic()
+    start = hook("context", "SessionStart", source="startup")
+    between = time.monotonic()
+    prompt = hook("prompt", "UserPromptSubmit", prompt=PROMPT)
+    ended = time.monotonic()
+
+    assert "Made amounts exact." in start
+    assert prompt == ""
+    assert max(between - began, ended - between) < 1.0
+
+
+def test_a_helper_that_fails_or_talks_nonsense_is_none(no_helper: Path, memory: Path) -> None:
+    """An older claude-mem knows no such command; noise on its outputs reaches nobody."""
+    remember()
+    for number, script in enumerate(
+        ("echo usage; exit 2", "read -r asked; printf 'HTTP/1.0 200 OK\\r\\n\\r\\n[1' >&0")
+    ):
+        (no_helper / "claude-mem").write_text(f"#!/bin/sh\n{script}\n")
+        (no_helper / "claude-mem").chmod(0o755)
+
+        assert "Made amounts exact." in hook("context", "SessionStart", session_id=f"n{number}")
+
+
+def test_a_locked_queue_keeps_no_block_back(memory: Path) -> None:
+    """The event goes to the spool, the note is lost, the block is told; within a second or so."""
+    remember()
+
+    with inbox.Transaction():
+        told = hook("context", "SessionStart", source="startup")
+
+    assert "eeeeeeee" in told
+    assert messages() == []
+
+
+def test_without_a_memory_nothing_is_started_or_owed(home: Path) -> None:
+    """A first session ever costs what it did before: there is nothing that a helper could tell."""
+    event = {"session_id": "me", "hook_event_name": "SessionStart", "source": "startup"}
+
+    done = run_hook("context", event, project_dir="/p")
+
+    assert done.stdout == b""
+    assert messages() == []
+    assert not os.path.exists(config.memory_path())
+
+
+def test_what_waits_to_be_noted_is_shown_already(memory: Path) -> None:
+    """The blocks in the queue count after those in `event_log`, each for its session alone."""
+    storage.note_shown("me", {"via": "startup", "ids": ["a"], "tokens": 1}, at=NOW)
+    inbox.enqueue(inbox.SHOWN, "me", {"via": "recall", "ids": ["b"], "tokens": 2}, LATER, priority="high")
+    inbox.enqueue(inbox.SHOWN, "you", {"via": "recall", "ids": ["c"], "tokens": 3}, LATER, priority="high")
+
+    assert (shown_to("me").ids, shown_to("me").tokens["recall"]) == ({"a", "b"}, 2)
+
+
+def test_a_compaction_clears_what_was_shown_also_in_short() -> None:
+    """What a start owes is its source's; the rest of a compaction's block clears nothing."""
+    shown = Shown()
+    shown.add({"via": "startup", "ids": ["a"]})
+    shown.add({"via": "fallback", "source": "compact", "ids": ["b"], "at": 1.0})
+    owed = shown.owed
+    shown.add({"via": "recall", "ids": ["c"]})
+    shown.add({"via": "compact", "ids": ["d"]})
+
+    assert owed == {"via": "fallback", "source": "compact", "ids": ["b"], "at": 1.0}
+    assert (shown.ids, shown.owed) == ({"b", "c", "d"}, None)
+
+
+def test_a_web_process_gets_ready_for_the_session_that_waits(memory: Path) -> None:
+    """It counts the words of the newest event's project, if something has just happened there."""
+    remember()
+    project = f"/warm-{os.getpid()}"
+    blocks.warm_newest()
+    inbox.append('{"session_id": "me", "hook_event_name": "SessionStart"}', project)
+
+    blocks.warm_newest()
+
+    assert [key[1] for key in blocks.searcher._profiles._kept if key[0] == "observation"] == [project]
