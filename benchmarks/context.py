@@ -227,7 +227,7 @@ class Hooks:
         }
 
     def run(self, hook: str, event: dict[str, Any]) -> tuple[float, bool]:
-        """Return how many milliseconds a hook took and whether it printed something, a start several layers."""
+        """Return the milliseconds that a hook took, and whether it printed something, at a start layers."""
         self._number += 1
         stdin = json.dumps({"session_id": f"bench{self._number}", **event}).encode()
         command = [sys.executable, "-I", "-S", os.path.join(install.HOOKS, f"{hook}.py")]

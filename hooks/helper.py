@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 # What is asked at a session's start takes 160 ms on an idle machine, a prompt 300 (benchmarks/context.py).
-TIMEOUT_S = 0.6
+TIMEOUT_S = 0.7
 
 
 def ask(path: str, fields: dict[str, str], project_dir: str, **parameters: str) -> Callable[[], bytes | None]:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.blocks import COMMIT, EDIT, PROMPT, READ, hook, remember, told_lines
+from support.blocks import COMMIT, EDIT, PROMPT, READ, hook, remember, told_in_time, told_lines
 from support.databases import NOW, observe, rows, session_row
 from support.hooks import run_hook
 from support.processes import wait_until
@@ -166,7 +166,7 @@ def test_without_the_web_process_hooks_wait_for_nothing(memory: Path) -> None:
     (memory / "worker.sock").write_text("")
 
     assert hook("capture", "PostToolUse", **READ) == ""
-    assert "eeeeeeee" in hook("prompt", "UserPromptSubmit", prompt=PROMPT)
+    assert told_in_time("eeeeeeee", "prompt", "UserPromptSubmit", prompt=PROMPT)
     assert "Made amounts exact." in hook("context", "SessionStart", source="startup")
     assert hook("context", "SessionStart", source="resume") == ""
 

@@ -29,6 +29,8 @@ EVENTS = {
         "tool_response": {"stdout": "ok"},
     },
     "PostToolUseFailure": {"tool_name": "Bash", "tool_input": {"command": "make"}, "error": "Exit code 2"},
+    "PreToolUse": {"tool_name": "Agent", "tool_input": {"prompt": "Find it."}, "tool_use_id": "t1"},
+    "SubagentStart": {"agent_id": "a1", "agent_type": "Explore"},
     "PreCompact": {"trigger": "auto", "custom_instructions": None},
     "PostCompact": {"trigger": "auto", "compact_summary": "<summary>1. Current Work: f.</summary>"},
     "StopFailure": {"error": "unknown", "last_assistant_message": "API Error: 529"},

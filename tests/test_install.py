@@ -36,15 +36,18 @@ def group(hook: str, **matcher: str) -> dict[str, Any]:
 OURS = {
     "SessionStart": group("context"),
     "UserPromptSubmit": group("prompt"),
+    "PreToolUse": group("subagent", matcher="Task|Agent"),
     "PostToolUse": group("capture", matcher="*"),
     "PostToolUseFailure": group("capture", matcher="*"),
     "PreCompact": group("compact"),
     "Stop": group("summary"),
+    "SubagentStart": group("subagent"),
     "SubagentStop": group("summary"),
     "SessionEnd": group("cleanup"),
 }
-OLD = tuple(event for event in OURS if event != "PostToolUseFailure")
-NEW = (*list(OURS)[:5], "PostCompact", "Stop", "StopFailure", *list(OURS)[6:])
+SINCE = {"PreToolUse", "PostToolUseFailure", "SubagentStart"}
+OLD = tuple(event for event in OURS if event not in SINCE)
+NEW = (*list(OURS)[:6], "PostCompact", "Stop", "StopFailure", *list(OURS)[7:])
 
 
 @pytest.fixture
@@ -633,6 +636,7 @@ def test_the_hook_table_names_known_events_and_existing_files() -> None:
         event["hook"] for event in table.values() if not Path(install.HOOKS, f"{event['hook']}.py").is_file()
     } == set()
     assert {name: event["matcher"] for name, event in table.items() if "matcher" in event} == {
+        "PreToolUse": "Task|Agent",
         "PostToolUse": "*",
         "PostToolUseFailure": "*",
     }

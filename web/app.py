@@ -303,6 +303,7 @@ app = Starlette(
         Route("/api/context", blocks.context),
         Route("/api/recall", blocks.recall),
         Route("/api/touch", blocks.touch),
+        Route("/api/subagent", blocks.subagent),
         Route("/api/search", search),
         Route("/api/observation/{observation_id}", observation),
         Route("/api/callgraph", callgraph),

@@ -1,4 +1,4 @@
-"""The blocks that hooks put into a session: at its start, for a prompt, about a file."""
+"""The blocks that hooks put into a session: at its start, for a prompt, about a file, for a sub-agent."""
 
 from __future__ import annotations
 
@@ -11,18 +11,23 @@ from starlette.responses import JSONResponse, Response
 
 from claude_mem_lite import inbox, settings
 from claude_mem_lite.context import answers
-from claude_mem_lite.context.shown import ShownSessions
+from claude_mem_lite.context.shown import Shown, ShownSessions
 from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.storage import DatabaseError
 from claude_mem_lite.storage import context as storage
 from claude_mem_lite.storage.models import memory_database, queue_database
-from claude_mem_lite.web.parameters import ContextParameters, RecallParameters, TouchParameters, parse
+from claude_mem_lite.web.parameters import (
+    ContextParameters,
+    RecallParameters,
+    SubagentParameters,
+    TouchParameters,
+    parse,
+)
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
     from claude_mem_lite.context.answers import Answer
-    from claude_mem_lite.context.shown import Shown
     from claude_mem_lite.web.parameters import BlockParameters
 
 # Between a hook that finds the services down and this process.
@@ -73,6 +78,22 @@ def touch(request: Request) -> Response:
             wanted.project_path, wanted.file, session_id=wanted.session_id, shown=shown
         )
         return _answer(wanted, answer, shown)
+
+
+def subagent(request: Request) -> Response:
+    """Return what a sub-agent gets as it starts; it counts as shown to nobody else."""
+    wanted = parse(SubagentParameters, request)
+    if wanted.is_late:
+        return _too_late(wanted)
+    answer = answers.at_subagent(
+        searcher,
+        wanted.project_path,
+        session_id=wanted.session_id,
+        agent_id=wanted.agent_id,
+        agent_type=wanted.agent_type,
+        task=wanted.q,
+    )
+    return _answer(wanted, answer, Shown())
 
 
 def _answer(wanted: BlockParameters, answer: Answer, shown: Shown) -> Response:

@@ -44,7 +44,7 @@ class BlockParameters(Parameters):
     project_path: ProjectPath
     session_id: str = ""
     explain: bool = False
-    hook: Literal["", "SessionStart", "UserPromptSubmit", "PostToolUse"] = ""
+    hook: Literal["", "SessionStart", "UserPromptSubmit", "PostToolUse", "SubagentStart"] = ""
     deadline: float = 0.0
 
     @property
@@ -64,6 +64,14 @@ class RecallParameters(BlockParameters):
     """What `/api/recall` takes: a prompt."""
 
     q: str = Field(max_length=20_000)
+
+
+class SubagentParameters(BlockParameters):
+    """What `/api/subagent` takes: a sub-agent of a session, or the task `q` of one that could be."""
+
+    agent_id: str = ""
+    agent_type: str = ""
+    q: str | None = Field(None, max_length=20_000)
 
 
 class TouchParameters(BlockParameters):

@@ -90,6 +90,7 @@ _FIELDS = {
     "event_name": "$.hook_event_name",
     "tool_name": "$.tool_name",
     "agent_id": "$.agent_id",
+    "agent_type": "$.agent_type",
     "command": "$.tool_input.command",
     "prompt": "$.prompt",
     "source": "$.source",
@@ -188,9 +189,9 @@ def finish_import(notes: list[tuple[str | None, str]]) -> None:
 def parse(event: str) -> dict[str, str]:
     """Return an event's fields by name, each "" where the event has none.
 
-    They are `session_id`, `event_name`, `tool_name`, `agent_id`, `command`, `prompt`, `source`, `idle_s`,
-    `file_path` and `says_nothing`, which is "1" for an event that is not worth keeping. SQLite reads the
-    JSON: that costs 1 ms, `import json` four to five.
+    They are `session_id`, `event_name`, `tool_name`, `agent_id`, `agent_type`, `command`, `prompt`, `source`,
+    `idle_s`, `file_path` and `says_nothing`, which is "1" for an event that is not worth keeping. SQLite
+    reads the JSON: that costs 1 ms, `import json` four to five.
 
     Raises:
         NotAnEventError: `event` is not a JSON object.

@@ -9,6 +9,7 @@ from claude_mem_lite.codemap.confidence import STRONG
 from claude_mem_lite.storage import models
 from support.databases import NOW, change, observe, session_row
 from support.hooks import AGENT, run_hook
+from support.processes import wait_until
 
 COMMIT = "c" * 32
 EDIT = "e" * 32
@@ -26,6 +27,11 @@ def hook(name: str, event_name: str, project: str = "/p", agent: str = AGENT, **
     (output,) = json.loads(done.stdout).values()
     assert output["hookEventName"] == event_name
     return str(output["additionalContext"])
+
+
+def told_in_time(has: str, name: str, event_name: str, **fields: Any) -> str:
+    """Return what a hook prints once it has something: on a busy machine its answer may come too late."""
+    return str(wait_until(lambda: (told := hook(name, event_name, **fields)) * (has in told)))
 
 
 def remember() -> None:

@@ -37,16 +37,19 @@ def context(  # noqa: PLR0913  (each is an option of the command)
         str | None, typer.Option(metavar="TEXT", help="What would come with this prompt.")
     ] = None,
     file: Annotated[str | None, typer.Option(metavar="PATH", help="What would come with this file.")] = None,
+    subagent: Annotated[
+        str | None, typer.Option(metavar="TASK", help="What a sub-agent with this task would get.")
+    ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Say why each line is in, or left out.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Print exactly what a session would be given of memory now: at its start, for a prompt, with a file.
 
-    Nothing counts as shown by this. Without the services prompts are matched by
-    words alone.
+    Or what a sub-agent of it would be given. Nothing counts as shown by this.
+    Without the services prompts are matched by words alone.
     """
-    if prompt is not None and file is not None:
-        raise typer.BadParameter("--prompt and --file exclude each other")
+    if sum(option is not None for option in (prompt, file, subagent)) > 1:
+        raise typer.BadParameter("--prompt, --file and --subagent exclude each other")
     open_memory(read_only=True)
     from claude_mem_lite.storage import projects
 
@@ -60,9 +63,11 @@ def context(  # noqa: PLR0913  (each is an option of the command)
     elif file is not None:
         file = os.path.join(os.getcwd(), os.path.expanduser(file))
         path, asked["file"] = "/api/touch", projects.in_project(file)
+    elif subagent is not None:
+        path, asked["q"] = "/api/subagent", subagent
     else:
         path, asked["source"] = "/api/context", source
-    block = _ask_web(path, asked) or _build_here(asked)
+    block = _ask_web(path, asked) or _build_here(path, asked)
     if block["skipped"] and not block["context"]:
         from claude_mem_lite.storage import damage
 
@@ -76,7 +81,7 @@ def context(  # noqa: PLR0913  (each is an option of the command)
     if block["context"]:
         typer.echo(block["context"])
     else:
-        errors.print(Text(f"Nothing would be shown: {_why_nothing(asked)}."), soft_wrap=True)
+        errors.print(Text(f"Nothing would be shown: {_why_nothing(path, asked)}."), soft_wrap=True)
     if explain:
         _explain(block)
 
@@ -88,25 +93,30 @@ def _ask_web(path: str, asked: Mapping[str, str]) -> dict[str, Any] | None:
         return None
 
 
-def _build_here(asked: Mapping[str, str]) -> dict[str, Any]:
-    """Return what the web process would answer, prompts by full text alone."""
-    from claude_mem_lite.context import blocks, builder
-    from claude_mem_lite.search.hybrid import Searcher
+def _build_here(path: str, asked: Mapping[str, str]) -> dict[str, Any]:
+    """Return what the web process would answer at an address, prompts by full text alone."""
+    from claude_mem_lite.context import answers
+    from claude_mem_lite.context.shown import shown_to
 
     project_dir, session_id = asked["project_path"], asked.get("session_id", "")
-    if "q" in asked:
-        block = blocks.for_prompt(Searcher(by_meaning=False), project_dir, asked["q"], session_id=session_id)
-    elif "file" in asked:
-        block = blocks.for_file(project_dir, asked["file"], session_id=session_id)
+    who: dict[str, Any] = {"session_id": session_id, "shown": shown_to(session_id)}
+    if path == "/api/recall":
+        answer = answers.with_prompt(None, project_dir, asked["q"], **who)
+    elif path == "/api/touch":
+        answer = answers.about_file(project_dir, asked["file"], **who)
+    elif path == "/api/subagent":
+        answer = answers.at_subagent(None, project_dir, session_id=session_id, task=asked["q"])
     else:
-        block = builder.build(project_dir, session_id=session_id, source=asked["source"])
-    return block.as_json(explain=True)
+        answer = answers.at_start(project_dir, source=asked["source"], idle_s=None, **who)
+    return answer.block.as_json(explain=True)
 
 
-def _why_nothing(asked: Mapping[str, str]) -> str:
+def _why_nothing(path: str, asked: Mapping[str, str]) -> str:
     from claude_mem_lite.context.layers import in_project
 
     project = printable(asked["project_path"])
+    if path == "/api/subagent":
+        return f"memory has no rules and nothing on this task, of {project}"
     if "q" in asked:
         return f"memory has nothing on this prompt, of {project}"
     if "file" in asked and not in_project(asked["file"], asked["project_path"]):

@@ -70,4 +70,7 @@ def _answer(path: str, asked: Mapping[str, str]) -> Answer | None:
         return None if answer.block.skipped and not answer.block.text else answer
     if path == "/api/recall":
         return answers.with_prompt(None, project_dir, asked["q"], **who)
+    if path == "/api/subagent":
+        agent = {name: asked[name] for name in ("session_id", "agent_id", "agent_type")}
+        return answers.at_subagent(None, project_dir, **agent)
     return None

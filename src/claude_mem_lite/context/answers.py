@@ -6,9 +6,11 @@ are the same.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from claude_mem_lite import inbox
 from claude_mem_lite.context import FRESH, SOURCES, builder
 from claude_mem_lite.context.builder import ContextBlock
 from claude_mem_lite.context.prompts import question
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 # 2,000 take an eighth of a second.
 _ROWS_SAMPLED_ONCE = 250
+# A sub-agent starts as soon as it is called; a call that is older was refused.
+_CALLED_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +61,10 @@ def with_prompt(
     block = ContextBlock("")
     if question(prompt):
         from claude_mem_lite.context import blocks
-        from claude_mem_lite.search.hybrid import Searcher
 
-        searcher = searcher or Searcher(by_meaning=False, sampled_rows=_ROWS_SAMPLED_ONCE)
-        block = blocks.for_prompt(searcher, project_dir, prompt, session_id=session_id, shown=known)
+        block = blocks.for_prompt(
+            searcher or _searcher_by_words(), project_dir, prompt, session_id=session_id, shown=known
+        )
     notes = (_note(block, "recall"),) if block.text else ()
     if late is None:
         return Answer(block, notes)
@@ -79,6 +83,31 @@ def about_file(project_dir: str, file: str, *, session_id: str, shown: Shown) ->
     block = blocks.for_file(project_dir, file, session_id=session_id, shown=shown)
     note = _note(block, "touch", files=[path] if path else [])
     return Answer(block, (note,) if block.text or path else ())
+
+
+def at_subagent(  # noqa: PLR0913  (what is known of it)
+    searcher: Searcher | None,
+    project_dir: str,
+    *,
+    session_id: str,
+    agent_id: str = "",
+    agent_type: str = "",
+    task: str | None = None,
+) -> Answer:
+    """Answer the start of a sub-agent; `task` is what it is to do (default: what the queue knows of that)."""
+    from claude_mem_lite.context import subagent
+
+    if task is None:
+        since = inbox.utc_text(time.time() - _CALLED_S)
+        task = storage.task_of(session_id, agent_id, agent_type, since=since)
+    block = subagent.for_task(lambda: searcher or _searcher_by_words(), project_dir, task)
+    return Answer(block, (_note(block, storage.SUBAGENT),) if block.text else ())
+
+
+def _searcher_by_words() -> Searcher:
+    from claude_mem_lite.search.hybrid import Searcher
+
+    return Searcher(by_meaning=False, sampled_rows=_ROWS_SAMPLED_ONCE)
 
 
 def _late_start(project_dir: str, session_id: str, shown: Shown) -> ContextBlock | None:

@@ -41,6 +41,7 @@ FALLBACK, SUBAGENT = "fallback", "subagent"
 # A look at a file or a list is worth a line only in a search.
 LOOKS = ("Read", "Grep", "Glob", "LS", "NotebookRead", "ToolSearch", "TodoWrite", "TaskCreate")
 _NEWEST = 1_000  # events, or messages, among which something recent is looked for
+_ANY_AGENT = "general-purpose"  # who is asked where a call names no type
 _STEPS = 20_000  # of SQLite's machine between two looks at the clock, well below a millisecond
 
 
@@ -205,6 +206,34 @@ def newest_project(*, since: str) -> str:
     row = PendingEvent.select(PendingEvent.project_dir, PendingEvent.created_at)
     newest = row.order_by(PendingEvent.seq.desc()).first()
     return newest.project_dir if newest and newest.created_at >= since else ""
+
+
+def task_of(session_id: str, agent_id: str, agent_type: str, *, since: str) -> str:
+    """Return what a session has given a sub-agent to do that starts now, "" where that is not known.
+
+    Its start names no task. The calls of the tool and the starts of sub-agents since a time are gone through
+    in order: each start takes the oldest call for its type that none has taken.
+    """
+    rows = PendingEvent.select(PendingEvent.event_name, PendingEvent.raw_output).where(
+        (PendingEvent.session_id == session_id)
+        & (PendingEvent.created_at >= since)
+        & PendingEvent.event_name.in_(("PreToolUse", "SubagentStart"))
+    )
+    calls: list[tuple[str, str]] = []
+    for row in rows.order_by(PendingEvent.seq):
+        event = json.loads(row.raw_output)
+        if row.event_name == "PreToolUse":
+            given = event.get("tool_input")
+            kind, task = map(given.get, ("subagent_type", "prompt")) if isinstance(given, dict) else ("", "")
+            calls.append((str(kind or _ANY_AGENT), task if isinstance(task, str) else ""))
+        elif event.get("agent_id") != agent_id:
+            _take(calls, str(event.get("agent_type")))
+    return _take(calls, agent_type)
+
+
+def _take(calls: list[tuple[str, str]], agent_type: str) -> str:
+    at = next((at for at, (kind, _) in enumerate(calls) if kind == agent_type), None)
+    return "" if at is None else calls.pop(at)[1]
 
 
 def plan_events(project_dir: str, session_id: str) -> list[dict[str, Any]]:

@@ -48,10 +48,13 @@ def is_remembered_without_raw(session_id: str) -> bool:
 
 
 def tool_use_ids() -> Iterator[tuple[str, str]]:
-    """Yield session and `tool_use_id` of the tool calls in the queue, whoever brought them."""
+    """Yield session and `tool_use_id` of the tool calls in the queue, whoever brought them.
+
+    A call that is known to begin alone is not one of them.
+    """
     query = (
         "SELECT session_id, json_extract(raw_output, '$.tool_use_id') FROM pending_queue"
-        " WHERE tool_name <> '' AND json_valid(raw_output)"
+        " WHERE tool_name <> '' AND event_name <> 'PreToolUse' AND json_valid(raw_output)"
     )
     for session_id, call_id in queue_database.execute_sql(query):
         if isinstance(call_id, str):

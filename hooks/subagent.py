@@ -1,0 +1,42 @@
+"""SubagentStart: a short block for a sub-agent; and PreToolUse of the tool that starts one, for its task.
+
+SubagentStart names no task. The call that comes before it does: it is stored like every event, and found in
+the queue.
+"""
+
+from __future__ import annotations
+
+WEB_TIMEOUT_S = 0.15
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+
+def ask(fields: dict[str, str], project_dir: str) -> Callable[[], bytes]:
+    """Ask for the block of a sub-agent; what is returned waits for it, b"" for nothing.
+
+    The client's own sub-agents, which have no type, get none.
+    """
+    if fields["event_name"] != "SubagentStart" or not fields["agent_type"]:
+        return bytes
+    from claude_mem_lite import client
+
+    agent: dict[str, Any] = {name: fields[name] for name in ("agent_id", "agent_type")}
+    asked = client.block("/api/subagent", fields, project_dir, timeout_s=WEB_TIMEOUT_S, **agent)
+    read = asked.read
+    if asked.is_down:
+        from claude_mem_lite.hooks import helper
+
+        read = helper.ask("/api/subagent", fields, project_dir, **agent)
+    return lambda: read() or b""
+
+
+if __name__ == "__main__":
+    import sys
+
+    sys.path.append(__file__.rsplit("/", 3)[0])  # started with -S, which leaves site-packages out
+    from claude_mem_lite.hooks import event
+
+    event.run(ask)
