@@ -10,7 +10,8 @@ def command() -> list[str]:
 
     if os.environ.get("CLAUDE_PLUGIN_ROOT"):  # this Python is any one: the services need theirs
         found = (os.path.join(folder, "claude-mem") for folder in os.get_exec_path())
-        return [path for path in found if os.access(path, os.X_OK)][:1]
+        # One in a relative folder would be the user's project's.
+        return [path for path in found if os.path.isabs(path) and os.access(path, os.X_OK)][:1]
     return [sys.executable, "-I", "-m", "claude_mem_lite.cli"]
 
 

@@ -15,12 +15,17 @@ if TYPE_CHECKING:
 
 
 def ask(fields: dict[str, str], project_dir: str) -> Callable[[], bytes]:
-    """Ask for the block of a sub-agent; what is returned waits for it, b"" for nothing.
+    """Return what asks for the block of a sub-agent and waits for it, b"" for nothing.
 
-    The client's own sub-agents, which have no type, get none.
+    It asks once the start is stored: of sub-agents that start at once each gets its own task by their order.
+    The client's own sub-agents, which have no type, get no block.
     """
     if fields["event_name"] != "SubagentStart" or not fields["agent_type"]:
         return bytes
+    return lambda: _answer(fields, project_dir)
+
+
+def _answer(fields: dict[str, str], project_dir: str) -> bytes:
     from claude_mem_lite import client
 
     agent: dict[str, Any] = {name: fields[name] for name in ("agent_id", "agent_type")}
@@ -30,7 +35,7 @@ def ask(fields: dict[str, str], project_dir: str) -> Callable[[], bytes]:
         from claude_mem_lite.hooks import helper
 
         read = helper.ask("/api/subagent", fields, project_dir, **agent)
-    return lambda: read() or b""
+    return read() or b""
 
 
 if __name__ == "__main__":

@@ -174,12 +174,15 @@ def test_a_helper_that_hangs_costs_its_time_only(no_helper: Path, memory: Path) 
 
 
 def test_a_helper_that_fails_or_talks_nonsense_is_none(no_helper: Path, memory: Path) -> None:
-    """An older claude-mem knows no such command; noise on its outputs reaches nobody."""
+    """Its interpreter is gone, it is too old to know the command, its answer is cut off: the short block."""
     remember()
-    for number, script in enumerate(
-        ("echo usage; exit 2", "read -r asked; printf 'HTTP/1.0 200 OK\\r\\n\\r\\n[1' >&0")
-    ):
-        (no_helper / "claude-mem").write_text(f"#!/bin/sh\n{script}\n")
+    scripts = (
+        "#!/gone/python\n",
+        "#!/bin/sh\necho usage; exit 2\n",
+        "#!/bin/sh\nread -r asked; printf 'HTTP/1.0 200 OK\\r\\n\\r\\n[1' >&0\n",
+    )
+    for number, script in enumerate(scripts):
+        (no_helper / "claude-mem").write_text(script)
         (no_helper / "claude-mem").chmod(0o755)
 
         assert "Made amounts exact." in hook("context", "SessionStart", session_id=f"n{number}")

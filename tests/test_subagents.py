@@ -120,11 +120,9 @@ def test_each_subagent_gets_its_own_task(memory: Path) -> None:
         inbox.append(json.dumps(event), "/p")
 
     assert (task_of("a1", "Explore"), task_of("a2"), task_of("a3", "Plan")) == ("one", "two", "")
-    inbox.append(json.dumps(starts("a1", "Explore")), "/p")
-    assert task_of("a1", "Explore") == "one"
-    assert task_of("a4", "Explore") == "three"
-    inbox.append(json.dumps(starts("a4", "Explore")), "/p")
-    assert task_of("a5", "Explore") == ""
+    for agent_id in ("a1", "a4"):
+        inbox.append(json.dumps(starts(agent_id, "Explore")), "/p")
+    assert [task_of(agent_id, "Explore") for agent_id in ("a1", "a4", "a5")] == ["one", "three", ""]
     assert task_of("a2", since=inbox.utc_now()) == ""
 
 

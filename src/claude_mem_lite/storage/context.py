@@ -226,8 +226,10 @@ def task_of(session_id: str, agent_id: str, agent_type: str, *, since: str) -> s
             given = event.get("tool_input")
             kind, task = map(given.get, ("subagent_type", "prompt")) if isinstance(given, dict) else ("", "")
             calls.append((str(kind or _ANY_AGENT), task if isinstance(task, str) else ""))
-        elif event.get("agent_id") != agent_id:
-            _take(calls, str(event.get("agent_type")))
+            continue
+        task = _take(calls, str(event.get("agent_type")))
+        if event.get("agent_id") == agent_id:
+            return task
     return _take(calls, agent_type)
 
 
