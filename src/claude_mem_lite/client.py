@@ -49,6 +49,7 @@ class Asked:
                 self._connection.connect(config.socket_path())
         except OSError:
             self.is_down = True
+            self._connection.close()
             return
         try:
             self._connection.sendall(request)
