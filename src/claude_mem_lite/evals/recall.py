@@ -92,9 +92,18 @@ def events(folder: str) -> Iterator[tuple[dict[str, Any], str]]:
             event, given = (line["event"], line.get("env") or {}) if "event" in line else (line, {})
             if not isinstance(event, dict) or not isinstance(given, dict):
                 raise ClaudeMemError(f"{where}: it is no hook event")
-            if event.get("hook_event_name") in known and not event.get("stop_hook_active"):
+            if _is_taken(event, known) and not event.get("stop_hook_active"):
                 start = given.get("CLAUDE_PROJECT_DIR") or event.get("cwd") or os.path.abspath(folder)
                 yield event, config.project_dir(str(start))
+
+
+def _is_taken(event: dict[str, Any], known: dict[str, dict[str, Any]]) -> bool:
+    """Tell whether a hook of ours is registered for an event, and for its tool."""
+    registered = known.get(str(event.get("hook_event_name")))
+    if registered is None:
+        return False
+    tools = registered.get("matcher", "*")
+    return tools == "*" or event.get("tool_name") in tools.split("|")
 
 
 def questions(path: str) -> list[Question]:
