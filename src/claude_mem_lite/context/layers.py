@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from claude_mem_lite.context.budget import Kind, Line
 from claude_mem_lite.context.text import SESSION_CHARS, entry, harmless, session_line
-from claude_mem_lite.distill.attempts import failure, is_commit, open_failures
+from claude_mem_lite.distill.attempts import is_commit, settled
 from claude_mem_lite.distill.local.conversation import without_reason
 from claude_mem_lite.distill.observation import join, one_line, relative
 from claude_mem_lite.distill.quoting import named, quote_blocks, quoted
@@ -217,19 +217,18 @@ def observations(scope: Scope) -> list[Line]:
     recent = scope.recent
     rows = storage.observations(scope.project_dir, list(recent), since=scope.since, limit=_READ)
     touched = Counter(path for row in rows for path in row.files_touched)
-    is_open = {row.id for row, _ in open_failures(rows[::-1])}
+    mended = {row.id for row in settled(rows[::-1])}
     lines = []
     for row in rows:
         weight, why = weigh(row)
-        is_settled = failure(row) is not None and row.id not in is_open
-        if is_settled:
+        if row.id in mended:
             weight, why = _OTHER, "a failure, settled since"
         again = max((touched[path] for path in row.files_touched), default=1) - 1
         weight *= _FADES ** recent[row.session_id] * (1 + min(0.5, 0.1 * again))
         lines.append(
             scope.told_of(
                 row,
-                f"{said_by(row)} It has succeeded since." if is_settled else said_by(row),
+                f"{said_by(row)} It has succeeded since." if row.id in mended else said_by(row),
                 weight=weight,
                 chars=_SPOKEN_CHARS if row.tool_name in _SPOKEN else LINE_CHARS,
                 reason=f"{why}, in {_place(recent[row.session_id])}",
