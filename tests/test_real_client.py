@@ -187,7 +187,7 @@ def test_a_session_without_services_gets_a_block_and_starts_them(claude: Claude,
 @pytest.mark.skipif("SubagentStart" not in install.hook_events(), reason="no hook for SubagentStart")
 def test_a_sub_agent_gets_a_block(claude: Claude) -> None:
     """Its first request carries one of its own, the session's requests none of that."""
-    task = "Count the otters, please."
+    task = "Why does the door of the lodge face south?"
     claude.ask(OTTER)
     claude.fake.act = has_it_done_by_a_sub_agent(task, "Agent" if claude.version >= (2, 1, 197) else "Task")
     claude.ask(WHERE)
@@ -196,7 +196,7 @@ def test_a_sub_agent_gets_a_block(claude: Claude) -> None:
     of_session = [messages for messages in requests if any(WHERE in text_of(each) for each in messages)]
     first = next(each for each in requests if each not in of_session and task in said(each))
     [block] = blocks_in(first, "SubagentStart")
-    assert "otter" in block
+    assert LODGE in block
     assert [blocks_in(messages, "SubagentStart") for messages in of_session] == [[]] * len(of_session)
 
 
