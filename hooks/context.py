@@ -98,9 +98,10 @@ def session_index(project_dir: str, *, without: str = "") -> tuple[str, list[str
         memory = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=0.1, factory=Connection)
         try:
             rows = memory.execute(
-                "SELECT id, last_event_at, summary FROM sessions"
-                " WHERE project_dir = ? AND summary != '' AND id != ? ORDER BY last_event_at DESC LIMIT ?",
-                (project_dir, without, _FALLBACK_SESSIONS),
+                "SELECT id, last_event_at, summary FROM sessions WHERE summary != '' AND id != ?"
+                " AND project_dir = coalesce((SELECT project_dir FROM project_folders WHERE folder = ?), ?)"
+                " ORDER BY last_event_at DESC LIMIT ?",
+                (without, project_dir, config.project_dir(project_dir), _FALLBACK_SESSIONS),
             ).fetchall()
         finally:
             memory.close()

@@ -30,7 +30,6 @@ from claude_mem_lite.storage import context as storage
 from claude_mem_lite.storage import models
 
 
-
 def noted() -> list[tuple[str, list[str]]]:
     """Return what the consumer has noted as shown: by which way, which ids."""
     return [(row.data["via"], row.data["ids"]) for row in storage.shown_in("me")]

@@ -57,12 +57,12 @@ def _answer(path: str, asked: Mapping[str, str]) -> Answer | None:
     """
     from claude_mem_lite.context import answers
     from claude_mem_lite.context.shown import shown_to
-    from claude_mem_lite.storage import migrations, models
+    from claude_mem_lite.storage import migrations, models, projects
 
     if migrations.schema() != len(migrations.MIGRATIONS):
         return None
     models.open_databases(read_only=True)
-    project_dir, session_id = asked["project_path"], asked["session_id"]
+    project_dir, session_id = projects.of(asked["project_path"]), asked["session_id"]
     who: dict[str, Any] = {"session_id": session_id, "shown": shown_to(session_id)}
     if path == "/api/context":
         idle_s = float(asked["idle_s"]) if "idle_s" in asked else None

@@ -14,7 +14,7 @@ from claude_mem_lite.context.budget import Said, Section, fill
 from claude_mem_lite.context.builder import SHORT_FENCE_TOKENS, ContextBlock, assemble
 from claude_mem_lite.context.layers import Scope
 from claude_mem_lite.context.prompts import question
-from claude_mem_lite.distill.summary import open_failures
+from claude_mem_lite.distill.attempts import open_failures
 from claude_mem_lite.storage import context as storage
 
 if TYPE_CHECKING:
