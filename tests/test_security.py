@@ -222,3 +222,24 @@ def test_a_folder_inside_that_is_not_ours_gets_no_byte(home: Path, name: str, ho
     assert told.stderr.startswith(f"claude-mem: {home / name} ")
     assert told.stderr.endswith("so nothing was written there: put a folder of your own there\n")
     assert contents(home / name) == before
+
+
+def test_no_library_leaves_an_identifier_of_the_machine(tmp_path: Path) -> None:
+    """Onnxruntime reports its use, and notes who reports, unless it is told not to before it is loaded."""
+    script = (
+        "from claude_mem_lite.search import embedder\n"
+        "embedder.load(embedder.resolve('minilm')).embed_documents(['a text'])\n"
+    )
+    kept = {"PATH", "LANG", "TMPDIR"}  # of tests and CI it would report nothing anyway
+    environment = {name: value for name, value in os.environ.items() if name in kept}
+
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**environment, "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert list(tmp_path.rglob("*")) == []

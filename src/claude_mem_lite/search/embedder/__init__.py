@@ -6,6 +6,7 @@ model that needs it is loaded. A process that serves others keeps its model in a
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.errors import ClaudeMemError
@@ -14,6 +15,10 @@ from claude_mem_lite.search.embedder.records import ModelRecord, QueryKind, down
 
 if TYPE_CHECKING:
     from claude_mem_lite.search.embedder.interface import Embedder
+
+# The libraries report their use, unless they are told not to before they are imported: onnxruntime since 1.29
+# on Linux and macOS, with an identifier of the machine in ~/.cache. Source: its docs/Privacy.md.
+os.environ |= {"ORT_DISABLE_TELEMETRY": "1", "HF_HUB_DISABLE_TELEMETRY": "1", "DO_NOT_TRACK": "1"}
 
 __all__ = ["ModelRecord", "QueryKind", "download", "find", "load", "resolve"]
 
