@@ -34,6 +34,9 @@ for _number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
 process_watch.watch()
+# What is imported, or run without the fixture `home`, finds a data directory too: never the developer's own.
+_nobodys = tempfile.TemporaryDirectory(prefix="cml-")
+os.environ["CLAUDE_MEM_HOME"] = _nobodys.name
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

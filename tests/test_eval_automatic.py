@@ -13,7 +13,7 @@ from support.fake_judge import judging, kinds
 from support.fake_messages import FakeMessages, Fault
 from support.processes import wait_until
 
-from claude_mem_lite import settings, settings_file
+from claude_mem_lite import inbox, settings, settings_file
 from claude_mem_lite.distill import gate, upgrade
 from claude_mem_lite.evals import automatic
 from claude_mem_lite.storage import evals as storage
@@ -168,9 +168,7 @@ def test_the_consumer_takes_the_step(court: FakeMessages, consumer: Callable[[],
     upgrades.write_state(automatic.STATE, {"at": "2026-01-01T00:00:00.000000Z", "left": []})
     for number in range(16):  # as many as go at once
         capture(number)
-    from claude_mem_lite.tasks.upgrade import upgrade_when_ripe
-
-    upgrade_when_ripe()
+    inbox.enqueue("claude_mem_lite.tasks.upgrade.upgrade")
     consumer()
 
     wait_until(lambda: len(judged()) == 2, timeout_s=120)
