@@ -217,6 +217,22 @@ def test_a_moved_folder_finds_its_memory(memory: Path, ledger: Path) -> None:
     assert f"{ledger} is {new} now" in " ".join(told.split())
 
 
+def test_without_an_origin_the_first_commit_tells(memory: Path, ledger: Path) -> None:
+    """A folder without git, or without a commit, is known by its path alone."""
+    git(ledger, "remote", "remove", "origin")
+    happen(ledger, "s1")
+    new = ledger.with_name("books")
+    ledger.rename(new)
+    happen(new, "s2", value=9)
+    bare = ledger.with_name("bare")
+    bare.mkdir()
+    git(bare, "init", "-q")
+
+    assert {row.project_dir for row in models.Observation.select()} == {str(new)}
+    assert repository.first_commit(str(bare)) == ""
+    assert repository.first_commit(str(bare.parent)) == ""
+
+
 def test_rows_from_before_join_their_repository(memory: Path, ledger: Path) -> None:
     """Of a work tree that is there, and of one that Claude Code made and that is gone; nobody else's."""
     tree, gone = ledger.with_name("tree"), f"{ledger}/.claude/worktrees/old"

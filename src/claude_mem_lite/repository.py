@@ -1,7 +1,8 @@
 """Where a session works: its repository, the work tree it is in, and the branch; read from git's files.
 
-Standard library only and without a process: hooks ask for each event. A linked work tree is one that `git
-worktree add` made: its `.git` is a file that names a folder of the repository, and that names it in turn.
+Standard library only and, but for `first_commit`, without a process: hooks ask for each event. A linked work
+tree is one that `git worktree add` made: its `.git` is a file that names a folder of the repository, and that
+names it in turn.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ _CLIENTS = "/.claude/worktrees/"
 # Of a branch's name; git takes longer ones than a file system does.
 _MOST_CHARS = 250
 _SHORT_HASH = 12
+_GIT_S = 3.0
 
 
 def place(start: str) -> Place:
@@ -68,6 +70,23 @@ def key(project: str) -> str:
         elif section == '[remote"origin"]' and not url and line.partition("=")[0].strip().lower() == "url":
             url = line.partition("=")[2].strip().strip('"')
     return _normalized(url)
+
+
+def first_commit(project: str) -> str:
+    """Return the hash of a repository's first commit, "" without one, or if git takes too long to tell.
+
+    No hook asks: this starts git, which reads the whole history.
+    """
+    if not os.path.exists(os.path.join(project, ".git")):
+        return ""
+    import subprocess
+
+    command = ["git", "-C", project, "-c", "core.fsmonitor=false", "rev-list", "--max-parents=0", "HEAD"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_GIT_S, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.split()[-1] if not done.returncode and done.stdout.strip() else ""
 
 
 def _normalized(url: str) -> str:

@@ -67,7 +67,7 @@ def move(
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Tell that a project's folder was moved or renamed; a repository with an origin is found without."""
+    """Tell that a project's folder was moved or renamed; a repository is found without that."""
     _join(old, new, yes=yes, as_json=as_json, is_move=True)
 
 

@@ -299,8 +299,8 @@ class LogEntry(_Table):
 class ProjectFolder(_Table):
     """A folder that is worked in, a work tree or a clone, and the project that it belongs to.
 
-    A project is known by the folder that it was first seen in; `key` is what its `origin` says, see
-    `repository.key`.
+    A project is known by the folder that it was first seen in; `key` is what its `origin` says, or its first
+    commit: see `repository.key` and `first_commit`.
     """
 
     folder = TextField(primary_key=True)

@@ -1,8 +1,8 @@
 """Which folders are one project: work trees, clones, and a folder that was moved.
 
 A project is a repository, wherever it is worked on. It goes by the folder that it was first seen in, and what
-is remembered of it stands under that; the code map is one of a folder. Two folders with the same `origin` are
-one project, unless `[projects] apart` names one of them.
+is remembered of it stands under that; the code map is one of a folder. Two folders with the same `origin` or,
+without one, the same first commit are one project, unless `[projects] apart` names one of them.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def see(folder: str, tree: str = "") -> str:
     A folder with the `origin` of a known project joins it. Where that project's own folder is gone, it was
     moved, and its memory goes along.
     """
-    key, known = repository.key(folder), _row(folder)
+    key, known = _key(folder), _row(folder)
     project = known.project_dir if known else folder
     same = [] if known and known.key == key else _same(folder, key)
     if same and (project == folder or same[0] != project):
@@ -108,9 +108,9 @@ def join(old: str, new: str) -> dict[str, int]:
             query = f"UPDATE {table} SET project_dir = ?{pending} WHERE project_dir = ?"  # noqa: S608
             moved[table] = memory_database.execute_sql(query, (new, old)).rowcount
         ProjectFolder.update(project_dir=new).where(ProjectFolder.project_dir == old).execute()
-        _note(new, new, repository.key(new))
+        _note(new, new, _key(new))
         if os.path.isdir(old):
-            _note(old, new, repository.key(old))
+            _note(old, new, _key(old))
         else:
             _drop_code(old)
     with inbox.Transaction() as connection:
@@ -183,6 +183,10 @@ def _same(folder: str, key: str) -> list[str]:
     rows = ProjectFolder.select().where((ProjectFolder.key == key) & (ProjectFolder.folder != folder))
     found = (row.project_dir for row in rows.order_by(ProjectFolder.seen_at))
     return [project for project in dict.fromkeys(found) if not _is_apart(project)]
+
+
+def _key(folder: str) -> str:
+    return repository.key(folder) or repository.first_commit(folder)
 
 
 def _is_apart(folder: str) -> bool:
