@@ -123,7 +123,7 @@ def test_the_quickstart_is_two_commands_and_ci_runs_them() -> None:
     assert [command.count("\n") for command in commands] == [1, 1]
     assert [command.split("&&")[-1].strip() for command in commands] == [
         ".venv/bin/claude-mem demo",
-        ".venv/bin/pytest -n 3 --dist worksteal",
+        ".venv/bin/pytest -n 4 --dist worksteal",
     ]
     script = (ROOT / ".ci" / "run").read_text()
     found = subprocess.run(
