@@ -295,6 +295,7 @@ def test_a_running_session_is_completed_later(memory: Path, projects: Path) -> N
     assert prompts == ["Round the totals in invoice.py", "Now the taxes", "Thanks for the taxes"]
 
 
+@pytest.mark.process
 def test_old_edits_do_not_touch_the_code_map(memory: Path, projects: Path, tmp_path: Path) -> None:
     """A file that has changed since is not said to have changed now, or to be as it was then."""
     shop = tmp_path / "shop"
