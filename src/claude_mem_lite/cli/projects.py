@@ -38,7 +38,7 @@ def list_projects(*, as_json: AsJson = False) -> None:
         notes = [
             *(["off"] if row["is_off"] else []),
             *([] if row["is_there"] else ["its folder is gone"]),
-            *([row["key"]] if row["key"] else []),
+            *([row["key"]] if "/" in row["key"] else []),  # the hash of a first commit tells nobody anything
             *[f"also {folder}" for folder in row["folders"] if folder != row["project"]],
         ]
         numbers = (str(row["sessions"]), str(row["observations"]))
