@@ -1,4 +1,4 @@
-"""What sessions get of memory, and what that costs them.
+"""Measure what sessions get of memory, and what that costs them.
 
     python benchmarks/context.py [--quality] [--speed] [--rows N] [--projects N] [--runs N]
 

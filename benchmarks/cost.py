@@ -1,4 +1,4 @@
-"""What Claude's words cost on a recorded history, beside one request a capture with the raw payload.
+"""Measure the cost of Claude's words on a recorded history, beside a request a capture with the raw payload.
 
     python benchmarks/cost.py [--factor N]
 

@@ -1,4 +1,4 @@
-"""How many planted secrets redaction takes out of hook events, how many look-alikes it spares, what it costs.
+"""Measure redaction: the planted secrets that it takes out, the look-alikes that it spares, and its time.
 
     python benchmarks/redaction.py [--only secrets|times] [--seed N] [--forms first|held-out|all] [--each 20]
 

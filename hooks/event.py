@@ -1,4 +1,4 @@
-"""What all hooks share: read the event, scrub it, append it, answer, exit 0 whatever happened.
+"""Run a hook: read the event, scrub it, append it, answer, exit 0 whatever happened.
 
 A hook is started as `python -I -S FILE` by Claude Code, which waits for it: no site-packages, nothing
 imported that is not needed, and an end by `os._exit`, which saves the interpreter's tidying up.
@@ -60,12 +60,12 @@ def _store(raw: bytes, ask: Ask | None, redaction_s: float | None) -> Callable[[
     """
     from claude_mem_lite import inbox, redact
 
+    project, tree, branch = config.place()
+    if config.is_off(project, tree):
+        return None
     event = redact.scrub_as_set(raw.decode("utf-8", "replace"), within_s=redaction_s)
     fields, answer = inbox.parse(event), None
     if fields["says_nothing"]:
-        return None
-    project, tree, branch = config.place()
-    if config.is_off(project, tree):
         return None
     config.ensure_folder(config.home())
     try:

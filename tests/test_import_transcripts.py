@@ -132,6 +132,17 @@ def test_transcripts_leave_the_same_memory_as_the_hooks(
     assert {row.status for row in models.PendingEvent.select()} == {inbox.IMPORTED}
 
 
+def test_a_project_that_is_off_is_not_imported(memory: Path, projects: Path) -> None:
+    """It is said how many sessions were left out for that."""
+    recorded("2.1.50", projects)
+    (memory / "config.toml").write_text('[projects]\noff = ["*"]\n')
+
+    answer = take_in()
+
+    assert models.PendingEvent.select().count() == 0
+    assert answer["left_out"]["session of a project that is off"] > 0
+
+
 def test_a_second_import_adds_nothing(memory: Path, projects: Path) -> None:
     """Twice is as once; the second time not even the files are read."""
     recorded("2.1.329", projects)

@@ -1,4 +1,4 @@
-"""Where the data lies, and the few settings that a hook may need.
+"""Find the data directory, and read the few settings that a hook may need.
 
 Standard library only and cheap to import, because every hook starts with it; what the services and
 the CLI can be told stands in `settings`.

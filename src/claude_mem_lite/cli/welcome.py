@@ -1,4 +1,4 @@
-"""What `claude-mem` alone prints: how far one is, and what to do next."""
+"""Print what `claude-mem` alone says: how far the user is, and what to do next."""
 
 from __future__ import annotations
 

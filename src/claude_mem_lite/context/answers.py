@@ -1,4 +1,4 @@
-"""What a hook gets for its event, and what of it counts as shown, whichever process answers.
+"""Answer a hook, and note what of the answer counts as shown, whichever process does it.
 
 The web process and the helper that stands in for it while it is down both ask here, so that their answers
 are the same.

@@ -1,4 +1,4 @@
-"""Which lines are worth their tokens: the best by value per token, none twice, none cut in half. Pure."""
+"""Choose the lines of a block: the best by value per token, none twice, none cut in half. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Claude Code's own memory tells a session anyway: it loads its index of notes at every start."""
+"""Leave out what Claude Code's own memory tells a session: it loads its index of notes at every start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of a row answers a prompt: the sentences and lines that carry most of its evidence, whole. Pure."""
+"""Cut out of a row what answers a prompt: whole sentences and lines with most of its evidence. Pure."""
 
 from __future__ import annotations
 

@@ -41,7 +41,8 @@ def for_task(searcher: Callable[[], Searcher], project_dir: str, task: str) -> C
     scope = Scope(project_dir, now)
     rules, works = Section("rules", "Rules from the user"), Section("works", "Works and fails here")
     known = Section("recall", "")
-    if question(task) and settings.load().recall_tokens_per_session:
+    chosen = settings.load()
+    if question(task) and chosen.recall and chosen.recall_tokens_per_session:
         from claude_mem_lite.context.recall import recall
 
         known = recall(searcher(), project_dir, task, said=said, budget_tokens=_TASK, now=now)

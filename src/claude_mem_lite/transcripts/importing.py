@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite import inbox, redact
+from claude_mem_lite import config, inbox, redact
 from claude_mem_lite.distill.record import record_import, summarize_session
 from claude_mem_lite.storage import imports, projects, upgrades
 from claude_mem_lite.transcripts.events import call_key, digest
@@ -67,6 +67,9 @@ def plan(
         seen = looked_at(session)
         if seen is None:
             found.left_out["empty session"] += 1
+            continue
+        if config.is_off(seen.project_dir, seen.work_tree):
+            found.left_out["session of a project that is off"] += 1
             continue
         if has_memory:
             seen = replace(seen, project_dir=projects.of(seen.work_tree or seen.project_dir))
