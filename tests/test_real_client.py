@@ -37,6 +37,7 @@ from support.real_client import (
     text_of,
 )  # fmt: skip
 
+from claude_mem_lite import client
 from claude_mem_lite.services import install, plugin
 
 CLIENTS = [path for path in os.environ.get("CLAUDE_MEM_TEST_CLIENT", "").split(":") if path]
@@ -175,6 +176,8 @@ def test_after_a_compaction_the_session_itself_comes_first(claude: Claude) -> No
 def test_a_session_without_services_gets_a_block_and_starts_them(claude: Claude, memory: Path) -> None:
     """After `claude-mem down` the block comes from SQLite; what the session does is remembered as ever."""
     claude.ask(OTTER)
+    asked = {"project_path": str(claude.project), "source": "startup"}
+    warm = (client.get("/api/context", asked, timeout_s=10) or {})["context"]
     down()
     settings = memory / "config.toml"
     settings.write_text(settings.read_text().replace("autostart = false", "autostart = true"))
@@ -182,6 +185,7 @@ def test_a_session_without_services_gets_a_block_and_starts_them(claude: Claude,
 
     [block] = claude.told(WHERE)
     assert "Put an otter into the river" in block
+    assert block == warm.strip()
 
 
 @pytest.mark.skipif("SubagentStart" not in install.hook_events(), reason="no hook for SubagentStart")
