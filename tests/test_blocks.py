@@ -325,10 +325,10 @@ def test_the_command_prints_what_a_session_would_get(memory: Path, monkeypatch: 
     assert run("context", "--project", "/p") == block.text + "\n"
     explained = json.loads(run("context", "--project", "/p", "--explain", "--json"))
     assert explained["context"] == block.text
-    assert [line["id"] for line in explained["lines"]] == ["s1", EDIT, COMMIT]
+    assert [line["id"] for line in explained["lines"]] == ["s1", EDIT, "s1", COMMIT, "s1"]
     assert all(line["reason"] and line["tokens"] for line in explained["lines"])
     assert [(line["id"], line["why"]) for line in explained["left_out"]] == [(EDIT, "already shown")]
-    assert "a commit, in the newest session" in run("context", "--project", "/p", "--explain")
+    assert "in the newest session" in run("context", "--project", "/p", "--explain")
     assert "called by cli.py:7 split" in run("context", "--project", "/p", "--file", "/p/money.py")
     assert "Commit" in run("context", "--project", "/p", "--prompt", "Which commit made the amounts exact?")
     assert storage.shown_in("me") == []

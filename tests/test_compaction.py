@@ -188,7 +188,7 @@ def test_the_sessions_summary_is_the_models_and_goes_on_from_there(memory: Path)
     assert since.startswith("Asked: Push it now, please. Ended: It is pushed.")
     assert secret not in summary
     assert (queries.known_session("s1").key_files or [""])[0] == "ledger/store.py"
-    assert "In the model's words: Asked: Move the ledger" in builder.build("/p", session_id="s2").text
+    assert "Move the ledger" in builder.build("/p", session_id="s2").text
 
 
 def test_what_the_model_repeats_of_a_page_is_quoted(memory: Path) -> None:

@@ -138,6 +138,6 @@ def _together(first: ContextBlock, second: ContextBlock) -> ContextBlock:
 
 def _note(block: ContextBlock, via: str, *, files: Sequence[str] = ()) -> dict[str, Any]:
     return {
-        "via": via, "ids": block.ids, "also": block.also, "named": block.named, "tokens": block.tokens,
-        "files": list(files),
+        "via": via, "ids": block.ids, "also": block.also, "named": block.named, "parts": block.parts,
+        "tokens": block.tokens, "files": list(files),
     }  # fmt: skip

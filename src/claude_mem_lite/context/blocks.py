@@ -37,7 +37,7 @@ def for_prompt(
     if not chosen.recall or most < _LEAST_TOKENS:
         return _NOTHING
     # What the session did itself it has in its context already.
-    said = Said(shown.ids | storage.own_ids(session_id))
+    said = Said((shown.ids - shown.parts) | storage.own_ids(session_id))
     section = recall(
         searcher, project_dir, prompt, said=said, budget_tokens=most - SHORT_FENCE_TOKENS, now=time.time()
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from claude_mem_lite.context.text import vetted
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
 Kind = Literal["session", "function", "learning", "observation"]
+# A session's line stands over those of what it did.
+HEADING: Kind = "session"
 
 # A line of which so large a share of the words stands in lines above says nothing new.
 SAID = 0.85
@@ -28,7 +31,8 @@ class Line:
 
     `says` is what it tells, without age and id; `stands_for` are the ids of what need not be told beside it;
     `reason` says where the value comes from; what `is_users`, in their own words, is nobody else's order.
-    What `says_more` of its row than any line of another kind comes although the row was shown.
+    What `says_more` of its row than any line of another kind comes although the row was shown; what
+    `is_one_of_many` lines of a row comes beside the others of its block.
     """
 
     id: str
@@ -40,6 +44,7 @@ class Line:
     stands_for: tuple[str, ...] = ()
     is_users: bool = False
     says_more: bool = False
+    is_one_of_many: bool = False
 
     @property
     def tokens(self) -> int:
@@ -76,17 +81,18 @@ class Said:
     """What a block, or a session's earlier blocks, have told already."""
 
     def __init__(self, ids: Collection[str] = ()) -> None:
-        self._ids = set(ids)
+        self._ids, self._here = set(ids), set[str]()
         self._words: list[frozenset[str]] = []
 
     def add(self, line: Line) -> None:
         """Note a line."""
-        self._ids |= {line.id, *line.stands_for}
+        self._here |= {line.id, *line.stands_for}
         self._words.append(_words(line))
 
     def why(self, line: Line) -> str:
         """Return why a line would be one too many, "" if it would not."""
-        if line.id in self._ids and not line.says_more:
+        before = self._ids if line.is_one_of_many else self._ids | self._here
+        if line.id in before and not line.says_more:
             return "already shown"
         told = _words(line)
         return "another line says it" if any(_repeats(told, other) for other in self._words) else ""
@@ -124,7 +130,13 @@ def fill(section: Section, lines: Sequence[Line], *, budget_tokens: int, said: S
         elif (line_told := vet(line, section)) is not None:
             chosen[at] = line_told, told
             left -= line_told.tokens
-    section.lines += [chosen[at][0] for at in sorted(chosen)]
+    told_lines = [chosen[at][0] for at in sorted(chosen)]
+    # A heading with nothing under it says nothing.
+    section.lines += [
+        line
+        for line, below in pairwise([*told_lines, _NOTHING])
+        if line.kind != HEADING or below.kind != HEADING
+    ]
     for line in section.lines:
         said.add(line)
     return budget_tokens - section.tokens
@@ -135,7 +147,8 @@ def _repeats(told: frozenset[str], said: frozenset[str]) -> bool:
 
 
 def _words(line: Line) -> frozenset[str]:
-    return frozenset(words(line.says)) - STOP_WORDS
+    """Return the words by which a line says something; a session's is a heading, which others may have."""
+    return frozenset() if line.kind == HEADING else frozenset(words(line.says)) - STOP_WORDS
 
 
-_NOTHING = Line("", "session", "", 0, "")
+_NOTHING = Line("", HEADING, "", 0, "")

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite import config, inbox, settings
+from claude_mem_lite import config, inbox, repository, settings
 from claude_mem_lite.context import FRESH, SOURCES, layers, text
 from claude_mem_lite.context.budget import LeftOut, Said, Section, fill
 from claude_mem_lite.context.client_memory import without_told
 from claude_mem_lite.context.layers import Scope
 from claude_mem_lite.context.shown import shown_to
-from claude_mem_lite.context.state import working_state
+from claude_mem_lite.distill.standing import standing
 from claude_mem_lite.storage import DatabaseError, queries
 from claude_mem_lite.storage import context as storage
 from claude_mem_lite.tokens import CHARS_PER_TOKEN, estimate_tokens
@@ -27,7 +27,10 @@ LAYER_S = 0.1
 # /clear ends one session and starts the next at once.
 _CLEARED_S = 60.0
 _SESSIONS_READ = 30
-_STATE_LINES = 20
+_READ = 300
+_STATE_LINES, _EARLIER_LINES = 20, 100
+# Branches on which many threads run.
+_SHARED = frozenset({"main", "master", "trunk", "develop", "dev"})
 # Claude Code tells the seconds since the last answer rounded; the Stop hook comes a moment after it.
 _ROUNDED_S = 3.0
 FUNCTION_MAP = "function_map"
@@ -40,16 +43,16 @@ class Budget:
     """Tokens for each layer; the reserve is for the fence. What a layer leaves goes to the next."""
 
     working_state: int = 600
-    session_index: int = 400
-    function_map: int = 500
+    thread: int = 500
     learnings: int = 300
-    observations: int = 600
+    function_map: int = 300
+    earlier: int = 700
     reserve: int = 200
 
     @property
     def total(self) -> int:
         """The whole block's; a working state lives on what the others leave."""
-        return self.session_index + self.function_map + self.learnings + self.observations + self.reserve
+        return self.thread + self.learnings + self.function_map + self.earlier + self.reserve
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,12 @@ class ContextBlock:
                 (names if section.name == FUNCTION_MAP else told).update((line.id, *line.stands_for))
         return sorted(names - told)
 
+    @property
+    def parts(self) -> list[str]:
+        """The ids of rows of which lines tell a part only."""
+        lines = [line for section in self.sections for line in section.lines]
+        return sorted({line.id for line in lines if line.is_one_of_many} - {*self.named, *self.also})
+
     def as_json(self, *, explain: bool = False) -> dict[str, Any]:
         """Return the fields for an answer in JSON; `explain` adds each line, and each left out, with why."""
         found: dict[str, Any] = {
@@ -114,10 +123,10 @@ class _Layer:
 
 
 _LAYERS = (
-    _Layer("session_index", "Recent sessions", layers.session_index, layers.SESSIONS),
-    _Layer(FUNCTION_MAP, "Code changed", layers.function_map, layers.FUNCTIONS),
+    _Layer("thread", "Where the work stands", layers.thread, _STATE_LINES),
     _Layer("learnings", "Learned", layers.learnings, layers.LEARNINGS),
-    _Layer("observations", "Recent observations", layers.observations, layers.OBSERVATIONS),
+    _Layer(FUNCTION_MAP, "Code changed", layers.function_map, layers.FUNCTIONS),
+    _Layer("earlier", "Earlier work, by session", layers.earlier, _EARLIER_LINES),
 )
 
 
@@ -159,7 +168,7 @@ def build(  # noqa: PLR0913  (all of them say what started)
         allowed = min(left, getattr(budget, layer.name) + carried)
         try:
             with storage.time_limit(LAYER_S):
-                lines = without_told(layer.lines(scope), project_dir)
+                lines = without_told(layer.lines(replace(scope, room=allowed)), project_dir)
         except DatabaseError:
             skipped.append(layer.name)
             carried = allowed
@@ -219,6 +228,9 @@ def _scope(project_dir: str, session_id: str, source: str, idle_s: float | None,
         session_id = _answered_at(project_dir, forked_at) or session_id
     rows = storage.sessions(project_dir, without=session_id, limit=_SESSIONS_READ)
     uses = storage.uses([row.id for row in rows])
+    branch = storage.branch_of(session_id) or repository.place(project_dir)[2]
+    if branch not in _SHARED:
+        rows.sort(key=lambda row: row.branch != branch)
     return Scope(project_dir, now, [row for row in rows if row.last_event_at > since], since, uses)
 
 
@@ -237,14 +249,20 @@ def _state(session_id: str, source: str) -> list[_Layer]:
     def cleared(scope: Scope) -> list[Line]:
         since = inbox.utc_text(scope.now - _CLEARED_S)
         whose = storage.cleared_session(scope.project_dir, since=since)
-        return working_state(scope, whose) if whose else []
+        return _working_state(scope, whose) if whose else []
 
     if source == storage.COMPACT:
         title = "This session, before it was compacted"
-        return [_Layer("working_state", title, lambda scope: working_state(scope, session_id), _STATE_LINES)]
+        return [_Layer("working_state", title, lambda scope: _working_state(scope, session_id), _STATE_LINES)]
     if source == "clear":
         return [_Layer("working_state", "The session before /clear", cleared, _STATE_LINES)]
     return []
+
+
+def _working_state(scope: Scope, session_id: str) -> list[Line]:
+    rows = storage.observations(scope.project_dir, [session_id], limit=_READ)[::-1]
+    state = standing(scope.project_dir, session_id, rows)
+    return layers.in_order([scope.said(said) for said in state.thread])
 
 
 def _told(section: Section, line: Line) -> dict[str, Any]:

@@ -6,21 +6,27 @@ go in is `budget`'s business.
 
 from __future__ import annotations
 
+import os.path
 import re
-from collections import Counter
-from dataclasses import dataclass, field
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.context.budget import Kind, Line
-from claude_mem_lite.context.text import SESSION_CHARS, entry, harmless, session_line
-from claude_mem_lite.distill.attempts import is_commit, settled
+from claude_mem_lite.context.coverage import FADES, choose
+from claude_mem_lite.context.text import entry, harmless, under
+from claude_mem_lite.distill.attempts import is_commit
+from claude_mem_lite.distill.changed import changed
 from claude_mem_lite.distill.local.conversation import without_reason
-from claude_mem_lite.distill.observation import join, one_line, relative
-from claude_mem_lite.distill.quoting import named, quote_blocks, quoted
+from claude_mem_lite.distill.observation import one_line, relative
+from claude_mem_lite.distill.quoting import named, quote_blocks, quote_long_names
+from claude_mem_lite.distill.standing import standing
+from claude_mem_lite.distill.state import Said, State
+from claude_mem_lite.distill.statements import statements
 from claude_mem_lite.search.words import words
 from claude_mem_lite.storage import context as storage
-from claude_mem_lite.tokens import estimate_tokens
+from claude_mem_lite.tokens import CHARS_PER_TOKEN, estimate_tokens
 from claude_mem_lite.triage import EDITORS
 
 if TYPE_CHECKING:
@@ -28,21 +34,22 @@ if TYPE_CHECKING:
 
     from claude_mem_lite.storage.models import FunctionChange, Learning, Observation, Session
 
-SESSIONS = 10
+SESSIONS = 25
 RECENT_SESSIONS, _RECENT_OBSERVATIONS = 5, 60
 FUNCTIONS = 30
 LEARNINGS = 10
-OBSERVATIONS = 10
 LEAST_CONFIDENCE = 0.5
 
 LINE_CHARS = 240
-_SPOKEN_CHARS = 400
-# The newest session's line also says what was left open.
-_NEWEST_CHARS = 480
+_GOAL_CHARS, _ASKED_CHARS = 60, 200
+# The files that were worked on most: how many, in how many characters, and what only reading one is worth.
+_FILES, _FILES_CHARS, _READ_ONLY = 8, 480, 0.3
+_TURN_CHARS = 480
+# A session that states less has no thread.
+_THREAD = 3
 # What is told grows with a line's length to this power.
 _DENSITY = 0.75
 _READ = 100  # observations looked at, changes likewise
-_NAMES = 6  # functions named of a file
 
 # What a line tells by what it is about: what was decided and what failed before what was done.
 _WEIGHTS = {"Stop": 1.5, "SubagentStop": 1.2, "UserPromptSubmit": 0.9, "Bash": 0.7}
@@ -58,20 +65,18 @@ _SPOKEN = frozenset({"Stop", "SubagentStop"})
 _EDITED = re.compile(r"^(?:Edited|Rewrote|Created) [^\n]*? \([^()\n]*lines?\)\.\s*")
 # How a summary begins to list what became of functions, which a short title lists too.
 _CHANGES = frozenset({"new", "modified", "removed"})
-_FADES = 0.85  # a session's worth of the one after it
 # What speaks of code that has changed is worth so much of what it was.
 _STALE, _STALE_CHARS = 0.4, 80
 # A line shown in this many sessions and never used loses rank.
 _SHOWINGS = 3
-_SIGNATURE_CHARS = 60
-_STRING = re.compile(r"[\"']")  # a default value can be a sentence
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
     """What may be told of a project: what `sessions`, newest first, did after a time (`since`, "" for all).
 
-    `now` is in Unix seconds; `uses` says in how many sessions an id was shown and in how many used.
+    `now` is in Unix seconds; `uses` says in how many sessions an id was shown and in how many used; `room`
+    are the tokens that a layer may spend.
     """
 
     project_dir: str
@@ -79,6 +84,8 @@ class Scope:
     sessions: Sequence[Session] = ()
     since: str = ""
     uses: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    states: dict[str, State] = field(default_factory=dict)
+    room: int = 0
 
     @property
     def recent(self) -> dict[str, int]:
@@ -105,7 +112,7 @@ class Scope:
     ) -> Line:
         """Return a line that says something of a row; a longer one is worth more, but not by as much."""
         told = harmless(says, chars=chars)
-        weight *= self._use(row_id)
+        weight *= self.use(row_id)
         return Line(
             id=row_id,
             kind=kind,
@@ -142,32 +149,126 @@ class Scope:
             weight, reason = _STALE * weight, f"{reason}, stale"
         return self.line(row.id, "learning", row.updated_at, says, weight=weight, reason=reason)
 
-    def _use(self, row_id: str) -> float:
+    @property
+    def newest(self) -> Session | None:
+        """The first of the sessions that did something; a trivial one does not hide the thread before it."""
+        for row in self.sessions[:SESSIONS]:
+            state = self.state(row)
+            if any(state.files.values()) or len(state.statements) >= _THREAD:
+                return row
+        return next(iter(self.sessions), None)
+
+    def heading(self, row: Session, *, chars: int = _GOAL_CHARS) -> Line:
+        """Return the line under which what a session did is told: its branch, and what it was for."""
+        asked = next((said.says for said in reversed(self.state(row).thread) if said.is_users), "")
+        goal = asked if row.written_by == "local" or not row.summary else row.summary
+        branch = quote_long_names(named(row.branch))
+        is_open = "still open" if row.status == "active" and not row.summary else ""
+        parts = [" ".join(filter(None, [branch, is_open])), one_line(goal, chars)]
+        says = harmless(": ".join(filter(None, parts)), chars=LINE_CHARS)
+        text = entry(row.id, row.last_event_at, says, now=self.now).rstrip()
+        return Line(
+            row.id, "session", text, 1.0, says, reason="its session", is_users=True, is_one_of_many=True
+        )
+
+    def said(self, said: Said, *, chars: int = LINE_CHARS) -> Line:
+        """Return a line under the heading of its session."""
+        told = harmless(said.text, chars=chars)
+        return Line(
+            said.row_id, "observation", under(said.row_id, told), 1.0, told,
+            stands_for=said.stands_for, is_users=said.is_users, is_one_of_many=not said.is_deed,
+        )  # fmt: skip
+
+    def stated(self, told: Sequence[Said], state: State) -> Line:
+        """Return a line with some of what a row states, in its order."""
+        order = {id(said): at for at, said in enumerate(state.statements)}
+        texts = [said.text for said in sorted(told, key=lambda said: order.get(id(said), 0))]
+        joined = "; ".join([*(text.rstrip(".") for text in texts[:-1]), *texts[-1:]])
+        return self.said(replace(told[0], says=joined, label=""), chars=_TURN_CHARS)
+
+    def state(self, row: Session) -> State:
+        """Return where a session stands; of one that is not told yet by what it did so far.
+
+        What Claude has told of it is stated, too, and of one that has stated nothing its summary.
+        """
+        if row.id not in self.states:
+            rows = [] if row.state else storage.observations(self.project_dir, [row.id], limit=_READ)
+            state = (
+                State.from_json(row.state) if row.state else standing(self.project_dir, row.id, rows[::-1])
+            )
+            if row.summary and (row.written_by != "local" or all(said.is_deed for said in state.statements)):
+                words = statements(row.summary) or [one_line(row.summary, LINE_CHARS)]
+                told = [Said(row.id, row.last_event_at, says) for says in words]
+                state = replace(state, statements=[*told, *state.statements])
+            self.states[row.id] = state
+        return self.states[row.id]
+
+    def use(self, row_id: str) -> float:
+        """Return what a line is still worth that was shown often and never used (0 to 1)."""
         shown, used = self.uses.get(row_id, (0, 0))
         return min(1.0, (2 * used + _SHOWINGS) / shown) if shown > _SHOWINGS else 1.0
 
 
-def session_index(scope: Scope) -> list[Line]:
-    """Return the sessions, newest first; one that is still open is told by what it was asked last."""
+def thread(scope: Scope) -> list[Line]:
+    """Return where the thread stands: what the last session of this branch that did something left."""
+    row = scope.newest
+    if row is None:
+        return []
+    lines = [scope.said(said) for said in scope.state(row).thread if said.at > scope.since]
+    return in_order([scope.heading(row, chars=_ASKED_CHARS), *lines]) if lines else []
+
+
+def earlier(scope: Scope) -> list[Line]:
+    """Return what the last sessions state, those of this branch first, each under its heading.
+
+    What matters most goes in first, whatever the order in which it is read.
+    """
+    sessions = scope.sessions[:SESSIONS]
+    states = [scope.state(row) for row in sessions]
+    chars = round(scope.room * CHARS_PER_TOKEN)
+    told = [said.text for said in scope.state(scope.newest).thread] if scope.newest else []
+    chosen = choose(states, chars=chars, since=scope.since, told=told, use=scope.use)
+    turns: dict[tuple[int, str], list[Said]] = {}
+    for at, said in chosen:
+        turns.setdefault((at, said.row_id), []).append(said)
+    places = {turn: place for place, turn in enumerate(turns)}
     lines: list[Line] = []
-    for row in scope.sessions:
-        told = row.summary or _open_session(scope, row)
-        if not told:
-            continue
-        chars = SESSION_CHARS if lines else _NEWEST_CHARS
-        told = harmless(told, chars=chars)
-        at = len(lines)
-        lines.append(
-            Line(
-                id=row.id,
-                kind="session",
-                text=session_line(row.id, row.last_event_at, told, now=scope.now, chars=chars),
-                value=estimate_tokens(told) * _FADES**at * (4 if at == 0 else 1),
-                says=told,
-                reason=_place(at),
+    for at, row in enumerate(sessions):
+        own = sorted((turn for turn in turns if turn[0] == at), key=lambda turn: turns[turn][0].at)
+        if own:
+            heading = scope.heading(row)
+            lines.append(
+                replace(heading, value=heading.tokens * 2.0 ** (1 - min(map(places.__getitem__, own))))
             )
-        )
+        for turn in own:
+            line = scope.stated(turns[turn], states[at])
+            lines.append(replace(line, value=line.tokens * 2.0 ** -places[turn], reason=f"in {_place(at)}"))
     return lines
+
+
+def in_order(lines: Sequence[Line]) -> list[Line]:
+    """Return lines of which all go in, before anything else, as far as they fit in this order."""
+    return [replace(line, value=line.tokens * 2.0**-at) for at, line in enumerate(lines)]
+
+
+def worked_on(scope: Scope) -> list[Line]:
+    """Return the files that the last sessions changed and read most, the more lately the more, in a line."""
+    worth: defaultdict[str, float] = defaultdict(float)
+    for at, row in enumerate(scope.sessions):
+        for path, times in scope.state(row).files.items():
+            worth[path] += FADES**at * (times**0.5 or _READ_ONLY)
+    inside = [path for path in worth if path and path[0] not in "/."]
+    best = sorted(inside, key=worth.__getitem__, reverse=True)[:_FILES]
+    if not best or scope.since:
+        return []
+    folder = os.path.commonpath(best) if len(best) > 1 else ""
+    files = ", ".join(named(os.path.relpath(path, folder or ".")) for path in best)
+    says = f"Most worked on lately{f', in {named(folder)}' if folder else ''}: {files}"
+    row = scope.sessions[0]
+    line = scope.line(
+        row.id, "function", row.last_event_at, says, weight=4.0, reason="edits and reads", chars=_FILES_CHARS
+    )
+    return [replace(line, is_one_of_many=True)]
 
 
 def function_map(scope: Scope) -> list[Line]:
@@ -181,7 +282,7 @@ def function_map(scope: Scope) -> list[Line]:
             break
         if row.observation_id:
             files.setdefault(row.file_path, []).append(row)
-    lines = []
+    lines = worked_on(scope)
     for path, rows in files.items():
         told = changed(rows)
         if not told:
@@ -194,7 +295,7 @@ def function_map(scope: Scope) -> list[Line]:
                 "function",
                 newest.created_at,
                 f"{named(path)}: {told}",
-                weight=_FADES**rank * min(2.0, 1 + 0.2 * (len(ids) - 1)),
+                weight=FADES**rank * min(2.0, 1 + 0.2 * (len(ids) - 1)),
                 reason=f"edits: {len(ids)}, the last in {_place(rank)}",
                 stands_for=ids,
             )
@@ -210,31 +311,6 @@ def learnings(scope: Scope) -> list[Line]:
     return [
         scope.learned(row, weight=row.confidence, reason=f"confidence {row.confidence:.2f}") for row in rows
     ]
-
-
-def observations(scope: Scope) -> list[Line]:
-    """Return what the last sessions did and said, newest first."""
-    recent = scope.recent
-    rows = storage.observations(scope.project_dir, list(recent), since=scope.since, limit=_READ)
-    touched = Counter(path for row in rows for path in row.files_touched)
-    mended = {row.id for row in settled(rows[::-1])}
-    lines = []
-    for row in rows:
-        weight, why = weigh(row)
-        if row.id in mended:
-            weight, why = _OTHER, "a failure, settled since"
-        again = max((touched[path] for path in row.files_touched), default=1) - 1
-        weight *= _FADES ** recent[row.session_id] * (1 + min(0.5, 0.1 * again))
-        lines.append(
-            scope.told_of(
-                row,
-                f"{said_by(row)} It has succeeded since." if row.id in mended else said_by(row),
-                weight=weight,
-                chars=_SPOKEN_CHARS if row.tool_name in _SPOKEN else LINE_CHARS,
-                reason=f"{why}, in {_place(recent[row.session_id])}",
-            )
-        )
-    return lines
 
 
 def weigh(row: Observation) -> tuple[float, str]:
@@ -283,31 +359,3 @@ def in_project(path: str, project_dir: str) -> str:
 
 def _place(at: int) -> str:
     return f"session {at + 1} from the newest" if at else "the newest session"
-
-
-def _open_session(scope: Scope, row: Session) -> str:
-    asked = storage.said(scope.project_dir, row.id, "UserPromptSubmit", newest=True)
-    return f"Still open. Asked: {asked.summary}" if asked and row.status == "active" else ""
-
-
-def changed(rows: Sequence[FunctionChange]) -> str:
-    """Return what became of a file's functions: "new allocate(total, weights); changed split".
-
-    `rows` are newest first. What was made and changed is new, what was made and removed again is not told.
-    """
-    last: dict[str, FunctionChange] = {}
-    made = {row.qualified_name for row in rows if row.change_type == "new"}
-    for row in rows:
-        last.setdefault(row.qualified_name, row)
-    verbs: dict[str, list[str]] = {"new": [], "changed": [], "gone": []}
-    for name, row in sorted(
-        last.items(), key=lambda each: each[1].qualified_name.rpartition(".")[2][:1] == "_"
-    ):
-        is_gone = row.change_type == "deleted"
-        if is_gone and name in made:
-            continue
-        verb = "gone" if is_gone else "new" if name in made else "changed"
-        has_room = row.kind == "function" and len(row.signature) <= _SIGNATURE_CHARS
-        told = row.signature if verb == "new" and has_room else name
-        verbs[verb].append(quoted(told) if _STRING.search(told) else told)
-    return "; ".join(f"{verb} {join(names, _NAMES)}" for verb, names in verbs.items() if names)

@@ -28,11 +28,13 @@ _SHORTEST_NAME = 5
 class Shown:
     """The ids and files that a session has in its context, and what it has spent in tokens, by which way.
 
-    `named` are those of the ids that were only named: a later block may say more of them.
+    `named` are those of the ids that were only named: a later block about a file may say more of them;
+    `parts` are those of which a part was told: recall may tell the rest.
     """
 
     ids: set[str] = field(default_factory=set)
     named: set[str] = field(default_factory=set)
+    parts: set[str] = field(default_factory=set)
     files: set[str] = field(default_factory=set)
     tokens: Counter[str] = field(default_factory=Counter)
     owed: dict[str, Any] | None = None  # the fallback of a start that has not had its whole block yet
@@ -50,12 +52,16 @@ class Shown:
         if not FRESH.isdisjoint((via, block.get("source"))) and not is_rest:
             self.ids.clear()
             self.named.clear()
+            self.parts.clear()
             self.files.clear()
         if is_fallback or via in SOURCES:
             self.owed = block if is_fallback else None
         ids, named = {*block.get("ids", ()), *block.get("also", ())}, set(block.get("named", ()))
+        parts = set(block.get("parts", ()))
         self.named |= named - self.ids
         self.named -= ids - named
+        self.parts |= parts - self.ids
+        self.parts -= ids - parts
         self.ids |= ids
         self.files.update(block.get("files", ()))
         self.tokens[str(via)] += int(block.get("tokens", 0))

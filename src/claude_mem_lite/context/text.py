@@ -67,13 +67,18 @@ def fence(sections: Iterable[str], *, socket_path: str = "", project_dir: str = 
 
 def titled(title: str, lines: Iterable[str]) -> str:
     """Return a section: its title, which may be captured text, over its lines; "" without any."""
-    listed = "\n".join(f"- {line}" for line in lines)
+    listed = "\n".join(line if line.startswith("  - ") else f"- {line}" for line in lines)
     return f"## {harmless(title, chars=TITLE_CHARS)}\n{listed}" if listed else ""
 
 
 def entry(row_id: str, at: str, says: str, *, now: float) -> str:
     """Return a line that says something harmless of a row; `at` is UTC text, `now` Unix seconds."""
     return f"[{ago(at, now=now)}] {harmless(row_id[:ID_CHARS], chars=ID_CHARS)} {says}"
+
+
+def under(row_id: str, says: str) -> str:
+    """Return a line that says something harmless of a row, indented under that of its session."""
+    return f"  - {harmless(row_id[:ID_CHARS], chars=ID_CHARS)} {says}"
 
 
 def session_line(session_id: str, at: str, summary: str, *, now: float, chars: int = SESSION_CHARS) -> str:

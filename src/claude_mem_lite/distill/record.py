@@ -18,6 +18,8 @@ from claude_mem_lite.distill.contradicted import checked
 from claude_mem_lite.distill.local import compaction
 from claude_mem_lite.distill.local.conversation import is_acknowledgement, is_api_failure, without_reason
 from claude_mem_lite.distill.observation import Capture, Observation, Skip
+from claude_mem_lite.distill.standing import standing
+from claude_mem_lite.distill.state import decisions
 from claude_mem_lite.distill.summary import key_files, summarize
 from claude_mem_lite.storage import projects, queries, timeline, upgrades
 from claude_mem_lite.storage.models import PendingEvent, memory_database
@@ -109,8 +111,8 @@ def summarize_session(session_id: str, *, retell: bool = False) -> str:
     up_to = max(row.pk for row in rows)
     if session.retold_pk >= up_to:
         return session.summary or ""
-    summary, files = _told(session, rows)
-    queries.save_summary(session_id, summary, key_files=files, summarized_pk=up_to)
+    _save_told(session, rows, up_to=up_to)
+    summary = queries.known_session(session_id).summary or ""
     queries.log_event("summarize.done", {"observations": len(rows)}, session_id=session_id)
     for earlier in timeline.open_sessions_before(session):
         _settle(earlier)
@@ -144,8 +146,8 @@ def local_summary(
     return summary, key_files(done)
 
 
-def _told(session: Session, rows: Sequence[ObservationRow]) -> tuple[str, list[str]]:
-    """Return a session's summary, and its key files.
+def _save_told(session: Session, rows: Sequence[ObservationRow], *, up_to: int) -> None:
+    """Store a session's summary, its key files and decisions, and where it left its thread.
 
     What the model has told stays, marked where the record says otherwise, and what came since follows.
     """
@@ -159,7 +161,11 @@ def _told(session: Session, rows: Sequence[ObservationRow]) -> tuple[str, list[s
         told = checked(told, after)
         summary = f"{told}\nSince then: {summary}" if summary else told
         files = list(dict.fromkeys([*files, *session.key_files, *key_files(own)]))
-    return summary, files[:MAX_KEY_FILES]
+    decided = {} if session.retold else {"key_decisions": decisions(own)}
+    state = standing(session.project_dir, session.id, own, later).as_json()
+    queries.save_summary(
+        session.id, summary, key_files=files[:MAX_KEY_FILES], state=state, summarized_pk=up_to, **decided
+    )
 
 
 def _retold(session: Session, own: Sequence[ObservationRow]) -> tuple[str, Sequence[ObservationRow]]:
@@ -175,9 +181,7 @@ def _settle(session: Session) -> None:
     """Tell an earlier session anew if a later one has settled what it left open."""
     rows = queries.observations_of(session.id)
     if rows and session.retold_pk < max(row.pk for row in rows):
-        summary, files = _told(session, rows)
-        if summary != session.summary:
-            queries.save_summary(session.id, summary, key_files=files, summarized_pk=session.summarized_pk)
+        _save_told(session, rows, up_to=session.summarized_pk)
 
 
 def is_look(event: PendingEvent) -> bool:

@@ -1,9 +1,9 @@
 """The questions that a session's context puts to the databases, and which of its lines were shown and used.
 
 What was shown and used stands in `event_log`: an entry `context.shown` for each block (`via`, the `ids` of
-its lines and what they tell `also`, `tokens`, `files`; of a fallback also the start's `source` and when it
-was, `at`), and one `context.used` a session (id to how:
-"opened", "named" or "touched").
+its lines, what they tell `also`, the `parts` of which they tell only some, `tokens`, `files`; of a fallback
+also the start's `source` and when it was, `at`), and one `context.used` a session (id to how: "opened",
+"named" or "touched").
 """
 
 from __future__ import annotations
@@ -67,6 +67,7 @@ def sessions(project_dir: str, *, without: str = "", limit: int) -> list[Session
     """Return a project's sessions that something happened in, newest first; only with what a line tells."""
     columns = (
         Session.id, Session.last_event_at, Session.status, Session.summary, Session.observation_count,
+        Session.branch, Session.written_by, Session.state,
     )  # fmt: skip
     rows = Session.select(*columns).where(
         (Session.project_dir == project_dir)
@@ -247,6 +248,13 @@ def plan_events(project_dir: str, session_id: str) -> list[dict[str, Any]]:
         & (PendingEvent.event_name == "PostToolUse")
     )
     return [json.loads(row.raw_output) for row in rows.order_by(PendingEvent.seq)]
+
+
+def branch_of(session_id: str) -> str:
+    """Return the branch that a session's last event was on, "" where that is not known."""
+    row = PendingEvent.select(PendingEvent.branch).where(PendingEvent.session_id == session_id)
+    newest = row.order_by(PendingEvent.seq.desc()).first() if session_id else None
+    return newest.branch if newest else ""
 
 
 def commands(session_id: str) -> list[tuple[str, str]]:

@@ -70,6 +70,7 @@ def retell(session_id: str, summary: str, key_files: list[str], *, up_to: int) -
         summary=summary or None,
         key_files=key_files,
         key_decisions=[],
+        state={},
         summarized_pk=up_to,
         retold=None,
         retold_pk=0,

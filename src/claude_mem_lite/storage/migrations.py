@@ -316,6 +316,25 @@ ALTER TABLE sessions ADD COLUMN branch TEXT NOT NULL DEFAULT '';
 ALTER TABLE observations ADD COLUMN branch TEXT NOT NULL DEFAULT '';
 """
 
+# Where each session left its thread (see `distill.state`), and the names that edits took out of the code:
+# `beside` is the setting whose value one was, `is_gone` says that no file of the work tree has it now.
+_STATE = """
+ALTER TABLE sessions ADD COLUMN state TEXT NOT NULL DEFAULT '{}' CHECK(json_valid(state));
+CREATE TABLE retired_names (
+    pk INTEGER PRIMARY KEY,
+    project_dir TEXT NOT NULL,
+    name TEXT NOT NULL,
+    beside TEXT NOT NULL DEFAULT '',
+    replacement TEXT NOT NULL DEFAULT '',
+    session_id TEXT NOT NULL,
+    observation_id TEXT NOT NULL,
+    retired_at TEXT NOT NULL,
+    is_gone INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (project_dir, name, beside)
+);
+CREATE INDEX idx_retired_session ON retired_names(session_id);
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _TABLES + _full_text("observations", "title", "summary", "detail") + _full_text("sessions", "summary"),
     _WRITTEN_BY_CLAUDE
@@ -339,6 +358,7 @@ MIGRATIONS: tuple[str, ...] = (
     # Rows from before its index were not in it, and to change such a row breaks the index.
     _rebuilt("function_map"),
     _PROJECTS,
+    _STATE,
 )
 
 

@@ -118,6 +118,7 @@ class Session(_Table):
     extraction_attempts = IntegerField(default=0)
     extraction_due = TextField(default="")
     extraction_note = TextField(null=True)
+    state = _Json(default=dict)
 
     class Meta:
         table_name = "sessions"
@@ -296,6 +297,27 @@ class LogEntry(_Table):
         table_name = "event_log"
 
 
+class RetiredName(_Table):
+    """A name that an edit took out of a project's code, and what stands there instead, if that is known.
+
+    `beside` is the setting of which the name was the value, "" for a name of its own; `is_gone` says that no
+    file of the work tree has it any more.
+    """
+
+    pk = IntegerField(primary_key=True)
+    project_dir = TextField()
+    name = TextField()
+    beside = TextField(default="")
+    replacement = TextField(default="")
+    session_id = TextField()
+    observation_id = TextField()
+    retired_at = TextField()
+    is_gone = BooleanField(default=False)
+
+    class Meta:
+        table_name = "retired_names"
+
+
 class ProjectFolder(_Table):
     """A folder that is worked in, a work tree or a clone, and the project that it belongs to.
 
@@ -399,5 +421,5 @@ class FunctionIndex(FTS5Model):  # type: ignore[misc]
 
 MODELS: tuple[type[Any], ...] = (
     Session, Observation, FunctionMapEntry, FunctionChange, SourceFile, CallEdge, Learning, LogEntry,
-    ProjectFolder, State, PendingEvent,
+    RetiredName, ProjectFolder, State, PendingEvent,
 )  # fmt: skip

@@ -267,11 +267,9 @@ def session_by_prefix(prefix: str, project_dir: str | None = None) -> Session:
     return found[0]
 
 
-def save_summary(session_id: str, summary: str, *, key_files: list[str], summarized_pk: int) -> None:
-    """Store a session's summary, its key files, and up to which observation they go."""
-    Session.update(summary=summary, key_files=key_files, summarized_pk=summarized_pk).where(
-        Session.id == session_id
-    ).execute()
+def save_summary(session_id: str, summary: str, **told: Any) -> None:
+    """Store a session's summary, and what else is told of it (`key_files`, `state`, `summarized_pk`, …)."""
+    Session.update(summary=summary, **told).where(Session.id == session_id).execute()
 
 
 def sessions_to_summarize(*, idle_since: str) -> list[str]:

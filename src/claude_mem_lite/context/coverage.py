@@ -1,0 +1,113 @@
+"""Choose what a block says of many sessions: the statements that together name most of what matters. Pure.
+
+Budgeted maximum coverage, greedily: each statement is worth the names in it that none before it has, and a
+name is worth how often recent sessions spoke of it, and how few of them did. Source: E. Filatova and
+V. Hatzivassiloglou, A formal model for information selection in multi-sentence text extraction, 2004.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter, defaultdict
+from functools import lru_cache
+from math import log1p
+from typing import TYPE_CHECKING
+
+from claude_mem_lite.distill.statements import names
+from claude_mem_lite.search.words import words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from claude_mem_lite.distill.state import Said, State
+
+# A session's words are worth so much of those of the one after it.
+FADES = 0.9
+# A name that few sessions speak of says more, to this power of its idf.
+_RARITY = 1.5
+# A plain word is worth so much of a name.
+_WORD = 0.05
+_SHORTEST_WORD = 4
+# What a line costs beside its words, in characters, and a session's heading; a long one is worth more, but
+# not by as much.
+_JOINT, _LINE, _HEADING, _DENSITY = 2, 14, 90, 0.8
+_USERS = 0.8  # what was asked, beside what came of it
+_LEAST = 60  # characters in which hardly a line fits
+
+
+def choose(
+    states: Sequence[State],
+    *,
+    chars: int,
+    since: str = "",
+    told: Iterable[str] = (),
+    use: Callable[[str], float] = lambda _: 1.0,
+) -> list[tuple[int, Said]]:
+    """Return what to tell in so many characters of what was stated since a time, the best first.
+
+    `states` are those of sessions, those that matter most first; each statement comes with the place of its
+    state. `told` is what the block says already; `use` is what a row is still worth (0 to 1).
+    """
+    weights = _weights(states)
+    pool = []
+    for at, state in enumerate(states):
+        for said in state.statements:
+            if said.at > since:
+                worth = use(said.row_id) * (_USERS if said.is_users else 1.0)
+                pool.append((at, said, _terms(said.says), len(said.text), worth))
+    covered: set[str] = set().union(*map(_terms, told))
+    begun: set[int | str] = set()  # the places of states and the ids of rows that have a line
+
+    def cost(number: int) -> int:
+        at, said, _, own, _ = pool[number]
+        return own + (_JOINT if said.row_id in begun else _LINE) + (0 if at in begun else _HEADING)
+
+    def gain(number: int) -> float:
+        worth = sum(weights[term] for term in pool[number][2] - covered)
+        return float(worth * pool[number][4] / cost(number) ** _DENSITY)
+
+    heap = [(-gain(number), number) for number in range(len(pool))]
+    heapq.heapify(heap)
+    chosen = []
+    while heap and chars > _LEAST:
+        worth, number = heapq.heappop(heap)
+        now = gain(number)
+        if heap and now < -worth and now < -heap[0][0]:  # what was chosen meanwhile says a part of it
+            heapq.heappush(heap, (-now, number))
+            continue
+        if now <= 0:
+            break
+        if cost(number) > chars:
+            continue
+        chars -= cost(number)
+        at, said, terms, *_ = pool[number]
+        begun |= {at, said.row_id}
+        covered |= terms
+        chosen.append((at, said))
+    return chosen
+
+
+def _weights(states: Sequence[State]) -> Mapping[str, float]:
+    """Return what each name is worth, and each word."""
+    weights: defaultdict[str, float] = defaultdict(float)
+    spoken: Counter[str] = Counter(name for state in states for name in state.names)
+    for at, state in enumerate(states):
+        for name, times in state.names.items():
+            weights[name] += FADES**at * log1p(times)
+    plain = [frozenset().union(*(_terms(said.says) for said in state.statements)) for state in states]
+    said_in = Counter(term for each in plain for term in each)
+    worth = defaultdict(
+        float,
+        {name: weight * log1p(len(states) / spoken[name]) ** _RARITY for name, weight in weights.items()},
+    )
+    for at, each in enumerate(plain):
+        for word in each:
+            if word[0] == " ":
+                worth[word] += _WORD * FADES**at * log1p(len(states) / said_in[word])
+    return worth
+
+
+@lru_cache(maxsize=8_192)
+def _terms(text: str) -> frozenset[str]:
+    """Return the names in a text, and its longer words, each of these after a blank."""
+    return names(text) | {f" {word}" for word in words(text) if len(word) >= _SHORTEST_WORD}

@@ -1,0 +1,280 @@
+"""Where a session left its thread: goal, decisions, what is open, what it did; and what it states. Pure.
+
+It is made at each session's end, and anew when its conversation is compacted, and is told at later starts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from claude_mem_lite.distill.attempts import is_commit, open_failures
+from claude_mem_lite.distill.local import fields
+from claude_mem_lite.distill.local.conversation import without_reason
+from claude_mem_lite.distill.observation import join, one_line, sentences
+from claude_mem_lite.distill.quoting import named, quote_blocks
+from claude_mem_lite.distill.statements import names, statements
+from claude_mem_lite.distill.summary import has_bad_tests, test_verdict
+from claude_mem_lite.triage import EDITORS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+_GOAL_CHARS = 200
+_ASKED_CHARS = 160
+_MOST = 3  # of decisions, failures each
+_FILES = 6
+_STATEMENTS = 100
+_NAMES = 400
+_SHORTEST_PROMPT = 20
+_FEW = 4  # statements
+_DECIDED = re.compile(
+    r"\b(because|instead of|so that|decided|decision|never|no longer|reversed|rather than|must not|on purpose"
+    r"|intentional(?:ly)?|chose|weil|stattdessen|entschieden)\b",
+    re.IGNORECASE,
+)
+_OPEN = re.compile(
+    r"\b(next(?! to\b)|remain(?:s|ing)?|todo|still|not (?:yet|done)|left (?:open|to)|unfinished"
+    r"|wait(?:s|ing)|pending|offen|noch nicht)\b",
+    re.IGNORECASE,
+)
+_PULL_REQUEST = re.compile(r"https?://[^\s\"'<>)]+/(?:pull|pulls|merge_requests|pull-requests)/\d+")
+
+
+class Row(Protocol):
+    """An observation as far as a state needs it."""
+
+    @property
+    def id(self) -> str:
+        """The event's."""
+
+    @property
+    def title(self) -> str:
+        """What was done, in a line."""
+
+    @property
+    def summary(self) -> str:
+        """What happened, and why."""
+
+    @property
+    def files_touched(self) -> Sequence[str]:
+        """Paths, relative to the project where they lie inside it."""
+
+    @property
+    def tool_name(self) -> str:
+        """The tool that was used, or the event that was no tool's."""
+
+    @property
+    def created_at(self) -> str:
+        """When, in UTC."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Something that a row says: `label` is what it is ("Goal", "Decided"; "" for a plain statement).
+
+    `is_users` are the user's own words; what `is_deed` names what was done, which other lines may tell.
+    """
+
+    row_id: str
+    at: str
+    says: str
+    label: str = ""
+    is_users: bool = False
+    is_deed: bool = False
+    stands_for: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """What it says, under its label."""
+        return f"{self.label}: {self.says}" if self.label else self.says
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Where a session stands.
+
+    `thread` are its lines, what matters most first, and `statements` what its turns stated, the newest
+    first; `names` says how many of its rows name something; `files` how often each was changed, those that
+    were only read with 0.
+    """
+
+    thread: Sequence[Said] = ()
+    statements: Sequence[Said] = ()
+    names: Mapping[str, int] = field(default_factory=dict)
+    files: Mapping[str, int] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the fields as they are stored."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> State:
+        """Return what `as_json` has made."""
+        thread, stated = (
+            [Said(**{**each, "stands_for": tuple(each["stands_for"])}) for each in stored.get(name, ())]
+            for name in ("thread", "statements")
+        )
+        return cls(thread, stated, stored.get("names", {}), stored.get("files", {}))
+
+
+def state_of(
+    rows: Sequence[Row],
+    *,
+    plan: Iterable[dict[str, Any]] = (),
+    changes: Mapping[str, str] | None = None,
+    later: Sequence[Sequence[Row]] = (),
+) -> State:
+    """Return where a session stands by its observations, in the order of time.
+
+    `plan` are the events of its to-do list or tasks; `changes` says what became of a file's functions;
+    `later` are the observations of each session after it, which may have settled what it left open.
+    """
+    thread = [
+        *_goal(rows),
+        *_plan(rows, plan),
+        *_failing(rows, later),
+        *_in_flight(rows, changes or {}),
+        *_decided(rows),
+        *_pull_request(rows),
+    ]
+    counted: Counter[str] = Counter()
+    for row in rows:
+        counted.update(names(f"{row.title}\n{without_reason(row.summary)[0]}"))
+    files = Counter({path: 0 for row in rows for path in row.files_touched})
+    files.update(path for row in rows if row.tool_name in EDITORS for path in row.files_touched)
+    stated = [said for row in reversed(rows) for said in _stated(row)]
+    if len(stated) < _FEW:  # nobody has reported: what was done speaks for itself
+        done = [row for row in reversed(rows) if row.tool_name in EDITORS or is_commit(row)]
+        stated += [Said(row.id, row.created_at, row.title, is_deed=True) for row in done]
+    return State(thread, stated[:_STATEMENTS], dict(counted.most_common(_NAMES)), dict(files))
+
+
+def decisions(rows: Sequence[Row]) -> list[str]:
+    """Return what was decided in a session, with its reasons, the newest last."""
+    return [said.says for said in _decided(rows)][::-1]
+
+
+def asked_in(prompt: str, chars: int) -> str:
+    """Return the user's words in so many characters, with the blocks of somebody else's in them quoted."""
+    return one_line(quote_blocks(prompt, fences=True), chars)
+
+
+def _stated(row: Row) -> list[Said]:
+    text, _ = without_reason(row.summary)
+    if row.tool_name == "Stop":
+        return [Said(row.id, row.created_at, says) for says in statements(text)]
+    if row.tool_name == "UserPromptSubmit" and len(text) >= _SHORTEST_PROMPT:
+        return [Said(row.id, row.created_at, asked_in(text, _ASKED_CHARS), "Asked", is_users=True)]
+    return []
+
+
+def _goal(rows: Sequence[Row]) -> list[Said]:
+    """Return what was asked last; what was asked first may be done long since."""
+    prompts = [row for row in rows if row.tool_name == "UserPromptSubmit"]
+    labelled = [(prompts[-1], "Asked last"), (prompts[0], "Asked first")] if len(prompts) > 1 else []
+    return [
+        Said(row.id, row.created_at, asked_in(row.summary, _GOAL_CHARS), label, is_users=True)
+        for row, label in labelled or [(row, "Goal") for row in prompts]
+    ]
+
+
+def _plan(rows: Sequence[Row], events: Iterable[dict[str, Any]]) -> list[Said]:
+    """Return the next steps: what is open in the plan, else what the assistant said is still to do."""
+    steps = _open_steps(events)
+    if steps and rows:
+        return [Said(rows[-1].id, rows[-1].created_at, join(steps, 4, "; "), "Next")]
+    last = next((row for row in reversed(rows) if row.tool_name == "Stop"), None)
+    left = [each for each in _sentences(last) if _OPEN.search(each)] if last else []
+    return [Said(last.id, last.created_at, _listed(left), "Said to be open")] if last and left else []
+
+
+def _open_steps(events: Iterable[dict[str, Any]]) -> list[str]:
+    """Return the steps of a to-do list or of tasks that are not done, those in progress first."""
+    steps: dict[str, tuple[str, str]] = {}  # id to subject and status
+    for event in events:
+        given, task = fields.value(event, "tool_input"), fields.value(event, "tool_response", "task")
+        if event.get("tool_name") == "TodoWrite":
+            steps = {
+                str(at): (fields.text(todo, "content"), fields.text(todo, "status"))
+                for at, todo in enumerate(fields.items(given, "todos"))
+            }
+        elif event.get("tool_name") == "TaskCreate":
+            steps[str(fields.value(task, "id"))] = (fields.text(task, "subject"), "pending")
+        elif (task_id := str(fields.value(given, "taskId"))) in steps:
+            subject, status = steps[task_id]
+            steps[task_id] = (
+                fields.text(given, "subject") or subject,
+                fields.text(given, "status") or status,
+            )
+    open_steps = [
+        (subject, status) for subject, status in steps.values() if status in {"pending", "in_progress"}
+    ]
+    return [
+        subject for subject, _ in sorted(open_steps, key=lambda step: step[1] != "in_progress") if subject
+    ]
+
+
+def _failing(rows: Sequence[Row], later: Sequence[Sequence[Row]]) -> list[Said]:
+    """Return the commands that have not succeeded since, and the tests if their last run failed."""
+    found = [Said(row.id, row.created_at, error, "Failing") for row, error in open_failures(rows, later)]
+    tests = next((row for row in reversed(rows) if test_verdict(row)), None)
+    if tests is not None and has_bad_tests(test_verdict(tests)):
+        told = f"{tests.title}: {without_reason(tests.summary)[0]}"
+        since = told[told.rfind(test_verdict(tests)) :]
+        found.append(Said(tests.id, tests.created_at, one_line(since, 240), "Failing"))
+    return found[-_MOST:]
+
+
+def _in_flight(rows: Sequence[Row], changes: Mapping[str, str]) -> list[Said]:
+    """Return the files that were changed since the session's last commit, with their functions."""
+    committed = max((at for at, row in enumerate(rows) if is_commit(row)), default=-1)
+    edits = [row for row in rows[committed + 1 :] if row.tool_name in EDITORS][::-1]
+    paths = list(dict.fromkeys(path for row in edits for path in row.files_touched))
+    found = []
+    for path in paths[:_FILES]:
+        own = [row for row in edits if path in row.files_touched]
+        says = f"{named(path)}{f': {changes[path]}' if changes.get(path) else ''}"
+        found.append(
+            Said(
+                own[0].id,
+                own[0].created_at,
+                says,
+                "Changed, not committed",
+                stands_for=tuple(row.id for row in own),
+            )
+        )
+    return found
+
+
+def _decided(rows: Sequence[Row]) -> list[Said]:
+    """Return what was decided with a reason, by whom it was settled, the newest first."""
+    found = []
+    for row in reversed(rows):
+        if row.tool_name == "AskUserQuestion":
+            says = one_line(without_reason(row.summary)[0], 200)
+            found.append(Said(row.id, row.created_at, says, "Decided by the user", is_users=True))
+        elif row.tool_name == "Stop":
+            told = [each for each in statements(without_reason(row.summary)[0]) if _DECIDED.search(each)]
+            if told:
+                found.append(Said(row.id, row.created_at, _listed(told), "Decided"))
+    return found[:_MOST]
+
+
+def _pull_request(rows: Sequence[Row]) -> list[Said]:
+    """Return the pull request that was opened or spoken of last."""
+    for row in reversed(rows):
+        if row.tool_name in {"Bash", "Stop"} and (url := _PULL_REQUEST.search(f"{row.title}\n{row.summary}")):
+            return [Said(row.id, row.created_at, url[0], "Pull request")]
+    return []
+
+
+def _sentences(row: Row) -> list[str]:
+    return sentences(without_reason(row.summary)[0])
+
+
+def _listed(told: Sequence[str]) -> str:
+    """Return the first two sentences; an item of a list has no full stop to part it from the next."""
+    return " ".join(each if each[-1] in ".!?" else f"{each};" for each in told[:2]).rstrip(";")
