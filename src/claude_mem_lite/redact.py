@@ -45,21 +45,13 @@ _PRIVATE_FIELDS = (
 _TALK = ("AskUserQuestion", "Agent", "Task", "SendMessage", "ExitPlanMode")
 
 
-_RUN = 20  # the shortest token, an AWS key id, has as many token characters
-_LEAD = 48  # the longest beginning that ends outside the run
-_TOKEN = b"0123456789_-ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-_SHAPE = bytes(97 if byte in _TOKEN else 32 for byte in range(256))
-_SHAPE_64 = bytes(97 if byte in _TOKEN + b"+/=" else 32 for byte in range(256))
-_KEY = 88 * b"a"  # 64 bytes in base64
-_NO_TOKEN = b"_-abcdefghijklmnopqrstuvwxyz"
-_LONG = 36  # a longer name of a class is rare
 _LISTERS = ("grep", "rg ", "ag ", "git ", "diff ")  # commands that name files in their output
-_TWO_PARTS = 22 * b"a" + b" aaaaaa "  # of the three of a token of Discord
 EDGE = 8192  # characters dropped on each side of a cut before the search: half a token may stand there
 _LEAST = 4  # characters: nothing shorter is a secret
 # Looks at places where a secret may stand, some 10 µs each: to tell whether there is one, to take out all.
 _GLANCES, _MOST_LOOKS = 3_000, 15_000
 _AT_FILE = 4  # looks that the name of a file costs
+_GLANCED, _SUFFIX = 4096, 3  # characters of a text that is worth a glance, and of what follows a dot
 
 
 class TooMuchError(Exception):
@@ -133,7 +125,9 @@ def _in_time(seconds: float | None, work: Callable[[], str]) -> str:
 def _scrub(event: str, max_chars: int, ignored: tuple[str, ...], looks: Looks) -> str:
     marks = None
     if len(event) <= max_chars:
-        marks = _find_marks(event)
+        from claude_mem_lite.redaction_formats import find_marks
+
+        marks = find_marks(event)
         if not marks and not _is_suspicious(event, ignored):
             return event
     from claude_mem_lite.redaction_bounds import fitted, narrowed
@@ -222,67 +216,6 @@ def _names_file(event: str, ignored: IgnoredFiles) -> bool:
     return bool(ignored.mentioned(text))
 
 
-def _find_marks(text: str) -> list[str]:
-    """Return what tokens begin with and `text` has where a token may stand: in and before long runs.
-
-    That is why a further kind of token costs an ordinary text next to nothing.
-    """
-    from claude_mem_lite.redaction_formats import CRYPTS, MARKS_ANYWHERE, MARKS_IN_RUNS, SHORT_MARKS
-
-    data = text.encode("utf-8", "replace")
-    shape, run, found, discord = data.translate(_SHAPE), b"a" * _RUN, [], False
-    at = shape.find(run)
-    while at >= 0:
-        end = shape.find(b" ", at)
-        end = end if end >= 0 else len(shape)
-        if _may_be_token(data[at:end]) or data[at - 4 : at - 2] == b"hv":  # hvs.
-            found.append(data[max(0, at - _LEAD) : end])
-            discord = discord or (data[at - 8 : at : 7] == b".." and shape[at - 30 : at] == _TWO_PARTS)
-        at = shape.find(run, end)
-    runs = b" ".join(found).decode("latin-1")
-    marks = [mark for mark in MARKS_IN_RUNS if mark in runs]
-    marks += [mark for mark, stands_by in SHORT_MARKS.items() if _has_short(runs, mark, *stands_by)]
-    marks += ["."] * discord + ["=="] * _has_key(data)
-    marks += [f"${way}$" for way in CRYPTS.intersection(text.split("$"))]
-    return marks + [
-        mark for sign, some in MARKS_ANYWHERE.items() if sign in text for mark in some if mark in text
-    ]
-
-
-def _may_be_token(run: bytes) -> bool:
-    """Tell whether a run of token characters is no mere name: tokens have digits, capitals or no words."""
-    if run.strip(_NO_TOKEN):
-        return len(run) > _LONG or not run.isalpha() or run.isupper()
-    return len(run) > _LONG and max(map(len, run.replace(b"-", b"_").split(b"_"))) > _RUN
-
-
-def _has_short(runs: str, mark: str, offset: int, alphabet: str, count: int) -> bool:
-    """Tell whether a mark stands in `runs` with `count` characters of an alphabet by it."""
-    at = runs.find(mark)
-    while at >= 0:
-        start = max(0, at + offset)
-        body = runs[start : start + count]
-        if len(body) == count and not body.strip(alphabet):
-            before = runs[max(0, at - 2) : at]  # an escape or a colour code may end in a letter
-            if offset < 0 or not before[-1:].isalnum() or before[0] in "\\[;0123456789":
-                return True
-        at = runs.find(mark, at + 1)
-    return False
-
-
-def _has_key(data: bytes) -> bool:
-    """Tell whether the base64 of 64 bytes may stand in text, with its padding."""
-    shape = data.translate(_SHAPE_64)
-    at = shape.find(_KEY)
-    while at >= 0:
-        end = shape.find(b" ", at)
-        end = end if end >= 0 else len(shape)
-        if data[end - 2 : end] == b"==":
-            return True
-        at = shape.find(_KEY, end)
-    return False
-
-
 def _field(event: str, name: str) -> str:
     """Return the first string under the key `name` in JSON text, its escapes as they are."""
     at = event.find(f'"{name}"')
@@ -309,10 +242,18 @@ class IgnoredFiles:
             self._names[path] = ignored_name(path, self._patterns)
         return self._names[path]
 
+    def cores_in(self, low: str) -> list[str]:
+        """Return the cores that stand in a text of small letters; what follows its dots rules most out."""
+        if len(low) < _GLANCED:
+            return [core for core in self.cores if core in low]
+        ends = {part[:_SUFFIX] for part in set(low.split("."))}
+        suffixes = ((core, f"{core}.".split(".")[1][:_SUFFIX]) for core in self.cores)
+        return [core for core, end in suffixes if (len(end) < _SUFFIX or end in ends) and core in low]
+
     def mentioned(self, text: str) -> list[str]:
         """Return the names of such files among the words of `text`. Raises: TooMuchError."""
         low, names = text.lower(), set()
-        for core in self.cores:
+        for core in self.cores_in(low):
             at, done = low.find(core), 0
             while at >= 0:
                 self._looks.spend(1)
@@ -382,10 +323,11 @@ def _without_private(text: str, field: str | None) -> str:
 def _without_secrets(tree: Any, looks: Looks, marks: list[str] | None = None) -> Any:
     """Return a JSON tree without its secrets; what is one at one place is taken out at all."""
     from claude_mem_lite.redaction_bounds import dumps, unseamed
+    from claude_mem_lite.redaction_formats import find_marks
     from claude_mem_lite.redaction_known import without_known
     from claude_mem_lite.redaction_tokens import clean
 
-    marks = _find_marks(dumps(tree)) if marks is None else marks
+    marks = find_marks(dumps(tree)) if marks is None else marks
     known: dict[str, str] = {}
 
     def cleaned(text: str, field: str | None) -> str:

@@ -47,8 +47,8 @@ _FORMS = (
     ("net use", "password", _CHOSEN, _EDGE + r"net\s+use\s[^\n]{0,200}?/user:\S{1,64}\s+" + _WORD),
     ("net use", "password", _CHOSEN, _EDGE + r"net\s+use\s+\S{1,3}\s+\S{1,200}\s+" + _WORD),
     ("http-basic", "password", _ANY, _EDGE + r"http-basic\.[\w-]{1,64}\s+\S{1,64}\s+" + _WORD),
-    ("login", "token", _RANDOM, r"[\w.]login=" + _WORD),
-    ("login", "token", _RANDOM, _EDGE + r"\w+ +login +" + _WORD + r"(?![:\w])"),
+    ("login=", "token", _RANDOM, r"[\w.]login=" + _WORD),
+    (" login ", "token", _RANDOM, _EDGE + r"\w++ ++login ++" + _WORD + r"(?![:\w])"),
     ("auth ", "token", _ANY, _EDGE + r"(?:snyk|ngrok|fly|flyctl|vercel)\s+auth(?:\s+[a-z-]+)?\s+" + _WORD),
     ("spawn", "password", _ANY, _EDGE + r"send\s+(?:--\s+)?\\*\"(?P<value>[^\"\s]{4,64}?)(?:\\+[rn])+\\*\""),
     ("sqlplus", "password", _ANY, _EDGE + r"sqlplus\s+" + _OPTIONS + r"['\"\\]*" + _ORACLE),
@@ -70,7 +70,9 @@ _FORMS = (
     ("httponly", "cookie", _RANDOM, r"(?i)\"value\\*\"\s*:\s*" + _QUOTED + r"\s*,\s*\\*\"name\\*\"\s*:"),
 )  # fmt: skip
 # Signs that code is full of: only what stands around them is looked through.
-_COMMON = {"credentials(": "credential"} | {sign: sign for sign in ("login", "connect", "auth(", "auth ")}
+_MORE_SIGNS = ("login=", " login ")  # of "login"
+_COMMON = {sign: sign for sign in ("login", "connect", "auth(", "auth ", *_MORE_SIGNS)}
+_COMMON["credentials("] = "credential"
 _BEFORE, _AFTER = 64, 768
 # Fields of a manifest that are no data of a secret.
 _NO_DATA = frozenset((
@@ -86,6 +88,8 @@ _MANIFEST = 65_536  # characters of a manifest that are looked through
 
 def find_forms(text: str, low: str, signs: set[str], looks: Looks) -> Iterator[Span]:
     """Yield the secrets in `text` that stand in a form of which the sign is in `signs`."""
+    if "login" in signs:
+        signs = signs.union(sign for sign in _MORE_SIGNS if sign in low)
     for sign, kind, least, form in _FORMS:
         if sign in signs:
             pattern = re.compile(form)

@@ -152,7 +152,7 @@ def _hide_lines(ignored: IgnoredFiles, sources: list[str] | None = None) -> Chan
         if sources:
             text = re.sub(_ASSIGNMENT, lambda line: line[1] + _contents(sources[0]), text)
         low = text.lower()
-        near = [core for core in ignored.cores if core in low]  # most names of files have none
+        near = ignored.cores_in(low)  # most names of files have none
         if not near:
             return text
 

@@ -1,4 +1,4 @@
-"""Tokens of known services: what they begin with, and how they go on. A table, nothing else.
+"""Tokens of known services: what they begin with, how they go on, and which of them a text may have.
 
 A hook loads this module for every event. Source: the services' own documentation of their formats.
 """
@@ -129,3 +129,103 @@ _BY_THEMSELVES = {
     *(mark for marks in MARKS_ANYWHERE.values() for mark in marks),
 }
 MARKS_IN_RUNS = tuple(mark for _, marks, _ in TOKENS for mark in marks.split() if mark not in _BY_THEMSELVES)
+
+_RUN = 20  # the shortest token, an AWS key id, has as many token characters
+_LEAD = 48  # the longest beginning that ends outside the run
+_TOKEN = b"0123456789_-ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_SHAPE = bytes(97 if byte in _TOKEN else 32 for byte in range(256))
+_SHAPE_64 = bytes(97 if byte in _TOKEN + b"+/=" else 32 for byte in range(256))
+_KEY = 88 * b"a"  # 64 bytes in base64
+_TWO_PARTS = 22 * b"a" + b" aaaaaa "  # of the three of a token of Discord
+_NO_TOKEN = b"_-abcdefghijklmnopqrstuvwxyz"
+_LONG = 36  # a longer name of a class is rare
+_FEW = 16_384  # bytes of runs in which each mark is looked for
+# Letters and digits are kept, all else parts words; so does the end of a colour code, ESC [ 3 2 m.
+_WORDS = bytes(byte if byte in _TOKEN.translate(None, b"_-m") else 32 for byte in range(256))
+_ESCAPED = b"nrtbf"  # the letter of an escape stands before the word that follows
+_HEAD = 4  # bytes of a word
+_IN_WORDS = "LS0tLS1CRUdJTi"  # an armoured key in base64, which may begin within a word
+
+
+def find_marks(text: str) -> list[str]:
+    """Return what tokens begin with and `text` has where a token may stand: in and before long runs.
+
+    That is why a further kind of token costs an ordinary text next to nothing.
+    """
+    data = text.encode("utf-8", "replace")
+    shape, run, found, discord, done = data.translate(_SHAPE), b"a" * _RUN, [], False, 0
+    at = shape.find(run)
+    while at >= 0:
+        end = shape.find(b" ", at)
+        end = end if end >= 0 else len(shape)
+        if _may_be_token(data[at:end]) or data[at - 4 : at - 2] == b"hv":  # hvs.
+            start = max(0, at - _LEAD)
+            found.append(b" " + data[start:end] if start > done else data[done:end])
+            done = end
+            discord = discord or (data[at - 8 : at : 7] == b".." and shape[at - 30 : at] == _TWO_PARTS)
+        at = shape.find(run, end)
+    joined = b"".join(found)
+    runs = joined.decode("latin-1")
+    likely = MARKS_IN_RUNS if len(runs) < _FEW else _likely_marks(joined)
+    marks = [mark for mark in likely if mark in runs]
+    marks += [mark for mark, stands_by in SHORT_MARKS.items() if _has_short(runs, mark, *stands_by)]
+    marks += ["."] * discord + ["=="] * _has_key(data)
+    marks += [f"${way}$" for way in CRYPTS.intersection(text.split("$"))]
+    return marks + [
+        mark for sign, some in MARKS_ANYWHERE.items() if sign in text for mark in some if mark in text
+    ]
+
+
+def _likely_marks(runs: bytes) -> list[str]:
+    """Return the marks whose first word stands in `runs`, as a word: all that may begin a token there.
+
+    To look for each mark in half a megabyte of random letters takes ten times as long.
+    """
+    if b"\\u" in runs:  # an escape of a letter ends in letters and digits
+        return list(MARKS_IN_RUNS)
+    words = set(runs.translate(_WORDS).split())
+    words |= {word[1:] for word in words if word[0] in _ESCAPED}
+    heads = {word[:_HEAD] for word in words}
+    likely = []
+    for mark in MARKS_IN_RUNS:
+        plain = mark.encode().translate(_WORDS)
+        first = plain.split()[0]
+        is_whole = not plain.endswith(first)  # else the word goes on
+        is_there = first in words if is_whole else len(first) < _HEAD or first[:_HEAD] in heads
+        if is_there or mark == _IN_WORDS:
+            likely.append(mark)
+    return likely
+
+
+def _may_be_token(run: bytes) -> bool:
+    """Tell whether a run of token characters is no mere name: tokens have digits, capitals or no words."""
+    if run.strip(_NO_TOKEN):
+        return len(run) > _LONG or not run.isalpha() or run.isupper()
+    return len(run) > _LONG and max(map(len, run.replace(b"-", b"_").split(b"_"))) > _RUN
+
+
+def _has_short(runs: str, mark: str, offset: int, alphabet: str, count: int) -> bool:
+    """Tell whether a mark stands in `runs` with `count` characters of an alphabet by it."""
+    at = runs.find(mark)
+    while at >= 0:
+        start = max(0, at + offset)
+        body = runs[start : start + count]
+        if len(body) == count and not body.strip(alphabet):
+            before = runs[max(0, at - 2) : at]  # an escape or a colour code may end in a letter
+            if offset < 0 or not before[-1:].isalnum() or before[0] in "\\[;0123456789":
+                return True
+        at = runs.find(mark, at + 1)
+    return False
+
+
+def _has_key(data: bytes) -> bool:
+    """Tell whether the base64 of 64 bytes may stand in text, with its padding."""
+    shape = data.translate(_SHAPE_64)
+    at = shape.find(_KEY)
+    while at >= 0:
+        end = shape.find(b" ", at)
+        end = end if end >= 0 else len(shape)
+        if data[end - 2 : end] == b"==":
+            return True
+        at = shape.find(_KEY, end)
+    return False

@@ -51,18 +51,21 @@ _FORMS = (
     "mysqli", "sqlplus",
 )  # fmt: skip
 # Signs of the forms that `redaction_keys` tells.
-_KEYS = (
-    "otpauth", "totp", "hotp", "base32", "authenticator", "[]byte(", "mnemonic", "phrase", "wallet",
-    "deployer", "privkey",
-)  # fmt: skip
-_KEYS_WITH = {
-    "define": ("define(", "define ("),
-    "login": ("log in with", "login with", "login as", "log in as", "login:", "sign in with", "logged in as"),
-    "creds": ("credentials:", "creds:", "credentials are", "creds are"),
-    "seed": ("seed:", "seed=", "seed word", "seed ="),
-    "private": ("private key", "private_key", "privatekey", "private-key"),
-    "accounts": ("accounts: [", "accounts:["),
-}
+_KEYS = ("base32", "authenticator", "[]byte(", "mnemonic", "phrase", "wallet", "deployer", "privkey")
+# Those with a part of each sign, without which none of them stands in a text.
+_KEYS_WITH = (
+    ("otp", "otpauth", ("otpauth",)),
+    ("otp", "totp", ("totp",)),
+    ("otp", "hotp", ("hotp",)),
+    ("define", "define", ("define(", "define (")),
+    ("login", "login", ("login with", "login as", "login:")),
+    (" in ", "login", ("log in with", "log in as", "sign in with", "logged in as")),
+    ("cred", "creds", ("credentials:", "creds:", "credentials are", "creds are")),
+    ("seed", "seed", ("seed:", "seed=", "seed word", "seed =")),
+    ("private", "private", ("private key", "private_key", "privatekey", "private-key")),
+    ("accounts", "accounts", ("accounts: [", "accounts:[")),
+)
+_PARTS = ("otp", "define", "login", " in ", "cred", "seed", "private", "accounts")
 _FORMS_TOO = frozenset(
     (
         "cookie",
@@ -154,7 +157,8 @@ def _beside(text: str, low: str, passes: set[str], heads: list[int], looks: Look
         looks.spend(AT_WORD)
         yield from find_forms(text, low, forms | signs, looks)
     keys = {sign for sign in _KEYS if sign in low}
-    keys |= {sign for sign, some in _KEYS_WITH.items() if any(each in low for each in some)}
+    parts = {part for part in _PARTS if part in low}
+    keys |= {sign for part, sign, some in _KEYS_WITH if part in parts and any(each in low for each in some)}
     if keys:
         from claude_mem_lite.redaction_keys import find_keys
 
