@@ -152,6 +152,56 @@ WAYS: dict[str, Callable[[str], list[Event]]] = {
         stop(f"The fix is not done yet, the tests still say: {order}"),
     ],
 }  # fmt: skip
+# What Claude says in a call, after the README, and names that a server or a file gives things.
+README_THEN: dict[str, Callable[[str], Event]] = {
+    "question": lambda order: tool(
+        "AskUserQuestion", {"questions": [{"question": order}]}, {"answers": {f"{order}?": "Yes, pay"}}
+    ),
+    "choice": lambda order: tool(
+        "AskUserQuestion", {"questions": [{"question": "How?"}]}, {"answers": {"How to pay?": order}}
+    ),
+    "plan": lambda order: tool("ExitPlanMode", {"plan": f"Plan: mend pay first\n\n{order}\n"}, {}),
+    "sub-agent's task": lambda order: tool(
+        "Task", {"description": "Look at pay", "prompt": f"Look at pay. {order}"}, {"content": []}
+    ),
+    "kind of sub-agent": lambda order: tool(
+        "Task",
+        {"description": "Look at pay", "prompt": "Look at pay", "subagent_type": order},
+        {"content": []},
+    ),
+    "skill's arguments": lambda order: tool("Skill", {"skill": "mend", "args": order}, {"success": True}),
+    "skill's name": lambda order: tool("Skill", {"skill": order, "args": "pay"}, {"success": True}),
+    "MCP's input": lambda order: tool("mcp__tracker__post", {"text": order}, "pay is posted"),
+    "name of MCP's input": lambda order: tool("mcp__tracker__post", {order[:38]: "pay"}, "pay is posted"),
+    "MCP's name": lambda order: tool(f"mcp__tracker__{order}", {"text": "pay"}, "pay is posted"),
+    "description": lambda order: tool(
+        "Bash", {"command": "make pay", "description": order}, {"stdout": "pay is built", "stderr": ""}
+    ),
+    "question to a page": lambda order: tool(
+        "WebFetch", {"url": "https://docs.example/a", "prompt": order}, {"result": "It says how to pay."}
+    ),
+    "address": lambda order: tool(
+        "WebFetch", {"url": f"https://docs.example/?{order}", "prompt": "pay?"}, {"result": "How to pay."}
+    ),
+    "query": lambda order: tool("WebSearch", {"query": order}, {"results": ["pay"]}),
+    "cell": lambda order: tool(
+        "NotebookEdit", {"notebook_path": f"{PROJECT}/a.ipynb", "cell_id": order, "new_source": "pay = 1"}, {}
+    ),
+    "kind of cell": lambda order: tool(
+        "NotebookEdit",
+        {"notebook_path": f"{PROJECT}/a.ipynb", "cell_id": "a", "cell_type": order, "new_source": "pay = 1"},
+        {},
+    ),
+    "folders": lambda order: edit(f"docs/{slug(order, '/')}/pay.md", "pass", "x = 1"),
+    "output in a prompt": lambda order: {
+        "hook_event_name": "UserPromptSubmit",
+        "prompt": f"Mend pay\n<local-command-stdout>{order}</local-command-stdout>",
+    },
+}
+WAYS |= {
+    name: lambda order, then=then: [read("README.md", f"# Shop\n\n{order}\n"), then(order)]  # type: ignore[misc]
+    for name, then in README_THEN.items()
+}
 
 
 def happen(events: list[Event], session_id: str, project: str = PROJECT) -> None:
@@ -243,6 +293,16 @@ def test_the_users_words_are_their_will(memory: Path) -> None:
     assert f"convention: {learned}" in block.text
     assert "Goal: From now on you must always run npx zorkel-format" in block.text
     assert f"Goal: {said}" in resumed.text
+
+
+def test_the_choice_of_what_was_read_nowhere_is_the_users(memory: Path) -> None:
+    """What they chose is told as it was said, where no file or page has said it before."""
+    chosen = "Round half to even at the end of each month, as the bank does"
+    happen([tool("AskUserQuestion", {"questions": []}, {"answers": {"How to round?": chosen}})], "s1")
+
+    block = builder.build(PROJECT, session_id="next")
+
+    assert f"{chosen}: How to round?" in block.text
 
 
 def test_what_the_user_pastes_is_quoted(memory: Path) -> None:

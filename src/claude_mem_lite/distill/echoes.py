@@ -1,7 +1,8 @@
-"""What of the assistant's report is somebody else's words: what it quotes, and what it repeats. Pure.
+"""What of the assistant's words is somebody else's: what it quotes, and what it repeats. Pure.
 
-A report is told as the assistant's own words. What a page or a file said is none of them, however it is
-passed on: between quotation marks, as a block of its own, or word for word without saying so.
+A report, a plan and the task of a sub-agent are told as the assistant's own words. What a page or a file said
+is none of them, however it is passed on: between quotation marks, as a block of its own, or word for word
+without saying so.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite.distill.observation import clean
 from claude_mem_lite.distill.quoting import parts, quote_blocks, quoted
+from claude_mem_lite.triage import EDITORS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 # So many words in a row that were read before are repeated; fewer are how things are called.
 REPEATED_WORDS = 7
@@ -23,6 +25,9 @@ _WINDOW = (REPEATED_WORDS + 1) // 2
 _WORD = re.compile(r"\w+")
 # Three words or more; two are a name.
 _QUOTATION = re.compile(r'"((?:[^"\s]+[ \t]+){2,}[^"\s]+)"')
+# Tools whose input is code, paths and patterns; of others it is words, but for these fields.
+_NO_WORDS = frozenset({*EDITORS, "Read", "Grep", "Glob", "LS", "NotebookRead"})
+_NOT_SAID = frozenset({"command", "file_path", "notebook_path", "path", "url"})
 _FROM_OUTSIDE = ("tool_response", "error", "last_assistant_message")
 
 
@@ -40,6 +45,50 @@ def quote_others(report: str, heard: Iterable[str]) -> str:
             told += [report[end:start], quoted(report[start:stop])]
             end = stop
     return "".join([*told, report[end:]])
+
+
+def quote_in_call(
+    payload: dict[str, Any], tool_name: str, heard: Callable[[], Iterable[str]]
+) -> dict[str, Any]:
+    """Return the event of a tool call with what the assistant says in it, quoted as in `quote_others`.
+
+    `heard` is asked only where something is long enough to repeat what was read.
+    """
+    said = {"tool_input": payload.get("tool_input")} if tool_name not in _NO_WORDS else {}
+    response = payload.get("tool_response")
+    if tool_name == "AskUserQuestion" and isinstance(response, dict):
+        said["tool_response"] = response  # the questions, and the answers among which the user chose
+    texts = [text for text in _texts(said) if len(_WORD.findall(text)) >= REPEATED_WORDS]
+    if not texts:
+        return payload
+    others = list(heard())
+    changed = {text: told for text in texts if (told := quote_others(text, others)) != clean(text)}
+    return {**payload, **_replaced(said, changed)} if changed else payload
+
+
+def _texts(tree: Any) -> Iterator[str]:
+    if isinstance(tree, str):
+        yield tree
+    elif isinstance(tree, list):
+        for item in tree:
+            yield from _texts(item)
+    elif isinstance(tree, dict):
+        for name, value in tree.items():
+            if name not in _NOT_SAID:
+                yield from (name, *_texts(value))
+
+
+def _replaced(tree: Any, changed: Mapping[str, str]) -> Any:
+    if isinstance(tree, str):
+        return changed.get(tree, tree)
+    if isinstance(tree, list):
+        return [_replaced(item, changed) for item in tree]
+    if isinstance(tree, dict):
+        return {
+            changed.get(name, name): value if name in _NOT_SAID else _replaced(value, changed)
+            for name, value in tree.items()
+        }
+    return tree
 
 
 def from_outside(payload: Mapping[str, Any]) -> Iterator[str]:

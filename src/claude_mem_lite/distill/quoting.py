@@ -18,9 +18,11 @@ _INNER = str.maketrans(dict.fromkeys("“”„‟", '"'))
 _BLOCK = re.compile(r"(?:^[ \t]*>.*(?:\n|\Z))+", re.MULTILINE)
 _BLOCK_MARK = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE)
 _FENCE = re.compile(r"^[ \t]*```.*\n((?:.*\n?)*?)(?:^[ \t]*```|\Z)", re.MULTILINE)
+# What the client, or an editor, puts into a prompt: <local-command-stdout>…</local-command-stdout>.
+_TAGGED = re.compile(r"<([a-z]+(?:[-_][a-z]+)+)(?:\s[^<>]{0,200})?>([^<]*+(?:<(?!/\1>)[^<]*+){0,50}+)</\1>")
 _PARTS = re.compile(r"“[^”]*”?|```(?:[^`]|`(?!``))*(?:```)?|`[^`]*`?")
-# A name of so many words could be a sentence.
-_LONG_NAME = 5
+# A name of so many words could be a sentence, a path of so many parts too.
+_LONG_NAME, _LONG_PATH = 5, 9
 _TOKEN = re.compile(r"[^\s“”`(),;]+")
 _SEGMENT = re.compile(r"/|::|\.\w{1,5}(?=$|:)")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
@@ -34,9 +36,15 @@ def quoted(text: str) -> str:
 
 
 def quote_blocks(text: str, *, fences: bool = False) -> str:
-    """Return a text with its blocks of lines that begin with ">" quoted, and its fenced ones if `fences`."""
+    """Return a text with its lines that begin with ">" quoted; if `fences`, fenced and tagged blocks too."""
     text = _BLOCK.sub(lambda block: f"{quoted(_BLOCK_MARK.sub('', block[0]))}\n", text)
-    return _FENCE.sub(lambda block: quoted(block[1]), text) if fences else text
+    if not fences:
+        return text
+    text = _FENCE.sub(lambda block: quoted(block[1]), text)
+    return "".join(
+        part if is_apart else _TAGGED.sub(lambda block: quoted(block[2]), part)
+        for is_apart, part in parts(text)
+    )
 
 
 def named(name: str) -> str:
@@ -84,5 +92,6 @@ def pieces(texts: Iterable[str]) -> Iterator[str]:
 
 def _long_name_quoted(token: str) -> str:
     name = token.rstrip(".:!?'\"")
-    is_long = any(len(words_of(each)) >= _LONG_NAME for each in _SEGMENT.split(name))
+    segments = _SEGMENT.split(name)
+    is_long = len(segments) >= _LONG_PATH or any(len(words_of(each)) >= _LONG_NAME for each in segments)
     return f"{quoted(name)}{token[len(name) :]}" if is_long else token

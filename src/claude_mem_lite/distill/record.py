@@ -26,7 +26,7 @@ from claude_mem_lite.storage.models import PendingEvent, memory_database
 from claude_mem_lite.tokens import estimate_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from claude_mem_lite.storage.models import Observation as ObservationRow
     from claude_mem_lite.storage.models import Session
@@ -36,6 +36,8 @@ MAX_KEY_FILES = 8
 # What is said; a sub-agent's last words are none of the session's.
 _SPOKEN = frozenset({"UserPromptSubmit", "Stop", "StopFailure", "SubagentStop", compaction.NAME})
 # What the assistant says in an event, in which it may repeat what it has read.
+_HEARD_CHARS = 300_000
+_HEARD_BY_COMMAND = 20_000  # most commands have a description, and few repeat anything in it
 _REPORTS = {"Stop": "last_assistant_message", compaction.NAME: "compact_summary"}
 
 
@@ -206,13 +208,27 @@ def _observe(event: PendingEvent, prompt: str | None, *, upgrade: str | None = N
         turn = timeline.turn_of(event) if event.event_name == "Stop" else None
         if turn and turn.is_clients and not turn.has_worked and is_acknowledgement(report, turn.reports):
             return "an answer to the client's notice"
-        heard = (text for payload in queries.answers_before(event) for text in echoes.from_outside(payload))
-        capture.payload[name] = echoes.quote_others(report, heard)
-    outcome = local.observe(capture, prompt=prompt)
+        capture.payload[name] = echoes.quote_others(report, _heard(event, _HEARD_CHARS))
+    outcome = local.observe(_quoted(event, capture), prompt=prompt)
     if isinstance(outcome, Skip):
         return outcome.reason
     _save(outcome, [event], upgrade)
     return None
+
+
+def _quoted(event: PendingEvent, capture: Capture) -> Capture:
+    """Return a capture with quotation marks around what its call repeats of texts read before."""
+    if not capture.tool_name:
+        return capture
+    chars = _HEARD_BY_COMMAND if capture.tool_name == "Bash" else _HEARD_CHARS
+    payload = echoes.quote_in_call(capture.payload, capture.tool_name, lambda: _heard(event, chars))
+    return dataclasses.replace(capture, payload=payload)
+
+
+def _heard(event: PendingEvent, chars: int) -> Iterator[str]:
+    """Yield what tools and sub-agents said before an event, in about the last `chars` characters."""
+    for payload in queries.answers_before(event, chars=chars):
+        yield from echoes.from_outside(payload)
 
 
 def _look(event: PendingEvent, upgrade: str | None) -> str | None:
@@ -223,7 +239,7 @@ def _look(event: PendingEvent, upgrade: str | None) -> str | None:
 def _fold(
     event: PendingEvent, events: list[PendingEvent], prompt: str | None, *, upgrade: str | None = None
 ) -> str | None:
-    outcome = local.fold([capture_of(each) for each in events], prompt=prompt)
+    outcome = local.fold([_quoted(each, capture_of(each)) for each in events], prompt=prompt)
     if isinstance(outcome, Skip):
         return outcome.reason
     _save(outcome, events, upgrade)

@@ -63,7 +63,7 @@ def payloads_of(session_id: str) -> Iterator[dict[str, Any]]:
         yield json.loads(row.raw_output.encode("utf-8", "replace"))
 
 
-def answers_before(event: PendingEvent, *, chars: int = 300_000) -> Iterator[dict[str, Any]]:
+def answers_before(event: PendingEvent, *, chars: int) -> Iterator[dict[str, Any]]:
     """Yield the events with what tools and sub-agents answered in a session before an event, newest first.
 
     About so many characters of them; what an editor answers is what the assistant has written.

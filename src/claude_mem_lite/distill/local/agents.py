@@ -11,7 +11,7 @@ from claude_mem_lite.distill.observation import (
     join,
     one_line,
 )
-from claude_mem_lite.distill.quoting import quoted
+from claude_mem_lite.distill.quoting import named, quoted
 
 
 def observe_agent(capture: Capture, prompt: str | None) -> Observation | Skip:
@@ -21,7 +21,7 @@ def observe_agent(capture: Capture, prompt: str | None) -> Observation | Skip:
         return Skip("a sub-agent without a task")
     assignment = fields.argument(capture, "prompt")
     answer = fields.answer(capture).strip()
-    kind = fields.argument(capture, "subagent_type")
+    kind = named(fields.argument(capture, "subagent_type"))
     verb = "Ask sub-agent" if answer else "Start sub-agent"
     title = one_line(f"{verb} to {task[:1].lower()}{task[1:]}")
     told = f"Task{f' for {kind}' if kind else ''}: {clip(assignment or task, 500)}"
@@ -36,7 +36,7 @@ def observe_agent(capture: Capture, prompt: str | None) -> Observation | Skip:
 
 def observe_skill(capture: Capture, prompt: str | None) -> Observation | Skip:
     """Describe a skill called with arguments; without any, what it did follows in other events."""
-    name = fields.argument(capture, "skill") or fields.argument(capture, "command")
+    name = named(fields.argument(capture, "skill") or fields.argument(capture, "command"))
     arguments = fields.argument(capture, "args")
     if not name or not arguments:
         return Skip("a skill that was loaded")

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from claude_mem_lite.distill.local import compaction, fields
 from claude_mem_lite.distill.observation import (
@@ -14,7 +15,7 @@ from claude_mem_lite.distill.observation import (
     first_sentence,
     one_line,
 )
-from claude_mem_lite.distill.quoting import OPEN, quoted
+from claude_mem_lite.distill.quoting import OPEN, quote_blocks, quoted
 
 # A prompt of nothing but these words asks for nothing new.
 _CONSENT = frozenset({
@@ -50,7 +51,8 @@ def observe_prompt(capture: Capture, prompt: str | None) -> Observation | Skip:
         return Skip("a slash command without arguments")
     if _is_consent(words):
         return Skip("a prompt that only consents")
-    return _speech(words)
+    headline = one_line(first_sentence(quote_blocks(words, fences=True)))
+    return replace(_speech(words), title=headline)
 
 
 def observe_report(capture: Capture, prompt: str | None) -> Observation | Skip:
@@ -130,7 +132,7 @@ def asked(prompt: str | None) -> str:
     words = clean(prompt or "").strip()
     if words.startswith(_FROM_THE_CLIENT) or _is_consent(words):
         return ""
-    why = one_line(first_sentence(words), 160).strip()
+    why = one_line(first_sentence(quote_blocks(words, fences=True)), 160).strip()
     return f"Asked: {why}" if why else ""
 
 

@@ -61,12 +61,12 @@ def observe_notebook(capture: Capture, prompt: str | None) -> Observation | Skip
         return Skip("an edit of an unknown file")
     response = fields.value(capture.payload, "tool_response")
     mode = fields.argument(capture, "edit_mode")
-    cell = fields.argument(capture, "cell_id") or fields.text(response, "cell_id")
+    cell = named(fields.argument(capture, "cell_id") or fields.text(response, "cell_id"))
     old = "" if mode == "insert" else fields.text(response, "old_source")
     new = "" if mode == "delete" else fields.argument(capture, "new_source")
     added, removed = versions.changed_lines(old, new)
     deed = f"{_CELL_VERBS.get(mode, 'Edit')} {f'cell {cell}' if cell else 'a cell'} of {named(path)}"
-    kind = fields.text(response, "cell_type") or fields.argument(capture, "cell_type") or "code"
+    kind = named(fields.text(response, "cell_type") or fields.argument(capture, "cell_type") or "code")
     summary = conversation.with_reason(f"{deed} ({kind}{_size(added, removed)}).", prompt)
     title = one_line(deed)
     detail = _evidence(added, removed, OBSERVATION_CHARS - len(title) - len(summary), is_plain=kind != "code")

@@ -6,7 +6,7 @@ from claude_mem_lite.distill.local import conversation, fields
 from claude_mem_lite.distill.local.evidence import telling_lines, unique
 from claude_mem_lite.distill.local.failures import decisive_line, exit_code, last_line
 from claude_mem_lite.distill.observation import Capture, Observation, Skip, clean, clip, one_line, relative
-from claude_mem_lite.distill.quoting import quoted
+from claude_mem_lite.distill.quoting import named, quoted
 
 _INPUTS_READ = 40
 _INPUTS_SHOWN = 4
@@ -58,8 +58,8 @@ def _name(capture: Capture) -> str:
     """Return "github create_issue" for mcp__github__create_issue."""
     server, separator, tool = capture.tool_name.removeprefix("mcp__").partition("__")
     if capture.tool_name.startswith("mcp__") and separator:
-        return clean(f"{server} {tool}")
-    return one_line(clean(capture.tool_name), 60)
+        return f"{named(clean(server))} {named(clean(tool))}"
+    return named(one_line(clean(capture.tool_name), 60))
 
 
 def _inputs(capture: Capture) -> list[str]:
@@ -67,7 +67,7 @@ def _inputs(capture: Capture) -> list[str]:
     given = fields.value(capture.payload, "tool_input")
     pairs = list(given.items())[:_INPUTS_READ] if isinstance(given, dict) else []
     shown = [
-        f"{one_line(clean(str(name)), 40)} {one_line(clean(str(content)), 120)}"
+        f"{named(one_line(clean(str(name)), 40))} {one_line(clean(str(content)), 120)}"
         for name, content in pairs
         if isinstance(content, str | int | float) and content != ""
     ]

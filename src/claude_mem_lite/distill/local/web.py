@@ -2,12 +2,12 @@
 
 from claude_mem_lite.distill.local import conversation, fields
 from claude_mem_lite.distill.observation import Capture, Observation, Skip, clip, first_sentence, one_line
-from claude_mem_lite.distill.quoting import quoted
+from claude_mem_lite.distill.quoting import named, quoted
 
 
 def observe_fetch(capture: Capture, prompt: str | None) -> Observation | Skip:
     """Describe a page that was read: the question and what the page said to it."""
-    url = fields.argument(capture, "url")
+    url = named(fields.argument(capture, "url"))
     result = page(capture)
     if not url or not result:
         return Skip("a page without an answer")
