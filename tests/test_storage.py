@@ -12,6 +12,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from peewee import ModelSelect
 from support.databases import find, observation_row, session_row
 
 from claude_mem_lite import config, inbox, logs
@@ -39,6 +40,19 @@ def test_migrate_makes_the_columns_of_the_models(memory: Path) -> None:
         columns = [column.name for column in model._meta.database.get_columns(model._meta.table_name)]
 
         assert sorted(columns) == sorted(model._meta.columns)
+
+
+def test_whole_rows_are_asked_for_as_peewee_does(memory: Path) -> None:
+    """In a query, in one within another, and where other columns are chosen, though written in one piece."""
+    for model in models.MODELS:
+        key = model._meta.primary_key
+        whole, slow = model.select(), ModelSelect(model, model._meta.sorted_fields, is_default=True)
+        asked = [
+            (each, each.where(key == 1).limit(2), each.select(key), model.select(key).where(key.in_(each)))
+            for each in (whole, slow)
+        ]
+
+        assert [query.sql() for query in asked[0]] == [query.sql() for query in asked[1]]
 
 
 def test_migrate_marks_the_file_as_ours_and_runs_once(home: Path) -> None:

@@ -17,7 +17,6 @@ from peewee import (
     FloatField,
     ForeignKeyField,
     IntegerField,
-    Model,
     SqliteDatabase,
     TextField,
 )
@@ -26,6 +25,7 @@ from playhouse.sqlite_ext import FTS5Model, RowIDField, SearchField
 from claude_mem_lite import config, inbox
 from claude_mem_lite.fast_sqlite3 import Connection
 from claude_mem_lite.storage.migrations import is_outdated, migrate
+from claude_mem_lite.storage.rows import Table
 
 memory_database = SqliteDatabase(None, lock_type="IMMEDIATE")
 queue_database = SqliteDatabase(None)
@@ -81,7 +81,7 @@ class _Json(TextField):
         return json.loads(value)
 
 
-class _Table(Model):
+class _Table(Table):
     class Meta:
         database = memory_database
         legacy_table_names = False
