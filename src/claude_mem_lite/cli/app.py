@@ -98,13 +98,19 @@ class _Tree(TyperGroup):
 
 
 def imported(name: str) -> Any:
-    """Return a command of the tree, as its module makes it."""
-    module = next(some[name][0] for some in COMMANDS.values() if name in some)
-    importlib.import_module(f"claude_mem_lite.cli.{module}")
-    tree: Any = typer.main.get_command(app)
-    return tree.imported[name]
+    """Return a command of the tree, as its module makes it; each is made once."""
+    if name not in _made:
+        module = next(some[name][0] for some in COMMANDS.values() if name in some)
+        importlib.import_module(f"claude_mem_lite.cli.{module}")
+        tree: Any = typer.main.get_command(app)
+        _made.update(tree.imported)
+        # Typer makes all that are registered for each call of the application: 0.1 s for the whole tree.
+        app.registered_commands.clear()
+        app.registered_groups.clear()
+    return _made[name]
 
 
+_made: dict[str, Any] = {}
 app = typer.Typer(
     cls=_Tree,
     invoke_without_command=True,
