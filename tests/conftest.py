@@ -37,6 +37,9 @@ process_watch.watch()
 # What is imported, or run without the fixture `home`, finds a data directory too: never the developer's own.
 _nobodys = tempfile.TemporaryDirectory(prefix="cml-")
 os.environ["CLAUDE_MEM_HOME"] = _nobodys.name
+# Without bytecode each of the many processes would compile the package anew, and each run the tests.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
