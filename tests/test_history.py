@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -61,17 +61,17 @@ def test_three_clients_leave_the_same_memory(home: Path, monkeypatch: pytest.Mon
     assert remembered["2.1.50"] == remembered["2.1.329"]
 
 
-@pytest.fixture(scope="module")
-def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Return a data directory after all four sessions of the newest client, services stopped."""
-    with pytest.MonkeyPatch.context() as patch:
-        folder = tmp_path_factory.mktemp("ledger")
-        patch.setenv("CLAUDE_MEM_HOME", str(folder))
-        models.open_databases()
-        (folder / "config.toml").write_text("[services]\nautostart = false\n")
-        replay("all")
-        yield folder
-        models.close_databases()
+def all_sessions() -> None:
+    """Have all four sessions of the newest client remembered."""
+    Path(config.config_path()).write_text("[services]\nautostart = false\n")
+    replay("all")
+
+
+@pytest.fixture
+def ledger(memory: Path, fill_once: Callable[[Callable[[], object]], None]) -> Path:
+    """Return a data directory after all four sessions, services stopped."""
+    fill_once(all_sessions)
+    return memory
 
 
 def test_no_secret_is_on_the_disk(ledger: Path) -> None:
