@@ -18,6 +18,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from huey.api import Huey, Task
+from huey.consumer import Consumer
 from huey.exceptions import HueyException
 from huey.registry import Message
 from huey.serializer import Serializer
@@ -29,8 +30,6 @@ from claude_mem_lite.services import instance
 
 if TYPE_CHECKING:
     import sqlite3
-
-    from huey.consumer import Consumer
 
 log = logging.getLogger(__name__)
 
@@ -265,4 +264,12 @@ class ClaimHuey(Huey):
         backlog.fall_behind()
         backlog.requeue()
         self.storage.open_doorbell()
-        return super().create_consumer(**options)
+        return _Consumer(self, **options)
+
+
+class _Consumer(Consumer):
+    def stop(self, graceful: bool = False) -> None:  # noqa: FBT001, FBT002  (Huey's)
+        """Stop, waking the workers that wait for work; those at work finish it if `graceful`."""
+        self.stop_flag.set()
+        inbox.ring()
+        super().stop(graceful=graceful)

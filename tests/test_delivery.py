@@ -11,7 +11,7 @@ from pathlib import Path
 
 from support import delivery_experiment
 from support.hooks import tool_event
-from support.processes import wait_until
+from support.processes import end, running, wait_until
 
 from claude_mem_lite import inbox
 from claude_mem_lite.storage import models, queries
@@ -46,6 +46,24 @@ def test_a_graceful_stop_finishes_the_task_in_hand(memory: Path, consumer: Start
     assert status == 0
     assert claimed == (0,)
     assert {row.attempts for row in models.PendingEvent.select()} == {1}
+
+
+def test_a_stop_wakes_the_workers_that_wait(memory: Path) -> None:
+    """An idle consumer ends when it is told to, however long its workers would wait for work."""
+    program = """if True:
+        from claude_mem_lite.tasks import broker
+        broker.POLL_S = 3_600
+        from huey.bin.huey_consumer import consumer_main
+        consumer_main()
+    """
+    command = [sys.executable, "-I", "-c", program, "claude_mem_lite.tasks.consumer.huey", "-w", "2"]
+    inbox.append(json.dumps(tool_event("WebFetch")), "/p")
+
+    with running(*command, "-g", "TERM") as consumer:
+        wait_until(lambda: queries.queue_stats()["messages"] == 0)
+        status = end(consumer)
+
+    assert status == 0
 
 
 def test_a_second_consumer_waits_for_the_first(memory: Path, consumer: Start) -> None:
