@@ -118,10 +118,20 @@ def test_events_that_say_nothing_are_skipped(capture: Capture) -> None:
 )
 def test_the_reason_is_the_first_sentence_of_the_prompt(prompt: str | None, reason: str) -> None:
     """A prompt that says nothing gives no reason; a long sentence is cut."""
-    observation = observe(_tool("WebSearch", {"query": "wal"}, {"results": ["WAL is a log."]}), prompt=prompt)
+    observation = observe(_event("Stop", last_assistant_message="It is fast now."), prompt=prompt)
 
     assert isinstance(observation, Observation)
-    assert observation.summary == f"Searched the web for: wal.{reason}"
+    assert observation.summary == f"It is fast now.{reason}"
+
+
+def test_only_a_report_repeats_what_was_asked() -> None:
+    """A prompt has a row of its own, so no tool call says again what led to it."""
+    observation = observe(
+        _tool("WebSearch", {"query": "wal"}, {"results": ["WAL is a log."]}), prompt="Make it fast."
+    )
+
+    assert isinstance(observation, Observation)
+    assert "Make it fast" not in f"{observation.title}{observation.summary}{observation.detail}"
 
 
 AGENT = {

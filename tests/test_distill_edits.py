@@ -46,8 +46,7 @@ def test_an_edit_says_which_function_changed_and_why() -> None:
 
     assert observation == Observation(
         title="Edit net in prices.py",
-        summary="Edited prices.py (+1 -1 lines). Modified: net (“Without tax”). Comment: “German rate”.\n"
-        "Asked: Use the German tax rate",
+        summary="Edited prices.py (+1 -1 lines). Modified: net (“Without tax”). Comment: “German rate”.",
         detail="- return gross / 2\n+ return gross / Decimal('1.19')  # German rate",
         files_touched=("prices.py",),
         functions_changed=(Change("net", "function", "modified"),),

@@ -60,7 +60,7 @@ def test_a_read_source_leaves_its_outline() -> None:
     """Definitions with their docstrings and constants are kept, the bodies are not."""
     assert observe(_read("/shop/prices.py", SOURCE), prompt="Explain the tax.") == Observation(
         title="Read prices.py",
-        summary="Read prices.py: 10 lines\nAsked: Explain the tax",
+        summary="Read prices.py: 10 lines",
         detail="Prices.\nLIMIT = 10\nnet(gross: int) -> int: Without tax.",
         files_touched=("prices.py",),
         functions_changed=(),
@@ -165,7 +165,7 @@ def test_many_looks_become_one_observation() -> None:
     assert fold(captures, prompt="Explain the tax.") == Observation(
         title="Read prices.py and RULES.md; search for 'net'; look at the settings",
         summary="Read prices.py: 10 lines. Read RULES.md: 2 lines. Look at the settings: `cat a.cfg`. "
-        "Search for 'net': 1 line in prices.py. not found: IMPORT.md\nAsked: Explain the tax",
+        "Search for 'net': 1 line in prices.py. not found: IMPORT.md",
         detail="prices.py:\nPrices.\nLIMIT = 10\nnet(gross: int) -> int: Without tax.\n"
         "RULES.md:\n- Always use pathlib.\nLook at the settings:\nrate = 19\n'net':\nprices.py:7:def net(",
         files_touched=("prices.py", "RULES.md"),

@@ -12,16 +12,17 @@ from claude_mem_lite.distill.observation import OBSERVATION_CHARS, Capture, Obse
 
 __all__ = ["fold", "is_lookup", "observe"]
 
-_LOOK_CHARS = 250
+# The report of a turn repeats what was asked, no other row: the prompt has one of its own.
+_ENDS_A_TURN = frozenset({"Stop", "StopFailure", "SubagentStop"})
 
-Rule = Callable[[Capture, str | None], Observation | Skip]
+Rule = Callable[[Capture], Observation | Skip]
 
 
 def observe(capture: Capture, *, prompt: str | None = None) -> Observation | Skip:
     """Describe what is worth remembering of one event, or why nothing is.
 
-    `prompt` is the user's latest prompt before the event, redacted; it tells why. Never raises, whatever the
-    payload looks like.
+    `prompt` is the user's latest prompt before the event, redacted: the report of a turn says what was asked.
+    Never raises, whatever the payload looks like.
     """
     if is_note(capture):
         return Skip("a note in Claude Code's own memory")
@@ -31,14 +32,17 @@ def observe(capture: Capture, *, prompt: str | None = None) -> Observation | Ski
         rule = _FAILED_TOOLS.get(capture.tool_name, unknown.observe_failure)
     else:
         rule = _EVENTS.get(capture.event_name, _skip("an event that says nothing about the work"))
-    return _fit(rule(capture, prompt))
+    told = rule(capture)
+    if capture.event_name in _ENDS_A_TURN and isinstance(told, Observation):
+        told = conversation.with_reason(told, prompt)
+    return _fit(told)
 
 
 def fold(captures: Sequence[Capture], *, prompt: str | None = None) -> Observation | Skip:
     """Return one observation of consecutive events, looks for the most part: what was looked at and found."""
     if len(captures) == 1:
         return observe(captures[0], prompt=prompt)
-    return _fit(reading.tell([_look(capture) for capture in captures], prompt))
+    return _fit(reading.tell([_look(capture) for capture in captures]))
 
 
 def _look(capture: Capture) -> reading.Look | Skip:
@@ -60,7 +64,7 @@ def _fit(result: Observation | Skip) -> Observation | Skip:
 
 
 def _skip(reason: str) -> Rule:
-    return lambda _capture, _prompt: Skip(reason)
+    return lambda _capture: Skip(reason)
 
 
 _EVENTS: dict[str, Rule] = {

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from claude_mem_lite.distill.local import (
-    conversation,
     evidence,
     failures,
     fields,
@@ -48,14 +47,14 @@ class _Run:
     changed: tuple[str, ...]
 
 
-def observe(capture: Capture, prompt: str | None) -> Observation | Skip:
+def observe(capture: Capture) -> Observation | Skip:
     """Describe one command: the verdict of its tests, its commit, its error, or what it printed."""
     run = _read(capture)
     reason = _reason_to_skip(run, capture)
     if reason:
         return Skip(reason)
     title = _title(run)
-    summary = _summary(run, title, capture, prompt)
+    summary = _summary(run, title, capture)
     detail = _detail(run, OBSERVATION_CHARS - len(title) - len(summary))
     return Observation(title, summary, detail or None, run.changed, ())
 
@@ -175,7 +174,7 @@ def _targets(run: _Run) -> str:
     return f" on {join(paths, 2)}" if paths else ""
 
 
-def _summary(run: _Run, title: str, capture: Capture, prompt: str | None) -> str:
+def _summary(run: _Run, title: str, capture: Capture) -> str:
     command = one_line(git.without_messages(run.steps, shell.on_one_line(run.command)), _COMMAND_CHARS)
     is_told = not run.description or title.startswith(run.description)
     sentences = [f"Ran `{command}`." if is_told else f"{run.description}: `{command}`."]
@@ -193,7 +192,7 @@ def _summary(run: _Run, title: str, capture: Capture, prompt: str | None) -> str
     sentences += circumstances(capture)
     if run.changed:
         sentences.append(f"Changed {join(list(map(named, run.changed)), 6)}.")
-    return conversation.with_reason(" ".join(sentences), prompt)
+    return " ".join(sentences)
 
 
 def _detail(run: _Run, limit: int) -> str:

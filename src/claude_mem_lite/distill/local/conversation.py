@@ -41,9 +41,8 @@ _ACKNOWLEDGEMENT_CHARS = 200
 _BARE_SLASH_COMMAND = re.compile(r"/[\w:.-]+\s*$")
 
 
-def observe_prompt(capture: Capture, prompt: str | None) -> Observation | Skip:
-    """Describe the user's own words; `prompt` is the one before and tells nothing about this one."""
-    del prompt
+def observe_prompt(capture: Capture) -> Observation | Skip:
+    """Describe the user's own words."""
     words = fields.text(capture.payload, "prompt").strip()
     if words.startswith(_FROM_THE_CLIENT):
         return Skip("written by the client, not by the user")
@@ -55,7 +54,7 @@ def observe_prompt(capture: Capture, prompt: str | None) -> Observation | Skip:
     return replace(_speech(words), title=headline)
 
 
-def observe_report(capture: Capture, prompt: str | None) -> Observation | Skip:
+def observe_report(capture: Capture) -> Observation | Skip:
     """Describe what the assistant, or a sub-agent, reported at the end of its turn."""
     if capture.event_name == "SubagentStop" and not fields.text(capture.payload, "agent_type"):
         return Skip("the client's own compaction")
@@ -63,12 +62,8 @@ def observe_report(capture: Capture, prompt: str | None) -> Observation | Skip:
     if not message:
         return Skip("a turn that ended without a message")
     if capture.event_name == "Stop" and message.startswith(_API_ERROR):
-        return observe_api_failure(capture, prompt)  # before 2.1.80 there was no StopFailure
-    report = _speech(quoted(message) if capture.event_name == "SubagentStop" else message)
-    why = asked(prompt)
-    if not why or len(report.summary) + len(why) > SUMMARY_CHARS:
-        return report
-    return Observation(report.title, f"{report.summary}\n{why}", None, (), ())
+        return observe_api_failure(capture)  # before 2.1.80 there was no StopFailure
+    return _speech(quoted(message) if capture.event_name == "SubagentStop" else message)
 
 
 def is_acknowledgement(message: str, reports: Sequence[str]) -> bool:
@@ -77,13 +72,13 @@ def is_acknowledgement(message: str, reports: Sequence[str]) -> bool:
     return len(words) <= _ACKNOWLEDGEMENT_CHARS and any(len(words) < len(each.strip()) for each in reports)
 
 
-def observe_api_failure(capture: Capture, prompt: str | None) -> Observation | Skip:
+def observe_api_failure(capture: Capture) -> Observation | Skip:
     """Describe a turn that ended because the API failed."""
     said = fields.text(capture.payload, "last_assistant_message").strip()
     kind = fields.text(capture.payload, "error").strip()
     why = one_line(first_sentence(said.partition("{")[0]), 160) or kind
     told = f"{_API_FAILED}{f' ({quoted(why)})' if why else ''}"
-    return Observation(one_line(told), with_reason(f"{told}.", prompt), None, (), ())
+    return Observation(one_line(told), f"{told}.", None, (), ())
 
 
 def is_api_failure(title: str) -> bool:
@@ -91,16 +86,15 @@ def is_api_failure(title: str) -> bool:
     return title == _API_FAILED or title.startswith(f"{_API_FAILED} ({OPEN}")
 
 
-def observe_compaction(capture: Capture, prompt: str | None) -> Observation | Skip:
+def observe_compaction(capture: Capture) -> Observation | Skip:
     """Describe what the client's own summary of a compacted session says, in the model's words."""
-    del prompt
     told = compaction.condensed(fields.text(capture.payload, "compact_summary"))
     if not told:
         return Skip("a compaction without a summary")
     return Observation(one_line(f"Compacted: {told}"), f"{compaction.LEAD}{told}", None, (), ())
 
 
-def observe_answers(capture: Capture, prompt: str | None) -> Observation | Skip:
+def observe_answers(capture: Capture) -> Observation | Skip:
     """Describe what the user chose when the assistant asked: a decision."""
     answers = fields.value(capture.payload, "tool_response", "answers")
     chosen = (
@@ -113,15 +107,15 @@ def observe_answers(capture: Capture, prompt: str | None) -> Observation | Skip:
     question, choice = chosen[0]
     lines = [f"{question} {choice}" for question, choice in chosen]
     title = one_line(f"Choose {choice}: {question}")
-    return Observation(title, with_reason(clip("\n".join(lines), SUMMARY_CHARS - 250), prompt), None, (), ())
+    return Observation(title, clip("\n".join(lines), SUMMARY_CHARS), None, (), ())
 
 
-def observe_plan(capture: Capture, prompt: str | None) -> Observation | Skip:
+def observe_plan(capture: Capture) -> Observation | Skip:
     """Describe the plan that the user was shown before the work."""
     plan = fields.argument(capture, "plan") or fields.text(capture.payload, "tool_response", "plan")
     if not plan.strip():
         return Skip("an empty plan")
-    summary = with_reason(clip(plan, SUMMARY_CHARS - 250), prompt)
+    summary = clip(plan, SUMMARY_CHARS)
     return Observation(
         one_line(f"Plan: {first_sentence(plan).removeprefix('Plan: ')}"), summary, None, (), ()
     )
@@ -142,9 +136,12 @@ def without_reason(summary: str) -> tuple[str, str]:
     return (said.removeprefix("\n"), reason.strip()) if mark and "\n" not in reason.strip() else (summary, "")
 
 
-def with_reason(summary: str, prompt: str | None) -> str:
-    """Return the summary and, on a line of its own, what was asked for."""
-    return "\n".join(filter(None, [summary.strip(), asked(prompt)]))
+def with_reason(report: Observation, prompt: str | None) -> Observation:
+    """Return the report of a turn with what was asked for on a line of its own, if there is room."""
+    why = asked(prompt)
+    if not why or len(report.summary) + len(why) > SUMMARY_CHARS:
+        return report
+    return replace(report, summary=f"{report.summary}\n{why}")
 
 
 def _speech(words: str) -> Observation:

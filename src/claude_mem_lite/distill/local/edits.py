@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 
 from claude_mem_lite.codemap.diff import Change, diff
-from claude_mem_lite.distill.local import conversation, fields, versions
+from claude_mem_lite.distill.local import fields, versions
 from claude_mem_lite.distill.local.evidence import best_lines, code_worth, plain_worth, unique
 from claude_mem_lite.distill.local.versions import Edit
 from claude_mem_lite.distill.observation import (
@@ -44,17 +44,17 @@ _LABELS = {"new": "New", "modified": "Modified", "deleted": "Removed"}
 _CELL_VERBS = {"insert": "Insert", "delete": "Delete"}
 
 
-def observe_write(capture: Capture, prompt: str | None) -> Observation | Skip:
+def observe_write(capture: Capture) -> Observation | Skip:
     """Describe a file written as a whole, new or over an old one."""
-    return _observation(versions.written(capture), prompt)
+    return _observation(versions.written(capture))
 
 
-def observe_edit(capture: Capture, prompt: str | None) -> Observation | Skip:
+def observe_edit(capture: Capture) -> Observation | Skip:
     """One or several replacements in a file (Edit, MultiEdit)."""
-    return _observation(versions.replaced(capture), prompt)
+    return _observation(versions.replaced(capture))
 
 
-def observe_notebook(capture: Capture, prompt: str | None) -> Observation | Skip:
+def observe_notebook(capture: Capture) -> Observation | Skip:
     """Describe a notebook's cell replaced, inserted or deleted."""
     path = fields.path(capture, "notebook_path")
     if not path:
@@ -67,21 +67,21 @@ def observe_notebook(capture: Capture, prompt: str | None) -> Observation | Skip
     added, removed = versions.changed_lines(old, new)
     deed = f"{_CELL_VERBS.get(mode, 'Edit')} {f'cell {cell}' if cell else 'a cell'} of {named(path)}"
     kind = named(fields.text(response, "cell_type") or fields.argument(capture, "cell_type") or "code")
-    summary = conversation.with_reason(f"{deed} ({kind}{_size(added, removed)}).", prompt)
+    summary = f"{deed} ({kind}{_size(added, removed)})."
     title = one_line(deed)
     detail = _evidence(added, removed, OBSERVATION_CHARS - len(title) - len(summary), is_plain=kind != "code")
     changed = diff(old, new) if fields.text(response, "language") == "python" else ()
     return Observation(title, summary, detail or None, (path,), changed)
 
 
-def _observation(edit: Edit, prompt: str | None) -> Observation | Skip:
+def _observation(edit: Edit) -> Observation | Skip:
     if not edit.path:
         return Skip("an edit of an unknown file")
     if not edit.added and not edit.removed:
         return Skip("an edit that changed nothing")
     changed = versions.changes(edit)
     title = one_line(_title(edit, changed))
-    summary = conversation.with_reason(_summary(edit, changed), prompt)
+    summary = _summary(edit, changed)
     room = OBSERVATION_CHARS - len(title) - len(summary)
     if edit.is_plain and _is_told_whole(edit):
         detail = ""

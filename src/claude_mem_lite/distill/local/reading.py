@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from claude_mem_lite.codemap.extract import extract
-from claude_mem_lite.distill.local import bash, conversation, fields
+from claude_mem_lite.distill.local import bash, fields
 from claude_mem_lite.distill.local.evidence import best_lines, code_worth, plain_worth, unique
 from claude_mem_lite.distill.observation import (
     OBSERVATION_CHARS,
@@ -40,12 +40,12 @@ class Look:
     files: tuple[str, ...]
 
 
-def observe(capture: Capture, prompt: str | None) -> Observation | Skip:
+def observe(capture: Capture) -> Observation | Skip:
     """Describe one read, search or listing."""
-    return tell([look(capture)], prompt)
+    return tell([look(capture)])
 
 
-def tell(looks: Sequence[Look | Skip], prompt: str | None) -> Observation | Skip:
+def tell(looks: Sequence[Look | Skip]) -> Observation | Skip:
     """Describe several looks in one observation; of those that found nothing only what they looked for."""
     useful = [each for each in looks if isinstance(each, Look)]
     skipped = [each.reason for each in looks if isinstance(each, Skip)]
@@ -56,7 +56,7 @@ def tell(looks: Sequence[Look | Skip], prompt: str | None) -> Observation | Skip
     )
     missed = unique(reason for reason in skipped if reason.startswith(_NOT_FOUND))
     title = _title(useful)
-    summary = conversation.with_reason(one_line(". ".join((*told, *missed)), _SUMMARY_CHARS), prompt)
+    summary = one_line(". ".join((*told, *missed)), _SUMMARY_CHARS)
     detail = _detail(useful, OBSERVATION_CHARS - len(title) - len(summary))
     files = unique(file for each in useful for file in each.files)
     return Observation(title, summary, detail or None, files[:_FILES], ())

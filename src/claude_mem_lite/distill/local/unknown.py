@@ -2,7 +2,7 @@
 
 import json
 
-from claude_mem_lite.distill.local import conversation, fields
+from claude_mem_lite.distill.local import fields
 from claude_mem_lite.distill.local.evidence import telling_lines, unique
 from claude_mem_lite.distill.local.failures import decisive_line, exit_code, last_line
 from claude_mem_lite.distill.observation import Capture, Observation, Skip, clean, clip, one_line, relative
@@ -17,7 +17,7 @@ _TEXT_ANSWERS = ("stdout", "output", "result", "text", "message")
 _PATH_INPUTS = ("file_path", "notebook_path", "path")
 
 
-def observe(capture: Capture, prompt: str | None) -> Observation | Skip:
+def observe(capture: Capture) -> Observation | Skip:
     """Describe the tool's name, its main inputs, and the beginning of its answer."""
     inputs = _inputs(capture)
     answer = _answer(capture).strip()
@@ -28,12 +28,12 @@ def observe(capture: Capture, prompt: str | None) -> Observation | Skip:
     listed = one_line(", ".join(inputs), 400)
     told = f"Called {_name(capture)}{f' with {listed}' if inputs else ''}."
     first = f"Answer: {quoted(one_line(lines[0], 300))}" if lines else "No answer."
-    summary = conversation.with_reason(f"{told} {first}", prompt)
+    summary = f"{told} {first}"
     detail = clip("\n".join(lines), 1_000) if len(lines) > 1 else None
     return Observation(one_line(lead), summary, detail, _files(capture), ())
 
 
-def observe_failure(capture: Capture, prompt: str | None) -> Observation | Skip:
+def observe_failure(capture: Capture) -> Observation | Skip:
     """Describe a tool that failed: on what, and with which error."""
     _, error = exit_code(fields.text(capture.payload, "error"))
     if not error.strip():
@@ -42,7 +42,7 @@ def observe_failure(capture: Capture, prompt: str | None) -> Observation | Skip:
     target = _main_input(inputs)
     said = decisive_line(error) or last_line(error)
     told = f"{_name(capture)}{target} failed: {quoted(one_line(error, 500))}"
-    summary = conversation.with_reason(told, prompt)
+    summary = told
     return Observation(
         one_line(f"Fail to call {_name(capture)}{target}: {quoted(said)}"), summary, None, _files(capture), ()
     )
