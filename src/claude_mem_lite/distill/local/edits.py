@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 
 from claude_mem_lite.codemap.diff import Change, diff
-from claude_mem_lite.distill.local import fields, versions
+from claude_mem_lite.distill.local import fields, hunks, versions
 from claude_mem_lite.distill.local.evidence import best_lines, code_worth, plain_worth, unique
 from claude_mem_lite.distill.local.versions import Edit
 from claude_mem_lite.distill.observation import (
@@ -22,16 +22,16 @@ from claude_mem_lite.distill.quoting import named, quoted
 
 _NEW_FILE_CHARS = 1_200
 _SMALL_EDIT_CHARS = 600
-_PLAIN_CHARS = 800
-_SHORT_LINES_CHARS = 60
+_PLAIN_CHARS = 600
+_HUNK_CHARS, _COMMENT_CHARS, _PLACE_CHARS = 200, 120, 40
+_HUNKS_TOLD, _HUNKS_READ = 4, 40
 _NAMES_TOLD = 8
 
-_NAMED_IN_CODE = re.compile(
-    r"^\s*(?:export\s+|default\s+|pub(?:\(\w+\))?\s+|public\s+|private\s+|static\s+|async\s+|abstract\s+)*"
-    r"(?:function\*?|class|func(?:\s*\([^)]*\))?|fn|interface|struct|enum|trait|type|module)\s+([A-Za-z_$][\w$]*)"
+# Python, Java, TypeScript; C; Rust, PHP; a bare path in Go's list.
+_IMPORT = re.compile(
+    r"^\s*(?:(?:from\s+\S+\s+)?import\s+(?:type\s+|static\s+)?|#include\s+|(?:pub\s+)?use\s+|require(?:_once)?\s+"
+    r"|using\s+(?=[\w.]+;)|(?=(?:\w+\s+|_\s+|\.\s+)?\"[\w./-]+\"\s*$))(.+)"
 )
-_IMPORT = re.compile(r"^\s*(?:from\s+\S+\s+)?import\s+(.+)")
-_LIST_MARK = re.compile(r"^\s*(?:[-*#>]+\s+)+")
 _HASH_COMMENT = re.compile(r"(?:^|\s)#[:!]?\s+(\w.*)$")
 _SLASH_COMMENT = re.compile(r"(?:^|\s)//[/!]?\s+(\w.*)$")
 _HASH_SUFFIXES = frozenset({
@@ -80,15 +80,13 @@ def _observation(edit: Edit) -> Observation | Skip:
     if not edit.added and not edit.removed:
         return Skip("an edit that changed nothing")
     changed = versions.changes(edit)
-    title = one_line(_title(edit, changed))
-    summary = _summary(edit, changed)
+    known = changed or _named_in_code(edit)
+    title = one_line(_title(edit, known))
+    summary = _summary(edit, known, title)
     room = OBSERVATION_CHARS - len(title) - len(summary)
-    if edit.is_plain and _is_told_whole(edit):
-        detail = ""
-    elif edit.is_new:
-        detail = best_lines(
-            edit.added, min(room, _NEW_FILE_CHARS), plain_worth if edit.is_plain else code_worth
-        )
+    if edit.is_new:
+        worth = plain_worth if edit.is_plain else code_worth
+        detail = best_lines(edit.added, min(room, _NEW_FILE_CHARS), worth)
     else:
         room = min(room, _NEW_FILE_CHARS) if edit.is_rewrite else room
         detail = _evidence(edit.added, edit.removed, room, is_plain=edit.is_plain)
@@ -96,19 +94,57 @@ def _observation(edit: Edit) -> Observation | Skip:
 
 
 def _title(edit: Edit, changed: Sequence[Change]) -> str:
-    named = _outermost(changed) or _named_in_code(edit)
+    """Return what came of an edit: definitions that came or went, else its most telling hunk."""
     if edit.is_new:
-        names = join([change.qualified_name for change in named])
-        return f"Create {edit.name} with {names}" if names else f"Create {edit.name}{_first_line(edit)}"
+        names = join([change.qualified_name for change in _outermost(changed)])
+        return f"Create {edit.name} with {names}" if names else _with_hunk(f"Create {edit.name}", edit)
     renamed = versions.renames(edit, changed)
     if renamed and 2 * len(renamed) == sum(change.change_type != "modified" for change in changed):
-        return f"Rename {join([f'{old} to {new}' for old, new in renamed])} in {edit.name}"
-    if named:
-        return _title_of_changes(edit, named)
-    if all(_IMPORT.match(line) or not line.strip() for line in (*edit.added, *edit.removed)):
+        return f"Rename {join([f'{old}{hunks.ARROW}{new}' for old, new in renamed])} in {_place(edit)}"
+    if any(change.change_type != "modified" for change in changed):
+        return _title_of_changes(edit, _outermost(changed))
+    lines = [line for line in (*edit.added, *edit.removed) if line.strip()]
+    if not edit.is_plain and lines and all(map(_is_import, lines)):
         imported = sorted(_imported(edit.added) - _imported(edit.removed))
-        return f"Import {join(imported)} in {edit.name}" if imported else f"Edit imports of {edit.name}"
-    return f"{'Rewrite' if edit.is_rewrite else 'Edit'} {edit.name}{_first_line(edit)}"
+        return f"Import {join(imported)} in {edit.name}" if imported else f"Import less in {edit.name}"
+    verb = "Rewrite " if edit.is_rewrite else ""
+    names = join([change.qualified_name for change in changed], 2) or _name_around(edit)
+    return _with_hunk(f"{verb}{_place(edit, names)}", edit)
+
+
+def _with_hunk(place: str, edit: Edit) -> str:
+    """Return "place: “old → new” and 2 more"."""
+    told = _told(edit)
+    if not told:
+        return place
+    more = f" and {len(told) - 1} more" if len(told) > 1 else ""
+    first = max(told, key=lambda each: each.worth)
+    gone = "removed " if first.is_gone else ""
+    room = TITLE_CHARS - len(place) - len(gone) - len(more) - len(": “”")
+    return f"{place}: {gone}{quoted(first.text(max(room, 30)))}{more}"
+
+
+def _told(edit: Edit) -> list[hunks.Told]:
+    """Return what the hunks of an edit say, each thing once, without those that say nothing."""
+    worth, tell = (plain_worth, hunks.whole) if edit.is_plain else (code_worth, hunks.telling)
+    told = {each: None for hunk in edit.hunks[:_HUNKS_READ] if (each := tell(hunk, worth)).worth}
+    return list({(each.old, each.new): each for each in told}.values())
+
+
+def _place(edit: Edit, names: str = "") -> str:
+    """Return "names in path"; of a long path the end that has room beside the names."""
+    folders = edit.path.split("/")
+    lead = f"{names} in " if names else ""
+    ends = ("/".join(folders[-number:]) for number in (len(folders), 2))
+    short = next((end for end in ends if len(lead) + len(end) <= _PLACE_CHARS), folders[-1])
+    return f"{lead}{named(short)}"
+
+
+def _name_around(edit: Edit) -> str:
+    if edit.is_plain:
+        return ""
+    names = unique(hunks.around(edit.before, hunk) for hunk in edit.hunks[:_HUNKS_READ])
+    return join(names, 2)
 
 
 def _title_of_changes(edit: Edit, changed: Sequence[Change]) -> str:
@@ -125,34 +161,36 @@ def _title_of_changes(edit: Edit, changed: Sequence[Change]) -> str:
             kind: [each.qualified_name for each in changed if each.change_type == kind] for kind in shown
         }
         deeds = ", ".join(f"{_VERBS[kind].lower()} {join(names[kind], limit)}" for kind in shown)
-        rewritten = f"Rewrite {edit.name}: {deeds}"
-        title = rewritten if edit.is_rewrite else f"{deeds[0].upper()}{deeds[1:]} {place} {edit.name}"
+        rewritten = f"Rewrite {_place(edit)}: {deeds}"
+        title = rewritten if edit.is_rewrite else f"{deeds[0].upper()}{deeds[1:]} {place} {_place(edit)}"
         if len(title) <= TITLE_CHARS:
             break
     return title
 
 
-def _summary(edit: Edit, changed: Sequence[Change]) -> str:
+def _summary(edit: Edit, changed: Sequence[Change], title: str) -> str:
+    """Return the file, the size, and what the title does not tell of the changes."""
     verb = "Created" if edit.is_new else "Rewrote" if edit.is_rewrite else "Edited"
     head = f"{verb} {edit.name} ({_size(edit.added, edit.removed).removeprefix(', ')})."
-    if edit.is_plain:
-        return f"{head} {_plain_lines(edit)}".strip()
-    renamed = versions.renames(edit, changed)
-    told = {name for pair in renamed for name in pair}
+    parts = []
     documented = versions.docstrings(edit)
-    parts = [f"Renamed {join([f'{old} to {new}' for old, new in renamed])}."] if renamed else []
     for kind, label in _LABELS.items():
         names = [each.qualified_name for each in changed if each.change_type == kind]
+        # What is new is told by what it is for; a change is told by its lines.
         shown = [
-            f"{name} ({quoted(documented[name])})" if name in documented else name
+            f"{name} ({quoted(documented[name])})" if kind == "new" and name in documented else name
             for name in names
-            if name not in told
+            if name not in title or (kind == "new" and name in documented)
         ]
-        if shown:
-            parts.append(f"{label}: {join(shown, _NAMES_TOLD, '; ')}.")
-    comments = [] if edit.is_new else _comments(edit)
-    if comments:
-        parts.append(f"Comment: {quoted(one_line('; '.join(comments), 200))}.")
+        parts += [f"{label}: {join(shown, _NAMES_TOLD, '; ')}."] if shown else []
+    chars = _PLAIN_CHARS if edit.is_plain else _HUNK_CHARS
+    told = [] if parts or title.startswith("Import ") else _told(edit)
+    said = [
+        f"{'removed ' * each.is_gone}{quoted(each.text(chars))}" for each in told if each.core not in title
+    ]
+    parts += [f"Changes: {join(said, _HUNKS_TOLD, '; ')}."] if said else []
+    if not edit.is_plain and not edit.is_new and (comments := _comments(edit, f"{title} {' '.join(parts)}")):
+        parts.append(f"Comment: {quoted(one_line('; '.join(comments), _COMMENT_CHARS))}.")
     return one_line(" ".join([head, *parts]), 900)
 
 
@@ -167,62 +205,28 @@ def _outermost(changed: Sequence[Change]) -> list[Change]:
 
 
 def _named_in_code(edit: Edit) -> list[Change]:
-    """Return new names in a language that only a pattern reads."""
-    added, removed = (
-        unique(match[1] for line in lines if (match := _NAMED_IN_CODE.match(line)))
-        for lines in (edit.added, edit.removed)
-    )
-    return [] if edit.is_plain else [Change(name, "function", "new") for name in added if name not in removed]
+    """Return what came and what went in a language that only a pattern reads."""
+    if edit.is_plain or edit.path.endswith(versions.PYTHON):
+        return []
+    come, gone = (unique(map(hunks.defined, lines)) for lines in (edit.added, edit.removed))
+    return [
+        *(Change(name, "function", "new") for name in come if name not in gone),
+        *(Change(name, "function", "deleted") for name in gone if name not in come),
+    ]
+
+
+def _is_import(line: str) -> bool:
+    return _IMPORT.match(line) is not None
 
 
 def _imported(lines: Sequence[str]) -> set[str]:
     matches = (match for line in lines if (match := _IMPORT.match(line)))
-    return {named(name.strip(" ()")) for match in matches for name in match[1].split(",")} - {""}
+    return {named(name.strip(" ()\"';")) for match in matches for name in match[1].split(",")} - {""}
 
 
-def _comments(edit: Edit) -> tuple[str, ...]:
+def _comments(edit: Edit, told: str) -> tuple[str, ...]:
     mark = _HASH_COMMENT if os.path.splitext(edit.path)[1] in _HASH_SUFFIXES else _SLASH_COMMENT
-    return unique(match[1] for line in edit.added if (match := mark.search(line)))
-
-
-def _first_line(edit: Edit) -> str:
-    """Return ": " and the changed line that says most, or all of them where they are short."""
-    worth = plain_worth if edit.is_plain else code_worth
-    is_added = any(worth(line) for line in edit.added)
-    lines = [line for line in (edit.added if is_added else edit.removed) if worth(line)]
-    if not lines:
-        return ""
-    told = _bare(max(lines, key=worth))
-    if edit.is_plain and sum(map(len, lines)) < _SHORT_LINES_CHARS:
-        told = join([_bare(line) for line in lines], 4)
-    return f": {'' if is_added else 'remove '}{quoted(told)}"
-
-
-def _bare(line: str) -> str:
-    """Return a line without list marks and without the punctuation at its end."""
-    return _LIST_MARK.sub("", line).strip().rstrip(",.{[ ")
-
-
-def _plain_lines(edit: Edit) -> str:
-    """Return the changed lines of prose or configuration, the new ones first."""
-    added = quoted(one_line(_on_one_line(edit.added), _PLAIN_CHARS))
-    removed = quoted(one_line(_on_one_line(edit.removed), _PLAIN_CHARS // 2))
-    if edit.is_new:
-        return f"Content: {added}" if added else ""
-    if added and removed:
-        return f"Now: {added}\nBefore: {removed}"
-    return f"Added: {added}" if added else f"Removed: {removed}"
-
-
-def _is_told_whole(edit: Edit) -> bool:
-    """Whether the summary of a plain file holds all changed lines already."""
-    return (
-        len(_on_one_line(edit.added)) <= _PLAIN_CHARS and len(_on_one_line(edit.removed)) <= _PLAIN_CHARS // 2
-    )
-
-
-def _on_one_line(lines: Sequence[str]) -> str:
-    return " | ".join(" ".join(line.split()) for line in lines if plain_worth(line))
+    return unique(match[1] for line in edit.added if (match := mark.search(line)) and match[1] not in told)
 
 
 def _size(added: Sequence[str], removed: Sequence[str]) -> str:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from claude_mem_lite.codemap.diff import Change, diff
 from claude_mem_lite.codemap.extract import Definition, body_hash, definitions
-from claude_mem_lite.distill.local import fields
+from claude_mem_lite.distill.local import fields, hunks
+from claude_mem_lite.distill.local.hunks import Hunk
 from claude_mem_lite.distill.observation import Capture, one_line
 from claude_mem_lite.distill.quoting import named
 
@@ -31,6 +32,7 @@ class Edit:
     after: str | None
     added: tuple[str, ...]
     removed: tuple[str, ...]
+    hunks: tuple[Hunk, ...]
 
     @property
     def name(self) -> str:
@@ -60,7 +62,8 @@ def written(capture: Capture) -> Edit:
     content = fields.argument(capture, "content")
     added, removed = changed_lines(before or "", content, response)
     after = fields.whole(capture.payload, "tool_input", "content")
-    return Edit(fields.path(capture, "file_path"), is_new, not is_new, before, after, added, removed)
+    parts = hunks.of_patch(response) or (Hunk(removed, added, -1),)
+    return Edit(fields.path(capture, "file_path"), is_new, not is_new, before, after, added, removed, parts)
 
 
 def replaced(capture: Capture) -> Edit:
@@ -75,7 +78,8 @@ def replaced(capture: Capture) -> Edit:
         "\n".join(fields.text(each, key) for each in replacements) for key in ("old_string", "new_string")
     )
     added, removed = changed_lines(old, new, response)
-    return Edit(fields.path(capture, "file_path"), False, False, before, after, added, removed)
+    parts = hunks.of_patch(response) or (Hunk(removed, added, -1),)
+    return Edit(fields.path(capture, "file_path"), False, False, before, after, added, removed, parts)
 
 
 def changed_lines(
