@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from claude_mem_lite.distill.attempts import SESSIONS_OPEN, open_failures, removed_files, settled
+from claude_mem_lite.distill.attempts import SESSIONS_OPEN, failure, open_failures, removed_files, settled
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,3 +115,21 @@ def test_a_file_that_was_written_again_is_not_removed() -> None:
     ]  # fmt: skip
     assert removed_files([_ok("rm a.py"), written]) == []
     assert removed_files([_bad("rm a.py")]) == []
+
+
+@pytest.mark.parametrize(
+    ("title", "command", "code", "told"),
+    [
+        ("Ask: “curl: (7) Failed to connect”", "curl http://a:1", "7", "“curl: (7) Failed to connect”"),
+        ("Build: “a.c:3:5: error: x”", "make dist", "2", "make dist: “a.c:3:5: error: x”"),
+        ("Probe it: exit code 1", "h --x", "1", "h --x (exit code 1)"),
+    ],
+)
+def test_a_failure_says_nothing_twice(title: str, command: str, code: str, told: str) -> None:
+    """An error that begins with its program's name is not introduced by it; without an error, the command."""
+    row = _Ran(f"Ran `{command}`. Failed with exit code {code}.", title)
+
+    failed = failure(row)
+
+    assert failed is not None
+    assert failed.error == told

@@ -114,9 +114,9 @@ def test_a_failed_test_run_tells_what_failed_and_why() -> None:
     )
 
     assert observe(capture, prompt="Make an empty basket cost nothing.") == Observation(
-        title="Run pytest on tests/test_basket.py: 1 failed, 2 passed",
+        title="test_total[empty] failed: “assert 7 == 0”",
         summary="Run the tests: `python3 -m pytest -q tests/test_basket.py`. pytest: 1 failed, 2 passed; "
-        "failing: tests/test_basket.py::test_total[empty]. Failed with exit code 1: “assert 7 == 0”.",
+        "failing: tests/test_basket.py::test_total[empty]. Failed with exit code 1.",
         detail="test_total[empty]:\nassert 7 == 0\n+  where 7 = total([])\n"
         "tests/test_basket.py:14: AssertionError",
         files_touched=(),
@@ -200,7 +200,7 @@ def test_every_runner_has_its_verdict(
 def test_an_output_sent_twice_is_counted_once() -> None:
     """Claude Code 2.1.50 repeats the output of a failed command."""
     assert _title(_failed("pytest", f"Exit code 1\n{PYTEST_OUTPUT.strip()}\n\n{PYTEST_OUTPUT.strip()}")) == (
-        "Run pytest: 1 failed, 2 passed"
+        "test_total[empty] failed: “assert 7 == 0”"
     )
 
 
@@ -212,8 +212,11 @@ def test_an_output_sent_twice_is_counted_once() -> None:
             _bash("sed -i s/a/b/ x.py && pytest -q", "2 passed in 0.01s", "Rename and test"),
             "Rename and test: 2 passed",
         ),
-        (_bash("./deploy.sh", "uploaded 3 files", "Deploy to staging."), "Deploy to staging"),
-        (_bash("./deploy.sh --now", "uploaded 3 files"), "Run ./deploy.sh --now"),
+        (
+            _bash("./deploy.sh", "uploaded 3 files", "Deploy to staging."),
+            "Deploy to staging: “uploaded 3 files”",
+        ),
+        (_bash("./deploy.sh --now", "uploaded 3 files"), "Run ./deploy.sh --now: “uploaded 3 files”"),
         (
             _bash("pip install 'typer>=0.15' rich", "Successfully installed rich-14"),
             "Install typer>=0.15 and rich with pip",
@@ -228,17 +231,17 @@ def test_an_output_sent_twice_is_counted_once() -> None:
             _bash(
                 "mypy -p x && ruff check", "Success: no issues found in 3 source files\nAll checks passed!"
             ),
-            "Run mypy -p x && ruff check: “Success: no issues found in 3 source files”",
+            "Run mypy -p x && ruff check: “All checks passed!”",
         ),
         (
             _bash(
                 "ruff check && mypy -p x", "All checks passed!\nSuccess: no issues found in 3 source files"
             ),
-            "Run ruff check && mypy -p x: “All checks passed!”",
+            "Run ruff check && mypy -p x: “Success: no issues found in 3 source files”",
         ),
         (
             _failed("ruff check src", "Exit code 1\nsrc/a.py:1:8: F401 unused\nFound 1 error."),
-            "Run ruff check src: “Found 1 error.”",
+            "Run ruff check src: “a.py:1:8: F401 unused”",
         ),
         (
             _failed(
@@ -380,9 +383,9 @@ def test_a_script_leaves_its_telling_lines() -> None:
     script = "import re\nfrom pathlib import Path\np = Path('a.txt')\n# cents, not euros\np.write_text('x')"
     command = f"python3 - <<'EOF'\n{script}\nEOF"
     assert observe(_bash(command, "done", "Turn prices into cents")) == Observation(
-        title="Turn prices into cents",
+        title="Turn prices into cents: “done”",
         summary="Ran `python3 - <<EOF`. Changed a.txt.",
-        detail="done\np = Path('a.txt')\n# cents, not euros\np.write_text('x')",
+        detail="p = Path('a.txt')\n# cents, not euros\np.write_text('x')",
         files_touched=("a.txt",),
         functions_changed=(),
     )
@@ -487,4 +490,4 @@ def test_ansi_and_controls_never_reach_an_observation() -> None:
     observation = observe(_bash("./x", "\x1b[31mred\x1b[0m\x07\u202e end", "Show colours"))
 
     assert isinstance(observation, Observation)
-    assert observation.detail == "red end"
+    assert observation.title == "Show colours: “red end”"

@@ -261,7 +261,7 @@ def test_what_is_withheld_is_explained_and_still_found(memory: Path) -> None:
     assert {(out["why"], ORDERS[0] in out["says"]) for out in block["left_out"]} == {
         ("withheld in part: gives orders to the assistant", True)
     }
-    assert ORDERS[0] in found.hits[0].row.summary
+    assert ORDERS[0] in f"{found.hits[0].row.title}{found.hits[0].row.summary}"
 
 
 def test_a_line_that_is_nothing_but_an_order_is_left_out(memory: Path) -> None:

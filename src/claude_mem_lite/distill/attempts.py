@@ -40,6 +40,7 @@ _ENDINGS = frozenset({"exit", "return", "false"})
 _PROGRAM = re.compile(r"[\w.+-]+")
 _COMMAND = re.compile(r"`([^`]+)`")
 _FAILED = re.compile(r"\bFailed with (?P<code>exit code -?\d+)(?:: (?P<error>“[^”]*”|[^\n]*))?")
+_TITLE_SAYS = re.compile(r": (“[^”]*[^”…]”)$")
 _HOST = re.compile(r"^(?:\w+://)?(?:[^/@\s]*@)?(?P<host>[^/?#\s]+)")
 _COMMITTED = ("Commit '", "Amend '", "Commit “", "Amend “")
 
@@ -121,9 +122,14 @@ def failure(observation: Tried) -> Failure | None:
     step = _blamed(_steps(observation)) if failed else None
     if failed is None or step is None:
         return None
-    error = quoted((failed["error"] or "").rstrip(". ").strip(f"{OPEN}{CLOSE}")) or failed["code"]
+    # What the title tells whole is not told again.
+    said = _TITLE_SAYS.search(observation.title)
+    error = (failed["error"] or (said[1] if said else "")).rstrip(". ").strip(f"{OPEN}{CLOSE}")
     key = _key(step)
-    told = f"{' '.join(filter(None, key))}: {error}"
+    name = " ".join(filter(None, key))
+    # curl begins its own errors with its name.
+    lead = "" if error.startswith(f"{step.program}: ") else f"{name}: "
+    told = f"{lead}{quoted(error)}" if error else f"{one_line(' '.join(step.words), 60)} ({failed['code']})"
     return Failure(key, one_line(told, _ERROR_CHARS), _is_probe(step))
 
 

@@ -1,5 +1,6 @@
 """What a shell command did and how it ended."""
 
+import re
 from dataclasses import dataclass
 
 from claude_mem_lite.distill.local import (
@@ -7,9 +8,10 @@ from claude_mem_lite.distill.local import (
     failures,
     fields,
     git,
+    packages,
+    results,
     runners,
     shell,
-    verdicts,
     writes,
 )
 from claude_mem_lite.distill.observation import (
@@ -28,6 +30,7 @@ from claude_mem_lite.distill.quoting import named, quoted
 _COMMAND_CHARS = 300
 _SCRIPT_CHARS = 450
 _LONG_OUTPUT_CHARS = 4_000
+_FOLDERS = re.compile(r"^[^\s:(]*/(?=[^\s/:(]+[:(]\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,7 @@ class _Run:
     only_looks: bool
     tests: runners.TestRun | None
     deeds: tuple[git.Deed, ...]
-    verdict: verdicts.Verdict
+    result: str
     changed: tuple[str, ...]
 
 
@@ -117,7 +120,7 @@ def _read(capture: Capture) -> _Run:
         only_looks=only_looks,
         tests=None if only_looks else runners.test_run(printed),
         deeds=git.deeds(steps, printed, has_failed=has_failed),
-        verdict=verdicts.Verdict("", ()) if only_looks else verdicts.verdict(steps, printed),
+        result="" if only_looks or has_failed else results.result(steps, printed),
         changed=tuple(relative(path, capture.project_dir) for path in writes.changed_files(command, cwd)),
     )
 
@@ -144,22 +147,39 @@ def _silent_failure(run: _Run, capture: Capture) -> str:
 
 
 def _title(run: _Run) -> str:
+    """Return what was run and how it came out."""
     if run.tests and (run.tests.has_failed or (len(run.steps) == 1 and not run.has_failed)):
-        return one_line(f"Run {run.tests.runner}{_targets(run)}: {run.tests.verdict}")
+        return _title_of_tests(run, run.tests)
     if run.has_failed:
-        lead = _label(run, 50)
+        lead = _label(run, 45)
+        error = quoted(_short(_error(run)))
         mark = "" if lead.endswith("?") else ":"
-        return one_line(f"{lead}{mark} {quoted(_error(run)) or f'exit code {run.exit_code}'}")
+        return one_line(f"{lead}{mark} {error or f'exit code {run.exit_code}'}")
     if run.deeds:
         main, *others = sorted(run.deeds, key=lambda deed: not deed.title.startswith(("Commit", "Amend")))
         rest = "".join(f", {other.title[0].lower()}{other.title[1:]}" for other in others)
         return one_line(main.title + rest if len(main.title + rest) <= TITLE_CHARS else main.title)
-    if run.verdict.title:
-        return run.verdict.title
-    lead = _label(run, 70)
-    if run.tests:
-        return one_line(f"{lead}: {run.tests.verdict}")
-    return one_line(f"{lead}: {quoted(run.verdict.lines[0])}") if run.verdict.lines else lead
+    if installed := packages.title(run.steps):
+        return installed
+    told = run.tests.verdict if run.tests else quoted(_short(run.result))
+    return one_line(f"{_label(run, 45)}: {told}") if told else _label(run, 70)
+
+
+def _title_of_tests(run: _Run, tests: runners.TestRun) -> str:
+    """Return the first test that failed with the reason, or how many passed."""
+    if not tests.failing:
+        told = f"Run {tests.runner}{_targets(run)}: {tests.verdict}"
+        reason = _short(_error(run)) if tests.has_failed else ""
+        return one_line(f"{told}: {quoted(reason)}" if reason else told)
+    first = tests.failing[0].rpartition("::")[2] or tests.failing[0]
+    more = f" and {len(tests.failing) - 1} more" if len(tests.failing) > 1 else ""
+    told = f"{named(one_line(first, 60))}{more} failed"
+    return one_line(f"{told}: {quoted(reason)}" if (reason := _short(_error(run))) else told)
+
+
+def _short(line: str) -> str:
+    """Return a line that begins with a position without the file's folders."""
+    return _FOLDERS.sub("", line)
 
 
 def _label(run: _Run, limit: int) -> str:
@@ -182,16 +202,20 @@ def _summary(run: _Run, title: str, capture: Capture) -> str:
         failing = f"; failing: {join(list(map(named, run.tests.failing)), 6)}" if run.tests.failing else ""
         sentences.append(f"{run.tests.runner}: {run.tests.verdict}{failing}.")
     sentences += [deed.sentence for deed in run.deeds]
-    sentences += [f"{quoted(line)}." for line in run.verdict.lines]
+    if run.result and not run.tests and not run.deeds and quoted(_short(run.result)) not in title:
+        sentences.append(f"{quoted(run.result)}.")
     if run.has_failed:
         code = f" with exit code {run.exit_code}" if run.exit_code is not None else ""
         error = _error(run).rstrip(".")
-        sentences.append(
-            f"Failed{code}: {quoted(error)}." if error and error not in sentences[-1] else f"Failed{code}."
-        )
+        is_new = error and _short(error) not in title
+        sentences.append(f"Failed{code}: {quoted(error)}." if is_new else f"Failed{code}.")
     sentences += circumstances(capture)
-    if run.changed:
-        sentences.append(f"Changed {join(list(map(named, run.changed)), 6)}.")
+    gone = writes.removed_files(run.steps) if not run.has_failed else ()
+    removed = [path for path in run.changed if path.endswith(gone)] if gone else []
+    changed = [path for path in run.changed if path not in removed]
+    for verb, paths in (("Changed", changed), ("Removed", removed)):
+        if paths:
+            sentences.append(f"{verb} {join(list(map(named, paths)), 6)}.")
     return " ".join(sentences)
 
 
@@ -211,16 +235,11 @@ def _error(run: _Run) -> str:
     """Return what went wrong: why the first test failed, or the line of the output that says most."""
     if run.tests and run.tests.has_failed and run.tests.reason:
         return one_line(run.tests.reason, 300)
-    verdict = run.verdict.lines[0] if run.verdict.lines else ""
     # A look that fails has found nothing; its last line is no error.
-    return (
-        failures.decisive_line(run.output)
-        or verdict
-        or ("" if run.only_looks else failures.last_line(run.output))
-    )
+    return failures.decisive_line(run.output) or ("" if run.only_looks else failures.last_line(run.output))
 
 
 def _told_lines(run: _Run) -> set[str]:
     """Return the lines of the output that the summary repeats."""
     deeds = (line for deed in run.deeds for line in deed.lines)
-    return {*deeds, *run.verdict.lines, *(run.tests.lines if run.tests else ())}
+    return {*deeds, run.result, *(run.tests.lines if run.tests else ())}

@@ -36,7 +36,8 @@ _OUTPUT_WORTH = (
     ),
     (
         re.compile(
-            r"^\s*(?:OK|FAIL|FAILED|ERROR|PASS|BUILD|Tests?|Ran|Success\w*|Finished|TOTAL|test result)\b"
+            r"^\s*(?:OK|FAIL|FAILED|ERROR|PASS|BUILD|Tests?|Ran|Success\w*|Finished|TOTAL|test result"
+            r"|All checks passed|0 issues)\b"
             r"|^\[\S+ (?:\(root-commit\) )?[0-9a-f]{7,40}\] "
         ),
         5,
@@ -55,6 +56,8 @@ _NOISE = re.compile(
     r"|^(?:real|user|sys)\s+\d+m|^\s*\d+%\s"
     r"|^\s*(?:remote: )?(?:Counting|Compressing|Enumerating|Receiving|Resolving|Writing|Unpacking) objects"
     r"|^Traceback \(most recent call last\):$|^\s+File \"<frozen "
+    # what a task runner is about to run, and where the client's shell stands
+    r"|^(?:\[[\w:.-]+\] )?\$ |^> \S+@\S+ |^Shell cwd was reset to "
     r"|^\s*[|/\\-]$|^(?:Downloading|Collecting|Using cached|Requirement already satisfied|Get:\d|Hit:\d)\b"
 )
 _FRAME = re.compile(r"[\u2500-\u257f]+ ?")

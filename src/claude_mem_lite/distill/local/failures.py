@@ -2,6 +2,7 @@
 
 import re
 
+from claude_mem_lite.distill.local.problems import first_problem
 from claude_mem_lite.distill.observation import one_line
 
 _MARK = re.compile(r"^E  +")  # pytest's
@@ -37,6 +38,8 @@ def exit_code(error: str) -> tuple[int | None, str]:
 
 def decisive_line(output: str) -> str:
     """Return the line that says what went wrong, as it was; "" for an empty output."""
+    if problem := first_problem(output):
+        return problem
     lines = [_MARK.sub("", line.strip()) for line in output.splitlines() if line.strip()]
     exceptions = [line for line in lines if _EXCEPTION.match(line)]
     if exceptions:

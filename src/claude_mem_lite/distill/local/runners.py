@@ -24,6 +24,11 @@ _COUNT = re.compile(
     re.MULTILINE,
 )
 _HEADING = re.compile(r"---|●|FAIL|ERROR|expect\(|File |\S+\.py:\d+: |.*:$")
+# A test also prints what it logs.
+_SAYS_WHY = re.compile(
+    r"\b(?:want|expect|expected|got|assert\w*|fail\w*|error|unexpected|not|panic\w*|mismatch)\b|Error\b",
+    re.IGNORECASE,
+)
 _SHOWN = ("failed", "errors", "passed", "skipped", "xfailed", "xpassed")
 
 
@@ -43,7 +48,8 @@ class TestRun:
     @property
     def reason(self) -> str:
         """Why the first of them failed; "" where the output does not say."""
-        return next((line for line in self.evidence if not _HEADING.match(line)), "")
+        lines = [line for line in self.evidence if not _HEADING.match(line)]
+        return next(filter(_SAYS_WHY.search, lines), lines[0] if lines else "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ A name that is known only at run time (a variable, a glob, a substitution) is ne
 
 import os.path
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from claude_mem_lite.distill.local import shell
 from claude_mem_lite.distill.local.evidence import unique
@@ -32,6 +32,16 @@ def changed_files(command: str, cwd: str) -> tuple[str, ...]:
             continue
         found += [path for name in _written(step) if (path := _join(folder, name))]
     return unique(found)
+
+
+def removed_files(steps: Iterable[Step]) -> tuple[str, ...]:
+    """Return the names that `rm` and `git rm` were given."""
+    return tuple(
+        name.removeprefix("./")
+        for step in steps
+        if step.program == "rm" or step.words[:2] == ("git", "rm")
+        for name in step.operands[step.program == "git" :]
+    )
 
 
 def _join(folder: str | None, name: str) -> str | None:

@@ -1,0 +1,59 @@
+"""How a command that worked came out: what it made, how long it took, what its tool said of it."""
+
+import json
+import re
+from collections.abc import Sequence
+
+from claude_mem_lite.distill.local import shell
+from claude_mem_lite.distill.local.evidence import output_worth, telling_lines, unique
+from claude_mem_lite.distill.local.problems import count_problems, first_problem
+from claude_mem_lite.distill.observation import one_line
+
+_RESULT_CHARS = 200
+_SHORT_LINES, _FEW_LINES = 3, 8
+_BEST = 5
+_URL = re.compile(r"^(?:https?://\S+)$")
+# The shells' `time`, hyperfine, criterion, Go's benchmarks: what was measured, with its unit.
+_MEASURED = tuple(
+    re.compile(pattern, re.MULTILINE)
+    for pattern in (
+        r"^ *(?P<told>[\d.]+ (?:\u00b1 [\d.]+ )?times faster than .*)$",
+        r"cpu +(?P<told>[\d:.]+ total)$",
+        r"^real\s+(?P<told>\d+m[\d.]+s)$",
+        r"^ *(?:Time \(mean \u00b1 \u03c3\)|time): +(?P<told>\[?[\d.]+ \S+.*?)(?: +\[User.*)?$",
+        r"^(?P<told>Benchmark\S+\s+\d+\s+[\d.]+ ns/op.*)$",
+    )
+)
+# These only cut what another program says.
+_CUTTING = frozenset({"head", "tail", "tee", "cd", "echo", "true", "sleep"})
+
+
+def result(steps: Sequence[shell.Step], output: str) -> str:
+    """Return the line that tells how a command came out; "" where none does."""
+    lines = [line.strip() for line in telling_lines(output) if line.strip()]
+    if all(step.program in _CUTTING or not shell.is_lookup(step) for step in steps) and (
+        problem := first_problem(output)  # its exit code was lost in a pipe
+    ):
+        number = count_problems(output)
+        return f"{problem} (+{number - 1} more)" if number > 1 else problem
+    if output.lstrip()[:1] == "{":
+        return _address(output)
+    urls = [line for line in output.splitlines() if _URL.match(line)]
+    measured = (", ".join(match["told"] for match in pattern.finditer(output)) for pattern in _MEASURED)
+    said = (*(urls if len(urls) == 1 and len(lines) <= _FEW_LINES else ()), *list(filter(None, measured))[:1])
+    said = said or unique(line for line in lines if output_worth(line) == _BEST)
+    if not said and 0 < len(lines) <= _SHORT_LINES:
+        said = (lines[-1],)
+    return one_line(said[-1], _RESULT_CHARS) if said else ""
+
+
+def _address(output: str) -> str:
+    """Return where what an API answered with can be seen; "" where it does not say."""
+    try:
+        answer = json.loads(output)
+    except (ValueError, RecursionError):
+        return ""
+    urls = [answer.get(key) for key in ("html_url", "url", "webUrl")] if isinstance(answer, dict) else []
+    return next(
+        (one_line(url, _RESULT_CHARS) for url in urls if isinstance(url, str) and _URL.match(url)), ""
+    )
