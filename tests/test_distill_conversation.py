@@ -124,6 +124,42 @@ def test_the_reason_is_the_first_sentence_of_the_prompt(prompt: str | None, reas
     assert observation.summary == f"It is fast now.{reason}"
 
 
+@pytest.mark.parametrize(
+    ("report", "title"),
+    [
+        ("All tests pass. Sessions older than 20 commits are no longer active.",
+         "Sessions older than 20 commits are no longer active"),
+        ("Here's a summary of the changes:\n\n- `total` rounds half up\n- The book is in WAL mode",
+         "`total` rounds half up"),
+        ("All tests pass.", "All tests pass"),
+        ("All tests pass because time is a parameter.", "All tests pass because time is a parameter"),
+        ("Der Parser rundet jetzt richtig. Alles grün.", "Der Parser rundet jetzt richtig"),
+    ],
+)  # fmt: skip
+def test_a_report_is_headed_by_what_came_of_it(report: str, title: str) -> None:
+    """That tests pass, or that a list follows, is no headline where there is another."""
+    observation = observe(_event("Stop", last_assistant_message=report))
+
+    assert isinstance(observation, Observation)
+    assert observation.title == title
+
+
+@pytest.mark.parametrize(
+    ("prompt", "title"),
+    [
+        ("<system-reminder>Plan mode is active.</system-reminder>\nFix the rounding.", "Fix the rounding"),
+        ("This session is being continued from a previous conversation that ran out of context.", None),
+        ("[Request interrupted by user]", None),
+        ("<command-name>/compact</command-name>", None),
+    ],
+)
+def test_what_the_client_writes_is_nobodys_prompt(prompt: str, title: str | None) -> None:
+    """Reminders, commands and compactions are the client's words, and the user's beside them stay."""
+    observation = observe(_event("UserPromptSubmit", prompt=prompt))
+
+    assert (observation.title if isinstance(observation, Observation) else None) == title
+
+
 def test_only_a_report_repeats_what_was_asked() -> None:
     """A prompt has a row of its own, so no tool call says again what led to it."""
     observation = observe(
@@ -171,7 +207,7 @@ TODOS = {"todos": [{"content": "Write it", "status": "pending"}, {"content": "Te
                 {"code": 200, "result": "It is 30 s. More."},
             ),
             "Fetch https://x.example/a: “It is 30 s”",
-            "Fetched https://x.example/a to find out: Which default.",
+            "Fetched https://x.example/a to find out: Which default. “More.”",
             "It is 30 s. More.",
         ),
         (
@@ -180,8 +216,8 @@ TODOS = {"todos": [{"content": "Write it", "status": "pending"}, {"content": "Te
                 {"query": "wal nfs"},
                 {"results": [{"content": [{"title": "WAL", "url": "https://s.example"}]}, "Not on NFS."]},
             ),
-            "Search the web for wal nfs",
-            "Searched the web for: wal nfs.",
+            "Search the web for wal nfs: “Not on NFS”",
+            "Searched the web for: wal nfs. “WAL https://s.example”",
             "Not on NFS.\nWAL https://s.example",
         ),
         (

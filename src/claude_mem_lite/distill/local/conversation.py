@@ -14,6 +14,7 @@ from claude_mem_lite.distill.observation import (
     clip,
     first_sentence,
     one_line,
+    sentences,
 )
 from claude_mem_lite.distill.quoting import OPEN, quote_blocks, quoted
 
@@ -33,7 +34,19 @@ _FROM_THE_CLIENT = (
     "<bash-",
     "<system-reminder",
     "[Request interrupted",
+    "This session is being continued from a previous conversation",
 )
+_REMINDER = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
+# How a report begins that says later what was done.
+_SAYS_NOTHING = re.compile(
+    r"^\W*(?:(?:and |now )?(?:all |the )?(?:unit |integration )?(?:tests?|checks?|lint\w*|build)\b.{0,50}"
+    r"\b(?:pass(?:es|ed|ing)?|clean|green|succeed(?:s|ed)?)(?: now)?\W*"
+    r"|(?:here(?:'s| is| are)|let me|let's|now i|now let|i'll|i will|you're right"
+    r"|great|perfect|excellent)\b.*)$",
+    re.IGNORECASE | re.DOTALL,
+)
+_END = re.compile(r"[ .:;]+(?=”?$)")
+_HEADLINES = 8
 _API_ERROR = "API Error: "
 _API_FAILED = "The API failed"
 # A longer message tells something.
@@ -43,7 +56,7 @@ _BARE_SLASH_COMMAND = re.compile(r"/[\w:.-]+\s*$")
 
 def observe_prompt(capture: Capture) -> Observation | Skip:
     """Describe the user's own words."""
-    words = fields.text(capture.payload, "prompt").strip()
+    words = _REMINDER.sub("", fields.text(capture.payload, "prompt")).strip()
     if words.startswith(_FROM_THE_CLIENT):
         return Skip("written by the client, not by the user")
     if _BARE_SLASH_COMMAND.match(words):
@@ -63,7 +76,16 @@ def observe_report(capture: Capture) -> Observation | Skip:
         return Skip("a turn that ended without a message")
     if capture.event_name == "Stop" and message.startswith(_API_ERROR):
         return observe_api_failure(capture)  # before 2.1.80 there was no StopFailure
-    return _speech(quoted(message) if capture.event_name == "SubagentStop" else message)
+    if capture.event_name == "SubagentStop":
+        message = quoted(message)
+    return Observation(one_line(headline(message)), clip(message, SUMMARY_CHARS), None, (), ())
+
+
+def headline(report: str) -> str:
+    """Return the first sentence of a report that says what came of it, not only that tests pass."""
+    told = (_END.sub("", sentence) for sentence in sentences(report)[:_HEADLINES])
+    long = (sentence for sentence in told if len(sentence.split()) > 2)  # noqa: PLR2004 - "Done." is none
+    return next((sentence for sentence in long if not _SAYS_NOTHING.match(sentence)), first_sentence(report))
 
 
 def is_acknowledgement(message: str, reports: Sequence[str]) -> bool:

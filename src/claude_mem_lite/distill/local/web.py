@@ -1,8 +1,18 @@
 """What was looked up on the web."""
 
 from claude_mem_lite.distill.local import fields
-from claude_mem_lite.distill.observation import Capture, Observation, Skip, clip, first_sentence, one_line
+from claude_mem_lite.distill.observation import (
+    Capture,
+    Observation,
+    Skip,
+    clip,
+    first_sentence,
+    one_line,
+    sentences,
+)
 from claude_mem_lite.distill.quoting import named, quoted
+
+_SUBJECT_CHARS, _SAID_CHARS = 48, 400
 
 
 def observe_fetch(capture: Capture) -> Observation | Skip:
@@ -15,10 +25,8 @@ def observe_fetch(capture: Capture) -> Observation | Skip:
     code = fields.number(capture.payload, "tool_response", "code")
     status = f" (HTTP {code})" if code and code != 200 else ""  # noqa: PLR2004 - what is usual is not told
     head = f"Fetched {one_line(url, 300)}{status}{f' to find out: {question}' if question else ''}."
-    summary = head
-    return Observation(
-        one_line(f"Fetch {url}: {quoted(first_sentence(result))}"), summary, clip(result, 1_200), (), ()
-    )
+    title = one_line(f"Fetch {one_line(url, _SUBJECT_CHARS)}: {quoted(first_sentence(result))}")
+    return Observation(title, f"{head} {_said(result, title)}".strip(), clip(result, 1_200), (), ())
 
 
 def observe_search(capture: Capture) -> Observation | Skip:
@@ -27,8 +35,22 @@ def observe_search(capture: Capture) -> Observation | Skip:
     found = findings(capture, links=8)
     if not query or not found:
         return Skip("a web search that found nothing")
-    summary = f"Searched the web for: {query}."
-    return Observation(one_line(f"Search the web for {query}"), summary, clip(found, 1_200), (), ())
+    title = one_line(f"Search the web for {one_line(query, _SUBJECT_CHARS)}: {quoted(first_sentence(found))}")
+    return Observation(
+        title, f"Searched the web for: {query}. {_said(found, title)}".strip(), clip(found, 1_200), (), ()
+    )
+
+
+def _said(text: str, title: str) -> str:
+    """Return the first sentences that the title does not tell, quoted."""
+    told = ""
+    for sentence in sentences(text):
+        if sentence.rstrip(" .") in title:
+            continue
+        if told and len(told) + len(sentence) > _SAID_CHARS:
+            break
+        told = f"{told} {sentence}".strip()
+    return quoted(one_line(told, _SAID_CHARS))
 
 
 def page(capture: Capture) -> str:
