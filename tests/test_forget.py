@@ -260,10 +260,11 @@ def test_a_prompt_is_forgotten_where_it_is_quoted(memory: Path) -> None:
     """What was done for it stays, without saying what was asked; the summary is made anew without it."""
     place = {"session_id": DOOMED, "project_dir": PROJECT, "at": THEN}
     asked = take_in(prompt(f"Make the {WORD} parser faster, it is slow"), **place)
-    edit = take_in(written(f"{PROJECT}/src/fine.py", "def fine():\n    return 1\n"), **place)
+    done = {"hook_event_name": "Stop", "last_assistant_message": "It is fine now, and twice as fast."}
+    report = take_in(done, **place)
     summarize_session(DOOMED)
     embed_all()
-    assert WORD in queries.observation(edit).summary
+    assert WORD in queries.observation(report).summary
     models.Session.update(extraction_note=f"what Claude said of {WORD}").execute()
     models.close_databases()
 
@@ -274,8 +275,8 @@ def test_a_prompt_is_forgotten_where_it_is_quoted(memory: Path) -> None:
     assert (forgotten["observations"], forgotten["raw_events"], forgotten["retold"]) == (1, 1, 1)
     assert left(memory, STEM, asked) == set()
     models.open_databases()
-    assert [row.id for row in queries.observations_of(DOOMED)] == [edit]
-    assert "fine" in queries.observation(edit).summary
+    assert [row.id for row in queries.observations_of(DOOMED)] == [report]
+    assert "fine" in queries.observation(report).summary
 
 
 def test_a_learning_lives_on_what_is_left_of_its_evidence(memory: Path) -> None:

@@ -213,7 +213,8 @@ def test_a_moved_folder_finds_its_memory(memory: Path, ledger: Path) -> None:
     assert {row.project_dir for row in models.Observation.select()} == {str(new)}
     assert {row.project_dir for row in models.PendingEvent.select()} == {str(new)}
     assert projects.of(str(new)) == str(new)
-    assert "Let the balance be 1" in builder.build(str(new)).text
+    assert "s1" in {row.id for row in models.Session.select().where(models.Session.project_dir == str(new))}
+    assert "Let the balance be 9" in builder.build(str(new)).text
     assert f"{ledger} is {new} now" in " ".join(told.split())
 
 

@@ -1,8 +1,8 @@
 """Where a session works: its repository, the work tree it is in, and the branch; read from git's files.
 
-Standard library only and, but for `first_commit`, without a process: hooks ask for each event. A linked work
-tree is one that `git worktree add` made: its `.git` is a file that names a folder of the repository, and that
-names it in turn.
+Standard library only and, but for `first_commit` and `absent`, without a process: hooks ask for each event. A
+linked work tree is one that `git worktree add` made: its `.git` is a file that names a folder of the
+repository, and that names it in turn.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from typing import NamedTuple
 
     class Place(NamedTuple):
@@ -87,6 +88,33 @@ def first_commit(project: str) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.split()[-1] if not done.returncode and done.stdout.strip() else ""
+
+
+def absent(tree: str, names: Collection[str]) -> set[str] | None:
+    """Return which of some names no file of a work tree holds or is called; None where git cannot tell.
+
+    No hook asks: this starts git, which reads the files that it does not ignore.
+    """
+    if not names or not os.path.exists(os.path.join(tree, ".git")):
+        return None
+    import subprocess
+
+    git = ["git", "-C", tree, "-c", "core.fsmonitor=false"]
+    look = [*git, "grep", "--untracked", "-hoIwF", "-f", "-"]
+    listing = [*git, "ls-files", "-co", "--exclude-standard"]
+    try:
+        held = subprocess.run(
+            look, input="\n".join(names).encode(), capture_output=True, timeout=_GIT_S, check=False
+        )
+        called = subprocess.run(listing, capture_output=True, timeout=_GIT_S, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    if held.returncode > 1 or called.returncode:
+        return None
+    found = set(held.stdout.decode("utf-8", "replace").split("\n"))
+    found |= {os.path.basename(path) for path in called.stdout.decode("utf-8", "replace").split("\n")}
+    found |= {part for name in found for part in name.replace("-", ".").split(".")}
+    return {name for name in names if name not in found}
 
 
 def _normalized(url: str) -> str:

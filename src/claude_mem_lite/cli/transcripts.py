@@ -88,6 +88,7 @@ def _take(folder: str, project: str, since: str, *, as_json: bool) -> None:
                 progress.advance(task, session.size_bytes)
     except KeyboardInterrupt:
         is_cut_short = True
+    run.finish()
     if run.taken.sessions:
         inbox.ask_for_vectors()
     told = {

@@ -98,6 +98,11 @@ class Said:
         return "another line says it" if any(_repeats(told, other) for other in self._words) else ""
 
 
+def added(line: Line, note: str) -> Line:
+    """Return a line with a harmless note at its end."""
+    return replace(line, text=line.text + note, says=line.says + note) if note else line
+
+
 def vet(line: Line, section: Section) -> Line | None:
     """Return a line as it may be told, None if nothing of it may; the section notes what is withheld."""
     says, why = (line.says, "") if line.kind == "learning" else vetted(line.says, is_users=line.is_users)

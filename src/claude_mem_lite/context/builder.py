@@ -12,6 +12,7 @@ from claude_mem_lite.context.budget import LeftOut, Said, Section, fill
 from claude_mem_lite.context.client_memory import without_told
 from claude_mem_lite.context.layers import Scope
 from claude_mem_lite.context.shown import shown_to
+from claude_mem_lite.context.superseded import Superseded
 from claude_mem_lite.distill.standing import standing
 from claude_mem_lite.storage import DatabaseError, queries
 from claude_mem_lite.storage import context as storage
@@ -29,8 +30,6 @@ _CLEARED_S = 60.0
 _SESSIONS_READ = 30
 _READ = 300
 _STATE_LINES, _EARLIER_LINES = 20, 100
-# Branches on which many threads run.
-_SHARED = frozenset({"main", "master", "trunk", "develop", "dev"})
 # Claude Code tells the seconds since the last answer rounded; the Stop hook comes a moment after it.
 _ROUNDED_S = 3.0
 FUNCTION_MAP = "function_map"
@@ -229,9 +228,10 @@ def _scope(project_dir: str, session_id: str, source: str, idle_s: float | None,
     rows = storage.sessions(project_dir, without=session_id, limit=_SESSIONS_READ)
     uses = storage.uses([row.id for row in rows])
     branch = storage.branch_of(session_id) or repository.place(project_dir)[2]
-    if branch not in _SHARED:
+    if branch not in layers.SHARED_BRANCHES:
         rows.sort(key=lambda row: row.branch != branch)
-    return Scope(project_dir, now, [row for row in rows if row.last_event_at > since], since, uses)
+    new = [row for row in rows if row.last_event_at > since]
+    return Scope(project_dir, now, new, since, uses, gone=Superseded(project_dir))
 
 
 def _answered_at(project_dir: str, at: float) -> str:

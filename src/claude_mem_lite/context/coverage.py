@@ -30,7 +30,7 @@ _WORD = 0.05
 _SHORTEST_WORD = 4
 # What a line costs beside its words, in characters, and a session's heading; a long one is worth more, but
 # not by as much.
-_JOINT, _LINE, _HEADING, _DENSITY = 2, 14, 90, 0.8
+_JOINT, _LINE, _HEADING, _DENSITY = 2, 14, 50, 0.8
 _USERS = 0.8  # what was asked, beside what came of it
 _LEAST = 60  # characters in which hardly a line fits
 
@@ -41,19 +41,19 @@ def choose(
     chars: int,
     since: str = "",
     told: Iterable[str] = (),
-    use: Callable[[str], float] = lambda _: 1.0,
+    use: Callable[[Said], float] = lambda _: 1.0,
 ) -> list[tuple[int, Said]]:
     """Return what to tell in so many characters of what was stated since a time, the best first.
 
     `states` are those of sessions, those that matter most first; each statement comes with the place of its
-    state. `told` is what the block says already; `use` is what a row is still worth (0 to 1).
+    state. `told` is what the block says already; `use` is what one is still worth (0 to 1).
     """
     weights = _weights(states)
     pool = []
     for at, state in enumerate(states):
         for said in state.statements:
             if said.at > since:
-                worth = use(said.row_id) * (_USERS if said.is_users else 1.0)
+                worth = use(said) * (_USERS if said.is_users else 1.0)
                 pool.append((at, said, _terms(said.says), len(said.text), worth))
     covered: set[str] = set().union(*map(_terms, told))
     begun: set[int | str] = set()  # the places of states and the ids of rows that have a line

@@ -30,7 +30,7 @@ from claude_mem_lite.tokens import CHARS_PER_TOKEN, estimate_tokens
 from claude_mem_lite.triage import EDITORS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from claude_mem_lite.storage.models import FunctionChange, Learning, Observation, Session
 
@@ -41,10 +41,14 @@ LEARNINGS = 10
 LEAST_CONFIDENCE = 0.5
 
 LINE_CHARS = 240
-_GOAL_CHARS, _ASKED_CHARS = 60, 200
+_GOAL_CHARS = 60
 # The files that were worked on most: how many, in how many characters, and what only reading one is worth.
 _FILES, _FILES_CHARS, _READ_ONLY = 8, 480, 0.3
 _TURN_CHARS = 480
+# On these many threads run, and an empty one is not known.
+SHARED_BRANCHES = frozenset({"", "main", "master", "trunk", "develop", "dev"})
+# What is no longer so is worth so much of what is.
+_OUTDATED = 0.3
 # A session that states less has no thread.
 _THREAD = 3
 # What is told grows with a line's length to this power.
@@ -76,7 +80,7 @@ class Scope:
     """What may be told of a project: what `sessions`, newest first, did after a time (`since`, "" for all).
 
     `now` is in Unix seconds; `uses` says in how many sessions an id was shown and in how many used; `room`
-    are the tokens that a layer may spend.
+    are the tokens that a layer may spend. `gone` says what of a text of a time is not so any more.
     """
 
     project_dir: str
@@ -85,6 +89,7 @@ class Scope:
     since: str = ""
     uses: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     states: dict[str, State] = field(default_factory=dict)
+    gone: Callable[[str, str], str] = lambda _text, _at: ""
     room: int = 0
 
     @property
@@ -158,14 +163,19 @@ class Scope:
                 return row
         return next(iter(self.sessions), None)
 
-    def heading(self, row: Session, *, chars: int = _GOAL_CHARS) -> Line:
+    def heading(self, row: Session) -> Line:
         """Return the line under which what a session did is told: its branch, and what it was for."""
-        asked = next((said.says for said in reversed(self.state(row).thread) if said.is_users), "")
-        goal = asked if row.written_by == "local" or not row.summary else row.summary
         branch = quote_long_names(named(row.branch))
         is_open = "still open" if row.status == "active" and not row.summary else ""
-        parts = [" ".join(filter(None, [branch, is_open])), one_line(goal, chars)]
+        goal = ""  # a branch of its own says what it is for
+        if row.written_by != "local" and row.summary:
+            goal = one_line(row.summary, _GOAL_CHARS)
+        elif row.branch in SHARED_BRANCHES:
+            asked = (said.says for said in reversed(self.state(row).thread) if said.is_users)
+            goal = one_line(next(asked, ""), _GOAL_CHARS)
+        parts = [" ".join(filter(None, [branch, is_open])), goal]
         says = harmless(": ".join(filter(None, parts)), chars=LINE_CHARS)
+        says += self.gone(says, row.last_event_at)
         text = entry(row.id, row.last_event_at, says, now=self.now).rstrip()
         return Line(
             row.id, "session", text, 1.0, says, reason="its session", is_users=True, is_one_of_many=True
@@ -173,7 +183,7 @@ class Scope:
 
     def said(self, said: Said, *, chars: int = LINE_CHARS) -> Line:
         """Return a line under the heading of its session."""
-        told = harmless(said.text, chars=chars)
+        told = harmless(said.text, chars=chars) + self.gone(said.text, said.at)
         return Line(
             said.row_id, "observation", under(said.row_id, told), 1.0, told,
             stands_for=said.stands_for, is_users=said.is_users, is_one_of_many=not said.is_deed,
@@ -203,6 +213,10 @@ class Scope:
             self.states[row.id] = state
         return self.states[row.id]
 
+    def worth(self, said: Said) -> float:
+        """Return what a statement is worth beside one that still holds and is used (0 to 1)."""
+        return self.use(said.row_id) * (_OUTDATED if self.gone(said.says, said.at) else 1.0)
+
     def use(self, row_id: str) -> float:
         """Return what a line is still worth that was shown often and never used (0 to 1)."""
         shown, used = self.uses.get(row_id, (0, 0))
@@ -215,7 +229,7 @@ def thread(scope: Scope) -> list[Line]:
     if row is None:
         return []
     lines = [scope.said(said) for said in scope.state(row).thread if said.at > scope.since]
-    return in_order([scope.heading(row, chars=_ASKED_CHARS), *lines]) if lines else []
+    return in_order([scope.heading(row), *lines]) if lines else []
 
 
 def earlier(scope: Scope) -> list[Line]:
@@ -227,7 +241,7 @@ def earlier(scope: Scope) -> list[Line]:
     states = [scope.state(row) for row in sessions]
     chars = round(scope.room * CHARS_PER_TOKEN)
     told = [said.text for said in scope.state(scope.newest).thread] if scope.newest else []
-    chosen = choose(states, chars=chars, since=scope.since, told=told, use=scope.use)
+    chosen = choose(states, chars=chars, since=scope.since, told=told, use=scope.worth)
     turns: dict[tuple[int, str], list[Said]] = {}
     for at, said in chosen:
         turns.setdefault((at, said.row_id), []).append(said)

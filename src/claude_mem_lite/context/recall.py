@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from math import exp, log, log1p
 from typing import TYPE_CHECKING
 
-from claude_mem_lite.context.budget import LeftOut, Line, Section, vet
+from claude_mem_lite.context.budget import LeftOut, Line, Section, added, vet
 from claude_mem_lite.context.excerpt import excerpt, lemmas
 from claude_mem_lite.context.layers import USERS, asked_in
 from claude_mem_lite.context.prompts import question
+from claude_mem_lite.context.superseded import Superseded
 from claude_mem_lite.context.text import entry, harmless
 from claude_mem_lite.distill.quoting import named, quoted
 from claude_mem_lite.search import ranking
@@ -83,7 +84,12 @@ def recall(  # noqa: PLR0913  (who asks, what for, and what the answer has to ke
     if not text or not project_dir:
         return section
     asked = _ask(searcher, text, project_dir)
-    offers = list(_observed(asked, now=now))
+    rows = [hit.row for hit in asked.found.hits]
+    gone = Superseded(project_dir, (f"{row.title}\n{row.summary}\n{row.detail}" for row in rows))
+    # What no longer holds is told after what does, with what has come in its place.
+    judged = [(line, objection, gone(line.says, at)) for line, objection, at in _observed(asked, now=now)]
+    judged.sort(key=lambda each: bool(each[2]))
+    offers = [(added(line, note), objection) for line, objection, note in judged]
     offers[FUNCTIONS_AT:FUNCTIONS_AT] = [
         (_function_line(row, now=now), "") for row in _named(asked, project_dir)
     ]
@@ -176,15 +182,15 @@ def _idf(profile: Profile, name: str) -> float:
     return log(1 + profile.row_count / (profile.rows_with(name) + 0.5))
 
 
-def _observed(asked: _Asked, *, now: float) -> Iterator[tuple[Line, str]]:
-    """Yield the line of each hit with what speaks against it, "" if nothing does."""
+def _observed(asked: _Asked, *, now: float) -> Iterator[tuple[Line, str, str]]:
+    """Yield the line of each hit with what speaks against it, "" if nothing does, and with its time."""
     hits = _newer_first(asked)
     best = max((hit.score for hit, _ in hits if hit.row.id not in asked.echoes), default=0.0)
     told = 0
     for hit, has in hits:
         objection = _why_not(hit, asked, best)
         chars = 0 if objection else LINE_CHARS if told < WIDE_LINES else SHORT_CHARS
-        yield _line(hit, has, asked, now=now, chars=chars), objection
+        yield _line(hit, has, asked, now=now, chars=chars), objection, hit.row.created_at
         told += not objection
 
 

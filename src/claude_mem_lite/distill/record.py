@@ -11,17 +11,18 @@ import json
 import time
 from typing import TYPE_CHECKING
 
-from claude_mem_lite import inbox, settings
+from claude_mem_lite import inbox, repository, settings
 from claude_mem_lite.codemap.kept import Seen
 from claude_mem_lite.distill import code, echoes, local
 from claude_mem_lite.distill.contradicted import checked
 from claude_mem_lite.distill.local import compaction
 from claude_mem_lite.distill.local.conversation import is_acknowledgement, is_api_failure, without_reason
 from claude_mem_lite.distill.observation import Capture, Observation, Skip
+from claude_mem_lite.distill.retired import taken_out
 from claude_mem_lite.distill.standing import standing
 from claude_mem_lite.distill.state import decisions
 from claude_mem_lite.distill.summary import key_files, summarize
-from claude_mem_lite.storage import projects, queries, timeline, upgrades
+from claude_mem_lite.storage import projects, queries, retired, timeline, upgrades
 from claude_mem_lite.storage.models import PendingEvent, memory_database
 from claude_mem_lite.tokens import estimate_tokens
 
@@ -186,6 +187,14 @@ def _settle(session: Session) -> None:
         _save_told(session, rows, up_to=session.summarized_pk)
 
 
+def look_for_names(project_dir: str, tree: str = "") -> None:
+    """Ask a work tree of a project which of the names that edits took out it still has."""
+    wanted = retired.candidates(project_dir)
+    gone = repository.absent(tree or project_dir, wanted)
+    if gone is not None:
+        retired.set_gone(project_dir, gone, of=wanted)
+
+
 def is_look(event: PendingEvent) -> bool:
     """Tell whether an event is folded with its neighbours."""
     return event.priority == "low" and event.event_name == "PostToolUse"
@@ -213,6 +222,9 @@ def _observe(event: PendingEvent, prompt: str | None, *, upgrade: str | None = N
     if isinstance(outcome, Skip):
         return outcome.reason
     _save(outcome, [event], upgrade)
+    if event.event_name == "PostToolUse" and (names := taken_out(capture)):
+        gone, brought = names
+        retired.note(event, [each.as_row() for each in gone], brought)
     return None
 
 

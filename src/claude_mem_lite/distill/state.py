@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from claude_mem_lite.distill.attempts import is_commit, open_failures
 from claude_mem_lite.distill.local import fields
 from claude_mem_lite.distill.local.conversation import without_reason
-from claude_mem_lite.distill.observation import join, one_line, sentences
+from claude_mem_lite.distill.observation import join, one_line
 from claude_mem_lite.distill.quoting import named, quote_blocks
 from claude_mem_lite.distill.statements import names, statements
 from claude_mem_lite.distill.summary import has_bad_tests, test_verdict
@@ -187,8 +187,10 @@ def _plan(rows: Sequence[Row], events: Iterable[dict[str, Any]]) -> list[Said]:
     if steps and rows:
         return [Said(rows[-1].id, rows[-1].created_at, join(steps, 4, "; "), "Next")]
     last = next((row for row in reversed(rows) if row.tool_name == "Stop"), None)
-    left = [each for each in _sentences(last) if _OPEN.search(each)] if last else []
-    return [Said(last.id, last.created_at, _listed(left), "Said to be open")] if last and left else []
+    if last is None:
+        return []
+    left = [each for each in statements(without_reason(last.summary)[0]) if _OPEN.search(each)]
+    return [Said(last.id, last.created_at, _listed(left), "Said to be open")] if left else []
 
 
 def _open_steps(events: Iterable[dict[str, Any]]) -> list[str]:
@@ -269,10 +271,6 @@ def _pull_request(rows: Sequence[Row]) -> list[Said]:
         if row.tool_name in {"Bash", "Stop"} and (url := _PULL_REQUEST.search(f"{row.title}\n{row.summary}")):
             return [Said(row.id, row.created_at, url[0], "Pull request")]
     return []
-
-
-def _sentences(row: Row) -> list[str]:
-    return sentences(without_reason(row.summary)[0])
 
 
 def _listed(told: Sequence[str]) -> str:

@@ -118,8 +118,8 @@ def _deletions(marked: Marked) -> Iterable[tuple[str, str, Collection[Any]]]:
     return (
         ("observations", "id", marked.observations), ("sessions", "id", marked.sessions),
         ("learnings", "id", marked.learnings), ("function_map", "id", marked.functions),
-        ("function_changes", "pk", marked.changes), ("call_graph", "pk", marked.edges),
-        ("event_log", "pk", marked.entries),
+        ("function_changes", "pk", marked.changes), ("retired_names", "pk", marked.names),
+        ("call_graph", "pk", marked.edges), ("event_log", "pk", marked.entries),
     )  # fmt: skip
 
 

@@ -38,6 +38,7 @@ _TEXTS = {
         "project_dir", "file_path", "qualified_name", "signature", "docstring", "decorators",
     ),
     "function_changes": ("project_dir", "file_path", "qualified_name", "signature"),
+    "retired_names": ("project_dir", "name", "beside", "replacement"),
     "source_files": ("project_dir", "file_path", "error"),
     "call_graph": ("project_dir", "caller_file", "caller_function", "callee_file", "callee_function"),
     "event_log": ("session_id", "data"),
@@ -48,7 +49,7 @@ _TEXTS = {
     "task": ("data",),
 }  # fmt: skip
 _WITH_IDS = ("sessions", "observations", "learnings", "pending_queue")
-_TOLD = ("summary", "key_files", "key_decisions", "retold")
+_TOLD = ("summary", "key_files", "key_decisions", "retold", "state")
 
 
 @dataclass(slots=True)
@@ -64,6 +65,7 @@ class Marked:
     functions: set[str] = field(default_factory=set)
     events: set[str] = field(default_factory=set)
     changes: set[int] = field(default_factory=set)
+    names: set[int] = field(default_factory=set)
     edges: set[int] = field(default_factory=set)
     entries: set[int] = field(default_factory=set)
     messages: set[int] = field(default_factory=set)
@@ -83,6 +85,7 @@ def mark(wanted: Wanted) -> Marked:
     _mark_observations(wanted, marked)
     _mark_learnings(wanted, marked)
     _mark_code(wanted, marked)
+    _mark_names(wanted, marked)
     gone = marked.ids
     for row in rows("event_log", "pk", "session_id", "event_type", "data", "created_at"):
         if _is_entry_of(row, wanted, marked, gone):
@@ -274,6 +277,19 @@ def _mark_code(wanted: Wanted, marked: Marked) -> None:
         is_there = any(wanted.is_file(row["project_dir"], end) for end in ends)
         if is_seen or is_there or _is_of(row, "call_graph", wanted):
             marked.edges.add(row["pk"])
+
+
+def _mark_names(wanted: Wanted, marked: Marked) -> None:
+    """Mark the names that edits took out of the code."""
+    for row in rows(
+        "retired_names", "pk", "session_id", "observation_id", "retired_at", *_TEXTS["retired_names"]
+    ):
+        if (
+            row["session_id"] in marked.sessions
+            or row["observation_id"] in marked.observations
+            or _is_of(row, "retired_names", wanted, at=row["retired_at"])
+        ):
+            marked.names.add(row["pk"])
 
 
 def _is_of(row: Row, table: str, wanted: Wanted, *, at: str = "") -> bool:

@@ -16,7 +16,7 @@ from claude_mem_lite.storage.models import ProjectFolder, State, memory_database
 if TYPE_CHECKING:
     from claude_mem_lite.storage.models import PendingEvent
 
-_MEMORY = ("sessions", "observations", "learnings", "function_changes")
+_MEMORY = ("sessions", "observations", "learnings", "function_changes", "retired_names")
 _CODE = ("source_files", "function_map", "call_graph")
 # What is embedded stands in the vectors with its project: it is written there anew.
 _EMBEDDED = ("sessions", "observations", "learnings")
@@ -105,7 +105,7 @@ def join(old: str, new: str) -> dict[str, int]:
     with memory_database.atomic():
         for table in _MEMORY:
             pending = ", embedding_status = 'pending'" if table in _EMBEDDED else ""
-            query = f"UPDATE {table} SET project_dir = ?{pending} WHERE project_dir = ?"  # noqa: S608
+            query = f"UPDATE OR REPLACE {table} SET project_dir = ?{pending} WHERE project_dir = ?"  # noqa: S608
             moved[table] = memory_database.execute_sql(query, (new, old)).rowcount
         ProjectFolder.update(project_dir=new).where(ProjectFolder.project_dir == old).execute()
         _note(new, new, _key(new))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite import config, inbox, redact
-from claude_mem_lite.distill.record import record_import, summarize_session
+from claude_mem_lite.distill.record import look_for_names, record_import, summarize_session
 from claude_mem_lite.storage import imports, projects, upgrades
 from claude_mem_lite.transcripts.events import call_key, digest
 from claude_mem_lite.transcripts.sessions import Session, Telling, find, looked_at
@@ -110,6 +110,12 @@ class Import:
             self._make_room()
         if telling.read_to:
             _note(session, telling)
+
+    def finish(self) -> None:
+        """Ask each work tree, once, which names that the imported edits took out it still has."""
+        taken = set(self.taken.sessions)
+        for project_dir in {each.project_dir for each in self._plan.sessions if each.id in taken}:
+            look_for_names(project_dir)
 
     def news(self, telling: Telling, by_hooks: Sequence[PendingEvent]) -> Iterator[Event]:
         """Yield the events of a session that neither a hook nor an import has brought."""

@@ -1,0 +1,51 @@
+"""What no longer holds of a line: it names what is gone from the code since, or a value that has changed."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from claude_mem_lite.distill.retired import code_names
+from claude_mem_lite.storage import retired as storage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from claude_mem_lite.storage.models import RetiredName
+
+_TOLD = 2  # names in a line
+_WORD = re.compile(r"\w[\w.-]*\w|\w")
+
+
+class Superseded:
+    """What is gone from a project's code: of all that is told of it, or of what some texts name."""
+
+    def __init__(self, project_dir: str, texts: Iterable[str] | None = None) -> None:
+        names = None if texts is None else {name for text in texts for name in code_names(text)}
+        rows = storage.gone_from(project_dir, names) if names is None or names else []
+        self._names: dict[str, RetiredName] = {}
+        self._values: dict[str, list[RetiredName]] = {}
+        for row in rows:
+            if row.beside:
+                self._values.setdefault(row.beside, []).append(row)
+            else:
+                self._names.setdefault(row.name, row)
+
+    def __call__(self, text: str, at: str) -> str:
+        """Return what to add to a text of a time, " (`old` → `new`)"; "" where it still holds.
+
+        A report on what was removed says so in a heading, which its items lack: time tells nothing there.
+        """
+        if not (self._names or self._values):
+            return ""
+        found = [self._names[name] for name in code_names(text) if name in self._names]
+        words = set(_WORD.findall(text)) if self._values else set()
+        for name in self._values.keys() & words:
+            found += [row for row in self._values[name] if row.name in words and row.retired_at > at]
+        told = [_told(row) for row in found if not row.replacement or row.replacement not in text.split("`")]
+        return f" ({'; '.join([*dict.fromkeys(told)][:_TOLD])})" if told else ""
+
+
+def _told(row: RetiredName) -> str:
+    name = f"{row.beside}: {row.name}" if row.beside else row.name
+    return f"`{name}` → `{row.replacement}`" if row.replacement else f"`{name}` is gone"

@@ -1,0 +1,152 @@
+"""Names that an edit takes out of the code, and the values that settings no longer have. Pure.
+
+What was stated of them before is no longer so; whether a name is gone for good the work tree tells.
+"""
+
+from __future__ import annotations
+
+import os.path
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from claude_mem_lite.distill.local import fields, shell, versions
+from claude_mem_lite.distill.local.hunks import defined
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from claude_mem_lite.distill.local.versions import Edit
+    from claude_mem_lite.distill.observation import Capture
+
+_TOKEN = re.compile(r"[A-Za-z_$][\w$]*(?:[.-][A-Za-z_$][\w$]*)*")
+_PARTS = re.compile(r"[.-]")
+# What is written like a name of code, not like a word.
+_CODE = re.compile(r"[a-z0-9][A-Z]|[A-Z][A-Z][a-z]|\w_\w|\w[.-]\w")
+_SHORTEST, _LONGEST = 5, 80
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+# `name = value` of a literal: a number, a quoted text, a word without blanks.
+_SETTING = re.compile(
+    r"^\s*(?:(?:const|let|var|export|val|final|static)\s+)*[\"']?(?P<name>[A-Za-z][\w.-]{2,60})[\"']?"
+    r"\s*(?::=|[:=])\s*(?P<value>\d[\w.]*|\"[^\"\s]{1,40}\"|'[^'\s]{1,40}'|[A-Za-z][\w./:-]{1,40})\s*[,;]?\s*$"
+)
+_QUOTES = "\"'"
+
+
+@dataclass(frozen=True, slots=True)
+class Retired:
+    """A name that an edit took out, and what came in its place, "" where nothing did for certain.
+
+    `beside` is the setting of which it was the value; what `was_defined` there was the name's definition.
+    """
+
+    name: str
+    replacement: str = ""
+    beside: str = ""
+    was_defined: bool = False
+
+    def as_row(self) -> dict[str, Any]:
+        """Return the columns that keep it; a name that is only gone from one place may still be in others."""
+        is_gone = self.was_defined or bool(self.beside)
+        return {"name": self.name, "replacement": self.replacement, "beside": self.beside, "is_gone": is_gone}
+
+
+def taken_out(capture: Capture) -> tuple[list[Retired], list[tuple[str, str]]] | None:
+    """Return what a tool call took out of the code, and what it put in (name, setting); None for no edit."""
+    if capture.tool_name in {"Edit", "MultiEdit"}:
+        edit = versions.replaced(capture)
+    elif capture.tool_name == "Write":
+        edit = versions.written(capture)
+    elif capture.tool_name == "Bash":
+        moved = list(_moved(fields.argument(capture, "command")))
+        return ([Retired(*each) for each in moved], [(new, "") for _, new in moved if new]) if moved else None
+    else:
+        return None
+    return retired_by(edit), brought_by(edit)
+
+
+def _moved(command: str) -> Iterator[tuple[str, str]]:
+    """Yield the names of the files that a command removes, or gives another name, with the new one."""
+    for step in shell.steps(command):
+        is_git = step.program == "git"
+        what = step.words[1] if is_git and len(step.words) > 1 else step.program
+        files = [os.path.basename(path.rstrip("/")) for path in step.operands[is_git:]]
+        if what == "mv" and len(files) == 2 and "." in files[1] and files[0] != files[1]:  # noqa: PLR2004
+            yield files[0], files[1]
+        elif what == "rm":
+            yield from ((name, "") for name in files if code_names(name)[:1] == (name,))
+
+
+def retired_by(edit: Edit) -> list[Retired]:
+    """Return the names that are in lines that an edit removed and in none that it added, and old values."""
+    before, after = _in_lines(edit.removed), _in_lines(edit.added)
+    gone = [name for name in before if name not in after]
+    come = [name for name in after if name not in before]
+    lost = {name for line in edit.removed if (name := defined(line))}
+    pairs = Counter(
+        (old[0], new[0])
+        for hunk in edit.hunks
+        for removed, added in zip(hunk.removed, hunk.added, strict=False)
+        if (old := _only(removed, gone)) and (new := _only(added, come))
+    )
+    by = {
+        old: new
+        for (old, new), times in reversed(pairs.most_common())
+        if times > 1 or set(_words(old)) & set(_words(new))
+    }
+    names = [Retired(name, by.get(name, ""), was_defined=name in lost) for name in gone]
+    return names + _values(edit)
+
+
+def brought_by(edit: Edit) -> list[tuple[str, str]]:
+    """Return the names and values that an edit puts into the code, as name and setting, "" for none."""
+    names = ((name, "") for name in _in_lines(edit.added))
+    return [*names, *((value, name) for name, value in _settings(edit, edit.added).items())]
+
+
+@lru_cache(maxsize=8_192)
+def code_names(text: str) -> tuple[str, ...]:
+    """Return the names of code in a text, each once, with the parts of those with dots and hyphens."""
+    found: dict[str, None] = {}
+    for token in _TOKEN.findall(text):
+        for name in (token, *_PARTS.split(token)):
+            if _SHORTEST <= len(name) <= _LONGEST and _CODE.search(name):
+                found[name] = None
+    return tuple(found)
+
+
+def _in_lines(lines: Iterable[str]) -> dict[str, None]:
+    return {name: None for line in lines for name in code_names(line)}
+
+
+def _only(line: str, names: Sequence[str]) -> list[str]:
+    """Return the name in a line that is one of some, [] if there are none or several."""
+    found = [name for name in code_names(line) if name in names]
+    longest = max(found, key=len, default="")
+    return [longest] if longest and all(name in longest for name in found) else []
+
+
+def _words(name: str) -> list[str]:
+    return [word.lower() for word in _WORD.findall(name) if len(word) > 2]  # noqa: PLR2004 - "id" names much
+
+
+def _values(edit: Edit) -> list[Retired]:
+    """Return the old values of settings that have another one now."""
+    old, new = _settings(edit, edit.removed), _settings(edit, edit.added)
+    return [
+        Retired(value, new[name], beside=name)
+        for name, value in old.items()
+        if name in new and new[name] != value
+    ]
+
+
+def _settings(edit: Edit, lines: Iterable[str]) -> dict[str, str]:
+    """Return the settings in some lines; in code a bare word is a variable."""
+    found = (match for line in lines if (match := _SETTING.match(line)))
+    return {
+        match["name"]: match["value"].strip(_QUOTES)
+        for match in found
+        if edit.is_plain or match["value"][0] in _QUOTES or match["value"][0].isdigit()
+    }

@@ -1,0 +1,64 @@
+"""The names that are no longer in a project's code, and what stands there instead."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from claude_mem_lite.storage.models import RetiredName
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+    from typing import Any
+
+    from claude_mem_lite.storage.models import PendingEvent
+
+_CANDIDATES = 1_000  # the newest
+_AT_ONCE = 500  # of SQLite's variables
+
+
+def note(
+    event: PendingEvent, retired: Iterable[Mapping[str, Any]], brought: Collection[tuple[str, str]]
+) -> None:
+    """Note what an edit took out of a project's code, and that what it put in is there (again).
+
+    `retired` are columns of the rows; `brought` are names, each with the setting that has it, "" for none.
+    """
+    names = sorted({name for name, _ in brought})[:_AT_ONCE]
+    rows = RetiredName.select().where(
+        (RetiredName.project_dir == event.project_dir)
+        & RetiredName.name.in_(names)
+        & (RetiredName.retired_at <= event.created_at)
+    )
+    back = [row.pk for row in rows if (row.name, row.beside) in brought]
+    RetiredName.delete().where(RetiredName.pk.in_(back)).execute()
+    place = {"project_dir": event.project_dir, "session_id": event.session_id, "observation_id": event.id}
+    found = [{**place, **each, "retired_at": event.created_at} for each in retired]
+    if found:
+        RetiredName.insert_many(found).on_conflict_replace().execute()
+
+
+def candidates(project_dir: str) -> list[str]:
+    """Return the names that were taken out somewhere in a project and may be gone."""
+    rows = RetiredName.select(RetiredName.name).where(
+        (RetiredName.project_dir == project_dir) & (RetiredName.beside == "")
+    )
+    return [row.name for row in rows.order_by(RetiredName.retired_at.desc()).limit(_CANDIDATES)]
+
+
+def set_gone(project_dir: str, gone: Collection[str], *, of: Collection[str]) -> None:
+    """Note which names `of` some are gone from the work tree, and that the others are not."""
+    mine = (RetiredName.project_dir == project_dir) & (RetiredName.beside == "")
+    for start in range(0, len(of), _AT_ONCE):
+        some = list(of)[start : start + _AT_ONCE]
+        here = mine & RetiredName.name.in_(some)
+        lost = [name for name in some if name in gone]
+        RetiredName.update(is_gone=RetiredName.name.in_(lost)).where(here).execute()
+
+
+def gone_from(project_dir: str, names: Collection[str] | None = None) -> list[RetiredName]:
+    """Return the rows of the names, among some if they are given, that are gone from a project's code."""
+    rows = RetiredName.select().where((RetiredName.project_dir == project_dir) & RetiredName.is_gone)
+    if names is not None:
+        some = sorted(names)[:_AT_ONCE]
+        rows = rows.where(RetiredName.name.in_(some) | RetiredName.beside.in_(some))
+    return list(rows.order_by(RetiredName.retired_at.desc()).limit(_CANDIDATES))
