@@ -20,7 +20,7 @@ from support.fake_messages import FakeMessages
 from support.hooks import run_hook
 from support.processes import wait_until
 from support.recorded import comparable, events, leaks
-from support.transcripts_on_disk import CWD, SESSION, Lines, recorded
+from support.transcripts_on_disk import CWD, SESSION, Lines, recorded, take_in
 
 from claude_mem_lite import backlog, config, inbox, redact, settings
 from claude_mem_lite.cli import demo
@@ -40,16 +40,6 @@ def projects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "claude" / "projects"
     folder.mkdir(parents=True)
     return folder
-
-
-def take_in(*arguments: str) -> dict[str, Any]:
-    """Import transcripts by the command, and return its answer."""
-    models.close_databases()
-    done = command("import", "transcripts", "--json", *arguments)
-    assert (done.returncode, done.stderr) == (0, "")
-    models.open_databases()
-    answer: dict[str, Any] = json.loads(done.stdout)
-    return answer
 
 
 def remembered() -> list[Any]:
@@ -304,27 +294,6 @@ def test_a_running_session_is_completed_later(memory: Path, projects: Path) -> N
     assert models.Session.get().status == "closed"
     prompts = [row.title for row in queries.observations_of(SESSION) if row.tool_name == "UserPromptSubmit"]
     assert prompts == ["Round the totals in invoice.py", "Now the taxes", "Thanks for the taxes"]
-
-
-@pytest.mark.process
-def test_old_edits_do_not_touch_the_code_map(memory: Path, projects: Path, tmp_path: Path) -> None:
-    """A file that has changed since is not said to have changed now, or to be as it was then."""
-    shop = tmp_path / "shop"
-    (shop / ".git").mkdir(parents=True)
-    (shop / "a.py").write_text("def now(): ...\n")
-    path, source = str(shop / "a.py"), "def then():\n    return 1\n"
-    lines = Lines(cwd=str(shop)).user("Write a.py").call("Write", {"file_path": path, "content": source})
-    lines.result(
-        "File created", {"type": "create", "filePath": path, "content": source, "originalFile": None}
-    )
-    lines.bash("git checkout -q main").write(projects)
-
-    take_in()
-
-    assert models.FunctionMapEntry.select().count() == models.FunctionChange.select().count() == 0
-    (row,) = (row for row in queries.observations_of(SESSION) if row.tool_name == "Write")
-    assert [change["qualified_name"] for change in row.functions_changed] == ["then"]
-    assert row.project_dir == str(shop)
 
 
 def test_an_old_session_does_not_overrule_a_newer_one(memory: Path, projects: Path) -> None:

@@ -10,6 +10,8 @@ import uuid
 from pathlib import Path
 from typing import Any
 
+from claude_mem_lite.storage import models
+from support.commands import command
 from support.recorded import DATA, restore
 
 SESSION = "5e5510e5-0000-4000-8000-000000000001"
@@ -27,6 +29,16 @@ def recorded(version: str, root: Path) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(restore(text))
             os.utime(path, (1_795_000_000, 1_795_000_000))
+
+
+def take_in(*arguments: str) -> dict[str, Any]:
+    """Import transcripts by the command, and return its answer."""
+    models.close_databases()
+    done = command("import", "transcripts", "--json", *arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    models.open_databases()
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
 
 
 class Lines:
@@ -82,6 +94,23 @@ class Lines:
         """Add a command and what it printed."""
         response = {"stdout": output, "stderr": "", "interrupted": False, "isImage": False}
         return self.call("Bash", {"command": command}).result(output, response)
+
+    def wrote(self, path: str, content: str, *, before: str | None = None) -> Lines:
+        """Add a Write, of a new file where there was none before."""
+        response = {"type": "update" if before is not None else "create", "filePath": path}
+        response |= {"content": content, "originalFile": before, "structuredPatch": []}
+        return self.call("Write", {"file_path": path, "content": content}).result("File written", response)
+
+    def edited(self, path: str, before: str, old: str, new: str) -> Lines:
+        """Add an Edit of a file, with all of the file before it."""
+        given = {"file_path": path, "old_string": old, "new_string": new}
+        response = {"filePath": path, "originalFile": before, "structuredPatch": []}
+        return self.call("Edit", given).result("File edited", response)
+
+    def read(self, path: str, text: str) -> Lines:
+        """Add a Read of a file."""
+        file = {"filePath": path, "content": text, "numLines": 1, "startLine": 1, "totalLines": 1}
+        return self.call("Read", {"file_path": path}).result(text, {"type": "text", "file": file})
 
     def add(self, kind: str, *, after_s: float = 1, **fields: Any) -> Lines:
         """Add a line of any kind."""

@@ -223,7 +223,8 @@ def _open(project: str) -> str:
 
 
 def _print_head(function: dict[str, Any]) -> None:
-    place = f"{function['file']}:{function['line']}" if "line" in function else f"{function['file']} (gone)"
+    place = f"{function['file']}:{function['line']}" if "line" in function else str(function["file"])
+    place += " (gone)" if function["change_type"] == "deleted" else ""
     head = Text.assemble((printable(function["name"]), "bold"), "  ", (printable(place), "cyan"))
     head.append(f"  {printable(function['signature'])}", style="dim")
     console.print(head, soft_wrap=True)

@@ -76,7 +76,10 @@ def callgraph(project_dir: str | None, file: str, *, limit: int) -> list[dict[st
 
 
 def history(project_dir: str | None, name: str) -> list[dict[str, Any]]:
-    """Return the functions that a name stands for, gone ones too, each with its changes, newest first."""
+    """Return the functions that a name stands for, gone ones too, each with its changes, newest first.
+
+    While a project has not been scanned, a function that only an import knows is as its last change left it.
+    """
     found: dict[tuple[str, str, str], dict[str, Any]] = {}
     for row in code.find_functions(project_dir, name):
         found[row.project_dir, row.file_path, row.qualified_name] = function(row) | {"history": []}
@@ -84,7 +87,8 @@ def history(project_dir: str | None, name: str) -> list[dict[str, Any]]:
         place = (change["project_dir"], change["file_path"], change["qualified_name"])
         gone = {
             "project_dir": place[0], "file": place[1], "name": place[2], "kind": change["kind"],
-            "signature": change["signature"], "change_type": "deleted", "history": [],
+            "signature": change["signature"], "history": [],
+            "change_type": "deleted" if _is_mapped(*place[:2]) else change["change_type"],
         }  # fmt: skip
         found.setdefault(place, gone)["history"].append({
             "at": change["created_at"],
@@ -96,6 +100,10 @@ def history(project_dir: str | None, name: str) -> list[dict[str, Any]]:
             "summary": change["summary"],
         })  # fmt: skip
     return list(found.values())
+
+
+def _is_mapped(project_dir: str, path: str) -> bool:
+    return "scanned_at" in code.state(project_dir) or code.source_file(project_dir, path) is not None
 
 
 def calls(project_dir: str, name: str, *, side: str) -> list[dict[str, Any]]:

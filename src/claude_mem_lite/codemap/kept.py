@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite import config, inbox, redact
 from claude_mem_lite.codemap import packing, sources
+from claude_mem_lite.codemap.extract import MAX_FUNCTIONS, definitions, describe
 from claude_mem_lite.codemap.project import FileMap, no_collection, scan_source
 from claude_mem_lite.storage import code
 from claude_mem_lite.storage.models import memory_database
@@ -21,6 +22,7 @@ from claude_mem_lite.storage.models import memory_database
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from claude_mem_lite.codemap.diff import Change
     from claude_mem_lite.codemap.extract import Function
     from claude_mem_lite.storage.models import FunctionMapEntry, SourceFile
 
@@ -85,6 +87,28 @@ def follow(project_dir: str, path: str, before: str | None, after: str, seen: Se
         if before is not None and known is not None and not _is_of(known, before):
             take(project_dir, path, before, replace(seen, observation_id=None))
         take(project_dir, path, after, seen)
+
+
+def past_changes(
+    project_dir: str, path: str, versions: tuple[str, str], changes: Iterable[Change], seen: Seen
+) -> list[dict[str, Any]]:
+    """Return what an edit of long ago did to functions, for the history alone.
+
+    `versions` are the file before ("" for a new one) and after. Nothing is written: the map has the code as
+    it is now.
+    """
+    told = {each.qualified_name: each.change_type for each in itertools.islice(changes, MAX_FUNCTIONS)}
+    if not told or not _mapped(sources.Tree(project_dir), [path]):
+        return []
+    here = {"project_dir": project_dir, "file_path": path}
+    gone = {name for name, what in told.items() if what == "deleted"}
+    found = [
+        function
+        for source, names in zip(versions, (gone, told.keys() - gone), strict=True)
+        if names
+        for function in describe([each for each in definitions(source) if each.qualified_name in names])
+    ]
+    return [_change(here | _described(each), told[each.qualified_name], seen) for each in found]
 
 
 def scan(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite import inbox
 from claude_mem_lite.codemap import kept
@@ -23,7 +23,7 @@ _MOVING = frozenset({
     "am", "apply", "checkout", "cherry-pick", "clean", "merge", "mv", "pull", "rebase", "reset", "restore",
     "revert", "rm", "stash", "switch",
 })  # fmt: skip
-_EDITS = {"Write": versions.written, "Edit": versions.replaced, "MultiEdit": versions.replaced}
+EDITS = {"Write": versions.written, "Edit": versions.replaced, "MultiEdit": versions.replaced}
 
 
 def follow(capture: Capture, seen: Seen) -> bool:
@@ -32,7 +32,7 @@ def follow(capture: Capture, seen: Seen) -> bool:
     Non-fatal: what fails is logged, and the next scan finds the file as it is.
     """
     try:
-        if capture.event_name == "PostToolUse" and capture.tool_name in _EDITS:
+        if capture.event_name == "PostToolUse" and capture.tool_name in EDITS:
             return _follow_edit(capture, seen)
         if capture.tool_name == "Bash":
             return _follow_command(capture, seen)
@@ -41,8 +41,25 @@ def follow(capture: Capture, seen: Seen) -> bool:
     return False
 
 
+def past_changes(capture: Capture, seen: Seen) -> list[dict[str, Any]]:
+    """Return what an imported edit changed, for the function history; the map, which is of today, stays.
+
+    Of an edit whose transcript does not hold both versions of the file nothing is concluded. Non-fatal.
+    """
+    if capture.event_name != "PostToolUse":
+        return []
+    try:
+        edit = EDITS[capture.tool_name](capture)
+        changes = versions.changes(edit)
+        both = edit.before or "", edit.after or ""
+        return kept.past_changes(capture.project_dir, edit.path, both, changes, seen)
+    except Exception:
+        log.exception("code map: imported event %s not noted", seen.observation_id)
+        return []
+
+
 def _follow_edit(capture: Capture, seen: Seen) -> bool:
-    edit = _EDITS[capture.tool_name](capture)
+    edit = EDITS[capture.tool_name](capture)
     if not edit.path.endswith(versions.PYTHON):
         return False
     if edit.after is None:  # the event does not hold it whole

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite import inbox, repository, settings
 from claude_mem_lite.codemap.kept import Seen
@@ -23,6 +23,7 @@ from claude_mem_lite.distill.standing import standing
 from claude_mem_lite.distill.state import decisions
 from claude_mem_lite.distill.summary import key_files, summarize
 from claude_mem_lite.storage import projects, queries, retired, timeline, upgrades
+from claude_mem_lite.storage.code import save_past_changes
 from claude_mem_lite.storage.models import PendingEvent, memory_database
 from claude_mem_lite.tokens import estimate_tokens
 
@@ -78,17 +79,22 @@ def record_event(event: PendingEvent) -> bool:
 def record_import(events: Sequence[PendingEvent]) -> None:
     """Turn events of an import into observations, at no cost, at once; all of their session are in the queue.
 
-    The code map knows nothing of them: it has the code as it is now.
+    Their edits go into the function history alone: the code map has the code as it is now.
     """
     looks: dict[str, str | None] = {}
     notes: list[tuple[str | None, str]] = []
+    changes: list[dict[str, Any]] = []
     prompt = queries.latest_prompt(events[0])
     with memory_database.atomic():
         for event in events:
             if event in (events[0], events[-1]) or not event.tool_name:
                 queries.touch_session(event)
             if not is_look(event):
-                notes.append((_observe(event, prompt, upgrade=""), event.id))
+                note = _observe(event, prompt, upgrade="")
+                notes.append((note, event.id))
+                if not note and event.tool_name in code.EDITS:
+                    seen = Seen(event.session_id, event.id, event.created_at, event.project_dir)
+                    changes += code.past_changes(capture_of(event), seen)
                 prompt = queries.prompt_of(event) or prompt
                 continue
             if event.id not in looks:
@@ -97,6 +103,7 @@ def record_import(events: Sequence[PendingEvent]) -> None:
                 looks |= {each.id: skipped or f"folded into {fold[0].id}" for each in fold}
                 looks[fold[0].id] = skipped
             notes.append((looks[event.id], event.id))
+        save_past_changes(changes)
     inbox.finish_import(notes)
 
 

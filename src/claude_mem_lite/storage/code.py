@@ -157,6 +157,16 @@ def save_changes(rows: Sequence[Mapping[str, Any]]) -> None:
         FunctionChange.insert_many(some).execute()
 
 
+def save_past_changes(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Note what imported edits of one session did to functions, but of no observation twice."""
+    if not rows:
+        return
+    is_mine = FunctionChange.session_id == rows[0]["session_id"]
+    found: Any = FunctionChange.select(FunctionChange.observation_id).where(is_mine).distinct()
+    noted = {observation_id for (observation_id,) in found.tuples()}
+    save_changes([row for row in rows if row["observation_id"] not in noted])
+
+
 def history(project_dir: str | None, name: str, *, limit: int = 200) -> list[dict[str, Any]]:
     """Return what became of the functions of a name, newest first, with the observations that tell of it.
 

@@ -1,0 +1,196 @@
+"""import transcripts: what the imported edits leave in the function history, and what they leave alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.commands import command
+from support.hooks import tool_event
+from support.transcripts_on_disk import SESSION, Lines, take_in
+
+from claude_mem_lite import inbox
+from claude_mem_lite.codemap import kept
+from claude_mem_lite.context import builder
+from claude_mem_lite.distill.record import record_event
+from claude_mem_lite.storage import models, pruning, queries, rebuild
+
+pytestmark = pytest.mark.process  # git tells what is ignored
+
+OLD = "def split(total):\n    return total\n\n\ndef _round(value):\n    return value\n"
+NEW = OLD.replace("return total", "return total / 2")
+LATER = "5e5510e5-0000-4000-8000-000000000002"
+
+
+@pytest.fixture
+def projects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return Claude Code's folder of transcripts, empty."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    (tmp_path / "claude" / "projects").mkdir(parents=True)
+    return tmp_path / "claude" / "projects"
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """Return a repository without a file."""
+    (tmp_path / "shop" / ".git").mkdir(parents=True)
+    return tmp_path / "shop"
+
+
+def two_sessions(root: Path, shop: Path) -> list[str]:
+    """Write two sessions, the later one first; return when their three edits were."""
+    path = str(shop / "money.py")
+    later = Lines(session_id=LATER, cwd=str(shop), began="2026-11-21T10:00:00").user("Drop the rounding")
+    gone = later.edited(path, NEW, NEW[NEW.index("\n\n\ndef _round") :], "\n").at
+    later.said("Dropped.").write(root)
+    first = Lines(cwd=str(shop)).user("Write money.py")
+    times = [first.wrote(path, OLD).at, first.edited(path, OLD, "return total", "return total / 2").at]
+    first.said("Written.").write(root)
+    return [*times, gone]
+
+
+def noted() -> list[tuple[Any, ...]]:
+    """Return the function history: what became of what, by whom, and when."""
+    rows = models.FunctionChange.select().order_by(models.FunctionChange.created_at, models.FunctionChange.pk)
+    return [(row.qualified_name, row.change_type, row.session_id, row.created_at) for row in rows]
+
+
+def test_imported_edits_are_in_the_history_at_their_own_times(
+    memory: Path, projects: Path, shop: Path
+) -> None:
+    """Each with its session, its observation, and the signature that it left or took away."""
+    wrote, edited, removed = two_sessions(projects, shop)
+
+    take_in()
+
+    assert noted() == [
+        ("split", "new", SESSION, wrote),
+        ("_round", "new", SESSION, wrote),
+        ("split", "modified", SESSION, edited),
+        ("_round", "deleted", LATER, removed),
+    ]
+    for row in models.FunctionChange.select():
+        told = models.Observation.get(models.Observation.id == row.observation_id)
+        place = {"qualified_name": row.qualified_name, "kind": row.kind, "change_type": row.change_type}
+        assert place in told.functions_changed
+        assert (row.project_dir, row.file_path, row.created_at) == (str(shop), "money.py", told.created_at)
+        assert row.signature == {"split": "split(total)", "_round": "_round(value)"}[row.qualified_name]
+
+
+def test_imported_edits_are_told_on_the_first_day(memory: Path, projects: Path, shop: Path) -> None:
+    """By the report, the history of a function, and the start block, while the map is still empty."""
+    two_sessions(projects, shop)
+    take_in()
+
+    report = json.loads(command("report", "--json", "--project", str(shop), "--days", "3650").stdout)
+    by_name = json.loads(command("history", "split", "--project", str(shop), "--json").stdout)
+    block = builder.build(str(shop), session_id="next")
+
+    assert report["functions"] == {"new": 1, "modified": 0, "deleted": 0}  # _round came and went
+    assert [len(each["functions"]) for each in report["sessions"]] == [1, 2]
+    (split,) = by_name
+    assert split["change_type"] == "modified"
+    assert [each["change_type"] for each in split["history"]] == ["modified", "new"]
+    assert all(each["title"] for each in split["history"])
+    assert "(gone)" not in command("history", "split", "--project", str(shop)).stdout
+    assert "(gone)" in command("history", "_round", "--project", str(shop)).stdout
+    (code,) = (section for section in block.sections if section.name == builder.FUNCTION_MAP)
+    assert ["split" in line.says for line in code.lines] == [True]
+
+
+def test_an_import_leaves_the_code_map_as_it_is(memory: Path, projects: Path, shop: Path) -> None:
+    """The file on the disk, which is another by now, is what the map has, before and after."""
+    (shop / "money.py").write_text("def now(): ...\n")
+    kept.scan(str(shop))
+    tables = (models.FunctionMapEntry, models.SourceFile, models.CallEdge, models.State)
+    before = [list(table.select().dicts()) for table in tables[:3]]
+    two_sessions(projects, shop)
+
+    take_in()
+
+    assert [list(table.select().dicts()) for table in tables[:3]] == before
+    assert len(noted()) == 4
+    by_name = json.loads(command("history", "split", "--project", str(shop), "--json").stdout)
+    assert [each["change_type"] for each in by_name] == ["deleted"]  # the scan did not find it
+
+
+def test_importing_twice_or_once_more_adds_no_change(memory: Path, projects: Path, shop: Path) -> None:
+    """Neither a second import, nor one that was cut short after it had noted them, nor a rebuilt memory."""
+    two_sessions(projects, shop)
+    take_in()
+    before = noted()
+
+    take_in()
+    twice = noted()
+    with inbox.Transaction() as connection:
+        connection.execute("UPDATE pending_queue SET status = ?", (inbox.IMPORT,))
+    models.State.delete().where(models.State.name.startswith("transcript")).execute()
+    take_in()
+    again = noted()
+    models.close_databases()
+    (memory / "claude-mem.db").unlink()
+    models.open_databases()
+    rebuild.begin()
+    for event_id in queries.unfinished_events():
+        row = queries.pending_event(event_id)
+        assert row is not None
+        record_event(row)
+
+    assert twice == again == noted() == before
+
+
+def test_a_session_that_hooks_recorded_is_not_counted_twice(memory: Path, projects: Path, shop: Path) -> None:
+    """Its edits are in the history as the hooks brought them; the import adds those that they missed."""
+    path, call_id = shop / "money.py", "toolu_seen_by_the_hook"
+    path.write_text(NEW)
+    given = {"file_path": str(path), "old_string": "return total", "new_string": "return total / 2"}
+    response = {"originalFile": OLD, "structuredPatch": []}
+    event = tool_event("Edit", tool_input=given, tool_response=response, session_id=SESSION)
+    inbox.append(json.dumps(event | {"tool_use_id": call_id}), str(shop))
+    for event_id in queries.unfinished_events():
+        row = queries.pending_event(event_id)
+        assert row is not None
+        record_event(row)
+    by_hook = noted()
+    lines = Lines(cwd=str(shop)).user("Write money.py").wrote(str(path), OLD)
+    lines.call("Edit", given, call_id=call_id).result("File edited", response).said("Done.").write(projects)
+
+    take_in()
+
+    assert [each[:2] for each in by_hook] == [("split", "modified")]
+    assert sorted(each[:2] for each in noted()) == [
+        ("_round", "new"), ("split", "modified"), ("split", "new"),
+    ]  # fmt: skip
+    pruning.prune(before="9")
+    take_in()
+    assert len(noted()) == 3
+
+
+@pytest.mark.parametrize(
+    "place", ["/elsewhere/money.py", "{shop}/.venv/money.py", "{shop}/secrets/money.py", "{shop}/money.txt"]
+)
+def test_files_that_the_map_leaves_out_have_no_history(
+    place: str, memory: Path, projects: Path, shop: Path
+) -> None:
+    """Outside of the project, hidden, ignored by the user, or not Python."""
+    (memory / "config.toml").write_text('[capture]\nignored_files = ["secrets/*"]\n')
+    Lines(cwd=str(shop)).user("Write it").wrote(place.format(shop=shop), OLD).said("Done.").write(projects)
+
+    take_in()
+
+    assert noted() == []
+
+
+def test_an_edit_that_is_not_known_whole_has_no_history(memory: Path, projects: Path, shop: Path) -> None:
+    """A transcript without the file before the edit tells of nothing but the lines that changed."""
+    given = {"file_path": str(shop / "money.py"), "old_string": "return total", "new_string": "return 0"}
+    Lines(cwd=str(shop)).user("Fix it").call("Edit", given).result("File edited").said("Done.").write(
+        projects
+    )
+
+    take_in()
+
+    assert noted() == []
+    assert models.Observation.select().where(models.Observation.tool_name == "Edit").count() == 1
