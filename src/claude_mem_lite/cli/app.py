@@ -20,6 +20,10 @@ from claude_mem_lite.errors import ClaudeMemError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from rich.progress import Progress
+
+# What a command that Ctrl-C has stopped ends with, as a shell has it.
+INTERRUPTED = 130
 # rich honours NO_COLOR and leaves colours out where stdout is no terminal.
 console = Console(highlight=False)
 errors = Console(stderr=True, highlight=False)
@@ -145,6 +149,14 @@ def working(what: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
     else:
         with console.status(what) as status:
             yield status.update
+
+
+def progress_bar(*, quiet: bool) -> Progress:
+    """Return a progress bar in per cent that shows on a terminal only."""
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal)
 
 
 def confirmed(what: str, *, yes: bool) -> None:

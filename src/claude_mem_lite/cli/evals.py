@@ -165,4 +165,4 @@ def _show_use(found: Mapping[str, Any]) -> None:
     console.print(table)
 
 
-from claude_mem_lite.cli import own_data, quality  # noqa: E402, F401  (they add their commands to the group)
+from claude_mem_lite.cli import own_data, quality, replay  # noqa: E402, F401  (they add their commands to the group)

@@ -35,7 +35,7 @@ def retrieval(folder: Folder, *, as_json: AsJson = False) -> None:
     from claude_mem_lite.evals import retrieval as measure
 
     done = 0
-    _prepare()
+    prepare()
     with working("reading", quiet=as_json) as say:
 
         def advance(count: int) -> None:
@@ -71,7 +71,7 @@ def recall(folder: Folder, *, as_json: AsJson = False) -> None:
     """
     from claude_mem_lite.evals import recall as measure
 
-    _prepare()
+    prepare()
     with working("reading", quiet=as_json) as say:
         found = measure.evaluate(
             folder, lambda what, done, of: say(f"{what} {done}{f' of {of}' if of else ''}")
@@ -82,7 +82,7 @@ def recall(folder: Folder, *, as_json: AsJson = False) -> None:
         _show_recall(found)
 
 
-def _prepare() -> None:
+def prepare() -> None:
     """Have the temporary memory removed also when the program is told to end, and the libraries be silent."""
     logging.disable(logging.WARNING)
     for number in (signal.SIGTERM, signal.SIGHUP):

@@ -7,11 +7,10 @@ import time
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from claude_mem_lite import config, inbox, locks, settings
-from claude_mem_lite.cli.app import AsJson, console, errors, print_json
+from claude_mem_lite.cli.app import INTERRUPTED, AsJson, console, errors, print_json, progress_bar
 from claude_mem_lite.cli.exchange import imports
 from claude_mem_lite.cli.text import printable, size
 from claude_mem_lite.cli.times import moment
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from claude_mem_lite.transcripts.importing import Import, Plan
 
 _LOCK = "import.lock"
-_INTERRUPTED = 130
 
 
 @imports.command("transcripts")
@@ -81,7 +79,7 @@ def _take(folder: str, project: str, since: str, *, as_json: bool) -> None:
     run = importing.Import(found, now=time.time(), learn=_learn, make_room=_Room(settings.load()))
     is_cut_short = False
     try:
-        with _progress(quiet=as_json) as progress:
+        with progress_bar(quiet=as_json) as progress:
             task = progress.add_task("taking in", total=sum(each.size_bytes for each in found.sessions))
             for session in found.sessions:
                 run.take(session)
@@ -106,7 +104,7 @@ def _take(folder: str, project: str, since: str, *, as_json: bool) -> None:
         _show(told, found)
     if is_cut_short:
         errors.print("[yellow]stopped:[/yellow] what is taken in stays; the same command goes on from there")
-        raise typer.Exit(_INTERRUPTED)
+        raise typer.Exit(INTERRUPTED)
 
 
 def _reckon(folder: str, project: str, since: str, *, has_memory: bool, as_json: bool) -> None:
@@ -117,7 +115,7 @@ def _reckon(folder: str, project: str, since: str, *, has_memory: bool, as_json:
     project_dir = (_project(project) if has_memory else config.project_dir(project)) if project else None
     found = importing.plan(folder, project_dir=project_dir, since=since, has_memory=has_memory)
     now = time.time()
-    with _progress(quiet=as_json) as progress:
+    with progress_bar(quiet=as_json) as progress:
         task = progress.add_task("reckoning", total=sum(each.size_bytes for each in found.sessions))
         run = importing.Import(found, now=now, learn=_learn, make_room=lambda: None) if has_memory else None
         reckoned = estimate.estimate(
@@ -235,9 +233,3 @@ def _project(path: str) -> str | None:
     from claude_mem_lite.storage import marking
 
     return marking.project_of(path, may_be_new=True) if path else None
-
-
-def _progress(*, quiet: bool) -> Progress:
-    """Return a progress bar that shows on a terminal only."""
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal)

@@ -47,6 +47,18 @@ def is_remembered_without_raw(session_id: str) -> bool:
     return any(row.id not in ids for row in observations_of(session_id))
 
 
+def files_used(session_id: str) -> Iterator[tuple[str, str]]:
+    """Yield tool and file, as it was named, of a session's calls on files that succeeded, in order."""
+    query = (
+        "SELECT tool_name, COALESCE(json_extract(raw_output, '$.tool_input.file_path'),"
+        " json_extract(raw_output, '$.tool_input.notebook_path')) FROM pending_queue"
+        " WHERE session_id = ? AND event_name = 'PostToolUse' AND json_valid(raw_output) ORDER BY seq"
+    )
+    for tool_name, path in queue_database.execute_sql(query, (session_id,)):
+        if isinstance(path, str):
+            yield tool_name, path
+
+
 def tool_use_ids() -> Iterator[tuple[str, str]]:
     """Yield session and `tool_use_id` of the tool calls in the queue, whoever brought them.
 

@@ -75,8 +75,13 @@ def plan(
             seen = replace(seen, project_dir=projects.of(seen.work_tree or seen.project_dir))
         if project_dir in {None, seen.project_dir} and seen.began_at >= since:
             found.sessions.append(seen)
-    found.sessions.sort(key=lambda each: (each.began_at, each.size_bytes, each.path))
+    found.sessions.sort(key=by_time)
     return found
+
+
+def by_time(session: Session) -> tuple[str, int, str]:
+    """Return what puts sessions in the order in which they are taken in."""
+    return session.began_at, session.size_bytes, session.path
 
 
 class Import:

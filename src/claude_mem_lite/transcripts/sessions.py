@@ -94,21 +94,26 @@ class Telling:
 
 def find(projects_dir: str, left_out: Counter[str]) -> list[Session]:
     """Return the sessions whose transcripts lie in Claude Code's folder `projects`, in no order."""
+    folders = _entries(projects_dir, left_out, folders=True)
+    return [session for folder in folders for session in find_in(folder.path, left_out)]
+
+
+def find_in(folder: str, left_out: Counter[str]) -> list[Session]:
+    """Return the sessions whose transcripts lie in one folder, in no order."""
     found: dict[str, Session] = {}
     agents: list[tuple[str, int]] = []
-    for folder in _entries(projects_dir, left_out, folders=True):
-        for entry in _entries(folder.path, left_out):
-            name, size = entry.name.removesuffix(SUFFIX), entry.stat().st_size
-            if name.startswith(_AGENT):
-                agents.append((entry.path, size))
-            else:
-                found[entry.path] = Session(name, entry.path, {entry.path: size})
+    for entry in _entries(folder, left_out):
+        name, size = entry.name.removesuffix(SUFFIX), entry.stat().st_size
+        if name.startswith(_AGENT):
+            agents.append((entry.path, size))
+        else:
+            found[entry.path] = Session(name, entry.path, {entry.path: size})
     for session in found.values():
         for entry in _below(os.path.join(session.path.removesuffix(SUFFIX), "subagents"), left_out):
             session.files[entry.path] = entry.stat().st_size
     for path, size in agents:
         said = next((line for line in _head(path) if line.get("sessionId")), {})
-        of = found.get(os.path.join(os.path.dirname(path), f"{said.get('sessionId')}{SUFFIX}"))
+        of = found.get(os.path.join(folder, f"{said.get('sessionId')}{SUFFIX}"))
         if of is None:
             left_out["orphaned sub-agent"] += 1
         else:

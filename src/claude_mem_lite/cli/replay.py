@@ -1,0 +1,111 @@
+"""eval replay: does memory help here? The user's own transcripts, played from the first one on."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from claude_mem_lite import config
+from claude_mem_lite.cli.app import INTERRUPTED, AsJson, console, errors, print_json, progress_bar
+from claude_mem_lite.cli.evals import evaluate, figure, table_of
+from claude_mem_lite.cli.own_data import prepare
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_NAMES = {
+    "memory": "memory: the prompt's block, then the start block",
+    "start": "the start block alone",
+    "most_edited": "the ten files edited most often so far",
+    "last_edited": "the ten files edited last",
+    "prompt": "the files that the prompt itself names",
+}
+_BASELINES = ("most_edited", "last_edited", "prompt")
+# With fewer sessions a single one decides.
+_FEW = 10
+
+
+@evaluate.command()
+def replay(
+    folder: Annotated[
+        str, typer.Argument(metavar="[DIR]", help="A folder of transcripts; else this project's.")
+    ] = "",
+    *,
+    last: Annotated[int | None, typer.Option(min=1, help="Measure only the newest so many sessions.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tell whether memory helps here: replay past sessions, and see whether it knew what they would edit.
+
+    Oldest first: what a session would have been told at its start and with
+    its first prompt, from the sessions before it alone. Counted are the files
+    that it then edited and an earlier one had edited or read, beside lists
+    that need no memory.
+
+    It happens in a temporary memory that is removed afterwards; yours is
+    neither read nor changed, and nothing is sent.
+    """
+    from claude_mem_lite.evals import replay as measure
+
+    prepare()
+    try:
+        found = measure.sessions_in(folder or _own_folder())
+        with progress_bar(quiet=as_json) as progress:
+            task = progress.add_task("replaying", total=sum(each.size_bytes for each in found.sessions))
+            told = measure.evaluate(
+                found, last=last, advance=lambda session: progress.advance(task, session.size_bytes)
+            )
+    except KeyboardInterrupt:
+        errors.print("[yellow]stopped:[/yellow] nothing is left of the replay")
+        raise typer.Exit(INTERRUPTED) from None
+    if as_json:
+        print_json(told)
+    else:
+        _show(told)
+
+
+def _own_folder() -> str:
+    """Return the client's folder of the current project's transcripts."""
+    from claude_mem_lite.services import install
+
+    slug = re.sub(r"[^A-Za-z0-9]", "-", config.project_dir())
+    return os.path.join(install.claude_dir(), "projects", slug)
+
+
+def _show(told: Mapping[str, Any]) -> None:
+    table = table_of(("named before a session began", "of the files that it edited again"))
+    for name, says in _NAMES.items():
+        table.add_row(Text(says), figure(told["files"][name], ".0%"))
+    console.print(table)
+    console.print(f"{_verdict(told)} {_size(told)}", soft_wrap=True)
+
+
+def _verdict(told: Mapping[str, Any]) -> str:
+    """Return what the figures mean, in one sentence."""
+    shares, rows = told["files"], told["with_known_files"]
+    if not rows:
+        return f"None of {told['measured']} sessions edited a file that an earlier one had edited or read."
+    best = max(_BASELINES, key=lambda name: shares[name])
+    points = round(100 * shares["memory"]) - round(100 * shares[best])
+    verdict, than = (
+        ("Memory helps here", f"{points} points more than")
+        if points > 0
+        else ("Memory does not help to find files here", f"{-points} points less than")
+        if points
+        else ("Memory finds files here no better than a plain list", "as much as")
+    )
+    return (
+        f"{verdict}: it named {shares['memory']:.0%} of the files that {rows} of {told['measured']} sessions "
+        f"edited again, {than} the best list without it ({_NAMES[best]})"
+        f"{'; with so few sessions this may be chance' if rows < _FEW else ''}."
+    )
+
+
+def _size(told: Mapping[str, Any]) -> str:
+    return (
+        f"A start block has {told['start_tokens']:,.0f} tokens on average, "
+        f"{told['share_of_budget']:.0%} of {told['budget_tokens']:,}."
+    )
