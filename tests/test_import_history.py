@@ -194,3 +194,53 @@ def test_an_edit_that_is_not_known_whole_has_no_history(memory: Path, projects: 
 
     assert noted() == []
     assert models.Observation.select().where(models.Observation.tool_name == "Edit").count() == 1
+
+
+def shown(text: str) -> str:
+    """Return a file as a Read shows it to the model."""
+    return "\n".join(f"{number}\t{line}" for number, line in enumerate(text.splitlines(), 1))
+
+
+def test_a_subagents_edits_are_known_by_what_it_read(memory: Path, projects: Path, shop: Path) -> None:
+    """Its lines have only what the model was shown: a file read whole, and what it did to it since."""
+    path = str(shop / "money.py")
+    Lines(cwd=str(shop)).user("Have money.py mended").said("It is.").write(projects)
+    agent = Lines(cwd=str(shop), agent_id="a1").user("Mend money.py")
+    agent.call("Read", {"file_path": path}).result(shown(OLD))
+    for old, new in (("return total", "return total / 2"), ("return value", "return round(value)")):
+        agent.call("Edit", {"file_path": path, "old_string": old, "new_string": new}).result("Updated.")
+    agent.call("Write", {"file_path": path, "content": NEW}).result("The file was updated.")
+    agent.write(projects, name=f"{SESSION}/subagents/agent-a1.jsonl")
+
+    take_in()
+
+    assert [each[:2] for each in noted()] == [
+        ("split", "modified"), ("_round", "modified"), ("_round", "modified"),
+    ]  # fmt: skip
+    rows = models.Observation.select().where(models.Observation.tool_name == "Edit")
+    assert all(row.functions_changed for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"offset": 3}, OLD),
+        ({"limit": 2}, OLD),
+        ({}, OLD + "# more\n" * 2_000),
+        ({}, OLD + "#" * 2_000),
+        ({}, OLD.replace("return total", "return 5")),
+    ],
+)
+def test_a_file_that_was_not_read_whole_is_not_guessed(
+    given: dict[str, int], text: str, memory: Path, projects: Path, shop: Path
+) -> None:
+    """A part of it, what the client cuts, or what the edit does not fit, is no version of the file."""
+    path = str(shop / "money.py")
+    lines = Lines(cwd=str(shop)).user("Mend money.py").call("Read", {"file_path": path, **given})
+    lines.result(shown(text))
+    lines.call("Edit", {"file_path": path, "old_string": "return total", "new_string": "return 0"})
+    lines.result("Updated.").said("Done.").write(projects)
+
+    take_in()
+
+    assert noted() == []

@@ -81,6 +81,7 @@ class Reading:
     _failed: _Said | None = None  # what the client said of an API that failed, while nothing came after it
     _command: Event | None = None
     _has_started: bool = False
+    _files: responses.Files = field(default_factory=responses.Files)
 
     def events(self, lines: Iterable[Line]) -> Iterator[Event]:
         """Yield the events of a file's lines, in order."""
@@ -157,6 +158,7 @@ class Reading:
         if not block.get("is_error"):
             if not isinstance(response, dict | list):
                 response = responses.rebuilt(name, given, block.get("content"), response)
+            response = self._files.completed(name, given, response)
             yield self._event(key, line, "PostToolUse", **call, tool_response=response, tool_use_id=call_id)
             return
         error = responses.text(block.get("content"))

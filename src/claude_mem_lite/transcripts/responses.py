@@ -14,6 +14,43 @@ _REFUSALS = (
 _NUMBERED = re.compile(r" *(\d+)(?:\t|→)(.*)", re.DOTALL)
 # The queue's own mark of a text that is not whole: nobody concludes anything from it.
 _UNKNOWN = "[… 0 characters cut …]"
+# The client shows so many lines of a file, and cuts longer ones.
+_MOST_LINES, _LONGEST_LINE_CHARS = 2_000, 2_000
+
+
+class Files:
+    """The files that a transcript has shown whole, as its last call on each of them left it."""
+
+    def __init__(self) -> None:
+        """Begin with none: a transcript is read from its first line."""
+        self._texts: dict[str, str] = {}
+
+    def completed(self, tool_name: str, given: Any, response: Any) -> Any:
+        """Return a call's answer, an edit's with the file before it if the client has left that out.
+
+        Of sub-agents it does so. It edits no file that was changed since it was last read or written.
+        """
+        path = given.get("file_path") if isinstance(given, dict) else None
+        if not isinstance(path, str) or not isinstance(response, dict):
+            return response
+        if tool_name == "Read":
+            if isinstance(file := response.get("file"), dict) and isinstance(file.get("content"), str):
+                self._note(path, file["content"] if _is_whole(given, file) else None)
+            return response
+        if tool_name not in {"Write", "Edit", "MultiEdit"}:
+            return response
+        before = response.get("originalFile")
+        if before == _UNKNOWN or (before is None and tool_name != "Write"):
+            before = self._texts.get(path)
+            response = response if before is None else response | {"originalFile": before}
+        after = given.get("content") if tool_name == "Write" else _replaced(before, given)
+        self._note(path, after)
+        return response
+
+    def _note(self, path: str, content: Any) -> None:
+        self._texts.pop(path, None)
+        if isinstance(content, str):
+            self._texts[path] = content
 
 
 def is_refusal(error: str) -> bool:
@@ -70,3 +107,24 @@ def _file_read(path: Any, shown: str) -> dict[str, Any]:
             "totalLines": start + count - 1,
         },
     }
+
+
+def _is_whole(given: dict[str, Any], file: dict[str, Any]) -> bool:
+    """Tell whether a Read has surely shown all of a file."""
+    lines = file["content"].split("\n")
+    is_part = given.get("offset") or given.get("limit") or file.get("numLines") != file.get("totalLines")
+    return not is_part and len(lines) < _MOST_LINES and max(map(len, lines)) < _LONGEST_LINE_CHARS
+
+
+def _replaced(before: Any, given: dict[str, Any]) -> str | None:
+    """Return a file after an Edit or a MultiEdit; None where that cannot be told."""
+    if not isinstance(before, str):
+        return None
+    after, edits = before, given.get("edits")
+    for each in edits if isinstance(edits, list) else [given]:
+        told = each if isinstance(each, dict) else {}
+        old, new = told.get("old_string"), told.get("new_string")
+        if not isinstance(old, str) or not isinstance(new, str) or not old or old not in after:
+            return None
+        after = after.replace(old, new, -1 if told.get("replace_all") is True else 1)
+    return after
