@@ -309,3 +309,20 @@ def test_of_a_session_that_goes_on_only_the_past_is_told(tmp_path: Path) -> None
 
     assert (told_first, first.has_ended) == (["SessionStart", "UserPromptSubmit"], False)
     assert (told_later, later.has_ended) == (["PostToolUse", "SessionEnd"], True)
+
+
+def test_a_file_that_edits_let_grow_without_end_is_not_followed(tmp_path: Path) -> None:
+    """Sixty edits, each of which doubles the file, take no room: from a size on it is unknown."""
+    lines = Lines().user("Grow it").call("Write", {"file_path": "/a.py", "content": "a"})
+    lines.result("File created")
+    for _ in range(60):
+        given = {"file_path": "/a.py", "old_string": "a", "new_string": "aa", "replace_all": True}
+        lines.call("Edit", given).result("Updated.")
+    lines.write(tmp_path)
+
+    events, _ = told(tmp_path)
+
+    files = [event["tool_response"].get("originalFile") for event in events if "tool_response" in event]
+    assert [len(each) if each else each for each in files[1:]] == [
+        *(2**number for number in range(20)), *[None] * 40,
+    ]  # fmt: skip

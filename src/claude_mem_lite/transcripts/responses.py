@@ -16,6 +16,8 @@ _NUMBERED = re.compile(r" *(\d+)(?:\t|→)(.*)", re.DOTALL)
 _UNKNOWN = "[… 0 characters cut …]"
 # The client shows so many lines of a file, and cuts longer ones.
 _MOST_LINES, _LONGEST_LINE_CHARS = 2_000, 2_000
+# A longer file is not followed: edit by edit a hostile transcript could have it grow without end.
+_MOST_CHARS = 1_000_000
 
 
 class Files:
@@ -49,7 +51,7 @@ class Files:
 
     def _note(self, path: str, content: Any) -> None:
         self._texts.pop(path, None)
-        if isinstance(content, str):
+        if isinstance(content, str) and len(content) <= _MOST_CHARS:
             self._texts[path] = content
 
 
@@ -126,5 +128,8 @@ def _replaced(before: Any, given: dict[str, Any]) -> str | None:
         old, new = told.get("old_string"), told.get("new_string")
         if not isinstance(old, str) or not isinstance(new, str) or not old or old not in after:
             return None
-        after = after.replace(old, new, -1 if told.get("replace_all") is True else 1)
+        times = after.count(old) if told.get("replace_all") is True else 1
+        if len(after) + times * (len(new) - len(old)) > _MOST_CHARS:
+            return None
+        after = after.replace(old, new, times)
     return after
