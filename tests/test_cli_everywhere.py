@@ -49,6 +49,7 @@ CHANGING = [
     ("import", "memory", "EXPORTED"), ("import", "transcripts"), ("import", "auto-memory"),
     ("import", "claude-mem", "EXPORTED"),
     ("eval", "benchmark", "--yes"), ("eval", "retrieval", "PROJECT"), ("eval", "recall", "PROJECT"),
+    ("eval", "replay", "PROJECT"),
     ("project", "off", "PROJECT"), ("project", "on", "PROJECT"),
     ("project", "merge", PROJECT, "PROJECT", "--yes"), ("project", "move", "PROJECT", ".", "--yes"),
     ("project", "forget", "PROJECT", "--yes"),
