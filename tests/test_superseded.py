@@ -32,10 +32,8 @@ def take_in(event: dict[str, Any], *, session_id: str, project_dir: str = "/p", 
     """Have an event of some time become what it becomes."""
     event_id = inbox.append(json.dumps({**event, "session_id": session_id}), project_dir)
     with inbox.Transaction() as connection:
-        connection.execute(
-            "UPDATE pending_queue SET created_at = coalesce(nullif(?, ''), created_at) WHERE id = ?",
-            (at, event_id),
-        )
+        if at:
+            connection.execute("UPDATE pending_queue SET created_at = ? WHERE id = ?", (at, event_id))
     row = queries.pending_event(event_id)
     assert row is not None
     record_event(row)
