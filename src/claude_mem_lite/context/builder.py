@@ -138,12 +138,14 @@ def build(  # noqa: PLR0913  (all of them say what started)
     shown: Collection[str] | None = None,
     budget: Budget | None = None,
     now: float | None = None,
+    branch: str = "",
 ) -> ContextBlock:
     """Return the block for a session of a project; without text where there is nothing to tell.
 
     `source` is what Claude Code says: "startup", "resume", "clear", "compact" or "fork"; `idle_s` how many
     seconds ago a forked conversation had its last answer. `shown` are the ids that the session has in its
-    context already (default: what is noted of it); they do not come again.
+    context already (default: what is noted of it); they do not come again. `branch` is what the session is on
+    (default: what the queue, or the project's folder, says of that).
     """
     started = time.monotonic()
     now = time.time() if now is None else now
@@ -154,8 +156,11 @@ def build(  # noqa: PLR0913  (all of them say what started)
         shown = () if source in FRESH else shown_to(session_id).ids
     try:
         scope = _scope(project_dir, session_id, source, idle_s, now)
+        branch = branch or storage.branch_of(session_id) or repository.place(project_dir)[2]
     except DatabaseError:
         return ContextBlock("", skipped=("all",), build_ms=_ms_since(started))
+    if branch not in layers.SHARED_BRANCHES:
+        scope = replace(scope, sessions=sorted(scope.sessions, key=lambda row: row.branch != branch))
     # Sessions that went on since are told anew.
     went_on = {row.id for row in scope.sessions} if scope.since else ()
     said = Said(set(shown).difference(went_on))
@@ -227,9 +232,6 @@ def _scope(project_dir: str, session_id: str, source: str, idle_s: float | None,
         session_id = _answered_at(project_dir, forked_at) or session_id
     rows = storage.sessions(project_dir, without=session_id, limit=_SESSIONS_READ)
     uses = storage.uses([row.id for row in rows])
-    branch = storage.branch_of(session_id) or repository.place(project_dir)[2]
-    if branch not in layers.SHARED_BRANCHES:
-        rows.sort(key=lambda row: row.branch != branch)
     new = [row for row in rows if row.last_event_at > since]
     return Scope(project_dir, now, new, since, uses, gone=Superseded(project_dir))
 

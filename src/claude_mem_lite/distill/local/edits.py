@@ -18,7 +18,7 @@ from claude_mem_lite.distill.observation import (
     join,
     one_line,
 )
-from claude_mem_lite.distill.quoting import named, quoted
+from claude_mem_lite.distill.quoting import named, quote_long_names, quoted
 
 _NEW_FILE_CHARS = 1_200
 _SMALL_EDIT_CHARS = 600
@@ -137,7 +137,9 @@ def _place(edit: Edit, names: str = "") -> str:
     lead = f"{names} in " if names else ""
     ends = ("/".join(folders[-number:]) for number in (len(folders), 2))
     short = next((end for end in ends if len(lead) + len(end) <= _PLACE_CHARS), folders[-1])
-    return f"{lead}{named(short)}"
+    # Of a path that could be a sentence the end could be its.
+    is_long = quote_long_names(edit.path) != edit.path
+    return f"{lead}{quoted(short) if is_long else named(short)}"
 
 
 def _name_around(edit: Edit) -> str:
