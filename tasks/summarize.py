@@ -17,8 +17,8 @@ def summarize(session_id: str, retell: bool = False) -> None:  # noqa: FBT001, F
     from claude_mem_lite.storage import timeline
 
     summarize_session(session_id, retell=retell)
-    if place := timeline.place_of(session_id):
-        look_for_names(*place)
+    if last := timeline.last_event(session_id):
+        look_for_names(last.project_dir, last.work_tree)
     measure_use(session_id)
     learn(session_id)
     embed_in()

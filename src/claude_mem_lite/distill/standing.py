@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from claude_mem_lite.distill import echoes
 from claude_mem_lite.distill.attempts import is_commit
 from claude_mem_lite.distill.changed import changed
 from claude_mem_lite.distill.state import state_of
 from claude_mem_lite.storage import context as storage
+from claude_mem_lite.storage import queries, timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from claude_mem_lite.distill.state import State
     from claude_mem_lite.storage.models import FunctionChange, Observation
 
-_CHANGES = 300
+_CHANGES, _HEARD_CHARS = 300, 300_000
 
 
 def standing(
@@ -31,4 +33,15 @@ def standing(
         changes.setdefault(row.file_path, []).append(row)
     plan = storage.plan_events(project_dir, session_id)
     told = {path: changed(own) for path, own in changes.items()}
-    return state_of(rows, plan=plan, changes=told, later=later)
+    return state_of(rows, plan=plan, quote=_quoting(session_id), changes=told, later=later)
+
+
+def _quoting(session_id: str) -> Callable[[str], str]:
+    """Return what quotes the words of a text that the session had read somewhere before."""
+    last = timeline.last_event(session_id)
+
+    def heard() -> Iterator[str]:
+        for payload in queries.answers_before(last, chars=_HEARD_CHARS) if last else ():
+            yield from echoes.from_outside(payload)
+
+    return lambda text: echoes.quote_others(text, heard()) if last else text

@@ -20,7 +20,7 @@ from claude_mem_lite.distill.summary import has_bad_tests, test_verdict
 from claude_mem_lite.triage import EDITORS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 _GOAL_CHARS = 200
 _ASKED_CHARS = 160
@@ -124,17 +124,19 @@ def state_of(
     rows: Sequence[Row],
     *,
     plan: Iterable[dict[str, Any]] = (),
+    quote: Callable[[str], str] = str,
     changes: Mapping[str, str] | None = None,
     later: Sequence[Sequence[Row]] = (),
 ) -> State:
     """Return where a session stands by its observations, in the order of time.
 
-    `plan` are the events of its to-do list or tasks; `changes` says what became of a file's functions;
+    `plan` are the events of its to-do list or tasks, and `quote` puts quotation marks around what its steps
+    repeats of others; `changes` says what became of a file's functions;
     `later` are the observations of each session after it, which may have settled what it left open.
     """
     thread = [
         *_goal(rows),
-        *_plan(rows, plan),
+        *_plan(rows, [quote(step) for step in _open_steps(plan)]),
         *_failing(rows, later),
         *_in_flight(rows, changes or {}),
         *_decided(rows),
@@ -181,9 +183,8 @@ def _goal(rows: Sequence[Row]) -> list[Said]:
     ]
 
 
-def _plan(rows: Sequence[Row], events: Iterable[dict[str, Any]]) -> list[Said]:
+def _plan(rows: Sequence[Row], steps: Sequence[str]) -> list[Said]:
     """Return the next steps: what is open in the plan, else what the assistant said is still to do."""
-    steps = _open_steps(events)
     if steps and rows:
         return [Said(rows[-1].id, rows[-1].created_at, join(steps, 4, "; "), "Next")]
     last = next((row for row in reversed(rows) if row.tool_name == "Stop"), None)

@@ -113,8 +113,8 @@ def _done(project_dir: str, session_id: str, after: str) -> list[Observation]:
     return list(rows.order_by(Observation.created_at, Observation.pk).limit(_DONE))
 
 
-def place_of(session_id: str) -> tuple[str, str] | None:
-    """Return the project and the work tree of a session's last event, None where that is not known."""
-    rows = PendingEvent.select(PendingEvent.project_dir, PendingEvent.work_tree)
-    row = rows.where(PendingEvent.session_id == session_id).order_by(PendingEvent.seq.desc()).first()
-    return (row.project_dir, row.work_tree) if row else None
+def last_event(session_id: str) -> PendingEvent | None:
+    """Return the last event of a session, None where the queue has none of it any more."""
+    rows = PendingEvent.select().where(PendingEvent.session_id == session_id)
+    found: PendingEvent | None = rows.order_by(PendingEvent.seq.desc()).first()
+    return found
