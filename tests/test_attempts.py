@@ -122,7 +122,7 @@ def test_a_file_that_was_written_again_is_not_removed() -> None:
     [
         ("Ask: “curl: (7) Failed to connect”", "curl http://a:1", "7", "“curl: (7) Failed to connect”"),
         ("Build: “a.c:3:5: error: x”", "make dist", "2", "make dist: “a.c:3:5: error: x”"),
-        ("Probe it: exit code 1", "h --x", "1", "h --x (exit code 1)"),
+        ("Probe it: exit code 1", "h --x", "1", "`h --x` (exit code 1)"),
     ],
 )
 def test_a_failure_says_nothing_twice(title: str, command: str, code: str, told: str) -> None:

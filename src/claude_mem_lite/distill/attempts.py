@@ -129,7 +129,8 @@ def failure(observation: Tried) -> Failure | None:
     name = " ".join(filter(None, key))
     # curl begins its own errors with its name.
     lead = "" if error.startswith(f"{step.program}: ") else f"{name}: "
-    told = f"{lead}{quoted(error)}" if error else f"{one_line(' '.join(step.words), 60)} ({failed['code']})"
+    command = one_line(" ".join(step.words), 60).replace("`", "'")
+    told = f"{lead}{quoted(error)}" if error else f"`{command}` ({failed['code']})"
     return Failure(key, one_line(told, _ERROR_CHARS), _is_probe(step))
 
 

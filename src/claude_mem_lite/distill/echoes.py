@@ -22,7 +22,9 @@ REPEATED_WORDS = 7
 # Any run of so many words has a window of these that begins at a multiple of their number.
 _WINDOW = (REPEATED_WORDS + 1) // 2
 
-_WORD = re.compile(r"\w+")
+# A word; in Chinese and Japanese, which part no words, a sign.
+_SIGNS = "\u3040-\u30ff\u3400-\u9fff"
+_WORD = re.compile(rf"[{_SIGNS}]|[^\W{_SIGNS}]+")
 # Three words or more; two are a name.
 _QUOTATION = re.compile(r'"((?:[^"\s]+[ \t]+){2,}[^"\s]+)"')
 # Tools whose input is code, paths and patterns; of others it is words, but for these fields.
