@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.commands import command
 
 from claude_mem_lite import inbox
 from claude_mem_lite.context import builder
@@ -126,3 +127,17 @@ def test_what_is_gone_belongs_to_its_session(memory: Path) -> None:
     take_in(edit("/p/a.go", "", "func loadBook() {}"), session_id="s1", at="2026-05-01T10:00:00Z")
 
     assert [row.session_id for row in models.RetiredName.select()] == ["s2"]
+
+
+def test_a_search_says_what_is_gone(memory: Path) -> None:
+    """The row is found as it was written; a field, and a line of the command, say what has become of it."""
+    report = "`loadBook` reads the book from its file."
+    take_in({"hook_event_name": "Stop", "last_assistant_message": report}, session_id="s1")
+    take_in(edit("/p/a.go", "func loadBook() {", "func openBook() {"), session_id="s2")
+
+    found = command("search", "who reads the book from its file", "--project", "/p", "--json")
+    shown = command("search", "who reads the book from its file", "--project", "/p")
+
+    result = json.loads(found.stdout)["results"][0]
+    assert (result["text"], result["gone"]) == (report, "`loadBook` → `openBook`")
+    assert "no longer: `loadBook` → `openBook`" in shown.stdout

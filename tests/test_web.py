@@ -49,7 +49,7 @@ def test_the_web_process_serves_what_is_remembered(web: Path) -> None:
         tokens_raw=0,
         tokens_compressed=0,
     )
-    assert context["layers"] == ["session_index", "observations"]
+    assert context["layers"] == ["earlier"]
     assert "Moved the book to SQLite." in context["context"]
     assert "WAL breaks on NFS" in context["context"]
     assert stat.S_IMODE(os.stat(web / "worker.sock").st_mode) & 0o077 == 0

@@ -24,6 +24,7 @@ from starlette.routing import Route
 
 from claude_mem_lite import __version__, client, config, inbox, installed
 from claude_mem_lite.codemap import answers
+from claude_mem_lite.context.superseded import noted
 from claude_mem_lite.learnings import story
 from claude_mem_lite.storage import DatabaseError, migrations, models, queries, upgrades
 from claude_mem_lite.storage import learnings as known
@@ -127,7 +128,8 @@ def search(request: Request) -> JSONResponse:
         tool=wanted.tool,
     )
     found = searcher.search(wanted.q, type=wanted.type, scope=scope, limit=wanted.limit, now=started)
-    return JSONResponse(found.as_json(wanted.q, took_s=time.monotonic() - started, explain=wanted.explain))
+    answer = found.as_json(wanted.q, took_s=time.monotonic() - started, explain=wanted.explain)
+    return JSONResponse(noted(answer))
 
 
 def observation(request: Request) -> JSONResponse:

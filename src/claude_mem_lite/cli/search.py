@@ -102,6 +102,7 @@ def _ask_web(parameters: Mapping[str, str]) -> dict[str, Any] | None:
 
 def _search_here(asked: Mapping[str, str], scope: Mapping[str, str]) -> dict[str, Any]:
     """Return what the web process would answer, by full text alone."""
+    from claude_mem_lite.context.superseded import noted
     from claude_mem_lite.search.hybrid import Searcher
     from claude_mem_lite.storage import projects
     from claude_mem_lite.storage.search import Scope
@@ -120,7 +121,7 @@ def _search_here(asked: Mapping[str, str], scope: Mapping[str, str]) -> dict[str
     found = Searcher(by_meaning=False).search(
         asked["q"], type=kind, scope=narrowed, limit=int(asked["limit"]), now=started
     )
-    return found.as_json(asked["q"], took_s=time.monotonic() - started, explain="explain" in asked)
+    return noted(found.as_json(asked["q"], took_s=time.monotonic() - started, explain="explain" in asked))
 
 
 def _show(found: dict[str, Any], *, with_project: bool) -> None:
@@ -162,6 +163,8 @@ def _below(hit: dict[str, Any], *, with_project: bool) -> list[Text]:
         text = rest.lstrip(" .,:;")
     if text:
         lines.append(_cut(text, max(console.width - _SCORE_CHARS - 4, 20)))
+    if "gone" in hit:
+        lines.append(Text(f"no longer: {printable(hit['gone'])}", style="yellow"))
     if "why" in hit:
         lines.append(Text(_reasons(hit["why"]), style="italic"))
     return lines

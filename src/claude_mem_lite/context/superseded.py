@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite.distill.retired import code_names
 from claude_mem_lite.storage import retired as storage
@@ -44,6 +44,17 @@ class Superseded:
             found += [row for row in self._values[name] if row.name in words and row.retired_at > at]
         told = [_told(row) for row in found if not row.replacement or row.replacement not in text.split("`")]
         return f" ({'; '.join([*dict.fromkeys(told)][:_TOLD])})" if told else ""
+
+
+def noted(answer: dict[str, Any]) -> dict[str, Any]:
+    """Return the answer to a search in which each result that no longer holds says so, as `gone`."""
+    for project_dir in {result["project_dir"] for result in answer["results"]}:
+        own = [result for result in answer["results"] if result["project_dir"] == project_dir]
+        gone = Superseded(project_dir, (f"{result['title']}\n{result['text']}" for result in own))
+        for result in own:
+            if note := gone(f"{result['title']}\n{result['text']}", result["created_at"]):
+                result["gone"] = note.strip(" ()")
+    return answer
 
 
 def _told(row: RetiredName) -> str:
