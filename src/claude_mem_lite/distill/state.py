@@ -70,6 +70,10 @@ class Row(Protocol):
     def created_at(self) -> str:
         """When, in UTC."""
 
+    @property
+    def written_by(self) -> str:
+        """Whose words it is in: "local" for the rules'."""
+
 
 @dataclass(frozen=True, slots=True)
 class Said:
@@ -150,7 +154,7 @@ def state_of(
     stated = [said for row in reversed(rows) for said in _stated(row)]
     if len(stated) < _FEW:  # nobody has reported: what was done speaks for itself
         done = [row for row in reversed(rows) if row.tool_name in EDITORS or is_commit(row)]
-        stated += [Said(row.id, row.created_at, row.title, is_deed=True) for row in done]
+        stated += [Said(row.id, row.created_at, _deed(row), is_deed=True) for row in done]
     return State(thread, stated[:_STATEMENTS], dict(counted.most_common(_NAMES)), dict(files))
 
 
@@ -166,11 +170,17 @@ def asked_in(prompt: str, chars: int) -> str:
 
 def _stated(row: Row) -> list[Said]:
     text, _ = without_reason(row.summary)
-    if row.tool_name == "Stop":
+    if row.tool_name == "Stop" or row.written_by != "local":
         return [Said(row.id, row.created_at, says) for says in statements(text)]
     if row.tool_name == "UserPromptSubmit" and len(text) >= _SHORTEST_PROMPT:
         return [Said(row.id, row.created_at, asked_in(text, _ASKED_CHARS), "Asked", is_users=True)]
     return []
+
+
+def _deed(row: Row) -> str:
+    """Return what was done, with the first thing that is stated of it beside."""
+    beside = [says for says in statements(row.summary) if says.rstrip(".") not in row.title]
+    return ". ".join([row.title.rstrip("."), *beside[:1]])
 
 
 def _goal(rows: Sequence[Row]) -> list[Said]:

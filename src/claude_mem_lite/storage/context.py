@@ -83,7 +83,7 @@ def observations(
     """Return what some sessions did in a project, looks left out, newest first; only what a line tells."""
     columns = (
         Observation.id, Observation.session, Observation.tool_name, Observation.title, Observation.summary,
-        Observation.files_touched, Observation.created_at,
+        Observation.files_touched, Observation.created_at, Observation.written_by,
     )  # fmt: skip
     rows = Observation.select(*columns).where(
         (Observation.project_dir == project_dir)
