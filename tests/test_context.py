@@ -325,6 +325,7 @@ def test_after_a_compaction_the_own_state_comes_first(memory: Path) -> None:
         "77777777 Failing: git push: “no origin”",
         "66666666 Failing: 1 failed, 2 passed; failing: test_split",
         "55555555 Changed, not committed: a.py: new split(x)",
+        "33333333 Commit 'b' as 1234567",
         "44444444 Decided: It stores cents because floats round.",
     ]
     assert lines(block, "earlier") == ["s0", "s0 Long before."]

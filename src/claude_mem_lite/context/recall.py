@@ -19,6 +19,7 @@ from claude_mem_lite.context.prompts import question
 from claude_mem_lite.context.superseded import Superseded
 from claude_mem_lite.context.text import entry, harmless
 from claude_mem_lite.distill.quoting import named, quoted
+from claude_mem_lite.distill.retired import code_names
 from claude_mem_lite.search import ranking
 from claude_mem_lite.search.words import STOP_WORDS, words
 from claude_mem_lite.storage import search as storage
@@ -86,9 +87,10 @@ def recall(  # noqa: PLR0913  (who asks, what for, and what the answer has to ke
     asked = _ask(searcher, text, project_dir)
     rows = [hit.row for hit in asked.found.hits]
     gone = Superseded(project_dir, (f"{row.title}\n{row.summary}\n{row.detail}" for row in rows))
-    # What no longer holds is told after what does, with what has come in its place.
+    # What no longer holds is told after what does, with what has come in its place; not what was asked for.
     judged = [(line, objection, gone(line.says, at)) for line, objection, at in _observed(asked, now=now)]
-    judged.sort(key=lambda each: bool(each[2]))
+    wanted = code_names(text)
+    judged.sort(key=lambda each: bool(each[2]) and not any(name in each[2] for name in wanted))
     offers = [(added(line, note), objection) for line, objection, note in judged]
     offers[FUNCTIONS_AT:FUNCTIONS_AT] = [
         (_function_line(row, now=now), "") for row in _named(asked, project_dir)

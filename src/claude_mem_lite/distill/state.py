@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from claude_mem_lite.distill.attempts import is_commit, open_failures
 from claude_mem_lite.distill.local import fields
 from claude_mem_lite.distill.local.conversation import without_reason
-from claude_mem_lite.distill.observation import join, one_line
+from claude_mem_lite.distill.observation import count, join, one_line
 from claude_mem_lite.distill.quoting import named, quote_blocks
 from claude_mem_lite.distill.statements import names, statements
 from claude_mem_lite.distill.summary import has_bad_tests, test_verdict
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _GOAL_CHARS = 200
 _ASKED_CHARS = 160
 _MOST = 3  # of decisions, failures each
+_FAILED_CHARS = 240
 _FILES = 6
 _STATEMENTS = 100
 _NAMES = 400
@@ -143,6 +144,7 @@ def state_of(
         *_plan(rows, [quote(step) for step in _open_steps(plan)]),
         *_failing(rows, later),
         *_in_flight(rows, changes or {}),
+        *_committed(rows),
         *_decided(rows),
         *_pull_request(rows),
     ]
@@ -231,14 +233,23 @@ def _open_steps(events: Iterable[dict[str, Any]]) -> list[str]:
 
 
 def _failing(rows: Sequence[Row], later: Sequence[Sequence[Row]]) -> list[Said]:
-    """Return the commands that have not succeeded since, and the tests if their last run failed."""
+    """Return the commands that have not succeeded since, and how the last test run ended."""
     found = [Said(row.id, row.created_at, error, "Failing") for row, error in open_failures(rows, later)]
     tests = next((row for row in reversed(rows) if test_verdict(row)), None)
-    if tests is not None and has_bad_tests(test_verdict(tests)):
+    if tests is not None:
+        verdict = test_verdict(tests)
+        is_bad = has_bad_tests(verdict)
         told = f"{tests.title}: {without_reason(tests.summary)[0]}"
-        since = told[told.rfind(test_verdict(tests)) :]
-        found.append(Said(tests.id, tests.created_at, one_line(since, 240), "Failing"))
+        says = one_line(told[told.rfind(verdict) :], _FAILED_CHARS) if is_bad else verdict
+        found.append(Said(tests.id, tests.created_at, says, "Failing" if is_bad else "Tests"))
     return found[-_MOST:]
+
+
+def _committed(rows: Sequence[Row]) -> list[Said]:
+    """Return the last commit, and how many came before it."""
+    commits = [row for row in rows if is_commit(row)]
+    before = f", after {count(len(commits) - 1, 'other')}" if len(commits) > 1 else ""
+    return [Said(row.id, row.created_at, f"{row.title}{before}") for row in commits[-1:]]
 
 
 def _in_flight(rows: Sequence[Row], changes: Mapping[str, str]) -> list[Said]:
