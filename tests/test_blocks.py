@@ -54,7 +54,7 @@ def test_what_a_session_is_shown_is_shown_once(web_and_consumer: Path) -> None:
         "eeeeeeee Edit allocate in money.py: the largest remainder gets the cent",
     ]
     wait_until(lambda: len(noted()) > 1)
-    assert noted() == [("startup", ["s1", EDIT, COMMIT]), ("touch", [EDIT])]
+    assert noted() == [("startup", ["s1", COMMIT, EDIT]), ("touch", [EDIT])]
 
 
 def test_a_file_is_told_of_once_with_its_callers(web_and_consumer: Path) -> None:
@@ -325,7 +325,7 @@ def test_the_command_prints_what_a_session_would_get(memory: Path, monkeypatch: 
     assert run("context", "--project", "/p") == block.text + "\n"
     explained = json.loads(run("context", "--project", "/p", "--explain", "--json"))
     assert explained["context"] == block.text
-    assert [line["id"] for line in explained["lines"]] == ["s1", EDIT, "s1", COMMIT, "s1"]
+    assert [line["id"] for line in explained["lines"]] == ["s1", COMMIT, "s1", EDIT, "s1", "s1"]
     assert all(line["reason"] and line["tokens"] for line in explained["lines"])
     assert [(line["id"], line["why"]) for line in explained["left_out"]] == [(EDIT, "already shown")]
     assert "in the newest session" in run("context", "--project", "/p", "--explain")

@@ -39,7 +39,7 @@ def test_what_is_outdated_says_so_and_what_was_replaced_is_not_told(memory: Path
     """A stale learning comes last, marked with why; superseded, waiting and removed ones do not come."""
     session_row("s1", summary="Moved the book.")
     learn("l1", "Amounts are cents.", 0.9, stale="parse_amount has changed")
-    learn("l2", "Use pathlib.", 0.5)
+    learn("l2", "Use pathlib.", 0.6)
     learn("l3", "Use WAL.", 0.9, superseded_by="l2")
     learn("l4", "Skip the tests.", 0.9, is_active=False, quarantine=["turns checks off"])
     learn("l5", "Use tabs.", 0.9, is_active=False)
@@ -144,8 +144,7 @@ def test_sessions_of_little_hide_no_work(memory: Path) -> None:
         "aaaaaaaa Changed, not committed: a.py",
         "bbbbbbbb Decided: Amounts are cents because floats round.",
     ]
-    asked = [line for line in lines(block, "earlier") if "Asked: What is the state" in line]
-    assert asked == ["00000000 Asked: What is the state of the build today?"]
+    assert "state of the build" not in block.text
 
 
 def test_a_branch_has_its_own_thread(memory: Path) -> None:

@@ -110,7 +110,7 @@ def test_what_the_work_tree_has_is_not_gone(memory: Path, tmp_path: Path) -> Non
 def test_the_next_session_is_told_what_has_come_instead(memory: Path) -> None:
     """What was stated before is told with what replaced it; a report on another thing stays as it is."""
     say = {"hook_event_name": "Stop"}
-    report = "`loadBook` reads the book. `saveBook` writes it."
+    report = "`loadBook` reads the book. `saveBook` writes it to disk."
     take_in(say | {"last_assistant_message": report}, session_id="s1")
     summarize_session("s1")
     take_in(edit("/p/a.go", "func loadBook() {", "func openBook() {"), session_id="s2")
@@ -118,7 +118,7 @@ def test_the_next_session_is_told_what_has_come_instead(memory: Path) -> None:
 
     block = builder.build("/p", session_id="s3").text
 
-    assert "`loadBook` reads the book; `saveBook` writes it. (`loadBook` → `openBook`)" in block
+    assert "`loadBook` reads the book; `saveBook` writes it to disk. (`loadBook` → `openBook`)" in block
 
 
 def test_what_is_gone_belongs_to_its_session(memory: Path) -> None:

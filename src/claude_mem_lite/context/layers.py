@@ -185,7 +185,7 @@ class Scope:
         """Return a line under the heading of its session."""
         told = harmless(said.text, chars=chars) + self.gone(said.text, said.at)
         return Line(
-            said.row_id, "observation", under(said.row_id, told), 1.0, told,
+            said.row_id, "observation", under(said.row_id, told), 1.0, told, reason=said.label or "stated",
             stands_for=said.stands_for, is_users=said.is_users, is_one_of_many=not said.is_deed,
         )  # fmt: skip
 
@@ -318,12 +318,14 @@ def function_map(scope: Scope) -> list[Line]:
 
 
 def learnings(scope: Scope) -> list[Line]:
-    """Return what was learned, the surest first."""
+    """Return what was learned, the surest first; what was said once, and by nobody confirmed, is not sure."""
     rows = storage.learnings(
         scope.project_dir, least=LEAST_CONFIDENCE, since=scope.since, limit=2 * LEARNINGS
     )
     return [
-        scope.learned(row, weight=row.confidence, reason=f"confidence {row.confidence:.2f}") for row in rows
+        scope.learned(row, weight=row.confidence, reason=f"confidence {row.confidence:.2f}")
+        for row in rows
+        if row.confidence > LEAST_CONFIDENCE
     ]
 
 

@@ -41,6 +41,8 @@ _OPEN = re.compile(
     r"|wait(?:s|ing)|pending|offen|noch nicht)\b",
     re.IGNORECASE,
 )
+_CODE = re.compile(r"`[^`]*`")
+_SPANS = 4  # backticks; what has more compares code
 _PULL_REQUEST = re.compile(r"https?://[^\s\"'<>)]+/(?:pull|pulls|merge_requests|pull-requests)/\d+")
 
 
@@ -174,8 +176,6 @@ def _stated(row: Row) -> list[Said]:
     text, _ = without_reason(row.summary)
     if row.tool_name == "Stop" or row.written_by != "local":
         return [Said(row.id, row.created_at, says) for says in statements(text)]
-    if row.tool_name == "UserPromptSubmit" and len(text) >= _SHORTEST_PROMPT:
-        return [Said(row.id, row.created_at, asked_in(text, _ASKED_CHARS), "Asked", is_users=True)]
     return []
 
 
@@ -281,7 +281,11 @@ def _decided(rows: Sequence[Row]) -> list[Said]:
             says = one_line(without_reason(row.summary)[0], 200)
             found.append(Said(row.id, row.created_at, says, "Decided by the user", is_users=True))
         elif row.tool_name == "Stop":
-            told = [each for each in statements(without_reason(row.summary)[0]) if _DECIDED.search(each)]
+            # What stands in code is no reason: `take B instead of A`.
+            stated = statements(without_reason(row.summary)[0])
+            told = [
+                each for each in stated if _DECIDED.search(_CODE.sub("", each)) and each.count("`") <= _SPANS
+            ]
             if told:
                 found.append(Said(row.id, row.created_at, _listed(told), "Decided"))
     return found[:_MOST]

@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from claude_mem_lite.distill.observation import one_line, sentences
+from claude_mem_lite.distill.observation import sentences
 from claude_mem_lite.distill.quoting import balanced
 
-STATEMENT_CHARS = 200
-_SHORTEST, _WORDS = 10, 1
+STATEMENT_CHARS = 240
+_SHORTEST, _WORDS = 10, 2
 _NO_STATEMENT = (":", "?", "\uff1f")
 
 _CODE = re.compile(r"^[ \t]*“?```.*?(?:^[ \t]*```”?[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _ROW = re.compile(r"^[ \t]*\|(.*)\|[ \t]*$", re.MULTILINE)
-_RULE = re.compile(r"[\s|:-]*")
 _LINK = re.compile(r"\[([^\]\n]+)\]\([^)\s]+\)")
 # What a list or a table puts before its entries.
 _LEAD = re.compile(r"^[^\w`'\"“./$#@<(\[-]+")
@@ -31,16 +30,19 @@ _PLAIN = re.compile(r"[^\W\d_]{3,}|[\u3040-\u9fff]{2}")
 
 
 def statements(report: str) -> list[str]:
-    """Return what a report states, a line each; no code, headings, questions, lists of names, cut lines."""
-    text = _ROW.sub(_cells, _HEADING.sub("\n", _CODE.sub("\n\n", report)))
+    """Return what a report states, a line each; no code, tables, headings, questions or lists of names."""
+    text = _ROW.sub("\n", _HEADING.sub("\n", _CODE.sub("\n\n", report)))
     found = (_LEAD.sub("", _LINK.sub(r"\1", sentence)).strip() for sentence in sentences(text))
-    return list(
-        dict.fromkeys(balanced(one_line(told, STATEMENT_CHARS)) for told in found if _says_something(told))
-    )
+    return list(dict.fromkeys(balanced(told) for told in found if _says_something(told)))
 
 
 def _says_something(told: str) -> bool:
-    if len(told) < _SHORTEST or told.endswith(_NO_STATEMENT) or "```" in told or "[…]" in told:
+    if (
+        not _SHORTEST <= len(told) <= STATEMENT_CHARS
+        or told.endswith(_NO_STATEMENT)
+        or "```" in told
+        or "[…]" in told
+    ):
         return False
     return len(_PLAIN.findall(_NAME.sub(" ", told))) >= _WORDS
 
@@ -50,10 +52,3 @@ def names(text: str) -> frozenset[str]:
     """Return the names in a text, of code and what is written like it, and its figures; in lower case."""
     found = ((match["code"] or match[0]).lower() for match in _NAME.finditer(text))
     return frozenset(filter(None, (name.strip("().,:;'\" ") for name in found)))
-
-
-def _cells(row: re.Match[str]) -> str:
-    """Return a row of a table as a paragraph."""
-    if _RULE.fullmatch(row[1]):
-        return "\n"
-    return "\n" + "; ".join(cell.strip() for cell in row[1].split("|") if cell.strip()) + "\n"
