@@ -113,8 +113,8 @@ def test_history_tells_sessions_and_observations(worked_on: Path) -> None:
 
     (change,) = as_json[0]["history"]
     assert (change["change_type"], change["session_id"]) == ("modified", "s1")
-    assert change["title"] == "Edit f in a.py"
-    assert f"modified  {change['observation_id'][:8]}  Edit f in a.py" in text
+    assert change["title"] == "f in a.py: “return x → x + 1”"
+    assert f"modified  {change['observation_id'][:8]}  f in a.py" in text
     assert never.splitlines()[1] == "  none"
 
 
@@ -193,7 +193,7 @@ def test_the_web_process_serves_calls_and_histories(served: Path, worked_on: Pat
         ("g", "f", 5),
     }
     assert (len(surest["edges"]), surest["left_out"]) == (1, 1)
-    assert history[1]["functions"][0]["history"][0]["title"] == "Edit f in a.py"
+    assert history[1]["functions"][0]["history"][0]["title"] == "f in a.py: “return x → x + 1”"
 
 
 @pytest.mark.parametrize(

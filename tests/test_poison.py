@@ -268,7 +268,9 @@ def escapes(text: str) -> list[str]:
     inner = text.removeprefix("<claude-mem>\n").removesuffix("\n</claude-mem>")
     lines = [line for line in inner.split("\n") if line]
     wrong = [
-        line for line in lines if not line.startswith(("- ", "## ", "Record of past work ", "More: curl "))
+        line
+        for line in lines
+        if not line.startswith(("- ", "  - ", "## ", "Record of past work ", "More: curl "))
     ]
     wrong += [line for line in lines if line.startswith("- ") and not _is_ours(line)]
     wrong += [

@@ -110,9 +110,9 @@ def rows(path: str, query: str) -> list[tuple[Any, ...]]:
 
 
 def titles() -> list[str]:
-    """Return the titles of all observations, in order."""
+    """Return the titles of all observations, in order, without what came of them."""
     found = rows(config.memory_path(), "SELECT title FROM observations ORDER BY title")
-    return [title for (title,) in found]
+    return [title.partition(": “")[0] for (title,) in found]
 
 
 def logged(folder: Path) -> str:

@@ -318,14 +318,12 @@ def function_map(scope: Scope) -> list[Line]:
 
 
 def learnings(scope: Scope) -> list[Line]:
-    """Return what was learned, the surest first; what was said once, and by nobody confirmed, is not sure."""
+    """Return what was learned, the surest first."""
     rows = storage.learnings(
         scope.project_dir, least=LEAST_CONFIDENCE, since=scope.since, limit=2 * LEARNINGS
     )
     return [
-        scope.learned(row, weight=row.confidence, reason=f"confidence {row.confidence:.2f}")
-        for row in rows
-        if row.confidence > LEAST_CONFIDENCE
+        scope.learned(row, weight=row.confidence, reason=f"confidence {row.confidence:.2f}") for row in rows
     ]
 
 
