@@ -16,7 +16,7 @@ from support.processes import claude_mem, wait_until
 
 from claude_mem_lite import backlog, config, inbox
 from claude_mem_lite.distill.record import record_event
-from claude_mem_lite.storage import models, queries, rebuild, upgrades
+from claude_mem_lite.storage import DatabaseError, models, queries, rebuild, upgrades
 from claude_mem_lite.storage.wanted import Wanted
 from claude_mem_lite.upkeep import forget
 
@@ -53,10 +53,14 @@ def remembered() -> list[Any]:
 
 
 def is_done() -> bool:
-    """Tell whether the services have nothing left to do, and know both sessions."""
-    models.open_databases(read_only=True)
-    stats, sessions = queries.queue_stats(), queries.counts()["sessions"]
-    models.close_databases()
+    """Tell whether the services have nothing left to do, and know both sessions; no file is half made."""
+    try:
+        models.open_databases(read_only=True)
+        stats, sessions = queries.queue_stats(), queries.counts()["sessions"]
+    except DatabaseError:
+        return False
+    finally:
+        models.close_databases()
     return (stats["raw"], stats["messages"], sessions) == (0, 0, 2)
 
 
