@@ -72,7 +72,7 @@ def up(*, with_key: bool = False) -> Literal["", "started", "replaced"]:
         if is_hook and installed.is_anothers() and _runs_anything():
             return ""
         was_serving = _serving()
-        old = bool(outdated()) or (was_serving and _is_memory_lost())
+        old = bool(outdated()) or (_runs_anything() and _is_memory_lost())
         if was_serving and not old and (kind or not (with_key or is_new_key or _has_new_key())):
             _claim()
             return ""
