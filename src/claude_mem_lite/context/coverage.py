@@ -32,6 +32,8 @@ _SHORTEST_WORD = 4
 # not by as much.
 _JOINT, _LINE, _HEADING, _DENSITY = 2, 14, 50, 0.8
 _USERS = 0.8  # what was asked, beside what came of it
+# A report begins with what came of it; an item of a list is worth less than a sentence.
+_FIRST, _ITEM, _ENDS = 1.3, 0.7, (".", "!", "\u3002", "\uff01")
 _LEAST = 60  # characters in which hardly a line fits
 
 
@@ -51,20 +53,26 @@ def choose(
     weights = _weights(states)
     pool = []
     for at, state in enumerate(states):
+        rows: set[str] = set()
         for said in state.statements:
             if said.at > since:
-                worth = use(said) * (_USERS if said.is_users else 1.0)
-                pool.append((at, said, _terms(said.says), len(said.text), worth))
+                form = _FIRST if said.row_id not in rows else 1.0 if said.says[-1:] in _ENDS else _ITEM
+                worth = use(said) * form * (_USERS if said.is_users else 1.0)
+                pool.append((at, said, _terms(said.text), worth))
+            rows.add(said.row_id)
     covered: set[str] = set().union(*map(_terms, told))
-    begun: set[int | str] = set()  # the places of states and the ids of rows that have a line
+    # The places of states, the ids of rows that have a line, and the heads in it.
+    begun: set[int | str | tuple[str, str]] = set()
 
     def cost(number: int) -> int:
-        at, said, _, own, _ = pool[number]
-        return own + (_JOINT if said.row_id in begun else _LINE) + (0 if at in begun else _HEADING)
+        at, said, *_ = pool[number]
+        head = 0 if not said.head or (said.row_id, said.head) in begun else len(said.head) + _JOINT
+        line = _JOINT if said.row_id in begun else _LINE
+        return len(said.says) + head + line + (0 if at in begun else _HEADING)
 
     def gain(number: int) -> float:
         worth = sum(weights[term] for term in pool[number][2] - covered)
-        return float(worth * pool[number][4] / cost(number) ** _DENSITY)
+        return float(worth * pool[number][3] / cost(number) ** _DENSITY)
 
     heap = [(-gain(number), number) for number in range(len(pool))]
     heapq.heapify(heap)
@@ -81,7 +89,7 @@ def choose(
             continue
         chars -= cost(number)
         at, said, terms, *_ = pool[number]
-        begun |= {at, said.row_id}
+        begun |= {at, said.row_id, (said.row_id, said.head)}
         covered |= terms
         chosen.append((at, said))
     return chosen
@@ -94,7 +102,7 @@ def _weights(states: Sequence[State]) -> Mapping[str, float]:
     for at, state in enumerate(states):
         for name, times in state.names.items():
             weights[name] += FADES**at * log1p(times)
-    plain = [frozenset().union(*(_terms(said.says) for said in state.statements)) for state in states]
+    plain = [frozenset().union(*(_terms(said.text) for said in state.statements)) for state in states]
     said_in = Counter(term for each in plain for term in each)
     worth = defaultdict(
         float,

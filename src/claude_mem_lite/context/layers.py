@@ -22,7 +22,7 @@ from claude_mem_lite.distill.local.conversation import without_reason
 from claude_mem_lite.distill.observation import one_line, relative
 from claude_mem_lite.distill.quoting import named, quote_blocks, quote_long_names
 from claude_mem_lite.distill.standing import standing
-from claude_mem_lite.distill.state import Said, State
+from claude_mem_lite.distill.state import Said, State, without_repeated_heads
 from claude_mem_lite.distill.statements import statements
 from claude_mem_lite.search.words import words
 from claude_mem_lite.storage import context as storage
@@ -192,9 +192,10 @@ class Scope:
     def stated(self, told: Sequence[Said], state: State) -> Line:
         """Return a line with some of what a row states, in its order."""
         order = {id(said): at for at, said in enumerate(state.statements)}
-        texts = [said.text for said in sorted(told, key=lambda said: order.get(id(said), 0))]
+        in_order = sorted(told, key=lambda said: order.get(id(said), 0))
+        texts = without_repeated_heads((said.head, said.says) for said in in_order)
         joined = "; ".join([*(text.rstrip(".") for text in texts[:-1]), *texts[-1:]])
-        return self.said(replace(told[0], says=joined, label=""), chars=_TURN_CHARS)
+        return self.said(replace(told[0], says=joined, label="", head=""), chars=_TURN_CHARS)
 
     def state(self, row: Session) -> State:
         """Return where a session stands; of one that is not told yet by what it did so far.
@@ -207,8 +208,11 @@ class Scope:
                 State.from_json(row.state) if row.state else standing(self.project_dir, row.id, rows[::-1])
             )
             if row.summary and (row.written_by != "local" or all(said.is_deed for said in state.statements)):
-                words = statements(row.summary) or [one_line(row.summary, LINE_CHARS)]
-                told = [Said(row.id, row.last_event_at, says) for says in words]
+                words = [each.text for each in statements(row.summary)]
+                told = [
+                    Said(row.id, row.last_event_at, says)
+                    for says in words or [one_line(row.summary, LINE_CHARS)]
+                ]
                 state = replace(state, statements=[*told, *state.statements])
             self.states[row.id] = state
         return self.states[row.id]

@@ -22,6 +22,8 @@ from claude_mem_lite.triage import EDITORS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from claude_mem_lite.distill.statements import Statement
+
 _GOAL_CHARS = 200
 _ASKED_CHARS = 160
 _MOST = 3  # of decisions, failures each
@@ -82,7 +84,8 @@ class Row(Protocol):
 class Said:
     """Something that a row says: `label` is what it is ("Goal", "Decided"; "" for a plain statement).
 
-    `is_users` are the user's own words; what `is_deed` names what was done, which other lines may tell.
+    `head` is what a list's item stands under; `is_users` are the user's own words; what `is_deed` names what
+    was done, which other lines may tell.
     """
 
     row_id: str
@@ -92,11 +95,12 @@ class Said:
     is_users: bool = False
     is_deed: bool = False
     stands_for: tuple[str, ...] = ()
+    head: str = ""
 
     @property
     def text(self) -> str:
-        """What it says, under its label."""
-        return f"{self.label}: {self.says}" if self.label else self.says
+        """What it says, under its label and its head."""
+        return ": ".join(filter(None, (self.label, self.head, self.says)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,13 +179,13 @@ def asked_in(prompt: str, chars: int) -> str:
 def _stated(row: Row) -> list[Said]:
     text, _ = without_reason(row.summary)
     if row.tool_name == "Stop" or row.written_by != "local":
-        return [Said(row.id, row.created_at, says) for says in statements(text)]
+        return [Said(row.id, row.created_at, each.says, head=each.head) for each in statements(text)]
     return []
 
 
 def _deed(row: Row) -> str:
     """Return what was done, with the first thing that is stated of it beside."""
-    beside = [says for says in statements(row.summary) if says.rstrip(".") not in row.title]
+    beside = [each.text for each in statements(row.summary) if each.says.rstrip(".") not in row.title]
     return ". ".join([row.title.rstrip("."), *beside[:1]])
 
 
@@ -202,7 +206,7 @@ def _plan(rows: Sequence[Row], steps: Sequence[str]) -> list[Said]:
     last = next((row for row in reversed(rows) if row.tool_name == "Stop"), None)
     if last is None:
         return []
-    left = [each for each in statements(without_reason(last.summary)[0]) if _OPEN.search(each)]
+    left = [each for each in statements(without_reason(last.summary)[0]) if _OPEN.search(each.text)]
     return [Said(last.id, last.created_at, _listed(left), "Said to be open")] if left else []
 
 
@@ -284,7 +288,9 @@ def _decided(rows: Sequence[Row]) -> list[Said]:
             # What stands in code is no reason: `take B instead of A`.
             stated = statements(without_reason(row.summary)[0])
             told = [
-                each for each in stated if _DECIDED.search(_CODE.sub("", each)) and each.count("`") <= _SPANS
+                each
+                for each in stated
+                if _DECIDED.search(_CODE.sub("", each.text)) and each.says.count("`") <= _SPANS
             ]
             if told:
                 found.append(Said(row.id, row.created_at, _listed(told), "Decided"))
@@ -299,6 +305,16 @@ def _pull_request(rows: Sequence[Row]) -> list[Said]:
     return []
 
 
-def _listed(told: Sequence[str]) -> str:
-    """Return the first two sentences; an item of a list has no full stop to part it from the next."""
-    return " ".join(each if each[-1] in ".!?" else f"{each};" for each in told[:2]).rstrip(";")
+def _listed(told: Sequence[Statement]) -> str:
+    """Return the first two sentences, a head once; an item has no full stop to part it from the next."""
+    texts = without_repeated_heads([(each.head, each.says) for each in told[:2]])
+    return " ".join(each if each[-1] in ".!?" else f"{each};" for each in texts).rstrip(";")
+
+
+def without_repeated_heads(told: Iterable[tuple[str, str]]) -> list[str]:
+    """Return what is said with its head, but for heads that the one before had."""
+    found, above = [], ""
+    for head, says in told:
+        found.append(f"{head}: {says}" if head not in {"", above} else says)
+        above = head
+    return found

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from claude_mem_lite.distill.observation import sentences
 from claude_mem_lite.distill.quoting import balanced
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 STATEMENT_CHARS = 240
+_HEAD_CHARS = 60
 _SHORTEST, _WORDS = 10, 2
 _NO_STATEMENT = (":", "?", "\uff1f")
 
@@ -17,7 +22,8 @@ _ROW = re.compile(r"^[ \t]*\|(.*)\|[ \t]*$", re.MULTILINE)
 _LINK = re.compile(r"\[([^\]\n]+)\]\([^)\s]+\)")
 # What a list or a table puts before its entries.
 _LEAD = re.compile(r"^[^\w`'\"“./$#@<(\[-]+")
-_HEADING = re.compile(r"^[ \t]*(?:#{1,6}[ \t].*|\*\*[^*\n]+\*\*:?)[ \t]*$", re.MULTILINE)
+_ITEM = re.compile(r"^(?P<indent>[ \t]*)(?:[-*+•]|\d+[.)])[ \t]+(?P<says>.*)$")
+_HEADING = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+(?P<marked>.*?)|\*\*(?P<bold>[^*\n]+)\*\*:?)[ \t#]*$")
 # What code, files, flags, tickets and measured figures look like in any language: `…`, a/path, file.ext,
 # camelCase, PascalCase, snake_case, #12, ABC-12, --flag, 15 ms.
 _NAME = re.compile(
@@ -29,11 +35,62 @@ _NAME = re.compile(
 _PLAIN = re.compile(r"[^\W\d_]{3,}|[\u3040-\u9fff]{2}")
 
 
-def statements(report: str) -> list[str]:
-    """Return what a report states, a line each; no code, tables, headings, questions or lists of names."""
-    text = _ROW.sub("\n", _HEADING.sub("\n", _CODE.sub("\n\n", report)))
-    found = (_LEAD.sub("", _LINK.sub(r"\1", sentence)).strip() for sentence in sentences(text))
-    return list(dict.fromkeys(balanced(told) for told in found if _says_something(told)))
+class Statement(NamedTuple):
+    """A sentence or an item of a list; `head` is the heading or the words above its list, "" for none."""
+
+    says: str
+    head: str = ""
+
+    @property
+    def text(self) -> str:
+        """What it says, with its head."""
+        return f"{self.head}: {self.says}" if self.head else self.says
+
+
+def statements(report: str) -> list[Statement]:
+    """Return what a report states; no code, tables, headings, questions or lists of names."""
+    text = _ROW.sub("\n", _CODE.sub("\n\n", report))
+    found: dict[str, Statement] = {}
+    for head, block in _blocks(text):
+        for sentence in sentences(block):
+            told = balanced(_LEAD.sub("", _LINK.sub(r"\1", sentence)).strip())
+            if _says_something(told):
+                found.setdefault(told, Statement(told, head))
+    return list(found.values())
+
+
+def _blocks(text: str) -> Iterator[tuple[str, str]]:
+    """Yield each paragraph and each item of a list, with the head under which an item stands."""
+    heads: list[tuple[int, str]] = [(-1, "")]  # the indents of those items that are heads, with their words
+    head, block = "", ""
+    for line in text.split("\n"):
+        item, heading = _ITEM.match(line), _HEADING.match(line)
+        says = item["says"] if item else (heading["marked"] or heading["bold"]) if heading else line
+        if item or heading or not line.strip():
+            if block:
+                yield head, block
+            head, block = "", ""
+        if heading and not item:
+            heads = [(-1, _as_head(says))]
+            continue
+        if item:
+            indent = len(item["indent"].expandtabs(4))
+            while heads[-1][0] >= indent:
+                heads.pop()
+            head = heads[-1][1]
+        if says.rstrip(" *").endswith(":"):
+            heads = [*heads, (indent, _as_head(says))] if item else [(-1, _as_head(says))]
+        elif line.strip() and not item and not block:
+            heads = [(-1, "")]  # a paragraph: what comes after it is not under what stood above it
+        block = f"{block}\n{says}" if block else says
+    if block:
+        yield head, block
+
+
+def _as_head(line: str) -> str:
+    """Return a line as the words before an item, "" when they are too long for that."""
+    told = balanced(_LEAD.sub("", _LINK.sub(r"\1", line.replace("**", ""))).strip().rstrip(":").rstrip())
+    return told if 1 < len(told) <= _HEAD_CHARS else ""
 
 
 def _says_something(told: str) -> bool:
