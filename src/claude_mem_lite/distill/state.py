@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 from claude_mem_lite.distill.attempts import is_commit, open_failures
 from claude_mem_lite.distill.local import fields
 from claude_mem_lite.distill.local.conversation import without_reason
-from claude_mem_lite.distill.observation import count, join, one_line
+from claude_mem_lite.distill.observation import count, join, one_line, sentences
 from claude_mem_lite.distill.quoting import named, quote_blocks
 from claude_mem_lite.distill.statements import names, statements
 from claude_mem_lite.distill.summary import has_bad_tests, test_verdict
 from claude_mem_lite.triage import EDITORS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from claude_mem_lite.distill.statements import Statement
 
@@ -33,6 +33,9 @@ _STATEMENTS = 100
 _NAMES = 400
 _SHORTEST_PROMPT = 20
 _FEW = 4  # statements
+# An answer in words: how long it and its question may be, and how many options may follow the question.
+_ANSWER_CHARS, _FEWEST_WORDS, _OPTIONS, _ASKS = 240, 4, 4, "?\uff1f"
+_SETTLED = "Decided by the user"
 _DECIDED = re.compile(
     r"\b(because|instead of|so that|decided|decision|never|no longer|reversed|rather than|must not|on purpose"
     r"|intentional(?:ly)?|chose|weil|stattdessen|entschieden)\b",
@@ -159,7 +162,8 @@ def state_of(
         counted.update(names(f"{row.title}\n{without_reason(row.summary)[0]}"))
     files = Counter({path: 0 for row in rows for path in row.files_touched})
     files.update(path for row in rows if row.tool_name in EDITORS for path in row.files_touched)
-    stated = [said for row in reversed(rows) for said in _stated(row)]
+    settled = {said.row_id: [said] for said in _settled(rows)}
+    stated = [said for row in reversed(rows) for said in settled.get(row.id) or _stated(row)]
     if len(stated) < _FEW:  # nobody has reported: what was done speaks for itself
         done = [row for row in reversed(rows) if row.tool_name in EDITORS or is_commit(row)]
         stated += [Said(row.id, row.created_at, _deed(row), is_deed=True) for row in done]
@@ -279,11 +283,11 @@ def _in_flight(rows: Sequence[Row], changes: Mapping[str, str]) -> list[Said]:
 
 def _decided(rows: Sequence[Row]) -> list[Said]:
     """Return what was decided with a reason, by whom it was settled, the newest first."""
+    settled = {said.row_id: said for said in _settled(rows)}
     found = []
     for row in reversed(rows):
-        if row.tool_name == "AskUserQuestion":
-            says = one_line(without_reason(row.summary)[0], 200)
-            found.append(Said(row.id, row.created_at, says, "Decided by the user", is_users=True))
+        if row.id in settled:
+            found.append(settled[row.id])
         elif row.tool_name == "Stop":
             # What stands in code is no reason: `take B instead of A`.
             stated = statements(without_reason(row.summary)[0])
@@ -295,6 +299,40 @@ def _decided(rows: Sequence[Row]) -> list[Said]:
             if told:
                 found.append(Said(row.id, row.created_at, _listed(told), "Decided"))
     return found[:_MOST]
+
+
+def _settled(rows: Iterable[Row]) -> Iterator[Said]:
+    """Yield what the user settled: answers to questions, by the tool for that and in words of his own."""
+    report = ""
+    for row in rows:
+        if row.tool_name == "AskUserQuestion":
+            says = one_line(without_reason(row.summary)[0], 200)
+            yield Said(row.id, row.created_at, says, _SETTLED, is_users=True)
+        elif row.tool_name == "Stop":
+            report = without_reason(row.summary)[0]
+        elif row.tool_name == "UserPromptSubmit":
+            question = _question(report) if is_answer(row.summary) else ""
+            report = ""
+            if question:
+                says = f"“{question}” {one_line(row.summary, _ANSWER_CHARS)}"
+                yield Said(row.id, row.created_at, says, _SETTLED, is_users=True)
+
+
+def _question(report: str) -> str:
+    """Return the question with which a report ends, but for a list of what can be chosen; "" for none."""
+    last = sentences(report)[-_OPTIONS:]
+    return next((each for each in reversed(last) if each[-1] in _ASKS and len(each) <= _ANSWER_CHARS), "")
+
+
+def is_answer(prompt: str) -> bool:
+    """Tell whether a prompt may settle something: some words of the user's own, and no question back."""
+    words = prompt.split()
+    return (
+        len(words) >= _FEWEST_WORDS
+        and len(prompt) <= _ANSWER_CHARS
+        and prompt[0] not in "</"
+        and prompt.rstrip()[-1] not in _ASKS
+    )
 
 
 def _pull_request(rows: Sequence[Row]) -> list[Said]:

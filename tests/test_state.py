@@ -1,0 +1,73 @@
+"""Where a session stands: what its reports state, and what the user settled."""
+
+from __future__ import annotations
+
+from claude_mem_lite.distill.state import decisions, state_of
+from claude_mem_lite.distill.statements import statements
+from claude_mem_lite.storage.models import Observation
+
+REPORT = """\
+The cache was stale, and every reader
+saw the old rate.
+
+## Root cause
+- The list is copied before the lock
+  - `refresh` was never called from the timer
+
+Remaining:
+1. Tests for the parser
+2. `rates.py`:
+   - the fallback has no timeout
+
+Nothing else is affected by that.
+- This item stands under no heading
+"""
+
+
+def rows(*told: tuple[str, str]) -> list[Observation]:
+    """Return observations of a session, each by its tool's name and what it says."""
+    return [
+        Observation(
+            id=str(at), tool_name=tool, title="", summary=says, files_touched=[], written_by="local",
+            created_at=f"2026-05-0{at + 1}T00:00:00Z",
+        )
+        for at, (tool, says) in enumerate(told)
+    ]  # fmt: skip
+
+
+def test_an_item_is_told_under_what_stands_above_its_list() -> None:
+    """Headings, lines with a colon and items with a colon are heads; a paragraph ends them."""
+    assert [each.text for each in statements(REPORT)] == [
+        "The cache was stale, and every reader saw the old rate.",
+        "Root cause: The list is copied before the lock",
+        "Root cause: `refresh` was never called from the timer",
+        "Remaining: Tests for the parser",
+        "`rates.py`: the fallback has no timeout",
+        "Nothing else is affected by that.",
+        "This item stands under no heading",
+    ]
+
+
+def test_what_is_left_open_is_told_by_the_heading_above_it() -> None:
+    """The items of "Remaining:" say by themselves nothing of being open."""
+    state = state_of(rows(("UserPromptSubmit", "Repair the rates"), ("Stop", REPORT)))
+
+    opened = [said.says for said in state.thread if said.label == "Said to be open"]
+
+    assert opened == ["Remaining: Tests for the parser"]
+
+
+def test_a_decision_in_a_few_words_is_told_with_its_question() -> None:
+    """A go-ahead, a question back and a request after a report without a question settle nothing."""
+    told = rows(
+        ("Stop", "Both would work. Which one do you prefer?\n- A) a column\n- B) a table"),
+        ("UserPromptSubmit", "a table, the column is gone on purpose"),
+        ("Stop", "It is done. Shall I commit it?"),
+        ("UserPromptSubmit", "yes"),
+        ("Stop", "Shall I remove the flag as well?"),
+        ("UserPromptSubmit", "who else is using that flag?"),
+        ("Stop", "Nobody uses it."),
+        ("UserPromptSubmit", "then write the release notes please"),
+    )
+
+    assert decisions(told) == ["“Which one do you prefer?” a table, the column is gone on purpose"]
