@@ -22,7 +22,7 @@ from claude_mem_lite.distill.local.conversation import without_reason
 from claude_mem_lite.distill.observation import one_line, relative
 from claude_mem_lite.distill.quoting import named, quote_blocks, quote_long_names
 from claude_mem_lite.distill.standing import standing
-from claude_mem_lite.distill.state import Said, State, without_repeated_heads
+from claude_mem_lite.distill.state import GOALS, Said, State, without_repeated_heads
 from claude_mem_lite.distill.statements import statements
 from claude_mem_lite.search.words import words
 from claude_mem_lite.storage import context as storage
@@ -171,7 +171,7 @@ class Scope:
         if row.written_by != "local" and row.summary:
             goal = one_line(row.summary, _GOAL_CHARS)
         elif row.branch in SHARED_BRANCHES:
-            asked = (said.says for said in reversed(self.state(row).thread) if said.is_users)
+            asked = (said.says for said in reversed(self.state(row).thread) if said.label in GOALS)
             goal = one_line(next(asked, ""), _GOAL_CHARS)
         parts = [" ".join(filter(None, [branch, is_open])), goal]
         says = harmless(": ".join(filter(None, parts)), chars=LINE_CHARS)

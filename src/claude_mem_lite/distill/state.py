@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from claude_mem_lite.distill.statements import Statement
 
+GOALS = ("Goal", "Asked last", "Asked first")
 _GOAL_CHARS = 200
 _ASKED_CHARS = 160
 _MOST = 3  # of decisions, failures each
@@ -165,7 +166,8 @@ def state_of(
     settled = {said.row_id: [said] for said in _settled(rows)}
     stated = [said for row in reversed(rows) for said in settled.get(row.id) or _stated(row)]
     if len(stated) < _FEW:  # nobody has reported: what was done speaks for itself
-        done = [row for row in reversed(rows) if row.tool_name in EDITORS or is_commit(row)]
+        commits = [row for row in reversed(rows) if is_commit(row)]
+        done = commits or [row for row in reversed(rows) if row.tool_name in EDITORS]
         stated += [Said(row.id, row.created_at, _deed(row), is_deed=True) for row in done]
     return State(thread, stated[:_STATEMENTS], dict(counted.most_common(_NAMES)), dict(files))
 
@@ -196,10 +198,11 @@ def _deed(row: Row) -> str:
 def _goal(rows: Sequence[Row]) -> list[Said]:
     """Return what was asked last; what was asked first may be done long since."""
     prompts = [row for row in rows if row.tool_name == "UserPromptSubmit"]
-    labelled = [(prompts[-1], "Asked last"), (prompts[0], "Asked first")] if len(prompts) > 1 else []
+    goal, last, first = GOALS
+    labelled = [(prompts[-1], last), (prompts[0], first)] if len(prompts) > 1 else []
     return [
         Said(row.id, row.created_at, asked_in(row.summary, _GOAL_CHARS), label, is_users=True)
-        for row, label in labelled or [(row, "Goal") for row in prompts]
+        for row, label in labelled or [(row, goal) for row in prompts]
     ]
 
 
