@@ -1,4 +1,4 @@
-"""What is gone from the code is told as gone: names that edits took out, and values that are others now."""
+"""What is gone from the code is told as gone: names that were taken out, and values that are others now."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from typing import Any
 import pytest
 from support.commands import command
 
-from claude_mem_lite import inbox
+from claude_mem_lite import inbox, repository
 from claude_mem_lite.context import builder
 from claude_mem_lite.context.superseded import Superseded
 from claude_mem_lite.distill.observation import Capture
 from claude_mem_lite.distill.record import look_for_names, record_event, summarize_session
 from claude_mem_lite.distill.retired import Retired, taken_out
-from claude_mem_lite.storage import models, queries
+from claude_mem_lite.storage import models, projects, queries, retired
+from claude_mem_lite.storage.marking import mark
+from claude_mem_lite.storage.wanted import Wanted
 
 
 def edit(path: str, old: str, new: str) -> dict[str, Any]:
@@ -141,3 +143,166 @@ def test_a_search_says_what_is_gone(memory: Path) -> None:
     result = json.loads(found.stdout)["results"][0]
     assert (result["text"], result["gone"]) == (report, "`loadBook` → `openBook`")
     assert "no longer: `loadBook` → `openBook`" in shown.stdout
+
+
+def commit(tree: Path, **files: str) -> None:
+    """Write files, by name without their ending, and commit all that a work tree has."""
+    for name, text in files.items():
+        (tree / f"{name}.go").write_text(text)
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b.c")
+    subprocess.run(["git", "-C", tree, "add", "-A"], check=True)
+    subprocess.run(["git", "-C", tree, *identity, "commit", "-qm", "x"], check=True)
+
+
+def end_session(project: Path, report: str, *, session_id: str = "s1") -> None:
+    """Have a session end with a report, and its names looked for."""
+    say = {"hook_event_name": "Stop", "last_assistant_message": report}
+    take_in(say, session_id=session_id, project_dir=str(project))
+    summarize_session(session_id)
+    look_for_names(str(project))
+
+
+@pytest.fixture
+def repository_dir(tmp_path: Path) -> Path:
+    """Return an empty repository."""
+    subprocess.run(["git", "init", "-qb", "main", tmp_path / "p"], check=True)
+    return tmp_path / "p"
+
+
+def test_what_somebody_else_takes_out_is_gone(memory: Path, repository_dir: Path) -> None:
+    """A name that was stated, and was in the tree, goes with a commit; one that never was in it does not."""
+    commit(repository_dir, a="func loadBook() {}\nfunc saveBook() {}\n")
+    end_session(repository_dir, "`loadBook` reads a book and `saveBook` writes it. `sendBook` will send it.")
+    commit(repository_dir, a="func saveBook() {}\n")
+    look_for_names(str(repository_dir))
+
+    told = Superseded(str(repository_dir))
+
+    assert told("`loadBook` reads, `saveBook` writes, `sendBook` sends.", "") == " (`loadBook` is gone)"
+    assert "`loadBook` is gone" in builder.build(str(repository_dir), session_id="s2").text
+
+
+def test_what_comes_back_with_another_branch_holds_again(memory: Path, repository_dir: Path) -> None:
+    """A name is gone as long as a branch is checked out that lacks it."""
+    commit(repository_dir, a="func loadBook() {}\n")
+    end_session(repository_dir, "`loadBook` reads a book.")
+    subprocess.run(["git", "-C", repository_dir, "checkout", "-qb", "other"], check=True)
+    commit(repository_dir, a="\n")
+
+    look_for_names(str(repository_dir))
+    there = Superseded(str(repository_dir))("`loadBook` reads.", "")
+    subprocess.run(["git", "-C", repository_dir, "checkout", "-q", "main"], check=True)
+    look_for_names(str(repository_dir))
+    here = Superseded(str(repository_dir))("`loadBook` reads.", "")
+
+    assert (there, here) == (" (`loadBook` is gone)", "")
+
+
+@pytest.mark.parametrize(
+    ("now", "expected"),
+    [
+        ("x := shelf.OpenBook()\n", " (`store.OpenBook` → `shelf.OpenBook`)"),
+        ("x := readBook()\n", " (`store.OpenBook` is gone; `OpenBook` is gone)"),
+        ("func OpenBook() {}\n", ""),  # its last caller has gone, or it is called otherwise
+        ("x := shelf.OpenBook()\ny := rack.OpenBook()\n", ""),
+        ("x := app.store.OpenBook()\n", ""),
+        ("x := st.OpenBook()\n", ""),  # a variable, which may be called otherwise
+    ],
+)
+def test_a_name_with_dots_moves(memory: Path, repository_dir: Path, now: str, expected: str) -> None:
+    """What has the same last part behind one other word is the replacement; in doubt nothing is said."""
+    commit(repository_dir, a="x := store.OpenBook()\n")
+    end_session(repository_dir, "`store.OpenBook` finds a book on disk.")
+    commit(repository_dir, a=now)
+    look_for_names(str(repository_dir))
+
+    assert Superseded(str(repository_dir))("`store.OpenBook` finds it.", "") == expected
+
+
+def test_a_file_that_was_stated_is_gone_by_its_name(memory: Path, repository_dir: Path) -> None:
+    """Another file with the same ending takes nobody's place."""
+    commit(repository_dir, loading="package a\n", saving="package a\n")
+    end_session(repository_dir, "The books are read in `loading.go` and written in `saving.go`.")
+    (repository_dir / "loading.go").unlink()
+    commit(repository_dir)
+    look_for_names(str(repository_dir))
+
+    told = Superseded(str(repository_dir))
+
+    assert told("See `loading.go` and `saving.go`.", "") == " (`loading.go` is gone)"
+
+
+def test_a_word_with_a_hyphen_is_no_name(memory: Path, repository_dir: Path) -> None:
+    """A comment that is put in other words takes nothing out of the code."""
+    commit(repository_dir, a="// a read-only book\n")
+    end_session(repository_dir, "The book is read-only for everybody who borrows it.")
+
+    assert list(models.RetiredName.select()) == []
+
+
+def test_a_word_that_an_edit_took_out_is_gone_only_as_code(memory: Path, repository_dir: Path) -> None:
+    """Backticks tell the name of a class of CSS from a word with a hyphen."""
+    file, place = f"{repository_dir}/a.css", {"session_id": "s1", "project_dir": str(repository_dir)}
+    take_in(edit(file, ".book-shelf { }", ".rack { }"), **place)
+    look_for_names(str(repository_dir))
+
+    told = Superseded(str(repository_dir))
+
+    assert told("It is styled by `book-shelf`.", "") == " (`book-shelf` is gone)"
+    assert told("The book-shelf has a colour.", "") == ""
+
+
+def test_the_oldest_of_too_many_names_is_dropped(
+    memory: Path, repository_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is gone stays, whatever its age."""
+    monkeypatch.setattr("claude_mem_lite.storage.retired._CANDIDATES", 1)
+    rows = [("lostBook", "2026-01-01"), ("oldBook", "2026-01-02"), ("newBook", "2026-01-03")]
+    seen = [{"name": name, "session_id": "s", "observation_id": "o", "retired_at": at} for name, at in rows]
+    retired.remember("/p", seen[:1])
+    retired.set_gone("/p", {"lostBook": ""}, of=["lostBook"])
+
+    retired.remember("/p", seen[1:])
+
+    assert [row.name for row in models.RetiredName.select()] == ["lostBook", "newBook"]
+
+
+def test_what_was_seen_is_forgotten_with_its_session(memory: Path, repository_dir: Path) -> None:
+    """A name that is remembered belongs to who stated it, and moves with the project."""
+    commit(repository_dir, a="func loadBook() {}\n")
+    end_session(repository_dir, "`loadBook` reads a book.")
+
+    projects.join(str(repository_dir), "/elsewhere")
+    moved = [(row.project_dir, row.name) for row in models.RetiredName.select()]
+    marked = mark(Wanted(session_id="s1"))
+
+    assert moved == [("/elsewhere", "loadBook")]
+    assert marked.names == {row.pk for row in models.RetiredName.select()}
+
+
+def test_a_name_with_letters_that_git_cannot_tell_is_not_gone(memory: Path, repository_dir: Path) -> None:
+    """What an edit took out in one place may be in others."""
+    commit(repository_dir, a="x = regal_größe\n")
+    place = {"session_id": "s1", "project_dir": str(repository_dir)}
+    take_in(edit(f"{repository_dir}/b.py", "y = regal_größe", "y = 1"), **place)
+
+    look_for_names(str(repository_dir))
+
+    assert Superseded(str(repository_dir))("`regal_größe` is wide.", "") == ""
+
+
+def test_the_users_git_settings_change_no_look(memory: Path, repository_dir: Path) -> None:
+    """Colours, line numbers and submodules are for people who read what git finds."""
+    commit(repository_dir, a="func loadBook() {}\n")
+    for name, value in (
+        ("color.ui", "always"),
+        ("grep.lineNumber", "true"),
+        ("grep.column", "true"),
+        ("submodule.recurse", "true"),
+    ):
+        subprocess.run(["git", "-C", repository_dir, "config", name, value], check=True)
+
+    found = repository.tokens(str(repository_dir))
+
+    assert found is not None
+    assert {"loadBook", "a.go", ".go"} <= found

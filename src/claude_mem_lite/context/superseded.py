@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite.distill.retired import code_names
+from claude_mem_lite.distill.retired import code_names, may_be_word
 from claude_mem_lite.storage import retired as storage
 
 if TYPE_CHECKING:
@@ -38,7 +38,8 @@ class Superseded:
         """
         if not (self._names or self._values):
             return ""
-        found = [self._names[name] for name in code_names(text) if name in self._names]
+        named = [name for name in code_names(text) if not may_be_word(name) or f"`{name}`" in text]
+        found = [self._names[name] for name in named if name in self._names]
         words = set(_WORD.findall(text)) if self._values else set()
         for name in self._values.keys() & words:
             found += [row for row in self._values[name] if row.name in words and row.retired_at > at]

@@ -5,9 +5,10 @@ What was stated of them before is no longer so; whether a name is gone for good 
 
 from __future__ import annotations
 
+import itertools
 import os.path
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from claude_mem_lite.distill.local import fields, shell, versions
 from claude_mem_lite.distill.local.hunks import defined
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from claude_mem_lite.distill.local.versions import Edit
     from claude_mem_lite.distill.observation import Capture
@@ -26,6 +27,7 @@ _PARTS = re.compile(r"[.-]")
 # What is written like a name of code, not like a word.
 _CODE = re.compile(r"[a-z0-9][A-Z]|[A-Z][A-Z][a-z]|\w_\w|\w[.-]\w")
 _SHORTEST, _LONGEST = 5, 80
+_VARIABLE = 2  # letters: what is so short before a dot may be called otherwise anywhere
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 # `name = value` of a literal: a number, a quoted text, a word without blanks.
 _SETTING = re.compile(
@@ -115,6 +117,53 @@ def code_names(text: str) -> tuple[str, ...]:
             if _SHORTEST <= len(name) <= _LONGEST and _CODE.search(name):
                 found[name] = None
     return tuple(found)
+
+
+def stated_names(text: str) -> list[str]:
+    """Return the names of code in a text that a work tree can be asked for."""
+    return [name for name in code_names(text) if name.isascii() and not may_be_word(name)]
+
+
+def may_be_word(name: str) -> bool:
+    """Tell whether nothing but a hyphen makes something a name: `read-only`."""
+    return not _CODE.search(name.replace("-", " "))
+
+
+def in_code(tokens: Collection[str], names: Iterable[str]) -> tuple[set[str], dict[str, str]]:
+    """Return all that stands in a work tree's tokens, and what stands there now for some names: `b.name`.
+
+    `a.name` has become that if nothing but `b` stands before the last part. If that is still there otherwise,
+    it may be what was meant, and the name counts as held; but not for the ending of a file.
+    """
+    joined = [name for name in names if _PARTS.search(name)]
+    lasts = {_PARTS.split(name)[-1] for name in joined}
+    held, runs = set(tokens), [""]
+    before: dict[str, set[str]] = defaultdict(set)
+    for token in tokens:
+        parts = _PARTS.split(token)
+        held.update(parts)
+        if len(parts) > 1 and not lasts.isdisjoint(parts):
+            runs.append(token.replace("-", "."))
+            for word, part in itertools.pairwise(parts):
+                before[part].add(word)
+    text, moved = "..".join([*runs, ""]), {}
+    for name in joined:
+        rest, _, last = name.rpartition(".")
+        word, other = _PARTS.split(rest)[-1], min(before[last], default="")
+        if name in held or f".{name.replace('-', '.')}." in text:
+            held.add(name)
+        elif not rest or f".{last}" in tokens:
+            continue
+        elif (
+            len(before[last]) == 1
+            and other != word
+            and code_names(last)
+            and min(len(word), len(other)) > _VARIABLE
+        ):
+            moved[name] = f"{other}.{last}"
+        elif last in held or len(last) < _SHORTEST:
+            held.add(name)
+    return held, moved
 
 
 def _in_lines(lines: Iterable[str]) -> dict[str, None]:

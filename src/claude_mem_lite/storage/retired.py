@@ -1,4 +1,4 @@
-"""The names that are no longer in a project's code, and what stands there instead."""
+"""The names that are no longer in a project's code, what stands there instead, and those that may go."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
     from claude_mem_lite.storage.models import PendingEvent
 
-_CANDIDATES = 1_000  # the newest
+# The newest: of all that are asked for, and of those that are gone.
+_CANDIDATES, _GONE = 5_000, 1_000
 _AT_ONCE = 500  # of SQLite's variables
 
 
@@ -38,21 +39,35 @@ def note(
 
 
 def candidates(project_dir: str) -> list[str]:
-    """Return the names that were taken out somewhere in a project and may be gone."""
+    """Return the names that were seen in a project, or taken out somewhere in it, and may be gone."""
     rows = RetiredName.select(RetiredName.name).where(
         (RetiredName.project_dir == project_dir) & (RetiredName.beside == "")
     )
     return [row.name for row in rows.order_by(RetiredName.retired_at.desc()).limit(_CANDIDATES)]
 
 
-def set_gone(project_dir: str, gone: Collection[str], *, of: Collection[str]) -> None:
-    """Note which names `of` some are gone from the work tree, and that the others are not."""
+def remember(project_dir: str, seen: Iterable[Mapping[str, str]]) -> None:
+    """Note names that the work tree has now (columns of their rows); of too many the oldest are dropped."""
+    rows = [{"project_dir": project_dir, **each} for each in seen]
+    for start in range(0, len(rows), _AT_ONCE):
+        RetiredName.insert_many(rows[start : start + _AT_ONCE]).on_conflict_ignore().execute()
+    is_seen = ~RetiredName.is_gone & (RetiredName.replacement == "") & (RetiredName.beside == "")
+    mine = RetiredName.select(RetiredName.pk).where((RetiredName.project_dir == project_dir) & is_seen)
+    newest = mine.order_by(RetiredName.retired_at.desc())
+    RetiredName.delete().where(RetiredName.pk.in_(newest.offset(_CANDIDATES).limit(-1))).execute()
+
+
+def set_gone(project_dir: str, gone: Mapping[str, str], *, of: Collection[str]) -> None:
+    """Note which names `of` some are gone from the work tree, with what came for them; the others are not."""
     mine = (RetiredName.project_dir == project_dir) & (RetiredName.beside == "")
     for start in range(0, len(of), _AT_ONCE):
         some = list(of)[start : start + _AT_ONCE]
         here = mine & RetiredName.name.in_(some)
         lost = [name for name in some if name in gone]
         RetiredName.update(is_gone=RetiredName.name.in_(lost)).where(here).execute()
+    for name, replacement in gone.items():
+        if replacement:
+            RetiredName.update(replacement=replacement).where(mine & (RetiredName.name == name)).execute()
 
 
 def gone_from(project_dir: str, names: Collection[str] | None = None) -> list[RetiredName]:
@@ -61,4 +76,4 @@ def gone_from(project_dir: str, names: Collection[str] | None = None) -> list[Re
     if names is not None:
         some = sorted(names)[:_AT_ONCE]
         rows = rows.where(RetiredName.name.in_(some) | RetiredName.beside.in_(some))
-    return list(rows.order_by(RetiredName.retired_at.desc()).limit(_CANDIDATES))
+    return list(rows.order_by(RetiredName.retired_at.desc()).limit(_GONE))
