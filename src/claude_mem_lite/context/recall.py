@@ -51,6 +51,8 @@ GATES: Mapping[str, tuple[float, ...]] = {
 }
 # A prompt that memory rather has nothing on than something recalls nothing.
 THRESHOLD = 0.5
+# What is worth interrupting for scores as much as so many words that no other row has, or has a name in full.
+ENOUGH = 2.0
 # The best hit alone is now and then a wrong one.
 GATE_HITS = 5
 # A row that scores less than this share of the best says little of what the prompt asks for.
@@ -142,7 +144,7 @@ class _Asked:
     """A prompt and what was found: `weights` are the idf of its lemmas, `certain` is the gate's judgement.
 
     `echoes` are ids of rows that say the prompt. Such a row matches best of all, and says nothing of whether
-    memory has an answer.
+    memory has an answer. A best hit that scores less than `enough` is not worth telling.
     """
 
     text: str
@@ -151,6 +153,7 @@ class _Asked:
     found: Found
     echoes: frozenset[str]
     certain: float
+    enough: float
 
     def has(self, row: Row) -> set[str]:
         """Return the lemmas of the prompt that a row has."""
@@ -172,7 +175,9 @@ def _ask(searcher: Searcher, text: str, project_dir: str) -> _Asked:
     weights = {term.lemma: _idf(profile, term.lemma) for term in query.terms}
     echoes = frozenset(hit.row.id for hit in found.hits if _is_echo(hit.row, text))
     answers = replace(found, hits=[hit for hit in found.hits if hit.row.id not in echoes])
-    return _Asked(text, query, weights, found, echoes, certainty(answers, query))
+    has_name = any(hit.why and hit.why.exact_found for hit in answers.hits[:GATE_HITS])
+    enough = 0.0 if has_name else ENOUGH * log1p(profile.row_count)
+    return _Asked(text, query, weights, found, echoes, certainty(answers, query), enough)
 
 
 def _is_echo(row: Row, text: str) -> bool:
@@ -223,6 +228,8 @@ def _why_not(hit: Hit, asked: _Asked, best: float) -> str:
         return "the prompt says it"
     if asked.certain < THRESHOLD:
         return f"certainty {asked.certain:.2f} is below {THRESHOLD}"
+    if hit.why and best < asked.enough:
+        return f"the best scores {best:.1f}, below {asked.enough:.1f}"
     if hit.why and hit.score < FAR_BEHIND * best:
         return f"scores {hit.score:.1f}, the best {best:.1f}"
     return ""
