@@ -175,8 +175,9 @@ def _ask(searcher: Searcher, text: str, project_dir: str) -> _Asked:
     weights = {term.lemma: _idf(profile, term.lemma) for term in query.terms}
     echoes = frozenset(hit.row.id for hit in found.hits if _is_echo(hit.row, text))
     answers = replace(found, hits=[hit for hit in found.hits if hit.row.id not in echoes])
-    has_name = any(hit.why and hit.why.exact_found for hit in answers.hits[:GATE_HITS])
-    enough = 0.0 if has_name else ENOUGH * log1p(profile.row_count)
+    is_named = any(hit.why and hit.why.exact_found for hit in answers.hits[:GATE_HITS])
+    is_scored = found.search_type == "hybrid" and not is_named  # words alone score less
+    enough = ENOUGH * log1p(profile.row_count) if is_scored else 0.0
     return _Asked(text, query, weights, found, echoes, certainty(answers, query), enough)
 
 
