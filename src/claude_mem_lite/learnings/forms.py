@@ -37,7 +37,9 @@ _OBJECT = (
     r"(?!(?:it|this|that|them|these|those|so|too|as|any\s?more|more|one|me|your|my)\b|[.,!]|(?:the\s+)?"
     r"(?:first|second|third|last|other|old|new|same|former|latter)\b)"
 )
-_NAMED = r"(?!(?:it|this|that|they|these|those|he|she|there|here|what|which|i|you|one|a|an|the|so|not|if)\b)"
+_NAMED = (
+    r"(?!(?:it|this|that|they|these|those|he|she|there|here|what|which|i|you|one|a|an|the|so|not|if|like)\b)"
+)
 _PLURAL = rf"{_NAMED}(?:[\w`./()-]+\s+){{1,6}}?"
 _KEEPS = (
     r"(?:use|uses|using|prefer|prefers|deploy|run|write|store|build|test|format|lint|ship|publish|host|name"
@@ -109,7 +111,7 @@ REPAIR = re.compile(
 TRAILING = re.compile(
     r"[,\s]+(?:(?:from now on|from here on|going forward|in (?:the )?future|henceforth)(?:,?\s*please)?"
     r"|please)\s*"
-    r"(?=[.!,:]*$|[,.]\s)",
+    r"(?=[.!,:]*$)",
     re.IGNORECASE,
 )
 STANDING = re.compile(
