@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from claude_mem_lite.distill.state import decisions, state_of
 from claude_mem_lite.distill.statements import statements
 from claude_mem_lite.storage.models import Observation
@@ -71,3 +73,24 @@ def test_a_decision_in_a_few_words_is_told_with_its_question() -> None:
     )
 
     assert decisions(told) == ["“Which one do you prefer?” a table, the column is gone on purpose"]
+
+
+@pytest.mark.parametrize(
+    ("reason", "left"),
+    [
+        ("We keep the table because old clients read it.", "The import is not done."),
+        ("Die Tabelle bleibt, weil alte Clients sie lesen.", "Der Import ist noch nicht fertig."),
+        ("La table reste parce que les anciens clients la lisent.", "L'import n'est pas encore fait."),
+        ("La tabla queda porque los clientes la leen.", "La importación está pendiente."),
+        ("Таблица остаётся, потому что её читают клиенты.", "Импорт ещё не готов."),
+        ("保留这张表,因为旧客户端还在读取它。", "导入功能尚未完成,需要补测试。"),
+        ("列ではなく代わりにテーブルを使う方針です。", "インポートはまだ終わっていません。"),
+    ],
+)
+def test_reasons_and_open_ends_are_told_in_many_languages(reason: str, left: str) -> None:
+    """Each by its own label, and neither under the other's."""
+    state = state_of(rows(("UserPromptSubmit", "Go on"), ("Stop", f"{reason}\n\n{left}")))
+
+    told = {said.label: said.says for said in state.thread}
+
+    assert (told["Decided"], told["Said to be open"]) == (reason, left)

@@ -37,14 +37,19 @@ _FEW = 4  # statements
 # An answer in words: how long it and its question may be, and how many options may follow the question.
 _ANSWER_CHARS, _FEWEST_WORDS, _OPTIONS, _ASKS = 240, 4, 4, "?\uff1f"
 _SETTLED = "Decided by the user"
+# What gives a reason or an alternative, and what is left to do, in ten languages.
 _DECIDED = re.compile(
-    r"\b(because|instead of|so that|decided|decision|never|no longer|reversed|rather than|must not|on purpose"
-    r"|intentional(?:ly)?|chose|weil|stattdessen|entschieden)\b",
+    r"\b(?:because|instead of|so that|decided|decision|never|no longer|reversed|rather than|must not"
+    r"|on purpose|intentional(?:ly)?|chose|weil|stattdessen|entschieden|parce que|au lieu d[e']|décidé|porque"
+    r"|en (?:lugar|vez) de|em vez de|decidi(?:mos|do|ó)|perché|invece di|deciso|потому что|вместо|решили)\b"
+    r"|因为|而不是|决定|改用|代わりに|なぜなら|決め",
     re.IGNORECASE,
 )
 _OPEN = re.compile(
-    r"\b(next(?! to\b)|remain(?:s|ing)?|todo|still|not (?:yet|done)|left (?:open|to)|unfinished"
-    r"|wait(?:s|ing)|pending|offen|noch nicht)\b",
+    r"\b(?:next(?! to\b)|remain(?:s|ing)?|todo|still|not (?:yet|done)|left (?:open|to)|unfinished"
+    r"|wait(?:s|ing)|pending|offen|noch nicht|reste à|pas encore|pendientes?|todavía no|pendentes?|ainda não"
+    r"|da fare|non ancora|осталось|ещё не)\b"
+    r"|待办|尚未|还没|未完了|残り|まだ",
     re.IGNORECASE,
 )
 _CODE = re.compile(r"`[^`]*`")

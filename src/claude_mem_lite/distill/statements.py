@@ -32,7 +32,7 @@ _NAME = re.compile(
     r"|\b\d+(?:\.\d+)? ?(?:ms|s|%|MB|kB|x)\b"
 )
 
-_PLAIN = re.compile(r"[^\W\d_]{3,}|[\u3040-\u9fff]{2}")
+_PLAIN = re.compile(r"[\u3040-\u9fff]{2}|[^\W\d_]{3,}")
 
 
 class Statement(NamedTuple):
