@@ -62,17 +62,18 @@ def test_list_says_where_the_models_are(memory: Path) -> None:
 
     shown, found = claude_mem("model", "list"), as_json("model", "list")
 
-    small, large, mine = found["models"]
+    small, int8, large, mine = found["models"]
     assert [line.split() for line in shown.stdout.splitlines()] == [
         ["model", "dimensions", "size", "vectors", "where"],
         ["minilm", "384", "22", "MiB", "1", small["path"]],
-        ["qwen3", "1024", "claude-mem", "model", "download", "qwen3"],
+        ["qwen3-int8", "1024", "claude-mem", "model", "download", "qwen3-int8"],
+        ["qwen3", "1024", "claude-mem", "model", "download", "Qwen/Qwen3-Embedding-0.6B"],
         ["owner/name", "3", "MiB", str(folder)],
         ["Search", "uses", "minilm,", "by", "[search]", "embedding_model", "=", '"auto".'],
     ]
     assert small["size_bytes"] == os.path.getsize(small["path"])
     assert (small["is_in_use"], large["is_in_use"], mine["is_in_use"]) == (True, False, False)
-    assert (small["vectors"], large["path"], mine["dimension"]) == ({"384": 1}, "", 0)
+    assert (small["vectors"], int8["path"], large["path"], mine["dimension"]) == ({"384": 1}, "", "", 0)
     assert (found["setting"], found["problem"], found["half_made"]) == ("auto", "", "")
 
 
@@ -104,10 +105,14 @@ def test_use_writes_the_setting(home: Path) -> None:
     ("arguments", "says"),
     [
         (["use", "nothing"], "there is no embedding model 'nothing'"),
-        (["use", "qwen3"], "Fetch it: claude-mem model download qwen3"),
+        (["use", "qwen3"], "Fetch it: claude-mem model download qwen3-int8"),
         (["use", "minilm", "--dimension", "100"], "vectors of 100 dimensions were asked for"),
         (["download", "/nowhere"], "is no sentence-transformers model"),
-        (["download", "qwen3"], "cannot fetch Qwen/Qwen3-Embedding-0.6B from the Hugging Face hub"),
+        (["download", "qwen3"], "cannot fetch the embedding model qwen3-int8: http://127.0.0.1:9/"),
+        (
+            ["download", "Qwen/Qwen3-Embedding-0.6B"],
+            "cannot fetch Qwen/Qwen3-Embedding-0.6B from the Hugging Face hub",
+        ),
         (["bench", "qwen3"], "Fetch it: claude-mem model download qwen3"),
     ],
 )
@@ -129,7 +134,7 @@ def test_a_download_without_the_extra_says_what_to_install(home: Path) -> None:
     )
 
     done = subprocess.run(
-        [sys.executable, "-c", program, "model", "download", "qwen3"],
+        [sys.executable, "-c", program, "model", "download", "Qwen/Qwen3-Embedding-0.6B"],
         capture_output=True,
         text=True,
         check=False,
@@ -199,7 +204,7 @@ def test_status_says_how_search_finds(memory: Path) -> None:
     )
     assert "no search by meaning: see claude-mem model list" not in none["problems"]
     assert re.search(
-        r"^search +full text alone: the embedding model qwen3 is not on", shown_missing, re.MULTILINE
+        r"^search +full text alone: the embedding model qwen3-int8 is not on", shown_missing, re.MULTILINE
     )
     assert "no search by meaning: see claude-mem model list" in missing["problems"]
 
@@ -219,6 +224,6 @@ def test_the_web_process_takes_the_model_of_the_settings(memory: Path) -> None:
         )
 
     assert before == {"model": "minilm", "dimension": 384, "loaded": True, "problem": ""}
-    assert after.startswith("the embedding model qwen3 is not on this machine")
+    assert after.startswith("the embedding model qwen3-int8 is not on this machine")
     assert again
     assert settings.load().embedding_model == "auto"

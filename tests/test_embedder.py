@@ -26,7 +26,7 @@ from claude_mem_lite.search import embedder
 from claude_mem_lite.search.embedder import minilm, records, transformer
 from claude_mem_lite.search.embedder.holder import IDLE_S, Holder
 from claude_mem_lite.search.embedder.interface import Embedder, Vectors
-from claude_mem_lite.search.embedder.records import MINILM, QWEN3, ModelRecord, QueryKind
+from claude_mem_lite.search.embedder.records import MINILM, QWEN3, QWEN3_INT8, ModelRecord, QueryKind
 
 KINDS: tuple[QueryKind, ...] = ("observation", "code", "learning", "session", "all")
 AWKWARD = ("", " ", "\x00", "🎉 naïve 漢字", "\ud800 lone \udfff", "word " * 10_000, "x" * 1_000_000)
@@ -187,7 +187,8 @@ def test_naming_a_model_imports_no_library() -> None:
     ("setting", "source"),
     [
         ("minilm", ""),
-        ("qwen3", "Qwen/Qwen3-Embedding-0.6B"),
+        ("qwen3", "onnx-community/Qwen3-Embedding-0.6B-ONNX"),
+        ("Qwen/Qwen3-Embedding-0.6B", "Qwen/Qwen3-Embedding-0.6B"),
         ("BAAI/bge-small-en-v1.5", "BAAI/bge-small-en-v1.5"),
         ("/models/mine/", "/models/mine"),
         ("~/mine", os.path.expanduser("~/mine")),
@@ -214,7 +215,7 @@ def test_a_setting_that_names_no_model_is_refused(setting: str) -> None:
 
 def test_vectors_can_be_cut_where_the_model_allows_it() -> None:
     """Qwen3's may have 32 to 1,024 dimensions, MiniLM's have 384."""
-    assert embedder.resolve("qwen3", dimension=256) == dataclasses.replace(QWEN3, dimension=256)
+    assert embedder.resolve("qwen3", dimension=256) == dataclasses.replace(QWEN3_INT8, dimension=256)
     assert embedder.resolve("minilm", dimension=384) is MINILM
     for setting, dimension in [("qwen3", 2_048), ("qwen3", 8), ("minilm", 256), ("owner/name", 8)]:
         with pytest.raises(ClaudeMemError, match=f"{dimension} dimensions were asked for"):
@@ -417,7 +418,7 @@ def test_a_model_that_was_not_fetched_is_said() -> None:
         embedder.load(QWEN3)
 
     assert f"looked in {config.models_dir()}/Qwen--Qwen3-Embedding-0.6B or " in str(error.value)
-    assert str(error.value).endswith("Fetch it: claude-mem model download qwen3")
+    assert str(error.value).endswith("Fetch it: claude-mem model download Qwen/Qwen3-Embedding-0.6B")
 
 
 # Fetching
@@ -457,7 +458,7 @@ def test_a_download_without_a_connection_says_so(home: Path) -> None:
     code = """if True:
         from claude_mem_lite.search import embedder
         try:
-            embedder.download(embedder.resolve("qwen3"))
+            embedder.download(embedder.resolve("Qwen/Qwen3-Embedding-0.6B"))
         except embedder.ClaudeMemError as error:
             print(error)
     """

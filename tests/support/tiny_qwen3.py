@@ -17,10 +17,16 @@ OWN_PROMPTS = {"query": "Instruct: the model's own\nQuery:", "document": ""}
 def make(folder: Path) -> Path:
     """Write config, weights, tokenizer, last-token pooling, normalization and prompts, as the real one's."""
     import torch
-    from transformers import Qwen3Config, Qwen3Model
+    from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3Model
 
     torch.manual_seed(7)
-    tokenizer = _tokenizer()
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer_of_stdlib(),
+        eos_token=EOS,
+        pad_token=EOS,
+        padding_side="left",
+        model_max_length=2_048,
+    )
     shape: dict[str, Any] = {
         "vocab_size": len(tokenizer),
         "hidden_size": DIMENSION,
@@ -57,10 +63,9 @@ def make(folder: Path) -> Path:
     return folder
 
 
-def _tokenizer() -> Any:
-    """Return a byte-level BPE of 1,024 tokens; it pads left and ends every text with EOS, as Qwen3's does."""
+def tokenizer_of_stdlib() -> Any:
+    """Return a byte-level BPE of 1,024 tokens; it ends every text with EOS, as Qwen3's does."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
-    from transformers import PreTrainedTokenizerFast
 
     bpe = Tokenizer(models.BPE())
     bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -76,9 +81,7 @@ def _tokenizer() -> Any:
     bpe.post_processor = processors.TemplateProcessing(
         single=f"$A {EOS}", pair=f"$A {EOS} $B {EOS}", special_tokens=[(EOS, eos_id)]
     )
-    return PreTrainedTokenizerFast(
-        tokenizer_object=bpe, eos_token=EOS, pad_token=EOS, padding_side="left", model_max_length=2_048
-    )
+    return bpe
 
 
 def _write(path: Path, value: Any) -> None:

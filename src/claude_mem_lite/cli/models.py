@@ -8,7 +8,15 @@ import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 from rich.text import Text
 
@@ -76,7 +84,13 @@ def download(name: Name, *, as_json: AsJson = False) -> None:
     was_here = embedder.find(record)
     if not was_here:
         config.ensure_home()
-    path = embedder.download(record)
+    with _progress(DownloadColumn()) as progress:
+        task = progress.add_task(f"fetching {record.name}", total=None, visible=bool(record.files))
+
+        def show(here: int, size: int) -> None:
+            progress.update(task, completed=here, total=size)
+
+        path = embedder.download(record, show)
     if as_json:
         print_json({"model": record.name, "path": path, "was_here": bool(was_here)})
         return
@@ -184,7 +198,7 @@ def reembed(
         dimension = 0 if model else chosen.dimension
     open_memory()
     try:
-        with _progress() as progress:
+        with _progress(MofNCompleteColumn()) as progress:
             task = progress.add_task("loading the model", total=None)
 
             def show(made: int, to_make: int) -> None:
@@ -226,13 +240,13 @@ def _row(model: Model) -> tuple[Text, ...]:
         Text(str(model.dimension or "")),
         Text(f"{model.size_bytes / 2**20:.0f} MiB" if model.path else ""),
         Text(", ".join(vectors)),
-        Text(model.path or f"claude-mem model download {model.name}", style="dim"),
+        Text(model.path or f"claude-mem model download {model.setting}", style="dim"),
     )
 
 
 @contextlib.contextmanager
-def _progress() -> Iterator[Progress]:
-    """Show a progress bar on a terminal only."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+def _progress(count: ProgressColumn) -> Iterator[Progress]:
+    """Show a progress bar with what `count` tells, on a terminal only."""
+    columns = (TextColumn("{task.description}"), BarColumn(), count, TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         yield progress

@@ -26,10 +26,12 @@ _UNFINISHED = ".part"  # see `embedder.download`
 class Model:
     """A model: `path` is "" where it must be fetched, `dimension` 0 where only the model itself knows it.
 
-    `vectors`: how many rows have one, by dimension.
+    `setting` is the name that means it and no other form of it; `vectors`: how many rows have one, by
+    dimension.
     """
 
     name: str
+    setting: str
     source: str
     dimension: int
     path: str
@@ -66,7 +68,7 @@ def check(record: ModelRecord) -> None:
     """Raise ClaudeMemError unless a model and the libraries that it needs are on this machine."""
     if not embedder.find(record):
         raise records.missing(record)
-    if record.source and not importlib.util.find_spec("sentence_transformers"):
+    if record.needs_torch and not importlib.util.find_spec("sentence_transformers"):
         raise records.not_installed(record)
 
 
@@ -103,6 +105,7 @@ def _model(record: ModelRecord, counts: dict[str, dict[int, int]], *, is_in_use:
     path = embedder.find(record)
     return Model(
         name=record.name,
+        setting=record.setting,
         source=record.source,
         dimension=record.dimension,
         path=path,

