@@ -27,6 +27,7 @@ from claude_mem_lite.errors import ClaudeMemError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from claude_mem_lite.search.embedder import ModelRecord
     from claude_mem_lite.search.inventory import Model
 
 models = typer.Typer(no_args_is_help=True, help="The embedding models that search by meaning can use.")
@@ -142,6 +143,9 @@ def bench(
         str | None, typer.Argument(metavar="NAME", help="A model; without, the one in use.")
     ] = None,
     *,
+    fit: Annotated[
+        bool, typer.Option("--fit", help="Fit how much its vectors count beside words, on your memory.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure a model on this machine: load time, milliseconds a text, memory."""
@@ -150,6 +154,9 @@ def bench(
 
     chosen = settings.load()
     wanted, dimension = (name, 0) if name else (chosen.embedding_model, chosen.dimension)
+    if fit:
+        _fit(embedder.resolve(wanted, dimension=dimension), as_json=as_json)
+        return
     with working("measuring", quiet=as_json):
         found = benchmark.measure(embedder.resolve(wanted, dimension=dimension))
     if as_json:
@@ -222,6 +229,38 @@ def reembed(
     if done.is_swapped:
         console.print(Text(f"Search uses {done.model} from now on."), soft_wrap=True)
     _say_deaf(done.is_told)
+
+
+def _fit(record: ModelRecord, *, as_json: bool) -> None:
+    """Fit and keep a model's weight, and have the web process use it."""
+    from claude_mem_lite.search import embedder, fitting
+    from claude_mem_lite.search.embedder import weights
+    from claude_mem_lite.search.embedder.records import MEANING
+    from claude_mem_lite.search.reembed import tell_web
+
+    open_memory(read_only=True)
+    model = embedder.load(record)
+    with _progress(MofNCompleteColumn()) as progress:
+        task = progress.add_task("embedding summaries", total=None)
+
+        def show(made: int, wanted: int) -> None:
+            progress.update(task, completed=made, total=wanted)
+
+        found = fitting.fit(model, advance=show)
+    weights.keep(model.record.key, found.meaning)
+    is_told = tell_web()
+    if as_json:
+        print_json(dataclasses.asdict(found) | {"was": model.record.meaning, "web_told": is_told})
+        return
+    console.print(
+        Text(
+            f"{found.model}: a cosine of 1 counts {found.meaning:g} points beside words, before "
+            f"{model.record.meaning:g}. Of {found.titles} titles asked of {found.rows} rows: nDCG@10 "
+            f"{found.ndcg:.3f}; with {MEANING:g}, which every model begins with, {found.ndcg_default:.3f}."
+        ),
+        soft_wrap=True,
+    )
+    _say_deaf(is_told)
 
 
 def _say_deaf(is_told: bool | None) -> None:  # noqa: FBT001  (the answer of `tell_web`)

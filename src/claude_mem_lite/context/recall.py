@@ -114,7 +114,8 @@ def features(found: Found, query: Query) -> tuple[float, ...]:
     """Return what the gate judges by: the best of the best hits in each respect; () without hits.
 
     The share of the query's evidence, the nats of its words in their order, whether a name stands there in
-    full, the number of terms, and of a search by both legs the nats of the cosine.
+    full, the number of terms, and of a search by both legs the nats of the cosine, by the weight that all
+    models begin with: the gate was fitted with it.
     """
     best = [hit.why for hit in found.hits[:GATE_HITS] if hit.why]
     if not best:
@@ -125,7 +126,9 @@ def features(found: Found, query: Query) -> tuple[float, ...]:
         float(any(each.exact_found for each in best)),
         log(max(1, len(query.terms))),
     )
-    return (*told, max(each.meaning for each in best) / 10) if found.search_type == "hybrid" else told
+    if found.search_type == "fts":
+        return told
+    return (*told, max(each.meaning for each in best) / found.meaning_scale / 10)
 
 
 def certainty(found: Found, query: Query) -> float:

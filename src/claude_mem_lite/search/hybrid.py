@@ -18,6 +18,7 @@ from claude_mem_lite import settings
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.search import embedder, ranking
 from claude_mem_lite.search.embedder.holder import Holder
+from claude_mem_lite.search.embedder.records import MEANING
 from claude_mem_lite.search.nearest import View, Views
 from claude_mem_lite.search.profiles import SAMPLED_ROWS, Profiles
 from claude_mem_lite.search.results import Found, Hit, best
@@ -98,7 +99,8 @@ class Searcher:
             hits += _ranked(asked, rows, cosines, profiles[kind], opened)
         if self._by_meaning and model is None:
             self.holder.ready(now)  # not before: to load one keeps the processor busy
-        return Found(best(hits, limit=limit), "hybrid" if asked.is_hybrid else "fts")
+        hits = best(hits, limit=limit)
+        return Found(hits, "hybrid", asked.meaning / MEANING) if asked.is_hybrid else Found(hits, "fts")
 
     def warm(self, project_dir: str, *, now: float) -> None:
         """Have at hand what the first search in a project would wait for: words, then model and vectors."""

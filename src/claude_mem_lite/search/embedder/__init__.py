@@ -6,11 +6,12 @@ model that needs it is loaded. A process that serves others keeps its model in a
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.search.embedder import records
+from claude_mem_lite.search.embedder import records, weights
 from claude_mem_lite.search.embedder.records import ModelRecord, QueryKind, download, find, resolve
 
 if TYPE_CHECKING:
@@ -24,13 +25,18 @@ __all__ = ["ModelRecord", "QueryKind", "download", "find", "load", "resolve"]
 
 
 def load(record: ModelRecord) -> Embedder:
-    """Return the embedder of a model that is on this machine, warm. Raises: ClaudeMemError."""
+    """Return the embedder of a model that is on this machine, warm, with its weight if one was fitted.
+
+    Raises: ClaudeMemError.
+    """
     path = records.find(record)
     if not path:
         raise records.missing(record)
     try:
         embedder = _open(path, record)
         embedder.embed_query("warm", "all")
+        if (meaning := weights.fitted(embedder.record.key)) is not None:
+            embedder.record = dataclasses.replace(embedder.record, meaning=meaning)
     except ClaudeMemError:
         raise
     except ModuleNotFoundError as error:

@@ -21,12 +21,11 @@ Vectors = npt.NDArray[np.float32]
 class Embedder(Protocol):
     """A loaded model; several threads may share it. It leaves memory when nobody refers to it.
 
-    Vectors are float32 of length 1, or all zeros where a model knows nothing of a text.
+    Vectors are float32 of length 1, or all zeros where a model knows nothing of a text. `record` is what is
+    known of the model, its dimension included.
     """
 
-    @property
-    def record(self) -> ModelRecord:
-        """What is known of the model, its dimension included."""
+    record: ModelRecord
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Return one vector a text: (n, dimension)."""

@@ -30,7 +30,7 @@ MAX_TOKENS = 1_024
 MIN_DIMENSION = 32
 # A centred cosine of 1 is worth as much as this many points of BM25. BM25 is a sum of evidence in logarithms,
 # so more words of the query that match outweigh the vector and few leave it the word; scaling both legs to
-# 0..1, as convex fusion does, loses that. Flat from 14 to 22 for MiniLM; a stronger encoder deserves more.
+# 0..1, as convex fusion does, loses that. Flat from 14 to 22 for MiniLM; `fitting` finds another model's.
 MEANING = 18.0
 
 _HUB = "https://huggingface.co"

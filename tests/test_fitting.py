@@ -1,0 +1,157 @@
+"""What a model's cosine counts beside words: fitted on titles and their rows, kept by model, used."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.commands import command
+from support.databases import observation_row, session_row
+
+from claude_mem_lite import config
+from claude_mem_lite.context import recall
+from claude_mem_lite.search import embedder, fitting, ranking
+from claude_mem_lite.search.embedder import weights
+from claude_mem_lite.search.embedder.records import MEANING, MINILM
+from claude_mem_lite.search.fitting import DEFAULT, WEIGHTS
+from claude_mem_lite.search.results import Found, Hit
+from claude_mem_lite.storage import queries
+
+VERBS = ("cut", "join", "drop", "keep", "trace", "merge", "split", "fold", "lock", "pin", "warm")
+THINGS = (
+    "cache",
+    "queue",
+    "parser",
+    "socket",
+    "ledger",
+    "token",
+    "branch",
+    "digest",
+    "index",
+    "spool",
+    "hook",
+)
+
+
+def pairs(count: int = 121) -> list[tuple[str, str]]:
+    """Return titles, and summaries that share one word with them and as many with twenty others."""
+    return [
+        (
+            f"{VERBS[at % 11]} the {THINGS[at // 11 % 11]} number {at}",
+            f"Work on the {THINGS[at // 11 % 11]}, as was asked for by the plan of the week {at % 7}",
+        )
+        for at in range(count)
+    ]
+
+
+def vectors(seed: int) -> Any:
+    """Return a random unit vector a pair."""
+    random = np.random.default_rng(seed).standard_normal((121, 64)).astype(np.float32)
+    return random / np.linalg.norm(random, axis=1, keepdims=True)
+
+
+def remember(rows: list[tuple[str, str]]) -> None:
+    """Store observations."""
+    session_row()
+    for at, (title, summary) in enumerate(rows):
+        queries.save_observation(observation_row(f"o{at}", title=title, summary=summary))
+
+
+def test_vectors_that_know_the_answer_count_more() -> None:
+    """Where words mislead and vectors are right the weight grows; where vectors are noise, it stays."""
+    rare = [" ".join(f"term{at}x{number}" for number in range(8)) for at in range(121)]
+    misleading = [(rare[at], f"As was asked for: {rare[at - 1]}") for at in range(121)]
+    asked = list(range(121))
+
+    knowing = fitting.ndcg(misleading, vectors(1), asked, vectors(1))
+    noise = fitting.ndcg(pairs(), vectors(1), asked, vectors(2))
+
+    assert WEIGHTS[fitting.chosen(knowing)] > MEANING
+    assert noise.mean(axis=0)[0] > noise.mean(axis=0)[-1]
+    assert WEIGHTS[fitting.chosen(noise)] == MEANING
+    assert knowing.shape == (121, len(WEIGHTS))
+
+
+def test_a_lead_that_may_be_chance_changes_nothing() -> None:
+    """The default stands until a weight is clearly ahead of it; then the nearest one as good as the best."""
+    flat = np.full((200, len(WEIGHTS)), 0.5)
+    by_chance = flat.copy()
+    by_chance[0, -1] = 1.0
+    clear = flat.copy()
+    clear[:, DEFAULT + 2 :] = 0.9
+
+    assert (fitting.chosen(flat), fitting.chosen(by_chance)) == (DEFAULT, DEFAULT)
+    assert fitting.chosen(clear) == DEFAULT + 2
+
+
+@pytest.mark.meaning
+def test_the_command_fits_keeps_and_uses_a_weight(memory: Path) -> None:
+    """It says what it found; the model has it when it is loaded; measuring alone changes nothing."""
+    remember(pairs())
+
+    done = command("model", "bench", "minilm", "--fit", "--json")
+
+    found = json.loads(done.stdout)
+    assert (found["model"], found["rows"], found["titles"], found["was"]) == ("minilm", 121, 121, MEANING)
+    assert found["meaning"] in WEIGHTS
+    assert found["ndcg"] >= found["ndcg_default"]
+    kept = json.loads((Path(config.models_dir()) / "meaning.json").read_text())
+    assert kept == {"minilm_384": found["meaning"]}
+    weights.keep("minilm_384", 25.5)
+    assert embedder.load(MINILM).record.meaning == 25.5
+    shown = command("model", "bench", "minilm", "--fit", columns=200).stdout
+    assert shown.startswith(
+        f"minilm: a cosine of 1 counts {found['meaning']:g} points beside words, before 25.5."
+    )
+
+
+@pytest.mark.meaning
+def test_too_few_rows_are_said(memory: Path) -> None:
+    """Rows that give their titles away, and titles that several rows have, do not count."""
+    same = [("the same title", f"{'a long summary ' * 4}{at}") for at in range(60)]
+    telling = [(f"Said {at}", f"It was Said {at}, and nothing beside that was said") for at in range(60)]
+    remember([*pairs(60), *same, *telling])
+
+    done = command("model", "bench", "minilm", "--fit")
+
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert "the project with the most has 60. Search goes on with 18" in done.stderr
+    assert weights.fitted("minilm_384") is None
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{", '{"minilm_384": "much"}', '{"minilm_384": -1}', '{"x": 1}']
+)
+def test_a_file_that_says_no_weight_changes_nothing(home: Path, content: str) -> None:
+    """The weight that all models begin with stands."""
+    (home / "models").mkdir()
+    (home / "models" / "meaning.json").write_text(content)
+
+    assert weights.fitted("minilm_384") is None
+
+
+def test_each_model_has_its_own(home: Path) -> None:
+    """And the newest stands."""
+    for key, weight in (("minilm_384", 12.7), ("qwen3-int8_1024", 36.0), ("minilm_384", 25.5)):
+        weights.keep(key, weight)
+
+    assert (weights.fitted("minilm_384"), weights.fitted("qwen3-int8_1024")) == (25.5, 36.0)
+    assert weights.fitted("qwen3_1024") is None
+
+
+def test_what_opens_the_gate_of_recall_stays() -> None:
+    """A fitted weight changes the order of hits, not how much likeness a prompt needs."""
+    query = ranking.analyze("why was the cache dropped")
+    scored = ranking.Scored("a", 9.0, 3.0, 1.0, 0.0, 5.0, 0.5, 0.28, (), 0)
+    heavier = dataclasses.replace(scored, meaning=10.0)
+
+    before, after = (
+        recall.features(Found([Hit(None, 0.0, why)], "hybrid", scale), query)  # type: ignore[arg-type]
+        for why, scale in ((scored, 1.0), (heavier, 2.0))
+    )
+
+    assert before == after
