@@ -50,6 +50,17 @@ def test_an_item_is_told_under_what_stands_above_its_list() -> None:
     ]
 
 
+def test_a_sentence_is_told_with_what_it_refers_to() -> None:
+    """A sentence or an item that begins with "it" or "this" says nothing by itself."""
+    report = (
+        "The cache was stale. It was never emptied. This is mended now.\n\n- These are two\n- It's `a` and b"
+    )
+
+    assert [each.text for each in statements(report)] == [
+        "The cache was stale. It was never emptied. This is mended now."
+    ]
+
+
 def test_what_is_left_open_is_told_by_the_heading_above_it() -> None:
     """The items of "Remaining:" say by themselves nothing of being open."""
     state = state_of(rows(("UserPromptSubmit", "Repair the rates"), ("Stop", REPORT)))

@@ -249,7 +249,10 @@ def _open_steps(events: Iterable[dict[str, Any]]) -> list[str]:
 
 
 def _failing(rows: Sequence[Row], later: Sequence[Sequence[Row]]) -> list[Said]:
-    """Return the commands that have not succeeded since, and how the last test run ended."""
+    """Return the commands that have not succeeded since, and how the last test run ended.
+
+    That all was well matters as long as something is not committed.
+    """
     found = [Said(row.id, row.created_at, error, "Failing") for row, error in open_failures(rows, later)]
     tests = next((row for row in reversed(rows) if test_verdict(row)), None)
     if tests is not None:
@@ -257,7 +260,8 @@ def _failing(rows: Sequence[Row], later: Sequence[Sequence[Row]]) -> list[Said]:
         is_bad = has_bad_tests(verdict)
         told = f"{tests.title}: {without_reason(tests.summary)[0]}"
         says = one_line(told[told.rfind(verdict) :], _FAILED_CHARS) if is_bad else verdict
-        found.append(Said(tests.id, tests.created_at, says, "Failing" if is_bad else "Tests"))
+        if is_bad or any(row.tool_name in EDITORS for row in _not_committed(rows)):
+            found.append(Said(tests.id, tests.created_at, says, "Failing" if is_bad else "Tests"))
     return found[-_MOST:]
 
 
@@ -270,8 +274,7 @@ def _committed(rows: Sequence[Row]) -> list[Said]:
 
 def _in_flight(rows: Sequence[Row], changes: Mapping[str, str]) -> list[Said]:
     """Return the files that were changed since the session's last commit, with their functions."""
-    committed = max((at for at, row in enumerate(rows) if is_commit(row)), default=-1)
-    edits = [row for row in rows[committed + 1 :] if row.tool_name in EDITORS][::-1]
+    edits = [row for row in _not_committed(rows) if row.tool_name in EDITORS][::-1]
     paths = list(dict.fromkeys(path for row in edits for path in row.files_touched))
     found = []
     for path in paths[:_FILES]:
@@ -287,6 +290,12 @@ def _in_flight(rows: Sequence[Row], changes: Mapping[str, str]) -> list[Said]:
             )
         )
     return found
+
+
+def _not_committed(rows: Sequence[Row]) -> Sequence[Row]:
+    """Return the rows since the last commit."""
+    committed = max((at for at, row in enumerate(rows) if is_commit(row)), default=-1)
+    return rows[committed + 1 :]
 
 
 def _decided(rows: Sequence[Row]) -> list[Said]:

@@ -32,6 +32,12 @@ _NAME = re.compile(
     r"|\b\d+(?:\.\d+)? ?(?:ms|s|%|MB|kB|x)\b"
 )
 
+# How a sentence begins whose subject stands in the one before it.
+_REFERS = re.compile(
+    r"(?:this|that|these|those|it|its|they|then|and|but|so|both|now it|dies|diese[rs]?|das|es|ce(?:la|ci)?|ça"
+    r"|esto|eso|isto|isso|questo|это|он[аио]?)\b|[这那它]|これ|それ|その",
+    re.IGNORECASE,
+)
 _PLAIN = re.compile(r"[\u3040-\u9fff]{2}|[^\W\d_]{3,}")
 
 
@@ -48,12 +54,20 @@ class Statement(NamedTuple):
 
 
 def statements(report: str) -> list[Statement]:
-    """Return what a report states; no code, tables, headings, questions or lists of names."""
+    """Return what a report states; no code, tables, headings, questions or lists of names.
+
+    A sentence that refers to the one before it is told with that, or not at all.
+    """
     text = _ROW.sub("\n", _CODE.sub("\n\n", report))
     found: dict[str, Statement] = {}
     for head, block in _blocks(text):
+        before = ""
         for sentence in sentences(block):
             told = balanced(_LEAD.sub("", _LINK.sub(r"\1", sentence)).strip())
+            if _REFERS.match(told):
+                found.pop(before, None)
+                told = f"{before} {told}" if before else ""
+            before = told
             if _says_something(told):
                 found.setdefault(told, Statement(told, head))
     return list(found.values())
