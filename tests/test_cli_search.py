@@ -71,6 +71,15 @@ def test_search_answers_without_the_services(otters: Path) -> None:
     assert max(map(len, lines)) <= 80
 
 
+def test_the_reasons_name_the_time_that_a_hit_matches(otters: Path) -> None:
+    """Its row comes first and says so; the others say nothing of time."""
+    found = run("otters", "in", "March", "2026", "--explain", columns=200)
+
+    reasons = [line for line in found.stdout.splitlines() if "found by words: " in line]
+    assert ids("otters", "in", "March", "2026")[0] == "a1b2c3d4e5f6"
+    assert [', matches "in march 2026"' in line for line in reasons] == [True, False, False]
+
+
 def test_all_projects_are_searched_when_asked(otters: Path) -> None:
     """Each hit names its project; what says the same is one hit."""
     found = run("count", "otters", "-a", "-n", "1")

@@ -438,9 +438,11 @@ def test_explain_says_the_parts() -> None:
         "order": 0.0,
         "exact": 0.0,
         "meaning": 1.0,
+        "time": 0.0,
         "coverage": 1.0,
         "cosine": 0.25,
         "exact_found": (),
+        "times_found": (),
     }
 
 
@@ -471,7 +473,7 @@ def test_ranking_is_an_order_of_the_rows(query: str, rows: list[Candidate], mean
     assert sorted(row.id for row in ranked) == [row.id for row in rows]
     keys = [(-row.named_first, -row.score) for row in ranked]
     assert keys == sorted(keys)
-    parts = [row.words + row.order + row.exact + row.meaning for row in ranked]
+    parts = [row.words + row.order + row.exact + row.meaning + row.time for row in ranked]
     assert [row.score for row in ranked] == pytest.approx(parts, rel=1e-12)  # `sum` rounds less since 3.12
     assert all(row.words >= 0 and row.order >= 0 and 0 <= row.coverage <= 1 + 1e-9 for row in ranked)
     others = {row.id: row.score for row in reverse}

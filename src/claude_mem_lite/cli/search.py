@@ -190,4 +190,5 @@ def _reasons(why: dict[str, Any]) -> str:
     numbers = {name: value for name, value in why.items() if isinstance(value, int | float) and value}
     parts = [f"{name} {value:g}" for name, value in numbers.items() if name != "score"]
     named = [printable(name) for name in why.get("exact_found", ())]
-    return f"found by {' and '.join(legs) or 'words'}: {', '.join([*parts, *named])}"
+    times = [f'matches "{printable(said)}"' for said in why.get("times_found", ())]
+    return f"found by {' and '.join(legs) or 'time'}: {', '.join([*parts, *named, *times])}"

@@ -20,7 +20,7 @@ from claude_mem_lite.context.superseded import Superseded
 from claude_mem_lite.context.text import entry, harmless
 from claude_mem_lite.distill.quoting import named, quoted
 from claude_mem_lite.distill.retired import code_names
-from claude_mem_lite.search import ranking
+from claude_mem_lite.search import ranking, times
 from claude_mem_lite.search.words import STOP_WORDS, words
 from claude_mem_lite.storage import search as storage
 from claude_mem_lite.storage.search import Scope
@@ -86,7 +86,7 @@ def recall(  # noqa: PLR0913  (who asks, what for, and what the answer has to ke
     text = question(prompt)
     if not text or not project_dir:
         return section
-    asked = _ask(searcher, text, project_dir)
+    asked = _ask(searcher, text, project_dir, now=now)
     rows = [hit.row for hit in asked.found.hits]
     gone = Superseded(project_dir, (f"{row.title}\n{row.summary}\n{row.detail}" for row in rows))
     # What no longer holds is told after what does, with what has come in its place; not what was asked for.
@@ -168,12 +168,11 @@ class _Asked:
         return sum(self.weights[name] for name in sorted(names))
 
 
-def _ask(searcher: Searcher, text: str, project_dir: str) -> _Asked:
+def _ask(searcher: Searcher, text: str, project_dir: str, *, now: float) -> _Asked:
     clock = time.monotonic()
-    found = searcher.search(
-        text, type="all", scope=Scope(project_dir=project_dir), limit=ROWS, depth=DEPTH, now=clock
-    )
-    query = ranking.analyze(text)
+    scope = Scope(project_dir=project_dir)
+    found = searcher.search(text, type="all", scope=scope, limit=ROWS, depth=DEPTH, now=clock, at=now)
+    query = ranking.analyze(text, now=times.local(now))
     profile = searcher.profile("observation", project_dir, now=clock)
     weights = {term.lemma: _idf(profile, term.lemma) for term in query.terms}
     echoes = frozenset(hit.row.id for hit in found.hits if _is_echo(hit.row, text))
@@ -256,6 +255,7 @@ def _line(hit: Hit, has: set[str], asked: _Asked, *, now: float, chars: int) -> 
     reasons = [
         f"has {', '.join(found)}" if found else "",
         f"cosine {cosine:.2f}" if cosine is not None else "",
+        f"matches {', '.join(hit.why.times_found)}" if hit.why and hit.why.times_found else "",
         f"certainty {asked.certain:.2f}" if hit.why else "the prompt is its id",
     ]
     return Line(

@@ -9,14 +9,16 @@ from __future__ import annotations
 import base64
 import logging
 import re
+import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from claude_mem_lite import settings
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.search import embedder, ranking
+from claude_mem_lite.search import embedder, ranking, times
 from claude_mem_lite.search.embedder.holder import Holder
 from claude_mem_lite.search.embedder.records import MEANING
 from claude_mem_lite.search.nearest import View, Views
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from claude_mem_lite.search.embedder import ModelRecord, QueryKind
     from claude_mem_lite.search.embedder.interface import Embedder
     from claude_mem_lite.search.ranking import Profile
+    from claude_mem_lite.search.times import Span
     from claude_mem_lite.storage.search import Kind, Row
 
 log = logging.getLogger(__name__)
@@ -77,12 +80,14 @@ class Searcher:
         limit: int,
         now: float,
         depth: int = DEPTH,
+        at: float | None = None,
     ) -> Found:
         """Return the best rows; the first search after a start does not wait for the model.
 
+        `now` is monotonic; `at`, in Unix seconds, is when the query is asked ("last week"), by default now.
         `depth` is how many candidates of each leg are ranked.
         """
-        query = ranking.analyze(text)
+        query = ranking.analyze(text, now=times.local(time.time() if at is None else at))
         if not query.terms:
             return Found([], "fts")
         model = self.holder.ready(now) if self._by_meaning and self.holder.loaded else None
@@ -95,8 +100,9 @@ class Searcher:
             rows, cosines = found, dict[str, float]()
             if model is not None:
                 rows, cosines = self._by_vectors(kind, asked, found, scope, now)
-            opened = storage.by_prefix(kind, asked.id, scope.project_dir or None) if asked.id else []
-            hits += _ranked(asked, rows, cosines, profiles[kind], opened)
+            in_time = _in_time(kind, asked.query, scope)
+            ranked = _ranked(asked, rows, cosines, profiles[kind], in_time)
+            hits += (ranked | _opened(kind, asked, scope)).values()
         if self._by_meaning and model is None:
             self.holder.ready(now)  # not before: to load one keeps the processor busy
         hits = best(hits, limit=limit)
@@ -205,13 +211,34 @@ def _chosen() -> ModelRecord:
 
 
 def _by_words(kind: Kind, asked: _Asked, scope: Scope, profile: Profile) -> list[Row]:
-    """Return what full text finds; what is named in full first, lest common words crowd it out."""
+    """Return what full text finds, and the rows of a time that the query names.
+
+    What is named in full comes first, lest common words crowd it out.
+    """
     match = ranking.match_expression(asked.query, profile)
     rows = storage.by_text(kind, match, scope, limit=asked.depth)
+    for span in asked.query.spans:
+        within = _narrowed(scope, span)
+        rows += storage.by_text(kind, match, within, limit=asked.depth)
+        rows += storage.newest(kind, within, limit=asked.depth)
+    rows = list({row.id: row for row in rows}.values())
     if asked.query.exact_only:
         named = storage.by_text(kind, ranking.named_expression(asked.query), scope, limit=asked.depth)
         rows = list({row.id: row for row in (*named, *rows)}.values())
     return rows
+
+
+def _narrowed(scope: Scope, span: Span) -> Scope:
+    """Return the part of a scope that lies in a span."""
+    until = min(scope.until or span.until, span.until)
+    return replace(scope, since=max(scope.since, span.since), until=until)
+
+
+def _in_time(kind: Kind, query: ranking.Query, scope: Scope) -> int:
+    """Return how many rows of the project are of a time that a query names."""
+    return sum(
+        storage.count(kind, scope.project_dir, since=span.since, until=span.until) for span in query.spans
+    )
 
 
 def _with_vectors(
@@ -231,9 +258,15 @@ def _with_vectors(
     return rows, dict(zip(own, map(float, cosines), strict=True))
 
 
+def _opened(kind: Kind, asked: _Asked, scope: Scope) -> dict[str, Hit]:
+    """Return the rows whose id is the query."""
+    rows = storage.by_prefix(kind, asked.id, scope.project_dir or None) if asked.id else []
+    return {row.id: Hit(row, 0.0, None, rank=(1, 0, 0)) for row in rows}
+
+
 def _ranked(
-    asked: _Asked, rows: list[Row], cosines: dict[str, float], profile: Profile, opened: list[Row]
-) -> list[Hit]:
+    asked: _Asked, rows: list[Row], cosines: dict[str, float], profile: Profile, in_time: int
+) -> dict[str, Hit]:
     candidates = [
         ranking.Candidate(
             id=row.id,
@@ -242,14 +275,13 @@ def _ranked(
             detail=row.detail,
             files=row.files,
             cosine=cosines.get(row.id),
+            created_at=row.created_at,
         )
         for row in rows
     ]
-    scored = ranking.rank(asked.query, candidates, profile, meaning=asked.meaning)
+    scored = ranking.rank(asked.query, candidates, profile, meaning=asked.meaning, rows_in_time=in_time)
     by_id = {row.id: row for row in rows}
-    hits = {
+    return {
         each.id: Hit(by_id[each.id], each.score, each, rank=(0, each.named_first, each.score))
         for each in scored
     }
-    hits |= {row.id: Hit(row, 0.0, None, rank=(1, 0, 0)) for row in opened}
-    return list(hits.values())

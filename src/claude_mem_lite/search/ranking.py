@@ -17,10 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from claude_mem_lite.search import times
 from claude_mem_lite.search.words import STOP_WORDS, forms, lemma, words
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Iterable, Mapping, Sequence
+
+    from claude_mem_lite.search.times import Span
 
 Vectors = NDArray[np.float32]
 
@@ -44,6 +48,8 @@ PAIR = 0.4
 PAIR_WINDOW = 3
 # An identifier, path or quoted phrase that the row has as it was written, beyond what its parts count.
 EXACT = 1.0
+# A row of a time that the query names, as a multiple of how rare such rows are; more hardly finds better.
+TIME = 3.0
 # The share of a row's likeness to its nearest fellow candidates that is taken off; 0.1 to 0.2 do as well.
 CROWDED = 0.1
 NEIGHBOURS = 10
@@ -70,12 +76,14 @@ class Query:
 
     `pairs` are the terms (by position) that follow each other; `exact` are identifiers, paths and quoted
     phrases in lower case; with `exact_only` the query is nothing else, and rows that have them come first.
+    `spans` are the times it names, which no term repeats.
     """
 
     terms: tuple[Term, ...]
     pairs: tuple[tuple[int, int], ...]
     exact: tuple[str, ...]
     exact_only: bool
+    spans: tuple[Span, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +105,10 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A row to rank; `cosine` as `cosines` gives it, None when the row or the query has no vector."""
+    """A row to rank; `cosine` as `cosines` gives it, None when the row or the query has no vector.
+
+    `created_at` is UTC text.
+    """
 
     id: str
     title: str
@@ -105,6 +116,7 @@ class Candidate:
     detail: str = ""
     files: tuple[str, ...] = ()
     cosine: float | None = None
+    created_at: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +124,9 @@ class Scored:
     """A candidate's score, the sum of its parts.
 
     `words` is BM25 with the bonus for coverage, `order` for pairs, `exact` for names in full, `meaning` for
-    the cosine; `coverage` (0 to 1) is the share of the query's evidence that the row has. Rows with more of
-    what a query of names alone names come first: `named_first`.
+    the cosine, `time` for a row of a time that the query names; `coverage` (0 to 1) is the share of the
+    query's evidence that the row has. Rows with more of what a query of names alone names come first:
+    `named_first`.
     """
 
     id: str
@@ -122,9 +135,11 @@ class Scored:
     order: float
     exact: float
     meaning: float
+    time: float
     coverage: float
     cosine: float | None
     exact_found: tuple[str, ...]
+    times_found: tuple[str, ...]
     named_first: int
 
     def explain(self) -> dict[str, Any]:
@@ -133,13 +148,19 @@ class Scored:
         return {name: round(part, 3) if isinstance(part, float) else part for name, part in parts.items()}
 
 
-def analyze(text: str) -> Query:
-    """Return the terms of a query, its pairs of neighbours and what it names in full."""
-    text = text.replace("\0", " ")
+def analyze(text: str, *, now: dt.datetime | None = None) -> Query:
+    """Return the terms of a query, its pairs of neighbours and what it names in full.
+
+    With `now`, also the times it names, seen from then: their words are terms only if there are no others.
+    """
+    whole = text = text.replace("\0", " ")
+    spans: tuple[Span, ...] = ()
+    if now is not None:
+        text, spans = times.read(text, now=now)
     found = [*_QUOTED.findall(text), *_IDENTIFIER.findall(_QUOTED.sub(" ", text))]
     exact = tuple(dict.fromkeys(_flat(name) for name in found if words(name)))
     all_words = words(text)
-    telling = [word for word in all_words if word not in STOP_WORDS] or all_words
+    telling = _telling(all_words) or _telling(words(whole)) or all_words
     lemmas = [lemma(word) for word in telling]
     kept = list(dict.fromkeys(lemmas))[:MAX_TERMS]
     position = {name: at for at, name in enumerate(kept)}
@@ -154,7 +175,8 @@ def analyze(text: str) -> Query:
         terms=tuple(Term(name, forms(first_word[name])) for name in kept),
         pairs=tuple(pairs),
         exact=exact,
-        exact_only=bool(exact) and all(word in STOP_WORDS for word in words(left)),
+        exact_only=bool(exact) and not _telling(words(left)),
+        spans=spans,
     )
 
 
@@ -212,10 +234,18 @@ def cosines(query: Vectors, rows: Vectors, centre: Vectors) -> Vectors:
     return similar
 
 
-def rank(query: Query, candidates: Sequence[Candidate], profile: Profile, *, meaning: float) -> list[Scored]:
+def rank(
+    query: Query,
+    candidates: Sequence[Candidate],
+    profile: Profile,
+    *,
+    meaning: float,
+    rows_in_time: int = 0,
+) -> list[Scored]:
     """Return the candidates best first; equals stay in the order given.
 
-    Candidates are the union of both legs, about 50 of each; lengths are compared within them.
+    Candidates are the union of both legs, about 50 of each; lengths are compared within them. `rows_in_time`
+    is how many of the project's rows are of a time that the query names.
     """
     if not candidates:
         return []
@@ -226,6 +256,10 @@ def rank(query: Query, candidates: Sequence[Candidate], profile: Profile, *, mea
     coverage = (counts > 0) @ evidence / max(float(evidence.sum()), 1e-9)
     pair_evidence = np.array([min(evidence[one], evidence[other]) for one, other in query.pairs])
     order = PAIR * (pairs @ pair_evidence) if query.pairs else np.zeros(len(candidates))
+    in_time = [
+        tuple(span.said for span in query.spans if span.has(candidate.created_at)) for candidate in candidates
+    ]
+    time = TIME * _idf(profile.row_count, rows_in_time, sum(map(bool, in_time)))
     points = meaning * _meaning(candidates, coverage)
     scored = []
     for at, candidate in enumerate(candidates):
@@ -235,6 +269,7 @@ def rank(query: Query, candidates: Sequence[Candidate], profile: Profile, *, mea
             "order": float(order[at]),
             "exact": EXACT * len(found),
             "meaning": float(points[at]),
+            "time": time * bool(in_time[at]),
         }
         scored.append(
             Scored(
@@ -243,11 +278,16 @@ def rank(query: Query, candidates: Sequence[Candidate], profile: Profile, *, mea
                 coverage=float(coverage[at]),
                 cosine=candidate.cosine,
                 exact_found=found,
+                times_found=in_time[at],
                 named_first=len(found) if query.exact_only else 0,
                 **parts,
             )
         )
     return sorted(scored, key=lambda row: (-row.named_first, -row.score))
+
+
+def _telling(every: list[str]) -> list[str]:
+    return [word for word in every if word not in STOP_WORDS]
 
 
 def _count(query: Query, candidates: Sequence[Candidate]) -> tuple[Any, Any, Any]:
@@ -288,16 +328,20 @@ def _follows(ones: list[int], others: list[int]) -> bool:
 
 
 def _evidence(query: Query, profile: Profile, candidates_with: Any) -> NDArray[np.float64]:
-    """Return the inverse document frequency of each term.
+    """Return the inverse document frequency of each term."""
+    rows_with = (profile.rows_with(term.lemma) for term in query.terms)
+    seen = map(int, candidates_with)
+    return np.array([_idf(profile.row_count, *each) for each in zip(rows_with, seen, strict=True)])
+
+
+def _idf(row_count: int, rows_with: float, seen: int) -> float:
+    """Return the evidence in nats of what so many rows of a project have, and `seen` of the candidates.
 
     Source: the form that can't be negative, as in Lucene's BM25Similarity.
     """
-    idf = []
-    for term, seen in zip(query.terms, candidates_with, strict=True):
-        row_count = max(profile.row_count, int(seen))
-        rows_with = min(max(profile.rows_with(term.lemma), float(seen)), row_count)
-        idf.append(log(1 + (row_count - rows_with + 0.5) / (rows_with + 0.5)))
-    return np.array(idf)
+    row_count = max(row_count, seen)
+    rows_with = min(max(rows_with, seen), row_count)
+    return log(1 + (row_count - rows_with + 0.5) / (rows_with + 0.5))
 
 
 def _meaning(candidates: Sequence[Candidate], coverage: Any) -> NDArray[np.float64]:

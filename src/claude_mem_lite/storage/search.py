@@ -153,6 +153,12 @@ def by_id(kind: Kind, ids: Collection[str], scope: Scope) -> list[Row]:
     )
 
 
+def newest(kind: Kind, scope: Scope, *, limit: int) -> list[Row]:
+    """Return the newest rows of a kind in a scope, newest first."""
+    where, parameters = _within(kind, scope)
+    return _select(kind, f"{where} ORDER BY {_SOURCES[kind].at} DESC LIMIT ?", (*parameters, limit))
+
+
 def by_prefix(kind: Kind, prefix: str, project_dir: str | None = None) -> list[Row]:
     """Return the rows of a project (None: of any), at most five, whose id begins so."""
     where, parameters = _in_project(kind, project_dir)
@@ -172,9 +178,9 @@ def ids_in(kind: Kind, scope: Scope, *, limit: int) -> list[str]:
     return [row_id for (row_id,) in memory_database.execute_sql(query, (*parameters, limit))]
 
 
-def count(kind: Kind, project_dir: str | None = None) -> int:
-    """Return how many rows of a kind a project has (None: all projects together)."""
-    where, parameters = _within(kind, Scope(project_dir=project_dir))
+def count(kind: Kind, project_dir: str | None = None, *, since: str = "", until: str = "") -> int:
+    """Return how many rows of a kind, and of a time, a project has (None: all projects together)."""
+    where, parameters = _within(kind, Scope(project_dir=project_dir, since=since, until=until))
     query = f"SELECT count(*) FROM {_SOURCES[kind].table} AS t WHERE {where}"
     return int(memory_database.execute_sql(query, parameters).fetchone()[0])
 
