@@ -4,8 +4,10 @@
 
 For each size, rows of made-up text in ten projects, with vectors around one centre a project, are put into
 SQLite and LanceDB; then the real web process is asked over its socket, by questions within a project, by
-questions to all projects, and by full text alone. Rows written by the thousand are not what a consumer does:
-`benchmarks/writes.py` measures that.
+questions to all projects, and by full text alone. Last, in this process and by words alone, by the text of
+an issue (the title of a row, and 3,000 characters of others with their paths), beside SQLite's FTS5 asked for
+every word of it: how long both take, and how often the row of the title is among ten found. Rows written by
+the thousand are not what a consumer does: `benchmarks/writes.py` measures that.
 """
 
 from __future__ import annotations
@@ -28,8 +30,11 @@ from rich.progress import track
 
 from claude_mem_lite import client, config
 from claude_mem_lite.search import embedder
+from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.search.vectors import Vectors
-from claude_mem_lite.storage import embeddings, models
+from claude_mem_lite.search.words import STOP_WORDS, words
+from claude_mem_lite.storage import embeddings, models, search
+from claude_mem_lite.storage.search import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -156,6 +161,45 @@ def times(searches: int, search_type: str, *, everywhere: bool = False) -> list[
     return found
 
 
+def long_prompts(searches: int) -> None:
+    """Print what searches by issue texts take, and how often they find the row of the title."""
+    chance, asked = random.Random(4), []
+    models.open_databases(read_only=True)
+    for number in range(searches):
+        project = f"/p{number % PROJECTS}"
+        rows = models.Observation.select().where(models.Observation.project_dir == project)
+        pasted = chance.sample(list(rows.order_by(models.Observation.pk)), 40)
+        text = " ".join(
+            [
+                pasted[0].title,
+                *(chance.choice([row.summary, row.detail, *row.files_touched]) for row in pasted[1:]),
+            ]
+        )
+        asked.append((text[:3_000], Scope(project_dir=project), pasted[0].id))
+    searcher = Searcher(by_meaning=False)
+    for project in range(PROJECTS):
+        searcher.search("warm", type="observation", scope=Scope(project_dir=f"/p{project}"), limit=1, now=0.0)
+
+    def ours(text: str, scope: Scope) -> list[str]:
+        found = searcher.search(text, type="observation", scope=scope, limit=10, now=0.0)
+        return [hit.row.id for hit in found.hits]
+
+    def fts5(text: str, scope: Scope) -> list[str]:
+        telling = dict.fromkeys(word for word in words(text) if word not in STOP_WORDS)
+        match = " OR ".join(f'"{word}"' for word in telling)
+        return [row.id for row in search.by_text("observation", match, scope, limit=10)]
+
+    for name, system in (("claude-mem-lite", ours), ("FTS5 alone", fts5)):
+        took, right = [], 0
+        for text, scope, wanted in asked:
+            started = time.perf_counter()
+            found = system(text, scope)
+            took.append((time.perf_counter() - started) * 1000)
+            right += wanted in found
+        report(f"  issue text, {name} ({right} of {searches} found)", took)
+    models.close_databases()
+
+
 def folder_mib(path: str) -> float:
     """Return the size of a folder."""
     return sum(
@@ -186,6 +230,7 @@ def measure(rows: int, searches: int) -> None:
             report("  hybrid, within a project", times(searches, "hybrid"))
             report("  hybrid, all projects", times(searches, "hybrid", everywhere=True))
             print(f"  web process, peak memory     {process_numbers(pid)[1]:.0f} MiB")
+        long_prompts(searches)
         database = os.path.getsize(config.memory_path()) / (1 << 20)
         print(
             f"  on disk: claude-mem.db {database:.0f} MiB, vectors {folder_mib(config.lance_dir()):.0f} MiB"

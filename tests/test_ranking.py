@@ -82,7 +82,38 @@ def test_a_query_is_lemmas_and_their_pairs() -> None:
     assert analyze("\0 .,; _").terms == ()
     assert analyze("go going went").pairs == ()
     assert analyze("wrote").terms[0].words == ("wrote", "write", "written")
-    assert len(analyze(" ".join(f"w{number}" for number in range(99))).terms) == ranking.MAX_TERMS
+    assert len(analyze(" ".join(f"w{number}" for number in range(999))).terms) == 400
+
+
+def test_a_long_query_is_reduced_to_its_most_telling_terms() -> None:
+    """Rare terms, early ones and parts of names are kept, in their order, with the pairs among them."""
+    common = [f"c{number}" for number in range(60)]
+    text = " ".join(["otter", *common[:30], "pond_filter", "rare", *common[30:]])
+    profile = Profile(100, sampled=100, counts=dict.fromkeys([*common, "pond", "filter"], 40) | {"otter": 5})
+
+    query = ranking.focused(analyze(text), profile)
+
+    lemmas = [term.lemma for term in query.terms]
+    assert lemmas == ["otter", *common[:28], "pond", "filter", "rare"]
+    assert query.pairs == (*((at, at + 1) for at in range(28)), (29, 30), (30, 31))
+    assert query.exact == ("pond_filter",)
+    assert ranking.focused(analyze("otter pond"), profile) == analyze("otter pond")
+
+
+def test_the_index_is_asked_for_few_terms() -> None:
+    """The rest is counted in what they find."""
+    query = analyze(" ".join(f"w{number}" for number in range(32)))
+
+    match = ranking.match_expression(query, Profile(9))
+
+    assert match == " OR ".join(f'"w{number}"' for number in range(16))
+
+
+def test_a_long_query_keeps_the_names_it_begins_with() -> None:
+    """Each is looked for in every candidate."""
+    query = analyze(" ".join(f"name_{number}" for number in range(50)))
+
+    assert ranking.focused(query, Profile(9)).exact == tuple(f"name_{number}" for number in range(8))
 
 
 # --- words -----------------------------------------------------------------------------------------

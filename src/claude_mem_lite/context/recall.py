@@ -172,8 +172,8 @@ def _ask(searcher: Searcher, text: str, project_dir: str, *, now: float) -> _Ask
     clock = time.monotonic()
     scope = Scope(project_dir=project_dir)
     found = searcher.search(text, type="all", scope=scope, limit=ROWS, depth=DEPTH, now=clock, at=now)
-    query = ranking.analyze(text, now=times.local(now))
     profile = searcher.profile("observation", project_dir, now=clock)
+    query = ranking.focused(ranking.analyze(text, now=times.local(now)), profile)
     weights = {term.lemma: _idf(profile, term.lemma) for term in query.terms}
     echoes = frozenset(hit.row.id for hit in found.hits if _is_echo(hit.row, text))
     answers = replace(found, hits=[hit for hit in found.hits if hit.row.id not in echoes])

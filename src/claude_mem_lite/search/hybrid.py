@@ -91,9 +91,10 @@ class Searcher:
         if not query.terms:
             return Found([], "fts")
         model = self.holder.ready(now) if self._by_meaning and self.holder.loaded else None
+        profiles = {kind: self._profiles.get(kind, scope.project_dir, now=now) for kind in KINDS[type]}
+        query = ranking.focused(query, profiles[KINDS[type][0]])
         asked = _Asked(text, query, model, type, depth)
         hits: list[Hit] = []
-        profiles = {kind: self._profiles.get(kind, scope.project_dir, now=now) for kind in KINDS[type]}
         # All of them before the vector is needed, which is made meanwhile.
         by_words = {kind: _by_words(kind, asked, scope, profile) for kind, profile in profiles.items()}
         for kind, found in by_words.items():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import log
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,16 @@ if TYPE_CHECKING:
 
 Vectors = NDArray[np.float32]
 
+# A query of more terms is reduced to the most telling; so many are read of it.
 MAX_TERMS = 32
+_TERMS_READ = 400
+MAX_NAMES = 8
+# Full text is asked for no more terms than this: FTS5 compares all of them for every row that has one.
+TERMS_ASKED = 16
+# The weight of a term halves after so many others: a text begins with what it is about.
+_PLACE_HALVES = 16
+# A part of a name tells more than a word.
+_NAMED = 1.5
 # Source for the form and the two constants: Robertson and Zaragoza, The Probabilistic Relevance Framework:
 # BM25 and Beyond, 2009, 3.5 (BM25F: fields are weighted before the count saturates); Lucene's defaults.
 SATURATION = 1.2
@@ -162,7 +171,7 @@ def analyze(text: str, *, now: dt.datetime | None = None) -> Query:
     all_words = words(text)
     telling = _telling(all_words) or _telling(words(whole)) or all_words
     lemmas = [lemma(word) for word in telling]
-    kept = list(dict.fromkeys(lemmas))[:MAX_TERMS]
+    kept = list(dict.fromkeys(lemmas))[:_TERMS_READ]
     position = {name: at for at, name in enumerate(kept)}
     pairs = {
         (position[one], position[other]): None
@@ -178,6 +187,32 @@ def analyze(text: str, *, now: dt.datetime | None = None) -> Query:
         exact_only=bool(exact) and not _telling(words(left)),
         spans=spans,
     )
+
+
+def focused(query: Query, profile: Profile) -> Query:
+    """Return a query with its most telling terms, in their order, and the names it begins with."""
+    if len(query.terms) <= MAX_TERMS:
+        return query
+    kept = _most_telling(query, profile, MAX_TERMS)
+    place = {at: new for new, at in enumerate(kept)}
+    return replace(
+        query,
+        terms=tuple(query.terms[at] for at in kept),
+        pairs=tuple((place[one], place[other]) for one, other in query.pairs if {one, other} <= place.keys()),
+        exact=query.exact[:MAX_NAMES],
+    )
+
+
+def _most_telling(query: Query, profile: Profile, limit: int) -> list[int]:
+    """Return which terms tell most, in their order: rare ones, early ones and parts of names."""
+    in_names = {lemma(word) for name in query.exact for word in words(name)}
+
+    def weight(at: int) -> float:
+        name = query.terms[at].lemma
+        idf = _idf(profile.row_count, profile.rows_with(name), 0)
+        return idf * (_NAMED if name in in_names else 1) / (1 + at / _PLACE_HALVES)
+
+    return sorted(sorted(range(len(query.terms)), key=weight, reverse=True)[:limit])
 
 
 def vocabulary(title: str, summary: str = "", detail: str = "", files: tuple[str, ...] = ()) -> set[str]:
@@ -202,12 +237,14 @@ def match_expression(query: Query, profile: Profile) -> str:
     """
     wanted: list[str] = []
     rows = 0.0
-    for term in sorted(query.terms, key=lambda term: profile.rows_with(term.lemma)):
+    asked = [query.terms[at] for at in _most_telling(query, profile, TERMS_ASKED)]
+    for term in sorted(asked, key=lambda term: profile.rows_with(term.lemma)):
         rows += profile.rows_with(term.lemma)
         if wanted and rows > ROW_BUDGET * profile.share:
             break
         wanted += term.words
-    return _any_of([*wanted, *query.exact])
+    # A path as a phrase costs a look at each row that has `src`; among many terms its rare parts are enough.
+    return _any_of([*wanted, *(query.exact if len(query.terms) <= TERMS_ASKED else ())])
 
 
 def named_expression(query: Query) -> str:
@@ -293,6 +330,9 @@ def _telling(every: list[str]) -> list[str]:
 def _count(query: Query, candidates: Sequence[Candidate]) -> tuple[Any, Any, Any]:
     """Return per candidate the weighted count of each term, the weighted length, and which pairs it has."""
     terms = {term.lemma: at for at, term in enumerate(query.terms)}
+    followers: dict[int, list[tuple[int, int]]] = {}
+    for at, (one, other) in enumerate(query.pairs):
+        followers.setdefault(one, []).append((at, other))
     counts, pairs, lengths = [], [], []
     for candidate in candidates:
         count, has_pair, length = [0.0] * len(query.terms), [0.0] * len(query.pairs), 0.0
@@ -304,9 +344,10 @@ def _count(query: Query, candidates: Sequence[Candidate]) -> tuple[Any, Any, Any
                 if name in terms:
                     count[terms[name]] += weight
                     places.setdefault(terms[name], []).append(place)
-            for at, (one, other) in enumerate(query.pairs):
-                if one in places and other in places and _follows(places[one], places[other]):
-                    has_pair[at] = 1.0
+            for one, found in places.items():
+                for at, other in followers.get(one, ()):
+                    if other in places and _follows(found, places[other]):
+                        has_pair[at] = 1.0
         counts.append(count)
         pairs.append(has_pair)
         lengths.append(length)
