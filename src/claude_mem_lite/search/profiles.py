@@ -1,4 +1,4 @@
-"""How common words are in each project, from a sample of its rows, kept for a while."""
+"""How common words are in each project, from a sample of its rows, kept until the project has changed."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 
 # With 500 code history is found a hundredth worse; 2,000 take an eighth of a second.
 SAMPLED_ROWS = 2_000
-# A profile this old is looked at again, and made anew when the project has grown or shrunk by a tenth.
-KEEP_S = 60.0
-_GROWTH = 0.1
+# A profile is made anew when the project has grown or shrunk by a tenth: in the background, or by half before
+# the search that finds it so is answered.
+_CHANGED, _CHANGED_MUCH = 0.1, 0.5
+# Rows are counted for every search up to this many, which takes 0.1 ms; above, at most once in so long.
+_COUNTED_ALWAYS, _COUNTED_EVERY_S = 2_000, 5.0
 
 _Key = tuple["Kind", str | None]
 
@@ -33,32 +35,41 @@ class Profiles:
     def __init__(self, sampled_rows: int = SAMPLED_ROWS) -> None:
         self._sampled_rows = sampled_rows
         self._kept: dict[_Key, Profile] = {}
-        self._looked_at: dict[_Key, float] = {}
+        self._counted_at: dict[_Key, float] = {}
+        self._in_renewal: set[_Key] = set()
         self._lock = threading.Lock()
 
     def get(self, kind: Kind, project_dir: str | None, *, now: float) -> Profile:
         """Return the profile of a project's rows of a kind (None: of all projects together)."""
         key = kind, project_dir
         with self._lock:
-            if key not in self._kept:
-                self._renew(key)
-                self._looked_at[key] = now
-            elif now - self._looked_at[key] > KEEP_S:
-                self._looked_at[key] = now
-                threading.Thread(target=self._renew_later, args=(key,), name="profile", daemon=True).start()
+            kept = self._kept.get(key)
+            if kept and kept.row_count > _COUNTED_ALWAYS and now - self._counted_at[key] < _COUNTED_EVERY_S:
+                return kept
+            self._counted_at[key] = now
+            row_count = storage.count(*key)
+            change = abs(row_count - kept.row_count) / max(kept.row_count, 1) if kept else 1.0
+            if kept is None or change > _CHANGED_MUCH:
+                self._kept[key] = self._made(key, row_count)
+            elif change > _CHANGED and key not in self._in_renewal:
+                self._in_renewal.add(key)
+                renewal = threading.Thread(
+                    target=self._renew, args=(key, row_count), name="profile", daemon=True
+                )
+                renewal.start()
             return self._kept[key]
 
-    def _renew_later(self, key: _Key) -> None:
+    def _renew(self, key: _Key, row_count: int) -> None:
         """Renew a profile off the way of the search that found it old."""
-        with contextlib.suppress(DatabaseError), memory_database.connection_context():
-            self._renew(key)
+        try:
+            with contextlib.suppress(DatabaseError), memory_database.connection_context():
+                self._kept[key] = self._made(key, row_count)
+        finally:
+            self._in_renewal.discard(key)
 
-    def _renew(self, key: _Key) -> None:
-        row_count, kept = storage.count(*key), self._kept.get(key)
-        if kept and abs(row_count - kept.row_count) <= _GROWTH * kept.row_count:
-            return
+    def _made(self, key: _Key, row_count: int) -> Profile:
         rows = storage.sample(*key, one_in=max(1, round(row_count / self._sampled_rows)))
         # Full text looks at the rows of all projects that have a word.
         share = row_count / max(storage.count(key[0]), 1)
         told = (ranking.vocabulary(row.title, row.summary, row.detail, row.files) for row in rows)
-        self._kept[key] = ranking.profile(told, row_count=row_count, share=share)
+        return ranking.profile(told, row_count=row_count, share=share)
