@@ -22,7 +22,7 @@ Remaining:
    - the fallback has no timeout
 
 Nothing else is affected by that.
-- This item stands under no heading
+- An item after a paragraph has no head
 """
 
 
@@ -46,7 +46,7 @@ def test_an_item_is_told_under_what_stands_above_its_list() -> None:
         "Remaining: Tests for the parser",
         "`rates.py`: the fallback has no timeout",
         "Nothing else is affected by that.",
-        "This item stands under no heading",
+        "An item after a paragraph has no head",
     ]
 
 
