@@ -327,7 +327,7 @@ def test_the_command_prints_what_a_session_would_get(memory: Path, monkeypatch: 
     assert explained["context"] == block.text
     assert [line["id"] for line in explained["lines"]] == ["s1", COMMIT, "s1", EDIT, "s1", "s1"]
     assert all(line["reason"] and line["tokens"] for line in explained["lines"])
-    assert [(line["id"], line["why"]) for line in explained["left_out"]] == [(EDIT, "already shown")]
+    assert explained["left_out"] == []
     assert "in the newest session" in run("context", "--project", "/p", "--explain")
     assert "called by cli.py:7 split" in run("context", "--project", "/p", "--file", "/p/money.py")
     assert "Commit" in run("context", "--project", "/p", "--prompt", "Which commit made the amounts exact?")

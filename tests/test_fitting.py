@@ -146,7 +146,7 @@ def test_each_model_has_its_own(home: Path) -> None:
 def test_what_opens_the_gate_of_recall_stays() -> None:
     """A fitted weight changes the order of hits, not how much likeness a prompt needs."""
     query = ranking.analyze("why was the cache dropped")
-    scored = ranking.Scored("a", 9.0, 3.0, 1.0, 0.0, 5.0, 0.5, 0.28, (), 0)
+    scored = ranking.Scored("a", 9.0, 3.0, 1.0, 0.0, 5.0, 0.0, 0.5, 0.28, (), (), 0)
     heavier = dataclasses.replace(scored, meaning=10.0)
 
     before, after = (

@@ -324,7 +324,7 @@ def test_the_choice_of_what_was_read_nowhere_is_the_users(memory: Path) -> None:
 
     block = builder.build(PROJECT, session_id="next")
 
-    assert f"{chosen}: How to round?" in block.text
+    assert f"How to round? {chosen}" in block.text
 
 
 def test_what_the_user_pastes_is_quoted(memory: Path) -> None:

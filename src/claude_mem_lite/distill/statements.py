@@ -64,7 +64,7 @@ def statements(report: str) -> list[Statement]:
         before = ""
         for sentence in sentences(block):
             told = balanced(_LEAD.sub("", _LINK.sub(r"\1", sentence)).strip())
-            if _REFERS.match(told):
+            if _REFERS.match(told) and (found or before or head):
                 found.pop(before, None)
                 told = f"{before} {told}" if before else ""
             before = told
