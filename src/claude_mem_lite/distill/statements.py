@@ -118,8 +118,13 @@ def _says_something(told: str) -> bool:
     return len(_PLAIN.findall(_NAME.sub(" ", told))) >= _WORDS
 
 
+# Hashes, ids and dates, which hold for one run.
+_ONE_OFF = re.compile(r"(?=.*\d)[0-9a-f][0-9a-f_:.-]{5,}|\d[\d.,:/-]*|#\d{6,}")
+
+
 @lru_cache(maxsize=8_192)
 def names(text: str) -> frozenset[str]:
     """Return the names in a text, of code and what is written like it, and its figures; in lower case."""
     found = ((match["code"] or match[0]).lower() for match in _NAME.finditer(text))
-    return frozenset(filter(None, (name.strip("().,:;'\" ") for name in found)))
+    told = (name.strip("().,:;'\" ") for name in found)
+    return frozenset(name for name in told if name and not _ONE_OFF.fullmatch(name))
