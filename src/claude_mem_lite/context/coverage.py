@@ -32,8 +32,10 @@ _SHORTEST_WORD = 4
 # not by as much.
 _JOINT, _LINE, _HEADING, _DENSITY = 2, 14, 50, 0.8
 _USERS = 0.8  # what was asked, beside what came of it
-# A report begins with what came of it; an item of a list is worth less than a sentence.
-_FIRST, _ITEM, _ENDS = 1.3, 0.7, (".", "!", "\u3002", "\uff01")
+# A report begins with what came of it. An item of a list is worth less than a sentence, what is short says
+# little by itself, and what was done less than what was said of it.
+_FIRST, _ITEM, _SHORT, _DEED = 1.6, 0.7, 0.7, 0.5
+_ENDS, _SHORT_CHARS = (".", "!", "\u3002", "\uff01"), 50
 _LEAST = 60  # characters in which hardly a line fits
 
 
@@ -56,8 +58,7 @@ def choose(
         rows: set[str] = set()
         for said in state.statements:
             if said.at > since:
-                form = _FIRST if said.row_id not in rows else 1.0 if said.says[-1:] in _ENDS else _ITEM
-                worth = use(said) * form * (_USERS if said.is_users else 1.0)
+                worth = use(said) * _form(said, is_first=said.row_id not in rows)
                 pool.append((at, said, _terms(said.text), worth))
             rows.add(said.row_id)
     covered: set[str] = set().union(*map(_terms, told))
@@ -93,6 +94,14 @@ def choose(
         covered |= terms
         chosen.append((at, said))
     return chosen
+
+
+def _form(said: Said, *, is_first: bool) -> float:
+    """Return what a statement is worth by its form alone."""
+    worth = _FIRST if is_first else 1.0 if said.says[-1:] in _ENDS else _ITEM
+    if len(said.says) < _SHORT_CHARS:
+        worth *= _SHORT
+    return worth * (_DEED if said.is_deed else 1.0) * (_USERS if said.is_users else 1.0)
 
 
 def _weights(states: Sequence[State]) -> Mapping[str, float]:

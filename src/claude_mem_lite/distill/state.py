@@ -254,22 +254,29 @@ def _failing(rows: Sequence[Row], later: Sequence[Sequence[Row]]) -> list[Said]:
     That all was well matters as long as something is not committed.
     """
     found = [Said(row.id, row.created_at, error, "Failing") for row, error in open_failures(rows, later)]
-    tests = next((row for row in reversed(rows) if test_verdict(row)), None)
+    tests = _last_tests(rows)
     if tests is not None:
         verdict = test_verdict(tests)
         is_bad = has_bad_tests(verdict)
         told = f"{tests.title}: {without_reason(tests.summary)[0]}"
         says = one_line(told[told.rfind(verdict) :], _FAILED_CHARS) if is_bad else verdict
-        if is_bad or any(row.tool_name in EDITORS for row in _not_committed(rows)):
+        if is_bad or _is_in_flight(rows):
             found.append(Said(tests.id, tests.created_at, says, "Failing" if is_bad else "Tests"))
     return found[-_MOST:]
 
 
+def _last_tests(rows: Sequence[Row]) -> Row | None:
+    return next((row for row in reversed(rows) if test_verdict(row)), None)
+
+
 def _committed(rows: Sequence[Row]) -> list[Said]:
-    """Return the last commit, and how many came before it."""
+    """Return the last commit, how many came before it, and how the tests ended if all of it is committed."""
     commits = [row for row in rows if is_commit(row)]
     before = f", after {count(len(commits) - 1, 'other')}" if len(commits) > 1 else ""
-    return [Said(row.id, row.created_at, f"{row.title}{before}") for row in commits[-1:]]
+    tests = _last_tests(rows)
+    verdict = test_verdict(tests) if tests is not None and not _is_in_flight(rows) else ""
+    passed = f"; {verdict}" if verdict and not has_bad_tests(verdict) else ""
+    return [Said(row.id, row.created_at, f"{row.title}{before}{passed}") for row in commits[-1:]]
 
 
 def _in_flight(rows: Sequence[Row], changes: Mapping[str, str]) -> list[Said]:
@@ -290,6 +297,10 @@ def _in_flight(rows: Sequence[Row], changes: Mapping[str, str]) -> list[Said]:
             )
         )
     return found
+
+
+def _is_in_flight(rows: Sequence[Row]) -> bool:
+    return any(row.tool_name in EDITORS for row in _not_committed(rows))
 
 
 def _not_committed(rows: Sequence[Row]) -> Sequence[Row]:
