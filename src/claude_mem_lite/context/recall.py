@@ -56,7 +56,7 @@ ENOUGH = 2.0
 # The best hit alone is now and then a wrong one.
 GATE_HITS = 5
 # A row that scores less than this share of the best says little of what the prompt asks for.
-FAR_BEHIND = 0.5
+FAR_BEHIND = 0.55
 # A newer row that has this share of an older one's evidence is told before it, if it scores this share of it.
 SAME_THING, NEARLY = 0.7, 0.75
 # A row of which the prompt has this share of the words is the prompt.
