@@ -73,6 +73,7 @@ def test_what_is_left_open_is_told_by_the_heading_above_it() -> None:
 def test_a_decision_in_a_few_words_is_told_with_its_question() -> None:
     """A go-ahead, a question back and a request after a report without a question settle nothing."""
     told = rows(
+        ("UserPromptSubmit", "Keep the rates"),
         ("Stop", "Both would work. Which one do you prefer?\n- A) a column\n- B) a table"),
         ("UserPromptSubmit", "a table, the column is gone on purpose"),
         ("Stop", "It is done. Shall I commit it?"),

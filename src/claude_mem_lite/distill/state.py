@@ -154,13 +154,15 @@ def state_of(
     repeats of others; `changes` says what became of a file's functions;
     `later` are the observations of each session after it, which may have settled what it left open.
     """
+    goal = _goal(rows)
+    asked = {said.row_id for said in goal}
     thread = [
-        *_goal(rows),
+        *goal,
         *_plan(rows, [quote(step) for step in _open_steps(plan)]),
         *_failing(rows, later),
         *_in_flight(rows, changes or {}),
         *_committed(rows),
-        *_decided(rows),
+        *(said for said in _decided(rows) if said.row_id not in asked),
         *_pull_request(rows),
     ]
     counted: Counter[str] = Counter()
@@ -319,13 +321,13 @@ def _decided(rows: Sequence[Row]) -> list[Said]:
         elif row.tool_name == "Stop":
             # What stands in code is no reason: `take B instead of A`.
             stated = statements(without_reason(row.summary)[0])
-            told = [
+            decided = [
                 each
                 for each in stated
                 if _DECIDED.search(_CODE.sub("", each.text)) and each.says.count("`") <= _SPANS
             ]
-            if told:
-                found.append(Said(row.id, row.created_at, _listed(told), "Decided"))
+            if decided:
+                found.append(Said(row.id, row.created_at, _listed(decided), "Decided"))
     return found[:_MOST]
 
 
