@@ -1,4 +1,4 @@
-"""How search behaves as the memory grows: latency over the socket, memory and disk.
+"""Measures search as the memory grows: latency over the socket, memory and disk.
 
     python benchmarks/search_scale.py [--rows N]… [--searches N]
 

@@ -6,7 +6,6 @@ import pytest
 
 from claude_mem_lite.distill.local import observe
 from claude_mem_lite.distill.local.problems import first_problem
-from claude_mem_lite.distill.local.worth import is_minor
 from claude_mem_lite.distill.observation import Capture, Observation
 
 
@@ -99,22 +98,3 @@ def test_a_removed_file_is_said_to_be_removed() -> None:
 
     assert isinstance(observation, Observation)
     assert observation.summary.endswith("Changed new.py. Removed old.py and lib/gone.py.")
-
-
-@pytest.mark.parametrize(
-    ("title", "tool_name", "is_told"),
-    [
-        ("Read a.go and b.go", "Read", False),
-        ("Import fmt in a.go", "Edit", False),
-        ("Run go test: 14 passed", "Bash", False),
-        ("Run linter: “0 issues.”", "Bash", False),
-        ("Run linter: “a.go:1:2: undefined: x”", "Bash", True),
-        ("Run the tests: 3 passed, 1 failed", "Bash", True),
-        ("Search for 'x': 3 lines in a.py", "Grep", True),
-        ("Read the settings: “0 errors”", "WebFetch", True),
-        ("a.py: “x = 1 → 2”", "Edit", True),
-    ],
-)
-def test_what_says_nothing_new_is_known_by_its_title(title: str, tool_name: str, is_told: bool) -> None:  # noqa: FBT001
-    """Reads, imports and checks in which all was well are kept for search; a block can leave them out."""
-    assert is_minor(title, tool_name) is not is_told

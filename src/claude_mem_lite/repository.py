@@ -1,4 +1,4 @@
-"""Where a session works: its repository, the work tree it is in, and the branch; read from git's files.
+"""Finds the repository, the work tree and the branch that a session works in, from git's own files.
 
 Standard library only and, but for `first_commit` and `tokens`, without a process: hooks ask for each event. A
 linked work tree is one that `git worktree add` made: its `.git` is a file that names a folder of the

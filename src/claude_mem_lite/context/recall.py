@@ -1,4 +1,4 @@
-"""What memory has on a user's prompt, if it has anything: the rows that answer, best first, within a budget.
+"""Recalls the rows that answer a user's prompt, best first and within a budget, or nothing if there are none.
 
 Finding and ranking is `search`'s business; what of a prompt is asked stands in `prompts`, which sentences of
 a row are told in `excerpt`.

@@ -1,4 +1,4 @@
-"""What no longer holds of a line: it names what is gone from the code since, or a value that has changed."""
+"""Notes on a line what no longer holds: names that are gone from the code since, and values that changed."""
 
 from __future__ import annotations
 

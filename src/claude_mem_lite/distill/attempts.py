@@ -1,4 +1,4 @@
-"""Which commands failed and are still open: by what succeeded later, not by what the error says. Pure.
+"""Finds the failed commands that no later success has settled; what the error says does not count. Pure.
 
 A failure is settled by the same command that succeeds later, in its session or in another one. One that only
 looked at something from outside (curl, ping) is settled as soon as the work went on without it.

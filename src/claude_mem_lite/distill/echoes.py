@@ -1,4 +1,4 @@
-"""What of the assistant's words is somebody else's: what it quotes, and what it repeats. Pure.
+"""Marks what of the assistant's words is somebody else's: what it quotes, and what it repeats. Pure.
 
 A report, a plan and the task of a sub-agent are told as the assistant's own words. What a page or a file said
 is none of them, however it is passed on: between quotation marks, as a block of its own, or word for word

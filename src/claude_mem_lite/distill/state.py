@@ -1,4 +1,4 @@
-"""Where a session left its thread: goal, decisions, what is open, what it did; and what it states. Pure.
+"""Tells where a session left its thread (goal, decisions, open ends, changes) and what it stated. Pure.
 
 It is made at each session's end, and anew when its conversation is compacted, and is told at later starts.
 """
@@ -341,7 +341,7 @@ def _settled(rows: Iterable[Row]) -> Iterator[Said]:
         elif row.tool_name == "Stop":
             report = without_reason(row.summary)[0]
         elif row.tool_name == "UserPromptSubmit":
-            question = _question(report) if is_answer(row.summary) else ""
+            question = _question(report) if _is_answer(row.summary) else ""
             report = ""
             if question:
                 says = f"“{question}” {one_line(row.summary, _ANSWER_CHARS)}"
@@ -354,7 +354,7 @@ def _question(report: str) -> str:
     return next((each for each in reversed(last) if each[-1] in _ASKS and len(each) <= _ANSWER_CHARS), "")
 
 
-def is_answer(prompt: str) -> bool:
+def _is_answer(prompt: str) -> bool:
     """Tell whether a prompt may settle something: some words of the user's own, and no question back."""
     words = prompt.split()
     return (

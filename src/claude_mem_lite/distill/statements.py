@@ -1,4 +1,4 @@
-"""What a report states: its sentences, without what only holds it together, and the names in them. Pure."""
+"""Splits a report into the sentences and list items that state something; finds the names in them. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every embedder offers, and what all of them do to texts and vectors; no model is named here."""
+"""Defines what every embedder offers, and what all do to texts and vectors; no model is named here."""
 
 from __future__ import annotations
 

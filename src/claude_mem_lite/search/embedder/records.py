@@ -1,4 +1,4 @@
-"""Which embedding models there are, where they lie on this machine, and fetching one; loads none of them.
+"""Lists the embedding models there are, finds them on this machine, and fetches one; loads none of them.
 
 Cheap to import: neither numpy nor a model's library.
 """
