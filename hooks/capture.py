@@ -1,8 +1,9 @@
-"""PostToolUse and PostToolUseFailure: a tool call, to be compressed; for a file, what memory knows of it."""
+"""PostToolUse and PostToolUseFailure: a tool call, to be compressed, and what memory knows of its like."""
 
 from __future__ import annotations
 
 WEB_TIMEOUT_S = 0.05
+_COMMAND_CHARS = 2_000
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,20 +11,35 @@ if TYPE_CHECKING:
 
 
 def ask(fields: dict[str, str], project_dir: str) -> Callable[[], bytes]:
-    """Ask what memory knows of the file that the tool named; what is returned waits for it, b"" for nothing.
+    """Ask what memory knows of the file that a tool named, or of how a call failed.
 
-    A sub-agent gets nothing: what it reads is not what the session works on.
+    What is returned waits for it, b"" for nothing. A sub-agent gets nothing: what it reads is not what the
+    session works on.
     """
-    from claude_mem_lite import triage
-
-    is_on_a_file = fields["tool_name"] in {*triage.EDITORS, "Read"} and fields["file_path"]
-    if not is_on_a_file or fields["agent_id"] or fields["event_name"] != "PostToolUse":
+    wanted = {} if fields["agent_id"] else _file(fields) or _failure(fields, project_dir)
+    if not wanted:
         return bytes
     from claude_mem_lite import client
 
-    file = fields["file_path"]
-    asked = client.block("/api/touch", fields, project_dir, timeout_s=WEB_TIMEOUT_S, file=file)
+    address = "/api/touch" if "file" in wanted else "/api/failure"
+    asked = client.block(address, fields, project_dir, timeout_s=WEB_TIMEOUT_S, connection=None, **wanted)
     return lambda: asked.read() or b""
+
+
+def _file(fields: dict[str, str]) -> dict[str, str]:
+    from claude_mem_lite import triage
+
+    is_file = fields["event_name"] == "PostToolUse" and fields["tool_name"] in {*triage.EDITORS, "Read"}
+    return {"file": fields["file_path"]} if is_file and fields["file_path"] else {}
+
+
+def _failure(fields: dict[str, str], project_dir: str) -> dict[str, str]:
+    if fields["event_name"] != "PostToolUseFailure" or not fields["error"]:
+        return {}
+    command = fields["command"][:_COMMAND_CHARS]
+    return {
+        "tool": fields["tool_name"], "command": command, "error": fields["error"], "work_tree": project_dir,
+    }  # fmt: skip
 
 
 if __name__ == "__main__":

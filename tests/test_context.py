@@ -396,7 +396,7 @@ def test_lines_that_nobody_uses_lose_rank(memory: Path) -> None:
     session_row("s1")
     observe("b" * 32, "Stop", "First thing that was said, about trains.")
     observe("c" * 32, "Stop", "Other thing that was said, about boats.")
-    budget = builder.Budget(thread=0, function_map=0, learnings=0, earlier=46)
+    budget = builder.Budget(thread=0, function_map=0, learnings=0, failures=0, earlier=46)
     for number in range(8):
         session_row(f"e{number}", last_event_at=at(-number), summary="x")
         shown(f"e{number}", "startup", "b" * 32, "c" * 32)

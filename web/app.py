@@ -25,8 +25,10 @@ from starlette.routing import Route
 from claude_mem_lite import __version__, client, config, inbox, installed
 from claude_mem_lite.codemap import answers
 from claude_mem_lite.context.superseded import noted
+from claude_mem_lite.distill.findings import findings as put_together
 from claude_mem_lite.learnings import story
 from claude_mem_lite.storage import DatabaseError, migrations, models, queries, upgrades
+from claude_mem_lite.storage import findings as failed
 from claude_mem_lite.storage import learnings as known
 from claude_mem_lite.storage.search import Kind, Scope, by_prefix
 from claude_mem_lite.tokens import estimate_tokens
@@ -36,6 +38,7 @@ from claude_mem_lite.web.parameters import (
     CallGraphParameters,
     DetailParameters,
     EmbedParameters,
+    FindingsParameters,
     HistoryParameters,
     LearningsParameters,
     SearchParameters,
@@ -193,6 +196,14 @@ def learnings(request: Request) -> JSONResponse:
     return JSONResponse({"count": len(found), "learnings": found})
 
 
+def findings(request: Request) -> JSONResponse:
+    """Return what fails in a project and what worked, that first which most sessions met."""
+    wanted = parse(FindingsParameters, request)
+    found = put_together(failed.known(wanted.project))
+    told = [each.as_json() for each in found if len(each.sessions) >= wanted.sessions][: wanted.limit]
+    return JSONResponse({"count": len(told), "findings": told})
+
+
 async def summarize(request: Request) -> JSONResponse:
     """Have a session summarized: 200 with the summary, 202 when it takes longer."""
     wanted = SummarizeParameters.model_validate_json(await request.body() or b"{}")
@@ -305,12 +316,14 @@ app = Starlette(
         Route("/api/context", blocks.context),
         Route("/api/recall", blocks.recall),
         Route("/api/touch", blocks.touch),
+        Route("/api/failure", blocks.failure),
         Route("/api/subagent", blocks.subagent),
         Route("/api/search", search),
         Route("/api/observation/{observation_id}", observation),
         Route("/api/callgraph", callgraph),
         Route("/api/function-history", function_history),
         Route("/api/learnings", learnings),
+        Route("/api/findings", findings),
         Route("/api/summarize", summarize, methods=["POST"]),
         Route("/api/embed", embed, methods=["POST"]),
         Route("/api/model", model, methods=["GET", "POST"]),

@@ -12,12 +12,14 @@ from starlette.responses import JSONResponse, Response
 from claude_mem_lite import inbox, settings
 from claude_mem_lite.context import answers
 from claude_mem_lite.context.shown import Shown, ShownSessions
+from claude_mem_lite.distill.observation import Capture
 from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.storage import DatabaseError
 from claude_mem_lite.storage import context as storage
 from claude_mem_lite.storage.models import memory_database, queue_database
 from claude_mem_lite.web.parameters import (
     ContextParameters,
+    FailureParameters,
     RecallParameters,
     SubagentParameters,
     TouchParameters,
@@ -76,6 +78,20 @@ def touch(request: Request) -> Response:
             return _too_late(wanted)
         answer = answers.about_file(
             wanted.project_path, wanted.file, session_id=wanted.session_id, shown=shown
+        )
+        return _answer(wanted, answer, shown)
+
+
+def failure(request: Request) -> Response:
+    """Return what worked when a call failed before as this one does, once for each cause and session."""
+    wanted = parse(FailureParameters, request)
+    payload = {"tool_input": {"command": wanted.command}, "error": wanted.error}
+    capture = Capture("PostToolUseFailure", wanted.tool, payload, wanted.work_tree or wanted.project_path)
+    with shown_sessions.turn(wanted.session_id) as shown:
+        if wanted.is_late:
+            return _too_late(wanted)
+        answer = answers.about_failure(
+            capture, wanted.project_path, session_id=wanted.session_id, shown=shown
         )
         return _answer(wanted, answer, shown)
 

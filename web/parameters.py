@@ -44,7 +44,9 @@ class BlockParameters(Parameters):
     project_path: ProjectPath
     session_id: str = ""
     explain: bool = False
-    hook: Literal["", "SessionStart", "UserPromptSubmit", "PostToolUse", "SubagentStart"] = ""
+    hook: Literal[
+        "", "SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "SubagentStart"
+    ] = ""
     deadline: float = 0.0
 
     @property
@@ -78,6 +80,18 @@ class TouchParameters(BlockParameters):
     """What `/api/touch` takes: the file that a tool named, absolute or relative to the project."""
 
     file: Annotated[str, Field(min_length=1, max_length=4_096), AfterValidator(projects.in_project)]
+
+
+class FailureParameters(BlockParameters):
+    """What `/api/failure` takes: a tool whose call failed, Bash with its command, and what was said of that.
+
+    `work_tree` is the folder that was worked in, where that is not the project's own.
+    """
+
+    tool: str = Field(min_length=1, max_length=200)
+    command: str = Field("", max_length=4_096)
+    error: str = Field(min_length=1, max_length=8_192)
+    work_tree: str = Field("", max_length=4_096)
 
 
 class SearchParameters(Parameters):
@@ -123,6 +137,14 @@ class LearningsParameters(Parameters):
     project: ProjectPath | None = None
     state: Literal["active", "stale", "superseded", "proposed"] = "active"
     sort: Sort = "confidence"
+    limit: int = Field(100, ge=1, le=1_000)
+
+
+class FindingsParameters(Parameters):
+    """What `/api/findings` takes: a project, and how many sessions a failure was met in at least."""
+
+    project: ProjectPath
+    sessions: int = Field(1, ge=1, le=10_000)
     limit: int = Field(100, ge=1, le=1_000)
 
 

@@ -84,6 +84,7 @@ _IS_CURRENT = (
     " AND EXISTS (SELECT 1 FROM pragma_table_info('pending_queue') WHERE name = 'branch')"
 )
 
+ERROR_CHARS = 3_000
 # What is asked of an event's JSON, by name. A tool says where it works in one of three ways.
 _FIELDS = {
     "session_id": "$.session_id",
@@ -108,6 +109,7 @@ _SAYS_NOTHING = (
     " OR json_extract(:event, '$.agent_type') = '' END"
 )
 _ASKED = {name: f"json_extract(:event, '{path}')" for name, path in _FIELDS.items()}
+_ASKED["error"] = f"substr(json_extract(:event, '$.error'), 1, {ERROR_CHARS})"
 _ASKED["says_nothing"] = f"nullif({_SAYS_NOTHING}, 0)"
 # Blobs, because a lone surrogate in the JSON makes a text that Python would refuse to decode.
 _EXTRACT = "SELECT {} WHERE json_type(:event) = 'object'".format(
@@ -190,8 +192,8 @@ def parse(event: str) -> dict[str, str]:
     """Return an event's fields by name, each "" where the event has none.
 
     They are `session_id`, `event_name`, `tool_name`, `agent_id`, `agent_type`, `command`, `prompt`, `source`,
-    `idle_s`, `file_path` and `says_nothing`, which is "1" for an event that is not worth keeping. SQLite
-    reads the JSON: that costs 1 ms, `import json` four to five.
+    `idle_s`, `file_path`, `error`, of which the beginning is read, and `says_nothing`, which is "1" for an
+    event that is not worth keeping. SQLite reads the JSON: that costs 1 ms, `import json` four to five.
 
     Raises:
         NotAnEventError: `event` is not a JSON object.

@@ -42,6 +42,7 @@ COMMANDS = {
         "why": ("context", "Tell where a line came from, and who was shown it."),
         "report": ("report", "Tell what the last days have brought; --html for a page."),
         "learnings": ("learnings", "What the sessions have taught: list it, correct it."),
+        "findings": ("findings", "What fails here again and again, and what worked instead."),
         "project": ("projects", "Which folders are one project, and which are left alone."),
     },
     "The code": {

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from claude_mem_lite.context.shown import Shown
+    from claude_mem_lite.distill.observation import Capture
     from claude_mem_lite.search.hybrid import Searcher
 
 # 2,000 take an eighth of a second.
@@ -85,6 +86,18 @@ def about_file(project_dir: str, file: str, *, session_id: str, shown: Shown) ->
     return Answer(block, (note,) if block.text or path else ())
 
 
+def about_failure(capture: Capture, project_dir: str, *, session_id: str, shown: Shown) -> Answer:
+    """Answer a call that failed, where one has failed so before and something worked, once a session."""
+    from claude_mem_lite.context import blocks
+    from claude_mem_lite.distill.failing import error_of
+
+    error = error_of(capture)
+    if error is None:
+        return Answer(ContextBlock(""))
+    block = blocks.for_failure(project_dir, error.signature, session_id=session_id, shown=shown)
+    return Answer(block, (_note(block, "failure", causes=[error.signature]),) if block.text else ())
+
+
 def at_subagent(  # noqa: PLR0913  (what is known of it)
     searcher: Searcher | None,
     project_dir: str,
@@ -136,8 +149,10 @@ def _together(first: ContextBlock, second: ContextBlock) -> ContextBlock:
     )
 
 
-def _note(block: ContextBlock, via: str, *, files: Sequence[str] = ()) -> dict[str, Any]:
+def _note(
+    block: ContextBlock, via: str, *, files: Sequence[str] = (), causes: Sequence[str] = ()
+) -> dict[str, Any]:
     return {
         "via": via, "ids": block.ids, "also": block.also, "named": block.named, "parts": block.parts,
-        "tokens": block.tokens, "files": list(files),
+        "tokens": block.tokens, "files": list(files), **({"causes": list(causes)} if causes else {}),
     }  # fmt: skip

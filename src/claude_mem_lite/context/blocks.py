@@ -1,4 +1,4 @@
-"""The small blocks that a session gets on its way: for a prompt, and about a file."""
+"""The small blocks that a session gets on its way: for a prompt, about a file, as a command fails."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import time
 from typing import TYPE_CHECKING
 
 from claude_mem_lite import settings
-from claude_mem_lite.context import touch
+from claude_mem_lite.context import failure, touch
 from claude_mem_lite.context.budget import Said
 from claude_mem_lite.context.builder import SHORT_FENCE_TOKENS, ContextBlock, assemble
-from claude_mem_lite.context.layers import in_project
+from claude_mem_lite.context.layers import Scope, in_project
 from claude_mem_lite.context.recall import recall
 from claude_mem_lite.context.shown import shown_to
 from claude_mem_lite.storage import context as storage
@@ -58,3 +58,19 @@ def for_file(project_dir: str, file: str, *, session_id: str, shown: Shown | Non
     said = Said(shown.ids - shown.named)
     section = touch.about(project_dir, path, said=said, without=session_id, now=time.time())
     return assemble([section], most_tokens=touch.BUDGET_TOKENS, started=started)
+
+
+def for_failure(
+    project_dir: str, signature: str, *, session_id: str, shown: Shown | None = None
+) -> ContextBlock:
+    """Return what worked when calls failed before as one does now, once a session; see `failing.error_of`."""
+    started = time.monotonic()
+    if signature in (shown or shown_to(session_id)).causes:
+        return _NOTHING
+    section = failure.as_before(
+        Scope(project_dir, time.time()),
+        signature,
+        session_id=session_id,
+        budget_tokens=failure.BUDGET_TOKENS - SHORT_FENCE_TOKENS,
+    )
+    return assemble([section], most_tokens=failure.BUDGET_TOKENS, started=started)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite import config, inbox, repository, settings
-from claude_mem_lite.context import FRESH, SOURCES, layers, text
+from claude_mem_lite.context import FRESH, SOURCES, failure, layers, text
 from claude_mem_lite.context.budget import LeftOut, Said, Section, fill
 from claude_mem_lite.context.client_memory import without_told
 from claude_mem_lite.context.layers import Scope
@@ -43,15 +43,16 @@ class Budget:
 
     working_state: int = 600
     thread: int = 500
-    learnings: int = 300
+    learnings: int = 250
     function_map: int = 300
-    earlier: int = 700
+    failures: int = 200
+    earlier: int = 550
     reserve: int = 200
 
     @property
     def total(self) -> int:
         """The whole block's; a working state lives on what the others leave."""
-        return self.thread + self.learnings + self.function_map + self.earlier + self.reserve
+        return self.thread + self.learnings + self.function_map + self.failures + self.earlier + self.reserve
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +126,7 @@ _LAYERS = (
     _Layer("thread", "Where the work stands", layers.thread, _STATE_LINES),
     _Layer("learnings", "Learned", layers.learnings, layers.LEARNINGS),
     _Layer(FUNCTION_MAP, "Code changed", layers.function_map, layers.FUNCTIONS),
+    _Layer("failures", "Fails here, and what works", failure.recurring, failure.LINES),
     _Layer("earlier", "Earlier work, by session", layers.earlier, _EARLIER_LINES),
 )
 

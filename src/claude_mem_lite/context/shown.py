@@ -29,13 +29,15 @@ class Shown:
     """The ids and files that a session has in its context, and what it has spent in tokens, by which way.
 
     `named` are those of the ids that were only named: a later block about a file may say more of them;
-    `parts` are those of which a part was told: recall may tell the rest.
+    `parts` are those of which a part was told: recall may tell the rest; `causes` are the failures that
+    were told of as they happened.
     """
 
     ids: set[str] = field(default_factory=set)
     named: set[str] = field(default_factory=set)
     parts: set[str] = field(default_factory=set)
     files: set[str] = field(default_factory=set)
+    causes: set[str] = field(default_factory=set)
     tokens: Counter[str] = field(default_factory=Counter)
     owed: dict[str, Any] | None = None  # the fallback of a start that has not had its whole block yet
 
@@ -54,6 +56,7 @@ class Shown:
             self.named.clear()
             self.parts.clear()
             self.files.clear()
+            self.causes.clear()
         if is_fallback or via in SOURCES:
             self.owed = block if is_fallback else None
         ids, named = {*block.get("ids", ()), *block.get("also", ())}, set(block.get("named", ()))
@@ -64,6 +67,7 @@ class Shown:
         self.parts -= ids - parts
         self.ids |= ids
         self.files.update(block.get("files", ()))
+        self.causes.update(block.get("causes", ()))
         self.tokens[str(via)] += int(block.get("tokens", 0))
 
 

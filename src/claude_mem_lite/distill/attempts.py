@@ -131,7 +131,7 @@ def failure(observation: Tried) -> Failure | None:
     lead = "" if error.startswith(f"{step.program}: ") else f"{name}: "
     command = one_line(" ".join(step.words), 60).replace("`", "'")
     told = f"{lead}{quoted(error)}" if error else f"`{command}` ({failed['code']})"
-    return Failure(key, one_line(told, _ERROR_CHARS), _is_probe(step))
+    return Failure(key, one_line(told, _ERROR_CHARS), is_probe(step))
 
 
 def succeeded(observation: Tried) -> Iterable[Key]:
@@ -193,12 +193,13 @@ def _blamed(steps: Sequence[shell.Step]) -> shell.Step | None:
 
 def _key(step: shell.Step) -> Key:
     """Return what makes two commands one attempt: the program, and its subcommand or the host it asks."""
-    if _is_probe(step):
+    if is_probe(step):
         return step.program, _target(step)
     return step.program, step.operands[0] if step.program in _SUBCOMMANDS and step.operands else ""
 
 
-def _is_probe(step: shell.Step) -> bool:
+def is_probe(step: shell.Step) -> bool:
+    """Tell whether a step only asks another machine or a service whether it is there."""
     if step.program not in _PROBES:
         return False
     is_curl = step.program == "curl"

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from claude_mem_lite import settings
-from claude_mem_lite.learnings import client_notes, evolve
+from claude_mem_lite.learnings import client_notes, evolve, findings
 from claude_mem_lite.learnings.evolve import Candidate
 from claude_mem_lite.learnings.statements import statements
 from claude_mem_lite.storage import code, context, queries, upgrades
@@ -37,6 +37,7 @@ def learn(session_id: str, *, fades: bool = True) -> list[Outcome]:
     storage.note_learned(session_id, session.summarized_pk)
     storage.note_seen(context.used_in(session_id), at=session.last_event_at)
     evolve.check_code(session.project_dir, session_id)
+    findings.take(session)
     if fades:
         outcomes += [outcome for _, outcome in client_notes.take(session.project_dir, session_id).outcomes]
     if fades and session.status == "closed":

@@ -119,6 +119,7 @@ def _deletions(marked: Marked) -> Iterable[tuple[str, str, Collection[Any]]]:
         ("observations", "id", marked.observations), ("sessions", "id", marked.sessions),
         ("learnings", "id", marked.learnings), ("function_map", "id", marked.functions),
         ("function_changes", "pk", marked.changes), ("retired_names", "pk", marked.names),
+        ("failed_calls", "pk", marked.failed),
         ("call_graph", "pk", marked.edges), ("event_log", "pk", marked.entries),
     )  # fmt: skip
 

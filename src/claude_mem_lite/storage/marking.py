@@ -39,6 +39,7 @@ _TEXTS = {
     ),
     "function_changes": ("project_dir", "file_path", "qualified_name", "signature"),
     "retired_names": ("project_dir", "name", "beside", "replacement"),
+    "failed_calls": ("project_dir", "command", "shape", "error", "signature", "rule", "works"),
     "source_files": ("project_dir", "file_path", "error"),
     "call_graph": ("project_dir", "caller_file", "caller_function", "callee_file", "callee_function"),
     "event_log": ("session_id", "data"),
@@ -48,6 +49,7 @@ _TEXTS = {
     ),
     "task": ("data",),
 }  # fmt: skip
+_CALLS = ("command", "error", "works")
 _WITH_IDS = ("sessions", "observations", "learnings", "pending_queue")
 _TOLD = ("summary", "key_files", "key_decisions", "retold", "state")
 
@@ -66,6 +68,7 @@ class Marked:
     events: set[str] = field(default_factory=set)
     changes: set[int] = field(default_factory=set)
     names: set[int] = field(default_factory=set)
+    failed: set[int] = field(default_factory=set)
     edges: set[int] = field(default_factory=set)
     entries: set[int] = field(default_factory=set)
     messages: set[int] = field(default_factory=set)
@@ -85,7 +88,7 @@ def mark(wanted: Wanted) -> Marked:
     _mark_observations(wanted, marked)
     _mark_learnings(wanted, marked)
     _mark_code(wanted, marked)
-    _mark_names(wanted, marked)
+    _mark_derived(wanted, marked)
     gone = marked.ids
     for row in rows("event_log", "pk", "session_id", "event_type", "data", "created_at"):
         if _is_entry_of(row, wanted, marked, gone):
@@ -279,17 +282,20 @@ def _mark_code(wanted: Wanted, marked: Marked) -> None:
             marked.edges.add(row["pk"])
 
 
-def _mark_names(wanted: Wanted, marked: Marked) -> None:
-    """Mark the names that edits took out of the code."""
-    for row in rows(
-        "retired_names", "pk", "session_id", "observation_id", "retired_at", *_TEXTS["retired_names"]
+def _mark_derived(wanted: Wanted, marked: Marked) -> None:
+    """Mark the names that edits took out of the code, and the calls that failed."""
+    for table, source, time, found in (
+        ("retired_names", "observation_id", "retired_at", marked.names),
+        ("failed_calls", "event_id", "failed_at", marked.failed),
     ):
-        if (
-            row["session_id"] in marked.sessions
-            or row["observation_id"] in marked.observations
-            or _is_of(row, "retired_names", wanted, at=row["retired_at"])
-        ):
-            marked.names.add(row["pk"])
+        for row in rows(table, "pk", "session_id", source, time, *_TEXTS[table]):
+            if (
+                row["session_id"] in marked.sessions
+                or row[source] in marked.observations | marked.events
+                or _is_of(row, table, wanted, at=row[time])
+                or any(_tells_of(str(row.get(name, "")), path) for path in wanted.files for name in _CALLS)
+            ):
+                found.add(row["pk"])
 
 
 def _is_of(row: Row, table: str, wanted: Wanted, *, at: str = "") -> bool:

@@ -335,6 +335,27 @@ CREATE TABLE retired_names (
 CREATE INDEX idx_retired_session ON retired_names(session_id);
 """
 
+# The calls that failed, each with what worked instead: `shape` is the command without its numbers, `rule` a
+# linter's name for the failure, `is_cured` says that the same command has succeeded since.
+_FAILED_CALLS = """
+CREATE TABLE failed_calls (
+    pk INTEGER PRIMARY KEY,
+    event_id TEXT NOT NULL UNIQUE,
+    project_dir TEXT NOT NULL,
+    session_id TEXT NOT NULL,
+    failed_at TEXT NOT NULL,
+    command TEXT NOT NULL,
+    shape TEXT NOT NULL,
+    error TEXT NOT NULL,
+    signature TEXT NOT NULL,
+    rule TEXT NOT NULL DEFAULT '',
+    works TEXT NOT NULL DEFAULT '',
+    is_cured INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX idx_failed_project ON failed_calls(project_dir, signature);
+CREATE INDEX idx_failed_session ON failed_calls(session_id);
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _TABLES + _full_text("observations", "title", "summary", "detail") + _full_text("sessions", "summary"),
     _WRITTEN_BY_CLAUDE
@@ -359,6 +380,7 @@ MIGRATIONS: tuple[str, ...] = (
     _rebuilt("function_map"),
     _PROJECTS,
     _STATE,
+    _FAILED_CALLS,
 )
 
 

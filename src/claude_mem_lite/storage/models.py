@@ -318,6 +318,29 @@ class RetiredName(_Table):
         table_name = "retired_names"
 
 
+class FailedCall(_Table):
+    """A call that failed, with what worked instead; see `distill.failing`.
+
+    `shape` is the command without its numbers; `is_cured` says that it has succeeded since, as it was.
+    """
+
+    pk = IntegerField(primary_key=True)
+    event_id = TextField()
+    project_dir = TextField()
+    session_id = TextField()
+    failed_at = TextField()
+    command = TextField()
+    shape = TextField()
+    error = TextField()
+    signature = TextField()
+    rule = TextField(default="")
+    works = TextField(default="")
+    is_cured = BooleanField(default=False)
+
+    class Meta:
+        table_name = "failed_calls"
+
+
 class ProjectFolder(_Table):
     """A folder that is worked in, a work tree or a clone, and the project that it belongs to.
 
@@ -421,5 +444,5 @@ class FunctionIndex(FTS5Model):  # type: ignore[misc]
 
 MODELS: tuple[type[Any], ...] = (
     Session, Observation, FunctionMapEntry, FunctionChange, SourceFile, CallEdge, Learning, LogEntry,
-    RetiredName, ProjectFolder, State, PendingEvent,
+    RetiredName, FailedCall, ProjectFolder, State, PendingEvent,
 )  # fmt: skip

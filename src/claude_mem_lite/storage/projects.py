@@ -16,7 +16,7 @@ from claude_mem_lite.storage.models import ProjectFolder, State, memory_database
 if TYPE_CHECKING:
     from claude_mem_lite.storage.models import PendingEvent
 
-_MEMORY = ("sessions", "observations", "learnings", "function_changes", "retired_names")
+_MEMORY = ("sessions", "observations", "learnings", "function_changes", "retired_names", "failed_calls")
 _CODE = ("source_files", "function_map", "call_graph")
 # What is embedded stands in the vectors with its project: it is written there anew.
 _EMBEDDED = ("sessions", "observations", "learnings")

@@ -162,7 +162,7 @@ class Reading:
             yield self._event(key, line, "PostToolUse", **call, tool_response=response, tool_use_id=call_id)
             return
         error = responses.text(block.get("content"))
-        if not responses.is_refusal(error):
+        if not responses.is_refusal(error, name):
             yield self._event(
                 key, line, "PostToolUseFailure", **call, tool_use_id=call_id, error=error, is_interrupt=False
             )

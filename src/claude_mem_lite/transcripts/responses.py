@@ -7,10 +7,14 @@ from typing import Any
 
 # Such an answer came from the client or the user instead of the tool; no hook hears of it.
 _REFUSALS = (
-    "<tool_use_error>", "The user doesn't want to", "Permission to use ", "Claude requested permissions to ",
+    "The user doesn't want to", "Permission to use ", "Claude requested permissions to ",
     "[Request interrupted", "This command requires approval", "Permission for this ",
     "InputValidationError", "Permission denied: ",
 )  # fmt: skip
+# The client's own errors, by the tools that meet what the project has, say what it has not.
+_CLIENTS_ERROR = "<tool_use_error>"
+_MEETING = frozenset({"Glob", "Grep", "LS", "Read", "Skill"})
+_CALLED_WRONG = ("InputValidationError", "Sibling tool call errored", "File content (", "No such tool")
 _NUMBERED = re.compile(r" *(\d+)(?:\t|→)(.*)", re.DOTALL)
 # The queue's own mark of a text that is not whole: nobody concludes anything from it.
 _UNKNOWN = "[… 0 characters cut …]"
@@ -55,8 +59,11 @@ class Files:
             self._texts[path] = content
 
 
-def is_refusal(error: str) -> bool:
-    """Tell whether a call was refused or never made."""
+def is_refusal(error: str, tool_name: str) -> bool:
+    """Tell whether a call was refused or never made; not where it asked for what is not there."""
+    if error.startswith(_CLIENTS_ERROR):
+        says = error.removeprefix(_CLIENTS_ERROR)
+        return tool_name not in _MEETING or says.startswith(_CALLED_WRONG)
     return error.startswith(_REFUSALS)
 
 

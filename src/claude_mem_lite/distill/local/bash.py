@@ -1,6 +1,7 @@
 """What a shell command did and how it ended."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from claude_mem_lite.distill.local import (
@@ -92,6 +93,12 @@ def output(capture: Capture) -> str:
     response = fields.value(capture.payload, "tool_response")
     parts = (fields.text(response, "stdout"), fields.text(response, "stderr"))
     return "\n".join(part for part in parts if part.strip()) or fields.answer(capture)
+
+
+def error_line(steps: Sequence[shell.Step], output: str) -> str:
+    """Return the line of a failed command's output that says what went wrong, "" where none does."""
+    options = {word.partition("=")[0] for step in steps for word in step.words[1:] if word[:1] == "-"}
+    return failures.about_option(options, output) or failures.decisive_line(output)
 
 
 def circumstances(capture: Capture) -> list[str]:
@@ -236,7 +243,7 @@ def _error(run: _Run) -> str:
     if run.tests and run.tests.has_failed and run.tests.reason:
         return one_line(run.tests.reason, 300)
     # A look that fails has found nothing; its last line is no error.
-    return failures.decisive_line(run.output) or ("" if run.only_looks else failures.last_line(run.output))
+    return error_line(run.steps, run.output) or ("" if run.only_looks else failures.last_line(run.output))
 
 
 def _told_lines(run: _Run) -> set[str]:

@@ -1,6 +1,7 @@
 """What went wrong, found in the output of a failed command."""
 
 import re
+from collections.abc import Collection
 
 from claude_mem_lite.distill.local.problems import first_problem
 from claude_mem_lite.distill.observation import one_line
@@ -23,6 +24,10 @@ _PLAIN = (
         r"|\b(?:CONFLICT|rejected)\b"
     ),
 )
+
+
+# A program that does not know an option says so before its usage.
+_USAGE_LINES, _USAGE_CHARS = 60, 240
 
 
 def exit_code(error: str) -> tuple[int | None, str]:
@@ -48,6 +53,15 @@ def decisive_line(output: str) -> str:
         for line in lines:
             if pattern.search(line):
                 return _without_folder(line)
+    return ""
+
+
+def about_option(options: Collection[str], output: str) -> str:
+    """Return the line of an output that speaks of an option of its command, and is no list of them."""
+    for line in output.splitlines()[:_USAGE_LINES]:
+        words = [word.strip("'\"`.,:;") for word in line[:_USAGE_CHARS].split()]
+        if not set(words[1:]).isdisjoint(options) and words[0] not in options:
+            return one_line(line.strip(), 300)
     return ""
 
 

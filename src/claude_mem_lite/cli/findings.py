@@ -1,0 +1,53 @@
+"""findings: what fails in a project, and what worked instead."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from claude_mem_lite.cli.app import AsJson, app, console, open_memory, print_json
+from claude_mem_lite.cli.text import age, printable
+from claude_mem_lite.distill.findings import RECURS
+
+
+@app.command()
+def findings(
+    *,
+    everything: Annotated[bool, typer.Option("--all", help="What failed in one session only, too.")] = False,
+    project: Annotated[
+        str, typer.Option(metavar="PATH", help="The project of this folder, instead of the current one's.")
+    ] = "",
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many.")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """List the calls that failed in several sessions, and what worked instead.
+
+    That first which most sessions met. A command that has succeeded since, just as it was, is not listed.
+    """
+    from claude_mem_lite.distill import findings as told
+    from claude_mem_lite.storage import findings as storage
+    from claude_mem_lite.storage import projects
+
+    open_memory(read_only=True)
+    project_dir = projects.of(os.path.expanduser(project))
+    found = told.findings(storage.known(project_dir))
+    shown = [each for each in found if everything or each.recurs][:limit]
+    if as_json:
+        print_json([each.as_json() for each in shown])
+        return
+    table = Table("sessions", "last", "what failed, and what worked", box=None, pad_edge=False)
+    for each in shown:
+        last = age(each.last_at, time.time())
+        table.add_row(str(len(each.sessions)), last, Text(printable(each.says), overflow="fold"))
+    if shown:
+        console.print(table)
+    else:
+        console.print(Text(f"Nothing is known to fail again and again in {printable(project_dir)}."))
+    once = sum(not each.recurs for each in found)
+    if once and not everything:
+        console.print(f"[dim]failed in {RECURS - 1} session: {once}, claude-mem findings --all[/dim]")

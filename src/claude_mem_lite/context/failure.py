@@ -1,0 +1,57 @@
+"""What memory knows of commands that fail: for a session's start, and as one fails that has failed before."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from claude_mem_lite.context.budget import Said, Section, fill
+from claude_mem_lite.distill.findings import findings, rules_told
+from claude_mem_lite.storage import findings as storage
+
+if TYPE_CHECKING:
+    from claude_mem_lite.context.budget import Line
+    from claude_mem_lite.context.layers import Scope
+    from claude_mem_lite.distill.findings import Finding
+
+BUDGET_TOKENS = 200
+LINES = 5
+
+_CHARS = 380
+# A failure is worth so much less for each session that has not met it.
+_FADES = 0.95
+
+
+def recurring(scope: Scope) -> list[Line]:
+    """Return what failed in several sessions and what worked, a line each; all that linters say in one."""
+    found = [
+        each
+        for each in findings(storage.known(scope.project_dir))
+        if each.recurs and each.last_at > scope.since and (each.works or not each.rule)
+    ]
+    rules = [each for each in found if each.rule]
+    lines = [_line(scope, each, each.says) for each in found if not each.rule]
+    if rules:
+        newest = max(rules, key=lambda each: each.last_at)
+        lines.append(replace(_line(scope, newest, rules_told(rules)), is_one_of_many=True))
+    return sorted(lines, key=lambda line: -line.value)
+
+
+def as_before(scope: Scope, signature: str, *, session_id: str, budget_tokens: int) -> Section:
+    """Return what worked in other sessions that met a failure; without lines where nothing is known to."""
+    section = Section("failure", "This has failed before")
+    rows = storage.known(scope.project_dir, signature=signature, without=session_id)
+    lines = [_line(scope, each, each.says) for each in findings(rows) if each.works]
+    fill(section, lines, budget_tokens=budget_tokens, said=Said())
+    return section
+
+
+def _line(scope: Scope, found: Finding, says: str) -> Line:
+    since = sum(row.last_event_at > found.last_at for row in scope.sessions)
+    observed = storage.observed(found.event_ids)
+    opens = next((each for each in found.event_ids if each in observed), found.sessions[-1])
+    weight = len(found.sessions) * _FADES**since
+    return scope.line(
+        opens, "observation", found.last_at, says, weight=weight, reason=f"failed {found.times} times",
+        chars=_CHARS, stands_for=found.event_ids,
+    )  # fmt: skip

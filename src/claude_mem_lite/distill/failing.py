@@ -1,0 +1,209 @@
+"""What failed in a session, and what worked instead: from the tool calls alone, in any language. Pure.
+
+A failure goes by the line that tells it, without what is this call's alone: numbers, hashes and, unless the
+call only looked for something, paths. Of a message about a place in the code the rule's name alone counts:
+without one it is about code at work, as failed tests are.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from claude_mem_lite.distill.attempts import is_probe
+from claude_mem_lite.distill.local import bash, fields, runners, shell, versions
+from claude_mem_lite.distill.local.failures import exit_code, last_line
+from claude_mem_lite.distill.local.problems import first_problem
+from claude_mem_lite.distill.observation import one_line
+from claude_mem_lite.triage import EDITORS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from claude_mem_lite.distill.observation import Capture
+
+COMMAND_CHARS, ERROR_CHARS = 160, 200
+# So many calls after a failure may be what was tried next.
+_TRIED = 15
+_INPUT_CHARS, _INPUTS = 60, 3
+_SHORTEST_WORD = 3
+# What says less is no signature.
+_FEWEST_WORDS = 3
+
+_LOOKING = frozenset({"Glob", "Grep", "LS", "Read"})
+_OUTSIDE = frozenset({"WebFetch", "WebSearch"})  # what fails out there says nothing of this project
+_PATH = re.compile(
+    r"(?:[A-Za-z]:|~|\.{1,2})?/[^\s'\"`,;:()\[\]]+|[\w.@-]+(?:/[\w.@*-]+)+/?|\b[\w-]+\.[a-z]{1,4}\b(?!\()"
+)
+_NUMBER = re.compile(r"\b(?=\w*\d)[0-9a-f]{6,}\b|\d+")
+_POSITION = re.compile(r"^(?:\w+: )?\S*?[\w)][:(]\d+(?:[:,]\d+)?\)?(?::| -)? +")
+_SHELL = re.compile(r"^(?:\(eval\)|[\w/.-]*sh):(?: ?(?:line )?\d+:)? ?|^\(eval\):(?=\w+:\d)")
+# How linters and compilers name the rule, at the end of a message or in it.
+_RULE = re.compile(
+    r"\((?P<round>[a-z][\w/-]{2,})\)$|\[(?P<square>[\w@/-]{3,})\]$|\s{2,}(?P<last>@?[a-z][\w-]*(?:/[\w-]+)*)$"
+    r"|\b(?P<code>[A-Z]{1,6}\d{3,5})\b"
+)
+# What only cuts an output, at the end of a command.
+_CUT = re.compile(r"(?:\s*(?:2>&1|\|\s*(?:head|tail|cat)\b[^|&;]*))+$")
+_MARK = re.compile(r"//|#|/\*|--|<!--|;;?")
+_PLAIN = re.compile(r"[^\W\d_]{2,}")
+_WORD = re.compile(r"\w{4,}")
+
+
+class Error(NamedTuple):
+    """How a call failed: in a line, and what that line has in common with others of its kind.
+
+    `rule` is a linter's or a compiler's name for it, where the line is about a place in the code.
+    """
+
+    line: str
+    signature: str
+    rule: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A failed call, as it can be made again, and what worked instead, "" where nothing is known to.
+
+    Of a message about code that is a line that an edit put in and that names the rule. `at` is the call's
+    place among those that were read.
+    """
+
+    at: int
+    command: str
+    error: Error
+    works: str
+
+
+def failed_calls(captures: Sequence[Capture]) -> list[Failed]:
+    """Return the calls of a session that failed, in their order; none that worked later just as it was.
+
+    `captures` are the session's tool calls in order: at least commands, edits and what failed.
+    """
+    errors = [error_of(each) for each in captures]
+    found = []
+    for at, error in enumerate(errors):
+        if error is None:
+            continue
+        after = list(zip(captures, errors, strict=True))[at + 1 : at + 1 + _TRIED]
+        works = _edit(error, after) if error.rule else _call(captures[at], after)
+        if works is not None:
+            found.append(Failed(at, told(captures[at]), error, works))
+    return found
+
+
+def error_of(capture: Capture) -> Error | None:
+    """Return how a call failed; None where it did not, where it says nothing, and for failed tests."""
+    has_failed = capture.event_name == "PostToolUseFailure"
+    if capture.tool_name != "Bash":
+        is_here = has_failed and capture.tool_name not in _OUTSIDE
+        line = _first_line(fields.text(capture.payload, "error")) if is_here else ""
+        return _error(line, capture, is_look=capture.tool_name in _LOOKING)
+    command = fields.argument(capture, "command")
+    steps = shell.steps(command)
+    code, output = exit_code(bash.output(capture))
+    only_looks = all(map(shell.is_lookup, steps))
+    problem = "" if only_looks else first_problem(output)
+    if not (has_failed or code or (problem and "|" in command)) or any(map(is_probe, steps)):
+        return None
+    tests = runners.test_run(output)
+    if tests and tests.has_failed:
+        return None
+    if problem:
+        line = _of(capture, problem)
+        rule = _RULE.search(line)
+        name = next(filter(None, rule.groups()), "") if rule else ""
+        return Error(_POSITION.sub("", line), name, name) if name else None
+    line = bash.error_line(steps, output) or last_line(output)
+    return _error(line, capture, is_look=only_looks)
+
+
+def told(capture: Capture) -> str:
+    """Return a call as it can be made again."""
+    if capture.tool_name == "Bash":
+        return _CUT.sub("", _of(capture, bash.shown(capture, 2 * COMMAND_CHARS)))[:COMMAND_CHARS]
+    inputs = ", ".join(f"{name}: {value}" for name, value in list(_inputs(capture))[:_INPUTS])
+    return one_line(f"{capture.tool_name}({inputs})", COMMAND_CHARS)
+
+
+def shape(command: str) -> str:
+    """Return what a call has in common with itself at another time: all but its numbers and hashes."""
+    return _NUMBER.sub("#", command)
+
+
+def _error(line: str, capture: Capture, *, is_look: bool) -> Error | None:
+    line = _of(capture, line)
+    if not line:
+        return None
+    says = _POSITION.sub("", _SHELL.sub("", line))
+    if capture.tool_name in _LOOKING and not _PATH.search(says):
+        says = f"{says} {told(capture)}"
+    signature = shape(says if is_look else _PATH.sub("…", says))
+    return Error(line, signature) if len(_PLAIN.findall(signature)) >= _FEWEST_WORDS else None
+
+
+def _of(capture: Capture, line: str) -> str:
+    """Return a line with its paths relative to the project."""
+    root = capture.project_dir.rstrip("/")
+    return one_line(line.replace(f"{root}/", "").replace(root, "."), ERROR_CHARS) if root else line
+
+
+def _first_line(text: str) -> str:
+    bare = text.replace("<tool_use_error>", "").replace("</tool_use_error>", "")
+    return next((line.strip() for line in bare.splitlines() if line.strip()), "")
+
+
+def _call(capture: Capture, after: Sequence[tuple[Capture, Error | None]]) -> str | None:
+    """Return the next call that is like a failed one and worked, "" for none; None if it worked as it was."""
+    command, words, only_looks = told(capture), _words(capture), _only_looks(capture)
+    found = ""
+    for each, error in after:
+        if error or each.event_name != "PostToolUse" or each.tool_name not in {"Bash", capture.tool_name}:
+            continue
+        if shape(told(each)) == shape(command):
+            return None
+        is_alike = each.tool_name == capture.tool_name != "Bash" or words & _words(each)
+        if not found and is_alike and (only_looks or not _only_looks(each)):
+            found = told(each)
+    return found
+
+
+def _edit(error: Error, after: Sequence[tuple[Capture, Error | None]]) -> str:
+    """Return the line with the rule's name that an edit put in, "" for none."""
+    for each, _ in after:
+        if each.tool_name in EDITORS:
+            edit = (versions.written if each.tool_name == "Write" else versions.replaced)(each)
+            for line in edit.added:
+                if error.rule in line:
+                    return one_line(_comment(line, error.rule), COMMAND_CHARS)
+    return ""
+
+
+def _comment(line: str, rule: str) -> str:
+    """Return the comment of a line of code that names a rule, else the line."""
+    marks = [match.start() for match in _MARK.finditer(line, 0, line.index(rule))]
+    return line[max(marks, default=0) :].strip()
+
+
+def _only_looks(capture: Capture) -> bool:
+    if capture.tool_name != "Bash":
+        return capture.tool_name in _LOOKING
+    return all(map(shell.is_lookup, shell.steps(fields.argument(capture, "command"))))
+
+
+def _words(capture: Capture) -> set[str]:
+    """Return the words by which a call is like another: programs and operands, or those of its inputs."""
+    if capture.tool_name != "Bash":
+        return {word for _, value in _inputs(capture) for word in _WORD.findall(value)}
+    steps = shell.steps(fields.argument(capture, "command"))
+    words = (word for step in steps if not shell.is_idle(step) for word in (step.program, *step.operands))
+    return {word for word in words if len(word) >= _SHORTEST_WORD}
+
+
+def _inputs(capture: Capture) -> Iterator[tuple[str, str]]:
+    """Yield the short inputs of a call by name, paths relative to the project."""
+    given = fields.value(capture.payload, "tool_input")
+    for name, value in given.items() if isinstance(given, dict) else ():
+        if isinstance(value, str) and 0 < len(said := _of(capture, value)) <= _INPUT_CHARS:
+            yield name, said

@@ -1,0 +1,111 @@
+"""What fails in a project and what works there: the failed calls of its sessions, put together. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from claude_mem_lite.distill.observation import count, join, one_line
+from claude_mem_lite.distill.quoting import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+# In so many sessions a failure has to be met before it is told without being asked for.
+RECURS = 2
+_CALL_CHARS, _ERROR_CHARS = 110, 90
+_WORKS_CHARS = 60
+_RULES = 6
+
+
+class Row(Protocol):
+    """A failed call, as it is stored."""
+
+    event_id: str
+    session_id: str
+    failed_at: str
+    command: str
+    error: str
+    signature: str
+    rule: str
+    works: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A failure that calls have in common; `command`, `error` and `works` are those of the last of them.
+
+    `works` is "" where nothing is known to work, `rule` a linter's name for it, "" for another failure;
+    `sessions` are ids, and the times UTC text.
+    """
+
+    signature: str
+    rule: str
+    command: str
+    error: str
+    works: str
+    sessions: tuple[str, ...]
+    times: int
+    first_at: str
+    last_at: str
+    event_ids: tuple[str, ...]
+
+    @property
+    def recurs(self) -> bool:
+        """Whether sessions after the first have met it."""
+        return len(self.sessions) >= RECURS
+
+    @property
+    def says(self) -> str:
+        """What failed how, in how many sessions, and what worked then."""
+        worked = f" What worked: `{one_line(self.works, _CALL_CHARS)}`" if self.works else ""
+        met, error = count(len(self.sessions), "session"), quoted(one_line(self.error, _ERROR_CHARS))
+        if self.rule:
+            return f"{self.rule}, in {met}: {error}.{worked}"
+        return f"`{one_line(self.command, _CALL_CHARS)}` failed in {met}: {error}.{worked}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the fields for an answer in JSON."""
+        return {
+            "error": self.error, "command": self.command, "works": self.works, "rule": self.rule,
+            "sessions": list(self.sessions), "times": self.times, "first_at": self.first_at,
+            "last_at": self.last_at, "observations": list(self.event_ids),
+        }  # fmt: skip
+
+
+def findings(rows: Iterable[Row]) -> list[Finding]:
+    """Return what failed calls have in common, that first which most sessions met, then the newest."""
+    alike: dict[str, list[Row]] = {}
+    for row in sorted(rows, key=lambda row: row.failed_at):
+        alike.setdefault(row.signature, []).append(row)
+    found = [
+        Finding(
+            signature=signature,
+            rule=same[-1].rule,
+            command=_with_cure(same).command,
+            error=_with_cure(same).error,
+            works=_with_cure(same).works,
+            sessions=tuple(dict.fromkeys(row.session_id for row in same)),
+            times=len(same),
+            first_at=same[0].failed_at,
+            last_at=same[-1].failed_at,
+            event_ids=tuple(row.event_id for row in reversed(same)),
+        )
+        for signature, same in alike.items()
+    ]
+    found.sort(key=lambda each: each.last_at, reverse=True)
+    return sorted(found, key=lambda each: -len(each.sessions))
+
+
+def rules_told(found: Sequence[Finding]) -> str:
+    """Return the rules that linters and compilers named, with how sessions settled each, in a line."""
+    told = []
+    for each in found[:_RULES]:
+        works = f": `{one_line(each.works, _WORKS_CHARS)}`" if each.works else ""
+        told.append(f"{each.rule} ({count(len(each.sessions), 'session')}{works})")
+    return f"Rules that code here breaks most: {join(told, _RULES)}" if told else ""
+
+
+def _with_cure(rows: Sequence[Row]) -> Row:
+    """Return the last failure for which something worked, else the last."""
+    return next((row for row in reversed(rows) if row.works), rows[-1])

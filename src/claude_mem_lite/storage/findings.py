@@ -1,0 +1,62 @@
+"""The calls that failed in a project's sessions, and the events from which they are told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from claude_mem_lite.storage.models import FailedCall, Observation, PendingEvent, memory_database
+from claude_mem_lite.triage import EDITORS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+_READ = 2_000  # the newest
+_AT_ONCE = 500  # of SQLite's variables
+
+
+def calls_of(session_id: str) -> Sequence[PendingEvent]:
+    """Return a session's tool calls, oldest first: commands, edits, and those of the tools that failed."""
+    is_failure = PendingEvent.event_name == "PostToolUseFailure"
+    mine = PendingEvent.session_id == session_id
+    tools = {row.tool_name for row in PendingEvent.select(PendingEvent.tool_name).where(mine & is_failure)}
+    wanted = is_failure | PendingEvent.tool_name.in_(sorted({"Bash", *EDITORS, *tools}))
+    rows = PendingEvent.select().where(mine & (PendingEvent.tool_name != "") & wanted)
+    return list(rows.order_by(PendingEvent.created_at, PendingEvent.seq))
+
+
+def save(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Store failed calls (columns of their rows); what is there stays as it is."""
+    for start in range(0, len(rows), _AT_ONCE // 10):
+        FailedCall.insert_many(rows[start : start + _AT_ONCE // 10]).on_conflict_ignore().execute()
+
+
+def cure(project_dir: str, worked: Mapping[str, str]) -> None:
+    """Note that commands have succeeded: `worked` are the times at which, by shape."""
+    mine = (FailedCall.project_dir == project_dir) & ~FailedCall.is_cured & (FailedCall.rule == "")
+    rows = FailedCall.select(FailedCall.pk, FailedCall.shape, FailedCall.failed_at).where(mine)
+    cured = [row.pk for row in rows if row.failed_at < worked.get(row.shape, "")]
+    FailedCall.update(is_cured=True).where(FailedCall.pk.in_(cured)).execute()
+
+
+def known(project_dir: str, *, signature: str = "", without: str = "") -> list[FailedCall]:
+    """Return the calls that failed in a project and have not worked since, newest first.
+
+    All of them, or those with one signature; but for those of one session.
+    """
+    rows = FailedCall.select().where(
+        (FailedCall.project_dir == project_dir) & ~FailedCall.is_cured & (FailedCall.session_id != without)
+    )
+    if signature:
+        rows = rows.where(FailedCall.signature == signature)
+    return list(rows.order_by(FailedCall.failed_at.desc()).limit(_READ))
+
+
+def observed(event_ids: Collection[str]) -> set[str]:
+    """Return those events of which there is an observation, which bears the event's id."""
+    rows = Observation.select(Observation.id).where(Observation.id.in_(list(event_ids)[:_AT_ONCE]))
+    return {row.id for row in rows}
+
+
+def transaction() -> Any:
+    """Return a context in which everything is written or nothing."""
+    return memory_database.atomic()

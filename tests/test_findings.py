@@ -1,0 +1,226 @@
+"""What fails again and again, and what worked instead: from sessions' calls to what the next one is told."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.blocks import hook, told_in_time
+from support.web import get
+from typer.testing import CliRunner
+
+from claude_mem_lite import inbox
+from claude_mem_lite.cli.app import app
+from claude_mem_lite.context import builder
+from claude_mem_lite.distill import record
+from claude_mem_lite.distill.failing import error_of, failed_calls
+from claude_mem_lite.distill.observation import Capture
+from claude_mem_lite.learnings import session as learning
+from claude_mem_lite.storage import findings, forgetting, models, queries
+from claude_mem_lite.storage.marking import mark
+from claude_mem_lite.storage.wanted import Wanted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def call(command: str, *, error: str = "", output: str = "done") -> Capture:
+    """Return a command that worked, or one that failed with an error."""
+    given = {"tool_input": {"command": command}}
+    if error:
+        return Capture("PostToolUseFailure", "Bash", {**given, "error": f"Exit code 1\n{error}"}, "/p")
+    return Capture("PostToolUse", "Bash", {**given, "tool_response": {"stdout": output, "stderr": ""}}, "/p")
+
+
+def tool(name: str, given: dict[str, Any], *, error: str = "") -> Capture:
+    """Return a call of another tool."""
+    if error:
+        return Capture("PostToolUseFailure", name, {"tool_input": given, "error": error}, "/p")
+    return Capture("PostToolUse", name, {"tool_input": given, "tool_response": "fine"}, "/p")
+
+
+def happen(capture: Capture, *, session: str) -> None:
+    """Have an event of project /p recorded."""
+    event = {"session_id": session, "hook_event_name": capture.event_name, "tool_name": capture.tool_name}
+    row = queries.pending_event(inbox.append(json.dumps({**event, **capture.payload}), "/p"))
+    assert row is not None
+    record.record_event(row)
+
+
+def session(name: str, *calls: Capture) -> None:
+    """Have a session happen, end, and be learned from."""
+    for each in calls:
+        happen(each, session=name)
+    record.summarize_session(name)
+    learning.learn(name)
+
+
+FAILS = call(
+    "tool run build --fast", error="unknown option: --fast\n\nUsage: tool run [options]\n  --slow  x"
+)
+WORKS = call("tool run build --slow")
+
+
+@pytest.mark.parametrize(
+    ("command", "error", "signature"),
+    [
+        (
+            "gh pr diff 12 --stat",
+            "unknown flag: --stat\n\nUsage:\n  --name-only  names",
+            "unknown flag: --stat",
+        ),
+        ("cd a/b && make", "(eval):cd:1: no such file or directory: a/b", "no such file or directory: …"),
+        ("bun run x", "rtk: unrecognized subcommand 'bun'", "rtk: unrecognized subcommand 'bun'"),
+        ("npm ci", "npm ERR! missing script: ci-12", "npm ERR! missing script: ci-#"),
+        ("make lint", "src/a.go:12:3: error is not nil (line 9) but it returns nil (nilerr)", "nilerr"),
+        ("npx tsc", "src/a.ts(3,5): error TS2339: Property 'x' does not exist on type 'Y'.", "TS2339"),
+        ("cat a/b.txt", "cat: a/b.txt: No such file or directory", "cat: a/b.txt: No such file or directory"),
+    ],
+)
+def test_a_failure_goes_by_the_line_that_tells_it(command: str, error: str, signature: str) -> None:
+    """Without paths and numbers; a look for something with its path, a linter's message by its rule."""
+    found = error_of(call(command, error=error))
+
+    assert found is not None
+    assert found.signature == signature
+
+
+@pytest.mark.parametrize(
+    "capture",
+    [
+        call("pytest -q", error="FAILED tests/test_a.py::test_b - assert 1 == 2\n1 failed in 0.1s"),
+        call("go build ./...", error="a/b.go:3:7: undefined: errors"),
+        call("make", error="}"),
+        call("curl http://localhost:9/x", error="curl: (7) Failed to connect to localhost port 9"),
+        call("make build"),
+        tool("WebFetch", {"url": "http://a.b"}, error="Request failed with status code 404"),
+    ],
+)
+def test_code_at_work_and_the_world_outside_are_no_findings(capture: Capture) -> None:
+    """Failed tests and compile errors without a rule pass, and a page that is not there says nothing."""
+    assert error_of(capture) is None
+
+
+def test_an_exit_code_that_a_pipe_hides_is_seen() -> None:
+    """A linter's output through `tail` is a failure, though the command succeeded."""
+    found = error_of(call("make lint 2>&1 | tail -5", output="a.go:1:2: value is not checked (errcheck)"))
+
+    assert found is not None
+    assert (found.rule, found.line) == ("errcheck", "value is not checked (errcheck)")
+
+
+def test_what_worked_is_the_next_call_that_is_like_it() -> None:
+    """By a program or an operand that both have; what came between and what only looks does not count."""
+    (found,) = failed_calls([FAILS, call("ls -la build"), call("git status"), WORKS, call("tool run build")])
+
+    assert (found.command, found.works) == ("tool run build --fast", "tool run build --slow")
+
+
+def test_what_worked_later_as_it_was_is_no_finding() -> None:
+    """It failed for a reason that passed."""
+    assert failed_calls([FAILS, WORKS, call("tool run build --fast")]) == []
+
+
+def test_a_linters_rule_is_settled_by_the_comment_that_names_it() -> None:
+    """Other edits between the two runs are the code's own."""
+    lint = call("make lint", error="a.go:1:2: error is not nil but it returns nil (nilerr)")
+    new = "x := 1\nreturn nil //nolint:nilerr // the file may be missing\n"
+    edit = Capture(
+        "PostToolUse", "Edit",
+        {"tool_input": {"file_path": "/p/a.go", "old_string": "return nil\n", "new_string": new},
+         "tool_response": {"filePath": "/p/a.go", "originalFile": "return nil\n"}},
+        "/p",
+    )  # fmt: skip
+
+    (found,) = failed_calls([lint, edit, call("make lint")])
+
+    assert found.works == "//nolint:nilerr // the file may be missing"
+
+
+def test_other_tools_are_told_by_their_inputs() -> None:
+    """A skill that is not there, and an issue that needs another team."""
+    wrong = tool(
+        "mcp__tracker__create", {"team": "Red", "body": "x" * 300}, error="Argument Validation Error"
+    )
+    right = tool("mcp__tracker__create", {"team": "Blue", "body": "x" * 300})
+
+    (found,) = failed_calls([wrong, right])
+
+    assert (found.command, found.works) == (
+        "mcp__tracker__create(team: Red)",
+        "mcp__tracker__create(team: Blue)",
+    )
+
+
+def test_a_start_tells_what_failed_in_two_sessions(memory: Path) -> None:
+    """Once is not told; nor what works again as it was."""
+    session("s1", FAILS, WORKS)
+    once = builder.build("/p", session_id="new")
+    session("s2", FAILS, WORKS)
+    twice = builder.build("/p", session_id="new")
+    session("s3", call("tool run build --fast"))
+    cured = builder.build("/p", session_id="new")
+
+    says = (
+        "`tool run build --fast` failed in 2 sessions: “unknown option: --fast”."
+        " What worked: `tool run build --slow`"
+    )
+    assert "failures" not in once.layers
+    assert [
+        line.says for section in twice.sections for line in section.lines if section.name == "failures"
+    ] == [says]
+    assert "failures" not in cured.layers
+
+
+def test_learning_twice_stores_a_failure_once(memory: Path) -> None:
+    """A session is learned from at each of its pauses."""
+    session("s1", FAILS, WORKS)
+    learning.learn("s1")
+
+    assert len(findings.known("/p")) == 1
+
+
+def test_forgetting_takes_the_failures_along(memory: Path) -> None:
+    """By session, and by a text that a command or its error has."""
+    session("s1", FAILS, WORKS)
+    session("s2", call("deploy --to hidden", error="no such host as hidden"), call("deploy --to shown"))
+
+    with forgetting.transaction():
+        wanted = Wanted(text="hidden")
+        forgetting.clear_memory(mark(wanted), wanted)
+
+    assert [row.session_id for row in findings.known("/p")] == ["s1"]
+
+
+def test_the_command_lists_them(memory: Path) -> None:
+    """Those of several sessions; with --all what failed once, too."""
+    session("s1", FAILS, WORKS, call("other --flag", error="unknown option: --flag here"))
+    session("s2", FAILS, WORKS)
+    models.close_databases()
+
+    (listed,) = json.loads(CliRunner().invoke(app, ["findings", "--project", "/p", "--json"]).stdout)
+    everything = CliRunner().invoke(app, ["findings", "--project", "/p", "--all"]).stdout
+
+    assert (listed["sessions"], listed["works"]) == (["s1", "s2"], "tool run build --slow")
+    assert "other --flag" in everything
+
+
+def test_a_command_that_fails_as_before_is_answered_once(web_and_consumer: Path) -> None:
+    """With what worked then; in the session that found it out, and for another failure, with nothing."""
+    session("s1", FAILS, WORKS)
+    event = {"tool_name": "Bash", **FAILS.payload}
+
+    told = told_in_time("--slow", "capture", "PostToolUseFailure", **event)
+    again = hook("capture", "PostToolUseFailure", **event)
+    other = hook(
+        "capture", "PostToolUseFailure", tool_name="Bash", tool_input={"command": "make"},
+        error="Exit code 2\nmake: no rule to make this target",
+    )  # fmt: skip
+
+    assert "What worked: `tool run build --slow`" in told
+    assert len(told) <= 200 * 3.5
+    assert (again, other) == ("", "")
+    _, answer = get(web_and_consumer, "/api/findings?project=/p")
+    (found,) = answer["findings"]
+    assert found["works"] == "tool run build --slow"
