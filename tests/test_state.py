@@ -106,3 +106,38 @@ def test_reasons_and_open_ends_are_told_in_many_languages(reason: str, left: str
     told = {said.label: said.says for said in state.thread}
 
     assert (told["Decided"], told["Said to be open"]) == (reason, left)
+
+
+def test_a_report_without_an_edit_is_overtaken_by_one_on_edits() -> None:
+    """What was proposed before the work is not told; what came after it, and what was settled, is."""
+    told = rows(
+        ("UserPromptSubmit", "Why is the rate old?"),
+        ("Stop", "`refresh` should empty the cache because it is stale. Shall I do that?"),
+        ("UserPromptSubmit", "yes, and drop the timer too"),
+        ("Edit", "Edited rates.py"),
+        ("Stop", "`refresh` empties the cache."),
+        ("UserPromptSubmit", "Is the timer still used?"),
+        ("Stop", "`Timer` is used by the tests because they wait."),
+    )
+
+    state = state_of(told)
+
+    assert [said.says for said in state.statements if not said.is_deed] == [
+        "`Timer` is used by the tests because they wait.",
+        "`refresh` empties the cache.",
+        "“Shall I do that?” yes, and drop the timer too",
+    ]
+    assert [said.says for said in state.thread if said.label == "Decided"] == [
+        "`Timer` is used by the tests because they wait."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "expected"),
+    [("2 passed", []), ("1 failed, 2 passed; failing: test_a", ["1 failed, 2 passed; failing: test_a"])],
+)
+def test_only_failing_tests_are_told(verdict: str, expected: list[str]) -> None:
+    """How many tests passed helps nobody to go on."""
+    told = rows(("Edit", "Edited rates.py"), ("Bash", f"Run pytest: {verdict}"))
+
+    assert [said.says for said in state_of(told).thread if "passed" in said.says] == expected

@@ -33,7 +33,6 @@ _FILES = 6
 _STATEMENTS = 100
 _NAMES = 400
 _SHORTEST_PROMPT = 20
-_FEW = 4  # statements
 # An answer in words: how long it and its question may be, and how many options may follow the question.
 _ANSWER_CHARS, _FEWEST_WORDS, _OPTIONS, _ASKS = 240, 4, 4, "?\uff1f"
 _SETTLED = "Decided by the user"
@@ -171,11 +170,12 @@ def state_of(
     files = Counter({path: 0 for row in rows for path in row.files_touched})
     files.update(path for row in rows if row.tool_name in EDITORS for path in row.files_touched)
     settled = {said.row_id: [said] for said in _settled(rows)}
-    stated = [said for row in reversed(rows) for said in settled.get(row.id) or _stated(row)]
-    if len(stated) < _FEW:  # nobody has reported: what was done speaks for itself
+    lasting = _without_overtaken(rows)
+    stated = [said for row in reversed(lasting) for said in settled.get(row.id) or _stated(row)]
+    if not stated:  # nobody has reported: what was done speaks for itself
         commits = [row for row in reversed(rows) if is_commit(row)]
         done = commits or [row for row in reversed(rows) if row.tool_name in EDITORS]
-        stated += [Said(row.id, row.created_at, _deed(row), is_deed=True) for row in done]
+        stated = [Said(row.id, row.created_at, _deed(row), is_deed=True) for row in done]
     return State(thread, stated[:_STATEMENTS], dict(counted.most_common(_NAMES)), dict(files))
 
 
@@ -187,6 +187,24 @@ def decisions(rows: Sequence[Row]) -> list[str]:
 def asked_in(prompt: str, chars: int) -> str:
     """Return the user's words in so many characters, with the blocks of somebody else's in them quoted."""
     return one_line(quote_blocks(prompt, fences=True), chars)
+
+
+def _without_overtaken(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows without reports on turns that edited nothing, where a report on edits came later.
+
+    What they propose is done by then, or dropped, and what they found is mended.
+    """
+    overtaken: set[str] = set()
+    waiting: list[str] = []
+    has_edited = False
+    for row in rows:
+        has_edited |= row.tool_name in EDITORS
+        if row.tool_name == "Stop":
+            if has_edited:
+                overtaken.update(waiting)
+            waiting = [] if has_edited else [*waiting, row.id]
+            has_edited = False
+    return [row for row in rows if row.id not in overtaken]
 
 
 def _stated(row: Row) -> list[Said]:
@@ -251,34 +269,21 @@ def _open_steps(events: Iterable[dict[str, Any]]) -> list[str]:
 
 
 def _failing(rows: Sequence[Row], later: Sequence[Sequence[Row]]) -> list[Said]:
-    """Return the commands that have not succeeded since, and how the last test run ended.
-
-    That all was well matters as long as something is not committed.
-    """
+    """Return the commands that have not succeeded since, and the last test run if it failed."""
     found = [Said(row.id, row.created_at, error, "Failing") for row, error in open_failures(rows, later)]
-    tests = _last_tests(rows)
-    if tests is not None:
-        verdict = test_verdict(tests)
-        is_bad = has_bad_tests(verdict)
+    tests = next((row for row in reversed(rows) if test_verdict(row)), None)
+    if tests is not None and has_bad_tests(verdict := test_verdict(tests)):
         told = f"{tests.title}: {without_reason(tests.summary)[0]}"
-        says = one_line(told[told.rfind(verdict) :], _FAILED_CHARS) if is_bad else verdict
-        if is_bad or _is_in_flight(rows):
-            found.append(Said(tests.id, tests.created_at, says, "Failing" if is_bad else "Tests"))
+        says = one_line(told[told.rfind(verdict) :], _FAILED_CHARS)
+        found.append(Said(tests.id, tests.created_at, says, "Failing"))
     return found[-_MOST:]
 
 
-def _last_tests(rows: Sequence[Row]) -> Row | None:
-    return next((row for row in reversed(rows) if test_verdict(row)), None)
-
-
 def _committed(rows: Sequence[Row]) -> list[Said]:
-    """Return the last commit, how many came before it, and how the tests ended if all of it is committed."""
+    """Return the last commit, and how many came before it."""
     commits = [row for row in rows if is_commit(row)]
     before = f", after {count(len(commits) - 1, 'other')}" if len(commits) > 1 else ""
-    tests = _last_tests(rows)
-    verdict = test_verdict(tests) if tests is not None and not _is_in_flight(rows) else ""
-    passed = f"; {verdict}" if verdict and not has_bad_tests(verdict) else ""
-    return [Said(row.id, row.created_at, f"{row.title}{before}{passed}") for row in commits[-1:]]
+    return [Said(row.id, row.created_at, f"{row.title}{before}") for row in commits[-1:]]
 
 
 def _in_flight(rows: Sequence[Row], changes: Mapping[str, str]) -> list[Said]:
@@ -301,10 +306,6 @@ def _in_flight(rows: Sequence[Row], changes: Mapping[str, str]) -> list[Said]:
     return found
 
 
-def _is_in_flight(rows: Sequence[Row]) -> bool:
-    return any(row.tool_name in EDITORS for row in _not_committed(rows))
-
-
 def _not_committed(rows: Sequence[Row]) -> Sequence[Row]:
     """Return the rows since the last commit."""
     committed = max((at for at, row in enumerate(rows) if is_commit(row)), default=-1)
@@ -315,7 +316,7 @@ def _decided(rows: Sequence[Row]) -> list[Said]:
     """Return what was decided with a reason, by whom it was settled, the newest first."""
     settled = {said.row_id: said for said in _settled(rows)}
     found = []
-    for row in reversed(rows):
+    for row in reversed(_without_overtaken(rows)):
         if row.id in settled:
             found.append(settled[row.id])
         elif row.tool_name == "Stop":
