@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # A session's words are worth so much of those of the one after it.
 FADES = 0.9
+# A turn's statements are worth so much of those of the turn after it.
+_TURN_FADES = 0.95
 # A name that few sessions speak of says more, to this power of its idf.
 _RARITY = 1.5
 # A plain word is worth so much of a name.
@@ -35,7 +37,7 @@ _USERS = 0.8  # what was asked, beside what came of it
 # A report begins with what came of it. An item of a list is worth less than a sentence, what is short says
 # little by itself, and what was done less than what was said of it.
 _FIRST, _ITEM, _SHORT, _DEED = 1.6, 0.7, 0.7, 0.5
-_ENDS, _SHORT_CHARS = (".", "!", "\u3002", "\uff01"), 50
+_ENDS, _SHORT_CHARS = (".", "!", "\u3002", "\uff01"), 70
 _LEAST = 60  # characters in which hardly a line fits
 
 
@@ -55,12 +57,13 @@ def choose(
     weights = _weights(states)
     pool = []
     for at, state in enumerate(states):
-        rows: set[str] = set()
+        turns: dict[str, int] = {}  # how many came after each
         for said in state.statements:
+            is_first = said.row_id not in turns
+            after = turns.setdefault(said.row_id, len(turns))
             if said.at > since:
-                worth = use(said) * _form(said, is_first=said.row_id not in rows)
+                worth = use(said) * _form(said, is_first=is_first) * _TURN_FADES**after
                 pool.append((at, said, _terms(said.text), worth))
-            rows.add(said.row_id)
     covered: set[str] = set().union(*map(_terms, told))
     # The places of states, the ids of rows that have a line, and the heads in it.
     begun: set[int | str | tuple[str, str]] = set()

@@ -1,0 +1,36 @@
+"""Which statements a block tells: what a statement is worth beside others, and how many fit."""
+
+from __future__ import annotations
+
+from claude_mem_lite.context.coverage import choose
+from claude_mem_lite.distill.state import Said, State
+
+
+def state(*says: str) -> State:
+    """Return the state of a session whose turns stated that, the newest first; each names something."""
+    told = [Said(str(at), f"2026-05-01T00:00:0{9 - at}Z", each) for at, each in enumerate(says)]
+    return State(statements=told, names=dict.fromkeys(("load_book", "save_book", "sort_book"), 1))
+
+
+def test_a_later_turn_goes_before_an_earlier_one() -> None:
+    """Of statements of one worth the newest are told first."""
+    says = [
+        f"`{name}_book` was rewritten to take the lock before it reads the list of authors."
+        for name in ("sort", "save", "load")
+    ]
+
+    chosen = choose([state(*says), State()], chars=260)
+
+    assert [said.says for _, said in chosen] == says[:2]
+
+
+def test_a_short_statement_gives_way_to_a_whole_one() -> None:
+    """Few words beside a name say little, however cheap they are."""
+    says = [
+        "`sort_book` has been simplified in the same way as well.",
+        "`save_book` takes the lock before it sorts the authors, or a loan is lost.",
+    ]
+
+    chosen = choose([state(*says), State()], chars=200)
+
+    assert [said.says for _, said in chosen] == says[1:]
