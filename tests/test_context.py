@@ -170,6 +170,20 @@ def test_a_branch_has_its_own_thread(memory: Path) -> None:
     assert lines(elsewhere, "thread") == ["s2 main still open", "22222222 Changed, not committed: main.py"]
 
 
+def test_files_of_the_own_branch_go_first(memory: Path) -> None:
+    """What was edited once on this branch is named before what was edited twice elsewhere since."""
+    for number, (branch, path) in enumerate([("lexer", "b.py"), ("parser", "a.py"), ("lexer", "b.py")]):
+        session_row(f"s{number}", branch=branch, last_event_at=at(-60 + number))
+        edit = f"{number}" * 32, "Edit", f"Edit {path}"
+        observe(*edit, session_id=f"s{number}", files_touched=[path])
+
+    on_branch = builder.build("/p", session_id="mine", branch="parser", now=AT)
+    elsewhere = builder.build("/p", session_id="mine", branch="main", now=AT)
+
+    assert "s1 Most worked on lately: a.py, b.py" in lines(on_branch, "function_map")
+    assert "s2 Most worked on lately: b.py, a.py" in lines(elsewhere, "function_map")
+
+
 def test_what_a_layer_leaves_goes_to_the_next(memory: Path) -> None:
     """Where nothing was changed or learned, what was stated has nearly all of the block."""
     session_row("s1")

@@ -19,7 +19,7 @@ def test_a_later_turn_goes_before_an_earlier_one() -> None:
         for name in ("sort", "save", "load")
     ]
 
-    chosen = choose([state(*says), State()], chars=260)
+    chosen = choose([(state(*says), 1), (State(), 1)], chars=260)
 
     assert [said.says for _, said in chosen] == says[:2]
 
@@ -31,6 +31,20 @@ def test_a_short_statement_gives_way_to_a_whole_one() -> None:
         "`save_book` takes the lock before it sorts the authors, or a loan is lost.",
     ]
 
-    chosen = choose([state(*says), State()], chars=200)
+    chosen = choose([(state(*says), 1), (State(), 1)], chars=200)
 
     assert [said.says for _, said in chosen] == says[1:]
+
+
+def test_what_a_session_of_more_worth_speaks_of_goes_first() -> None:
+    """A name is worth what the sessions that speak of it are."""
+    told = [
+        State(
+            [], [Said(name, "2026-05-01T00:00:00Z", f"`{name}` takes the lock before it reads.")], {name: 1}
+        )
+        for name in ("load_book", "save_book")
+    ]
+
+    chosen = choose(list(zip(told, (1, 4), strict=True)), chars=150)
+
+    assert [said.row_id for _, said in chosen] == ["save_book"]

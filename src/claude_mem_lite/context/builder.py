@@ -162,7 +162,8 @@ def build(  # noqa: PLR0913  (all of them say what started)
     except DatabaseError:
         return ContextBlock("", skipped=("all",), build_ms=_ms_since(started))
     if branch not in layers.SHARED_BRANCHES:
-        scope = replace(scope, sessions=sorted(scope.sessions, key=lambda row: row.branch != branch))
+        ours_first = sorted(scope.sessions, key=lambda row: row.branch != branch)
+        scope = replace(scope, sessions=ours_first, branch=branch)
     # Sessions that went on since are told anew.
     went_on = {row.id for row in scope.sessions} if scope.since else ()
     said = Said(set(shown).difference(went_on))

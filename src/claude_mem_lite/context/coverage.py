@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from claude_mem_lite.distill.state import Said, State
 
-# A session's words are worth so much of those of the one after it.
-FADES = 0.9
 # A turn's statements are worth so much of those of the turn after it.
 _TURN_FADES = 0.95
 # A name that few sessions speak of says more, to this power of its idf.
@@ -42,7 +40,7 @@ _LEAST = 60  # characters in which hardly a line fits
 
 
 def choose(
-    states: Sequence[State],
+    states: Sequence[tuple[State, float]],
     *,
     chars: int,
     since: str = "",
@@ -51,12 +49,13 @@ def choose(
 ) -> list[tuple[int, Said]]:
     """Return what to tell in so many characters of what was stated since a time, the best first.
 
-    `states` are those of sessions, those that matter most first; each statement comes with the place of its
-    state. `told` is what the block says already; `use` is what one is still worth (0 to 1).
+    `states` are those of sessions, those that matter most first, each with what its words are worth; each
+    statement comes with the place of its state. `told` is what the block says already; `use` is what a
+    statement is still worth (0 to 1).
     """
     weights = _weights(states)
     pool = []
-    for at, state in enumerate(states):
+    for at, (state, _) in enumerate(states):
         turns: dict[str, int] = {}  # how many came after each
         for said in state.statements:
             is_first = said.row_id not in turns
@@ -107,23 +106,23 @@ def _form(said: Said, *, is_first: bool) -> float:
     return worth * (_DEED if said.is_deed else 1.0) * (_USERS if said.is_users else 1.0)
 
 
-def _weights(states: Sequence[State]) -> Mapping[str, float]:
+def _weights(states: Sequence[tuple[State, float]]) -> Mapping[str, float]:
     """Return what each name is worth, and each word."""
     weights: defaultdict[str, float] = defaultdict(float)
-    spoken: Counter[str] = Counter(name for state in states for name in state.names)
-    for at, state in enumerate(states):
+    spoken: Counter[str] = Counter(name for state, _ in states for name in state.names)
+    for state, share in states:
         for name, times in state.names.items():
-            weights[name] += FADES**at * log1p(times)
-    plain = [frozenset().union(*(_terms(said.text) for said in state.statements)) for state in states]
+            weights[name] += share * log1p(times)
+    plain = [frozenset().union(*(_terms(said.text) for said in state.statements)) for state, _ in states]
     said_in = Counter(term for each in plain for term in each)
     worth = defaultdict(
         float,
         {name: weight * log1p(len(states) / spoken[name]) ** _RARITY for name, weight in weights.items()},
     )
-    for at, each in enumerate(plain):
+    for each, (_, share) in zip(plain, states, strict=True):
         for word in each:
             if word[0] == " ":
-                worth[word] += _WORD * FADES**at * log1p(len(states) / said_in[word])
+                worth[word] += _WORD * share * log1p(len(states) / said_in[word])
     return worth
 
 

@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.context.budget import Kind, Line
-from claude_mem_lite.context.coverage import FADES, choose
+from claude_mem_lite.context.coverage import choose
 from claude_mem_lite.context.text import entry, harmless, under
 from claude_mem_lite.distill.attempts import is_commit
 from claude_mem_lite.distill.changed import changed
@@ -43,10 +43,12 @@ LEAST_CONFIDENCE = 0.5
 LINE_CHARS = 240
 _GOAL_CHARS = 60
 # The files that were worked on most: how many, in how many characters, and what only reading one is worth.
-_FILES, _FILES_CHARS, _READ_ONLY = 8, 480, 0.3
+_FILES, _FILES_CHARS, _READ_ONLY = 10, 600, 0.3
 _TURN_CHARS = 480
 # On these many threads run, and an empty one is not known.
 SHARED_BRANCHES = frozenset({"", "main", "master", "trunk", "develop", "dev"})
+# A session is worth so much of the one after it, and one of the own branch so much of another.
+FADES, _OWN_BRANCH = 0.9, 4.0
 # What is no longer so is worth so much of what is.
 _OUTDATED = 0.3
 # A session that states less has no thread.
@@ -80,7 +82,8 @@ class Scope:
     """What may be told of a project: what `sessions`, newest first, did after a time (`since`, "" for all).
 
     `now` is in Unix seconds; `uses` says in how many sessions an id was shown and in how many used; `room`
-    are the tokens that a layer may spend. `gone` says what of a text of a time is not so any more.
+    are the tokens that a layer may spend; `branch` is the session's if it has one of its own, else "". `gone`
+    says what of a text of a time is not so any more.
     """
 
     project_dir: str
@@ -91,6 +94,7 @@ class Scope:
     states: dict[str, State] = field(default_factory=dict)
     gone: Callable[[str, str], str] = lambda _text, _at: ""
     room: int = 0
+    branch: str = ""
 
     @property
     def recent(self) -> dict[str, int]:
@@ -217,6 +221,10 @@ class Scope:
             self.states[row.id] = state
         return self.states[row.id]
 
+    def share(self, at: int, row: Session) -> float:
+        """Return what the words and files of a session are worth that so many came after."""
+        return FADES**at * (_OWN_BRANCH if self.branch and row.branch == self.branch else 1.0)
+
     def worth(self, said: Said) -> float:
         """Return what a statement is worth beside one that still holds and is used (0 to 1)."""
         return self.use(said.row_id) * (_OUTDATED if self.gone(said.says, said.at) else 1.0)
@@ -242,7 +250,7 @@ def earlier(scope: Scope) -> list[Line]:
     What matters most goes in first, whatever the order in which it is read.
     """
     sessions = scope.sessions[:SESSIONS]
-    states = [scope.state(row) for row in sessions]
+    states = [(scope.state(row), scope.share(at, row)) for at, row in enumerate(sessions)]
     chars = round(scope.room * CHARS_PER_TOKEN)
     told = [said.text for said in scope.state(scope.newest).thread] if scope.newest else []
     chosen = choose(states, chars=chars, since=scope.since, told=told, use=scope.worth)
@@ -259,7 +267,7 @@ def earlier(scope: Scope) -> list[Line]:
                 replace(heading, value=heading.tokens * 2.0 ** (1 - min(map(places.__getitem__, own))))
             )
         for turn in own:
-            line = scope.stated(turns[turn], states[at])
+            line = scope.stated(turns[turn], states[at][0])
             lines.append(replace(line, value=line.tokens * 2.0 ** -places[turn], reason=f"in {_place(at)}"))
     return lines
 
@@ -274,7 +282,7 @@ def worked_on(scope: Scope) -> list[Line]:
     worth: defaultdict[str, float] = defaultdict(float)
     for at, row in enumerate(scope.sessions):
         for path, times in scope.state(row).files.items():
-            worth[path] += FADES**at * (times**0.5 or _READ_ONLY)
+            worth[path] += scope.share(at, row) * (times**0.5 or _READ_ONLY)
     inside = [path for path in worth if path and path[0] not in "/."]
     best = sorted(inside, key=worth.__getitem__, reverse=True)[:_FILES]
     if not best or scope.since:
