@@ -9,7 +9,9 @@ was done last, and what is open, in the next one's block?
 
 Speed: whole hook processes with N observations (default 10,000) in so many projects (default 1), beside
 `python -I -c pass` in the same run: with the consumer idle, with it at work on a full queue, without the
-services, and while these start for the first session of a day, its prompts from the first moment on.
+services, and while these start for the first session of a day, its prompts from the first moment on. With
+`--busy N` only this: so many processes that compute beside the hooks of 40 prompts that memory answers, and
+how many of these get nothing then.
 """
 
 from __future__ import annotations
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
 
 # Nobody types a prompt as soon as a session has begun.
 _PAUSE_S = 0.1
+# So many prompts beside busy processes, once the load average has heard of these.
+_PROMPTS, _LOADED_S = 40, 20
 # Those of `claude -p` come at once.
 FIRST_PROMPTS_S = (0, 0.7, 1.5, 2.2, 3, 4, 5)
 DATA = Path(__file__).parent.parent / "tests" / "data"
@@ -306,6 +310,44 @@ def speed(rows: int, projects: int, runs: int) -> None:
         first_session(hooks, max(1, runs // 10), what)
 
 
+def busy(rows: int, processes: int) -> None:
+    """Print how long prompts take, and how many go without an answer, beside processes that compute."""
+    with memory():
+        fill(rows, 1)
+        supervise.up()
+        models.open_databases(read_only=True)
+        hooks = Hooks()
+        wait(lambda: ask_type() == "hybrid")
+        measure_prompts(hooks, "idle")
+        beside = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(processes)]
+        try:
+            time.sleep(_LOADED_S)
+            measure_prompts(hooks, f"beside {processes} busy processes")
+        finally:
+            for process in beside:
+                process.kill()
+
+
+def measure_prompts(hooks: Hooks, title: str) -> None:
+    """Print a line: the hook's time, the web process's own, and how many of the prompts got nothing."""
+    times, own, lost = list[float](), list[float](), 0
+    for _ in range(_PROMPTS):
+        hook, event = hooks.events()["prompt"]
+        time.sleep(_PAUSE_S)
+        took, is_answered = hooks.run(hook, event)
+        times.append(took)
+        lost += not is_answered
+        started = time.perf_counter()
+        fields = {"event_name": "UserPromptSubmit", "session_id": f"own{started}"}
+        client.block("/api/recall", fields, "/p0", timeout_s=10, q=event["prompt"]).read()
+        own.append((time.perf_counter() - started) * 1000)
+    told = [
+        f"{name} p50 {statistics.median(each):.0f} ms, p95 {sorted(each)[int(len(each) * 0.95)]:.0f} ms"
+        for name, each in (("hook", times), ("answer", own))
+    ]
+    print(f"  {title}: {'; '.join(told)}; without an answer {lost} of {_PROMPTS}")
+
+
 def main() -> None:
     """Measure what was asked for, or both."""
     parser = argparse.ArgumentParser(
@@ -316,7 +358,11 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--projects", type=int, default=1)
     parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--busy", type=int, default=0)
     options = parser.parse_args()
+    if options.busy:
+        busy(options.rows, options.busy)
+        return
     if options.quality or not options.speed:
         print("quality, on the recorded history")
         starts()

@@ -20,7 +20,9 @@ def ask(fields: dict[str, str], project_dir: str) -> Callable[[], bytes]:
         return bytes
     if len(prompt) > _HEAD_CHARS + _TAIL_CHARS:
         prompt = f"{prompt[:_HEAD_CHARS]}\n{prompt[-_TAIL_CHARS:]}"
-    asked = client.block("/api/recall", fields, project_dir, timeout_s=WEB_TIMEOUT_S, q=prompt)
+    asked = client.block(
+        "/api/recall", fields, project_dir, timeout_s=client.patient(WEB_TIMEOUT_S), q=prompt
+    )
     read = asked.read
     if asked.is_down:
         from claude_mem_lite.hooks import helper

@@ -27,7 +27,7 @@ from claude_mem_lite.context.shown import ShownSessions, measure_use
 from claude_mem_lite.context.touch import BUDGET_TOKENS
 from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.storage import context as storage
-from claude_mem_lite.storage import models
+from claude_mem_lite.storage import evals, models
 
 
 def noted() -> list[tuple[str, list[str]]]:
@@ -133,6 +133,45 @@ def test_a_late_answer_is_none_and_counts_as_none(web_alone: Path) -> None:
 
     assert late == b""
     assert "cccccccc" in hook("context", "SessionStart", source="startup")
+
+
+def test_an_answer_that_came_too_late_comes_with_the_next_prompt(web_and_consumer: Path) -> None:
+    """Once, though that prompt asks nothing, and without what the session was shown meanwhile; it counts."""
+    remember()
+    asked = {"project_path": "/p", "hook": "UserPromptSubmit", "q": PROMPT, "deadline": "1.0"}
+    for session_id in ("me", "other"):
+        late = client._get("/api/recall", {**asked, "session_id": session_id}, time.monotonic() + 5).read()
+        assert late == b""
+    hook("context", "SessionStart", session_id="other", source="startup")
+
+    told = told_in_time("eeeeeeee", "prompt", "UserPromptSubmit", prompt="yes")
+
+    assert len(told_lines(told)) == 1
+    assert hook("prompt", "UserPromptSubmit", prompt="yes") == ""
+    assert hook("prompt", "UserPromptSubmit", prompt="yes", session_id="other") == ""
+    wait_until(lambda: len(noted()) > 1)
+    assert noted() == [("late", []), ("recall", [EDIT])]
+    assert evals.recall_answers(since="") == (1, 2)
+    assert "1 answers in time, 2 too late" in run("eval", "health")
+
+
+def test_an_answer_is_read_without_the_end_of_its_connection() -> None:
+    """What has come whole is no late answer because its sender has not hung up."""
+    ours, theirs = client.socket_pair()
+    fields = {"event_name": "UserPromptSubmit", "session_id": "me"}
+    asked = client.block("/api/recall", fields, "/p", timeout_s=60, connection=ours)
+
+    theirs.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nsaid")
+
+    assert asked.read() == b"said"
+    theirs.close()
+
+
+def test_a_loaded_machine_is_given_more_time() -> None:
+    """As much more as processes wait for each core, within bounds."""
+    cores = os.cpu_count() or 1
+
+    assert [client.patient(0.5, load=load * cores) for load in (0, 1, 2, 50)] == [0.5, 0.5, 1.0, 1.5]
 
 
 def test_wrong_parameters_say_what_is_wrong(web_alone: Path) -> None:

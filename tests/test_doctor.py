@@ -19,6 +19,7 @@ from support.processes import claude_mem, wait_until
 
 from claude_mem_lite import backlog, inbox, settings_file, spool
 from claude_mem_lite.services import install
+from claude_mem_lite.storage import context as storage
 from claude_mem_lite.storage import migrations, models, queries
 
 pytestmark = pytest.mark.process  # the doctor runs a hook
@@ -80,6 +81,15 @@ def test_lost_events_are_told_apart_from_those_that_wait(memory: Path) -> None:
         ["lost", "3"],
     ]
     assert queue["found"] == "0 events wait, 0 in error, 3 lost for good"
+
+
+@pytest.mark.usefixtures("memory")
+def test_late_answers_are_counted() -> None:
+    """Of the last week's prompts; older ones are past."""
+    for via, at in (("recall", inbox.utc_now()), ("late", inbox.utc_now()), ("late", "2020-01-01")):
+        storage.note_shown("me", {"via": via, "ids": []}, at=at)
+
+    assert findings()["recall"]["found"] == "2 prompts answered in the last week, 1 of them too late"
 
 
 @pytest.mark.usefixtures("services")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,8 @@ from support.recorded import DATA, restore
 
 from claude_mem_lite import client, config, inbox
 from claude_mem_lite.cli import demo
-from claude_mem_lite.search import vectors
+from claude_mem_lite.search import hybrid, vectors
+from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.search.indexing import with_first_lines
 from claude_mem_lite.search.vectors import Vectors, VectorsError
 from claude_mem_lite.storage import embeddings, models, queries, search
@@ -162,7 +165,7 @@ def ask(**parameters: str) -> dict[str, Any]:
 
 @pytest.mark.meaning
 def test_the_recorded_history_is_found_by_meaning_and_words(web_and_consumer: Path) -> None:
-    """The evidence of nearly every question is among the first five; each hit says why."""
+    """Nearly every question's evidence is among the first five; words answer where no vector is ready."""
     facts = json.loads(restore((DATA / "ledger" / "facts.json").read_text()))
     for event in demo.recorded_events():
         inbox.append(json.dumps(event), demo.PROJECT)
@@ -189,6 +192,19 @@ def test_the_recorded_history_is_found_by_meaning_and_words(web_and_consumer: Pa
     assert found["search_type"] == "hybrid"
     assert {"words", "meaning", "exact", "cosine"} <= set(found["results"][0]["why"])
     assert answered >= 46
+
+    searcher = Searcher()
+    searcher.warm(demo.PROJECT, now=time.monotonic())
+    free = threading.Event()
+    for _ in range(hybrid.THREADS):
+        hybrid.POOL.submit(free.wait, 60)
+    asked = {"type": "all", "scope": Scope(project_dir=demo.PROJECT), "limit": 5, "now": time.monotonic()}
+    late = searcher.search(fact["q"], **asked, until=time.monotonic() + 0.01)
+    free.set()
+
+    assert late.search_type == "fts"
+    assert late.hits
+    assert searcher.search(fact["q"], **asked).search_type == "hybrid"
 
 
 @pytest.mark.meaning

@@ -6,7 +6,7 @@ import contextlib
 import time
 from typing import TYPE_CHECKING, Any
 
-from starlette.background import BackgroundTasks
+from starlette.background import BackgroundTask, BackgroundTasks
 from starlette.responses import JSONResponse, Response
 
 from claude_mem_lite import inbox, settings
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 # Between a hook that finds the services down and this process.
 _JUST_NOW_S = 60.0
+# A prompt waits so long for the vector of its words, which are searched meanwhile.
+MEANING_S = 0.05
 
 searcher = Searcher()
 shown_sessions = ShownSessions()
@@ -62,12 +64,21 @@ def recall(request: Request) -> Response:
     """Return what memory has on a prompt."""
     wanted = parse(RecallParameters, request)
     with shown_sessions.turn(wanted.session_id) as shown:
-        if wanted.is_late:
-            return _too_late(wanted)
         answer = answers.with_prompt(
-            searcher, wanted.project_path, wanted.q, session_id=wanted.session_id, shown=shown
+            searcher,
+            wanted.project_path,
+            wanted.q,
+            session_id=wanted.session_id,
+            shown=shown,
+            until=time.monotonic() + MEANING_S if wanted.hook else None,
         )
-        return _answer(wanted, answer, shown)
+        if not wanted.hook:
+            return _answer(wanted, answer, shown)
+        shown.late = answer.recalled if wanted.is_late else ()
+        if not shown.late:
+            return _answer(wanted, answer, shown)
+        noted = {"via": storage.LATE, "ids": [], "tokens": 0, "waits": len(shown.late)}
+        return _nothing(BackgroundTasks([BackgroundTask(_note, wanted.session_id, noted, inbox.utc_now())]))
 
 
 def touch(request: Request) -> Response:

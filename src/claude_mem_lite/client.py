@@ -25,6 +25,10 @@ else:
 CODE_HEADER = b"x-claude-mem-code"
 
 
+# However many processes wait for each core, who asks waits this many times as long.
+_MOST_PATIENCE = 3
+
+
 class UnreachableError(Exception):
     """Nobody answers at the socket: the web process is down."""
 
@@ -64,7 +68,7 @@ class Asked:
                 return None
             # HTTP/1.0, so that the server closes after its answer.
             self._wait()
-            while chunk := self._connection.recv(65536):
+            while not _is_whole(answer) and (chunk := self._connection.recv(65536)):
                 answer += chunk
                 self._wait()
         except OSError:
@@ -80,6 +84,24 @@ class Asked:
 
     def _wait(self) -> None:
         self._connection.settimeout(max(0.001, self._deadline - time.monotonic()))
+
+
+def _is_whole(answer: bytes) -> bool:
+    """Tell whether an answer has as many bytes as it says; it has come, though its end may come too late."""
+    head, _, body = answer.partition(b"\r\n\r\n")
+    length = head.lower().partition(b"\r\ncontent-length:")[2].partition(b"\r\n")[0].strip()
+    return length.isdigit() and len(body) >= int(length)
+
+
+def patient(timeout_s: float, *, load: float | None = None) -> float:
+    """Return how long to wait where an idle machine answers in `timeout_s`: longer, the more it is loaded.
+
+    `load` is how many processes run or wait to run (default: on average in the last minute).
+    """
+    import os
+
+    load = os.getloadavg()[0] if load is None else load
+    return timeout_s * min(max(load / (os.cpu_count() or 1), 1), _MOST_PATIENCE)
 
 
 def get(path: str, parameters: dict[str, str], *, timeout_s: float) -> dict[str, Any] | None:

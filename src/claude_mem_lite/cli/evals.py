@@ -60,6 +60,9 @@ def health(
         return
     _show_queue(found["queue"])
     _show_errors(found["errors"])
+    console.print(
+        "[bold]recall[/bold] {in_time:,} answers in time, {too_late:,} too late".format(**found["recall"])
+    )
     _show_cost(found["cost"], days)
     _show_compression(found["compression"])
     _show_code_map(found["code_map"])

@@ -20,6 +20,7 @@ from claude_mem_lite.storage import context as storage
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from claude_mem_lite.context.budget import Line
     from claude_mem_lite.context.shown import Shown
     from claude_mem_lite.distill.observation import Capture
     from claude_mem_lite.search.hybrid import Searcher
@@ -38,6 +39,13 @@ class Answer:
     notes: tuple[dict[str, Any], ...] = ()
 
     @property
+    def recalled(self) -> tuple[Line, ...]:
+        """The lines that answer a prompt."""
+        return tuple(
+            line for each in self.block.sections if each.name == storage.RECALL for line in each.lines
+        )
+
+    @property
     def to_keep(self) -> list[dict[str, Any]]:
         """The notes of blocks with a text."""
         return [note for note in self.notes if note["tokens"]]
@@ -50,23 +58,31 @@ def at_start(project_dir: str, *, session_id: str, source: str, idle_s: float | 
     return Answer(block, (_note(block, source),) if block.text or source in FRESH else ())
 
 
-def with_prompt(
-    searcher: Searcher | None, project_dir: str, prompt: str, *, session_id: str, shown: Shown
+def with_prompt(  # noqa: PLR0913  (who asks, what for, and until when)
+    searcher: Searcher | None,
+    project_dir: str,
+    prompt: str,
+    *,
+    session_id: str,
+    shown: Shown,
+    until: float | None = None,
 ) -> Answer:
     """Answer a prompt; where the session's start had no whole block, that block comes first, once.
 
-    Without `searcher` prompts are matched by words alone, as fast as one can that does it only once.
+    Without `searcher` prompts are matched by words alone, as fast as one can that does it only once; with
+    it meaning counts if it is ready by `until` (monotonic).
     """
     late = _late_start(project_dir, session_id, shown)
     known = replace(shown, ids={*shown.ids, *late.ids, *late.also}) if late else shown
     block = ContextBlock("")
-    if question(prompt):
+    if question(prompt) or shown.late:
         from claude_mem_lite.context import blocks
 
+        searcher = searcher or _searcher_by_words()
         block = blocks.for_prompt(
-            searcher or _searcher_by_words(), project_dir, prompt, session_id=session_id, shown=known
+            searcher, project_dir, prompt, session_id=session_id, shown=known, until=until
         )
-    notes = (_note(block, "recall"),) if block.text else ()
+    notes = (_note(block, storage.RECALL),) if block.text else ()
     if late is None:
         return Answer(block, notes)
     assert shown.owed is not None  # noqa: S101  (`_late_start` has looked)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from claude_mem_lite import settings
 from claude_mem_lite.context import failure, touch
-from claude_mem_lite.context.budget import Said
+from claude_mem_lite.context.budget import Said, fill
 from claude_mem_lite.context.builder import SHORT_FENCE_TOKENS, ContextBlock, assemble
 from claude_mem_lite.context.layers import Scope, in_project
 from claude_mem_lite.context.recall import recall
@@ -23,12 +23,19 @@ _LEAST_TOKENS = 100
 _NOTHING = ContextBlock("")
 
 
-def for_prompt(
-    searcher: Searcher, project_dir: str, prompt: str, *, session_id: str, shown: Shown | None = None
+def for_prompt(  # noqa: PLR0913  (who asks, what for, and until when)
+    searcher: Searcher,
+    project_dir: str,
+    prompt: str,
+    *,
+    session_id: str,
+    shown: Shown | None = None,
+    until: float | None = None,
 ) -> ContextBlock:
     """Return what memory has on a prompt, within what the session may still spend on that.
 
-    `shown` is what the session was shown already (default: what `event_log` knows).
+    `shown` is what the session was shown already (default: what `event_log` knows); what came too late for
+    the prompt before fills the room that is left. Meaning counts if it is ready by `until` (monotonic).
     """
     started = time.monotonic()
     shown = shown or shown_to(session_id)
@@ -38,9 +45,11 @@ def for_prompt(
         return _NOTHING
     # What the session did itself it has in its context already.
     said = Said((shown.ids - shown.parts) | storage.own_ids(session_id))
+    room = most - SHORT_FENCE_TOKENS
     section = recall(
-        searcher, project_dir, prompt, said=said, budget_tokens=most - SHORT_FENCE_TOKENS, now=time.time()
+        searcher, project_dir, prompt, said=said, budget_tokens=room, now=time.time(), until=until
     )
+    fill(section, shown.late, budget_tokens=room - section.tokens, said=said)
     return assemble([section], most_tokens=most, started=started)
 
 

@@ -23,6 +23,7 @@ from claude_mem_lite.distill.retired import code_names
 from claude_mem_lite.search import ranking, times
 from claude_mem_lite.search.words import STOP_WORDS, words
 from claude_mem_lite.storage import search as storage
+from claude_mem_lite.storage.context import RECALL
 from claude_mem_lite.storage.search import Scope
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from claude_mem_lite.search.results import Found, Hit
     from claude_mem_lite.storage.search import Row
 
-NAME, TITLE = "recall", "Remembered, for this prompt"
+TITLE = "Remembered, for this prompt"
 # What 600 tokens hold is half of it; the rest stands in for what was shown before.
 ROWS = 12
 # So many candidates of each leg do as well as more for the few that are told.
@@ -76,17 +77,18 @@ def recall(  # noqa: PLR0913  (who asks, what for, and what the answer has to ke
     said: Said,
     budget_tokens: int,
     now: float,
+    until: float | None = None,
 ) -> Section:
     """Return what a project's memory has on a prompt; without lines when it has nothing.
 
     `now` is Unix seconds. `said` is what the session has in its context already, and hears of what it is
-    shown now.
+    shown now. Meaning counts if it is ready by `until` (monotonic).
     """
-    section = Section(NAME, TITLE)
+    section = Section(RECALL, TITLE)
     text = question(prompt)
     if not text or not project_dir:
         return section
-    asked = _ask(searcher, text, project_dir, now=now)
+    asked = _ask(searcher, text, project_dir, now=now, until=until)
     rows = [hit.row for hit in asked.found.hits]
     gone = Superseded(project_dir, (f"{row.title}\n{row.summary}\n{row.detail}" for row in rows))
     # What no longer holds is told after what does, with what has come in its place; not what was asked for.
@@ -97,7 +99,7 @@ def recall(  # noqa: PLR0913  (who asks, what for, and what the answer has to ke
     offers[FUNCTIONS_AT:FUNCTIONS_AT] = [
         (_function_line(row, now=now), "") for row in _named(asked, project_dir)
     ]
-    left = budget_tokens - Section(NAME, TITLE, [_NOTHING]).tokens
+    left = budget_tokens - Section(RECALL, TITLE, [_NOTHING]).tokens
     for line, objection in offers:
         why = objection or said.why(line) or ("no room" if line.tokens > left else "")
         if why:
@@ -168,10 +170,12 @@ class _Asked:
         return sum(self.weights[name] for name in sorted(names))
 
 
-def _ask(searcher: Searcher, text: str, project_dir: str, *, now: float) -> _Asked:
+def _ask(searcher: Searcher, text: str, project_dir: str, *, now: float, until: float | None) -> _Asked:
     clock = time.monotonic()
     scope = Scope(project_dir=project_dir)
-    found = searcher.search(text, type="all", scope=scope, limit=ROWS, depth=DEPTH, now=clock, at=now)
+    found = searcher.search(
+        text, type="all", scope=scope, limit=ROWS, depth=DEPTH, now=clock, at=now, until=until
+    )
     profile = searcher.profile("observation", project_dir, now=clock)
     query = ranking.focused(ranking.analyze(text, now=times.local(now)), profile)
     weights = {term.lemma: _idf(profile, term.lemma) for term in query.terms}

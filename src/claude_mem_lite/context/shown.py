@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from claude_mem_lite.context.budget import Line
     from claude_mem_lite.storage.models import LogEntry, Observation
 
 _SESSIONS_KEPT = 200
@@ -40,6 +41,7 @@ class Shown:
     causes: set[str] = field(default_factory=set)
     tokens: Counter[str] = field(default_factory=Counter)
     owed: dict[str, Any] | None = None  # the fallback of a start that has not had its whole block yet
+    late: tuple[Line, ...] = ()  # the answer to the last prompt, if it came too late
 
     def add(self, block: dict[str, Any]) -> None:
         """Note a block, as `context.shown` has it; some sources begin with none of those before it.

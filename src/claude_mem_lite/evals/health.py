@@ -23,6 +23,8 @@ def use_of_context(project_dir: str | None = None) -> dict[str, Any]:
         ways: dict[str, set[str]] = {}
         for block in storage.shown_in(session_id):
             via = str(block.data.get("via", ""))
+            if via == storage.LATE:
+                continue
             rows.setdefault(via, Counter())["blocks"] += 1
             rows[via]["tokens"] += int(block.data.get("tokens", 0))
             ways.setdefault(via, set()).update(block.data.get("ids", ()))

@@ -37,6 +37,7 @@ def report(project_dir: str | None, *, days: int, now: float) -> dict[str, Any]:
         "days": days,
         "queue": queue(since=since, now=now),
         "errors": errors(since=since),
+        "recall": dict(zip(("in_time", "too_late"), storage.recall_answers(since=since), strict=True)),
         "cost": _cost(since=since),
         "compression": _compression(since=since),
         "code_map": code_map(project_dir, now=now),

@@ -10,7 +10,7 @@ import base64
 import logging
 import re
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -54,7 +54,8 @@ DEPTH = 50
 _LOAD_S = 60.0
 # A narrow scope is looked through row by row up to this size.
 _NARROW_ROWS = 2_000
-_THREADS = ThreadPoolExecutor(2, thread_name_prefix="query")
+THREADS = 2
+POOL = ThreadPoolExecutor(THREADS, thread_name_prefix="query")
 _ID = re.compile(r"[0-9a-f][0-9a-f-]{7,63}")
 
 
@@ -81,11 +82,13 @@ class Searcher:
         now: float,
         depth: int = DEPTH,
         at: float | None = None,
+        until: float | None = None,
     ) -> Found:
         """Return the best rows; the first search after a start does not wait for the model.
 
         `now` is monotonic; `at`, in Unix seconds, is when the query is asked ("last week"), by default now.
-        `depth` is how many candidates of each leg are ranked.
+        `depth` is how many candidates of each leg are ranked. Without the query's vector by `until`
+        (monotonic) full text answers alone.
         """
         query = ranking.analyze(text, now=times.local(time.time() if at is None else at))
         if not query.terms:
@@ -97,9 +100,10 @@ class Searcher:
         hits: list[Hit] = []
         # All of them before the vector is needed, which is made meanwhile.
         by_words = {kind: _by_words(kind, asked, scope, profile) for kind, profile in profiles.items()}
+        by_meaning = model is not None and asked.has_vector(until)
         for kind, found in by_words.items():
             rows, cosines = found, dict[str, float]()
-            if model is not None:
+            if by_meaning:
                 rows, cosines = self._by_vectors(kind, asked, found, scope, now)
             in_time = _in_time(kind, asked.query, scope)
             ranked = _ranked(asked, rows, cosines, profiles[kind], in_time)
@@ -197,7 +201,13 @@ class _Asked:
         self.id = text.strip() if _ID.fullmatch(text.strip()) else ""
         self.model = model
         self.meaning = model.record.meaning if model is not None else 0.0
-        self._vector = _THREADS.submit(model.embed_query, text, kind) if model is not None else None
+        self._vector = POOL.submit(model.embed_query, text, kind) if model is not None else None
+
+    def has_vector(self, until: float | None) -> bool:
+        """Wait for the query's vector, at most until `until` (monotonic); tell whether it is there."""
+        assert self._vector is not None  # noqa: S101  (who asks has looked for a model)
+        wait([self._vector], None if until is None else max(0.0, until - time.monotonic()))
+        return self._vector.done()
 
     @property
     def vector(self) -> Any:

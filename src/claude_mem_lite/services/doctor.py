@@ -36,6 +36,7 @@ SLOW_HOOK_MS = 200
 STUCK_S = 600
 _HOOK_RUNS = 5
 _AHEAD_S = 300
+_RECENT_S = 7 * 86_400
 _OURS = ("claude-mem.db", "queue.db", "lance", "logs", "spool", "config.toml", "worker.sock", "doorbell")
 
 
@@ -237,6 +238,16 @@ def _ahead_s(at: str | None) -> float:
         return 0.0
 
 
+def _recall() -> Iterator[Finding]:
+    from claude_mem_lite.storage import evals
+
+    if not os.path.exists(config.memory_path()) or migrations.is_outdated():
+        return
+    models.open_databases(read_only=True)
+    in_time, late = evals.recall_answers(since=inbox.utc_text(time.time() - _RECENT_S))
+    yield Finding("recall", f"{in_time + late} prompts answered in the last week, {late} of them too late")
+
+
 def _spool() -> Iterator[Finding]:
     waiting = len(spool.waiting())
     broken = sum(path.endswith(spool.BROKEN) for path in spool.files())
@@ -352,5 +363,6 @@ def ask_api(chosen: Any) -> Finding:
 
 
 _CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
-    _folder, _disk, _settings, _databases, _rebuild, _index, _services, _queue, _spool, _hooks, _latency,
+    _folder, _disk, _settings, _databases, _rebuild, _index, _services, _queue, _recall, _spool, _hooks,
+    _latency,
 )  # fmt: skip

@@ -36,8 +36,9 @@ if TYPE_CHECKING:
 
 SHOWN, USED = "context.shown", "context.used"
 COMPACT = "compact"
-# The short block of a start whose whole block could not be had, and a block for a sub-agent.
-FALLBACK, SUBAGENT = "fallback", "subagent"
+# The short block of a start whose whole block could not be had, a block for a sub-agent, one for a prompt,
+# and one for a prompt that had gone without it.
+FALLBACK, SUBAGENT, RECALL, LATE = "fallback", "subagent", "recall", "late"
 # A look at a file or a list is worth a line only in a search.
 LOOKS = ("Read", "Grep", "Glob", "LS", "NotebookRead", "ToolSearch", "TodoWrite", "TaskCreate")
 _NEWEST = 1_000  # events, or messages, among which something recent is looked for

@@ -12,6 +12,7 @@ from peewee import fn
 
 from claude_mem_lite import inbox
 from claude_mem_lite.storage.code import UNRESOLVED
+from claude_mem_lite.storage.context import LATE, RECALL, SHOWN
 from claude_mem_lite.storage.learnings import EVENTS
 from claude_mem_lite.storage.models import (
     CallEdge,
@@ -170,6 +171,17 @@ def code_map(project_dir: str | None, *, before: str) -> dict[str, int]:
         "observed": count(CallEdge, is_observed),
         "stale": count(CallEdge, is_observed, last < before),
     }
+
+
+def recall_answers(*, since: str) -> tuple[int, int]:
+    """Return how many answers to prompts came in time, and how many too late."""
+    via = fn.json_extract(LogEntry.data, "$.via")
+    rows = LogEntry.select(via, fn.COUNT(LogEntry.pk)).where(
+        (LogEntry.event_type == SHOWN) & (LogEntry.created_at >= since) & via.in_((RECALL, LATE))
+    )
+    found: Any = rows.group_by(via).tuples()
+    counted = dict(found)
+    return counted.get(RECALL, 0), counted.get(LATE, 0)
 
 
 def learning_events(*, since: str) -> Counter[str]:
