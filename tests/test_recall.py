@@ -86,6 +86,7 @@ def test_a_word_to_go_on_asks_for_nothing(pond: Path, prompt: str) -> None:
         ("/review-pr the importer", "the importer"),
         ("/home/dev/a.py is broken", "/home/dev/a.py is broken"),
         ("<task-notification>\n<task-id>7</task-id> otters done\n</task-notification>", ""),
+        ("<bash-input>git status</bash-input><bash-stdout>otters.txt</bash-stdout>", ""),
         ("Could you please add a --currency option?", "a --currency option?"),
         ("What's the otters' name?", "What the otters' name?"),
         ("why?\n\nTraceback:\n  File x\n  File y\nOSError: pond is full", "why?\nOSError: pond is full"),
@@ -104,6 +105,38 @@ def test_below_the_threshold_nothing_is_told(pond: Path) -> None:
     assert section.lines == []
     assert section.left_out
     assert all(left.why.startswith("certainty 0.") for left in section.left_out)
+
+
+def test_what_one_says_to_go_on_tells_nothing_in_any_language(pond: Path) -> None:
+    """Words of many rows, however many of a row's they are; one that few rows have is worth it."""
+    for number in range(60):
+        remember(
+            f"{number:08x}b", f"Bitte weiter so, Schuppen {number}", f"Bitte weiter so mit Wand {number}."
+        )
+
+    silent = ask("weiter so")
+
+    assert silent.lines == []
+    assert all(left.why.startswith("the words found tell 1.") for left in silent.left_out)
+    assert len(ask("weiter so mit Wand 17").lines) > 0
+
+
+def test_a_prompt_of_many_sessions_is_a_command(pond: Path) -> None:
+    """Typed word for word in three it brings no more than what was learned of it."""
+    told = []
+    for number in range(4):
+        told.append(len(ask(OTTERS).lines))
+        session_row(f"typed{number}")
+        fields = {"tool_name": "UserPromptSubmit", "session_id": f"typed{number}"}
+        remember(f"{number:08x}c", OTTERS, OTTERS, **fields)
+    models.Learning.create(
+        id="d" * 32, category="gotcha", confidence=0.9,
+        content="Otters refuse the water of the pond while its pump leaks oil: stop that first.",
+        project_dir="/p", created_at=NOW, updated_at=NOW, seen_at=NOW,
+    )  # fmt: skip
+
+    assert told == [1, 1, 1, 0]
+    assert [line.id for line in ask(OTTERS).lines] == ["d" * 32]
 
 
 def test_nothing_of_another_project_is_told(pond: Path) -> None:

@@ -84,6 +84,10 @@ class Said:
         self._ids, self._here = set(ids), set[str]()
         self._words: list[frozenset[str]] = []
 
+    def has(self, row_id: str) -> bool:
+        """Tell whether a row was told before this block."""
+        return row_id in self._ids
+
     def add(self, line: Line) -> None:
         """Note a line."""
         self._here |= {line.id, *line.stands_for}

@@ -53,11 +53,16 @@ GATES: Mapping[str, tuple[float, ...]] = {
 # A prompt that memory rather has nothing on than something recalls nothing.
 THRESHOLD = 0.5
 # What is worth interrupting for scores as much as so many words that no other row has, or has a name in full.
-ENOUGH = 2.0
+ENOUGH = 2.2
+# The words found in a row tell at least so much of that; what one says to go on does not, in any language.
+TELLING = 0.5
+# What was typed word for word in so many sessions is a command: only learnings are told of it.
+COMMAND_SESSIONS = 3
+_COMMAND_WORDS, _COMMAND_ROWS = 8, 50
 # The best hit alone is now and then a wrong one.
 GATE_HITS = 5
 # A row that scores less than this share of the best says little of what the prompt asks for.
-FAR_BEHIND = 0.55
+FAR_BEHIND = {"hybrid": 0.7, "fts": 0.55}
 # A newer row that has this share of an older one's evidence is told before it, if it scores this share of it.
 SAME_THING, NEARLY = 0.7, 0.75
 # A row of which the prompt has this share of the words is the prompt.
@@ -92,12 +97,15 @@ def recall(  # noqa: PLR0913  (who asks, what for, and what the answer has to ke
     rows = [hit.row for hit in asked.found.hits]
     gone = Superseded(project_dir, (f"{row.title}\n{row.summary}\n{row.detail}" for row in rows))
     # What no longer holds is told after what does, with what has come in its place; not what was asked for.
-    judged = [(line, objection, gone(line.says, at)) for line, objection, at in _observed(asked, now=now)]
+    judged = [
+        (line, objection, gone(line.says, at)) for line, objection, at in _observed(asked, said, now=now)
+    ]
     wanted = code_names(text)
     judged.sort(key=lambda each: bool(each[2]) and not any(name in each[2] for name in wanted))
     offers = [(added(line, note), objection) for line, objection, note in judged]
     offers[FUNCTIONS_AT:FUNCTIONS_AT] = [
-        (_function_line(row, now=now), "") for row in _named(asked, project_dir)
+        (_function_line(row, now=now), "")
+        for row in _named(asked, is_silent=all(objection for _, objection, _ in judged))
     ]
     left = budget_tokens - Section(RECALL, TITLE, [_NOTHING]).tokens
     for line, objection in offers:
@@ -149,16 +157,17 @@ class _Asked:
     """A prompt and what was found: `weights` are the idf of its lemmas, `certain` is the gate's judgement.
 
     `echoes` are ids of rows that say the prompt. Such a row matches best of all, and says nothing of whether
-    memory has an answer. A best hit that scores less than `enough` is not worth telling.
+    memory has an answer. `rare` is the idf of a word that no other row has.
     """
 
     text: str
+    project_dir: str
     query: Query
     weights: Mapping[str, float]
     found: Found
     echoes: frozenset[str]
     certain: float
-    enough: float
+    rare: float
 
     def has(self, row: Row) -> set[str]:
         """Return the lemmas of the prompt that a row has."""
@@ -181,10 +190,9 @@ def _ask(searcher: Searcher, text: str, project_dir: str, *, now: float, until: 
     weights = {term.lemma: _idf(profile, term.lemma) for term in query.terms}
     echoes = frozenset(hit.row.id for hit in found.hits if _is_echo(hit.row, text))
     answers = replace(found, hits=[hit for hit in found.hits if hit.row.id not in echoes])
-    is_named = any(hit.why and hit.why.exact_found for hit in answers.hits[:GATE_HITS])
-    is_scored = found.search_type == "hybrid" and not is_named  # words alone score less
-    enough = ENOUGH * log1p(profile.row_count) if is_scored else 0.0
-    return _Asked(text, query, weights, found, echoes, certainty(answers, query), enough)
+    return _Asked(
+        text, project_dir, query, weights, found, echoes, certainty(answers, query), log1p(profile.row_count)
+    )
 
 
 def _is_echo(row: Row, text: str) -> bool:
@@ -196,13 +204,20 @@ def _idf(profile: Profile, name: str) -> float:
     return log(1 + profile.row_count / (profile.rows_with(name) + 0.5))
 
 
-def _observed(asked: _Asked, *, now: float) -> Iterator[tuple[Line, str, str]]:
+def _observed(asked: _Asked, said: Said, *, now: float) -> Iterator[tuple[Line, str, str]]:
     """Yield the line of each hit with what speaks against it, "" if nothing does, and with its time."""
     hits = _newer_first(asked)
-    best = max((hit.score for hit, _ in hits if hit.row.id not in asked.echoes), default=0.0)
+    answers = [(hit, has) for hit, has in hits if hit.row.id not in asked.echoes]
+    silent = _why_silent(asked, [each for each in answers if not said.has(each[0].row.id)])
+    is_command = not silent and _is_command(asked)
+    if is_command:
+        answers = [(hit, has) for hit, has in answers if hit.row.kind == "learning"]
+    best = max((hit.score for hit, _ in answers), default=0.0)
     told = 0
     for hit, has in hits:
-        objection = _why_not(hit, asked, best)
+        objection = _why_not(hit, asked, best, silent)
+        if not objection and is_command and hit.row.kind != "learning":
+            objection = "it is typed in session after session"
         chars = 0 if objection else LINE_CHARS if told < WIDE_LINES else SHORT_CHARS
         yield _line(hit, has, asked, now=now, chars=chars), objection, hit.row.created_at
         told += not objection
@@ -230,14 +245,38 @@ def _newer_first(asked: _Asked) -> list[tuple[Hit, set[str]]]:
     return placed
 
 
-def _why_not(hit: Hit, asked: _Asked, best: float) -> str:
-    if hit.row.id in asked.echoes:
-        return "the prompt says it"
+def _why_silent(asked: _Asked, answers: Sequence[tuple[Hit, set[str]]]) -> str:
+    """Return why no hit is worth telling, "" if one is."""
     if asked.certain < THRESHOLD:
         return f"certainty {asked.certain:.2f} is below {THRESHOLD}"
-    if hit.why and best < asked.enough:
-        return f"the best scores {best:.1f}, below {asked.enough:.1f}"
-    if hit.why and hit.score < FAR_BEHIND * best:
+    if any(hit.why is None or hit.why.exact_found for hit in asked.found.hits[:GATE_HITS]):
+        return ""
+    enough = ENOUGH * asked.rare if asked.found.search_type == "hybrid" else 0.0  # words alone score less
+    best = max((hit.score for hit, _ in answers), default=0.0)
+    if best < enough:
+        return f"the best scores {best:.1f}, below {enough:.1f}"
+    told, least = max((asked.weight(has) for _, has in answers), default=0.0), TELLING * asked.rare
+    return f"the words found tell {told:.1f}, below {least:.1f}" if told < least else ""
+
+
+def _is_command(asked: _Asked) -> bool:
+    """Tell whether the prompt was typed in several sessions of the project before, word for word."""
+    typed = words(asked.text)
+    rows = storage.by_text(
+        "observation",
+        " AND ".join(f'"{word}"' for word in typed[:_COMMAND_WORDS]),
+        Scope(project_dir=asked.project_dir, tool="UserPromptSubmit"),
+        limit=_COMMAND_ROWS,
+    )
+    return len({row.session_id for row in rows if words(question(row.summary)) == typed}) >= COMMAND_SESSIONS
+
+
+def _why_not(hit: Hit, asked: _Asked, best: float, silent: str) -> str:
+    if hit.row.id in asked.echoes:
+        return "the prompt says it"
+    if silent:
+        return silent
+    if hit.why and hit.score < FAR_BEHIND[asked.found.search_type] * best:
         return f"scores {hit.score:.1f}, the best {best:.1f}"
     return ""
 
@@ -273,15 +312,15 @@ def _line(hit: Hit, has: set[str], asked: _Asked, *, now: float, chars: int) -> 
     )
 
 
-def _named(asked: _Asked, project_dir: str) -> Sequence[Row]:
-    """Return the functions that a prompt names; a plain word names one only if memory has something on it."""
+def _named(asked: _Asked, *, is_silent: bool) -> Sequence[Row]:
+    """Return the functions that a prompt names; a plain word names one only if something else is told."""
     names = dict.fromkeys(_NAME.findall(asked.text))
-    wanted = {name for name in names if _INNER.search(name) or asked.certain >= THRESHOLD}
+    wanted = {name for name in names if _INNER.search(name) or not is_silent}
     wanted = {name for name in wanted if name.lower() not in STOP_WORDS}
     if not wanted:
         return []
     match = " OR ".join(f'"{name}"' for name in names if name in wanted)
-    rows = storage.by_text("function", match, Scope(project_dir=project_dir), limit=20)
+    rows = storage.by_text("function", match, Scope(project_dir=asked.project_dir), limit=20)
     return [row for row in rows if {row.title, row.title.rpartition(".")[2]} & wanted][:FUNCTIONS]
 
 
