@@ -253,6 +253,15 @@ def test_an_excerpt_is_made_of_whole_sentences() -> None:
     assert code == "Edit pump: “+ pump = 2 / + new()”"
 
 
+def test_a_long_sentence_is_told_from_its_beginning() -> None:
+    """From its middle only where what counts stands too far back."""
+    early = "The shed that stands beside the pond has otters, " + "and more of them come each day, " * 20
+    late = "The shed stands there, " * 20 + "and it has otters."
+
+    assert excerpt("", early, "", {"otter": 1.0}, chars=180).startswith("The shed that stands")
+    assert excerpt("", late, "", {"otter": 1.0}, chars=180).startswith("…")
+
+
 def test_an_excerpt_of_a_hostile_row_is_quick() -> None:
     """Neither many lines nor long ones make work without end."""
     started = time.process_time()

@@ -111,9 +111,10 @@ def _chosen(
 
 
 def _piece(text: str, names: set[str], chars: int) -> str:
-    """Return a piece of a long text from shortly before its first word that counts."""
+    """Return a long text's beginning, or a piece of it from shortly before its first word that counts."""
     places = (match.start() for match in re.finditer(r"\w+", text) if lemma(match[0].lower()) in names)
-    start = max(0, min(next(chain(places, [0])) - _BEFORE, len(text) - chars))
+    first = next(chain(places, [0]))
+    start = max(0, min(first - _BEFORE, len(text) - chars)) if first > chars // 2 else 0
     if start:
         start = text.find(" ", start) + 1
         _, piece = pieces([text[:start], text[start:]])
