@@ -69,8 +69,8 @@ def test_list_shows_what_is_current_and_what_waits(project: Path) -> None:
 def test_list_filters_sorts_and_prints_json(project: Path) -> None:
     """By kind, state and project; sorted as asked; as many as asked."""
     first = learned(project, "Use pathlib, never os.path")
-    second = learned(project, "Never use WAL mode")
-    learned(project, "The book uses WAL mode", "s2")
+    second = learned(project, "Use WAL mode")
+    learned(project, "No longer use WAL mode", "s2")
     other = run(project, "add", "Sign every commit", "--global").stdout.split()[1]
 
     newest = answer(project, "list", "--sort", "created", "-n", "1")
@@ -86,11 +86,41 @@ def test_list_filters_sorts_and_prints_json(project: Path) -> None:
     assert everything[0].keys() >= {"id", "category", "content", "confidence", "times_seen", "is_manual"}
 
 
+def test_candidates_are_listed_apart(project: Path) -> None:
+    """What was said once is not among what is told; heard again it is."""
+    learned(project, "Use pathlib, never os.path")
+    learned(project, "Reply on each review thread", starts_at=evolve.CANDIDATE)
+
+    before, listed = run(project, "--candidates").stdout, run(project).stdout
+    learned(project, "Reply on each review thread", "s2", starts_at=evolve.CANDIDATE)
+
+    assert "0.40  convention  Reply on each review thread" in before
+    assert "Reply on each" not in listed
+    assert "said once: 1, claude-mem learnings list --candidates" in listed
+    assert "0.51  convention  Reply on each review thread" in run(project).stdout
+    assert answer(project, "--candidates") == []
+
+
+def test_what_tells_one_matter_otherwise_is_asked_until_it_is_answered(project: Path) -> None:
+    """Both rules stand, the list asks, and "both" ends the question."""
+    first = learned(project, "Log messages in English")
+    second = learned(project, "Log messages in German", "s2")
+    question = f"(claude-mem learnings both {second[:8]} {first[:8]}, or remove one)"
+
+    asked = " ".join(run(project).stdout.split())
+    done = run(project, "both", second, first)
+
+    assert f"Do both hold? Log messages in German / Log messages in English {question}" in asked
+    assert done.returncode == 0
+    assert "Do both hold" not in run(project).stdout
+    assert {row["state"] for row in answer(project, "list", "--all")} == {"active"}
+
+
 def test_show_tells_the_whole_story(project: Path) -> None:
     """Evidence, sessions, what it replaced, each step with its confidence."""
     old = learned(project, "The book uses WAL mode", observations=("abcdef1234",))
     learned(project, "The book uses WAL mode", "s2")
-    new = learned(project, "Never use WAL mode", "s3")
+    new = learned(project, "The book no longer uses WAL mode", "s3")
 
     story, newer = answer(project, "show", old[:6]), run(project, "show", new).stdout
     text = run(project, "show", old).stdout

@@ -53,7 +53,8 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"storage"}),
     frozenset({"search", "codemap"}),
     frozenset({"distill"}),
-    frozenset({"context", "learnings", "reports", "services", "transcripts", "upkeep"}),
+    frozenset({"transcripts"}),
+    frozenset({"context", "learnings", "reports", "services", "upkeep"}),
     frozenset({"evals"}),  # measures them
     frozenset({"hooks", "tasks", "web", "cli"}),
 )

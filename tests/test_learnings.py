@@ -132,12 +132,12 @@ def test_a_contradicted_id_is_that_learning(memory: Path) -> None:
 
 
 def test_a_contradiction_is_seen_by_the_words_alone(memory: Path) -> None:
-    """Without an id, "never use WAL" takes the place of "uses WAL"; doing it again changes nothing."""
+    """Without an id, what says that the old is no longer so takes its place; again it changes nothing."""
     heard("The book uses SQLite in WAL mode")
     for _ in range(2):
-        heard("Never use WAL mode: the book lies on NFS", "s2", origin="user")
+        heard("The book no longer uses WAL mode: it lies on NFS", "s2", origin="user")
 
-    assert known() == ["Never use WAL mode: the book lies on NFS"]
+    assert known() == ["The book no longer uses WAL mode: it lies on NFS"]
     [old] = storage.find(PROJECT, state="superseded")
     assert old.confidence == pytest.approx(0.2)
 
@@ -171,11 +171,11 @@ def test_a_ghost_comes_back_only_over_the_threshold(
 def test_what_was_given_up_does_not_come_back_by_being_heard_again(memory: Path) -> None:
     """A superseded learning that Claude finds once more stays superseded, and its successor unharmed."""
     old = row_of(heard("The book uses SQLite in WAL mode"))
-    new = row_of(heard("Never use WAL mode", "s2", origin="user"))
+    new = row_of(heard("The book no longer uses WAL mode", "s2", origin="user"))
 
     heard("The book uses SQLite in WAL mode", "s3")
 
-    assert known() == ["Never use WAL mode"]
+    assert known() == ["The book no longer uses WAL mode"]
     assert storage.get(old.id).superseded_by == new.id
     assert storage.get(new.id).confidence == 0.5
 
@@ -183,7 +183,7 @@ def test_what_was_given_up_does_not_come_back_by_being_heard_again(memory: Path)
 def test_who_goes_back_to_what_was_gets_it_back(memory: Path) -> None:
     """The user's word, or Claude's by id, revives the old learning in place of its successor."""
     old = row_of(heard("The book uses SQLite in WAL mode"))
-    new = row_of(heard("Never use WAL mode", "s2", origin="user"))
+    new = row_of(heard("The book no longer uses WAL mode", "s2", origin="user"))
 
     outcome = heard("The book uses SQLite in WAL mode", "s3", contradicts=new.id)
 
@@ -262,14 +262,17 @@ def test_nothing_touches_what_the_user_has_written(memory: Path) -> None:
 
 def test_what_the_user_writes_takes_the_place_of_what_was_learned(memory: Path) -> None:
     """Of the same matter the learned is superseded, of the same words it is merged."""
-    learned = [row_of(heard("Use yarn for scripts")), row_of(heard("Always use pathlib, never os.path"))]
+    learned = [
+        row_of(heard("Use yarn for scripts", origin="user")),
+        row_of(heard("Always use pathlib, never os.path")),
+    ]
 
     own = [
         curate.add(text, category="convention", project_dir=PROJECT)
-        for text in ("Use npm for scripts", "always use pathlib, never os.path")
+        for text in ("Use npm for scripts instead of yarn", "always use pathlib, never os.path")
     ]
 
-    assert sorted(known()) == ["Use npm for scripts", "always use pathlib, never os.path"]
+    assert sorted(known()) == ["Use npm for scripts instead of yarn", "always use pathlib, never os.path"]
     assert [storage.get(row.id).superseded_by for row in learned] == [row.id for row in own]
 
 
@@ -327,7 +330,7 @@ def test_what_was_promoted_is_heard_in_every_project(memory: Path) -> None:
     curate.promote(row)
 
     same = heard("Always use pathlib, never os.path", "s2", project_dir="/other")
-    against = heard("Use os.path for paths", "s3", project_dir="/other", origin="user")
+    against = heard("We no longer use pathlib", "s3", project_dir="/other", origin="user")
 
     assert (same.action, against.action) == ("merged", "quarantined")
     assert storage.get(row.id).confidence == pytest.approx(0.59)
@@ -421,7 +424,7 @@ def test_with_a_model_meaning_tells_duplicates(meaning: Index) -> None:
     embed_all(meaning)
     texts = {
         "Since users wait for them, hooks have to end within ten milliseconds": "merged",
-        "The API returns null on errors": "contradicted",
+        "The API returns null on errors": "inserted",
         "user_service.get_by_id returns None on errors": "inserted",
         "Hooks are written without any library": "inserted",
     }

@@ -93,7 +93,7 @@ def test_the_recorded_history_is_told_in_every_form(
         == sum(map(sum, (d.counts.values() for d in report.days)))
     )
     assert report.tools == Counter(row.tool_name for row in rows)
-    assert report.learnings.known == len(report.learnings.shown) == 5
+    assert report.learnings.known == len(report.learnings.shown) == 4
     assert narrow.learnings.known == 1
 
     [graph] = narrow.graphs
@@ -186,7 +186,7 @@ def test_new_learnings_come_first_and_those_that_wait_are_only_counted(memory: P
         row = curate.add(f"Learning {number}.", category="gotcha", project_dir="/p")
         if number < 2:
             models.Learning.update(created_at=at(2020, 1, 1)).where(models.Learning.pk == row.pk).execute()
-    stale = {"stale": "a.py has changed", "confidence": 0.4, "is_manual": False}
+    stale = {"stale": "a.py has changed", "confidence": 0.6, "is_manual": False}
     models.Learning.update(**stale).where(models.Learning.content == "Learning 0.").execute()
     waits = {"is_active": False, "quarantine": ["asks for a password"]}
     models.Learning.update(**waits).where(models.Learning.content == "Learning 1.").execute()

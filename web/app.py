@@ -193,7 +193,8 @@ def learnings(request: Request) -> JSONResponse:
         limit=wanted.limit,
     )
     found = [story.entry(row) for row in rows]
-    return JSONResponse({"count": len(found), "learnings": found})
+    pairs = story.questions(wanted.project)
+    return JSONResponse({"count": len(found), "learnings": found, "questions": pairs})
 
 
 def findings(request: Request) -> JSONResponse:

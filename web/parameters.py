@@ -135,7 +135,7 @@ class LearningsParameters(Parameters):
 
     category: str = ""
     project: ProjectPath | None = None
-    state: Literal["active", "stale", "superseded", "proposed"] = "active"
+    state: Literal["active", "candidate", "stale", "superseded", "proposed"] = "active"
     sort: Sort = "confidence"
     limit: int = Field(100, ge=1, le=1_000)
 

@@ -37,17 +37,23 @@ def _group(
     context: typer.Context,
     *,
     category: Annotated[Category | None, typer.Option("--category", "-c", help="Only this kind.")] = None,
+    candidates: Annotated[
+        bool, typer.Option("--candidates", help="What was said once, or is long unseen: not told.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """List, correct and decide on what the sessions have taught; without a command it lists."""
     if context.invoked_subcommand is None:
-        list_learnings(category=category, as_json=as_json)
+        list_learnings(category=category, candidates=candidates, as_json=as_json)
 
 
 @learnings.command("list")
 def list_learnings(  # noqa: PLR0913  (each is an option of the command)
     *,
     category: Annotated[Category | None, typer.Option("--category", "-c", help="Only this kind.")] = None,
+    candidates: Annotated[
+        bool, typer.Option("--candidates", help="What was said once, or is long unseen: not told.")
+    ] = False,
     quarantine: Annotated[bool, typer.Option("--quarantine", help="What waits for you, and why.")] = False,
     stale: Annotated[bool, typer.Option("--stale", help="What speaks of code that has changed.")] = False,
     proposed: Annotated[
@@ -62,19 +68,21 @@ def list_learnings(  # noqa: PLR0913  (each is an option of the command)
     limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="At most so many.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List what is known of this project, and what holds in all projects.
+    """List what is told to the sessions of this project, and what holds in all projects.
 
-    What is told to sessions has a confidence of 0.5 or more.
+    That has a confidence of 0.5 or more; --candidates have less.
     """
     from claude_mem_lite.learnings import story
     from claude_mem_lite.storage import learnings as storage
     from claude_mem_lite.storage import projects
 
     chosen = [name for name, wanted in (
-        ("quarantine", quarantine), ("stale", stale), ("proposed", proposed), ("all", everything),
+        ("candidate", candidates), ("quarantine", quarantine), ("stale", stale), ("proposed", proposed),
+        ("all", everything),
     ) if wanted]  # fmt: skip
     if len(chosen) > 1:
-        raise typer.BadParameter(f"--{chosen[0]} and --{chosen[1]} exclude each other")
+        names = [f"--{'candidates' if name == 'candidate' else name}" for name in chosen]
+        raise typer.BadParameter(f"{names[0]} and {names[1]} exclude each other")
     if project and all_projects:
         raise typer.BadParameter("--project and --all-projects exclude each other")
     open_memory(read_only=True)
@@ -89,10 +97,15 @@ def list_learnings(  # noqa: PLR0913  (each is an option of the command)
     if not rows:
         where = "anywhere" if project_dir is None else f"of {printable(project_dir)}"
         console.print(Text(f"Nothing {'' if state in {'active', 'all'} else f'{state} '}is known {where}."))
-    for name, says in (("quarantine", "waiting for you"), ("proposed", "perhaps for all projects")):
+    _print_questions(story.questions(project_dir))
+    where = "--all-projects " if all_projects else ""
+    for name, option, says in (
+        ("quarantine", "quarantine", "waiting for you"),
+        ("candidate", "candidates", "said once"),
+        ("proposed", "proposed", "perhaps for all projects"),
+    ):
         if counts[name] and state not in {name, "all"}:
-            where = "--all-projects " if all_projects else ""
-            console.print(f"[dim]{says}: {counts[name]}, claude-mem learnings list {where}--{name}[/dim]")
+            console.print(f"[dim]{says}: {counts[name]}, claude-mem learnings list {where}--{option}[/dim]")
 
 
 @learnings.command()
@@ -149,15 +162,17 @@ def add(
 ) -> None:
     """Write a learning of your own: sure (1.0), told from the next session on, changed by nobody but you."""
     from claude_mem_lite.learnings import curate
-    from claude_mem_lite.learnings.statements import category as category_of
     from claude_mem_lite.storage import models, projects
 
     if everywhere and project:
         raise typer.BadParameter("--global and --project exclude each other")
     models.open_databases()
     project_dir = None if everywhere else projects.of(os.path.expanduser(project))
-    kind = category or category_of(content)
-    _done("added", curate.add(content, category=kind, project_dir=project_dir), as_json=as_json)
+    _done(
+        "added",
+        curate.add(content, category=category or "convention", project_dir=project_dir),
+        as_json=as_json,
+    )
 
 
 @learnings.command()
@@ -216,6 +231,22 @@ def merge(
 
 
 @learnings.command()
+def both(
+    learning_id: Id,
+    other: Annotated[str, typer.Argument(metavar="OTHER", help="The one that tells the matter otherwise.")],
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Answer that two learnings which tell one matter otherwise both hold."""
+    from claude_mem_lite.learnings import curate
+    from claude_mem_lite.storage import learnings as storage
+
+    row = _row(learning_id)
+    curate.keep_both(row, storage.get(other))
+    _done("kept beside the other", row, as_json=as_json)
+
+
+@learnings.command()
 def promote(learning_id: Id, *, as_json: AsJson = False) -> None:
     """Let a learning hold in all projects; others that say the same are merged into it."""
     from claude_mem_lite.learnings import curate
@@ -267,6 +298,16 @@ def _print_rows(rows: list[dict[str, Any]], *, with_project: bool) -> None:
         )
     if rows:
         console.print(table)
+
+
+def _print_questions(pairs: list[dict[str, Any]]) -> None:
+    for pair in pairs:
+        newer, older = pair["newer"], pair["older"]
+        ids = f"{newer['id'][:_ID_CHARS]} {older['id'][:_ID_CHARS]}"
+        told = Text.assemble("Do both hold? ", (printable(newer["content"]), "bold"), " / ")
+        told.append(printable(older["content"]), style="bold")
+        told.append(f"  (claude-mem learnings both {ids}, or remove one)", style="dim")
+        console.print(told, soft_wrap=True)
 
 
 def _code(each: dict[str, Any]) -> str:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.distill import auto_memory
-from claude_mem_lite.distill.relations import names_differ, relation, terms
+from claude_mem_lite.distill.sameness import names_differ, relation, terms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

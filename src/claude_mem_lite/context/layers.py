@@ -19,7 +19,7 @@ from claude_mem_lite.context.text import entry, harmless, under
 from claude_mem_lite.distill.attempts import is_commit
 from claude_mem_lite.distill.changed import changed
 from claude_mem_lite.distill.local.conversation import without_reason
-from claude_mem_lite.distill.observation import one_line, relative
+from claude_mem_lite.distill.observation import count, one_line, relative
 from claude_mem_lite.distill.quoting import named, quote_blocks, quote_long_names
 from claude_mem_lite.distill.standing import standing
 from claude_mem_lite.distill.state import GOALS, Said, State, without_repeated_heads
@@ -73,6 +73,7 @@ _EDITED = re.compile(r"^(?:Edited|Rewrote|Created) [^\n]*? \([^()\n]*lines?\)\.\
 _CHANGES = frozenset({"new", "modified", "removed"})
 # What speaks of code that has changed is worth so much of what it was.
 _STALE, _STALE_CHARS = 0.4, 80
+_SAID_AGAIN = 2  # times: what was a candidate is told from then on
 # A line shown in this many sessions and never used loses rank.
 _SHOWINGS = 3
 
@@ -150,9 +151,9 @@ class Scope:
             is_users=row.tool_name in USERS,
         )  # fmt: skip
 
-    def learned(self, row: Learning, *, weight: float, reason: str) -> Line:
+    def learned(self, row: Learning, *, weight: float, reason: str, head: str = "") -> Line:
         """Return the line of a learning; one whose code has changed says so, and is worth less."""
-        says = f"{row.category}: {row.content}"
+        says = f"{head}{row.category}: {row.content}"
         if row.stale:
             says = f"{row.category}, may be outdated ({one_line(row.stale, _STALE_CHARS)}): {row.content}"
             weight, reason = _STALE * weight, f"{reason}, stale"
@@ -334,9 +335,25 @@ def learnings(scope: Scope) -> list[Line]:
     rows = storage.learnings(
         scope.project_dir, least=LEAST_CONFIDENCE, since=scope.since, limit=2 * LEARNINGS
     )
+    last = max((row.started_at for row in scope.sessions), default="")
+    new = sorted((row for row in rows if _is_new(row, last)), key=lambda row: row.updated_at)
+    rules = f"{count(len(new), 'new rule')} (`claude-mem learnings` to change). " if new and last else ""
     return [
-        scope.learned(row, weight=row.confidence, reason=f"confidence {row.confidence:.2f}") for row in rows
+        scope.learned(
+            row,
+            weight=2 if rules and row is new[-1] else row.confidence,
+            reason=f"confidence {row.confidence:.2f}",
+            head=rules if rules and row is new[-1] else "",
+        )
+        for row in rows
     ]
+
+
+def _is_new(row: Learning, last: str) -> bool:
+    """Tell whether a learning is told for the first time since a session's start (UTC text)."""
+    return not row.is_manual and (
+        row.created_at >= last or (row.times_seen == _SAID_AGAIN and row.updated_at >= last)
+    )
 
 
 def weigh(row: Observation) -> tuple[float, str]:

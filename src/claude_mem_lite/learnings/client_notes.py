@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from claude_mem_lite.distill import auto_memory
 from claude_mem_lite.learnings import evolve
 from claude_mem_lite.learnings.evolve import Candidate
-from claude_mem_lite.learnings.statements import category
 from claude_mem_lite.storage import learnings as storage
 from claude_mem_lite.storage import queries, upgrades
 
@@ -45,7 +44,7 @@ def take(project_dir: str, session_id: str = "") -> Taken:
         elif key in seen:
             taken.known += 1
         else:
-            candidate = Candidate(rule, category(rule), "assistant")
+            candidate = Candidate(rule, "convention", "assistant")
             outcome = evolve.take(candidate, session_id=session_id or "auto-memory", project_dir=project_dir)
             seen[key] = outcome.learning_id
             taken.outcomes.append((note.file, outcome))

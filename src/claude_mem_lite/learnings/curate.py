@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite import inbox, redact
-from claude_mem_lite.distill.relations import relation
+from claude_mem_lite.distill.sameness import relation
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.learnings import anchors
 from claude_mem_lite.learnings.evolve import CONTENT_CHARS, INITIAL, MANUAL, change, penalized
@@ -86,6 +86,11 @@ def merge(kept: Learning, others: Sequence[Learning]) -> Learning:
         return _changed(kept, "united", is_active=True, superseded_by=None)
 
 
+def keep_both(row: Learning, other: Learning) -> None:
+    """Answer that two learnings which tell one matter otherwise both hold."""
+    storage.answer_both(row, other)
+
+
 def promote(row: Learning) -> Learning:
     """Let a learning hold in all projects; those of other projects that say the same are merged into it.
 
@@ -111,15 +116,17 @@ def _written(row: Learning, event: str, **fields: Any) -> Learning:
 
 
 def _settle(row: Learning) -> None:
-    """Let what sessions have taught give way to the user's own words on the same matter, or join them."""
-    for other in storage.find(row.project_dir) if row.project_dir else []:
+    """Let the user's own words take in what says the same, and replace what they give up."""
+    for other in storage.find(row.project_dir, state="current") if row.project_dir else []:
         related = relation(other.content, row.content) if other.id != row.id else "other"
         if other.is_manual or other.project_dir is None or related == "other":
             continue
-        if related == "contradicts":
+        if related == "replaces":
             change(other, "contradicted", confidence=penalized(other.confidence), superseded_by=row.id)
-        else:
+        elif related == "same":
             _unite(row, [other])
+        else:
+            storage.ask(row, other)
 
 
 def _unite(kept: Learning, others: Sequence[Learning]) -> None:

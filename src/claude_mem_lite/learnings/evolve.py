@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from claude_mem_lite import inbox, redact, settings
-from claude_mem_lite.distill.relations import names_differ, relation, terms
+from claude_mem_lite.distill.sameness import relation, terms
 from claude_mem_lite.distill.suspicion import suspicions
 from claude_mem_lite.learnings import anchors, kin
 from claude_mem_lite.search import likeness
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 INITIAL, CEILING, BOOST = 0.5, 0.95, 0.2
 PENALTY, FLOOR = 0.3, 0.1
 LEAST = 0.3  # an extraction that is less sure is skipped
-TOLD = 0.5  # from which on a learning is told at a session's start
+TOLD = storage.TOLD
+CANDIDATE = 0.4  # of what was said once, in no form that binds; once more makes it 0.51
 MANUAL = 1.0
 
 CONTENT_CHARS = 300
@@ -40,14 +41,16 @@ Action = Literal["inserted", "merged", "contradicted", "skipped", "quarantined",
 class Candidate:
     """What a session may have taught; `confidence` (0 to 1) is the extraction's, not the learning's.
 
-    `contradicts` and `confirms` are ids of learnings, "" for none. `observations` support it, `about` and
-    `files` help to find the code that it speaks of. `origin` is whose words it goes back to.
+    `starts_at` is the learning's own where it is new. `contradicts` and `confirms` are ids of learnings, ""
+    for none. `observations` support it, `about` and `files` help to find the code that it speaks of. `origin`
+    is whose words it goes back to.
     """
 
     content: str
     category: str
     origin: Origin
     confidence: float = INITIAL
+    starts_at: float = INITIAL
     contradicts: str = ""
     confirms: str = ""
     observations: tuple[str, ...] = ()
@@ -140,23 +143,30 @@ class _Taking:
     def into(  # noqa: PLR0911  (each is a way that a candidate can go)
         self, rows: Sequence[Learning], alike: dict[str, float]
     ) -> Outcome:
-        relations: dict[str, str] = {row.id: relation(row.content, self.content) for row in rows}
-        if relations.get(self.candidate.contradicts) == "other":
-            relations[self.candidate.contradicts] = "contradicts"
-        contradicted = [
-            row
-            for row in rows
-            if row.is_active and not row.superseded_by and relations[row.id] == "contradicts"
-        ]
+        near = settings.load().dedup_threshold
+        relations: dict[str, str] = {
+            row.id: relation(row.content, self.content, alike.get(row.id, 0.0), near) for row in rows
+        }
+        if relations.get(self.candidate.contradicts) in {"other", "rivals"}:
+            relations[self.candidate.contradicts] = "replaces"
+        current = [row for row in rows if row.is_active and not row.superseded_by]
+        contradicted = [row for row in current if relations[row.id] == "replaces"]
+        rivals = [row for row in current if relations[row.id] == "rivals"]
+        # An older session is told later: it was imported, or waited for Claude.
         newer = [row.id for row in contradicted if row.created_at > self.at]
-        if newer:  # an older session is told later: it was imported, or waited for Claude
+        newer += [
+            row.id for row in rivals
+            if row.created_at > self.at and relation(self.content, row.content) == "replaces"
+        ]  # fmt: skip
+        if newer:
             return _skipped(self.session_id, "something newer says otherwise", newer[0])
-        same = self._same(rows, relations, alike, {row.id for row in contradicted})
+        same = self._same(rows, relations, alike)
         if same is not None and same.superseded_by and self.candidate.origin != "user":
             # Heard again, what was given up is no news; only what says so takes its successor's place.
             contradicted = [row for row in contradicted if row.id == self.candidate.contradicts]
         reasons = suspicions(self.content, origin=self.candidate.origin)
-        chosen = [row for row in contradicted if row.is_manual or row.project_dir is None]
+        otherwise = contradicted if self.candidate.origin == "user" else [*contradicted, *rivals]
+        chosen = [row for row in otherwise if row.is_manual or row.project_dir is None]
         reasons += [f"contradicts {row.id[:8]}, which the user has chosen" for row in chosen]
         if same is not None and not (same.is_active or same.quarantine or same.superseded_by):
             return _skipped(self.session_id, "the user has removed it", same.id)
@@ -167,36 +177,28 @@ class _Taking:
         if same is not None and same.quarantine and not reasons and self.candidate.origin == "user":
             change(same, "released", self.session_id, is_active=True, quarantine=[])
         if same is not None:
+            self._ask(rivals, same)
             return self._join(same, contradicted if same.is_active else [])
         if reasons:
             return self._insert("quarantined", is_active=False, quarantine=reasons)
         outcome = self._insert("inserted")
         self._replace(contradicted, outcome.learning_id)
+        self._ask(rivals, storage.get(outcome.learning_id))
         return Outcome("contradicted", outcome.learning_id) if contradicted else outcome
 
     def _same(
-        self,
-        rows: Sequence[Learning],
-        relations: Mapping[str, str],
-        alike: dict[str, float],
-        without: set[str],
+        self, rows: Sequence[Learning], relations: Mapping[str, str], alike: dict[str, float]
     ) -> Learning | None:
         """Return the learning that says the same: the one it is said to confirm, else the likest."""
-        least = settings.load().dedup_threshold
-
-        def likeness_of(row: Learning) -> float:
-            if row.id in without:
-                return 0.0
-            if self._is_about(row, self.candidate.confirms) and not row.quarantine:
-                return 3.0
-            if relations[row.id] == "same":
-                return 2.0
-            cosine = alike.get(row.id, 0.0)
-            is_other = relations[row.id] == "contradicts" or names_differ(row.content, self.content)
-            return cosine if cosine >= least and not is_other else 0.0
-
-        best = max(rows, key=lambda row: (likeness_of(row), row.is_active), default=None)
-        return best if best is not None and likeness_of(best) else None
+        confirmed = [
+            row
+            for row in rows
+            if self._is_about(row, self.candidate.confirms)
+            and relations[row.id] not in {"replaces", "rivals"}
+            and not row.quarantine
+        ]
+        same = confirmed or [row for row in rows if relations[row.id] == "same"]
+        return max(same, key=lambda row: (row.is_active, alike.get(row.id, 0.0)), default=None)
 
     def _is_told(self, row: Learning) -> bool:
         """Tell whether sessions are told a learning, and nothing speaks against the text but its origin."""
@@ -215,11 +217,13 @@ class _Taking:
         fields, before = self._evidence(row), row.confidence
         if not is_counted and row.is_active:
             fields["confidence"] = boosted(before)
+        if is_counted or self.candidate.origin == "user":  # in a form that binds; what has faded was not said
+            fields["confidence"] = max(self.candidate.starts_at, fields.get("confidence", before))
         if any(each.id == row.superseded_by for each in contradicted):
             fields |= {"superseded_by": None, "confidence": max(INITIAL, boosted(before))}
         if row.stale:
             fields["stale"] = ""
-        elif is_counted and "superseded_by" not in fields:
+        elif is_counted and "superseded_by" not in fields and fields["confidence"] == before:
             storage.update(row, **fields)
             return Outcome("known", row.id)
         change(row, "merged", self.session_id, **fields)
@@ -236,7 +240,7 @@ class _Taking:
             project_dir=self.project_dir,
             category=self.candidate.category,
             content=self.content,
-            confidence=INITIAL,
+            confidence=self.candidate.starts_at,
             source_sessions=[self.session_id],
             observations=list(self.candidate.observations),
             code=anchors.as_json(code),
@@ -259,6 +263,12 @@ class _Taking:
                 confidence=penalized(row.confidence),
                 superseded_by=learning_id,
             )
+
+    def _ask(self, rivals: Sequence[Learning], row: Learning) -> None:
+        """Note what tells one matter otherwise: both stand, and the user is asked."""
+        for other in rivals:
+            if other.id != row.id:
+                storage.ask(row, other, session_id=self.session_id)
 
     def _evidence(self, row: Learning) -> dict[str, Any]:
         """Return the columns that tell of one more voice for a learning, its code as it is now."""

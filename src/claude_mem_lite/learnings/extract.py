@@ -13,7 +13,7 @@ from claude_mem_lite.distill import asking, claude, prompts
 from claude_mem_lite.distill.asking import PACE_S, Step
 from claude_mem_lite.distill.claude import RejectedError, Request
 from claude_mem_lite.distill.observation import clip, one_line
-from claude_mem_lite.distill.relations import terms
+from claude_mem_lite.distill.sameness import terms
 from claude_mem_lite.learnings import evolve
 from claude_mem_lite.learnings.evolve import CONTENT_CHARS, TOLD, Candidate
 from claude_mem_lite.learnings.voices import Voices

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claude_mem_lite.distill.relations import relation, terms
+from claude_mem_lite.distill.sameness import relation, terms
 from claude_mem_lite.storage import learnings as storage
 from claude_mem_lite.storage import queries, search
 

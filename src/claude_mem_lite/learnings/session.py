@@ -1,27 +1,36 @@
-"""What a summarized session leaves behind: what its prompts state, what it used, what fades."""
+"""What a summarized session leaves behind: what the user said in it, what it used, what fades."""
 
 from __future__ import annotations
 
-import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from claude_mem_lite import settings
-from claude_mem_lite.learnings import client_notes, evolve, findings
-from claude_mem_lite.learnings.evolve import Candidate
-from claude_mem_lite.learnings.statements import statements
+from claude_mem_lite.learnings import client_notes, evolve, findings, heard
+from claude_mem_lite.learnings.again import Earlier
+from claude_mem_lite.learnings.again import heard as sentences_of
+from claude_mem_lite.learnings.evidence import ACTIVE, stated
+from claude_mem_lite.learnings.evolve import CANDIDATE, INITIAL, Candidate
+from claude_mem_lite.learnings.heard import Said
 from claude_mem_lite.storage import code, context, queries, upgrades
 from claude_mem_lite.storage import learnings as storage
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from claude_mem_lite.distill.suspicion import Origin
     from claude_mem_lite.learnings.evolve import Outcome
-    from claude_mem_lite.storage.models import Observation, Session
+    from claude_mem_lite.storage.models import Session
 
 # Lost with each closed session of its project by a learning that was not seen for so long.
 FADES_BY = 0.01
 
+_EARLIER = 400  # prompts of other sessions, in which the same may have been said
+_KIND = "convention"
+
 
 def learn(session_id: str, *, fades: bool = True) -> list[Outcome]:
-    """Take in what the user has stated in a session since the last time; return what became of each.
+    """Take in what the user has said in a session since the last time; return what became of each.
 
     Learnings that the session used count as seen; once it is closed, those long unseen fade, if it `fades`: a
     session of now, which also takes in what the client has noted of the user's wishes.
@@ -29,11 +38,8 @@ def learn(session_id: str, *, fades: bool = True) -> list[Outcome]:
     session = queries.session(session_id)
     if session is None:
         return []
-    outcomes = [
-        evolve.take(candidate, session_id=session_id, project_dir=session.project_dir, at=row.created_at)
-        for row in storage.prompts_after(session_id, session.learned_pk)
-        for candidate in _stated(row)
-    ]
+    said = heard.said_in(session)
+    outcomes = [*_take_stated(session, said), *_take_again(session, said), *_take_instructions(session)]
     storage.note_learned(session_id, session.summarized_pk)
     storage.note_seen(context.used_in(session_id), at=session.last_event_at)
     evolve.check_code(session.project_dir, session_id)
@@ -45,14 +51,43 @@ def learn(session_id: str, *, fades: bool = True) -> list[Outcome]:
     return outcomes
 
 
-def _stated(row: Observation) -> list[Candidate]:
-    """Return what a prompt states explicitly, in the user's words."""
-    event = queries.pending_event(row.id)
-    prompt = json.loads(event.raw_output).get("prompt") if event else None
-    return [
-        Candidate(each.content, each.category, "user", observations=(row.id,))
-        for each in statements(prompt if isinstance(prompt, str) else "")
-    ]
+def _take_stated(session: Session, said: Sequence[Said]) -> Iterator[Outcome]:
+    """Take in what has signs of a rule by itself."""
+
+    def is_known(name: str) -> bool:
+        return storage.is_known(session.project_dir, name, without=session.id)
+
+    for each in said:
+        for found in stated(each.text, is_refusal=each.is_refusal, is_known=is_known):
+            if found.signs:
+                starts_at = INITIAL if found.signs >= ACTIVE else CANDIDATE
+                yield _take(session, replace(each, text=found.content), starts_at=starts_at)
+
+
+def _take_again(session: Session, said: Sequence[Said]) -> Iterator[Outcome]:
+    """Take in what another session has heard as well."""
+    if not any(each.text for each in said):
+        return
+    earlier = Earlier(storage.said_elsewhere(session.project_dir, without=session.id, limit=_EARLIER))
+    for each in said:
+        for sentence in sentences_of(session.id, each.at, each.text):
+            for wish, again in earlier.wishes(sentence):
+                for told in (wish, again):
+                    yield _take(session, Said(wish.text, told.at), of=told.session_id)
+
+
+def _take_instructions(session: Session) -> Iterator[Outcome]:
+    """Take in, as candidates, the lines that the user had written into CLAUDE.md: each session reads them."""
+    for each in heard.added_to_instructions(session):
+        yield _take(session, each, origin="assistant")
+
+
+def _take(
+    session: Session, said: Said, *, of: str = "", starts_at: float = CANDIDATE, origin: Origin = "user"
+) -> Outcome:
+    ids = (said.observation_id,) if said.observation_id else ()
+    candidate = Candidate(said.text, _KIND, origin, starts_at=starts_at, observations=ids)
+    return evolve.take(candidate, session_id=of or session.id, project_dir=session.project_dir, at=said.at)
 
 
 def _fade(session: Session) -> None:

@@ -18,13 +18,15 @@ _TITLE_CHARS = 160
 
 
 def state_of(row: Learning) -> str:
-    """Return "active", "quarantine", "stale", "superseded" or "removed"."""
+    """Return "active", "candidate", "quarantine", "stale", "superseded" or "removed"."""
     if row.quarantine:
         return "quarantine"
     if row.superseded_by:
         return "superseded"
     if not row.is_active:
         return "removed"
+    if row.confidence < learnings.TOLD:
+        return "candidate"
     return "stale" if row.stale else "active"
 
 
@@ -46,6 +48,14 @@ def entry(row: Learning) -> dict[str, Any]:
         "created_at": row.created_at,
         "seen_at": row.seen_at,
     }
+
+
+def questions(project_dir: str | None) -> list[dict[str, Any]]:
+    """Return the pairs of learnings that tell one matter otherwise, in JSON's types."""
+    return [
+        {"newer": _in_short(newer), "older": _in_short(older)}
+        for newer, older in learnings.questions(project_dir)
+    ]
 
 
 def evidence(row: Learning, project_dir: str | None = None) -> dict[str, Any]:

@@ -34,7 +34,8 @@ class Sentence:
 
 _FROM_THE_CLIENT = re.compile(
     r"\s*(?:<(?:task-notification|local-command|command-|bash-|system-reminder)|\[Request interrupted"
-    r"|/[\w:-]+(?:\s|\Z)|Caveat: The messages below|This session is being continued)"
+    r"|/[\w:-]+(?:\s|\Z)|Caveat: The messages below|This session is being continued"
+    r"|Operation stopped by hook|\w+ operation blocked by hook)"
 )
 _TAG = re.compile(r"<(/?)([a-zA-Z][\w-]{0,40})(?:\s[^<>]{0,300})?>")
 _FENCE = re.compile(r"\s{0,3}(?:```|~~~)")

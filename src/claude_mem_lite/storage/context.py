@@ -68,7 +68,7 @@ def sessions(project_dir: str, *, without: str = "", limit: int) -> list[Session
     """Return a project's sessions that something happened in, newest first; only with what a line tells."""
     columns = (
         Session.id, Session.last_event_at, Session.status, Session.summary, Session.observation_count,
-        Session.branch, Session.written_by, Session.state,
+        Session.branch, Session.written_by, Session.state, Session.started_at,
     )  # fmt: skip
     rows = Session.select(*columns).where(
         (Session.project_dir == project_dir)

@@ -1,25 +1,42 @@
 """The learnings' rows: what a project knows, what waits, what fades. What they mean stands in `learnings`.
 
-A learning is *current* while it is active and nothing has superseded it; only such ones are told.
+A learning is *current* while it is active and nothing has superseded it. From a confidence of 0.5 on it is
+told to sessions; below that it is a *candidate*: said once, or long unseen.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from typing import TYPE_CHECKING, Any, Literal
 
 from peewee import SQL, fn
 
-from claude_mem_lite.storage.models import Learning, LogEntry, Observation, Session, memory_database
-from claude_mem_lite.storage.queries import row_by_prefix
+from claude_mem_lite.storage.models import (
+    Learning,
+    LogEntry,
+    Observation,
+    PendingEvent,
+    Session,
+    memory_database,
+)
+from claude_mem_lite.storage.queries import log_event, row_by_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-State = Literal["active", "quarantine", "stale", "superseded", "removed", "proposed", "all"]
+State = Literal[
+    "active", "candidate", "current", "quarantine", "stale", "superseded", "removed", "proposed", "all"
+]  # fmt: skip
 Sort = Literal["confidence", "seen", "times", "created"]
 
 EVENTS = "learning."  # what the events of learnings begin with in `event_log`
+ASKED, BOTH = (
+    f"{EVENTS}asked",
+    f"{EVENTS}both",
+)  # two that tell one matter otherwise
+TOLD = 0.5  # from which confidence on a learning is told to sessions
 PROPOSING = 3  # projects that say the same, from which on a learning is proposed as global
 
 _ORDERS: dict[str, tuple[Any, ...]] = {
@@ -32,7 +49,9 @@ _NONE = SQL("'[]'")  # an empty list as it is stored
 _CURRENT = Learning.is_active & Learning.superseded_by.is_null()
 _WAITS = ~Learning.is_active & (Learning.quarantine != _NONE)
 _STATES: dict[str, Any] = {
-    "active": _CURRENT,
+    "active": _CURRENT & (Learning.confidence >= TOLD),
+    "candidate": _CURRENT & (Learning.confidence < TOLD),
+    "current": _CURRENT,
     "quarantine": _WAITS,
     "stale": _CURRENT & (Learning.stale != ""),
     "superseded": Learning.superseded_by.is_null(False),
@@ -83,7 +102,9 @@ def find(
 def counts(project_dir: str | None = None) -> dict[str, int]:
     """Return how many learnings of a project (None: of all) are in each state; one may be in several."""
     rows = Learning.select() if project_dir is None else Learning.select().where(_here(project_dir))
-    return {state: rows.where(condition).count() for state, condition in _STATES.items()}
+    return {
+        state: rows.where(condition).count() for state, condition in _STATES.items() if state != "current"
+    }
 
 
 def get(prefix: str) -> Learning:
@@ -148,10 +169,82 @@ def note_seen(ids: Collection[str], *, at: str) -> None:
     ).execute()
 
 
-def prompts_after(session_id: str, pk: int) -> list[Observation]:
-    """Return the observations of what the user said in a session after one, oldest first."""
-    mine = (Observation.session == session_id) & (Observation.tool_name == "UserPromptSubmit")
-    return list(Observation.select().where(mine & (Observation.pk > pk)).order_by(Observation.pk))
+def events_after(
+    session_id: str, pk: int, tools: Collection[str]
+) -> list[tuple[Observation, dict[str, Any]]]:
+    """Return a session's observations of some tools after one, oldest first, each with its event."""
+    mine = (Observation.session == session_id) & Observation.tool_name.in_(list(tools))
+    rows = list(Observation.select().where(mine & (Observation.pk > pk)).order_by(Observation.pk))
+    kept = PendingEvent.select(PendingEvent.id, PendingEvent.raw_output).where(
+        PendingEvent.id.in_([row.id for row in rows])
+    )
+    payloads = {each.id: json.loads(each.raw_output.encode("utf-8", "replace")) for each in kept}
+    return [(row, payloads[row.id]) for row in rows if row.id in payloads]
+
+
+def transcript_of(session_id: str) -> str:
+    """Return the path of the transcript that a session's newest prompt came with, "" where none did."""
+    path = fn.json_extract(PendingEvent.raw_output, "$.transcript_path")
+    mine = (PendingEvent.session_id == session_id) & (PendingEvent.event_name == "UserPromptSubmit")
+    rows: Any = PendingEvent.select(path).where(mine).order_by(PendingEvent.seq.desc()).limit(1)
+    return next((found for (found,) in rows.tuples() if isinstance(found, str)), "")
+
+
+def said_elsewhere(project_dir: str, *, without: str, limit: int) -> list[tuple[str, str, str]]:
+    """Return what the user said in other sessions of a project, the newest first: session, time, words.
+
+    What was learned of it is among that: some of it was no prompt.
+    """
+    here = Observation.project_dir == project_dir
+    prompts = Observation.select().where(
+        here & (Observation.tool_name == "UserPromptSubmit") & (Observation.session != without)
+    )
+    said = [
+        (row.session_id, row.created_at, row.summary)
+        for row in prompts.order_by(Observation.pk.desc()).limit(limit)
+    ]
+    told = [row for row in find(project_dir, state="candidate") if row.source_sessions]
+    return said + [
+        (row.source_sessions[0], row.created_at, row.content)
+        for row in told
+        if row.source_sessions[0] != without
+    ]
+
+
+def is_known(project_dir: str, name: str, *, without: str) -> bool:
+    """Tell whether another session of a project speaks of a name."""
+    words = " ".join(re.findall(r"\w+", name))
+    rows = memory_database.execute_sql(
+        "SELECT 1 FROM observations_fts CROSS JOIN observations AS t ON t.pk = observations_fts.rowid"
+        " WHERE observations_fts MATCH ? AND t.project_dir = ? AND t.session_id <> ? LIMIT 1",
+        (f'{{title summary}} : "{words}"', project_dir, without),
+    )
+    return bool(words) and rows.fetchone() is not None
+
+
+def ask(row: Learning, other: Learning, *, session_id: str = "") -> None:
+    """Note that two learnings tell one matter otherwise, unless that is noted."""
+    if not any({row.id, other.id} == pair for pair in _pairs(ASKED)):
+        log_event(ASKED, {"id": row.id, "other": other.id}, session_id=session_id or None)
+
+
+def answer_both(row: Learning, other: Learning) -> None:
+    """Note that two learnings both hold."""
+    log_event(BOTH, {"id": row.id, "other": other.id})
+
+
+def questions(project_dir: str | None) -> list[tuple[Learning, Learning]]:
+    """Return the pairs of told learnings that tell one matter otherwise, the newer first, newest last."""
+    current = {row.id: row for row in find(project_dir)}
+    answered = _pairs(BOTH)
+    open_ = [pair for pair in _pairs(ASKED) if pair <= current.keys() and pair not in answered]
+    pairs = [sorted((current[each] for each in pair), key=lambda row: row.created_at) for pair in open_]
+    return [(newer, older) for older, newer in pairs]
+
+
+def _pairs(event: str) -> list[set[str]]:
+    rows = LogEntry.select(LogEntry.data).where(LogEntry.event_type == event).order_by(LogEntry.pk)
+    return [{row.data["id"], row.data["other"]} for row in rows]
 
 
 def note_learned(session_id: str, pk: int) -> None:

@@ -107,7 +107,8 @@ _SOURCES: dict[Kind, _Source] = {
         "learnings",
         weights="1.0",
         title="t.category",
-        summary="t.content || CASE t.stale WHEN '' THEN '' ELSE ' (may be outdated: ' || t.stale || ')' END",
+        summary="t.content || CASE t.stale WHEN '' THEN '' ELSE ' (may be outdated: ' || t.stale || ')' END"
+        " || CASE WHEN t.confidence < 0.5 THEN ' (a candidate, no rule)' ELSE '' END",
         files="(SELECT json_group_array(DISTINCT json_extract(value, '$.file')) FROM json_each(t.code))",
         session_id="json_extract(t.source_sessions, '$[#-1]')",
         at="t.updated_at",

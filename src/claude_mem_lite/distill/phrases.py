@@ -1,0 +1,163 @@
+"""Phrases that show how a sentence is meant, in a dozen languages: one table, a row a kind.
+
+A row is one pattern for all languages, because a prompt mixes them. Latin and Cyrillic words are matched as
+whole words, the others wherever they stand.
+"""
+
+from __future__ import annotations
+
+import re
+
+
+def _any_of(words: str, script: str = "", *, start: str = r"(?<!\w)") -> re.Pattern[str]:
+    """Return a pattern for phrases of languages with spaces, and for those of a script without."""
+    spaced = "|".join(phrase.strip().replace(" ", r"\s+") for phrase in words.split(",") if phrase.strip())
+    return re.compile(f"{start}(?:{spaced})(?!\\w)" + (f"|{script}" if script else ""), re.IGNORECASE)
+
+
+# What leads from one sentence to the next, and says nothing.
+LEAD = _any_of(
+    "and,also,but,so,ok,okay,oh,yeah,yes,well,please,plus,und,auch,aber,bitte,et,mais,y,pero,mas,ma,maar,ale,и,но",
+    start=r"^",
+)
+# It holds from now on, wherever the phrase stands.
+FROM_NOW_ON = _any_of(
+    "from now on,from here on,from this point on,going forward,henceforth,as a (?:general )?rule,by convention,"
+    "ab jetzt,ab sofort,von jetzt an,künftig,in zukunft,grundsätzlich,"
+    "désormais,dorénavant,à partir de maintenant,à l'avenir,"
+    "de ahora en adelante,a partir de ahora,en adelante,de agora em diante,a partir de agora,daqui para a frente,"
+    "d'ora in poi,da ora in poi,d'ora in avanti,vanaf nu,voortaan,od teraz,odtąd,отныне,впредь,с этого момента,"
+    "bundan sonra",
+    "从现在开始|從現在開始|从今以后|今后|以后都|今後|これからは|以後は|앞으로|이제부터",
+)
+# The same where it stands among the first words: later in a sentence "always" tells of what happens.
+ALWAYS = _any_of(
+    r"(?<!can\s)always(?! \w+(?<!s)(?:s|ed|ing)\b),never(?! mind| \w+(?<!s)(?:s|ed)\b),remember(?! when| how| why| what),"
+    "don't forget,do not forget,keep in mind,bear in mind,(?:whenever|every time|each time) you,"
+    "immer,niemals,nie,stets,merk dir,denk (?:daran|dran),vergiss nicht,"
+    "toujours,jamais,n'oublie(?:z)? pas,souviens-toi,rappelle-toi,siempre,nunca,jamás,recuerda,no olvides,"
+    "sempre,jamais,lembre(?:-se)?,não (?:se )?esqueça,ricorda(?:ti)?,non dimenticare,altijd,nooit,onthoud,"
+    "vergeet niet,zawsze,nigdy,pamiętaj,всегда,никогда,запомни,помни,не забывай,her zaman,daima,asla,unutma",
+    "总是|總是|永远|永遠|始终|务必|切勿|绝不|千万|记住|記住|每次都|常に|必ず|絶対に|決して|覚えておいて|항상|절대|반드시|기억해",
+)
+# Who is told of then: a thing, or the speaker alone.
+TOLD_OF = _any_of(
+    "it,this,that,they,these,those,he,she,there,i,es,das,dies,er,sie,ich,il,elle,ça,cela,je,eso,esto,yo,"
+    "isso,isto,eu,ele,ela,questo,io,het,dat,ik,to,ja,это,он,она,они,я,o",
+    "[它他她那]|我(?!们|們)|それ|あれ",
+    start=r"^",
+)
+_WE = r"(?:^|[,:;(.–—-]\s*|that's why\s+|because\s+)(?:(?:and|but|so|yes|no)\W+)?"
+# How those who work here do things.
+OURS = _any_of(
+    "we (?:do not|don't|never|always|only|all|use|want|prefer|keep|avoid|no longer),"
+    "(?:our|this|the) (?:team|project|repo|repository|convention|policy|house style) (?:is|does|doesn't|uses"
+    "|never|always|wants|prefers),"
+    r"wir (?:\w+ )?(?:nutzen|verwenden|benutzen|wollen|möchten|haben keine?n?|machen kein\w*|nie),"
+    "(?:nutzen|verwenden|benutzen|machen|wollen) wir,"
+    "nous (?:n'|ne |utilisons|voulons|préférons|évitons),on (?:n'|ne |utilise|veut|préfère|évite),"
+    "(?:usamos|utilizamos|queremos|preferimos|evitamos),"
+    "(?:usiamo|utilizziamo|vogliamo|preferiamo|evitiamo),"
+    "(?:wij|we) (?:gebruiken|willen|doen|hebben geen),(?:używamy|chcemy|wolimy|unikamy),"
+    "мы (?:не|используем|хотим|всегда|предпочитаем),kullanıyoruz,kullanmıyoruz,istiyoruz",
+    "我们(?:不|都|只|用|使用|从不)|我們(?:不|都|只|用|使用|從不)|私たちは|うちでは|当社では|このプロジェクトでは|우리는",
+    start=_WE,
+)
+# How they think that things ought to be done: as often a task.
+OUGHT = _any_of(
+    "we (?:should|must|need to|have to),wir (?:sollten|müssen|brauchen),nous devons,on doit,(?:debemos|tenemos que),"
+    "(?:devemos|precisamos|temos que),dobbiamo,(?:wij|we) moeten,musimy,powinniśmy,мы должны,нам нужно,gerekiyor",
+    "我们(?:应该|要|需要)|我們(?:應該|要|需要)|べきです",
+    start=_WE,
+)
+# It was meant so.
+ON_PURPOSE = _any_of(
+    "on purpose,intentional(?:ly)?,deliberate(?:ly)?,by design,absichtlich,mit absicht,bewusst,exprès,volontairement,"
+    "a propósito,adrede,de propósito,apposta,di proposito,expres,opzettelijk,celowo,specjalnie,намеренно,специально,"
+    "kasıtlı,bilerek",
+    "故意|特意|有意|わざと|意図的|일부러|의도적",
+)
+# It contradicts what was just done or said.
+DENIES = _any_of(
+    r"no(?! (?:problem|need|idea|worries|rush|matter|longer|way)\b),nope,wrong,incorrect,not quite,"
+    "(?:that|this|it)(?:'s| is) (?:wrong|incorrect|not (?:right|correct|true|what)),"
+    "nein,falsch,das (?:ist falsch|stimmt nicht),(?:non|c'est faux|ce n'est pas ça),(?:no|eso no|incorrecto),"
+    "(?:não|errado|está errado),(?:no|sbagliato|non è corretto),(?:nee|fout|dat klopt niet),(?:nie|źle),"
+    "нет,неверно,неправильно,hayır,yanlış",
+    "^(?:不对|不對|错了|錯了|不是|いや|違う|違います|いいえ|아니)",
+    start=r"^",
+)
+DENIED = re.compile(
+    r"^.{2,60}?\b(?:(?:is|was|are|were) (?:not (?:correct|right|true)|wrong|incorrect)|ist falsch|stimmt nicht"
+    r"|est faux|n'est pas correcte?|es incorrecto|está errado|è sbagliato|klopt niet|неверно)\b\s*[,:;–—-]",
+    re.IGNORECASE,
+)
+# It says how, not what: what to leave, what to prefer, what must be, what comes first, what holds for each.
+MANNER = _any_of(
+    r"don't,dont,do not,not,never,avoid,without,stop,prefer,instead,rather,make sure,ensure,must,should,"
+    "needs? to,only,first,each,every,any,"
+    r"nicht,kein\w*,ohne,vermeide\w*,statt,lieber,bevorzug\w*,muss,müssen,soll\w*,nur,zuerst,erst,jede\w*,"
+    r"pas,sans,évite\w*,plutôt,préf\w+,doit,doivent,il faut,seulement,d'abord,chaque,"
+    r"sin,evita\w*,prefier\w*,en vez,asegúra\w*,debe\w*,hay que,solo,sólo,primero,cada,"
+    r"não,sem,evite\w*,prefir\w*,em vez,certifique\w*,deve\w*,só,apenas,primeiro,"
+    r"non,senza,preferi\w*,invece,assicura\w*,bisogna,prima,ogni,"
+    r"niet,geen,zonder,vermijd\w*,liever,moet\w*,alleen,eerst,elke,"
+    r"nie,bez,unikaj\w*,zamiast,raczej,upewnij,powin\w*,tylko,najpierw,każd\w*,"
+    r"не,без,избега\w*,вместо,лучше,убедись,долж\w+,нужно,надо,только,сначала,кажд\w+,"
+    "değil,yerine,tercih,önce,sadece",
+    "不要|别|別|不能|避免|而不是|优先|優先|确保|必须|必須|应该|應該|只用|先|每|所有|ないで|しない|なし|避け|代わり|べき|だけ|まず|先に|毎"
+    "|않|말고|없이|피하|대신|해야|먼저|모든",
+)
+_INSTEAD = (
+    "instead of,rather than,statt,anstatt,anstelle von,au lieu de,plutôt que,en vez de,en lugar de,em vez de,"
+    "ao invés de,invece di,in plaats van,zamiast,вместо,yerine"
+)
+_INSTEAD_UNSPACED = "而不是|代替|代わりに|대신"
+# What follows (in some languages: precedes) is left for what the rest speaks of.
+INSTEAD = _any_of(_INSTEAD, _INSTEAD_UNSPACED)
+# It forbids; of two texts on one matter the one says so and the other does not.
+NOT = _any_of(
+    _INSTEAD
+    + r",never,no,not,don't,do not,dont,doesn't,isn't,aren't,mustn't,cannot,can't,avoid,avoids,without,"
+    "no longer,stop,forbidden,banned,not allowed,"
+    r"nicht,kein\w*,nie,niemals,ohne,verboten,vermeide\w*,ne,n',pas,jamais,sans,évite\w*,"
+    r"nunca,jamás,sin,evita\w*,não,sem,evite\w*,non,mai,senza,"
+    r"niet,geen,nooit,zonder,nie,nigdy,bez,не,никогда,без,değil,asla",
+    _INSTEAD_UNSPACED + "|不要|不能|不用|不|别|別|禁止|没有|避免|ない|なし|않|말고|없이|금지",
+)
+# Something else held until now.
+CHANGES = _any_of(
+    _INSTEAD
+    + r",instead,no longer,not any ?more,any ?more,(?:switched|moved|migrated|changed) (?:\w+ )?(?:from|to),"
+    r"replaced? by,nicht mehr,stattdessen,ne (?:\w+ )+?plus,ya no,não (?:\w+ )+?mais,non (?:\w+ )+?più,niet meer,"
+    "już nie,больше не,artık",
+    _INSTEAD_UNSPACED + "|不再|改用|改为|もう使わ|더 이상",
+)
+# It is for once: the moment, or this one thing.
+ONCE = _any_of(
+    r"now,yet,today,tonight,tomorrow,temporar\w+,this (?:time|once|week|morning|afternoon),for the moment,"
+    "at the moment,for a (?:second|sec|minute),wait,hang on,until (?:i|you|we|then|tomorrow),"
+    "(?:in|on|for|at|with|as) (?:this|that) (?:pr|commit|change|branch|task|session|case|test|file|function|step"
+    "|one|ticket|bug|batch),on line \\d+,when you(?:'re| are) (?:done|finished),"
+    "jetzt,diesmal,vorerst,erstmal,fürs erste,heute,noch nicht,warte,"
+    "pour l'instant,pour le moment,cette fois,maintenant,aujourd'hui,attends,"
+    "por ahora,de momento,esta vez,ahora,hoy,espera,por enquanto,desta vez,agora,hoje,espere,"
+    "per ora,per adesso,questa volta,adesso,oggi,aspetta,voorlopig,deze keer,nu,vandaag,wacht,"
+    "na razie,tym razem,teraz,dziś,пока,на этот раз,сейчас,сегодня,подожди,şimdilik,bu sefer,bugün,bekle",
+    "暂时|暫時|这次|這次|现在|現在(?!は)|今天|目前|今回|とりあえず|今は|今日|一旦|待って|이번|일단|지금|오늘",
+)
+# It points at what lies before both.
+POINTS = _any_of(
+    r"this,these,those,it,them,here,above,below,dies\w*,hier,oben,cette,ces,ça,cela,ici,est[aeo]s?,es[ao]s?,aquí,"
+    r"isso,isto,aqui,quest\w+,qui,dit,deze,hier,tutaj,это\w*,эт\w+,тут,здесь,bu,bunu,şu",
+    "[这這那它]|これ|この|それ|その|ここ|이것|이거|그거|여기",
+)
+# Who speaks is not sure, or proposes something.
+HEDGES = _any_of(
+    "let's,lets,lass uns,allons-y,vamos a,facciamo,laten we,chodźmy,давай\\w*,hadi,"
+    "maybe,perhaps,i (?:think|guess|believe|suppose|wonder|feel|would have thought|doubt),not sure,what if,if we,"
+    "suppose,imagine,vielleicht,ich glaube,ich denke,peut-être,je pense,quizás,tal vez,creo que,talvez,acho que,"
+    "forse,penso che,misschien,ik denk,może,myślę,может,думаю,belki",
+    "也许|可能|我觉得|たぶん|かもしれ|と思う|아마",
+    start=r"^(?:\w+\W+){0,2}?",
+)

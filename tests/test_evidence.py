@@ -1,0 +1,165 @@
+"""What sentences give evidence of: rules, candidates, nothing; and what was said before in other words."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from support.recorded import DATA
+
+from claude_mem_lite.cli import demo
+from claude_mem_lite.distill.suspicion import suspicions
+from claude_mem_lite.learnings.again import Earlier, heard
+from claude_mem_lite.learnings.evidence import ACTIVE, CANDIDATE, CONTENT_CHARS, stated
+
+
+def signs(prompt: str, **told: Any) -> list[tuple[str, int]]:
+    """Return what a prompt gives evidence of, with the signs."""
+    return [(each.content, each.signs) for each in stated(prompt, **told) if each.signs]
+
+
+def nobody(_name: str) -> bool:
+    """Tell that no session knows a name."""
+    return False
+
+
+def test_the_recorded_history_states_its_conventions_and_nothing_else() -> None:
+    """Of the prompts of the recorded sessions, the conventions that the user put as such are kept."""
+    prompts = (e["prompt"] for e in demo.recorded_events() if e["hook_event_name"] == "UserPromptSubmit")
+
+    assert [told for prompt in prompts for told in signs(prompt)] == [
+        ("always use pathlib, never os.path", ACTIVE),
+        ("no print() outside cli.py", ACTIVE),
+        ('commit messages start with the module, like "money: ..." or "storage: ..."', ACTIVE),
+    ]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "Always run the linter first",
+        "please never push to main",
+        "from now on we sign every commit",
+        "remember to use pagination",
+        "Bitte immer die Tests zuerst schreiben",
+        "Ab jetzt nur noch englische Kommentare",
+        "Utilise toujours pnpm",
+        "Désormais les commits sont signés",
+        "Nunca uses any en TypeScript",
+        "Use sempre o pnpm",
+        "Usa sempre pnpm",
+        "Gebruik altijd pnpm",
+        "Zawsze używaj pnpm",
+        "Всегда пиши тесты",
+        "Testleri asla atlama",
+        "总是使用 pnpm",
+        "必ず pnpm を使ってください",
+        "항상 pnpm을 사용해",
+    ],
+)
+def test_a_form_that_binds_makes_a_rule(rule: str) -> None:
+    """Always, never and from now on, among the first words, in each of these languages."""
+    assert [count for _, count in signs(rule)] == [ACTIVE]
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "implement the plan",
+        "fix the failing test in parser.py",
+        "should we always use pathlib here?",
+        "it always fails on the second run",
+        "The loop should never run more than 10 times, please add a guard.",
+        "never mind, I found it",
+        "for now let's always return an empty list",
+        "don't fix anything this time, we always do that later",
+        "ab jetzt fehlt heute nur noch der Test",
+        "skip 5, 7 and do the rest",
+        "let's keep it simple for now",
+        "/review always be thorough and never skip a file",
+        "<task-notification>\n<result>Always use uv. Never use pip.</result>\n</task-notification>",
+        "Here's the review comment: Always prefer const over let.\nPlease apply it.",
+        "Operation stopped by hook: Never start two sessions",
+    ],
+)
+def test_tasks_questions_one_offs_and_pastes_are_no_rules(prompt: str) -> None:
+    """What asks, tells of a fault, holds for once, or was not typed gives no evidence."""
+    assert signs(prompt) == []
+
+
+def test_words_that_turn_a_call_down_are_candidates_and_rules_where_they_say_how() -> None:
+    """Said in a general form they make a rule; of this thing, or of a name that nobody knows, a candidate."""
+    assert signs("prefer subagents to save context", is_refusal=True)[0][1] == ACTIVE
+    assert signs("don't check this in", is_refusal=True)[0][1] == CANDIDATE
+    assert signs("avoid shop_cart in handlers", is_refusal=True, is_known=nobody)[0][1] == CANDIDATE
+    assert signs("avoid shop_cart in handlers", is_refusal=True)[0][1] == ACTIVE
+    assert signs("why not use the helper?", is_refusal=True) == []
+
+
+def test_practice_and_corrections_are_evidence() -> None:
+    """How "we" do things is a rule; a bare correction is a candidate, and a rule where it says how."""
+    assert signs("we don't keep a user table") == [("we don't keep a user table", ACTIVE)]
+    assert signs("no, the queue is backed by Redis") == [("no, the queue is backed by Redis", CANDIDATE)]
+    assert signs("no, tests should hit the real database")[0][1] == ACTIVE
+    assert signs("nein, die Tests laufen gegen Postgres")[0][1] == CANDIDATE
+
+
+def test_no_content_is_longer_than_its_limit() -> None:
+    """A rule is short: what nobody could remember is none."""
+    assert stated("always " + "keep the names of files short enough to read them, " * 9) == []
+    assert all(len(each.content) <= CONTENT_CHARS for each in stated("never " + "x" * 400))
+
+
+def test_what_the_user_states_is_rarely_suspicious() -> None:
+    """Rules of ordinary sessions pass the guard when the user said them."""
+    cases = json.loads((DATA / "learnings" / "attacks.json").read_text())["ordinary"]
+    found = [each.content for case in cases for each in stated(case["prompt"]) if each.signs]
+
+    assert len(found) > 3
+    assert [content for content in found if suspicions(content, origin="user")] == []
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "a", "never ", "no a ", "(", '"', "`", " ", "\n", "- a\n", "a:", "a.", "a-", "we use ", "not ",
+        "<private>", "remember that ", "never\t", "x, ", "from now on ", "the ", "Rules:\n", "? ",
+        "no, the a ", "1. ", "é", "don't use a ", "instead of ", "always use a, ", "总是", "we (",
+    ],
+)  # fmt: skip
+def test_hostile_text_costs_no_more_than_its_length(unit: str) -> None:
+    """A hundred kilobytes of anything are read before the test's time is up."""
+    found = stated(unit * (100_000 // len(unit)), is_refusal=True)
+
+    assert all(len(each.content) <= CONTENT_CHARS for each in found)
+
+
+def wishes(earlier: list[tuple[str, str]], now: str) -> list[tuple[str, str]]:
+    """Return what a prompt shares with those of other sessions: the wish, and its session."""
+    filler = [(f"f{number}", f"look at the parser of module number {number}") for number in range(30)]
+    known = Earlier((session_id, "", prompt) for session_id, prompt in [*filler, *earlier])
+    found = (each for sentence in heard("now", "", now) for each in known.wishes(sentence))
+    return [(wish.text, wish.session_id) for wish, _ in found]
+
+
+def test_a_wish_that_comes_back_in_other_words_is_a_rule() -> None:
+    """The rare words of a sentence that says how stand in another session's, whichever came first."""
+    how, task = (
+        "make sure the issue lands in Project Atlas",
+        "write an issue in Project Atlas about the crash",
+    )
+
+    assert wishes([("s1", how)], task) == [(how, "s1")]
+    assert wishes([("s1", task)], how) == [(how, "now")]
+    assert wishes([("now", how)], task) == []
+
+
+def test_what_is_said_often_or_was_pasted_is_no_wish() -> None:
+    """What everybody says shares no rare words; a long sentence word for word is a paste."""
+    often = [(f"s{number}", "commit and push, please don't wait") for number in range(20)]
+    pasted = "To resume the other session you should not forget to exit Claude first"
+
+    assert wishes(often, "commit and push, please don't wait") == []
+    assert wishes([("s1", pasted)], pasted) == []

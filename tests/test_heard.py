@@ -1,0 +1,138 @@
+"""Where the user speaks: refusals in the transcript, typed answers, CLAUDE.md; said again, it is a rule."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.recorded import play
+
+from claude_mem_lite.cli import demo
+from claude_mem_lite.storage import learnings as storage
+
+REFUSED = (
+    "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file "
+    "edit, the new_string was NOT written to the file). To tell you how to proceed, the user said:\n"
+)
+Play = Callable[..., None]
+
+
+def known() -> dict[str, float]:
+    """Return what is known, with its confidence."""
+    return {row.content: row.confidence for row in storage.find(demo.PROJECT, state="current")}
+
+
+def result(content: str, **fields: Any) -> dict[str, Any]:
+    """Return a transcript's line with a tool's answer."""
+    block = {"type": "tool_result", "tool_use_id": "t1", "is_error": True, "content": content}
+    return {"type": "user", "timestamp": "2026-11-20T10:00:00Z", "message": {"content": [block]}, **fields}
+
+
+@pytest.fixture
+def played(memory: Path, tmp_path: Path) -> Play:
+    """Return what plays a session of some events, with some lines in its transcript."""
+
+    def one(session_id: str, *events: dict[str, Any], lines: tuple[dict[str, Any], ...] = ()) -> None:
+        path = tmp_path / f"{session_id}.jsonl"
+        path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+        common = {"session_id": session_id, "transcript_path": str(path), "cwd": demo.PROJECT}
+        play([common | event for event in (*events, {"hook_event_name": "SessionEnd", "reason": "other"})])
+
+    return one
+
+
+def prompt(text: str) -> dict[str, Any]:
+    """Return the event of a prompt."""
+    return {"hook_event_name": "UserPromptSubmit", "prompt": text}
+
+
+def tool(name: str, given: dict[str, Any], response: dict[str, Any]) -> dict[str, Any]:
+    """Return the event of a tool call."""
+    return {
+        "hook_event_name": "PostToolUse",
+        "tool_name": name,
+        "tool_input": given,
+        "tool_response": response,
+    }
+
+
+def test_words_that_turned_a_call_down_are_learned(played: Play) -> None:
+    """They stand in the transcript alone; those of a sub-agent or another session do not count."""
+    played(
+        "s1",
+        prompt("Implement the exporter"),
+        lines=(
+            result(f"{REFUSED}prefer subagents to save context"),
+            result(f"{REFUSED}avoid globals in handlers", isSidechain=True),
+            result(f"{REFUSED}avoid globals in models", sessionId="s0"),
+            result(f"{REFUSED}The user wants to clarify these questions.\nNever ask twice."),
+            result("Exit code 1\nthe user said:\nnever run the tests"),
+        ),
+    )
+
+    assert known() == {"prefer subagents to save context": 0.5}
+
+
+def test_a_missing_transcript_teaches_nothing(played: Play, tmp_path: Path) -> None:
+    """A session whose transcript is gone is learned from all the same."""
+    played("s1", prompt("Always sign commits") | {"transcript_path": str(tmp_path / "gone.jsonl")})
+
+    assert known() == {"Always sign commits": 0.5}
+
+
+def test_an_answer_that_was_typed_is_the_users(played: Play) -> None:
+    """What was chosen among the assistant's offers is the assistant's."""
+    questions = [{"question": "Where?", "options": [{"label": "Never in the repo"}, {"label": "In docs"}]}]
+    answers = {"Where?": "Never in the repo", "Else?": "always ask before adding a dependency"}
+    played(
+        "s1",
+        prompt("Write the plan"),
+        tool("AskUserQuestion", {"questions": questions}, {"answers": answers}),
+    )
+
+    assert known() == {"always ask before adding a dependency": 0.5}
+
+
+def test_lines_for_claude_md_are_candidates_where_the_user_asked_for_them(played: Play) -> None:
+    """The client loads them in each session; what Claude writes there unasked is nothing."""
+    edit = tool(
+        "Edit",
+        {
+            "file_path": f"{demo.PROJECT}/CLAUDE.md",
+            "old_string": "# Rules\n",
+            "new_string": "# Rules\n- Amounts must be integers of cents\n",
+        },
+        {"filePath": f"{demo.PROJECT}/CLAUDE.md"},
+    )
+    played("s1", prompt("Fix the sums"), edit)
+    unasked = known()
+    played("s2", prompt("Can you add this to CLAUDE.md?"), edit)
+
+    assert unasked == {}
+    assert known() == {"Amounts must be integers of cents": 0.4}
+
+
+def test_a_candidate_is_a_rule_once_it_is_said_again(played: Play) -> None:
+    """Twice in one session is once; in the next session it is told."""
+    played("s1", prompt("no, the queue is backed by Redis"), prompt("no, the queue is backed by Redis"))
+    once = known()
+    played("s2", prompt("no, the queue is backed by Redis"))
+
+    assert once == {"no, the queue is backed by Redis": 0.4}
+    assert list(known().values()) == [pytest.approx(0.51)]
+    assert storage.find(demo.PROJECT)[0].source_sessions == ["s1", "s2"]
+
+
+def test_a_wish_of_two_sessions_is_a_rule_without_any_form(played: Play) -> None:
+    """Neither sentence binds; the rare words of one come back in the other."""
+    for number in range(6):
+        played(f"f{number}", prompt(f"look at the parser of module number {number}"))
+    played("s1", prompt("make sure the issue lands in Project Atlas"))
+    once = known()
+    played("s2", prompt("write an issue in Project Atlas about the crash"))
+
+    assert once == {}
+    assert known() == {"make sure the issue lands in Project Atlas": pytest.approx(0.51)}

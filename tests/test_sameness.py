@@ -1,0 +1,86 @@
+"""How two learnings stand to each other, by their words and by a cosine."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from support.recorded import DATA
+
+from claude_mem_lite.distill.sameness import relation, terms
+
+PAIRS: dict[str, list[dict[str, str]]] = json.loads((DATA / "learnings" / "relations.json").read_text())
+TOLD_APART = {"same": {"same"}, "contradicts": {"rivals", "replaces"}, "other": {"other"}}
+
+
+@pytest.mark.parametrize(("kind", "share"), [("same", 0.8), ("contradicts", 0.8), ("other", 0.85)])
+def test_most_pairs_are_told_apart_by_words(kind: str, share: float) -> None:
+    """Restatements are the same, contradictions are noticed, what is on another matter is left alone."""
+    pairs = [pair for half in PAIRS.values() for pair in half if pair["relation"] == kind]
+
+    wrong = [pair for pair in pairs if relation(pair["old"], pair["new"]) not in TOLD_APART[kind]]
+
+    assert len(wrong) <= (1 - share) * len(pairs), wrong
+
+
+def test_nothing_is_replaced_by_what_can_stand_beside_it() -> None:
+    """Of pairs on different matters, and of restatements, none says that the old is no longer so."""
+    beside = [pair for half in PAIRS.values() for pair in half if pair["relation"] != "contradicts"]
+
+    assert [pair for pair in beside if relation(pair["old"], pair["new"]) == "replaces"] == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Class names are PascalCase", "function names are snake_case"),
+        ("Unit tests live next to the code", "Integration tests live in tests/integration"),
+        ("Write tests first", "Write docs last"),
+        ("The worker listens on port 9090", "The web process listens on port 8000"),
+    ],
+)
+def test_rules_on_two_things_stand_together(old: str, new: str) -> None:
+    """One frame with two different things in it, and other things to begin with."""
+    assert relation(old, new) == relation(new, old) == "other"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("We use moment for dates", "we no longer use moment, use dayjs", "replaces"),
+        ("We use moment for dates", "We use dayjs for dates", "rivals"),
+        ("The book uses WAL mode", "Never use WAL mode", "rivals"),
+        ("Never use pendulum for dates", "From now on always use pendulum for dates", "replaces"),
+        ("Wir verwenden pnpm", "Wir verwenden npm statt pnpm", "replaces"),
+        ("总是使用 pnpm", "不要使用 pnpm", "rivals"),
+        ("Nunca usar any en TypeScript", "no usar nunca any en TypeScript", "same"),
+    ],
+)
+def test_only_who_says_so_replaces(old: str, new: str, expected: str) -> None:
+    """Told otherwise both stand as rivals, unless the newer says that the old is no longer so."""
+    assert relation(old, new) == expected
+
+
+def test_a_cosine_joins_other_words_but_not_a_denial() -> None:
+    """Near in meaning is the same; a text that forbids is none of that, nor one of another name."""
+    assert relation("Keep PRs small", "Short pull requests please", 0.85) == "same"
+    assert relation("Keep PRs small", "Short pull requests please", 0.5) == "other"
+    assert relation("Cached answers are fine", "Never serve stale responses", 0.85) == "rivals"
+    assert relation("parse_amount is in journal.py", "format_amount is in money.py", 0.85) == "other"
+
+
+def test_terms_of_a_script_without_spaces_are_pairs_of_characters() -> None:
+    """So two sentences share terms without a dictionary."""
+    assert terms("测试数据库") == ["测试", "试数", "数据", "据库"]
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "unit", ["a", "no a ", "(", "`", "\n", "a-", "not ", "é", "instead of ", "不", ", x "]
+)
+def test_hostile_text_costs_no_more_than_its_length(unit: str) -> None:
+    """A hundred kilobytes of anything are the same as themselves before the test's time is up."""
+    text = unit * (100_000 // len(unit))
+
+    assert relation(text, text) == "same"
+    assert relation(text, f"x{text}") in {"same", "rivals", "replaces", "other"}
