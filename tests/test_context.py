@@ -67,6 +67,22 @@ def lines(block: builder.ContextBlock, layer: str) -> list[str]:
     ]
 
 
+def test_new_rules_are_announced_once(memory: Path) -> None:
+    """The start after the session that brought them says how many; the start after that does not."""
+    session_row("s1", summary="Moved it.", started_at=at(0), last_event_at=at(5))
+    learn("l1", "Use pathlib.", 0.9, created_at=at(-60), updated_at=at(-60))
+    learn("l2", "Use pnpm.", 0.5, created_at=at(2), updated_at=at(2))
+    learn("l3", "Sign commits.", 0.51, created_at=at(-60), updated_at=at(3), times_seen=2)
+
+    first = builder.build("/p", session_id="new", now=AT).text
+    session_row("s2", summary="Named it.", started_at=at(10), last_event_at=at(11))
+    second = builder.build("/p", session_id="newer", now=AT).text
+
+    assert "2 new rules (`claude-mem learnings` to change). convention: Sign commits." in first
+    assert all(rule in second for rule in ("Use pathlib.", "Use pnpm.", "Sign commits."))
+    assert "new rule" not in second
+
+
 def test_the_block_has_its_four_layers(memory: Path) -> None:
     """Where the thread stands, what was learned, changed code, earlier work; each line with its id."""
     session_row("s1", summary="Moved the book.", branch="book")

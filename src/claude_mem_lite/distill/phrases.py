@@ -47,7 +47,7 @@ TOLD_OF = _any_of(
     "[它他她那]|我(?!们|們)|それ|あれ",
     start=r"^",
 )
-_WE = r"(?:^|[,:;(.–—-]\s*|that's why\s+|because\s+)(?:(?:and|but|so|yes|no)\W+)?"
+_WE = r"(?:^|[,:;(.–—-]\s*|that's why\s+|because\s+)(?:(?:and|but|so|yes|no|now)\W+)?"
 # How those who work here do things.
 OURS = _any_of(
     "we (?:do not|don't|never|always|only|all|use|want|prefer|keep|avoid|no longer),"
@@ -135,21 +135,26 @@ CHANGES = _any_of(
 )
 # It is for once: the moment, or this one thing.
 ONCE = _any_of(
-    r"now,yet,today,tonight,tomorrow,temporar\w+,this (?:time|once|week|morning|afternoon),for the moment,"
-    "at the moment,for a (?:second|sec|minute),wait,hang on,until (?:i|you|we|then|tomorrow),"
+    r"yet,today,tonight,tomorrow,temporar\w+,this (?:time|once|week|morning|afternoon),for the moment,"
+    "at the moment,for a (?:second|sec|minute),wait(?= let's| please| a ),hang on,until (?:i|you|we|then|tomorrow),"
     "(?:in|on|for|at|with|as) (?:this|that) (?:pr|commit|change|branch|task|session|case|test|file|function|step"
     "|one|ticket|bug|batch),on line \\d+,when you(?:'re| are) (?:done|finished),"
-    "jetzt,diesmal,vorerst,erstmal,fürs erste,heute,noch nicht,warte,"
-    "pour l'instant,pour le moment,cette fois,maintenant,aujourd'hui,attends,"
-    "por ahora,de momento,esta vez,ahora,hoy,espera,por enquanto,desta vez,agora,hoje,espere,"
-    "per ora,per adesso,questa volta,adesso,oggi,aspetta,voorlopig,deze keer,nu,vandaag,wacht,"
-    "na razie,tym razem,teraz,dziś,пока,на этот раз,сейчас,сегодня,подожди,şimdilik,bu sefer,bugün,bekle",
-    "暂时|暫時|这次|這次|现在|現在(?!は)|今天|目前|今回|とりあえず|今は|今日|一旦|待って|이번|일단|지금|오늘",
+    "diesmal,vorerst,erstmal,fürs erste,heute,noch nicht,"
+    "pour l'instant,pour le moment,cette fois,aujourd'hui,"
+    "por ahora,de momento,esta vez,hoy,por enquanto,desta vez,hoje,"
+    "per ora,per adesso,questa volta,oggi,voorlopig,deze keer,vandaag,"
+    "na razie,tym razem,dziś,пока,на этот раз,сегодня,şimdilik,bu sefer,bugün",
+    "暂时|暫時|这次|這次|今天|目前|今回|とりあえず|今は|今日|一旦|이번|일단|오늘",
+)
+# It is for the moment, unless it tells how things are done by now.
+NOW = _any_of(
+    "now,jetzt,maintenant,ahora,agora,adesso,nu,teraz,сейчас,теперь,şimdi",
+    "现在|現在|지금",
 )
 # It points at what lies before both.
 POINTS = _any_of(
     r"this,these,those,it,them,here,above,below,dies\w*,hier,oben,cette,ces,ça,cela,ici,est[aeo]s?,es[ao]s?,aquí,"
-    r"isso,isto,aqui,quest\w+,qui,dit,deze,hier,tutaj,это\w*,эт\w+,тут,здесь,bu,bunu,şu",
+    r"isso,isto,aqui,quest\w+,dit,deze,hier,tutaj,это\w*,эт\w+,тут,здесь,bu,bunu,şu",
     "[这這那它]|これ|この|それ|その|ここ|이것|이거|그거|여기",
 )
 # Who speaks is not sure, or proposes something.

@@ -127,4 +127,6 @@ def _is_ours(content: str) -> bool:
 
 
 def _is_for_once(content: str) -> bool:
-    return phrases.ONCE.search(phrases.FROM_NOW_ON.sub("", content)) is not None
+    rest = phrases.FROM_NOW_ON.sub("", content)
+    is_of_now = phrases.NOW.search(rest) is not None and not _is_ours(content)
+    return is_of_now or phrases.ONCE.search(rest) is not None

@@ -111,10 +111,12 @@ _QUESTION = re.compile(
     r"|hard|ever))",
     re.IGNORECASE,
 )
-_BREAK = re.compile(r"[.!?]+(?=[\"')\]]{0,3}(?:\s|\Z))|;(?=\s|\Z)|[()\"`“”]")
+_BREAK = re.compile(r"[.!?]+(?=[\"')\]]{0,3}(?:\s|\Z))|[\u3002\uff01\uff1f\uff1b]|;(?=\s|\Z)|[()\"`“”]")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|no|z\.b|bzw)|\b[A-Za-z])\.$", re.IGNORECASE
 )
+# How a question ends in Chinese, Japanese and Korean, with or without its mark.
+_ASKS = re.compile(r"(?:\u5417|\u55ce|\u5462|\u304b|\uae4c|\ub098\uc694)\Z")  # 吗 嗎 呢 か 까 나요
 _INLINE_HEADER = re.compile(r"(?P<header>[^:\n]{3,100}):\s+(?P<rest>\S.*)", re.DOTALL)
 
 
@@ -210,7 +212,8 @@ def _split(text: str, prefix: str | None, *, is_first: bool) -> Iterator[Sentenc
         if inline and (headed := _rules_prefix(inline["header"])) is not None:
             own, told = headed, inline["rest"]
         carried = own if end == ";" else None
-        yield Sentence(told, own is not None, own or "", is_first and number == 0, "?" in end)
+        asks = "?" in end or "\uff1f" in end or _ASKS.search(told) is not None
+        yield Sentence(told, own is not None, own or "", is_first and number == 0, asks)
 
 
 def _parts(text: str) -> list[tuple[str, str]]:

@@ -214,12 +214,14 @@ def said_elsewhere(project_dir: str, *, without: str, limit: int) -> list[tuple[
 def is_known(project_dir: str, name: str, *, without: str) -> bool:
     """Tell whether another session of a project speaks of a name."""
     words = " ".join(re.findall(r"\w+", name))
+    if not words:
+        return False
     rows = memory_database.execute_sql(
         "SELECT 1 FROM observations_fts CROSS JOIN observations AS t ON t.pk = observations_fts.rowid"
         " WHERE observations_fts MATCH ? AND t.project_dir = ? AND t.session_id <> ? LIMIT 1",
         (f'{{title summary}} : "{words}"', project_dir, without),
     )
-    return bool(words) and rows.fetchone() is not None
+    return rows.fetchone() is not None
 
 
 def ask(row: Learning, other: Learning, *, session_id: str = "") -> None:
