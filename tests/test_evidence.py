@@ -108,6 +108,9 @@ def test_practice_and_corrections_are_evidence() -> None:
     assert signs("we don't keep a user table") == [("we don't keep a user table", ACTIVE)]
     assert signs("no, the queue is backed by Redis") == [("no, the queue is backed by Redis", CANDIDATE)]
     assert signs("no, tests should hit the real database")[0][1] == ACTIVE
+    assert signs("as I said, don't touch the lock file")[0][1] == ACTIVE
+    assert signs("wie gesagt: Commits bleiben klein")[0][1] == ACTIVE
+    assert signs("in this repo we use yarn for scripts")[0][1] == ACTIVE
     assert signs("nein, die Tests laufen gegen Postgres")[0][1] == CANDIDATE
 
 
@@ -169,3 +172,9 @@ def test_what_is_said_often_or_was_pasted_is_no_wish() -> None:
 
     assert wishes(often, "commit and push, please don't wait") == []
     assert wishes([("s1", pasted)], pasted) == []
+
+
+def test_only_who_says_that_it_was_said_before_repeats() -> None:
+    """A second thought is no repetition."""
+    assert signs("thinking again: we could drop the start command") == []
+    assert signs("no, as I said: don't touch the lock file")[0][1] == ACTIVE

@@ -44,10 +44,10 @@ ALWAYS = _any_of(
 TOLD_OF = _any_of(
     "it,this,that,they,these,those,he,she,there,i,es,das,dies,er,sie,ich,il,elle,ça,cela,je,eso,esto,yo,"
     "isso,isto,eu,ele,ela,questo,io,het,dat,ik,to,ja,это,он,она,они,я,o",
-    "[它他她那]|我(?!们|們)|それ|あれ",
+    "[它他她那]|我(?!们|們)|这(?!个项目|里)|這(?!個專案|裡)|それ|あれ|この(?!プロジェクト|リポジトリ)",
     start=r"^",
 )
-_WE = r"(?:^|[,:;(.–—-]\s*|that's why\s+|because\s+)(?:(?:and|but|so|yes|no|now)\W+)?"
+_WE = r"(?:^|[,:;(.–—-]\s*|that's why\s+|because\s+)(?:(?:and|but|so|yes|no|now|here|hier|ici|aquí|aqui|(?:in|for)\s+(?:this|our)\s+(?:project|repo\w*|code\s?base|team))\W+)?"
 # How those who work here do things.
 OURS = _any_of(
     "we (?:do not|don't|never|always|only|all|use|want|prefer|keep|avoid|no longer),"
@@ -55,12 +55,12 @@ OURS = _any_of(
     "|never|always|wants|prefers),"
     r"wir (?:\w+ )?(?:nutzen|verwenden|benutzen|wollen|möchten|haben keine?n?|machen kein\w*|nie),"
     "(?:nutzen|verwenden|benutzen|machen|wollen) wir,"
-    "nous (?:n'|ne |utilisons|voulons|préférons|évitons),on (?:n'|ne |utilise|veut|préfère|évite),"
+    r"nous (?:n'\w+|ne \w+|utilisons|voulons|préférons|évitons),on (?:n'\w+|ne \w+|utilise|veut|préfère|évite),"
     "(?:usamos|utilizamos|queremos|preferimos|evitamos),"
     "(?:usiamo|utilizziamo|vogliamo|preferiamo|evitiamo),"
     "(?:wij|we) (?:gebruiken|willen|doen|hebben geen),(?:używamy|chcemy|wolimy|unikamy),"
     "мы (?:не|используем|хотим|всегда|предпочитаем),kullanıyoruz,kullanmıyoruz,istiyoruz",
-    "我们(?:不|都|只|用|使用|从不)|我們(?:不|都|只|用|使用|從不)|私たちは|うちでは|当社では|このプロジェクトでは|우리는",
+    "我们(?:不|都|只|用|使用|从不)|我們(?:不|都|只|用|使用|從不)|私たちは|うちでは|当社では|우리는",
     start=_WE,
 )
 # How they think that things ought to be done: as often a task.
@@ -69,6 +69,24 @@ OUGHT = _any_of(
     "(?:devemos|precisamos|temos que),dobbiamo,(?:wij|we) moeten,musimy,powinniśmy,мы должны,нам нужно,gerekiyor",
     "我们(?:应该|要|需要)|我們(?:應該|要|需要)|べきです",
     start=_WE,
+)
+# It holds in this project: said of a task as well.
+IN_PROJECT = _any_of(
+    "(?:in|for) (?:this|our) (?:project|repo|repository|code ?base|team|package),"
+    "in (?:diesem|unserem) (?:projekt|repo|code),dans (?:ce|notre) (?:projet|dépôt|code),"
+    "en (?:este|nuestro) (?:proyecto|repo),(?:neste|no nosso) (?:projeto|repo),in questo (?:progetto|repo),"
+    "in (?:dit|ons) (?:project|repo),w tym (?:projekcie|repo),в этом (?:проекте|репозитории),bu projede",
+    "(?:在)?(?:这个|这|我们的|這個)(?:项目|專案|仓库)[里中裡]?|このプロジェクトでは|このリポジトリでは|이 프로젝트",
+)
+# It was said before, as the user remembers.
+SAID_BEFORE = _any_of(
+    "(?:as|like) i said,i (?:already )?said,i (?:already )?told you,again(?=[:,]),for the (?:second|third|last) time,"
+    "wie gesagt,ich (?:habe|hab) (?:doch |dir |schon )*gesagt,nochmals?(?=[:,]),comme je l'ai dit,je (?:t'ai|l'ai) "
+    "dit,je répète,como (?:ya )?(?:te )?dije,ya (?:te )?(?:lo )?dije,como eu disse,já (?:te )?disse,come ho (?:già )?detto,"
+    "te l'ho (?:già )?detto,zoals (?:ik )?(?:al )?(?:zei|gezegd),jak mówiłem,już mówiłem,как я (?:уже )?(?:сказал|говорил)а?,"
+    "я (?:же |уже )?говорила?,söyledim",
+    "我说过|我說過|我说了|刚才说了|言ったように|言った通り|さっきも言|말했듯이|말했잖아",
+    start=r"^(?:(?:no|nein|non|não|nee|nie|нет)\W+)?",
 )
 # It was meant so.
 ON_PURPOSE = _any_of(
@@ -153,9 +171,9 @@ NOW = _any_of(
 )
 # It points at what lies before both.
 POINTS = _any_of(
-    r"this,these,those,it,them,here,above,below,dies\w*,hier,oben,cette,ces,ça,cela,ici,est[aeo]s?,es[ao]s?,aquí,"
-    r"isso,isto,aqui,quest\w+,dit,deze,hier,tutaj,это\w*,эт\w+,тут,здесь,bu,bunu,şu",
-    "[这這那它]|これ|この|それ|その|ここ|이것|이거|그거|여기",
+    r"this,these,those,it,them,above,below,dies\w*,oben,cette,ces,ça,cela,est[aeo]s?,es[ao]s?,"
+    r"isso,isto,quest\w+,dit,deze,это\w*,эт\w+,bu,bunu,şu",
+    "[这這那它]|これ|この|それ|その|이것|이거|그거",
 )
 # Who speaks is not sure, or proposes something.
 HEDGES = _any_of(

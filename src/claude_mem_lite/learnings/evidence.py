@@ -92,10 +92,12 @@ def _signs(content: str, sentence: Sentence, *, is_refusal: bool, is_known: Call
     rest = content[denies.end() :] if denies else content
     is_denial = (denies is not None and len(terms(rest)) > 0) or phrases.DENIED.match(content) is not None
     ought = phrases.OUGHT.search(content)
-    signs = is_refusal + is_denial + 2 * _is_ours(content) + (ought is not None)
+    is_here = phrases.IN_PROJECT.search(rest) is not None
+    strong = _is_ours(content) or phrases.SAID_BEFORE.match(content) is not None
+    signs = is_refusal + is_denial + is_here + 2 * strong + (ought is not None)
     if not signs:
         return 0
-    rest = rest.replace(ought[0], "", 1) if ought else rest
+    rest = phrases.IN_PROJECT.sub("", rest.replace(ought[0], "", 1) if ought else rest)
     signs += phrases.MANNER.search(rest) is not None
     return min(ACTIVE if _is_general(rest, is_known) else CANDIDATE, signs)
 

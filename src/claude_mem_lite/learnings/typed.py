@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from claude_mem_lite.distill import phrases
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -248,6 +250,7 @@ def _quotes_on(text: str) -> bool:
         and len(head) <= _SHORT_HEADER
         and bool(_ANNOUNCES.search(head))
         and not _KEYS.search(head)
+        and not phrases.SAID_BEFORE.match(head)
     )
 
 
