@@ -19,6 +19,7 @@ from claude_mem_lite import config, inbox
 from claude_mem_lite.context import SOURCES, blocks, builder
 from claude_mem_lite.distill.record import record_event, summarize_session
 from claude_mem_lite.hooks import context as start
+from claude_mem_lite.learnings.session import learn
 from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.services import install
 from claude_mem_lite.storage import models, queries
@@ -75,6 +76,7 @@ def projects(web: Path, tmp_path: Path) -> tuple[str, str]:
     happen(other, "own-session", *OTHER)
     for session_id in ("own-session", "other-session"):
         summarize_session(session_id)
+        learn(session_id)
     for row_id, project, (animal, sign) in (("a" * 32, own, OWN), ("f" * 32, other, OTHER)):
         models.Learning.create(
             id=row_id, project_dir=project, category="gotcha", content=f"The {animal} has {sign} and paws.",
@@ -188,8 +190,8 @@ def test_the_lines_of_the_skill_stay_in_the_project(projects: tuple[str, str], w
     from_elsewhere = asked(ids_of(own)[0], OWN[0], "/", CLAUDE_PROJECT_DIR=own)
     theirs = [answer for row_id in ids_of(other)[::4] for answer in asked(row_id, OTHER[0], own)]
 
-    assert [OWN[1] in str(answer) for answer in mine] == [True] * 5
-    assert [OWN[1] in str(answer) for answer in from_elsewhere] == [True] * 5
+    assert [OWN[1] in str(answer) for answer in mine] == [True] * 6
+    assert [OWN[1] in str(answer) for answer in from_elsewhere] == [True] * 6
     assert OTHER[1] not in str([mine, from_elsewhere, theirs])
 
 

@@ -131,12 +131,12 @@ def test_the_skill_is_short_and_its_lines_work(web: Path) -> None:
         done = subprocess.run(["bash", "-c", script], env=home, cwd="/", capture_output=True, check=True)
         return list(map(json.loads, done.stdout.decode().replace("}{", "}\n{").splitlines()))
 
-    found, opened, learned, history, calls = run(
+    found, opened, learned, failing, history, calls = run(
         lines.replace("/ID", "/abcdef12").replace("NAME", "f").replace("PATH", "a.py")
     )
 
     assert estimate_tokens(skill) < 200
-    assert learned["learnings"] == []
+    assert (learned["learnings"], failing["findings"]) == ([], [])
     assert (found["results"][0]["id"], opened["title"]) == ("abcdef1234", "Edit storage")
     assert "no function 'f'" in history["error"]
     assert "no file 'a.py'" in calls["error"]
