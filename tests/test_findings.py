@@ -14,7 +14,7 @@ from claude_mem_lite import inbox
 from claude_mem_lite.cli.app import app
 from claude_mem_lite.context import builder
 from claude_mem_lite.distill import record
-from claude_mem_lite.distill.failing import error_of, failed_calls
+from claude_mem_lite.distill.failing import error_of, read_calls
 from claude_mem_lite.distill.observation import Capture
 from claude_mem_lite.learnings import session as learning
 from claude_mem_lite.storage import findings, forgetting, models, queries
@@ -112,14 +112,16 @@ def test_an_exit_code_that_a_pipe_hides_is_seen() -> None:
 
 def test_what_worked_is_the_next_call_that_is_like_it() -> None:
     """By a program or an operand that both have; what came between and what only looks does not count."""
-    (found,) = failed_calls([FAILS, call("ls -la build"), call("git status"), WORKS, call("tool run build")])
+    (found,) = read_calls(
+        [FAILS, call("ls -la build"), call("git status"), WORKS, call("tool run build")]
+    ).failed
 
     assert (found.command, found.works) == ("tool run build --fast", "tool run build --slow")
 
 
 def test_what_worked_later_as_it_was_is_no_finding() -> None:
     """It failed for a reason that passed."""
-    assert failed_calls([FAILS, WORKS, call("tool run build --fast")]) == []
+    assert read_calls([FAILS, WORKS, call("tool run build --fast")]).failed == []
 
 
 def test_a_linters_rule_is_settled_by_the_comment_that_names_it() -> None:
@@ -133,7 +135,7 @@ def test_a_linters_rule_is_settled_by_the_comment_that_names_it() -> None:
         "/p",
     )  # fmt: skip
 
-    (found,) = failed_calls([lint, edit, call("make lint")])
+    (found,) = read_calls([lint, edit, call("make lint")]).failed
 
     assert found.works == "//nolint:nilerr // the file may be missing"
 
@@ -145,7 +147,7 @@ def test_other_tools_are_told_by_their_inputs() -> None:
     )
     right = tool("mcp__tracker__create", {"team": "Blue", "body": "x" * 300})
 
-    (found,) = failed_calls([wrong, right])
+    (found,) = read_calls([wrong, right]).failed
 
     assert (found.command, found.works) == (
         "mcp__tracker__create(team: Red)",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from claude_mem_lite.distill.attempts import is_probe
@@ -19,7 +20,7 @@ from claude_mem_lite.distill.observation import one_line
 from claude_mem_lite.triage import EDITORS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from claude_mem_lite.distill.observation import Capture
 
@@ -76,21 +77,64 @@ class Failed:
     works: str
 
 
-def failed_calls(captures: Sequence[Capture]) -> list[Failed]:
-    """Return the calls of a session that failed, in their order; none that worked later just as it was.
+class Read(NamedTuple):
+    """What a session's calls come to: what failed, and by shape the place of the last call that worked."""
+
+    failed: list[Failed]
+    worked: dict[str, int]
+
+
+def read_calls(captures: Iterable[Capture]) -> Read:
+    """Return which calls of a session failed, in their order; none that worked later just as it was.
 
     `captures` are the session's tool calls in order: at least commands, edits and what failed.
     """
-    errors = [error_of(each) for each in captures]
-    found = []
-    for at, error in enumerate(errors):
-        if error is None:
-            continue
-        after = list(zip(captures, errors, strict=True))[at + 1 : at + 1 + _TRIED]
-        works = _edit(error, after) if error.rule else _call(captures[at], after)
-        if works is not None:
-            found.append(Failed(at, told(captures[at]), error, works))
-    return found
+    tried: list[_Tried] = []
+    worked: dict[str, int] = {}
+    for at, capture in enumerate(captures):
+        error = error_of(capture)
+        has_worked = error is None and capture.event_name == "PostToolUse"
+        call = _Call(capture)
+        if has_worked:
+            worked[shape(call.command)] = at
+        for each in takewhile(lambda each: at - each.at <= _TRIED, reversed(tried)):  # noqa: B023  (used at once)
+            each.hear(call, has_worked=has_worked)
+        if error is not None:
+            tried.append(_Tried(at, call, error))
+    found = [Failed(each.at, each.call.command, each.error, each.works) for each in tried if not each.passed]
+    return Read(found, worked)
+
+
+class _Call:
+    """A call, with what it is told and compared by; the payload is not kept."""
+
+    def __init__(self, capture: Capture) -> None:
+        self.tool, self.command, self.only_looks = capture.tool_name, told(capture), _only_looks(capture)
+        self.words = _words(capture)
+        self.added = _added(capture)
+
+
+@dataclass(slots=True)
+class _Tried:
+    """A failed call on the way to what works: `passed` once the same call has worked as it was."""
+
+    at: int
+    call: _Call
+    error: Error
+    works: str = ""
+    passed: bool = False
+
+    def hear(self, other: _Call, *, has_worked: bool) -> None:
+        """Take in a later call of the session."""
+        if self.error.rule:
+            self.works = self.works or _naming(self.error.rule, other.added)
+            return
+        if not has_worked or other.tool not in {"Bash", self.call.tool}:
+            return
+        self.passed |= shape(other.command) == shape(self.call.command)
+        is_alike = other.tool == self.call.tool != "Bash" or self.call.words & other.words
+        if not self.works and is_alike and (self.call.only_looks or not other.only_looks):
+            self.works = other.command
 
 
 def error_of(capture: Capture) -> Error | None:
@@ -154,30 +198,17 @@ def _first_line(text: str) -> str:
     return next((line.strip() for line in bare.splitlines() if line.strip()), "")
 
 
-def _call(capture: Capture, after: Sequence[tuple[Capture, Error | None]]) -> str | None:
-    """Return the next call that is like a failed one and worked, "" for none; None if it worked as it was."""
-    command, words, only_looks = told(capture), _words(capture), _only_looks(capture)
-    found = ""
-    for each, error in after:
-        if error or each.event_name != "PostToolUse" or each.tool_name not in {"Bash", capture.tool_name}:
-            continue
-        if shape(told(each)) == shape(command):
-            return None
-        is_alike = each.tool_name == capture.tool_name != "Bash" or words & _words(each)
-        if not found and is_alike and (only_looks or not _only_looks(each)):
-            found = told(each)
-    return found
+def _added(capture: Capture) -> tuple[str, ...]:
+    """Return the lines that an edit put in."""
+    if capture.tool_name not in EDITORS or capture.event_name != "PostToolUse":
+        return ()
+    return tuple((versions.written if capture.tool_name == "Write" else versions.replaced)(capture).added)
 
 
-def _edit(error: Error, after: Sequence[tuple[Capture, Error | None]]) -> str:
-    """Return the line with the rule's name that an edit put in, "" for none."""
-    for each, _ in after:
-        if each.tool_name in EDITORS:
-            edit = (versions.written if each.tool_name == "Write" else versions.replaced)(each)
-            for line in edit.added:
-                if error.rule in line:
-                    return one_line(_comment(line, error.rule), COMMAND_CHARS)
-    return ""
+def _naming(rule: str, added: Sequence[str]) -> str:
+    """Return the first line with a rule's name, "" for none."""
+    line = next((line for line in added if rule in line), "")
+    return one_line(_comment(line, rule), COMMAND_CHARS) if line else ""
 
 
 def _comment(line: str, rule: str) -> str:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claude_mem_lite.distill.failing import error_of, failed_calls, shape, told
+from claude_mem_lite.distill.failing import read_calls, shape
 from claude_mem_lite.distill.record import capture_of
 from claude_mem_lite.storage import findings as storage
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from claude_mem_lite.distill.observation import Capture
     from claude_mem_lite.storage.models import Session
 
 
@@ -17,14 +20,20 @@ def take(session: Session) -> None:
 
     A command that failed in an earlier session and works now as it was is not told any more.
     """
-    events = [row for row in storage.calls_of(session.id) if row.project_dir == session.project_dir]
-    captures = [capture_of(event) for event in events]
+    events: list[tuple[str, str]] = []  # id and time
+
+    def captures() -> Iterator[Capture]:
+        for event in storage.calls_of(session.id, session.project_dir):
+            events.append((event.id, event.created_at))
+            yield capture_of(event)
+
+    read = read_calls(captures())
     rows = [
         {
-            "event_id": events[each.at].id,
+            "event_id": events[each.at][0],
             "project_dir": session.project_dir,
             "session_id": session.id,
-            "failed_at": events[each.at].created_at,
+            "failed_at": events[each.at][1],
             "command": each.command,
             "shape": shape(each.command),
             "error": each.error.line,
@@ -32,13 +41,8 @@ def take(session: Session) -> None:
             "rule": each.error.rule,
             "works": each.works,
         }
-        for each in failed_calls(captures)
+        for each in read.failed
     ]
-    worked = {
-        shape(told(capture)): event.created_at
-        for event, capture in zip(events, captures, strict=True)
-        if capture.event_name == "PostToolUse" and error_of(capture) is None
-    }
     with storage.transaction():
         storage.save(rows)
-        storage.cure(session.project_dir, worked)
+        storage.cure(session.project_dir, {like: events[at][1] for like, at in read.worked.items()})

@@ -8,20 +8,21 @@ from claude_mem_lite.storage.models import FailedCall, Observation, PendingEvent
 from claude_mem_lite.triage import EDITORS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
 _READ = 2_000  # the newest
 _AT_ONCE = 500  # of SQLite's variables
 
 
-def calls_of(session_id: str) -> Sequence[PendingEvent]:
-    """Return a session's tool calls, oldest first: commands, edits, and those of the tools that failed."""
+def calls_of(session_id: str, project_dir: str) -> Iterator[PendingEvent]:
+    """Yield a session's tool calls, oldest first: commands, edits, and those of the tools that failed."""
     is_failure = PendingEvent.event_name == "PostToolUseFailure"
-    mine = PendingEvent.session_id == session_id
+    mine = (PendingEvent.session_id == session_id) & (PendingEvent.project_dir == project_dir)
     tools = {row.tool_name for row in PendingEvent.select(PendingEvent.tool_name).where(mine & is_failure)}
     wanted = is_failure | PendingEvent.tool_name.in_(sorted({"Bash", *EDITORS, *tools}))
     rows = PendingEvent.select().where(mine & (PendingEvent.tool_name != "") & wanted)
-    return list(rows.order_by(PendingEvent.created_at, PendingEvent.seq))
+    found: Iterator[PendingEvent] = rows.order_by(PendingEvent.created_at, PendingEvent.seq).iterator()
+    return found
 
 
 def save(rows: Sequence[Mapping[str, Any]]) -> None:

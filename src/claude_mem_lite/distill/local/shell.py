@@ -83,6 +83,7 @@ class Step:
         return tuple(word for word in self.words[1:] if not word.startswith("-"))
 
 
+@functools.lru_cache(maxsize=64)
 def steps(command: str) -> tuple[Step, ...]:
     """Return the simple commands of a command line, in order, pipelines and lists alike."""
     scripts: list[str] = []
