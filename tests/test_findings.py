@@ -171,8 +171,34 @@ def test_a_start_tells_what_failed_in_two_sessions(memory: Path) -> None:
     assert "failures" not in once.layers
     assert [
         line.says for section in twice.sections for line in section.lines if section.name == "failures"
-    ] == [says]
-    assert "failures" not in cured.layers
+    ] == ["Run most here: `tool run build --slow`", says]
+    assert says not in cured.text
+
+
+def test_who_looks_for_what_is_not_there_is_not_told_at_a_start(memory: Path) -> None:
+    """A path that was mistyped twice is nobody's need, until it is mistyped again."""
+    for name in ("s1", "s2"):
+        session(name, tool("Grep", {"path": "/p/lib"}, error="Path does not exist: /p/lib"), call("make it"))
+
+    assert "does not exist" not in builder.build("/p", session_id="new").text
+    assert len(findings.known("/p")) == 2
+
+
+def test_a_start_names_what_sessions_run(memory: Path) -> None:
+    """Commands that worked in two sessions; no looks, no git, none of one place, none that failed alone."""
+    for name in ("s1", "s2"):
+        session(
+            name, call("cd lib && make check 2>&1 | tail -3"), call("git push"), call("cat notes.md"),
+            call("make x > /tmp/out"), call("rm lib/old.py"), call("make broken", error="it is all broken"),
+        )  # fmt: skip
+    session("s3", call("make once"))
+
+    (line,) = [
+        line.says for section in builder.build("/p", session_id="new").sections for line in section.lines
+        if section.name == "failures" and line.says.startswith("Run")
+    ]  # fmt: skip
+
+    assert line == "Run most here: `make check`"
 
 
 def test_learning_twice_stores_a_failure_once(memory: Path) -> None:

@@ -196,3 +196,13 @@ def test_tests_that_pass_by_now_are_told_with_how_they_run_now(memory: Path) -> 
     record.summarize_session("s2")
 
     assert "Tests: 1 failed, later 4 passed." in (queries.known_session("s1").summary or "")
+
+
+def test_a_commit_in_a_folder_of_its_own_is_not_the_projects(memory: Path) -> None:
+    """One that a session makes to try something out; the project's own counts, wherever in it."""
+    for command in ("cd /tmp/try && git commit -m 'Init'", "cd /p/lib && git commit -m 'Round half up'"):
+        ran(command)
+
+    titles = [row.title for row in queries.observations_of("s1")]
+
+    assert [title.startswith("Commit") for title in titles] == [False, True]

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.context.budget import Said, Section, fill
+from claude_mem_lite.context.layers import run_most
 from claude_mem_lite.distill.findings import findings, rules_told
 from claude_mem_lite.storage import findings as storage
 
@@ -23,18 +24,24 @@ _FADES = 0.95
 
 
 def recurring(scope: Scope) -> list[Line]:
-    """Return what failed in several sessions and what worked, a line each; all that linters say in one."""
+    """Return what failed in several sessions and what worked, a line each; all that linters say in one.
+
+    Who looked for what is not there has mistyped it: that is told when it happens again.
+    """
     found = [
         each
         for each in findings(storage.known(scope.project_dir))
-        if each.recurs and each.last_at > scope.since and (each.works or not each.rule)
+        if each.recurs
+        and each.last_at > scope.since
+        and (each.works or not each.rule)
+        and not each.only_looks
     ]
     rules = [each for each in found if each.rule]
     lines = [_line(scope, each, each.says) for each in found if not each.rule]
     if rules:
         newest = max(rules, key=lambda each: each.last_at)
         lines.append(replace(_line(scope, newest, rules_told(rules)), is_one_of_many=True))
-    return sorted(lines, key=lambda line: -line.value)
+    return [*run_most(scope), *sorted(lines, key=lambda line: -line.value)]
 
 
 def as_before(scope: Scope, signature: str, *, session_id: str, budget_tokens: int) -> Section:

@@ -37,6 +37,11 @@ _SENDS_BY_CURL = re.compile(r"-[a-zA-Z]*[dFT]$|-d\S")
 # These end a command line with a status, and are not what failed.
 _ENDINGS = frozenset({"exit", "return", "false"})
 
+# What is in every repository, and how a command names a file, a text or a place of its own.
+_VERSIONING = frozenset({"git", "gh", "glab", "hg", "jj", "svn"})
+_ONE_PLACE = re.compile(r"(?:^|[\s=])[~/$]|\w/\w|[\n'\"…*]|\d{2}")
+_RAN_CHARS = 60
+
 _PROGRAM = re.compile(r"[\w.+-]+")
 _COMMAND = re.compile(r"`([^`]+)`")
 _FAILED = re.compile(r"\bFailed with (?P<code>exit code -?\d+)(?:: (?P<error>“[^”]*”|[^\n]*))?")
@@ -139,6 +144,16 @@ def succeeded(observation: Tried) -> Iterable[Key]:
     if observation.tool_name != "Bash" or _FAILED.search(observation.summary):
         return ()
     return [_key(step) for step in _steps(observation)]
+
+
+def ran(observation: Tried) -> list[str]:
+    """Return the commands of an observation that worked: no looks, and nothing that is of one place."""
+    if observation.tool_name != "Bash" or _FAILED.search(observation.summary):
+        return []
+    steps = (step for step in _steps(observation) if not (shell.is_lookup(step) or is_probe(step)))
+    own = (step for step in steps if not (step.program in _VERSIONING or step.script or step.outputs))
+    told = (" ".join(step.words) for step in own)
+    return [each for each in told if len(each) <= _RAN_CHARS and not _ONE_PLACE.search(each)]
 
 
 def succeeding(observations: Iterable[Tried]) -> set[Key]:

@@ -109,7 +109,8 @@ class _Call:
     """A call, with what it is told and compared by; the payload is not kept."""
 
     def __init__(self, capture: Capture) -> None:
-        self.tool, self.command, self.only_looks = capture.tool_name, told(capture), _only_looks(capture)
+        self.tool, self.command = capture.tool_name, told(capture)
+        self.only_looks = only_looks(self.command)
         self.words = _words(capture)
         self.added = _added(capture)
 
@@ -217,10 +218,10 @@ def _comment(line: str, rule: str) -> str:
     return line[max(marks, default=0) :].strip()
 
 
-def _only_looks(capture: Capture) -> bool:
-    if capture.tool_name != "Bash":
-        return capture.tool_name in _LOOKING
-    return all(map(shell.is_lookup, shell.steps(fields.argument(capture, "command"))))
+def only_looks(command: str) -> bool:
+    """Tell whether a call, as it is told, only looks for something."""
+    tool, opens, _ = command.partition("(")
+    return (bool(opens) and tool in _LOOKING) or all(map(shell.is_lookup, shell.steps(command)))
 
 
 def _words(capture: Capture) -> set[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from claude_mem_lite.distill.failing import only_looks
 from claude_mem_lite.distill.observation import count, join, one_line
 from claude_mem_lite.distill.quoting import quoted
 
@@ -54,6 +55,11 @@ class Finding:
     def recurs(self) -> bool:
         """Whether sessions after the first have met it."""
         return len(self.sessions) >= RECURS
+
+    @property
+    def only_looks(self) -> bool:
+        """Whether the call only looked for something."""
+        return only_looks(self.command)
 
     @property
     def says(self) -> str:

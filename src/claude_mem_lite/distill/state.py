@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from claude_mem_lite.distill.attempts import is_commit, open_failures
+from claude_mem_lite.distill.attempts import is_commit, open_failures, ran
 from claude_mem_lite.distill.local import fields
 from claude_mem_lite.distill.local.conversation import without_reason
 from claude_mem_lite.distill.observation import count, join, one_line, sentences
@@ -31,7 +31,7 @@ _MOST = 3  # of decisions, failures each
 _FAILED_CHARS = 240
 _FILES = 6
 _STATEMENTS = 100
-_NAMES = 400
+_NAMES, _COMMANDS = 400, 20
 _SHORTEST_PROMPT = 20
 # An answer in words: how long it and its question may be, and how many options may follow the question.
 _ANSWER_CHARS, _FEWEST_WORDS, _OPTIONS, _ASKS = 240, 4, 4, "?\uff1f"
@@ -116,7 +116,8 @@ class State:
     """Where a session stands.
 
     `thread` are its lines, what matters most first, and `statements` what its turns stated, the newest
-    first; `names` says how many of its rows name something; `files` how often each was changed, those that
+    first; `names` says how many of its rows name something; `commands` are those that it ran, with how
+    often; `files` how often each was changed, those that
     were only read with 0.
     """
 
@@ -124,6 +125,7 @@ class State:
     statements: Sequence[Said] = ()
     names: Mapping[str, int] = field(default_factory=dict)
     files: Mapping[str, int] = field(default_factory=dict)
+    commands: Mapping[str, int] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields as they are stored."""
@@ -136,7 +138,8 @@ class State:
             [Said(**{**each, "stands_for": tuple(each["stands_for"])}) for each in stored.get(name, ())]
             for name in ("thread", "statements")
         )
-        return cls(thread, stated, stored.get("names", {}), stored.get("files", {}))
+        counts = (stored.get(name, {}) for name in ("names", "files", "commands"))
+        return cls(thread, stated, *counts)
 
 
 def state_of(
@@ -176,7 +179,8 @@ def state_of(
         commits = [row for row in reversed(rows) if is_commit(row)]
         done = commits or [row for row in reversed(rows) if row.tool_name in EDITORS]
         stated = [Said(row.id, row.created_at, _deed(row), is_deed=True) for row in done]
-    return State(thread, stated[:_STATEMENTS], dict(counted.most_common(_NAMES)), dict(files))
+    commands = Counter(command for row in rows for command in ran(row)).most_common(_COMMANDS)
+    return State(thread, stated[:_STATEMENTS], dict(counted.most_common(_NAMES)), dict(files), dict(commands))
 
 
 def decisions(rows: Sequence[Row]) -> list[str]:

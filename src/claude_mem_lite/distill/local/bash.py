@@ -126,10 +126,16 @@ def _read(capture: Capture) -> _Run:
         exit_code=exit_code,
         only_looks=only_looks,
         tests=None if only_looks else runners.test_run(printed),
-        deeds=git.deeds(steps, printed, has_failed=has_failed),
+        deeds=() if _is_elsewhere(steps, capture) else git.deeds(steps, printed, has_failed=has_failed),
         result="" if only_looks or has_failed else results.result(steps, printed),
         changed=tuple(relative(path, capture.project_dir) for path in writes.changed_files(command, cwd)),
     )
+
+
+def _is_elsewhere(steps: Sequence[shell.Step], capture: Capture) -> bool:
+    """Tell whether a command first goes to a folder outside of the project: a commit there is not of it."""
+    folders = [step.operands[0] for step in steps if step.program == "cd" and step.operands]
+    return bool(folders) and relative(folders[0], capture.project_dir).startswith("/")
 
 
 def _reason_to_skip(run: _Run, capture: Capture) -> str:
