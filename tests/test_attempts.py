@@ -133,3 +133,12 @@ def test_a_failure_says_nothing_twice(title: str, command: str, code: str, told:
 
     assert failed is not None
     assert failed.error == told
+
+
+@pytest.mark.parametrize(
+    ("error", "blamed"),
+    [("b.go:3: declared and not used: x", "make build"), ("error: conflict in stash entry", "git stash")],
+)
+def test_what_git_does_around_a_command_is_not_what_failed(error: str, blamed: str) -> None:
+    """A stash before and after a build, unless git itself complains."""
+    assert _open(_bad("git stash && make build; git stash pop", error)) == [blamed]

@@ -41,6 +41,7 @@ _ENDINGS = frozenset({"exit", "return", "false"})
 _VERSIONING = frozenset({"git", "gh", "glab", "hg", "jj", "svn"})
 _ONE_PLACE = re.compile(r"(?:^|[\s=])[~/$]|\w/\w|[\n'\"…*]|\d{2}")
 _RAN_CHARS = 60
+_GITS = ("fatal", "error", "CONFLICT", "hint", "!", "remote")  # how git begins its own errors
 
 _PROGRAM = re.compile(r"[\w.+-]+")
 _COMMAND = re.compile(r"`([^`]+)`")
@@ -124,12 +125,14 @@ def settled(observations: Sequence[TriedT]) -> list[TriedT]:
 def failure(observation: Tried) -> Failure | None:
     """Return what failed in an observation; None where nothing did, and for a look that found nothing."""
     failed = _FAILED.search(observation.summary) if observation.tool_name == "Bash" else None
-    step = _blamed(_steps(observation)) if failed else None
-    if failed is None or step is None:
+    if failed is None:
         return None
     # What the title tells whole is not told again.
     said = _TITLE_SAYS.search(observation.title)
     error = (failed["error"] or (said[1] if said else "")).rstrip(". ").strip(f"{OPEN}{CLOSE}")
+    step = _blamed(_steps(observation), error)
+    if step is None:
+        return None
     key = _key(step)
     name = " ".join(filter(None, key))
     # curl begins its own errors with its name.
@@ -196,9 +199,15 @@ def _steps(observation: Tried) -> tuple[shell.Step, ...]:
     return shell.steps(command[1]) if command else ()
 
 
-def _blamed(steps: Sequence[shell.Step]) -> shell.Step | None:
-    """Return the step that failed: the last, or of "X || exit 1" and "X; exit 1" the X; None for a look."""
+def _blamed(steps: Sequence[shell.Step], error: str) -> shell.Step | None:
+    """Return the step that failed: the last, or of "X || exit 1" and "X; exit 1" the X; None for a look.
+
+    Of "git stash; X; git stash pop" it is X, unless git says so.
+    """
     left = list(steps)
+    others = [step for step in left if step.program not in _VERSIONING and not shell.is_lookup(step)]
+    if others and left[-1].program in _VERSIONING and not error.startswith(_GITS):
+        left = others
     while left and (left[-1].program in _ENDINGS or (len(left) < len(steps) and shell.is_lookup(left[-1]))):
         left.pop()
     if not left or shell.is_lookup(left[-1]) or not _PROGRAM.fullmatch(left[-1].program):
