@@ -14,7 +14,7 @@ from claude_mem_lite import inbox
 from claude_mem_lite.cli.app import app
 from claude_mem_lite.context import builder
 from claude_mem_lite.distill import record
-from claude_mem_lite.distill.failing import error_of, read_calls
+from claude_mem_lite.distill.failing import error_of, read_calls, told
 from claude_mem_lite.distill.observation import Capture
 from claude_mem_lite.learnings import session as learning
 from claude_mem_lite.storage import findings, forgetting, models, queries
@@ -252,3 +252,18 @@ def test_a_command_that_fails_as_before_is_answered_once(web_and_consumer: Path)
     _, answer = get(web_and_consumer, "/api/findings?project=/p")
     (found,) = answer["findings"]
     assert found["works"] == "tool run build --slow"
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        ("make lint 2>&1 | head -50", "make lint"),
+        ("make lint | grep x | tail", "make lint | grep x"),
+        ("make lint || head log", "make lint || head log"),
+        ("make" + " | cat 2>&1" * 80, "make"),
+    ],
+)
+def test_what_only_cuts_an_output_is_no_part_of_a_command(command: str, says: str) -> None:
+    """However often it is there: no pattern goes back and forth over it."""
+    assert told(call(command)).startswith(says)
+    assert says != "make lint" or told(call(command)) == says

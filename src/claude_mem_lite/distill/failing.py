@@ -45,8 +45,7 @@ _RULE = re.compile(
     r"\((?P<round>[a-z][\w/-]{2,})\)$|\[(?P<square>[\w@/-]{3,})\]$|\s{2,}(?P<last>@?[a-z][\w-]*(?:/[\w-]+)*)$"
     r"|\b(?P<code>[A-Z]{1,6}\d{3,5})\b"
 )
-# What only cuts an output, at the end of a command.
-_CUT = re.compile(r"(?:\s*(?:2>&1|\|\s*(?:head|tail|cat)\b[^|&;]*))+$")
+_CUTTING = frozenset({"cat", "head", "tail"})
 _MARK = re.compile(r"//|#|/\*|--|<!--|;;?")
 _PLAIN = re.compile(r"[^\W\d_]{2,}")
 _WORD = re.compile(r"\w{4,}")
@@ -167,9 +166,19 @@ def error_of(capture: Capture) -> Error | None:
 def told(capture: Capture) -> str:
     """Return a call as it can be made again."""
     if capture.tool_name == "Bash":
-        return _CUT.sub("", _of(capture, bash.shown(capture, 2 * COMMAND_CHARS)))[:COMMAND_CHARS]
+        return _uncut(_of(capture, bash.shown(capture, 2 * COMMAND_CHARS)))[:COMMAND_CHARS]
     inputs = ", ".join(f"{name}: {value}" for name, value in list(_inputs(capture))[:_INPUTS])
     return one_line(f"{capture.tool_name}({inputs})", COMMAND_CHARS)
+
+
+def _uncut(command: str) -> str:
+    """Return a command without what only cuts its output, at its end."""
+    parts = command.split("|")
+    while len(parts) > 1 and parts[-2].strip() and set(parts[-1].split()[:1]) <= _CUTTING:
+        if not parts[-1].strip() or not {"&", ";"}.isdisjoint(parts[-1]):
+            break
+        parts.pop()
+    return "|".join(parts).rstrip().removesuffix("2>&1").rstrip()
 
 
 def shape(command: str) -> str:
