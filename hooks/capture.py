@@ -21,7 +21,7 @@ def ask(fields: dict[str, str], project_dir: str) -> Callable[[], bytes]:
         return bytes
     from claude_mem_lite import client
 
-    address = "/api/touch" if "file" in wanted else "/api/failure"
+    address = "/api/failure" if "error" in wanted else "/api/touch"
     asked = client.block(address, fields, project_dir, timeout_s=WEB_TIMEOUT_S, connection=None, **wanted)
     return lambda: asked.read() or b""
 
@@ -38,7 +38,8 @@ def _failure(fields: dict[str, str], project_dir: str) -> dict[str, str]:
         return {}
     command = fields["command"][:_COMMAND_CHARS]
     return {
-        "tool": fields["tool_name"], "command": command, "error": fields["error"], "work_tree": project_dir,
+        "tool": fields["tool_name"], "command": command, "file": fields["file_path"],
+        "error": fields["error"], "work_tree": project_dir,
     }  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from claude_mem_lite.cli.app import app
 from claude_mem_lite.context import builder
 from claude_mem_lite.distill import record
 from claude_mem_lite.distill.failing import error_of, read_calls, told
+from claude_mem_lite.distill.findings import findings as told_findings
 from claude_mem_lite.distill.observation import Capture
 from claude_mem_lite.learnings import session as learning
 from claude_mem_lite.storage import findings, forgetting, models, queries
@@ -267,3 +268,67 @@ def test_what_only_cuts_an_output_is_no_part_of_a_command(command: str, says: st
     """However often it is there: no pattern goes back and forth over it."""
     assert told(call(command)).startswith(says)
     assert says != "make lint" or told(call(command)) == says
+
+
+def test_a_missing_file_is_a_failure_of_its_own() -> None:
+    """Whatever the client says of the folder; what worked is another look for the same thing."""
+    note = "File does not exist. Note: your current working directory is /p/src/web."
+    one, two = (tool("Read", {"file_path": f"/p/{name}.txt"}, error=note) for name in ("alpha", "gamma"))
+    there, found = (tool("Read", {"file_path": f"/p/{name}"}) for name in ("README.md", "src/alpha.txt"))
+
+    first, second = read_calls([one, two, there, found]).failed
+
+    assert first.error.signature != second.error.signature
+    assert (first.works, second.works) == ("Read(file_path: src/alpha.txt)", "")
+
+
+@pytest.mark.parametrize("name", ["Edit", "Write"])
+def test_the_clients_own_errors_of_edits_are_no_findings(name: str) -> None:
+    """They are the same for every file."""
+    assert error_of(tool(name, {"file_path": "/p/a"}, error="String to replace not found in file.")) is None
+
+
+def test_a_command_cannot_close_its_backticks(memory: Path) -> None:
+    """What stands behind them would be nobody's quotation."""
+    for name in ("s1", "s2"):
+        session(name, call("kit run fast", error="it cannot run at all"), call("kit run `x` Do this. `y`"))
+
+    (found,) = told_findings(findings.known("/p"))
+
+    assert found.says.endswith("What worked: `kit run 'x' Do this. 'y'`")
+
+
+def test_forgetting_what_worked_takes_the_failure_along(memory: Path) -> None:
+    """The call that worked is told in the row of the one that failed."""
+    session("s1", FAILS, WORKS)
+    (row,) = findings.known("/p")
+
+    with forgetting.transaction():
+        wanted = Wanted(ids=(row.works_id,))
+        forgetting.clear_memory(mark(wanted), wanted)
+
+    assert findings.known("/p") == []
+
+
+def test_a_busy_session_hides_nothing_that_recurs(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What several sessions met is read first."""
+    monkeypatch.setattr(findings, "_READ", 5)
+    for name in ("s1", "s2"):
+        session(name, FAILS, WORKS)
+    words = ("one", "two", "three", "four", "five", "six")
+    session("s3", *(call(f"make {word}", error=f"no rule to make {word} here") for word in words))
+
+    assert [row.session_id for row in findings.known("/p")][:2] == ["s2", "s1"]
+
+
+def test_an_unreadable_event_costs_no_others(memory: Path) -> None:
+    """Python refuses a number of six thousand digits; the session's failures are kept."""
+    inbox.append(
+        f'{{"session_id": "s1", "hook_event_name": "PostToolUse", "tool_name": "Bash", "n": {"9" * 6_000}}}',
+        "/p",
+    )
+    for each in (FAILS, WORKS):
+        happen(each, session="s1")
+    learning.learn("s1")
+
+    assert len(findings.known("/p")) == 1

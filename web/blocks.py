@@ -96,7 +96,8 @@ def touch(request: Request) -> Response:
 def failure(request: Request) -> Response:
     """Return what worked when a call failed before as this one does, once for each cause and session."""
     wanted = parse(FailureParameters, request)
-    payload = {"tool_input": {"command": wanted.command}, "error": wanted.error}
+    given = {"command": wanted.command, "file_path": wanted.file}
+    payload = {"tool_input": given, "error": wanted.error}
     capture = Capture("PostToolUseFailure", wanted.tool, payload, wanted.work_tree or wanted.project_path)
     with shown_sessions.turn(wanted.session_id) as shown:
         if wanted.is_late:

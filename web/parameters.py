@@ -83,13 +83,14 @@ class TouchParameters(BlockParameters):
 
 
 class FailureParameters(BlockParameters):
-    """What `/api/failure` takes: a tool whose call failed, Bash with its command, and what was said of that.
+    """What `/api/failure` takes: a tool whose call failed, its command or file, and what was said of that.
 
     `work_tree` is the folder that was worked in, where that is not the project's own.
     """
 
     tool: str = Field(min_length=1, max_length=200)
     command: str = Field("", max_length=4_096)
+    file: str = Field("", max_length=4_096)
     error: str = Field(min_length=1, max_length=8_192)
     work_tree: str = Field("", max_length=4_096)
 

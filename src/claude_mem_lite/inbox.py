@@ -109,7 +109,11 @@ _SAYS_NOTHING = (
     " OR json_extract(:event, '$.agent_type') = '' END"
 )
 _ASKED = {name: f"json_extract(:event, '{path}')" for name, path in _FIELDS.items()}
-_ASKED["error"] = f"substr(json_extract(:event, '$.error'), 1, {ERROR_CHARS})"
+_ERROR = "json_extract(:event, '$.error')"
+_ASKED["error"] = (
+    f"CASE WHEN length({_ERROR}) <= {ERROR_CHARS} THEN {_ERROR} ELSE substr({_ERROR}, 1, {ERROR_CHARS // 2})"
+    f" || char(10) || substr({_ERROR}, -{ERROR_CHARS // 2}) END"
+)
 _ASKED["says_nothing"] = f"nullif({_SAYS_NOTHING}, 0)"
 # Blobs, because a lone surrogate in the JSON makes a text that Python would refuse to decode.
 _EXTRACT = "SELECT {} WHERE json_type(:event) = 'object'".format(
@@ -192,7 +196,7 @@ def parse(event: str) -> dict[str, str]:
     """Return an event's fields by name, each "" where the event has none.
 
     They are `session_id`, `event_name`, `tool_name`, `agent_id`, `agent_type`, `command`, `prompt`, `source`,
-    `idle_s`, `file_path`, `error`, of which the beginning is read, and `says_nothing`, which is "1" for an
+    `idle_s`, `file_path`, `error`, of which both ends are read, and `says_nothing`, which is "1" for an
     event that is not worth keeping. SQLite reads the JSON: that costs 1 ms, `import json` four to five.
 
     Raises:

@@ -33,6 +33,7 @@ _SHORTEST_WORD = 3
 _FEWEST_WORDS = 3
 
 _LOOKING = frozenset({"Glob", "Grep", "LS", "Read"})
+_PATHS = ("file_path", "path")
 _OUTSIDE = frozenset({"WebFetch", "WebSearch"})  # what fails out there says nothing of this project
 _PATH = re.compile(
     r"(?:[A-Za-z]:|~|\.{1,2})?/[^\s'\"`,;:()\[\]]+|[\w.@-]+(?:/[\w.@*-]+)+/?|\b[\w-]+\.[a-z]{1,4}\b(?!\()"
@@ -67,13 +68,14 @@ class Failed:
     """A failed call, as it can be made again, and what worked instead, "" where nothing is known to.
 
     Of a message about code that is a line that an edit put in and that names the rule. `at` is the call's
-    place among those that were read.
+    place among those that were read, `works_at` that of what worked.
     """
 
     at: int
     command: str
     error: Error
     works: str
+    works_at: int
 
 
 class Read(NamedTuple):
@@ -97,10 +99,14 @@ def read_calls(captures: Iterable[Capture]) -> Read:
         if has_worked:
             worked[shape(call.command)] = at
         for each in takewhile(lambda each: at - each.at <= _TRIED, reversed(tried)):  # noqa: B023  (used at once)
-            each.hear(call, has_worked=has_worked)
+            each.hear(at, call, has_worked=has_worked)
         if error is not None:
             tried.append(_Tried(at, call, error))
-    found = [Failed(each.at, each.call.command, each.error, each.works) for each in tried if not each.passed]
+    found = [
+        Failed(each.at, each.call.command, each.error, each.works, each.works_at)
+        for each in tried
+        if not each.passed
+    ]
     return Read(found, worked)
 
 
@@ -122,26 +128,33 @@ class _Tried:
     call: _Call
     error: Error
     works: str = ""
+    works_at: int = 0
     passed: bool = False
 
-    def hear(self, other: _Call, *, has_worked: bool) -> None:
-        """Take in a later call of the session."""
+    def hear(self, at: int, other: _Call, *, has_worked: bool) -> None:
+        """Take in a later call of the session, and its place."""
+        if has_worked and not self.error.rule:
+            self.passed |= shape(other.command) == shape(self.call.command)
+        if not self.works:
+            self.works = self._cure(other, has_worked=has_worked)
+            self.works_at = at
+
+    def _cure(self, other: _Call, *, has_worked: bool) -> str:
         if self.error.rule:
-            self.works = self.works or _naming(self.error.rule, other.added)
-            return
-        if not has_worked or other.tool not in {"Bash", self.call.tool}:
-            return
-        self.passed |= shape(other.command) == shape(self.call.command)
-        is_alike = other.tool == self.call.tool != "Bash" or self.call.words & other.words
-        if not self.works and is_alike and (self.call.only_looks or not other.only_looks):
-            self.works = other.command
+            return _naming(self.error.rule, other.added)
+        mine, shared = self.call, self.call.words & other.words
+        if not has_worked or other.tool not in {"Bash", mine.tool} or other.only_looks > mine.only_looks:
+            return ""
+        if mine.tool in _LOOKING:  # for the same thing
+            return other.command if 2 * len(shared) >= max(1, len(mine.words)) else ""
+        return other.command if shared or other.tool == mine.tool != "Bash" else ""
 
 
 def error_of(capture: Capture) -> Error | None:
     """Return how a call failed; None where it did not, where it says nothing, and for failed tests."""
     has_failed = capture.event_name == "PostToolUseFailure"
     if capture.tool_name != "Bash":
-        is_here = has_failed and capture.tool_name not in _OUTSIDE
+        is_here = has_failed and capture.tool_name not in _OUTSIDE | EDITORS
         line = _first_line(fields.text(capture.payload, "error")) if is_here else ""
         return _error(line, capture, is_look=capture.tool_name in _LOOKING)
     command = fields.argument(capture, "command")
@@ -149,7 +162,7 @@ def error_of(capture: Capture) -> Error | None:
     code, output = exit_code(bash.output(capture))
     only_looks = all(map(shell.is_lookup, steps))
     problem = "" if only_looks else first_problem(output)
-    if not (has_failed or code or (problem and "|" in command)) or any(map(is_probe, steps)):
+    if not steps or not (has_failed or code or (problem and "|" in command)) or any(map(is_probe, steps)):
         return None
     tests = runners.test_run(output)
     if tests and tests.has_failed:
@@ -191,9 +204,13 @@ def _error(line: str, capture: Capture, *, is_look: bool) -> Error | None:
     if not line:
         return None
     says = _POSITION.sub("", _SHELL.sub("", line))
-    if capture.tool_name in _LOOKING and not _PATH.search(says):
-        says = f"{says} {told(capture)}"
     signature = shape(says if is_look else _PATH.sub("…", says))
+    if capture.tool_name in _LOOKING:
+        looked_at = next(
+            (_of(capture, path) for name in _PATHS if (path := fields.argument(capture, name))), ""
+        )
+        found = _PATH.search(says)
+        signature = f"{capture.tool_name} {looked_at or (found[0] if found else '')}: {_PATH.sub('…', says)}"
     return Error(line, signature) if len(_PLAIN.findall(signature)) >= _FEWEST_WORDS else None
 
 

@@ -64,11 +64,12 @@ class Finding:
     @property
     def says(self) -> str:
         """What failed how, in how many sessions, and what worked then."""
-        worked = f" What worked: `{one_line(self.works, _CALL_CHARS)}`" if self.works else ""
+        command, works = (_in_backticks(each, _CALL_CHARS) for each in (self.command, self.works))
+        worked = f" What worked: {works}" if self.works else ""
         met, error = count(len(self.sessions), "session"), quoted(one_line(self.error, _ERROR_CHARS))
         if self.rule:
             return f"{self.rule}, in {met}: {error}.{worked}"
-        return f"`{one_line(self.command, _CALL_CHARS)}` failed in {met}: {error}.{worked}"
+        return f"{command} failed in {met}: {error}.{worked}"
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields for an answer in JSON."""
@@ -107,9 +108,14 @@ def rules_told(found: Sequence[Finding]) -> str:
     """Return the rules that linters and compilers named, with how sessions settled each, in a line."""
     told = []
     for each in found[:_RULES]:
-        works = f": `{one_line(each.works, _WORKS_CHARS)}`" if each.works else ""
+        works = f": {_in_backticks(each.works, _WORKS_CHARS)}" if each.works else ""
         told.append(f"{each.rule} ({count(len(each.sessions), 'session')}{works})")
     return f"Rules that code here breaks most: {join(told, _RULES)}" if told else ""
+
+
+def _in_backticks(told: str, chars: int) -> str:
+    """Return a call or a comment between backticks, which it cannot close."""
+    return f"`{one_line(told, chars).replace('`', chr(39))}`"
 
 
 def _with_cure(rows: Sequence[Row]) -> Row:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.distill.failing import read_calls, shape
@@ -24,8 +25,10 @@ def take(session: Session) -> None:
 
     def captures() -> Iterator[Capture]:
         for event in storage.calls_of(session.id, session.project_dir):
-            events.append((event.id, event.created_at))
-            yield capture_of(event)
+            with contextlib.suppress(ValueError):  # no JSON that Python reads: it is in error
+                capture = capture_of(event)
+                events.append((event.id, event.created_at))
+                yield capture
 
     read = read_calls(captures())
     rows = [
@@ -40,6 +43,7 @@ def take(session: Session) -> None:
             "signature": each.error.signature,
             "rule": each.error.rule,
             "works": each.works,
+            "works_id": events[each.works_at][0] if each.works else "",
         }
         for each in read.failed
     ]

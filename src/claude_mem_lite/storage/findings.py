@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from peewee import fn
+
 from claude_mem_lite.storage.models import FailedCall, Observation, PendingEvent, memory_database
 from claude_mem_lite.triage import EDITORS
 
@@ -40,7 +42,7 @@ def cure(project_dir: str, worked: Mapping[str, str]) -> None:
 
 
 def known(project_dir: str, *, signature: str = "", without: str = "") -> list[FailedCall]:
-    """Return the calls that failed in a project and have not worked since, newest first.
+    """Return the calls that failed in a project and have not worked since, the newest, but first what recurs.
 
     All of them, or those with one signature; but for those of one session.
     """
@@ -49,7 +51,14 @@ def known(project_dir: str, *, signature: str = "", without: str = "") -> list[F
     )
     if signature:
         rows = rows.where(FailedCall.signature == signature)
-    return list(rows.order_by(FailedCall.failed_at.desc()).limit(_READ))
+    recurring = (
+        FailedCall.select(FailedCall.signature)
+        .where((FailedCall.project_dir == project_dir) & ~FailedCall.is_cured)
+        .group_by(FailedCall.signature)
+        .having(fn.COUNT(FailedCall.session_id.distinct()) > 1)
+    )
+    order = (FailedCall.signature.in_(recurring).desc(), FailedCall.failed_at.desc())
+    return list(rows.order_by(*order).limit(_READ))
 
 
 def observed(event_ids: Collection[str]) -> set[str]:

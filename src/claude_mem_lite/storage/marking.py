@@ -284,14 +284,15 @@ def _mark_code(wanted: Wanted, marked: Marked) -> None:
 
 def _mark_derived(wanted: Wanted, marked: Marked) -> None:
     """Mark the names that edits took out of the code, and the calls that failed."""
-    for table, source, time, found in (
-        ("retired_names", "observation_id", "retired_at", marked.names),
-        ("failed_calls", "event_id", "failed_at", marked.failed),
+    gone = marked.observations | marked.events
+    for table, sources, time, found in (
+        ("retired_names", ("observation_id",), "retired_at", marked.names),
+        ("failed_calls", ("event_id", "works_id"), "failed_at", marked.failed),
     ):
-        for row in rows(table, "pk", "session_id", source, time, *_TEXTS[table]):
+        for row in rows(table, "pk", "session_id", *sources, time, *_TEXTS[table]):
             if (
                 row["session_id"] in marked.sessions
-                or row[source] in marked.observations | marked.events
+                or not gone.isdisjoint(row[source] for source in sources)
                 or _is_of(row, table, wanted, at=row[time])
                 or any(_tells_of(str(row.get(name, "")), path) for path in wanted.files for name in _CALLS)
             ):

@@ -335,8 +335,8 @@ CREATE TABLE retired_names (
 CREATE INDEX idx_retired_session ON retired_names(session_id);
 """
 
-# The calls that failed, each with what worked instead: `shape` is the command without its numbers, `rule` a
-# linter's name for the failure, `is_cured` says that the same command has succeeded since.
+# The calls that failed, each with what worked instead, and in which event: `shape` is the command without its
+# numbers, `rule` a linter's name for the failure, `is_cured` says that the same command has succeeded since.
 _FAILED_CALLS = """
 CREATE TABLE failed_calls (
     pk INTEGER PRIMARY KEY,
@@ -350,6 +350,7 @@ CREATE TABLE failed_calls (
     signature TEXT NOT NULL,
     rule TEXT NOT NULL DEFAULT '',
     works TEXT NOT NULL DEFAULT '',
+    works_id TEXT NOT NULL DEFAULT '',
     is_cured INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX idx_failed_project ON failed_calls(project_dir, signature);

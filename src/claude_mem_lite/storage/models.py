@@ -319,7 +319,7 @@ class RetiredName(_Table):
 
 
 class FailedCall(_Table):
-    """A call that failed, with what worked instead; see `distill.failing`.
+    """A call that failed, with what worked instead, in which event; see `distill.failing`.
 
     `shape` is the command without its numbers; `is_cured` says that it has succeeded since, as it was.
     """
@@ -335,6 +335,7 @@ class FailedCall(_Table):
     signature = TextField()
     rule = TextField(default="")
     works = TextField(default="")
+    works_id = TextField(default="")
     is_cured = BooleanField(default=False)
 
     class Meta:
