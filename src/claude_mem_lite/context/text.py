@@ -100,18 +100,8 @@ def harmless(text: str, *, chars: int) -> str:
     line = balanced(line)
     if len(line) > chars:
         line = balanced(_cut(line, chars - (OPEN in line)))
-    return _without_tags(line).replace("```", "'''") if "<" in line or "```" in line else line
-
-
-def _without_tags(line: str) -> str:
-    """Return a line in which nothing opens or closes a tag; what only compares or redirects stays."""
-    before, *rest = line.split("<")
-    tags = (part[:1].isalpha() or part[:1] in {"!", "?"} or part.lstrip()[:1] == "/" for part in rest)
-    parts = (
-        f"‹{part.replace('>', '›', 1)}" if is_tag else f"<{part}"
-        for part, is_tag in zip(rest, tags, strict=True)
-    )
-    return "".join((before, *parts))
+    line = line.replace("<", "‹").replace(">", "›").replace("-›", "->").replace("=›", "=>")
+    return line.replace("2›&1", "2>&1").replace("```", "'''")
 
 
 def _for_shell(path: str) -> str:
