@@ -1,13 +1,14 @@
-"""What memory knows of commands that fail: for a session's start, and as one fails that has failed before."""
+"""Tells which commands sessions run, which fail and what works instead, at a start and as one fails."""
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.context.budget import Said, Section, fill
-from claude_mem_lite.context.layers import run_most
-from claude_mem_lite.distill.findings import findings, rules_told
+from claude_mem_lite.context.layers import FADES
+from claude_mem_lite.distill.findings import RECURS, findings, rules_told
 from claude_mem_lite.storage import findings as storage
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ BUDGET_TOKENS = 200
 LINES = 5
 
 _CHARS = 380
+_COMMANDS = 6  # that were run most
+_FINDINGS = 20  # of which lines are made
 # A failure is worth so much less for each session that has not met it.
 _FADES = 0.95
 
@@ -37,11 +40,11 @@ def recurring(scope: Scope) -> list[Line]:
         and not each.only_looks
     ]
     rules = [each for each in found if each.rule]
-    lines = [_line(scope, each, each.says) for each in found if not each.rule]
+    lines = [_line(scope, each, each.says) for each in found[:_FINDINGS] if not each.rule]
     if rules:
         newest = max(rules, key=lambda each: each.last_at)
         lines.append(replace(_line(scope, newest, rules_told(rules)), is_one_of_many=True))
-    return [*run_most(scope), *sorted(lines, key=lambda line: -line.value)]
+    return [*_run_most(scope), *sorted(lines, key=lambda line: -line.value)]
 
 
 def as_before(scope: Scope, signature: str, *, session_id: str, budget_tokens: int) -> Section:
@@ -51,6 +54,24 @@ def as_before(scope: Scope, signature: str, *, session_id: str, budget_tokens: i
     lines = [_line(scope, each, each.says) for each in findings(rows) if each.works]
     fill(section, lines, budget_tokens=budget_tokens, said=Said())
     return section
+
+
+def _run_most(scope: Scope) -> list[Line]:
+    """Return the commands that several sessions ran, those of most and of the last ones first, in a line."""
+    worth: defaultdict[str, float] = defaultdict(float)
+    sessions: Counter[str] = Counter()
+    for at, row in enumerate(scope.sessions):
+        for command in scope.state(row).commands:
+            worth[command] += FADES**at
+            sessions[command] += 1
+    often = [command for command in worth if sessions[command] >= RECURS]
+    best = sorted(often, key=worth.__getitem__, reverse=True)[:_COMMANDS]
+    if not best or scope.since:
+        return []
+    row = scope.sessions[0]
+    says = "Run most here: " + ", ".join(f"`{command}`" for command in best)
+    line = scope.line(row.id, "observation", row.last_event_at, says, weight=20.0, reason="commands run")
+    return [replace(line, is_one_of_many=True)]
 
 
 def _line(scope: Scope, found: Finding, says: str) -> Line:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os.path
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -18,7 +18,6 @@ from claude_mem_lite.context.coverage import choose
 from claude_mem_lite.context.text import entry, harmless, under
 from claude_mem_lite.distill.attempts import is_commit
 from claude_mem_lite.distill.changed import changed
-from claude_mem_lite.distill.findings import RECURS
 from claude_mem_lite.distill.local.conversation import without_reason
 from claude_mem_lite.distill.observation import count, one_line, relative
 from claude_mem_lite.distill.quoting import named, quote_blocks, quote_long_names
@@ -45,7 +44,6 @@ LINE_CHARS = 240
 _GOAL_CHARS = 60
 # The files that were worked on most: how many, in how many characters, and what only reading one is worth.
 _FILES, _FILES_CHARS, _READ_ONLY = 10, 600, 0.3
-_COMMANDS = 6  # that were run most
 _TURN_CHARS = 480
 # On these many threads run, and an empty one is not known.
 SHARED_BRANCHES = frozenset({"", "main", "master", "trunk", "develop", "dev"})
@@ -297,24 +295,6 @@ def worked_on(scope: Scope) -> list[Line]:
     line = scope.line(
         row.id, "function", row.last_event_at, says, weight=4.0, reason="edits and reads", chars=_FILES_CHARS
     )
-    return [replace(line, is_one_of_many=True)]
-
-
-def run_most(scope: Scope) -> list[Line]:
-    """Return the commands that sessions ran again and again, those of most sessions first, in a line."""
-    worth: defaultdict[str, float] = defaultdict(float)
-    sessions: Counter[str] = Counter()
-    for at, row in enumerate(scope.sessions):
-        for command in scope.state(row).commands:
-            worth[command] += FADES**at
-            sessions[command] += 1
-    often = [command for command in worth if sessions[command] >= RECURS]
-    best = sorted(often, key=worth.__getitem__, reverse=True)[:_COMMANDS]
-    if not best or scope.since:
-        return []
-    row = scope.sessions[0]
-    says = "Run most here: " + ", ".join(f"`{command}`" for command in best)
-    line = scope.line(row.id, "observation", row.last_event_at, says, weight=20.0, reason="commands run")
     return [replace(line, is_one_of_many=True)]
 
 

@@ -1,4 +1,4 @@
-"""What of a user's prompt to search memory for: no polite beginning, no paste, no word to go on. Pure."""
+"""Cuts what to search memory for out of a prompt: no polite beginning, no paste, no word to go on. Pure."""
 
 from __future__ import annotations
 

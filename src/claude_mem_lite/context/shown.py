@@ -1,4 +1,4 @@
-"""What a session has been shown of memory, so that nothing is told twice; and what of it was of use."""
+"""Keeps what a session was shown of memory, lest it be told twice, and tells what of it was of use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the block reads: its fence, its lines, and how captured text is made harmless.
+"""Writes a block's fence and lines, and makes captured text harmless.
 
 Pure and standard library only, because the SessionStart hook writes a small block by itself when the
 web process is down. Which rows go in is `builder`'s business.

@@ -1,4 +1,4 @@
-"""What failed in a session, and what worked instead: from the tool calls alone, in any language. Pure.
+"""Finds in a session's tool calls what failed and what worked instead, whatever was said of it. Pure.
 
 A failure goes by the line that tells it, without what is this call's alone: numbers, hashes and, unless the
 call only looked for something, paths. Of a message about a place in the code the rule's name alone counts:
@@ -135,9 +135,8 @@ class _Tried:
         """Take in a later call of the session, and its place."""
         if has_worked and not self.error.rule:
             self.passed |= shape(other.command) == shape(self.call.command)
-        if not self.works:
-            self.works = self._cure(other, has_worked=has_worked)
-            self.works_at = at
+        if not self.works and (works := self._cure(other, has_worked=has_worked)):
+            self.works, self.works_at = works, at
 
     def _cure(self, other: _Call, *, has_worked: bool) -> str:
         if self.error.rule:

@@ -1,4 +1,4 @@
-"""What fails in a project and what works there: the failed calls of its sessions, put together. Pure."""
+"""Puts the failed calls of a project's sessions together into findings, and words these. Pure."""
 
 from __future__ import annotations
 

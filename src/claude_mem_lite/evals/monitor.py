@@ -1,4 +1,4 @@
-"""How the memory has fared in the last days: queue, failures, cost, compression, code map, learnings.
+"""Tells how the memory has fared in the last days: queue, failures, cost, compression, code map, learnings.
 
 What sessions made of what they were shown stands in `health`.
 """

@@ -1,4 +1,4 @@
-"""What the user has said before, in another session: by the rare words that two sentences share. Pure.
+"""Finds what the user has said in another session before, by the rare words of both sentences. Pure.
 
 A wish that comes back in other words is a rule, where one of the two says how a thing is done. What recurs
 word for word at length was pasted, and what is said often, such as "commit and push", shares no rare words.

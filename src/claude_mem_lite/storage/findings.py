@@ -42,7 +42,7 @@ def cure(project_dir: str, worked: Mapping[str, str]) -> None:
 
 
 def known(project_dir: str, *, signature: str = "", without: str = "") -> list[FailedCall]:
-    """Return the calls that failed in a project and have not worked since, the newest, but first what recurs.
+    """Return the calls that failed in a project and have not worked since: what recurs, then the newest.
 
     All of them, or those with one signature; but for those of one session.
     """

@@ -1,4 +1,4 @@
-"""What a shell command did and how it ended."""
+"""Describes what a shell command did and how it ended."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What went wrong, found in the output of a failed command."""
+"""Finds in the output of a failed command what went wrong."""
 
 import re
 from collections.abc import Collection
