@@ -190,7 +190,8 @@ def test_a_start_names_what_sessions_run(memory: Path) -> None:
     for name in ("s1", "s2"):
         session(
             name, call("cd lib && make check 2>&1 | tail -3"), call("git push"), call("cat notes.md"),
-            call("make x > /tmp/out"), call("rm lib/old.py"), call("make broken", error="it is all broken"),
+            call("make x > /tmp/out"), call("rm lib/old.py"),
+            call("python3 - <<E\nprint(1)\nE"), call("make broken", error="it is all broken"),
         )  # fmt: skip
     session("s3", call("make once"))
 

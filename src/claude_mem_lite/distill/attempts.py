@@ -37,9 +37,9 @@ _SENDS_BY_CURL = re.compile(r"-[a-zA-Z]*[dFT]$|-d\S")
 # These end a command line with a status, and are not what failed.
 _ENDINGS = frozenset({"exit", "return", "false"})
 
-# What is in every repository, and how a command names a file, a text or a place of its own.
+# What is in every repository, and how a command names a file, a text, a place or a script of its own.
 _VERSIONING = frozenset({"git", "gh", "glab", "hg", "jj", "svn"})
-_ONE_PLACE = re.compile(r"(?:^|[\s=])[~/$]|\w/\w|[\n'\"…*]|\d{2}")
+_ONE_PLACE = re.compile(r"(?:^|[\s=])[~/$]|\w/\w|[\n'\"…*]|\d{2}|\s-$")
 _RAN_CHARS = 60
 _GITS = ("fatal", "error", "CONFLICT", "hint", "!", "remote")  # how git begins its own errors
 
