@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from claude_mem_lite.context.coverage import choose
-from claude_mem_lite.distill.state import Said, State
+from claude_mem_lite.distill.state import State
+from claude_mem_lite.distill.thread import Said
 
 
 def state(*says: str) -> State:

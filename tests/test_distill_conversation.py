@@ -148,6 +148,7 @@ def test_a_report_is_headed_by_what_came_of_it(report: str, title: str) -> None:
     ("prompt", "title"),
     [
         ("<system-reminder>Plan mode is active.</system-reminder>\nFix the rounding.", "Fix the rounding"),
+        ("<ide_opened_file>The user opened a.py.</ide_opened_file>\nFix the rounding.", "Fix the rounding"),
         ("This session is being continued from a previous conversation that ran out of context.", None),
         ("[Request interrupted by user]", None),
         ("<command-name>/compact</command-name>", None),

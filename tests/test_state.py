@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from claude_mem_lite.distill.state import decisions, state_of
+from claude_mem_lite.distill.state import state_of
 from claude_mem_lite.distill.statements import statements
+from claude_mem_lite.distill.thread import decisions
 from claude_mem_lite.storage.models import Observation
 
 REPORT = """\
@@ -133,11 +134,35 @@ def test_a_report_without_an_edit_is_overtaken_by_one_on_edits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("verdict", "expected"),
-    [("2 passed", []), ("1 failed, 2 passed; failing: test_a", ["1 failed, 2 passed; failing: test_a"])],
+    ("verdict", "after", "expected"),
+    [
+        ("2 passed", [], ["Tests: `make test` passed"]),
+        (
+            "2 passed",
+            [("Edit", "Edited a.py"), ("Bash", "Run pytest: 1 passed. Ran `pytest tests/test_a.py`.")],
+            ["Tests: `make test` passed, 1 edit since"],
+        ),
+        (
+            "1 failed, 2 passed; failing: test_a",
+            [],
+            ["Failing: 1 failed, 2 passed; failing: test_a. Ran `make test`."],
+        ),
+    ],
 )
-def test_only_failing_tests_are_told(verdict: str, expected: list[str]) -> None:
-    """How many tests passed helps nobody to go on."""
-    told = rows(("Edit", "Edited rates.py"), ("Bash", f"Run pytest: {verdict}"))
+def test_the_last_run_of_the_tests_is_told(
+    verdict: str, after: list[tuple[str, str]], expected: list[str]
+) -> None:
+    """By the command for all of them, and whether what it said is older than the code; no counts."""
+    told = rows(("Edit", "Edited rates.py"), ("Bash", f"Run make: {verdict}. Ran `make test`."), *after)
 
-    assert [said.says for said in state_of(told).thread if "passed" in said.says] == expected
+    assert [said.text for said in state_of(told).thread if "passed" in said.says] == expected
+
+
+def test_a_thread_tells_what_its_last_turn_came_to() -> None:
+    """How its report begins, but for what says nothing and what another line tells."""
+    report = (
+        "All tests pass.\n\n`load` reads CSV.\n\nIt stores cents because floats round.\n\nNext is the help."
+    )
+    state = state_of(rows(("UserPromptSubmit", "Add CSV"), ("Edit", "Edited a.py"), ("Stop", report)))
+
+    assert [said.text for said in state.thread if said.label == "Came to"] == ["Came to: `load` reads CSV."]

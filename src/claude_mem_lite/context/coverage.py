@@ -19,7 +19,8 @@ from claude_mem_lite.search.words import words
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from claude_mem_lite.distill.state import Said, State
+    from claude_mem_lite.distill.state import State
+    from claude_mem_lite.distill.thread import Said
 
 # A turn's statements are worth so much of those of the turn after it.
 _TURN_FADES = 0.95

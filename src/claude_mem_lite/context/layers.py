@@ -22,8 +22,9 @@ from claude_mem_lite.distill.local.conversation import without_reason
 from claude_mem_lite.distill.observation import count, one_line, relative
 from claude_mem_lite.distill.quoting import named, quote_blocks, quote_long_names
 from claude_mem_lite.distill.standing import standing
-from claude_mem_lite.distill.state import GOALS, Said, State, without_repeated_heads
+from claude_mem_lite.distill.state import State
 from claude_mem_lite.distill.statements import statements
+from claude_mem_lite.distill.thread import GOALS, Said, without_repeated_heads
 from claude_mem_lite.search.words import words
 from claude_mem_lite.storage import context as storage
 from claude_mem_lite.tokens import CHARS_PER_TOKEN, estimate_tokens

@@ -12,7 +12,7 @@ _HEAD, _TAIL, _MOST, _READ = 500, 200, 1_000, 50_000
 _PROSE_LINES = 2
 _PARTS = re.compile(r"\n\s*\n|^```.*$", re.MULTILINE)
 _TAGGED = re.compile(
-    r"<(system-reminder|task-notification|(?:local-command|bash)-\w+)>.*?(?:</\1>|\Z)", re.DOTALL
+    r"<(system-reminder|task-notification|ide_\w+|(?:local-command|bash)-\w+)>.*?(?:</\1>|\Z)", re.DOTALL
 )
 _COMMAND = re.compile(r"\A\s*/[\w:-]+(?=\s|\Z)")
 _CLITIC = re.compile(r"(?<=\w)['\u2019](?:s|re|ve|ll|d|m)\b")

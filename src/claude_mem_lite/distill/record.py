@@ -20,8 +20,9 @@ from claude_mem_lite.distill.local.conversation import is_acknowledgement, is_ap
 from claude_mem_lite.distill.observation import Capture, Observation, Skip
 from claude_mem_lite.distill.retired import in_code, stated_names, taken_out
 from claude_mem_lite.distill.standing import standing
-from claude_mem_lite.distill.state import State, decisions
+from claude_mem_lite.distill.state import State
 from claude_mem_lite.distill.summary import key_files, summarize
+from claude_mem_lite.distill.thread import decisions
 from claude_mem_lite.redact import redact
 from claude_mem_lite.storage import context, projects, queries, retired, timeline, upgrades
 from claude_mem_lite.storage.code import save_past_changes

@@ -1,114 +1,27 @@
-"""Tells where a session left its thread (goal, decisions, open ends, changes) and what it stated. Pure.
+"""Tells where a session stands: its thread, its statements, and the names, files and commands in it. Pure.
 
 It is made at each session's end, and anew when its conversation is compacted, and is told at later starts.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite.distill.attempts import is_commit, open_failures, ran
-from claude_mem_lite.distill.local import fields
+from claude_mem_lite.distill.attempts import is_commit, ran
 from claude_mem_lite.distill.local.conversation import without_reason
-from claude_mem_lite.distill.observation import count, join, one_line, sentences
-from claude_mem_lite.distill.quoting import named, quote_blocks
 from claude_mem_lite.distill.statements import names, statements
-from claude_mem_lite.distill.summary import has_bad_tests, test_verdict
+from claude_mem_lite.distill.thread import Said, settled, thread_of, without_overtaken
 from claude_mem_lite.triage import EDITORS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from claude_mem_lite.distill.statements import Statement
+    from claude_mem_lite.distill.thread import Row
 
-GOALS = ("Goal", "Asked last", "Asked first")
-_GOAL_CHARS = 200
-_ASKED_CHARS = 160
-_MOST = 3  # of decisions, failures each
-_FAILED_CHARS = 240
-_FILES = 6
 _STATEMENTS = 100
 _NAMES, _COMMANDS = 400, 20
-_SHORTEST_PROMPT = 20
-# An answer in words: how long it and its question may be, and how many options may follow the question.
-_ANSWER_CHARS, _FEWEST_WORDS, _OPTIONS, _ASKS = 240, 4, 4, "?\uff1f"
-_SETTLED = "Decided by the user"
-# What gives a reason or an alternative, and what is left to do, in ten languages.
-_DECIDED = re.compile(
-    r"\b(?:because|instead of|so that|decided|decision|never|no longer|reversed|rather than|must not"
-    r"|on purpose|intentional(?:ly)?|chose|weil|stattdessen|entschieden|parce que|au lieu d[e']|décidé|porque"
-    r"|en (?:lugar|vez) de|em vez de|decidi(?:mos|do|ó)|perché|invece di|deciso|потому что|вместо|решили)\b"
-    r"|因为|而不是|决定|改用|代わりに|なぜなら|決め",
-    re.IGNORECASE,
-)
-_OPEN = re.compile(
-    r"\b(?:next(?! to\b)|remain(?:s|ing)?|todo|still|not (?:yet|done)|left (?:open|to)|unfinished"
-    r"|wait(?:s|ing)|pending|offen|noch nicht|reste à|pas encore|pendientes?|todavía no|pendentes?|ainda não"
-    r"|da fare|non ancora|осталось|ещё не)\b"
-    r"|待办|尚未|还没|未完了|残り|まだ",
-    re.IGNORECASE,
-)
-_CODE = re.compile(r"`[^`]*`")
-_SPANS = 4  # backticks; what has more compares code
-_PULL_REQUEST = re.compile(r"https?://[^\s\"'<>)]+/(?:pull|pulls|merge_requests|pull-requests)/\d+")
-
-
-class Row(Protocol):
-    """An observation as far as a state needs it."""
-
-    @property
-    def id(self) -> str:
-        """The event's."""
-
-    @property
-    def title(self) -> str:
-        """What was done, in a line."""
-
-    @property
-    def summary(self) -> str:
-        """What happened, and why."""
-
-    @property
-    def files_touched(self) -> Sequence[str]:
-        """Paths, relative to the project where they lie inside it."""
-
-    @property
-    def tool_name(self) -> str:
-        """The tool that was used, or the event that was no tool's."""
-
-    @property
-    def created_at(self) -> str:
-        """When, in UTC."""
-
-    @property
-    def written_by(self) -> str:
-        """Whose words it is in: "local" for the rules'."""
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """Something that a row says: `label` is what it is ("Goal", "Decided"; "" for a plain statement).
-
-    `head` is what a list's item stands under; `is_users` are the user's own words; what `is_deed` names what
-    was done, which other lines may tell.
-    """
-
-    row_id: str
-    at: str
-    says: str
-    label: str = ""
-    is_users: bool = False
-    is_deed: bool = False
-    stands_for: tuple[str, ...] = ()
-    head: str = ""
-
-    @property
-    def text(self) -> str:
-        """What it says, under its label and its head."""
-        return ": ".join(filter(None, (self.label, self.head, self.says)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +30,7 @@ class State:
 
     `thread` are its lines, what matters most first, and `statements` what its turns stated, the newest
     first; `names` says how many of its rows name something; `commands` are those that it ran, with how
-    often; `files` how often each was changed, those that
-    were only read with 0.
+    often; `files` how often each was changed, those that were only read with 0.
     """
 
     thread: Sequence[Said] = ()
@@ -156,59 +68,21 @@ def state_of(
     repeats of others; `changes` says what became of a file's functions;
     `later` are the observations of each session after it, which may have settled what it left open.
     """
-    goal = _goal(rows)
-    asked = {said.row_id for said in goal}
-    thread = [
-        *goal,
-        *_plan(rows, [quote(step) for step in _open_steps(plan)]),
-        *_failing(rows, later),
-        *_in_flight(rows, changes or {}),
-        *_committed(rows),
-        *(said for said in _decided(rows) if said.row_id not in asked),
-        *_pull_request(rows),
-    ]
+    thread = thread_of(rows, plan=plan, quote=quote, changes=changes, later=later)
     counted: Counter[str] = Counter()
     for row in rows:
         counted.update(names(f"{row.title}\n{without_reason(row.summary)[0]}"))
     files = Counter({path: 0 for row in rows for path in row.files_touched})
     files.update(path for row in rows if row.tool_name in EDITORS for path in row.files_touched)
-    settled = {said.row_id: [said] for said in _settled(rows)}
-    lasting = _without_overtaken(rows)
-    stated = [said for row in reversed(lasting) for said in settled.get(row.id) or _stated(row)]
+    by_user = {said.row_id: [said] for said in settled(rows)}
+    lasting = without_overtaken(rows)
+    stated = [said for row in reversed(lasting) for said in by_user.get(row.id) or _stated(row)]
     if not stated:  # nobody has reported: what was done speaks for itself
         commits = [row for row in reversed(rows) if is_commit(row)]
         done = commits or [row for row in reversed(rows) if row.tool_name in EDITORS]
         stated = [Said(row.id, row.created_at, _deed(row), is_deed=True) for row in done]
     commands = Counter(command for row in rows for command in ran(row)).most_common(_COMMANDS)
     return State(thread, stated[:_STATEMENTS], dict(counted.most_common(_NAMES)), dict(files), dict(commands))
-
-
-def decisions(rows: Sequence[Row]) -> list[str]:
-    """Return what was decided in a session, with its reasons, the newest last."""
-    return [said.says for said in _decided(rows)][::-1]
-
-
-def asked_in(prompt: str, chars: int) -> str:
-    """Return the user's words in so many characters, with the blocks of somebody else's in them quoted."""
-    return one_line(quote_blocks(prompt, fences=True), chars)
-
-
-def _without_overtaken(rows: Sequence[Row]) -> list[Row]:
-    """Return the rows without reports on turns that edited nothing, where a report on edits came later.
-
-    What they propose is done by then, or dropped, and what they found is mended.
-    """
-    overtaken: set[str] = set()
-    waiting: list[str] = []
-    has_edited = False
-    for row in rows:
-        has_edited |= row.tool_name in EDITORS
-        if row.tool_name == "Stop":
-            if has_edited:
-                overtaken.update(waiting)
-            waiting = [] if has_edited else [*waiting, row.id]
-            has_edited = False
-    return [row for row in rows if row.id not in overtaken]
 
 
 def _stated(row: Row) -> list[Said]:
@@ -222,172 +96,3 @@ def _deed(row: Row) -> str:
     """Return what was done, with the first thing that is stated of it beside."""
     beside = [each.text for each in statements(row.summary) if each.says.rstrip(".") not in row.title]
     return ". ".join([row.title.rstrip("."), *beside[:1]])
-
-
-def _goal(rows: Sequence[Row]) -> list[Said]:
-    """Return what was asked last; what was asked first may be done long since."""
-    prompts = [row for row in rows if row.tool_name == "UserPromptSubmit"]
-    goal, last, first = GOALS
-    labelled = [(prompts[-1], last), (prompts[0], first)] if len(prompts) > 1 else []
-    return [
-        Said(row.id, row.created_at, asked_in(row.summary, _GOAL_CHARS), label, is_users=True)
-        for row, label in labelled or [(row, goal) for row in prompts]
-    ]
-
-
-def _plan(rows: Sequence[Row], steps: Sequence[str]) -> list[Said]:
-    """Return the next steps: what is open in the plan, else what the assistant said is still to do."""
-    if steps and rows:
-        return [Said(rows[-1].id, rows[-1].created_at, join(steps, 4, "; "), "Next")]
-    last = next((row for row in reversed(rows) if row.tool_name == "Stop"), None)
-    if last is None:
-        return []
-    left = [each for each in statements(without_reason(last.summary)[0]) if _OPEN.search(each.text)]
-    return [Said(last.id, last.created_at, _listed(left), "Said to be open")] if left else []
-
-
-def _open_steps(events: Iterable[dict[str, Any]]) -> list[str]:
-    """Return the steps of a to-do list or of tasks that are not done, those in progress first."""
-    steps: dict[str, tuple[str, str]] = {}  # id to subject and status
-    for event in events:
-        given, task = fields.value(event, "tool_input"), fields.value(event, "tool_response", "task")
-        if event.get("tool_name") == "TodoWrite":
-            steps = {
-                str(at): (fields.text(todo, "content"), fields.text(todo, "status"))
-                for at, todo in enumerate(fields.items(given, "todos"))
-            }
-        elif event.get("tool_name") == "TaskCreate":
-            steps[str(fields.value(task, "id"))] = (fields.text(task, "subject"), "pending")
-        elif (task_id := str(fields.value(given, "taskId"))) in steps:
-            subject, status = steps[task_id]
-            steps[task_id] = (
-                fields.text(given, "subject") or subject,
-                fields.text(given, "status") or status,
-            )
-    open_steps = [
-        (subject, status) for subject, status in steps.values() if status in {"pending", "in_progress"}
-    ]
-    return [
-        subject for subject, _ in sorted(open_steps, key=lambda step: step[1] != "in_progress") if subject
-    ]
-
-
-def _failing(rows: Sequence[Row], later: Sequence[Sequence[Row]]) -> list[Said]:
-    """Return the commands that have not succeeded since, and the last test run if it failed."""
-    found = [Said(row.id, row.created_at, error, "Failing") for row, error in open_failures(rows, later)]
-    tests = next((row for row in reversed(rows) if test_verdict(row)), None)
-    if tests is not None and has_bad_tests(verdict := test_verdict(tests)):
-        told = f"{tests.title}: {without_reason(tests.summary)[0]}"
-        says = one_line(told[told.rfind(verdict) :], _FAILED_CHARS)
-        found.append(Said(tests.id, tests.created_at, says, "Failing"))
-    return found[-_MOST:]
-
-
-def _committed(rows: Sequence[Row]) -> list[Said]:
-    """Return the last commit, and how many came before it."""
-    commits = [row for row in rows if is_commit(row)]
-    before = f", after {count(len(commits) - 1, 'other')}" if len(commits) > 1 else ""
-    return [Said(row.id, row.created_at, f"{row.title}{before}") for row in commits[-1:]]
-
-
-def _in_flight(rows: Sequence[Row], changes: Mapping[str, str]) -> list[Said]:
-    """Return the files that were changed since the session's last commit, with their functions."""
-    edits = [row for row in _not_committed(rows) if row.tool_name in EDITORS][::-1]
-    paths = list(dict.fromkeys(path for row in edits for path in row.files_touched))
-    found = []
-    for path in paths[:_FILES]:
-        own = [row for row in edits if path in row.files_touched]
-        says = f"{named(path)}{f': {changes[path]}' if changes.get(path) else ''}"
-        found.append(
-            Said(
-                own[0].id,
-                own[0].created_at,
-                says,
-                "Changed, not committed",
-                stands_for=tuple(row.id for row in own),
-            )
-        )
-    return found
-
-
-def _not_committed(rows: Sequence[Row]) -> Sequence[Row]:
-    """Return the rows since the last commit."""
-    committed = max((at for at, row in enumerate(rows) if is_commit(row)), default=-1)
-    return rows[committed + 1 :]
-
-
-def _decided(rows: Sequence[Row]) -> list[Said]:
-    """Return what was decided with a reason, by whom it was settled, the newest first."""
-    settled = {said.row_id: said for said in _settled(rows)}
-    found = []
-    for row in reversed(_without_overtaken(rows)):
-        if row.id in settled:
-            found.append(settled[row.id])
-        elif row.tool_name == "Stop":
-            # What stands in code is no reason: `take B instead of A`.
-            stated = statements(without_reason(row.summary)[0])
-            decided = [
-                each
-                for each in stated
-                if _DECIDED.search(_CODE.sub("", each.text)) and each.says.count("`") <= _SPANS
-            ]
-            if decided:
-                found.append(Said(row.id, row.created_at, _listed(decided), "Decided"))
-    return found[:_MOST]
-
-
-def _settled(rows: Iterable[Row]) -> Iterator[Said]:
-    """Yield what the user settled: answers to questions, by the tool for that and in words of his own."""
-    report = ""
-    for row in rows:
-        if row.tool_name == "AskUserQuestion":
-            says = one_line(without_reason(row.summary)[0], 200)
-            yield Said(row.id, row.created_at, says, _SETTLED, is_users=True)
-        elif row.tool_name == "Stop":
-            report = without_reason(row.summary)[0]
-        elif row.tool_name == "UserPromptSubmit":
-            question = _question(report) if _is_answer(row.summary) else ""
-            report = ""
-            if question:
-                says = f"“{question}” {one_line(row.summary, _ANSWER_CHARS)}"
-                yield Said(row.id, row.created_at, says, _SETTLED, is_users=True)
-
-
-def _question(report: str) -> str:
-    """Return the question with which a report ends, but for a list of what can be chosen; "" for none."""
-    last = sentences(report)[-_OPTIONS:]
-    return next((each for each in reversed(last) if each[-1] in _ASKS and len(each) <= _ANSWER_CHARS), "")
-
-
-def _is_answer(prompt: str) -> bool:
-    """Tell whether a prompt may settle something: some words of the user's own, and no question back."""
-    words = prompt.split()
-    return (
-        len(words) >= _FEWEST_WORDS
-        and len(prompt) <= _ANSWER_CHARS
-        and prompt[0] not in "</"
-        and prompt.rstrip()[-1] not in _ASKS
-    )
-
-
-def _pull_request(rows: Sequence[Row]) -> list[Said]:
-    """Return the pull request that was opened or spoken of last."""
-    for row in reversed(rows):
-        if row.tool_name in {"Bash", "Stop"} and (url := _PULL_REQUEST.search(f"{row.title}\n{row.summary}")):
-            return [Said(row.id, row.created_at, url[0], "Pull request")]
-    return []
-
-
-def _listed(told: Sequence[Statement]) -> str:
-    """Return the first two sentences, a head once; an item has no full stop to part it from the next."""
-    texts = without_repeated_heads([(each.head, each.says) for each in told[:2]])
-    return " ".join(each if each[-1] in ".!?" else f"{each};" for each in texts).rstrip(";")
-
-
-def without_repeated_heads(told: Iterable[tuple[str, str]]) -> list[str]:
-    """Return what is said with its head, but for heads that the one before had."""
-    found, above = [], ""
-    for head, says in told:
-        found.append(f"{head}: {says}" if head not in {"", above} else says)
-        above = head
-    return found

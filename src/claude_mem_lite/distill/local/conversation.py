@@ -36,7 +36,8 @@ _FROM_THE_CLIENT = (
     "[Request interrupted",
     "This session is being continued from a previous conversation",
 )
-_REMINDER = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
+# What the client and its editor put around the user's words.
+_ADDED = re.compile(r"<(system-reminder|ide_\w+)>.*?(?:</\1>|\Z)", re.DOTALL)
 # How a report begins that says later what was done.
 _SAYS_NOTHING = re.compile(
     r"^\W*(?:(?:and |now )?(?:all |the )?(?:unit |integration )?(?:tests?|checks?|lint\w*|build)\b.{0,50}"
@@ -56,7 +57,7 @@ _BARE_SLASH_COMMAND = re.compile(r"/[\w:.-]+\s*$")
 
 def observe_prompt(capture: Capture) -> Observation | Skip:
     """Describe the user's own words."""
-    words = _REMINDER.sub("", fields.text(capture.payload, "prompt")).strip()
+    words = _ADDED.sub("", fields.text(capture.payload, "prompt")).strip()
     if words.startswith(_FROM_THE_CLIENT):
         return Skip("written by the client, not by the user")
     if _BARE_SLASH_COMMAND.match(words):
@@ -85,7 +86,12 @@ def headline(report: str) -> str:
     """Return the first sentence of a report that says what came of it, not only that tests pass."""
     told = (_END.sub("", sentence) for sentence in sentences(report)[:_HEADLINES])
     long = (sentence for sentence in told if len(sentence.split()) > 2)  # noqa: PLR2004 - "Done." is none
-    return next((sentence for sentence in long if not _SAYS_NOTHING.match(sentence)), first_sentence(report))
+    return next((sentence for sentence in long if not says_nothing(sentence)), first_sentence(report))
+
+
+def says_nothing(sentence: str) -> bool:
+    """Tell whether a sentence says only that tests pass, or that something is about to be said."""
+    return _SAYS_NOTHING.match(sentence) is not None
 
 
 def is_acknowledgement(message: str, reports: Sequence[str]) -> bool:

@@ -1,0 +1,347 @@
+"""Tells where a session left its thread: goal, outcome, open ends, decisions, changes, tests. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from claude_mem_lite.distill.attempts import is_commit, open_failures, ran
+from claude_mem_lite.distill.local import fields
+from claude_mem_lite.distill.local.conversation import says_nothing, without_reason
+from claude_mem_lite.distill.observation import count, join, one_line, sentences
+from claude_mem_lite.distill.quoting import named, quote_blocks
+from claude_mem_lite.distill.statements import statements
+from claude_mem_lite.distill.summary import has_bad_tests, test_verdict
+from claude_mem_lite.triage import EDITORS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from claude_mem_lite.distill.statements import Statement
+
+GOALS = ("Goal", "Asked last", "Asked first")
+_GOAL_CHARS = 200
+_MOST = 3  # of decisions, failures each
+_FAILED_CHARS = 240
+_BEGINS, _OUTCOME_CHARS = 4, 100  # sentences, and characters of one that says enough by itself
+_FILES = 6
+# An answer in words: how long it and its question may be, and how many options may follow the question.
+_ANSWER_CHARS, _FEWEST_WORDS, _OPTIONS, _ASKS = 240, 4, 4, "?\uff1f"
+_SETTLED = "Decided by the user"
+# What gives a reason or an alternative, and what is left to do, in ten languages.
+_DECIDED = re.compile(
+    r"\b(?:because|instead of|so that|decided|decision|never|no longer|reversed|rather than|must not"
+    r"|on purpose|intentional(?:ly)?|chose|weil|stattdessen|entschieden|parce que|au lieu d[e']|décidé|porque"
+    r"|en (?:lugar|vez) de|em vez de|decidi(?:mos|do|ó)|perché|invece di|deciso|потому что|вместо|решили)\b"
+    r"|因为|而不是|决定|改用|代わりに|なぜなら|決め",
+    re.IGNORECASE,
+)
+_OPEN = re.compile(
+    r"\b(?:next(?! to\b)|remain(?:s|ing)?|todo|still|not (?:yet|done)|left (?:open|to)|unfinished"
+    r"|wait(?:s|ing)|pending|offen|noch nicht|reste à|pas encore|pendientes?|todavía no|pendentes?|ainda não"
+    r"|da fare|non ancora|осталось|ещё не)\b"
+    r"|待办|尚未|还没|未完了|残り|まだ",
+    re.IGNORECASE,
+)
+_CODE = re.compile(r"`[^`]*`")
+_SPANS = 4  # backticks; what has more compares code
+_PULL_REQUEST = re.compile(r"https?://[^\s\"'<>)]+/(?:pull|pulls|merge_requests|pull-requests)/\d+")
+
+
+class Row(Protocol):
+    """An observation as far as a state needs it."""
+
+    @property
+    def id(self) -> str:
+        """The event's."""
+
+    @property
+    def title(self) -> str:
+        """What was done, in a line."""
+
+    @property
+    def summary(self) -> str:
+        """What happened, and why."""
+
+    @property
+    def files_touched(self) -> Sequence[str]:
+        """Paths, relative to the project where they lie inside it."""
+
+    @property
+    def tool_name(self) -> str:
+        """The tool that was used, or the event that was no tool's."""
+
+    @property
+    def created_at(self) -> str:
+        """When, in UTC."""
+
+    @property
+    def written_by(self) -> str:
+        """Whose words it is in: "local" for the rules'."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Something that a row says: `label` is what it is ("Goal", "Decided"; "" for a plain statement).
+
+    `head` is what a list's item stands under; `is_users` are the user's own words; what `is_deed` names what
+    was done, which other lines may tell.
+    """
+
+    row_id: str
+    at: str
+    says: str
+    label: str = ""
+    is_users: bool = False
+    is_deed: bool = False
+    stands_for: tuple[str, ...] = ()
+    head: str = ""
+
+    @property
+    def text(self) -> str:
+        """What it says, under its label and its head."""
+        return ": ".join(filter(None, (self.label, self.head, self.says)))
+
+
+def thread_of(
+    rows: Sequence[Row],
+    *,
+    plan: Iterable[dict[str, Any]] = (),
+    quote: Callable[[str], str] = str,
+    changes: Mapping[str, str] | None = None,
+    later: Sequence[Sequence[Row]] = (),
+) -> list[Said]:
+    """Return the lines of a session's thread, what matters most first; the arguments are `state_of`'s."""
+    goal = _goal(rows)
+    asked = {said.row_id for said in goal}
+    return [
+        *goal,
+        *_came_to(rows),
+        *_plan(rows, [quote(step) for step in _open_steps(plan)]),
+        *_failing(rows, later),
+        *_tested(rows),
+        *_in_flight(rows, changes or {}),
+        *_committed(rows),
+        *(said for said in _decided(rows) if said.row_id not in asked),
+        *_pull_request(rows),
+    ]
+
+
+def decisions(rows: Sequence[Row]) -> list[str]:
+    """Return what was decided in a session, with its reasons, the newest last."""
+    return [said.says for said in _decided(rows)][::-1]
+
+
+def asked_in(prompt: str, chars: int) -> str:
+    """Return the user's words in so many characters, with the blocks of somebody else's in them quoted."""
+    return one_line(quote_blocks(prompt, fences=True), chars)
+
+
+def without_overtaken(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows without reports on turns that edited nothing, where a report on edits came later.
+
+    What they propose is done by then, or dropped, and what they found is mended.
+    """
+    overtaken: set[str] = set()
+    waiting: list[str] = []
+    has_edited = False
+    for row in rows:
+        has_edited |= row.tool_name in EDITORS
+        if row.tool_name == "Stop":
+            if has_edited:
+                overtaken.update(waiting)
+            waiting = [] if has_edited else [*waiting, row.id]
+            has_edited = False
+    return [row for row in rows if row.id not in overtaken]
+
+
+def _goal(rows: Sequence[Row]) -> list[Said]:
+    """Return what was asked last; what was asked first may be done long since."""
+    prompts = [row for row in rows if row.tool_name == "UserPromptSubmit"]
+    goal, last, first = GOALS
+    labelled = [(prompts[-1], last), (prompts[0], first)] if len(prompts) > 1 else []
+    return [
+        Said(row.id, row.created_at, asked_in(row.summary, _GOAL_CHARS), label, is_users=True)
+        for row, label in labelled or [(row, goal) for row in prompts]
+    ]
+
+
+def _came_to(rows: Sequence[Row]) -> list[Said]:
+    """Return how the last report begins, but for what was decided and is open, which other lines tell."""
+    last = next((row for row in reversed(rows) if row.tool_name == "Stop"), None)
+    stated = statements(without_reason(last.summary)[0])[:_BEGINS] if last else []
+    told = [
+        each
+        for each in stated
+        if not (says_nothing(each.says) or _is_decided(each) or _OPEN.search(each.text))
+    ]
+    enough = 1 if told and len(told[0].text) > _OUTCOME_CHARS else 2
+    return [Said(last.id, last.created_at, _listed(told[:enough]), "Came to")] if last and told else []
+
+
+def _plan(rows: Sequence[Row], steps: Sequence[str]) -> list[Said]:
+    """Return the next steps: what is open in the plan, else what the assistant said is still to do."""
+    if steps and rows:
+        return [Said(rows[-1].id, rows[-1].created_at, join(steps, 4, "; "), "Next")]
+    last = next((row for row in reversed(rows) if row.tool_name == "Stop"), None)
+    if last is None:
+        return []
+    left = [each for each in statements(without_reason(last.summary)[0]) if _OPEN.search(each.text)]
+    return [Said(last.id, last.created_at, _listed(left), "Said to be open")] if left else []
+
+
+def _open_steps(events: Iterable[dict[str, Any]]) -> list[str]:
+    """Return the steps of a to-do list or of tasks that are not done, those in progress first."""
+    steps: dict[str, tuple[str, str]] = {}  # id to subject and status
+    for event in events:
+        given, task = fields.value(event, "tool_input"), fields.value(event, "tool_response", "task")
+        if event.get("tool_name") == "TodoWrite":
+            steps = {
+                str(at): (fields.text(todo, "content"), fields.text(todo, "status"))
+                for at, todo in enumerate(fields.items(given, "todos"))
+            }
+        elif event.get("tool_name") == "TaskCreate":
+            steps[str(fields.value(task, "id"))] = (fields.text(task, "subject"), "pending")
+        elif (task_id := str(fields.value(given, "taskId"))) in steps:
+            subject, status = steps[task_id]
+            steps[task_id] = (
+                fields.text(given, "subject") or subject,
+                fields.text(given, "status") or status,
+            )
+    open_steps = [
+        (subject, status) for subject, status in steps.values() if status in {"pending", "in_progress"}
+    ]
+    return [
+        subject for subject, _ in sorted(open_steps, key=lambda step: step[1] != "in_progress") if subject
+    ]
+
+
+def _failing(rows: Sequence[Row], later: Sequence[Sequence[Row]]) -> list[Said]:
+    """Return the commands that have not succeeded since, and the last test run if it failed."""
+    found = [Said(row.id, row.created_at, error, "Failing") for row, error in open_failures(rows, later)]
+    tests = next((row for row in reversed(rows) if test_verdict(row)), None)
+    if tests is not None and has_bad_tests(verdict := test_verdict(tests)):
+        told = f"{tests.title}: {without_reason(tests.summary)[0]}"
+        says = one_line(told[told.rfind(verdict) :], _FAILED_CHARS)
+        found.append(Said(tests.id, tests.created_at, says, "Failing"))
+    return found[-_MOST:]
+
+
+def _tested(rows: Sequence[Row]) -> list[Said]:
+    """Return which command tested everything last, if that was well, and whether edits came after it."""
+    runs = [(at, row, ran(row)[-1:]) for at, row in enumerate(rows) if test_verdict(row)]
+    at, row, command = next((run for run in reversed(runs) if run[2]), (0, None, []))
+    if row is None or has_bad_tests(test_verdict(runs[-1][1])):
+        return []
+    edits = sum(later.tool_name in EDITORS for later in rows[at + 1 :])
+    after = f", {count(edits, 'edit')} since" if edits else ""
+    return [Said(row.id, row.created_at, f"`{command[0]}` passed{after}", "Tests")]
+
+
+def _committed(rows: Sequence[Row]) -> list[Said]:
+    """Return the last commit, and how many came before it."""
+    commits = [row for row in rows if is_commit(row)]
+    before = f", after {count(len(commits) - 1, 'other')}" if len(commits) > 1 else ""
+    return [Said(row.id, row.created_at, f"{row.title}{before}") for row in commits[-1:]]
+
+
+def _in_flight(rows: Sequence[Row], changes: Mapping[str, str]) -> list[Said]:
+    """Return the files that were changed since the session's last commit, with their functions."""
+    edits = [row for row in _not_committed(rows) if row.tool_name in EDITORS][::-1]
+    paths = list(dict.fromkeys(path for row in edits for path in row.files_touched))[:_FILES]
+    told = [[path] for path in paths if changes.get(path)]
+    told += [bare] if (bare := [path for path in paths if not changes.get(path)]) else []
+    found = []
+    for files in told:
+        own = [row for row in edits if not {*files}.isdisjoint(row.files_touched)]
+        says = (
+            f"{named(files[0])}: {changes[files[0]]}"
+            if changes.get(files[0])
+            else ", ".join(map(named, files))
+        )
+        about = own[0].id, own[0].created_at, says, "Changed, not committed"
+        found.append(Said(*about, stands_for=tuple(row.id for row in own)))
+    return found
+
+
+def _not_committed(rows: Sequence[Row]) -> Sequence[Row]:
+    """Return the rows since the last commit."""
+    committed = max((at for at, row in enumerate(rows) if is_commit(row)), default=-1)
+    return rows[committed + 1 :]
+
+
+def _decided(rows: Sequence[Row]) -> list[Said]:
+    """Return what was decided with a reason, by whom it was settled, the newest first."""
+    by_user = {said.row_id: said for said in settled(rows)}
+    found = []
+    for row in reversed(without_overtaken(rows)):
+        if row.id in by_user:
+            found.append(by_user[row.id])
+        elif row.tool_name == "Stop":
+            decided = [each for each in statements(without_reason(row.summary)[0]) if _is_decided(each)]
+            if decided:
+                found.append(Said(row.id, row.created_at, _listed(decided), "Decided"))
+    return found[:_MOST]
+
+
+def _is_decided(told: Statement) -> bool:
+    """Tell whether a statement gives a reason; what stands in code is none: `take B instead of A`."""
+    return told.says.count("`") <= _SPANS and _DECIDED.search(_CODE.sub("", told.text)) is not None
+
+
+def settled(rows: Iterable[Row]) -> Iterator[Said]:
+    """Yield what the user settled: answers to questions, by the tool for that and in words of his own."""
+    report = ""
+    for row in rows:
+        if row.tool_name == "AskUserQuestion":
+            says = one_line(without_reason(row.summary)[0], 200)
+            yield Said(row.id, row.created_at, says, _SETTLED, is_users=True)
+        elif row.tool_name == "Stop":
+            report = without_reason(row.summary)[0]
+        elif row.tool_name == "UserPromptSubmit":
+            question = _question(report) if _is_answer(row.summary) else ""
+            report = ""
+            if question:
+                says = f"“{question}” {one_line(row.summary, _ANSWER_CHARS)}"
+                yield Said(row.id, row.created_at, says, _SETTLED, is_users=True)
+
+
+def _question(report: str) -> str:
+    """Return the question with which a report ends, but for a list of what can be chosen; "" for none."""
+    last = sentences(report)[-_OPTIONS:]
+    return next((each for each in reversed(last) if each[-1] in _ASKS and len(each) <= _ANSWER_CHARS), "")
+
+
+def _is_answer(prompt: str) -> bool:
+    """Tell whether a prompt may settle something: some words of the user's own, and no question back."""
+    words = prompt.split()
+    return (
+        len(words) >= _FEWEST_WORDS
+        and len(prompt) <= _ANSWER_CHARS
+        and prompt[0] not in "</"
+        and prompt.rstrip()[-1] not in _ASKS
+    )
+
+
+def _pull_request(rows: Sequence[Row]) -> list[Said]:
+    """Return the pull request that was opened or spoken of last."""
+    for row in reversed(rows):
+        if row.tool_name in {"Bash", "Stop"} and (url := _PULL_REQUEST.search(f"{row.title}\n{row.summary}")):
+            return [Said(row.id, row.created_at, url[0], "Pull request")]
+    return []
+
+
+def _listed(told: Sequence[Statement]) -> str:
+    """Return the first two sentences, a head once; an item has no full stop to part it from the next."""
+    texts = without_repeated_heads([(each.head, each.says) for each in told[:2]])
+    return " ".join(each if each[-1] in ".!?" else f"{each};" for each in texts).rstrip(";")
+
+
+def without_repeated_heads(told: Iterable[tuple[str, str]]) -> list[str]:
+    """Return what is said with its head, but for heads that the one before had."""
+    found, above = [], ""
+    for head, says in told:
+        found.append(f"{head}: {says}" if head not in {"", above} else says)
+        above = head
+    return found
