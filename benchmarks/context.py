@@ -35,7 +35,7 @@ from pipeline import capture_event
 
 from claude_mem_lite import client, config, inbox, redact
 from claude_mem_lite.cli import demo
-from claude_mem_lite.context import blocks, builder, layers, text
+from claude_mem_lite.context import blocks, builder, text, touch
 from claude_mem_lite.distill.record import record_event, summarize_session
 from claude_mem_lite.services import install, supervise
 from claude_mem_lite.storage import models, queries
@@ -92,7 +92,7 @@ def newest_first(tokens: int) -> str:
     """Return what a block of the newest observations would say."""
     lines: list[str] = []
     for row in queries.recent_observations(demo.PROJECT, limit=200):
-        lines.append(text.harmless(layers.said_by(row), chars=350))
+        lines.append(text.harmless(touch.said_by(row), chars=350))
         if estimate_tokens("\n".join(lines)) > tokens:
             return "\n".join(lines[:-1])
     return "\n".join(lines)

@@ -49,3 +49,20 @@ def test_what_a_session_of_more_worth_speaks_of_goes_first() -> None:
     chosen = choose(list(zip(told, (1, 4), strict=True)), chars=150)
 
     assert [said.row_id for _, said in chosen] == ["save_book"]
+
+
+def test_what_speaks_of_the_branch_goes_first() -> None:
+    """By words of its name and its ticket, not by whose it is."""
+    says = [
+        "`sort_book` was rewritten to take the lock before it reads the list of authors.",
+        "`save_book` was rewritten to keep the loans when two readers return one book.",
+        "`load_book` was rewritten for LIB-12, so that readers see the shelf of a book.",
+    ]
+    told = [(state(*says), 1.0), (State(), 1.0)]
+
+    on = {
+        branch: choose(told, chars=180, branch=branch)[0][1].says
+        for branch in ("", "authors/keep-loans", "me/lib-12")
+    }
+
+    assert list(on.values()) == says

@@ -12,7 +12,7 @@ import pytest
 
 from claude_mem_lite import inbox
 from claude_mem_lite.cli import demo
-from claude_mem_lite.context import blocks, builder, layers, text
+from claude_mem_lite.context import blocks, builder, text, touch
 from claude_mem_lite.distill.quoting import parts, quoted
 from claude_mem_lite.distill.record import record_event, summarize_session
 from claude_mem_lite.hooks import context as start
@@ -351,7 +351,7 @@ def test_ordinary_text_loses_no_line(memory: Path) -> None:
 
     texts = [session.summary for session in models.Session.select()]
     for row in models.Observation.select():
-        texts += [row.title, layers.said_by(row), *row.summary.split("\n")]
+        texts += [row.title, touch.said_by(row), *row.summary.split("\n")]
         texts += [quoted(line) for line in (row.detail or "").split("\n")]
     lost = [each for each in texts if text.vetted(text.harmless(each, chars=500))[1]]
 

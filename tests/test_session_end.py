@@ -9,7 +9,7 @@ import pytest
 from support.hooks import edit
 
 from claude_mem_lite import inbox
-from claude_mem_lite.context import builder, layers
+from claude_mem_lite.context import builder, touch
 from claude_mem_lite.distill import record
 from claude_mem_lite.learnings import session as learning
 from claude_mem_lite.storage import learnings, models, queries
@@ -87,7 +87,7 @@ def test_a_sub_agents_last_words_are_not_the_sessions(memory: Path) -> None:
     )
     assert second == ""
     row = models.Observation.get(models.Observation.tool_name == "SubagentStop")
-    assert layers.said_by(row).startswith("A sub-agent reported: “Sub done")
+    assert touch.said_by(row).startswith("A sub-agent reported: “Sub done")
 
 
 def test_the_clients_notice_is_no_prompt_and_its_answer_no_report(memory: Path) -> None:

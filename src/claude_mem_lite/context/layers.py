@@ -7,7 +7,6 @@ go in is `budget`'s business.
 from __future__ import annotations
 
 import os.path
-import re
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
@@ -16,19 +15,15 @@ from typing import TYPE_CHECKING
 from claude_mem_lite.context.budget import Kind, Line
 from claude_mem_lite.context.coverage import choose
 from claude_mem_lite.context.text import entry, harmless, under
-from claude_mem_lite.distill.attempts import is_commit
 from claude_mem_lite.distill.changed import changed
-from claude_mem_lite.distill.local.conversation import without_reason
 from claude_mem_lite.distill.observation import count, one_line, relative
 from claude_mem_lite.distill.quoting import named, quote_blocks, quote_long_names
 from claude_mem_lite.distill.standing import standing
 from claude_mem_lite.distill.state import State
 from claude_mem_lite.distill.statements import statements
 from claude_mem_lite.distill.thread import GOALS, Said, without_repeated_heads
-from claude_mem_lite.search.words import words
 from claude_mem_lite.storage import context as storage
 from claude_mem_lite.tokens import CHARS_PER_TOKEN, estimate_tokens
-from claude_mem_lite.triage import EDITORS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -52,26 +47,17 @@ SHARED_BRANCHES = frozenset({"", "main", "master", "trunk", "develop", "dev"})
 FADES, _OWN_BRANCH = 0.9, 4.0
 # What is no longer so is worth so much of what is.
 _OUTDATED = 0.3
-# A session that states less has no thread.
+# A session that states less has no thread; of another branch's these lines are told.
 _THREAD = 3
+_OF_ANOTHER = frozenset(
+    {*GOALS[:2], "Came to", "Next", "Said to be open", "Failing", "Changed, not committed"}
+)
 # What is told grows with a line's length to this power.
 _DENSITY = 0.75
 _READ = 100  # observations looked at, changes likewise
 
-# What a line tells by what it is about: what was decided and what failed before what was done.
-_WEIGHTS = {"Stop": 1.5, "SubagentStop": 1.2, "UserPromptSubmit": 0.9, "Bash": 0.7}
-_EDIT, _OTHER, _COMMIT, _FAILURE, _IMPORT = 1.0, 0.5, 1.3, 1.3, 0.2
-_DECISION = re.compile(
-    r"\b(because|instead of|so that|decided|decision|never|always|must|no longer|from now on|reversed|why)\b",
-    re.IGNORECASE,
-)
-_FAILED = re.compile(r"\bFailed with |\b[1-9]\d* (?:failed|errors?)\b")
 # What the user said; what else is told may be somebody's who wants to be obeyed.
 USERS = frozenset({"UserPromptSubmit", "AskUserQuestion"})
-_SPOKEN = frozenset({"Stop", "SubagentStop"})
-_EDITED = re.compile(r"^(?:Edited|Rewrote|Created) [^\n]*? \([^()\n]*lines?\)\.\s*")
-# How a summary begins to list what became of functions, which a short title lists too.
-_CHANGES = frozenset({"new", "modified", "removed"})
 # What speaks of code that has changed is worth so much of what it was.
 _STALE, _STALE_CHARS = 0.4, 80
 _SAID_AGAIN = 2  # times: what was a candidate is told from then on
@@ -242,8 +228,14 @@ def thread(scope: Scope) -> list[Line]:
     row = scope.newest
     if row is None:
         return []
-    lines = [scope.said(said) for said in scope.state(row).thread if said.at > scope.since]
+    lines = [scope.said(said) for said in _left(scope, row) if said.at > scope.since]
     return in_order([scope.heading(row), *lines]) if lines else []
+
+
+def _left(scope: Scope, row: Session) -> list[Said]:
+    """Return the lines of a session's thread; on another branch fewer of them matter."""
+    is_ours = not scope.branch or row.branch == scope.branch
+    return [said for said in scope.state(row).thread if is_ours or said.label in _OF_ANOTHER]
 
 
 def earlier(scope: Scope) -> list[Line]:
@@ -254,8 +246,8 @@ def earlier(scope: Scope) -> list[Line]:
     sessions = scope.sessions[:SESSIONS]
     states = [(scope.state(row), scope.share(at, row)) for at, row in enumerate(sessions)]
     chars = round(scope.room * CHARS_PER_TOKEN)
-    told = [said.text for said in scope.state(scope.newest).thread] if scope.newest else []
-    chosen = choose(states, chars=chars, since=scope.since, told=told, use=scope.worth)
+    told = [said.text for said in _left(scope, scope.newest)] if scope.newest else []
+    chosen = choose(states, chars=chars, since=scope.since, told=told, use=scope.worth, branch=scope.branch)
     turns: dict[tuple[int, str], list[Said]] = {}
     for at, said in chosen:
         turns.setdefault((at, said.row_id), []).append(said)
@@ -355,39 +347,6 @@ def _is_new(row: Learning, last: str) -> bool:
     return not row.is_manual and (
         row.created_at >= last or (row.times_seen == _SAID_AGAIN and row.updated_at >= last)
     )
-
-
-def weigh(row: Observation) -> tuple[float, str]:
-    """Return what an observation is worth by what it tells, with why."""
-    if is_commit(row):
-        return _COMMIT, "a commit"
-    if row.tool_name == "Bash" and _FAILED.search(row.summary):
-        return _FAILURE, "a failure"
-    if row.title.startswith("Import "):
-        return _IMPORT, "an import"
-    weight = _WEIGHTS.get(row.tool_name, _EDIT if row.tool_name in EDITORS else _OTHER)
-    if _DECISION.search(without_reason(row.summary)[0]):
-        return weight * 1.4, f"{row.tool_name} with a reason"
-    return weight, row.tool_name
-
-
-def said_by(row: Observation) -> str:
-    """Return what an observation says without what it was asked for, nothing twice."""
-    if row.tool_name == "UserPromptSubmit":
-        return f"Asked: {asked_in(row.summary)}"
-    summary, _ = without_reason(row.summary)
-    if row.tool_name == "SubagentStop":
-        return f"A sub-agent reported: {summary}"
-    if row.tool_name in _SPOKEN or summary.startswith(row.title.rstrip("…”")):
-        return summary
-    told = _EDITED.sub("", summary)
-    if told == summary:
-        return f"{row.title}: {summary}"
-    if set(words(told)) <= {*words(row.title), *_CHANGES}:
-        return row.title
-    head, _, said = row.title.partition(": ")
-    is_repeated = said.strip("“”").rstrip("…") in told
-    return f"{head if is_repeated else row.title}{f'. {told}' if told else ''}"
 
 
 def asked_in(prompt: str) -> str:

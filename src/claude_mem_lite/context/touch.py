@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,10 +12,13 @@ from claude_mem_lite.context.budget import Said, Section, fill
 from claude_mem_lite.context.builder import SHORT_FENCE_TOKENS
 from claude_mem_lite.context.layers import Scope
 from claude_mem_lite.context.text import vetted
+from claude_mem_lite.distill.attempts import is_commit
 from claude_mem_lite.distill.local.conversation import without_reason
 from claude_mem_lite.distill.observation import join
 from claude_mem_lite.distill.quoting import named
+from claude_mem_lite.search.words import words
 from claude_mem_lite.storage import context as storage
+from claude_mem_lite.triage import EDITORS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +32,19 @@ _LINES = 5
 _CHARS = 260
 _CHANGES = 20
 _FUNCTIONS = 2
+
+# What a line tells by what it is about: what was decided and what failed before what was done.
+_WEIGHTS = {"Stop": 1.5, "SubagentStop": 1.2, "UserPromptSubmit": 0.9, "Bash": 0.7}
+_EDIT, _OTHER, _COMMIT, _FAILURE, _IMPORT = 1.0, 0.5, 1.3, 1.3, 0.2
+_DECISION = re.compile(
+    r"\b(because|instead of|so that|decided|decision|never|always|must|no longer|from now on|reversed|why)\b",
+    re.IGNORECASE,
+)
+_FAILED = re.compile(r"\bFailed with |\b[1-9]\d* (?:failed|errors?)\b")
+_SPOKEN = frozenset({"Stop", "SubagentStop"})
+_EDITED = re.compile(r"^(?:Edited|Rewrote|Created) [^\n]*? \([^()\n]*lines?\)\.\s*")
+# How a summary begins to list what became of functions, which a short title lists too.
+_BECAME = frozenset({"new", "modified", "removed"})
 
 
 def about(project_dir: str, path: str, *, said: Said, without: str, now: float) -> Section:
@@ -84,9 +101,42 @@ def _done(scope: Scope, rows: Sequence[Observation]) -> list[Line]:
     for at, row in enumerate(rows):
         if row.title.startswith("Import "):  # the file says it
             continue
-        weight, why = layers.weigh(row)
+        weight, why = _weigh(row)
         _, asked = without_reason(row.summary)
-        said = layers.said_by(row)
+        said = said_by(row)
         says = f"{said.rstrip('. ')}. For: {asked}" if asked and len(said) < _CHARS // 2 else said
         lines.append(scope.told_of(row, says, weight=weight * 0.9**at, chars=_CHARS, reason=why))
     return lines
+
+
+def _weigh(row: Observation) -> tuple[float, str]:
+    """Return what an observation is worth by what it tells, with why."""
+    if is_commit(row):
+        return _COMMIT, "a commit"
+    if row.tool_name == "Bash" and _FAILED.search(row.summary):
+        return _FAILURE, "a failure"
+    if row.title.startswith("Import "):
+        return _IMPORT, "an import"
+    weight = _WEIGHTS.get(row.tool_name, _EDIT if row.tool_name in EDITORS else _OTHER)
+    if _DECISION.search(without_reason(row.summary)[0]):
+        return weight * 1.4, f"{row.tool_name} with a reason"
+    return weight, row.tool_name
+
+
+def said_by(row: Observation) -> str:
+    """Return what an observation says without what it was asked for, nothing twice."""
+    if row.tool_name == "UserPromptSubmit":
+        return f"Asked: {layers.asked_in(row.summary)}"
+    summary, _ = without_reason(row.summary)
+    if row.tool_name == "SubagentStop":
+        return f"A sub-agent reported: {summary}"
+    if row.tool_name in _SPOKEN or summary.startswith(row.title.rstrip("…”")):
+        return summary
+    told = _EDITED.sub("", summary)
+    if told == summary:
+        return f"{row.title}: {summary}"
+    if set(words(told)) <= {*words(row.title), *_BECAME}:
+        return row.title
+    head, _, said = row.title.partition(": ")
+    is_repeated = said.strip("“”").rstrip("…") in told
+    return f"{head if is_repeated else row.title}{f'. {told}' if told else ''}"
