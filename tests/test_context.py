@@ -175,7 +175,10 @@ def test_a_branch_has_its_own_thread(memory: Path) -> None:
 
     on_branch = builder.build("/p", session_id="mine", now=AT)
     elsewhere = builder.build("/p", session_id="other", now=AT)
+    on_a_new_one = builder.build("/p", session_id="new", branch="writer", now=AT)
 
+    assert "## Where the work stands, on other branches than this\n- [3 h ago] s2 main" in on_a_new_one.text
+    assert "on other branches" not in on_branch.text + elsewhere.text
     assert lines(on_branch, "thread") == [
         "s0 parser still open",
         "00000000 Changed, not committed: parser.py",

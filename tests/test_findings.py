@@ -333,3 +333,13 @@ def test_an_unreadable_event_costs_no_others(memory: Path) -> None:
     learning.learn("s1")
 
     assert len(findings.known("/p")) == 1
+
+
+def test_what_worked_without_its_beginning_is_told_so(memory: Path) -> None:
+    """A wrapper, or a step into a folder in which the shell is already."""
+    for name in ("s1", "s2"):
+        session(name, call("cd lib && kit run", error="cd: no such file or directory: lib"), call("kit run"))
+
+    (found,) = told_findings(findings.known("/p"))
+
+    assert found.says.endswith("What worked: the same without `cd lib &&`")

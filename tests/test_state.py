@@ -166,3 +166,19 @@ def test_a_thread_tells_what_its_last_turn_came_to() -> None:
     state = state_of(rows(("UserPromptSubmit", "Add CSV"), ("Edit", "Edited a.py"), ("Stop", report)))
 
     assert [said.text for said in state.thread if said.label == "Came to"] == ["Came to: `load` reads CSV."]
+
+
+def test_an_answer_stands_under_its_question() -> None:
+    """Of a short prompt that asks; what says nothing is left out, and what follows stands by itself."""
+    told = rows(
+        ("UserPromptSubmit", "does `load` lock the book?"),
+        ("Stop", "All tests pass.\n\nNo, only `save` takes the lock.\n\n`load` reads a copy."),
+        ("UserPromptSubmit", "Make `load` wait for the lock."),
+        ("Stop", "`load` waits for the lock now."),
+    )
+
+    assert [said.text for said in state_of(told).statements] == [
+        "`load` waits for the lock now.",
+        "“does `load` lock the book?”: No, only `save` takes the lock.",
+        "`load` reads a copy.",
+    ]

@@ -170,7 +170,7 @@ def build(  # noqa: PLR0913  (all of them say what started)
     sections, skipped = [], []
     left, carried = budget.total - budget.reserve, 0
     for layer in (*_state(session_id, source), *_LAYERS):
-        section = Section(layer.name, layer.title)
+        section = Section(layer.name, _title(layer, scope))
         sections.append(section)
         allowed = min(left, getattr(budget, layer.name) + carried)
         try:
@@ -262,6 +262,14 @@ def _state(session_id: str, source: str) -> list[_Layer]:
     if source == "clear":
         return [_Layer("working_state", "The session before /clear", cleared, _STATE_LINES)]
     return []
+
+
+def _title(layer: _Layer, scope: Scope) -> str:
+    """Return a layer's title; of a branch that no session was on, the thread is another's."""
+    is_others = scope.branch and scope.newest and scope.newest.branch != scope.branch
+    return (
+        f"{layer.title}, on other branches than this" if layer.name == "thread" and is_others else layer.title
+    )
 
 
 def _working_state(scope: Scope, session_id: str) -> list[Line]:

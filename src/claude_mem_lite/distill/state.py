@@ -10,9 +10,10 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite.distill.attempts import is_commit, ran
-from claude_mem_lite.distill.local.conversation import without_reason
+from claude_mem_lite.distill.local.conversation import says_nothing, without_reason
+from claude_mem_lite.distill.observation import one_line
 from claude_mem_lite.distill.statements import names, statements
-from claude_mem_lite.distill.thread import Said, settled, thread_of, without_overtaken
+from claude_mem_lite.distill.thread import ASKS, Said, settled, thread_of, without_overtaken
 from claude_mem_lite.triage import EDITORS
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _STATEMENTS = 100
 _NAMES, _COMMANDS = 400, 20
+_QUESTION_CHARS = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,12 @@ def state_of(
     files.update(path for row in rows if row.tool_name in EDITORS for path in row.files_touched)
     by_user = {said.row_id: [said] for said in settled(rows)}
     lasting = without_overtaken(rows)
-    stated = [said for row in reversed(lasting) for said in by_user.get(row.id) or _stated(row)]
+    questions = _questions(rows)
+    stated = [
+        said
+        for row in reversed(lasting)
+        for said in by_user.get(row.id) or _stated(row, questions.get(row.id, ""))
+    ]
     if not stated:  # nobody has reported: what was done speaks for itself
         commits = [row for row in reversed(rows) if is_commit(row)]
         done = commits or [row for row in reversed(rows) if row.tool_name in EDITORS]
@@ -85,11 +92,31 @@ def state_of(
     return State(thread, stated[:_STATEMENTS], dict(counted.most_common(_NAMES)), dict(files), dict(commands))
 
 
-def _stated(row: Row) -> list[Said]:
-    text, _ = without_reason(row.summary)
-    if row.tool_name == "Stop" or row.written_by != "local":
-        return [Said(row.id, row.created_at, each.says, head=each.head) for each in statements(text)]
-    return []
+def _stated(row: Row, question: str) -> list[Said]:
+    """Return what a row states; an answer stands under its question, "" for none."""
+    if row.tool_name != "Stop" and row.written_by == "local":
+        return []
+    found = [each for each in statements(without_reason(row.summary)[0]) if not says_nothing(each.says)]
+    heads = [found[0].head or question, *(each.head for each in found[1:])] if found else []
+    return [
+        Said(row.id, row.created_at, each.says, head=head) for each, head in zip(found, heads, strict=True)
+    ]
+
+
+def _questions(rows: Sequence[Row]) -> dict[str, str]:
+    """Return the questions that reports answer, by the ids of these: short prompts that end as one."""
+    asked, found = "", {}
+    for row in rows:
+        if row.tool_name == "UserPromptSubmit":
+            text = row.summary.strip()
+            asked = (
+                f"“{one_line(text, _QUESTION_CHARS)}”"
+                if text[-1:] in ASKS and len(text) <= _QUESTION_CHARS
+                else ""
+            )
+        elif row.tool_name == "Stop":
+            found[row.id], asked = asked, ""
+    return found
 
 
 def _deed(row: Row) -> str:

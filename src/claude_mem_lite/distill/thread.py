@@ -27,7 +27,7 @@ _FAILED_CHARS = 240
 _BEGINS, _OUTCOME_CHARS = 4, 100  # sentences, and characters of one that says enough by itself
 _FILES = 6
 # An answer in words: how long it and its question may be, and how many options may follow the question.
-_ANSWER_CHARS, _FEWEST_WORDS, _OPTIONS, _ASKS = 240, 4, 4, "?\uff1f"
+_ANSWER_CHARS, _FEWEST_WORDS, _OPTIONS, ASKS = 240, 4, 4, "?\uff1f"
 _SETTLED = "Decided by the user"
 # What gives a reason or an alternative, and what is left to do, in ten languages.
 _DECIDED = re.compile(
@@ -310,7 +310,7 @@ def settled(rows: Iterable[Row]) -> Iterator[Said]:
 def _question(report: str) -> str:
     """Return the question with which a report ends, but for a list of what can be chosen; "" for none."""
     last = sentences(report)[-_OPTIONS:]
-    return next((each for each in reversed(last) if each[-1] in _ASKS and len(each) <= _ANSWER_CHARS), "")
+    return next((each for each in reversed(last) if each[-1] in ASKS and len(each) <= _ANSWER_CHARS), "")
 
 
 def _is_answer(prompt: str) -> bool:
@@ -320,7 +320,7 @@ def _is_answer(prompt: str) -> bool:
         len(words) >= _FEWEST_WORDS
         and len(prompt) <= _ANSWER_CHARS
         and prompt[0] not in "</"
-        and prompt.rstrip()[-1] not in _ASKS
+        and prompt.rstrip()[-1] not in ASKS
     )
 
 
