@@ -564,3 +564,26 @@ def test_a_line_that_says_nothing_new_is_left_out() -> None:
         ("edit", "already shown"),
         ("2", "another line says it"),
     ]
+
+
+def test_earlier_work_stands_under_its_branch(memory: Path) -> None:
+    """Sessions of one branch are one piece of work; on main each is its own."""
+    reports = [
+        ("book", "`load_book` reads the shelf first."),
+        ("book", "`save_book` locks the shelf."),
+        ("main", "`sort_book` is stable now."),
+        ("main", "`find_book` ignores case."),
+    ]
+    for number, (branch, report) in enumerate(reports):
+        session_row(f"s{number}", branch=branch, last_event_at=at(-60 + number), status="closed")
+        for turn, says in enumerate((report, "Done.")):  # what a thread came to stands above
+            told = f"{number}{turn}" * 16, "Stop", says
+            observe(*told, session_id=f"s{number}", created_at=at(-60 + number + turn / 60))
+
+    told = lines(builder.build("/p", session_id="new", branch="book", now=AT), "earlier")
+
+    assert [each for each in told if each.startswith("s")] == ["s1 book", "s3 main", "s2 main"]
+    assert told[1:3] == [
+        "00000000 `load_book` reads the shelf first.",
+        "10101010 `save_book` locks the shelf.",
+    ]

@@ -127,7 +127,7 @@ _LAYERS = (
     _Layer("learnings", "Learned", layers.learnings, layers.LEARNINGS),
     _Layer(FUNCTION_MAP, "Code changed", layers.function_map, layers.FUNCTIONS),
     _Layer("failures", "Fails here, and what works", failure.recurring, failure.LINES),
-    _Layer("earlier", "Earlier work, by session", layers.earlier, _EARLIER_LINES),
+    _Layer("earlier", "Earlier work, by branch", layers.earlier, _EARLIER_LINES),
 )
 
 

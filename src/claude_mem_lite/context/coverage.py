@@ -37,7 +37,7 @@ _JOINT, _LINE, _HEADING, _DENSITY = 2, 14, 50, 0.8
 _USERS = 0.8  # what was asked, beside what came of it
 # A report begins with what came of it. An item of a list is worth less than a sentence, what is short says
 # little by itself, and what was done less than what was said of it.
-_FIRST, _ITEM, _SHORT, _DEED = 1.3, 0.7, 0.7, 0.5
+_FIRST, _ITEM, _SHORT, _DEED = 1.3, 0.6, 0.7, 0.5
 # "The function now uses …": what names nothing in so many characters begins with another sentence's subject.
 _VAGUE, _SUBJECT_CHARS = 0.6, 30
 _ENDS, _SHORT_CHARS = (".", "!", "\u3002", "\uff01"), 70
@@ -53,12 +53,14 @@ def choose(  # noqa: PLR0913  (all of them say what matters)
     told: Iterable[str] = (),
     use: Callable[[Said], float] = lambda _: 1.0,
     branch: str = "",
+    headings: Sequence[str] = (),
 ) -> list[tuple[int, Said]]:
     """Return what to tell in so many characters of what was stated since a time, the best first.
 
     `states` are those of sessions, those that matter most first, each with what its words are worth; each
     statement comes with the place of its state. `told` is what the block says already; `use` is what a
-    statement is still worth (0 to 1); `branch` is the name of the one that the block is for.
+    statement is still worth (0 to 1); `branch` is the name of the one that the block is for; `headings` say
+    under which heading each state is told (default: its own).
     """
     weights, rarity = _weights(states)
     topic = _topic(branch)
@@ -74,14 +76,15 @@ def choose(  # noqa: PLR0913  (all of them say what matters)
                 worth *= 1 + sum(rarity[term] for term in topic & terms)
                 pool.append((at, said, terms, worth))
     covered: set[str] = set().union(*map(_terms, told))
-    # The places of states, the ids of rows that have a line, and the heads in it.
+    # The headings, the ids of rows that have a line, and the heads in it.
     begun: set[int | str | tuple[str, str]] = set()
+    heading: Sequence[int | str] = headings or range(len(states))
 
     def cost(number: int) -> int:
         at, said, *_ = pool[number]
         head = 0 if not said.head or (said.row_id, said.head) in begun else len(said.head) + _JOINT
         line = _JOINT if said.row_id in begun else _LINE
-        return len(said.says) + head + line + (0 if at in begun else _HEADING)
+        return len(said.says) + head + line + (0 if heading[at] in begun else _HEADING)
 
     def gain(number: int) -> float:
         worth = sum(weights[term] for term in pool[number][2] - covered)
@@ -102,7 +105,7 @@ def choose(  # noqa: PLR0913  (all of them say what matters)
             continue
         chars -= cost(number)
         at, said, terms, *_ = pool[number]
-        begun |= {at, said.row_id, (said.row_id, said.head)}
+        begun |= {heading[at], said.row_id, (said.row_id, said.head)}
         covered |= terms
         chosen.append((at, said))
     return chosen

@@ -239,30 +239,37 @@ def _left(scope: Scope, row: Session) -> list[Said]:
 
 
 def earlier(scope: Scope) -> list[Line]:
-    """Return what the last sessions state, those of this branch first, each under its heading.
+    """Return what the last sessions state, those of this branch first, each branch under one heading.
 
     What matters most goes in first, whatever the order in which it is read.
     """
     sessions = scope.sessions[:SESSIONS]
     states = [(scope.state(row), scope.share(at, row)) for at, row in enumerate(sessions)]
-    chars = round(scope.room * CHARS_PER_TOKEN)
     told = [said.text for said in _left(scope, scope.newest)] if scope.newest else []
-    chosen = choose(states, chars=chars, since=scope.since, told=told, use=scope.worth, branch=scope.branch)
+    headings = [row.id if row.branch in SHARED_BRANCHES else row.branch for row in sessions]
+    chosen = choose(
+        states,
+        chars=round(scope.room * CHARS_PER_TOKEN),
+        since=scope.since,
+        told=told,
+        use=scope.worth,
+        branch=scope.branch,
+        headings=headings,
+    )
     turns: dict[tuple[int, str], list[Said]] = {}
     for at, said in chosen:
         turns.setdefault((at, said.row_id), []).append(said)
     places = {turn: place for place, turn in enumerate(turns)}
     lines: list[Line] = []
-    for at, row in enumerate(sessions):
-        own = sorted((turn for turn in turns if turn[0] == at), key=lambda turn: turns[turn][0].at)
+    for heading in dict.fromkeys(headings):
+        own = [turn for turn in turns if headings[turn[0]] == heading]
         if own:
-            heading = scope.heading(row)
-            lines.append(
-                replace(heading, value=heading.tokens * 2.0 ** (1 - min(map(places.__getitem__, own))))
-            )
-        for turn in own:
-            line = scope.stated(turns[turn], states[at][0])
-            lines.append(replace(line, value=line.tokens * 2.0 ** -places[turn], reason=f"in {_place(at)}"))
+            line = scope.heading(sessions[headings.index(heading)])
+            lines.append(replace(line, value=line.tokens * 2.0 ** (1 - min(map(places.__getitem__, own)))))
+        for turn in sorted(own, key=lambda turn: turns[turn][0].at):
+            line = scope.stated(turns[turn], states[turn[0]][0])
+            value = line.tokens * 2.0 ** -places[turn]
+            lines.append(replace(line, value=value, reason=f"in {_place(turn[0])}"))
     return lines
 
 
