@@ -13,12 +13,13 @@ from claude_mem_lite.tasks.upgrade import upgrade_in
 def summarize(session_id: str, retell: bool = False) -> None:  # noqa: FBT001, FBT002  (a message's arguments)
     """Summarize a session from its prompts, observations and last messages; with `retell` by Claude, too."""
     from claude_mem_lite.context.shown import measure_use
-    from claude_mem_lite.distill.record import look_for_names, summarize_session
+    from claude_mem_lite.distill.looks import look_at
+    from claude_mem_lite.distill.record import summarize_session
     from claude_mem_lite.storage import timeline
 
     summarize_session(session_id, retell=retell)
     if last := timeline.last_event(session_id):
-        look_for_names(last.project_dir, last.work_tree)
+        look_at(last.project_dir, last.work_tree)
     measure_use(session_id)
     learn(session_id)
     embed_in()

@@ -13,8 +13,9 @@ from support.commands import command
 from claude_mem_lite import inbox, repository
 from claude_mem_lite.context import builder
 from claude_mem_lite.context.superseded import Superseded
+from claude_mem_lite.distill.looks import look_at
 from claude_mem_lite.distill.observation import Capture
-from claude_mem_lite.distill.record import look_for_names, record_event, summarize_session
+from claude_mem_lite.distill.record import record_event, summarize_session
 from claude_mem_lite.distill.retired import Retired, taken_out
 from claude_mem_lite.storage import models, projects, queries, retired
 from claude_mem_lite.storage.marking import mark
@@ -101,7 +102,7 @@ def test_what_the_work_tree_has_is_not_gone(memory: Path, tmp_path: Path) -> Non
     file, place = f"{tmp_path}/a.go", {"session_id": "s1", "project_dir": str(tmp_path)}
     take_in(edit(file, "keptBook(); lostBook()", ""), **place)
 
-    look_for_names(str(tmp_path))
+    look_at(str(tmp_path))
     told = Superseded(str(tmp_path))
 
     assert told("`lostBook` reads, `keptBook` writes.", "") == " (`lostBook` is gone)"
@@ -159,7 +160,7 @@ def end_session(project: Path, report: str, *, session_id: str = "s1") -> None:
     say = {"hook_event_name": "Stop", "last_assistant_message": report}
     take_in(say, session_id=session_id, project_dir=str(project))
     summarize_session(session_id)
-    look_for_names(str(project))
+    look_at(str(project))
 
 
 @pytest.fixture
@@ -174,7 +175,7 @@ def test_what_somebody_else_takes_out_is_gone(memory: Path, repository_dir: Path
     commit(repository_dir, a="func loadBook() {}\nfunc saveBook() {}\n")
     end_session(repository_dir, "`loadBook` reads a book and `saveBook` writes it. `sendBook` will send it.")
     commit(repository_dir, a="func saveBook() {}\n")
-    look_for_names(str(repository_dir))
+    look_at(str(repository_dir))
 
     told = Superseded(str(repository_dir))
 
@@ -189,10 +190,10 @@ def test_what_comes_back_with_another_branch_holds_again(memory: Path, repositor
     subprocess.run(["git", "-C", repository_dir, "checkout", "-qb", "other"], check=True)
     commit(repository_dir, a="\n")
 
-    look_for_names(str(repository_dir))
+    look_at(str(repository_dir))
     there = Superseded(str(repository_dir))("`loadBook` reads.", "")
     subprocess.run(["git", "-C", repository_dir, "checkout", "-q", "main"], check=True)
-    look_for_names(str(repository_dir))
+    look_at(str(repository_dir))
     here = Superseded(str(repository_dir))("`loadBook` reads.", "")
 
     assert (there, here) == (" (`loadBook` is gone)", "")
@@ -214,7 +215,7 @@ def test_a_name_with_dots_moves(memory: Path, repository_dir: Path, now: str, ex
     commit(repository_dir, a="x := store.OpenBook()\n")
     end_session(repository_dir, "`store.OpenBook` finds a book on disk.")
     commit(repository_dir, a=now)
-    look_for_names(str(repository_dir))
+    look_at(str(repository_dir))
 
     assert Superseded(str(repository_dir))("`store.OpenBook` finds it.", "") == expected
 
@@ -225,7 +226,7 @@ def test_a_file_that_was_stated_is_gone_by_its_name(memory: Path, repository_dir
     end_session(repository_dir, "The books are read in `loading.go` and written in `saving.go`.")
     (repository_dir / "loading.go").unlink()
     commit(repository_dir)
-    look_for_names(str(repository_dir))
+    look_at(str(repository_dir))
 
     told = Superseded(str(repository_dir))
 
@@ -244,7 +245,7 @@ def test_a_word_that_an_edit_took_out_is_gone_only_as_code(memory: Path, reposit
     """Backticks tell the name of a class of CSS from a word with a hyphen."""
     file, place = f"{repository_dir}/a.css", {"session_id": "s1", "project_dir": str(repository_dir)}
     take_in(edit(file, ".book-shelf { }", ".rack { }"), **place)
-    look_for_names(str(repository_dir))
+    look_at(str(repository_dir))
 
     told = Superseded(str(repository_dir))
 
@@ -286,7 +287,7 @@ def test_a_name_with_letters_that_git_cannot_tell_is_not_gone(memory: Path, repo
     place = {"session_id": "s1", "project_dir": str(repository_dir)}
     take_in(edit(f"{repository_dir}/b.py", "y = regal_größe", "y = 1"), **place)
 
-    look_for_names(str(repository_dir))
+    look_at(str(repository_dir))
 
     assert Superseded(str(repository_dir))("`regal_größe` is wide.", "") == ""
 

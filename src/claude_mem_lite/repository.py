@@ -1,8 +1,8 @@
 """Finds the repository, the work tree and the branch that a session works in, from git's own files.
 
-Standard library only and, but for `first_commit` and `tokens`, without a process: hooks ask for each event. A
-linked work tree is one that `git worktree add` made: its `.git` is a file that names a folder of the
-repository, and that names it in turn.
+Standard library only and, but for `first_commit`, `commits` and `tokens`, without a process: hooks ask for
+each event. A linked work tree is one that `git worktree add` made: its `.git` is a file that names a folder
+of the repository, and that names it in turn.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ _CLIENTS = "/.claude/worktrees/"
 _MOST_CHARS = 250
 _SHORT_HASH = 12
 _GIT_S = 3.0
+_COMMITS = 1_000
 # What is written like a name, at least as long as those that are asked for; and whatever the user has set.
 _TOKEN = "[A-Za-z_$][A-Za-z0-9_$.-]{4,}"  # noqa: S105 - of code
 _AS_IT_IS = ("--untracked", "--no-recurse-submodules", "--no-color", "--no-line-number", "--no-column")
@@ -90,6 +91,24 @@ def first_commit(project: str) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.split()[-1] if not done.returncode and done.stdout.strip() else ""
+
+
+def commits(tree: str) -> list[tuple[float, str]]:
+    """Return the newest commits of all branches, those of the remotes too: times in Unix seconds, subjects.
+
+    No hook asks: this starts git. It is empty where git cannot tell.
+    """
+    if not os.path.exists(os.path.join(tree, ".git")):
+        return []
+    import subprocess
+
+    command = ["git", "-C", tree, "log", "--all", f"-{_COMMITS}", "--format=%ct %s"]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=_GIT_S, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    lines = (line.partition(" ") for line in done.stdout.decode("utf-8", "replace").splitlines())
+    return [(float(at), subject) for at, _, subject in lines if at.isdigit()]
 
 
 def tokens(tree: str) -> set[str] | None:

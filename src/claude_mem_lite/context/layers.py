@@ -47,11 +47,11 @@ SHARED_BRANCHES = frozenset({"", "main", "master", "trunk", "develop", "dev"})
 FADES, _OWN_BRANCH = 0.9, 4.0
 # What is no longer so is worth so much of what is.
 _OUTDATED = 0.3
-# A session that states less has no thread; of another branch's these lines are told.
+# A session that states less has no thread; of a merged one's these lines say nothing any more, of another
+# branch's these are told.
 _THREAD = 3
-_OF_ANOTHER = frozenset(
-    {*GOALS[:2], "Came to", "Next", "Said to be open", "Failing", "Changed, not committed"}
-)
+_UNMERGED = frozenset({"Failing", "Changed, not committed"})
+_OF_ANOTHER = frozenset({*GOALS[:2], "Came to", "Next", "Said to be open"}) | _UNMERGED
 # What is told grows with a line's length to this power.
 _DENSITY = 0.75
 _READ = 100  # observations looked at, changes likewise
@@ -165,7 +165,8 @@ class Scope:
         elif row.branch in SHARED_BRANCHES:
             asked = (said.says for said in reversed(self.state(row).thread) if said.label in GOALS)
             goal = one_line(next(asked, ""), _GOAL_CHARS)
-        parts = [" ".join(filter(None, [branch, is_open])), goal]
+        merged = "(merged)" if branch and self.state(row).is_merged else ""
+        parts = [" ".join(filter(None, [branch, is_open, merged])), goal]
         says = harmless(": ".join(filter(None, parts)), chars=LINE_CHARS)
         says += self.gone(says, row.last_event_at)
         text = entry(row.id, row.last_event_at, says, now=self.now).rstrip()
@@ -233,9 +234,11 @@ def thread(scope: Scope) -> list[Line]:
 
 
 def _left(scope: Scope, row: Session) -> list[Said]:
-    """Return the lines of a session's thread; on another branch fewer of them matter."""
+    """Return the lines of a session's thread; of another branch, or a merged one, fewer of them matter."""
+    state = scope.state(row)
     is_ours = not scope.branch or row.branch == scope.branch
-    return [said for said in scope.state(row).thread if is_ours or said.label in _OF_ANOTHER]
+    told = [said for said in state.thread if is_ours or said.label in _OF_ANOTHER]
+    return [said for said in told if not (state.is_merged and said.label in _UNMERGED)]
 
 
 def earlier(scope: Scope) -> list[Line]:

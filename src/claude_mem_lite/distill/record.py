@@ -11,20 +11,18 @@ import json
 import time
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite import inbox, repository, settings
+from claude_mem_lite import inbox, settings
 from claude_mem_lite.codemap.kept import Seen
 from claude_mem_lite.distill import code, echoes, local
 from claude_mem_lite.distill.contradicted import checked
 from claude_mem_lite.distill.local import compaction
 from claude_mem_lite.distill.local.conversation import is_acknowledgement, is_api_failure, without_reason
 from claude_mem_lite.distill.observation import Capture, Observation, Skip
-from claude_mem_lite.distill.retired import in_code, stated_names, taken_out
+from claude_mem_lite.distill.retired import taken_out
 from claude_mem_lite.distill.standing import standing
-from claude_mem_lite.distill.state import State
 from claude_mem_lite.distill.summary import key_files, summarize
 from claude_mem_lite.distill.thread import decisions
-from claude_mem_lite.redact import redact
-from claude_mem_lite.storage import context, projects, queries, retired, timeline, upgrades
+from claude_mem_lite.storage import projects, queries, retired, timeline, upgrades
 from claude_mem_lite.storage.code import save_past_changes
 from claude_mem_lite.storage.models import PendingEvent, memory_database
 from claude_mem_lite.tokens import estimate_tokens
@@ -36,7 +34,6 @@ if TYPE_CHECKING:
     from claude_mem_lite.storage.models import Session
 
 MAX_KEY_FILES = 8
-_STATING = 25  # sessions, as many as a start block tells of
 
 # What is said; a sub-agent's last words are none of the session's.
 _SPOKEN = frozenset({"UserPromptSubmit", "Stop", "StopFailure", "SubagentStop", compaction.NAME})
@@ -195,37 +192,6 @@ def _settle(session: Session) -> None:
     rows = queries.observations_of(session.id)
     if rows and session.retold_pk < max(row.pk for row in rows):
         _save_told(session, rows, up_to=session.summarized_pk)
-
-
-def look_for_names(project_dir: str, tree: str = "") -> None:
-    """Ask a work tree of a project for the names that sessions state, and for those seen in it before.
-
-    What it has is remembered; what is remembered, or was taken out by an edit, and is not there, is gone.
-    """
-    known = [name for name in retired.candidates(project_dir) if name.isascii()]  # as git's answer is
-    stated = _stated_names(project_dir)
-    tokens = repository.tokens(tree or project_dir) if known or stated else None
-    if tokens is None:
-        return
-    held, moved = in_code(tokens, {*known, *stated})
-    gone = {name: moved.get(name, "") for name in known if name not in held}
-    # What is remembered is redacted, this comes from a file.
-    gone = {name: new if redact(new) == new else "" for name, new in gone.items()}
-    with memory_database.atomic():
-        retired.set_gone(project_dir, gone, of=known)
-        retired.remember(project_dir, [stated[name] for name in stated.keys() & held])
-
-
-def _stated_names(project_dir: str) -> dict[str, dict[str, str]]:
-    """Return the names of code in what the last sessions state, as rows of who named them last, and when."""
-    found: dict[str, dict[str, str]] = {}
-    for session in context.sessions(project_dir, limit=_STATING):
-        state = State.from_json(session.state)
-        for said in (*state.statements, *state.thread):
-            place = {"session_id": session.id, "observation_id": said.row_id, "retired_at": said.at}
-            for name in stated_names(said.text):
-                found.setdefault(name, {"name": name, **place})
-    return found
 
 
 def is_look(event: PendingEvent) -> bool:

@@ -32,7 +32,8 @@ class State:
 
     `thread` are its lines, what matters most first, and `statements` what its turns stated, the newest
     first; `names` says how many of its rows name something; `commands` are those that it ran, with how
-    often; `files` how often each was changed, those that were only read with 0.
+    often; `files` how often each was changed, those that were only read with 0; `is_merged` whether its
+    branch has been brought in since.
     """
 
     thread: Sequence[Said] = ()
@@ -40,6 +41,7 @@ class State:
     names: Mapping[str, int] = field(default_factory=dict)
     files: Mapping[str, int] = field(default_factory=dict)
     commands: Mapping[str, int] = field(default_factory=dict)
+    is_merged: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields as they are stored."""
@@ -52,8 +54,8 @@ class State:
             [Said(**{**each, "stands_for": tuple(each["stands_for"])}) for each in stored.get(name, ())]
             for name in ("thread", "statements")
         )
-        counts = (stored.get(name, {}) for name in ("names", "files", "commands"))
-        return cls(thread, stated, *counts)
+        names, files, commands = (stored.get(name, {}) for name in ("names", "files", "commands"))
+        return cls(thread, stated, names, files, commands, is_merged=stored.get("is_merged", False))
 
 
 def state_of(

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite import config, inbox, redact
-from claude_mem_lite.distill.record import look_for_names, record_import, summarize_session
+from claude_mem_lite.distill.looks import look_at
+from claude_mem_lite.distill.record import record_import, summarize_session
 from claude_mem_lite.storage import imports, projects, upgrades
 from claude_mem_lite.transcripts.events import call_key, digest
 from claude_mem_lite.transcripts.sessions import Session, Telling, find, looked_at
@@ -117,10 +118,10 @@ class Import:
             _note(session, telling)
 
     def finish(self) -> None:
-        """Ask each work tree, once, which names that the imported edits took out it still has."""
+        """Ask each work tree, once, what has become of the names and branches of the imported sessions."""
         taken = set(self.taken.sessions)
         for project_dir in {each.project_dir for each in self._plan.sessions if each.id in taken}:
-            look_for_names(project_dir)
+            look_at(project_dir)
 
     def news(self, telling: Telling, by_hooks: Sequence[PendingEvent]) -> Iterator[Event]:
         """Yield the events of a session that neither a hook nor an import has brought."""

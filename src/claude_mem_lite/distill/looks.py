@@ -1,0 +1,63 @@
+"""Asks a work tree what has become of what sessions stated: names that are gone, branches that came in."""
+
+from __future__ import annotations
+
+from claude_mem_lite import inbox, repository
+from claude_mem_lite.distill.merged import is_merged, merged_at, pull_in
+from claude_mem_lite.distill.retired import in_code, stated_names
+from claude_mem_lite.distill.state import State
+from claude_mem_lite.redact import redact
+from claude_mem_lite.storage import context, queries, retired
+from claude_mem_lite.storage.models import memory_database
+
+_STATING = 25  # sessions, as many as a start block tells of
+
+
+def look_at(project_dir: str, tree: str = "") -> None:
+    """Ask a work tree of a project, by default its own folder, and its git."""
+    _look_for_names(project_dir, tree or project_dir)
+    _look_for_merges(project_dir, tree or project_dir)
+
+
+def _look_for_merges(project_dir: str, tree: str) -> None:
+    """Ask a work tree's git which of the last sessions' branches have been brought in since they ended."""
+    merged = merged_at(repository.commits(tree))
+    sessions = [row for row in context.sessions(project_dir, limit=_STATING) if row.branch and row.state]
+    pulls: dict[str, set[str]] = {}
+    for row in sessions:
+        said = State.from_json(row.state).thread
+        pulls.setdefault(row.branch, {row.branch}).update(pull_in(each.says) for each in said)
+    for row in sessions:
+        if is_merged(pulls[row.branch], inbox.unix_time(row.last_event_at), merged):
+            queries.save_summary(row.id, row.summary or "", state={**row.state, "is_merged": True})
+
+
+def _look_for_names(project_dir: str, tree: str) -> None:
+    """Ask a work tree of a project for the names that sessions state, and for those seen in it before.
+
+    What it has is remembered; what is remembered, or was taken out by an edit, and is not there, is gone.
+    """
+    known = [name for name in retired.candidates(project_dir) if name.isascii()]  # as git's answer is
+    stated = _stated_names(project_dir)
+    tokens = repository.tokens(tree) if known or stated else None
+    if tokens is None:
+        return
+    held, moved = in_code(tokens, {*known, *stated})
+    gone = {name: moved.get(name, "") for name in known if name not in held}
+    # What is remembered is redacted, this comes from a file.
+    gone = {name: new if redact(new) == new else "" for name, new in gone.items()}
+    with memory_database.atomic():
+        retired.set_gone(project_dir, gone, of=known)
+        retired.remember(project_dir, [stated[name] for name in stated.keys() & held])
+
+
+def _stated_names(project_dir: str) -> dict[str, dict[str, str]]:
+    """Return the names of code in what the last sessions state, as rows of who named them last, and when."""
+    found: dict[str, dict[str, str]] = {}
+    for session in context.sessions(project_dir, limit=_STATING):
+        state = State.from_json(session.state)
+        for said in (*state.statements, *state.thread):
+            place = {"session_id": session.id, "observation_id": said.row_id, "retired_at": said.at}
+            for name in stated_names(said.text):
+                found.setdefault(name, {"name": name, **place})
+    return found

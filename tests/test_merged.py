@@ -1,0 +1,66 @@
+"""Which branches came in: by what commits say, and what the next session is told of them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+from support.databases import observe, session_row
+
+from claude_mem_lite import inbox, repository
+from claude_mem_lite.context import builder
+from claude_mem_lite.distill.looks import look_at
+from claude_mem_lite.distill.merged import merged_at
+from claude_mem_lite.distill.record import summarize_session
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    ("subject", "names"),
+    [
+        ("Merge pull request #12 from team/me/parser", {"#12", "me/parser"}),
+        ("Merged in me/parser (pull request #12)", {"#12", "me/parser"}),
+        ("Parse lists (#12)", {"#12"}),
+        ("Merge branch 'parser'", {"parser"}),
+        ("Merge remote-tracking branch 'origin/parser'", {"parser"}),
+        ("Merge branch 'main' into parser", set()),
+        ("Merge branch 'parser' of host:team/project", set()),
+        ("Parse lists, see #12", set()),
+    ],
+)
+def test_a_subject_tells_what_came_in(subject: str, names: set[str]) -> None:
+    """Not what a branch took over from another, nor a ticket that is only named."""
+    assert set(merged_at([(1.0, subject)])) == names
+
+
+@pytest.mark.parametrize("subject", ["Merge branch 'me/parser'", "Parse lists (#12)"])
+@pytest.mark.parametrize("later", [True, False])
+def test_a_branch_that_came_in_is_told_as_merged(
+    memory: Path, tmp_path: Path, subject: str, *, later: bool
+) -> None:
+    """By its name or its pull request; sessions after the merge are not."""
+    project = str(tmp_path)
+    subprocess.run(["git", "init", "-qb", "main", project], check=True)
+    session_row("s1", project_dir=project, branch="me/parser")
+    said = "Lists are read too. See https://host.example/team/project/pull/12 for it."
+    observe("1" * 32, "Edit", "Edit a.py", session_id="s1", project_dir=project, files_touched=["a.py"])
+    observe("2" * 32, "Stop", said, session_id="s1", project_dir=project)
+    summarize_session("s1")
+    ended = inbox.unix_time(builder.storage.sessions(project, limit=1)[0].last_event_at)
+    merge = ["-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "--allow-empty", "-qm", subject]
+    at = f"@{int(ended) + (60 if later else -60)} +0000"
+    subprocess.run(["git", "-C", project, *merge], check=True, env={**os.environ, "GIT_COMMITTER_DATE": at})
+
+    look_at(project)
+    block = builder.build(project, session_id="s2", branch="me/parser").text
+
+    assert ("me/parser (merged)" in block, "not committed" in block) == (later, not later)
+
+
+def test_a_folder_without_git_has_no_commits(tmp_path: Path) -> None:
+    """Nothing is asked, and nothing is said."""
+    assert repository.commits(str(tmp_path)) == []
