@@ -182,3 +182,12 @@ def test_an_answer_stands_under_its_question() -> None:
         "“does `load` lock the book?”: No, only `save` takes the lock.",
         "`load` reads a copy.",
     ]
+
+
+def test_a_list_stands_under_the_end_of_the_line_above_it() -> None:
+    """What else that line says is told by itself, once."""
+    told = rows(
+        ("Stop", "Version 0.3.0 is tagged.\n\nIt has two parts. Since 0.1.0:\n\n- a backup with checksums")
+    )
+
+    assert "Since 0.1.0: a backup with checksums" in [said.text for said in state_of(told).statements]

@@ -102,8 +102,9 @@ def _blocks(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _as_head(line: str) -> str:
-    """Return a line as the words before an item, "" when they are too long for that."""
-    told = balanced(_LEAD.sub("", _LINK.sub(r"\1", line.replace("**", ""))).strip().rstrip(":").rstrip())
+    """Return how a line ends as the words before an item, "" when they are too long for that."""
+    last = sentences(_LINK.sub(r"\1", line.replace("**", "")))[-1:]
+    told = balanced(_LEAD.sub("", "".join(last)).strip().rstrip(":").rstrip())
     return told if 1 < len(told) <= _HEAD_CHARS else ""
 
 
