@@ -12,12 +12,14 @@ from typer.testing import CliRunner
 
 from claude_mem_lite import inbox
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.context import builder
+from claude_mem_lite.context import blocks, builder, failure
+from claude_mem_lite.context.shown import Shown
 from claude_mem_lite.distill import record
 from claude_mem_lite.distill.failing import error_of, read_calls, told
 from claude_mem_lite.distill.findings import findings as told_findings
 from claude_mem_lite.distill.observation import Capture
 from claude_mem_lite.learnings import session as learning
+from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.storage import findings, forgetting, models, queries
 from claude_mem_lite.storage.marking import mark
 from claude_mem_lite.storage.wanted import Wanted
@@ -343,3 +345,56 @@ def test_what_worked_without_its_beginning_is_told_so(memory: Path) -> None:
     (found,) = told_findings(findings.known("/p"))
 
     assert found.says.endswith("What worked: the same without `cd lib &&`")
+
+
+REJECTED = call(
+    "git push origin main", error="error: remote rejected: pre-push hook declined without a ticket in it"
+)
+PUSHED = call("git push origin HEAD:main --push-option=ticket.skip")
+
+
+@pytest.mark.parametrize(
+    ("prompt", "is_told"),
+    [
+        ("push", True),
+        ("ok, commit and push it please", True),
+        ("bitte pushen", True),
+        ("what does the push command of the client do with its second argument?", False),
+        ("run the linter", False),
+        ("rework the parser of push options", False),
+    ],
+)
+def test_a_bare_command_is_told_what_failed_of_it(memory: Path, prompt: str, *, is_told: bool) -> None:
+    """What failed in two sessions is told with a prompt that asks for that command, and with no other."""
+    session("s1", REJECTED, PUSHED)
+    session("s2", REJECTED, PUSHED)
+
+    block = blocks.for_prompt(Searcher(by_meaning=False), "/p", prompt, session_id="s3")
+
+    assert ("git push origin main` failed in 2 sessions" in block.text) == is_told
+    assert block.tokens <= failure.BUDGET_TOKENS
+
+
+def test_a_bare_command_is_told_once_a_session(memory: Path) -> None:
+    """What a session was shown of a failure it is not shown again; one that met it itself knows it."""
+    session("s1", REJECTED, PUSHED)
+    session("s2", REJECTED, PUSHED)
+    first = blocks.for_prompt(Searcher(by_meaning=False), "/p", "push", session_id="s3")
+    shown = Shown()
+    shown.ids |= {line.id for each in first.sections for line in each.lines}
+
+    again = blocks.for_prompt(Searcher(by_meaning=False), "/p", "push", session_id="s3", shown=shown)
+
+    assert (bool(first.text), again.text) == (True, "")
+
+
+def test_a_bare_command_that_failed_once_or_works_again_is_not_told(memory: Path) -> None:
+    """One session may have mistyped, and what works is no news."""
+    session("s1", REJECTED)
+    once = blocks.for_prompt(Searcher(by_meaning=False), "/p", "push", session_id="s3").text
+    session("s2", REJECTED)
+    session("s4", call("git push origin main"))
+
+    cured = blocks.for_prompt(Searcher(by_meaning=False), "/p", "push", session_id="s3").text
+
+    assert "This has failed before" not in once + cured

@@ -50,7 +50,11 @@ def for_prompt(  # noqa: PLR0913  (who asks, what for, and until when)
         searcher, project_dir, prompt, said=said, budget_tokens=room, now=time.time(), until=until
     )
     fill(section, shown.late, budget_tokens=room - section.tokens, said=said)
-    return assemble([section], most_tokens=most, started=started)
+    failed = failure.asked_for(
+        Scope(project_dir, time.time()), prompt,
+        session_id=session_id, said=said, budget_tokens=room - section.tokens,
+    )  # fmt: skip
+    return assemble([failed, section], most_tokens=most, started=started)
 
 
 def for_file(project_dir: str, file: str, *, session_id: str, shown: Shown | None = None) -> ContextBlock:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from claude_mem_lite.context.budget import Said, Section, fill
 from claude_mem_lite.context.layers import FADES
+from claude_mem_lite.context.prompts import command_words
 from claude_mem_lite.distill.findings import RECURS, findings, rules_told
+from claude_mem_lite.distill.local.shell import steps
 from claude_mem_lite.storage import findings as storage
 
 if TYPE_CHECKING:
@@ -22,6 +24,8 @@ LINES = 5
 _CHARS = 380
 _COMMANDS = 6  # that were run most
 _FINDINGS = 20  # of which lines are made
+_SUBS = 2  # words of a sub-command, as in `gh pr create`
+_INFLECTED = 4  # letters of a name that a language may put an ending to: "committen", "tests"
 # A failure is worth so much less for each session that has not met it.
 _FADES = 0.95
 
@@ -54,6 +58,39 @@ def as_before(scope: Scope, signature: str, *, session_id: str, budget_tokens: i
     lines = [_line(scope, each, each.says) for each in findings(rows) if each.works]
     fill(section, lines, budget_tokens=budget_tokens, said=Said())
     return section
+
+
+def asked_for(scope: Scope, prompt: str, *, session_id: str, said: Said, budget_tokens: int) -> Section:
+    """Return what failed in several sessions of the commands that a bare prompt names ("commit and push").
+
+    Half of its words have to be sub-commands of such commands; without lines where they are not.
+    """
+    section = Section("failure", "This has failed before")
+    asked = command_words(prompt)
+    found = findings(storage.known(scope.project_dir, without=session_id)) if asked else []
+    named = {
+        each: words
+        for each in found[:_FINDINGS]
+        if each.recurs and not each.rule and not each.only_looks and (words := _named_in(asked, each.command))
+    }
+    if named and 2 * len(set[str]().union(*named.values())) >= len(asked):
+        lines = [_line(scope, each, each.says) for each in named]
+        fill(section, lines, budget_tokens=min(budget_tokens, BUDGET_TOKENS), said=said)
+    return section
+
+
+def _named_in(asked: set[str], command: str) -> set[str]:
+    """Return the words that are sub-commands of a command, or its program where it has none."""
+    named = set[str]()
+    for step in steps(command):
+        subs = [word for word in step.operands[:_SUBS] if word.isascii() and word.replace("-", "").isalpha()]
+        keys = [key.lower() for key in subs or [step.program]]
+        named |= {word for word in asked if any(_is_form_of(word, key) for key in keys)}
+    return named
+
+
+def _is_form_of(word: str, name: str) -> bool:
+    return word == name or (len(name) >= _INFLECTED and word.startswith(name))
 
 
 def _run_most(scope: Scope) -> list[Line]:

@@ -10,6 +10,7 @@ from claude_mem_lite.search.words import STOP_WORDS, words
 # paragraph, of each other, and of all; a paragraph of more lines is no prose.
 _HEAD, _TAIL, _MOST, _READ = 500, 200, 1_000, 50_000
 _PROSE_LINES = 2
+_COMMAND_WORDS = 8
 _PARTS = re.compile(r"\n\s*\n|^```.*$", re.MULTILINE)
 _TAGGED = re.compile(
     r"<(system-reminder|task-notification|ide_\w+|(?:local-command|bash)-\w+)>.*?(?:</\1>|\Z)", re.DOTALL
@@ -41,6 +42,12 @@ def question(prompt: str) -> str:
     return next((each for each in (telling, asked) if _tells(each)), "")
 
 
+def command_words(prompt: str) -> set[str]:
+    """Return the telling words of a prompt that may be a bare command, "commit and push"; else none."""
+    asked = words(question(prompt))
+    return set() if len(asked) > _COMMAND_WORDS else {word for word in asked if not _is_chatter(word)}
+
+
 def _gist(part: str) -> str:
     """Return how a further paragraph ends, its last line if it looks pasted."""
     lines = part.splitlines()
@@ -48,4 +55,8 @@ def _gist(part: str) -> str:
 
 
 def _tells(text: str) -> bool:
-    return not all(word in STOP_WORDS or word in _CHATTER or word.isdigit() for word in words(text))
+    return not all(map(_is_chatter, words(text)))
+
+
+def _is_chatter(word: str) -> bool:
+    return word in STOP_WORDS or word in _CHATTER or word.isdigit()
