@@ -5,7 +5,7 @@
 Each hook gets ordinary source code of 1 kB, 50 kB and 1 MB, alone and eight at once. The runs of all cases
 are interleaved, so that another load on the machine falls on all of them. queue.db is held open by this
 process, as the consumer holds it in use. Prints medians, 95th percentiles and ratios to the median of
-`python -I -c pass`.
+`python -I -c pass`; the guard hook, which runs before each command, is held to `python -I -S -c pass`.
 """
 
 from __future__ import annotations
@@ -23,11 +23,16 @@ import tempfile
 import time
 import typing
 
+from claude_mem_lite import config, guards
+from claude_mem_lite.guards import Guard
+from claude_mem_lite.learnings import curate
 from claude_mem_lite.services import install
 from claude_mem_lite.storage import models
 
 SIZES = {"1 kB": 1_000, "50 kB": 50_000, "1 MB": 1_000_000}
 CONTEXT_EVENT = {"session_id": "b", "hook_event_name": "SessionStart", "source": "startup"}
+# A command that no guard is about, one of a guard's program, and one that breaks its rule.
+GUARDED = {"innocent": "ls -la src", "near": "cd src && git push origin main", "broken": "git push --force"}
 NO_OP = {
     "session_id": "b",
     "hook_event_name": "Stop",
@@ -109,9 +114,28 @@ def main() -> None:
     models.PendingEvent.select().count()  # opens the file, for as long as this process lives
     with open(os.path.join(home, "config.toml"), "w", encoding="utf-8") as config_file:
         config_file.write("[services]\nautostart = false\n")
-    cases = {"python -I -c pass": ([sys.executable, "-I", "-c", "pass"], b"")}
+    cases = {
+        "python -I -c pass": ([sys.executable, "-I", "-c", "pass"], b""),
+        "python -I -S -c pass": ([sys.executable, "-I", "-S", "-c", "pass"], b""),
+    }
+    if options.hook in {None, "guard"}:
+        rule = curate.add("Never push with --force", category="convention", project_dir=None)
+        curate.guard(rule, Guard(commands=["git push"], without=["--force"]))
+        with open(config.guards_path(), "w", encoding="utf-8") as words:
+            words.write(guards.telling_words(guards.all_on()))
+        for label, line in GUARDED.items():
+            call = {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": line}}
+            command = [sys.executable, "-I", "-S", os.path.join(install.HOOKS, "guard.py")]
+            cases[f"guard, {label}"] = (
+                command,
+                json.dumps({"session_id": "b", "cwd": "/p", **call}).encode(),
+            )
     for hook in (
-        [options.hook] if options.hook else ["capture", "prompt", "summary", "compact", "cleanup", "context"]
+        []
+        if options.hook == "guard"
+        else [options.hook]
+        if options.hook
+        else ["capture", "prompt", "summary", "compact", "cleanup", "context"]
     ):
         command = [sys.executable, "-I", "-S", os.path.join(install.HOOKS, f"{hook}.py")]
         for label, size in SIZES.items():

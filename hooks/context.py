@@ -89,13 +89,12 @@ def session_index(project_dir: str, *, without: str = "") -> tuple[str, list[str
     """Return the block with the session index alone and the ids in it, read by the standard library."""
     import time
 
-    from claude_mem_lite import client, config
+    from claude_mem_lite import config
     from claude_mem_lite.context import text
-    from claude_mem_lite.fast_sqlite3 import Connection, sqlite3
+    from claude_mem_lite.fast_sqlite3 import open_read_only, sqlite3
 
-    path = client.quote(config.memory_path())
     try:
-        memory = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=0.1, factory=Connection)
+        memory = open_read_only(config.memory_path())
         try:
             rows = memory.execute(
                 "SELECT id, last_event_at, summary FROM sessions WHERE summary != '' AND id != ?"

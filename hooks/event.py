@@ -29,8 +29,13 @@ def run(ask: Ask | None = None, *, redaction_s: float = REDACTION_S) -> NoReturn
     returns what waits for it, after the event is stored. After `redaction_s` the event's long strings are
     withheld instead of redacted.
     """
+    end(lambda: respond(sys.stdin.buffer.read(), ask, redaction_s))
+
+
+def end(answer: Callable[[], bytes]) -> NoReturn:
+    """Print an answer for Claude Code and end the process with status 0, also where there is none."""
     try:
-        sys.stdout.buffer.write(respond(sys.stdin.buffer.read(), ask, redaction_s))
+        sys.stdout.buffer.write(answer())
         sys.stdout.buffer.flush()
     except BaseException as error:  # noqa: BLE001  (a hook must never disturb the session)
         _log(error)

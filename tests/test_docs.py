@@ -60,6 +60,8 @@ ENDS = {
     "import transcripts": (1, "there are no transcripts"),
     "import claude-mem": (1, "is a memory of claude-mem-lite"),
     "learnings accept": (1, "does not wait"),
+    "learnings guard ID --off": (0, ""),
+    "learnings guard ID": (1, "say what to look for"),
 }
 
 

@@ -44,11 +44,12 @@ LAYERS: tuple[frozenset[str], ...] = (
             "redaction_weights",
             "settings",
             "settings_file",
+            "simple_commands",
             "locks",
             "spool",
         }
     ),
-    frozenset({"inbox", "client"}),
+    frozenset({"inbox", "client", "guards"}),
     frozenset({"backlog"}),
     frozenset({"storage"}),
     frozenset({"search", "codemap"}),

@@ -37,8 +37,10 @@ from support.real_client import (
     text_of,
 )  # fmt: skip
 
-from claude_mem_lite import client
+from claude_mem_lite import client, guards
+from claude_mem_lite.learnings import curate
 from claude_mem_lite.services import install, plugin
+from claude_mem_lite.storage import models
 
 CLIENTS = [path for path in os.environ.get("CLAUDE_MEM_TEST_CLIENT", "").split(":") if path]
 pytestmark = [
@@ -262,3 +264,20 @@ def test_what_memory_has_on_a_prompt_or_a_file_comes_with_it(claude: Claude, hoo
         return any(LODGE in body and wanted in body for body in bodies)
 
     wait_until(reached, timeout_s=PATIENCE_S)
+
+
+@pytest.mark.parametrize("mode", [guards.REMIND, guards.ASK])
+def test_a_guard_speaks_up_before_a_call(claude: Claude, mode: str) -> None:
+    """Reminded, Claude reads the rule with the call's result; with nobody to ask, it is not made."""
+    models.open_databases()
+    rule = curate.add("Leave the river to the beavers", category="convention", project_dir=None)
+    curate.guard(rule, guards.Guard(mode, files=["river.txt"]))
+    install.sync_guard()
+
+    claude.ask(OTTER)
+
+    bodies = "\n".join(json.dumps(request.body, ensure_ascii=False) for request in claude.fake.requests)
+    was_made = (claude.project / "river.txt").exists()
+    assert "Leave the river to the beavers” speaks against" in bodies
+    asks = mode == guards.ASK and claude.version >= (2, 1, 197)  # 2.1.50 makes an allowed call all the same
+    assert was_made != asks

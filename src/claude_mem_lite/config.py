@@ -102,6 +102,11 @@ def spool_dir() -> str:
     return os.path.join(home(), "spool")
 
 
+def guards_path() -> str:
+    """Return the path of the words that guards look for, see `guards.telling_words`; it need not exist."""
+    return os.path.join(home(), "guards")
+
+
 def lance_dir() -> str:
     """Return the folder of the vectors."""
     return os.path.join(home(), "lance")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-__all__ = ["Connection", "sqlite3"]
+__all__ = ["Connection", "open_read_only", "sqlite3"]
 
 
 class _Functools:
@@ -78,3 +78,11 @@ class Connection(sqlite3.Connection):
     def cursor(self, *_: Any) -> Any:
         """Return a cursor; peewee and Huey use nothing else."""
         return super().cursor(_Cursor)
+
+
+def open_read_only(path: str) -> Connection:
+    """Return a connection that only reads, and hardly waits for a lock. Raises: sqlite3.Error."""
+    # Source: https://www.sqlite.org/uri.html, section 3.1.
+    quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    opened: Connection = sqlite3.connect(f"file:{quoted}?mode=ro", uri=True, timeout=0.1, factory=Connection)
+    return opened

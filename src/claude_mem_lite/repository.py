@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _CLIENTS = "/.claude/worktrees/"
 # Of a branch's name; git takes longer ones than a file system does.
 _MOST_CHARS = 250
+# On these many threads run, and an empty one is not known.
+SHARED_BRANCHES = frozenset({"", "main", "master", "trunk", "develop", "dev"})
 _SHORT_HASH = 12
 _GIT_S = 3.0
 _COMMITS = 1_000

@@ -21,6 +21,7 @@ from claude_mem_lite.cli.app import (
     print_json,
     working,
 )
+from claude_mem_lite.cli.guards import sync
 from claude_mem_lite.cli.text import size
 from claude_mem_lite.distill.observation import count, join
 from claude_mem_lite.errors import ClaudeMemError
@@ -79,6 +80,7 @@ def restore(
             confirmed(f"In place of what {config.home()} remembers: {_told(counts)}.", yes=yes)
         with working("restoring", quiet=as_json):
             kept, problems = upkeep.put_in_place(folder, paused=supervise.paused())
+        sync()
     if as_json:
         print_json({"restored": counts, "kept": kept, "problems": problems})
     else:

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from claude_mem_lite.cli.app import AsJson, app, console, open_memory, print_json
+from claude_mem_lite.cli.guards import ID_CHARS, Id, Project, guard, guards, sync
 from claude_mem_lite.cli.text import age, printable
 from claude_mem_lite.distill.observation import count
 
@@ -20,16 +21,12 @@ if TYPE_CHECKING:
 Category = Literal["architecture", "convention", "gotcha", "dependency", "pattern"]
 Sort = Literal["confidence", "seen", "times", "created"]
 
-_ID_CHARS = 8
 _STYLES = {"quarantine": "bold yellow", "stale": "yellow", "superseded": "dim", "removed": "dim"}
-
-Id = Annotated[str, typer.Argument(metavar="ID", help="The id, or its first 6 characters or more.")]
-Project = Annotated[
-    str, typer.Option(metavar="PATH", help="The project of this folder, instead of the current one's.")
-]
 
 learnings = typer.Typer(help="What the sessions have taught: list it, correct it, decide what waits.")
 app.add_typer(learnings, name="learnings")
+learnings.command()(guard)
+learnings.command()(guards)
 
 
 @learnings.callback(invoke_without_command=True)
@@ -72,7 +69,7 @@ def list_learnings(  # noqa: PLR0913  (each is an option of the command)
 
     That has a confidence of 0.5 or more; --candidates have less.
     """
-    from claude_mem_lite.learnings import story
+    from claude_mem_lite.learnings import guarded, story
     from claude_mem_lite.storage import learnings as storage
     from claude_mem_lite.storage import projects
 
@@ -106,11 +103,14 @@ def list_learnings(  # noqa: PLR0913  (each is an option of the command)
     ):
         if counts[name] and state not in {name, "all"}:
             console.print(f"[dim]{says}: {counts[name]}, claude-mem learnings list {where}--{option}[/dim]")
+    if project_dir is not None and (possible := len(guarded.possible(project_dir))):
+        console.print(f"[dim]could be checked on tool calls: {possible}, claude-mem learnings guards[/dim]")
 
 
 @learnings.command()
 def show(learning_id: Id, *, as_json: AsJson = False) -> None:
     """Tell the whole story of a learning: evidence, code, what it replaced, what became of it, who saw it."""
+    from claude_mem_lite.guards import Guard
     from claude_mem_lite.learnings import story
     from claude_mem_lite.storage import learnings as storage
 
@@ -129,19 +129,20 @@ def show(learning_id: Id, *, as_json: AsJson = False) -> None:
         "says": [f"{found['category']}: {found['content']}"],
         "state": ["; ".join(filter(None, [found["state"], found["stale"], *found["quarantine"]]))],
         "confidence": [f"{found['confidence']:.2f}{', your own' if found['is_manual'] else f', {seen}'}"],
+        "guard": [f"{found['guard']['mode']}: {Guard(**found['guard']).says}"] if found["guard"] else [],
         "holds in": [found["project_dir"] or "all projects"],
         "code": [_code(each) for each in found["code"]],
         "from": [
-            f"{each['id'][:_ID_CHARS]}  {age(each['started_at'], now)}  {each['summary']}"
+            f"{each['id'][:ID_CHARS]}  {age(each['started_at'], now)}  {each['summary']}"
             for each in found["sessions"]
         ],
-        "evidence": [f"{each['id'][:_ID_CHARS]}  {each['title']}" for each in found["observations"]],
+        "evidence": [f"{each['id'][:ID_CHARS]}  {each['title']}" for each in found["observations"]],
         "replaced": [_other(each) for each in found["supersedes"]],
         "replaced by": [_other(each) for each in found["successors"]],
         "also in": [f"{each['project_dir']}  {_other(each)}" for each in found["kin"]],
         "story": [_event(each, now) for each in found["events"]],
         "shown to": [
-            f"{each['session_id'][:_ID_CHARS]}  {age(each['at'], now)}, via {each['via']}"
+            f"{each['session_id'][:ID_CHARS]}  {age(each['at'], now)}, via {each['via']}"
             for each in found["shown"]
         ],
     }
@@ -189,6 +190,7 @@ def edit(
     if not content and not category:
         raise typer.BadParameter("nothing to change: --content TEXT or --category KIND")
     _done("edited", curate.edit(_row(learning_id), content=content, category=category or ""), as_json=as_json)
+    sync()
 
 
 @learnings.command()
@@ -197,6 +199,7 @@ def remove(learning_id: Id, *, as_json: AsJson = False) -> None:
     from claude_mem_lite.learnings import curate
 
     _done("removed", curate.remove(_row(learning_id)), as_json=as_json)
+    sync()
 
 
 @learnings.command()
@@ -205,6 +208,7 @@ def reset(learning_id: Id, *, as_json: AsJson = False) -> None:
     from claude_mem_lite.learnings import curate
 
     _done("reset", curate.reset(_row(learning_id)), as_json=as_json)
+    sync()
 
 
 @learnings.command()
@@ -228,6 +232,7 @@ def merge(
 
     kept = _row(learning_id)
     _done("merged", curate.merge(kept, [storage.get(other) for other in others]), as_json=as_json)
+    sync()
 
 
 @learnings.command()
@@ -267,7 +272,7 @@ def _done(what: str, row: Learning, *, as_json: bool) -> None:
     if as_json:
         print_json(story.entry(row))
     else:
-        line = Text.assemble(f"{what} ", (row.id[:_ID_CHARS], "yellow"), f"  {printable(row.content)}")
+        line = Text.assemble(f"{what} ", (row.id[:ID_CHARS], "yellow"), f"  {printable(row.content)}")
         console.print(line, soft_wrap=True)
 
 
@@ -280,6 +285,7 @@ def _print_rows(rows: list[dict[str, Any]], *, with_project: bool) -> None:
             "": "your own" if row["is_manual"] else "",
             "everywhere": "all projects" if row["project_dir"] is None else "",
             "project": row["project_dir"] or "" if with_project else "",
+            "guard": f"guard: {row['guard']['mode']}" if row["guard"] else "",
             "state": row["state"] if row["state"] not in {"active", "stale", "quarantine"} else "",
             "stale": f"may be outdated: {row['stale']}" if row["stale"] else "",
             "waits": f"waits: {'; '.join(row['quarantine'])}" if row["quarantine"] else "",
@@ -291,7 +297,7 @@ def _print_rows(rows: list[dict[str, Any]], *, with_project: bool) -> None:
         if note:
             told.append(f"  ({printable(note)})", style=_STYLES.get(row["state"], "dim"))
         table.add_row(
-            Text(row["id"][:_ID_CHARS], style="yellow"),
+            Text(row["id"][:ID_CHARS], style="yellow"),
             Text(f"{row['confidence']:.2f}", style="green"),
             Text(printable(row["category"]), style="cyan"),
             told,
@@ -303,7 +309,7 @@ def _print_rows(rows: list[dict[str, Any]], *, with_project: bool) -> None:
 def _print_questions(pairs: list[dict[str, Any]]) -> None:
     for pair in pairs:
         newer, older = pair["newer"], pair["older"]
-        ids = f"{newer['id'][:_ID_CHARS]} {older['id'][:_ID_CHARS]}"
+        ids = f"{newer['id'][:ID_CHARS]} {older['id'][:ID_CHARS]}"
         told = Text.assemble("Do both hold? ", (printable(newer["content"]), "bold"), " / ")
         told.append(printable(older["content"]), style="bold")
         told.append(f"  (claude-mem learnings both {ids}, or remove one)", style="dim")
@@ -316,7 +322,7 @@ def _code(each: dict[str, Any]) -> str:
 
 
 def _other(each: dict[str, Any]) -> str:
-    return f"{each['id'][:_ID_CHARS]}  {each['content']}"
+    return f"{each['id'][:ID_CHARS]}  {each['content']}"
 
 
 def _event(each: dict[str, Any], now: float) -> str:
@@ -325,10 +331,10 @@ def _event(each: dict[str, Any], now: float) -> str:
     parts = [
         f"{age(each['at'], now)}  {each['event']}",
         f"{each['before']:.2f} → {each['confidence']:.2f}" if moved else "",
-        f"by {each['superseded_by'][:_ID_CHARS]}" if each.get("superseded_by") else "",
+        f"by {each['superseded_by'][:ID_CHARS]}" if each.get("superseded_by") else "",
         each.get("stale", ""),
         "; ".join(each.get("quarantine", [])),
         each.get("reason", ""),
-        f"session {each['session_id'][:_ID_CHARS]}" if each["session_id"] else "",
+        f"session {each['session_id'][:ID_CHARS]}" if each["session_id"] else "",
     ]
     return ", ".join(filter(None, parts))

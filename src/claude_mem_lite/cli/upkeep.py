@@ -23,6 +23,7 @@ from claude_mem_lite.cli.app import (
     print_json,
     working,
 )
+from claude_mem_lite.cli.guards import sync
 from claude_mem_lite.cli.text import size
 from claude_mem_lite.cli.times import moment
 from claude_mem_lite.distill.observation import count, join
@@ -191,6 +192,7 @@ def forget(  # noqa: PLR0913  (each is an option of the command)
     if not dry_run and any(dataclasses.astuple(found)):
         with working("forgetting", quiet=as_json):
             found, problems = forgetting.forget(wanted, paused=supervise.paused())
+        sync()
     copies = backup.older_copies()
     if as_json:
         print_json({

@@ -14,6 +14,7 @@ from claude_mem_lite.context.layers import Scope
 from claude_mem_lite.context.shown import shown_to
 from claude_mem_lite.context.superseded import Superseded
 from claude_mem_lite.distill.standing import standing
+from claude_mem_lite.repository import SHARED_BRANCHES
 from claude_mem_lite.storage import DatabaseError, queries
 from claude_mem_lite.storage import context as storage
 from claude_mem_lite.tokens import CHARS_PER_TOKEN, estimate_tokens
@@ -161,7 +162,7 @@ def build(  # noqa: PLR0913  (all of them say what started)
         branch = branch or storage.branch_of(session_id) or repository.place(project_dir)[2]
     except DatabaseError:
         return ContextBlock("", skipped=("all",), build_ms=_ms_since(started))
-    if branch not in layers.SHARED_BRANCHES:
+    if branch not in SHARED_BRANCHES:
         ours_first = sorted(scope.sessions, key=lambda row: row.branch != branch)
         scope = replace(scope, sessions=ours_first, branch=branch)
     # Sessions that went on since are told anew.

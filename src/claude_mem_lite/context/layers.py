@@ -22,6 +22,7 @@ from claude_mem_lite.distill.standing import standing
 from claude_mem_lite.distill.state import State
 from claude_mem_lite.distill.statements import statements
 from claude_mem_lite.distill.thread import GOALS, Said, without_repeated_heads
+from claude_mem_lite.repository import SHARED_BRANCHES
 from claude_mem_lite.storage import context as storage
 from claude_mem_lite.tokens import CHARS_PER_TOKEN, estimate_tokens
 
@@ -41,8 +42,6 @@ _GOAL_CHARS = 60
 # The files that were worked on most: how many, in how many characters, and what only reading one is worth.
 _FILES, _FILES_CHARS, _READ_ONLY = 10, 600, 0.3
 _TURN_CHARS = 480
-# On these many threads run, and an empty one is not known.
-SHARED_BRANCHES = frozenset({"", "main", "master", "trunk", "develop", "dev"})
 # A session is worth so much of the one after it, and one of the own branch so much of another.
 FADES, _OWN_BRANCH = 0.9, 4.0
 # What is no longer so is worth so much of what is.

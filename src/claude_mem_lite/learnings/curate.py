@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite import inbox, redact
@@ -14,6 +15,7 @@ from claude_mem_lite.storage import learnings as storage
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from claude_mem_lite.guards import Guard
     from claude_mem_lite.storage.models import Learning
 
 
@@ -47,8 +49,21 @@ def edit(row: Learning, *, content: str = "", category: str = "") -> Learning:
     code = anchors.as_json(anchors.speaks_of(row.project_dir, text))
     return _written(
         row, "edited", content=text, category=category or row.category, code=code, stale="",
-        superseded_by=None,
+        superseded_by=None, guard=row.guard if text == row.content else "",
     )  # fmt: skip
+
+
+def guard(row: Learning, guard: Guard | None) -> Learning:
+    """Have a learning checked on tool calls, as the user's own from now on, or (None) not any more.
+
+    Raises:
+        ClaudeMemError: it waits for the user, or is not current.
+    """
+    _refuse_waiting(row)
+    _refuse_old(row)
+    if guard is None:
+        return _changed(row, "unguarded", guard="")
+    return _written(row, "guarded", guard=json.dumps(guard.as_json(), ensure_ascii=False))
 
 
 def accept(row: Learning) -> Learning:
@@ -69,7 +84,7 @@ def reset(row: Learning) -> Learning:
     code = anchors.as_json(anchors.speaks_of(row.project_dir, row.content)) or row.code
     return _changed(
         row, "reset", confidence=INITIAL, is_manual=False, is_active=True, superseded_by=None, stale="",
-        code=code,
+        code=code, guard="",
     )  # fmt: skip
 
 
@@ -100,8 +115,7 @@ def promote(row: Learning) -> Learning:
     _refuse_waiting(row)
     if row.project_dir is None:
         raise ClaudeMemError(f"{row.id[:8]} holds in all projects already")
-    if not row.is_active or row.superseded_by:
-        raise ClaudeMemError(f"{row.id[:8]} is not current: claude-mem learnings reset {row.id[:8]} first")
+    _refuse_old(row)
     with storage.transaction():
         _unite(row, storage.elsewhere(row.kin, row.project_dir))
         return _changed(row, "promoted", project_dir=None, kin=[], code=[], stale="")
@@ -147,6 +161,11 @@ def _changed(row: Learning, event: str, **fields: Any) -> Learning:
     with storage.transaction():
         change(row, event, updated_at=inbox.utc_now(), **fields)
     return row
+
+
+def _refuse_old(row: Learning) -> None:
+    if not row.is_active or row.superseded_by:
+        raise ClaudeMemError(f"{row.id[:8]} is not current: claude-mem learnings reset {row.id[:8]} first")
 
 
 def _refuse_waiting(row: Learning) -> None:

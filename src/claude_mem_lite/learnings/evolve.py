@@ -122,6 +122,8 @@ def fade(project_dir: str, session_id: str, *, since: str, step: float) -> int:
 def change(row: Learning, event: str, session_id: str = "", *, is_new: bool = False, **fields: Any) -> None:
     """Change a learning and note that in `event_log`, with its confidence before and after."""
     before = row.confidence
+    if row.guard and (fields.get("superseded_by") or fields.get("is_active") is False):
+        fields["guard"] = ""  # it goes with its rule
     if fields:
         storage.update(row, **fields)
     data = {"id": row.id, "confidence": row.confidence} | ({} if is_new else {"before": before})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite.distill.observation import one_line
@@ -42,6 +43,7 @@ def entry(row: Learning) -> dict[str, Any]:
         "times_seen": row.times_seen,
         "is_manual": row.is_manual,
         "stale": row.stale,
+        "guard": json.loads(row.guard) if row.guard else None,
         "quarantine": row.quarantine,
         "superseded_by": row.superseded_by,
         "proposed": row.project_dir is not None and len(row.kin) + 1 >= learnings.PROPOSING,

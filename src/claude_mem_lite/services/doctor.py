@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite import __version__, backlog, client, config, inbox, keys, locks, settings, spool
+from claude_mem_lite import __version__, backlog, client, config, guards, inbox, keys, locks, settings, spool
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import install, plugin, supervise
 from claude_mem_lite.storage import damage, migrations, models, queries, rebuild
@@ -37,7 +37,9 @@ STUCK_S = 600
 _HOOK_RUNS = 5
 _AHEAD_S = 300
 _RECENT_S = 7 * 86_400
-_OURS = ("claude-mem.db", "queue.db", "lance", "logs", "spool", "config.toml", "worker.sock", "doorbell")
+_OURS = (
+    "claude-mem.db", "queue.db", "lance", "logs", "spool", "config.toml", "worker.sock", "doorbell", "guards",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +281,12 @@ def _hooks() -> Iterator[Finding]:
     if missing:
         found = f"{len(registered)} events registered, not {', '.join(missing)}"
         yield Finding("hooks", found, "claude-mem install-hooks", install.install)
+        return
+    if install.is_guarding() != bool(guards.all_on()):
+        found = (
+            "the hook of guards is registered without one" if install.is_guarding() else "no hook for guards"
+        )
+        yield Finding("hooks", found, "claude-mem doctor --fix", install.sync_guard)
         return
     words = [word for command in registered.values() for word in install.words(command)]
     gone = sorted({word for word in words if word.startswith("/") and not os.path.exists(word)})

@@ -14,7 +14,7 @@ import tempfile
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite import config
+from claude_mem_lite import config, guards
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import json_text, plugin
 
@@ -30,9 +30,9 @@ OLDEST_CLIENT = "2.1.50"
 # The oldest client that is known to load a plugin by its old name; 2.1.120 does not.
 FOLLOWS_RENAMES = (2, 1, 197)
 TIMEOUT_S = 10
-OLDEST_CLIENT = "2.1.50"
 # The end of every command that `_command` has written; a user's own may name the same file.
 _OURS = re.compile(r" -I -S '?/.*claude_mem_lite/hooks/\w+\.py'?( \|\| :)?$")
+_GUARD = re.compile(r" -I -S '?/.*claude_mem_lite/hooks/guard\.py'?( \|\| :)?$")
 # The original claude-mem has a skill of the same name whose description begins with the same two words.
 _SKILL_MARK = "name: mem-search\ndescription: Search claude-mem, the record of earlier sessions"
 
@@ -70,7 +70,8 @@ def install(*, client_version: str | None = None) -> Installation:
             f"{found.told} has registered the hooks already, and nothing was installed: "
             f"{found.removal}, then try again"
         )
-    after = before if _registered(before) == _entries(events) else _with_hooks(_without_hooks(before), events)
+    entries = _entries(events, with_guard=bool(guards.all_on()))
+    after = before if _registered(before) == entries else _with_hooks(_without_hooks(before), entries)
     skill = os.path.join(claude_dir(), "skills", "mem-search", "SKILL.md")
     skill_text = _read_file(SKILL)
     present = _read_file(skill)
@@ -81,6 +82,39 @@ def install(*, client_version: str | None = None) -> Installation:
     if after != before:
         _write(path, after)
     return Installation(path, tuple(events), skill, changed=after != before or present != skill_text)
+
+
+def sync_guard() -> str:
+    """Register the hook of guards while one is on and hooks are installed, else take it out.
+
+    With the plugin it stands in the settings, too: the plugin's own hooks are the same for everybody. Returns
+    why no guard can work, "" where they do or none is on.
+
+    Raises:
+        ClaudeMemError: the settings cannot be edited.
+    """
+    path, on = _settings_path(), guards.all_on()
+    before, why = _read(path), ""
+    wanted = on and registered_events()
+    entries = _entries(hook_events(installed_client()), with_guard=True) if wanted else {}
+    entry = [entry for entry in entries.get("PreToolUse", ()) if _is_of_guard(entry)]
+    if on and not wanted:
+        why = "the hooks are not installed: claude-mem install-hooks"
+    elif on and not entry:
+        why = f"your Claude Code is older than {OLDEST_CLIENT}: update it, then claude-mem install-hooks"
+    if on:
+        _write(config.guards_path(), guards.telling_words(on))
+    elif os.path.exists(config.guards_path()):
+        os.unlink(config.guards_path())
+    if [group for group in _registered(before).get("PreToolUse", ()) if _is_of_guard(group)] != entry:
+        without = _without_hooks(before, _GUARD)
+        _write(path, _with_hooks(without, {"PreToolUse": entry}) if entry else without)
+    return why
+
+
+def is_guarding() -> bool:
+    """Tell whether the hook of guards is registered. Raises: ClaudeMemError as `registered_events`."""
+    return any(map(_is_of_guard, _registered(_read(_settings_path())).get("PreToolUse", ())))
 
 
 def uninstall() -> bool:
@@ -150,13 +184,19 @@ def registered_events() -> dict[str, str]:
     """
     is_plugin = plugin.enabled(claude_dir()) is not None
     entries = _plugin_entries() if is_plugin else _registered(_read(_settings_path()))
-    return {name: entry["hooks"][0]["command"] for name, entry in entries.items()}
+    return {
+        name: group["hooks"][0]["command"]
+        for name, groups in entries.items()
+        for group in groups
+        if not _is_of_guard(group)
+    }
 
 
 def plugin_problem() -> tuple[str, str]:
     """Return what is wrong with the plugin or beside it, and what cures it; "" twice for nothing."""
     found = plugin.enabled(claude_dir())
-    if found and _registered(_read(_settings_path())):
+    ours = (group for groups in _registered(_read(_settings_path())).values() for group in groups)
+    if found and not all(map(_is_of_guard, ours)):
         told = f"the hooks are registered twice, in {_settings_path()} and by {found.told}"
         return told, "claude-mem uninstall-hooks"
     standing = plugin.standing(claude_dir(), found) if found else "listed"
@@ -173,7 +213,7 @@ def _follows_renames() -> bool:
 
 def plugin_hooks() -> dict[str, Any]:
     """Return what hooks/hooks.json is to hold: the same hooks, as Claude Code finds them in a plugin."""
-    return {"hooks": {name: [entry] for name, entry in _plugin_entries().items()}}
+    return {"hooks": _plugin_entries()}
 
 
 def interpreter(command: str) -> str:
@@ -210,40 +250,55 @@ def _plugin_command(hook: str) -> str:
 
 
 def _entries(
-    events: dict[str, dict[str, Any]], command_of: Callable[[str], str] = _command
-) -> dict[str, dict[str, Any]]:
+    events: dict[str, dict[str, Any]],
+    command_of: Callable[[str], str] = _command,
+    *,
+    with_guard: bool = False,
+) -> dict[str, list[dict[str, Any]]]:
+    """Return the groups to register by event: one each, and that of guards after its event's own."""
     entries = {}
     for name, event in events.items():
-        matcher = {"matcher": event["matcher"]} if "matcher" in event else {}
-        command = {"type": "command", "command": command_of(event["hook"]), "timeout": TIMEOUT_S}
-        entries[name] = {**matcher, "hooks": [command]}
+        groups = [event, event["guard"]] if with_guard and "guard" in event else [event]
+        entries[name] = [
+            {
+                **({"matcher": group["matcher"]} if "matcher" in group else {}),
+                "hooks": [{"type": "command", "command": command_of(group["hook"]), "timeout": TIMEOUT_S}],
+            }
+            for group in groups
+        ]
     return entries
 
 
-def _plugin_entries() -> dict[str, dict[str, Any]]:
+def _plugin_entries() -> dict[str, list[dict[str, Any]]]:
     """Return the plugin's entries: one event that a client does not know would cost it all of them."""
     return _entries(hook_events(OLDEST_CLIENT), _plugin_command)
 
 
-def _is_ours(command: Any) -> bool:
-    return isinstance(command, dict) and _OURS.search(str(command.get("command"))) is not None
+def _is_ours(command: Any, pattern: re.Pattern[str] = _OURS) -> bool:
+    return isinstance(command, dict) and pattern.search(str(command.get("command"))) is not None
 
 
-def _registered(text: str) -> dict[str, dict[str, Any]]:
-    """Return our entries by event; one that is not alone in its group, or doubled, counts as absent."""
-    found: dict[str, dict[str, Any]] = {}
+def _is_of_guard(group: dict[str, Any]) -> bool:
+    return any(_is_ours(command, _GUARD) for command in group.get("hooks", ()))
+
+
+def _registered(text: str) -> dict[str, list[dict[str, Any]]]:
+    """Return our groups by event, that of guards last; one that is not alone, or doubled, is absent."""
+    found: dict[str, list[dict[str, Any]]] = {}
     for name, groups in json.loads(text).get("hooks", {}).items():
         ours = [group for group in groups if any(map(_is_ours, group.get("hooks", ())))]
-        if len(ours) == 1 and len(ours[0]["hooks"]) == 1:
-            found[name] = ours[0]
+        for is_of_guard in (False, True):
+            same = [group for group in ours if _is_of_guard(group) == is_of_guard]
+            if len(same) == 1 and len(same[0]["hooks"]) == 1:
+                found.setdefault(name, []).append(same[0])
     return found
 
 
-def _with_hooks(text: str, events: dict[str, dict[str, Any]]) -> str:
+def _with_hooks(text: str, entries: dict[str, list[dict[str, Any]]]) -> str:
     top = text.index("{")
     if json_text.member(text, top, "hooks") is None:
         text = json_text.append(text, top, {}, key="hooks")
-    for name, entry in _entries(events).items():
+    for name, entry in ((name, entry) for name, groups in entries.items() for entry in groups):
         hooks = json_text.member(text, top, "hooks")
         assert hooks is not None  # noqa: S101  (appended above)
         groups = json_text.member(text, hooks.value_start, name)
@@ -254,13 +309,13 @@ def _with_hooks(text: str, events: dict[str, dict[str, Any]]) -> str:
     return text
 
 
-def _without_hooks(text: str) -> str:
-    while (cut := next(_ours_in(text), None)) is not None:
+def _without_hooks(text: str, pattern: re.Pattern[str] = _OURS) -> str:
+    while (cut := next(_ours_in(text, pattern), None)) is not None:
         text = json_text.remove(text, *cut)
     return text
 
 
-def _ours_in(text: str) -> Iterator[tuple[int, json_text.Item]]:
+def _ours_in(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, json_text.Item]]:
     """Yield what of ours stands in the text, and what would be empty without it, innermost first."""
     top = text.index("{")
     hooks = json_text.member(text, top, "hooks")
@@ -274,7 +329,9 @@ def _ours_in(text: str) -> Iterator[tuple[int, json_text.Item]]:
                 continue
             commands = json_text.items(text, inner.value_start)
             ours = [
-                command for command in commands if _is_ours(json.loads(text[command.start : command.end]))
+                command
+                for command in commands
+                if _is_ours(json.loads(text[command.start : command.end]), pattern)
             ]
             if not ours:
                 continue

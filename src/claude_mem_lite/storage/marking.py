@@ -33,7 +33,7 @@ _TEXTS = {
         "session_id", "project_dir", "branch", "tool_name", "title", "summary", "detail", "files_touched",
         "functions_changed",
     ),
-    "learnings": ("project_dir", "content", "code", "stale", "quarantine"),
+    "learnings": ("project_dir", "content", "code", "stale", "quarantine", "guard"),
     "function_map": (
         "project_dir", "file_path", "qualified_name", "signature", "docstring", "decorators",
     ),

@@ -357,6 +357,12 @@ CREATE INDEX idx_failed_project ON failed_calls(project_dir, signature);
 CREATE INDEX idx_failed_session ON failed_calls(session_id);
 """
 
+# What a rule that is checked on tool calls forbids or demands, '' for most: fields of `guards.Guard`.
+_GUARDS = """
+ALTER TABLE learnings ADD COLUMN guard TEXT NOT NULL DEFAULT '' CHECK(guard = '' OR json_valid(guard));
+CREATE INDEX idx_guard ON learnings(project_dir) WHERE guard != '';
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _TABLES + _full_text("observations", "title", "summary", "detail") + _full_text("sessions", "summary"),
     _WRITTEN_BY_CLAUDE
@@ -382,6 +388,7 @@ MIGRATIONS: tuple[str, ...] = (
     _PROJECTS,
     _STATE,
     _FAILED_CALLS,
+    _GUARDS,
 )
 
 

@@ -252,7 +252,7 @@ class Learning(_Table):
     `source_sessions` and `observations` are ids that support it, `code` what of the code map it speaks of
     (see `learnings.anchors`). `quarantine` says why it waits for the user (it is not active then),
     `superseded_by` what holds instead, `stale` what of the code has changed. `kin` are ids of other projects
-    that say the same.
+    that say the same. `guard` is what is checked of it on tool calls (see `guards.Guard`), "" for nothing.
     """
 
     pk = IntegerField(primary_key=True)
@@ -271,6 +271,7 @@ class Learning(_Table):
     superseded_by = TextField(null=True)
     stale = TextField(default="")
     kin = _Json(default=list)
+    guard = TextField(default="")
     created_at = TextField()
     updated_at = TextField()
     seen_at = TextField()

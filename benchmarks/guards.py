@@ -1,0 +1,96 @@
+"""How many calls that break a rule its guard notices, and how many innocent ones it notices falsely.
+
+    python benchmarks/guards.py RULES.jsonl [--transcripts FOLDER]
+
+A line of RULES.jsonl is `{"rule": TEXT, "violates": [CALL, …], "keeps": [CALL, …]}`, a call `{"tool_name":
+NAME, "tool_input": {…}}`. Each rule's guard is derived from its text alone; calls of the transcripts
+are played against all guards, and those that one speaks against are printed to be judged.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from claude_mem_lite.guards import TOOLS
+from claude_mem_lite.learnings.guarding import derive
+from claude_mem_lite.learnings.rule_words import Seen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from claude_mem_lite.guards import Guard
+
+ROOT = "/srv/app"
+
+
+def broken(guard: Guard, call: dict[str, Any], folder: str = ROOT, root: str = ROOT) -> str:
+    """Return what of a call breaks a guard."""
+    given = call["tool_input"]
+    command, file = (str(given.get(name, "")) for name in ("command", "file_path"))
+    return guard.broken_by(
+        str(call["tool_name"]), command, file or str(given.get("notebook_path", "")), folder=folder, root=root
+    )
+
+
+def calls_of(folder: Path) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield the calls of transcripts with the folder in which each was made."""
+    for path in sorted(folder.glob("*.jsonl")):
+        for line in path.read_text(errors="replace").splitlines():
+            row = json.loads(line)
+            content = row.get("message", {}).get("content") if isinstance(row.get("message"), dict) else None
+            for part in content if isinstance(content, list) else ():
+                if part.get("type") == "tool_use" and part.get("name") in TOOLS:
+                    yield {"tool_name": part["name"], "tool_input": part["input"]}, row.get("cwd", ROOT)
+
+
+def main() -> None:
+    """Print what is missed, what is noticed falsely, and the shares."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("rules", type=Path)
+    parser.add_argument("--transcripts", type=Path)
+    options = parser.parse_args()
+    rules = [json.loads(line) for line in options.rules.read_text().splitlines()]
+    real = list(calls_of(options.transcripts)) if options.transcripts else []
+    past = [
+        call["tool_input"]
+        for call in (*(call for rule in rules for call in rule["keeps"]), *(c for c, _ in real))
+    ]
+    files = [str(each.get("file_path", "")).removeprefix(f"{ROOT}/") for each in past]
+    seen = Seen.of(
+        [str(each["command"]) for each in past if each.get("command")],
+        lambda path: any(f"{file}/".startswith(f"{path.rstrip('/')}/") for file in files),
+        ROOT,
+    )
+    guards = [(rule, derive(rule["rule"], seen)) for rule in rules]
+    noticed = violating = false = innocent = 0
+    for rule, guard in guards:
+        print(f"\n{rule['rule']}\n    -> {guard.says if guard else 'nothing that can be checked'}")
+        for call in rule["violates"]:
+            violating += 1
+            noticed += (found := bool(guard and broken(guard, call)))
+            if not found:
+                print(f"    missed: {json.dumps(call)[:160]}")
+        for call in rule["keeps"]:
+            innocent += 1
+            false += (found := bool(guard and broken(guard, call)))
+            if found:
+                print(f"    false: {json.dumps(call)[:160]}")
+    print(f"\n{noticed} of {violating} violating calls noticed, {false} of {innocent} innocent ones falsely")
+    print(f"{sum(guard is not None for _, guard in guards)} of {len(guards)} rules have a guard")
+    told: dict[str, int] = {}
+    for rule, guard in guards:
+        for call, folder in real if guard else ():
+            root = folder.partition("/cmd/")[0]
+            if guard and (found := broken(guard, call, folder, root)):
+                key = f"{rule['rule'][:60]}  <-  {' '.join(found.split())[:90]}"
+                told[key] = told.get(key, 0) + 1
+    for key, times in sorted(told.items()):
+        print(f"{times:4} {key}")
+    print(f"{sum(told.values())} of {len(real)} real calls told of, by {len(guards)} guards")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,13 @@
+"""PreToolUse of commands and edits: say so, or have the user asked, where a call breaks a rule with a guard.
+
+Registered only while there is a guard (`claude-mem learnings guard`); it never denies. What it does stands in
+`guarding`, which Python need not compile for each call.
+"""
+
+if __name__ == "__main__":
+    import sys
+
+    sys.path.append(__file__.rsplit("/", 3)[0])  # started with -S, which leaves site-packages out
+    from claude_mem_lite.hooks import event, guarding
+
+    event.end(guarding.answer)

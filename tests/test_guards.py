@@ -1,0 +1,498 @@
+"""Rules that are checked on tool calls, from the words of a rule to what the hook answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.commands import Done, command
+from support.hooks import run_hook, tool_event
+
+from claude_mem_lite import config, guards, inbox
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.guards import Guard
+from claude_mem_lite.learnings import curate, evolve, guarded
+from claude_mem_lite.learnings.evolve import Candidate
+from claude_mem_lite.learnings.guarding import derive
+from claude_mem_lite.learnings.rule_words import Seen
+from claude_mem_lite.services import install
+from claude_mem_lite.simple_commands import simple_commands
+from claude_mem_lite.storage import learnings as storage
+from claude_mem_lite.storage import models
+from claude_mem_lite.upkeep import exchange
+
+PUSH = Guard(commands=["git push"], without=["--force"])
+
+
+def words(line: str) -> list[str]:
+    """Return the simple commands of a line, each as a text."""
+    return [" ".join(each.words) for each in simple_commands(line)]
+
+
+@pytest.mark.parametrize(
+    ("line", "commands"),
+    [
+        ("cd a && git push --force 2>&1 | tail -3", ["cd a", "git push --force", "tail -3"]),
+        ("A=1 sudo -u bob git push", ["sudo -u bob git push", "git push"]),
+        ("bash -lc 'npm test'; eval \"ls -l\"", ["npm test", "bash -lc npm test", "ls -l", "eval ls -l"]),
+        ("cat > a <<'EOF'\ngit push --force\ndon't\nEOF\nls", ["cat", "ls"]),
+        ('echo "$(git push)" `git pull`', ["git push", "git pull", "echo $() $()"]),
+        ("git commit -m \"$(cat <<'E'\nfix: (it's)\nE\n)\"", ["cat", "git commit -m fix: (it's)"]),
+        ("find . -name x -exec rm -f {} \\;", ["rm -f", "find . -name x -exec rm -f {} ;"]),
+        ("ls # git push", ["ls"]),
+        ("echo 'git push' \"; git push\"", ["echo git push ; git push"]),
+        ("(cd a; rm b) && timeout 5 make x", ["cd a", "rm b", "timeout 5 make x", "make x"]),
+        ("for f in *; do sed -i s/a/b/ $f; done", ["for f in *", "sed -i s/a/b/ $f"]),
+        ("diff <(git show a) b\\\n c", ["git show a", "diff b c"]),
+        ("command -v git; exec git push", ["command -v git", "exec git push", "git push"]),
+        ("'unclosed && git push", ["unclosed && git push"]),
+        ("", []),
+        (">", []),
+        ("<<", []),
+    ],
+)
+def test_a_line_comes_apart_into_its_commands(line: str, commands: list[str]) -> None:
+    """Lists, pipes, wrappers, substitutions and quotes as a shell has them; no text is a command."""
+    assert words(line) == commands
+
+
+# A rule, a call that breaks it and one that keeps to it; "edit " begins an edit.
+RULES = [
+    ("Never run `git push --force`", "git -C /x push -f origin main", "git push --force-with-lease"),
+    ("Never run `git push --force`", "git push origin +main", "git commit -m 'no git push --force'"),
+    ("Never push with --force, --force-with-lease is ok", "git push --force", "git push --force-with-lease"),
+    ("never force-push", "git push --force", "git push"),
+    ("Use pnpm instead of npm", "npm i left-pad", "pnpm i left-pad && cat npm.log"),
+    ("npm nicht verwenden, sondern pnpm", "cd web && npm ci", "pnpm i"),
+    ("Call uv run pytest, never pytest directly", "pytest -q", "uv run pytest -q"),
+    ("Always run `go test -race ./...`", "go test ./...", "go test -v -race ./pkg"),
+    ("go test must always be run with -count=1", "go test ./...", "go test -count=1 ./..."),
+    ("run `pytest -n 2`", "pytest tests", "pytest -n 2 tests && pytest -n2"),
+    ("kubectl always with --namespace or -n", "kubectl get pods", "kubectl get pods -n x"),
+    ("Never run terraform apply without -target", "terraform apply", "terraform apply -target=a"),
+    ("never use docker-compose, always docker compose", "docker-compose up", "docker compose up"),
+    ("不要使用 npm，使用 pnpm", "npm i", "pnpm i"),  # noqa: RUF001  (as it is written)
+    ("Never merge PRs with gh pr merge", "gh pr merge 5 --squash", "gh pr view 5"),
+    ("Always use `--no-pager` with git log", "git log -3", "git --no-pager log -3"),
+    ("Never run rm -rf", "sudo rm -fr build", "rm -f build/a"),
+    ("`rm -rf` ist verboten", "rm -r -f a", "rm -r a"),
+    ("pas de git add . ni de git add -A", "git add --all", "git add src/a.py"),
+    ("Never push to main", "git push origin HEAD:main", "git push origin main-menu"),
+    ("Don't commit without asking", "git commit -m x", "git log --grep commit"),
+    ("Never commit .env files", "git add config/.env", "git add .envrc.py"),
+    ("Design documents in docs/plans are not committed", "git add docs/plans/a.md", "git add docs/a.md"),
+    ("Always sign off with `git commit -s`", "git commit -m x", "git commit -sm x"),
+    ("Never skip hooks: no `git commit --no-verify`", "git commit -nm x", "git commit -m no-verify"),
+    ("Commit messages follow Conventional Commits", "git commit -m 'Fix it'", "git commit -m 'fix(a): it'"),
+    ("Commits bitte nur als feat: / fix: / docs:", "git commit -am 'bug: x'", "git commit -m 'docs: x'"),
+    ("Commit subjects have at most 20 characters", f"git commit -m {'x' * 21}", "git commit -m 'a\n\nlong'"),
+    ("Commits start with the ticket, ABC-123: …", "git commit -m 'ABC-1'", "git commit -m 'ABC-9: x'"),
+    ("Never add Co-Authored-By to commits", "git commit -m 'x\n\nCo-Authored-By: C'", "git commit -m co"),
+    ("Never edit files in `db/migrations/`", "edit db/migrations/1.sql", "edit db/seeds.sql"),
+    ("Never edit files in `db/migrations/`", "cd db && sed -i s/a/b/ migrations/1", "cat db/migrations/1"),
+    ("Never edit files in `db/migrations/`", "echo x > /repo/db/migrations/2.sql", "ls > db/migrations.txt"),
+    ("package-lock.json is never edited by hand", "edit web/package-lock.json", "edit web/package.json"),
+    ("Don't touch generated *.pb.go files", "edit api/a.pb.go", "edit api/a.go"),
+    ("no toques la carpeta vendor/", "rm vendor/a.go", "edit src/vendors.go"),
+    ("im Ordner generated/ darfst du nichts ändern", "mv a generated/b", "cp generated/b a"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "breaks", "keeps"), RULES)
+def test_a_rule_is_noticed_where_it_is_broken(rule: str, breaks: str, keeps: str) -> None:
+    """What a rule's words come to notices a call that breaks it, and leaves one alone that does not."""
+    guard = derive(rule, Seen.of([]))
+    assert guard is not None
+
+    def broken(call: str) -> bool:
+        tool, _, file = call.partition(" ") if call.startswith("edit ") else ("Bash", "", "")
+        name = "Edit" if file else tool
+        return bool(guard.broken_by(name, call, file, folder="/repo", root="/repo"))
+
+    assert (broken(breaks), broken(keeps)) == (True, False), guard.says
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "Never use `any` in TypeScript", "Don't use `console.log`", "No panics in production code",
+        "Never stop the user's flow on internal failures", "Work on a new branch, not on main",
+        "Deploys go out on Tuesdays", "Use pnpm", "Make sure that tests pass", "No commit SHA in metadata",
+        "no print() calls in files under src/", "don't write outside of /repo", "Write the test first",
+        "never commit without running `make lint`", "tests go in tests/unit, not next to the code",
+        "Don't run the whole suite, only `pytest tests/unit`",
+        "Design documents are not committed", "go-git where no tree may be assumed, git CLI elsewhere",
+    ],
+)  # fmt: skip
+def test_a_rule_that_no_call_shows_has_no_guard(rule: str) -> None:
+    """Rules on code, on ways of working and on what is said are not guessed at."""
+    assert derive(rule, Seen.of(["go test ./...", "make lint"], root="/repo")) is None
+
+
+def test_past_calls_are_evidence() -> None:
+    """A program and an option's value are known from where they were used; nothing else makes them so."""
+    seen = Seen.of(["rg x", "grep -rn y", "tool run --env dev"])
+
+    assert derive("search with rg instead of grep", Seen.of([])) is None
+    assert derive("search with rg instead of grep", seen).says == "grep"  # type: ignore[union-attr]
+    assert derive("`tool run` always with --env dev", seen).says == "tool run without --env dev"  # type: ignore[union-attr]
+
+
+def test_a_branch_that_is_checked_out_is_pushed_to() -> None:
+    """A push without a name and a commit go to the branch that is checked out."""
+    guard = derive("Never push to main", Seen.of([]))
+    assert guard is not None
+
+    told = [
+        guard.broken_by("Bash", "git push", "", folder="/r", root="/r", branch=branch)
+        for branch in ("main", "topic")
+    ]
+
+    assert told == ["git push", ""]
+
+
+@pytest.mark.parametrize(
+    ("glob", "path", "expected"),
+    [
+        ("db/**/*.sql", "db/a/b/c.sql", True), ("db/**/*.sql", "db/c.sql", True),
+        ("db/*.sql", "db/a/c.sql", False),
+        ("*.lock", "a/b/x.lock", True), ("src", "src/a.py", True), ("src", "a/src/b", True),
+        ("src", "srcs", False),
+        ("/etc/hosts", "/etc/hosts", True), ("a*b*c", "axxbxxc", True), ("a*b*c", "axxc", False),
+        ("**", "x", True),
+    ],
+)  # fmt: skip
+def test_a_glob_is_of_paths(glob: str, path: str, expected: bool) -> None:  # noqa: FBT001  (a case's answer)
+    """One star stays in a folder, two do not, and a name alone may stand anywhere."""
+    assert guards.matches(glob, path) == expected
+
+
+@pytest.fixture
+def project(memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a project's folder with Claude Code's settings beside it, in which the hooks are installed."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    folder = (tmp_path / "shop").resolve()
+    folder.mkdir()
+    install.install()
+    return folder
+
+
+def settings() -> str:
+    """Return the text of Claude Code's settings."""
+    return Path(install.claude_dir(), "settings.json").read_text()
+
+
+def rule(project_dir: Path | None, content: str = "Never push with --force") -> str:
+    """Return the id of a new rule of the user's."""
+    where = str(project_dir) if project_dir else None
+    return curate.add(content, category="convention", project_dir=where).id
+
+
+def run(folder: Path, *arguments: str) -> Done:
+    """Run a command of learnings in a folder, as a user does."""
+    return command("learnings", *arguments, columns=100, cwd=folder)
+
+
+def called(line: str, folder: Path, tool: str = "Bash", **given: Any) -> dict[str, Any]:
+    """Return the PreToolUse of a call in a folder."""
+    fields = {"tool_name": tool, "tool_input": given or {"command": line}, "cwd": str(folder)}
+    return {"session_id": "s1", "hook_event_name": "PreToolUse", **fields}
+
+
+def answer(event: dict[str, Any] | bytes, project_dir: Path) -> dict[str, Any] | None:
+    """Return what the hook answers, None for silence; it always ends well."""
+    done = run_hook("guard", event, project_dir=str(project_dir))
+    assert (done.returncode, done.stderr) == (0, b"")
+    told: dict[str, Any] = json.loads(done.stdout)["hookSpecificOutput"] if done.stdout else None
+    return told
+
+
+def test_the_hook_reminds_of_the_users_rule(project: Path) -> None:
+    """Claude reads the rule in the user's words, what breaks it, and how to end it; else nothing."""
+    rule_id = rule(project)[:8]
+    run(project, "guard", rule_id)
+
+    told = answer(called("cd x && git push -f", project), project)
+
+    assert told is not None
+    assert told["hookEventName"] == "PreToolUse"
+    assert set(told) == {"hookEventName", "additionalContext"}
+    assert "“Never push with --force” speaks against this call: `git push -f`" in told["additionalContext"]
+    assert f"claude-mem learnings guard {rule_id} --off" in told["additionalContext"]
+    assert answer(called("git push origin x", project), project) is None
+    assert answer(called("ls", project), project) is None
+
+
+def test_the_hook_has_the_user_asked(project: Path) -> None:
+    """With --ask the client asks before the call, with the rule as its reason; it is never denied."""
+    rule_id = rule(project, "Leave the lock file alone")
+    run(project, "guard", rule_id, "--file", "*.lock", "--ask")
+
+    told = answer(called("", project, "Edit", file_path=f"{project}/web/pnpm.lock"), project)
+
+    assert told is not None
+    assert told["permissionDecision"] == "ask"
+    assert "Leave the lock file alone" in told["permissionDecisionReason"]
+    notebook = called("", project, "NotebookEdit", notebook_path=f"{project}/a.ipynb")
+    assert answer(notebook, project) is None
+
+
+def test_a_rule_cannot_leave_its_block(project: Path) -> None:
+    """A rule that closes the fence or hides characters is told harmless."""
+    rule_id = rule(project, "Never push </claude-mem> with `--force` \u202e now")
+    run(project, "guard", rule_id, "--command", "git push")
+
+    told = answer(called("git push '`</claude-mem>'", project), project)
+
+    assert told is not None
+    assert told["additionalContext"].count("</claude-mem>") == 1
+    assert "\u202e" not in told["additionalContext"]
+
+
+def test_a_guard_is_of_its_project(project: Path, tmp_path: Path) -> None:
+    """Another project has none of it; a rule for all projects has it everywhere; [projects] off ends both."""
+    other = tmp_path / "other"
+    other.mkdir()
+    here, everywhere = rule(project), rule(None, "Never run rm -rf")
+    run(project, "guard", here)
+    run(project, "guard", everywhere)
+
+    pushed, removed = called("git push --force", other), called("rm -rf /", other)
+
+    assert (answer(pushed, other) is None, answer(removed, other) is None) == (True, False)
+    with (Path(config.home()) / "config.toml").open("a") as file:
+        file.write(f'[projects]\noff = ["{other.resolve()}"]\n')
+    assert answer(removed, other) is None
+
+
+def hostile() -> list[bytes]:
+    """Return what no client sends."""
+    deep = b'{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":' + b"[" * 5_000 + b"git push"
+    nested = json.dumps(called("$(" * 5_000 + "git push --force", Path("/p"))).encode()
+    odd = [{"tool_name": ["Bash"]}, {"tool_input": "git push --force"}, {"cwd": 5}, {"hook_event_name": "x"}]
+    events = [
+        json.dumps({**called("git push --force", Path("/p")), **each}).encode() for each in odd[:2] + odd[3:]
+    ]
+    return [b"", b"git push", b"\xff\xfegit push", b"null", b'"git push"', deep, nested, *events]
+
+
+@pytest.mark.parametrize("raw", hostile(), ids=range(len(hostile())))
+def test_nothing_disturbs_the_hook(project: Path, raw: bytes) -> None:
+    """What is no call of a tool is answered by silence, with status 0 and nothing on stderr."""
+    run(project, "guard", rule(project))
+
+    assert answer(raw, project) is None
+
+
+def test_a_hundred_megabytes_are_silence(project: Path) -> None:
+    """An event that no command fills is not read to its end."""
+    run(project, "guard", rule(project))
+
+    assert answer(called("git push --force " + "x" * 100_000_000, project), project) is None
+
+
+def test_no_expression_holds_a_call_up(project: Path) -> None:
+    """One that would take for ever is refused; a stored one is given up, and the call goes on."""
+    row = storage.get(rule(project, "Commits are neat"))
+    curate.guard(row, Guard(message=r"^(x+x+)+y$"))
+    Path(config.guards_path()).write_text("git\tcommit\n")
+
+    assert answer(called(f"git commit -m {'x' * 60}", project), project) is None
+    for pattern in (r"(x+)+y", r"a*b*c*d*e*f", r"(", r"(a)\1"):
+        assert run(project, "guard", row.id, "--message", pattern).returncode == 1
+
+
+def test_the_hook_is_registered_while_a_guard_is_on(project: Path) -> None:
+    """The first guard adds it, the last takes it out again, and nothing else changes by a byte."""
+    before = settings()
+    first, second = rule(project), rule(project, "Never run rm -rf")
+
+    run(project, "guard", first)
+    run(project, "guard", second)
+    on = json.loads(settings())["hooks"]["PreToolUse"]
+    words_file = Path(config.guards_path())
+    mode = words_file.stat().st_mode & 0o777
+    run(project, "guard", first, "--off")
+    still = "guard.py" in settings()
+    run(project, "remove", second)
+
+    assert [group["matcher"] for group in on] == ["Task|Agent", "Bash|Edit|Write|MultiEdit|NotebookEdit"]
+    assert (mode, still, words_file.exists()) == (0o600, True, False)
+    assert settings() == before
+
+
+def test_install_hooks_keeps_it(project: Path) -> None:
+    """Registering anew keeps the hook of guards, and uninstalling takes it out as well."""
+    run(project, "guard", rule(project))
+    on = settings()
+    models.close_databases()
+
+    again = install.install().changed
+    install.uninstall()
+    without = settings()
+    install.install()
+
+    assert (again, "guard.py" in without, settings()) == (False, False, on)
+
+
+def test_a_guard_without_hooks_says_so(project: Path) -> None:
+    """It is kept, and works once the hooks are installed; a plugin has it in the settings."""
+    install.uninstall()
+    done = run(project, "guard", rule(project))
+    nothing = settings()
+    Path(install.claude_dir(), "settings.json").write_text('{"enabledPlugins": {"mem-lite@anywhere": true}}')
+    install.sync_guard()
+
+    assert "the hooks are not installed: claude-mem install-hooks" in done.stderr
+    assert "guard.py" not in nothing
+    assert list(json.loads(settings())["hooks"]) == ["PreToolUse"]
+    assert install.plugin_problem() == ("", "") or "twice" not in install.plugin_problem()[0]
+
+
+def test_nothing_but_the_user_switches_a_guard_on(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What sessions teach, what waits for the user and what is imported has none; Claude cannot switch it."""
+    told = evolve.take(
+        Candidate("Never run rm -rf", "convention", "user"), session_id="s1", project_dir=str(project)
+    )
+    waits = evolve.take(
+        Candidate("Skip the tests in auth/", "convention", "user"), session_id="s1", project_dir=str(project)
+    )
+    run(project, "guard", told.learning_id)
+    lines = list(exchange.export(None))
+
+    monkeypatch.setenv("CLAUDECODE", "1")
+    by_claude = run(project, "guard", told.learning_id, "--off")
+    monkeypatch.delenv("CLAUDECODE")
+
+    assert (by_claude.returncode, by_claude.stderr.count("outside of Claude Code")) == (1, 1)
+    assert "waits for you" in run(project, "guard", waits.learning_id, "--file", "auth").stderr
+    assert [row.id for row in guarded.on(None)] == [told.learning_id]
+    assert '"guard"' not in "".join(lines)
+
+
+def test_a_guard_goes_with_its_rule(project: Path) -> None:
+    """Removed, superseded, reworded or begun again: none of these keeps it."""
+    ids = [rule(project, f"Never run `tool{number} --all`") for number in range(4)]
+    for each in ids:
+        run(project, "guard", each)
+
+    run(project, "remove", ids[0])
+    run(project, "edit", ids[1], "--content", "Always run `tool1 --all`")
+    run(project, "reset", ids[2])
+    run(project, "merge", ids[1], ids[3])
+
+    assert [row.guard for row in storage.by_ids(ids)] == [""] * 4
+    assert "guard.py" not in settings()
+
+
+def test_forgetting_takes_a_guard_along(project: Path) -> None:
+    """What a guard looks for is forgotten like the words of its rule."""
+    run(project, "guard", rule(project, "Leave it alone"), "--command", "deploy", "--with", "zanzibar")
+    models.close_databases()
+
+    command("forget", "--match", "zanzibar", "--yes", cwd=project)
+
+    models.open_databases()
+    assert guarded.on(None) == []
+    assert "guard.py" not in settings()
+    assert not Path(config.guards_path()).exists()
+
+
+def test_the_user_says_what_to_look_for(project: Path) -> None:
+    """Options take the place of the rule's words; what cannot be checked is refused in one line."""
+    rule_id = rule(project, "Deploys go out on Tuesdays")
+
+    vague = run(project, "guard", rule_id)
+    loose = run(project, "guard", rule_id, "--without", "--force")
+    both = run(project, "guard", rule_id, "--off", "--ask")
+    told = json.loads(
+        run(
+            project, "guard", rule_id, "--command", "make  deploy", "--with", "DAY=tue", "--ask", "--json"
+        ).stdout
+    )
+
+    assert (vague.returncode, vague.stderr.count("\n")) == (1, 1)
+    assert "say what to look for" in vague.stderr
+    assert (loose.returncode, both.returncode) == (1, 2)
+    assert told["guard"] == {"mode": "ask", "commands": ["make deploy"], "needs": ["DAY=tue"]}
+    assert told["is_on"]
+
+
+def test_a_dry_run_shows_what_a_guard_would_have_noticed(project: Path) -> None:
+    """The past calls of the project that break the rule, and how many there were; nothing is switched on."""
+    rule_id = rule(project)
+    for line in ("git push --force", "git push", "ls"):
+        inbox.append(json.dumps(tool_event(tool_input={"command": line}, cwd=str(project))), str(project))
+
+    done = run(project, "guard", rule_id, "--dry-run")
+    told = json.loads(run(project, "guard", rule_id, "--dry-run", "--json").stdout)
+
+    assert "would have noticed 1 of 3 past calls" in done.stdout
+    assert [(each["call"], each["because"]) for each in told["noticed"]] == [("git push --force",) * 2]
+    assert (told["is_on"], guarded.on(None), "guard.py" in settings()) == (False, [], False)
+
+
+def test_guards_are_listed_with_what_could_be_one(project: Path) -> None:
+    """Those that are on with what they do, then rules that could be; the list of learnings says both."""
+    on, possible, _ = (
+        rule(project),
+        rule(project, "Never run rm -rf"),
+        rule(project, "Deploys go out on Tuesdays"),
+    )
+    run(project, "guard", on)
+
+    listed = run(project, "guards").stdout.splitlines()
+    as_json = json.loads(run(project, "guards", "--json").stdout)
+    rows = run(project).stdout
+
+    assert listed[0] == f"{on[:8]}  remind  Never push with --force  (git push with --force)"
+    assert listed[1] == f"{possible[:8]}  off     Never run rm -rf  (rm with -rf)"
+    assert [(each["id"], each["is_on"]) for each in as_json] == [(on, True), (possible, False)]
+    assert "guard: remind" in rows
+    assert "could be checked on tool calls: 1, claude-mem learnings guards" in rows
+
+
+def test_an_unusable_description_is_refused(memory: Path) -> None:
+    """Empty words, several lines, options of no command."""
+    given: dict[str, Any] = {
+        "mode": "remind",
+        "commands": (),
+        "without": (),
+        "needs": (),
+        "files": (),
+        "message": "",
+    }
+    for wrong in (
+        {"files": [" "]},
+        {"commands": ["a"], "without": ["b\nc"]},
+        {"needs": ["-x"]},
+        {"message": "["},
+    ):
+        with pytest.raises(ClaudeMemError):
+            guarded.given(**{**given, **wrong})
+
+
+@pytest.mark.process
+def test_the_hook_loads_little(project: Path) -> None:
+    """A call that no guard is about costs neither a database nor a regular expression."""
+    run(project, "guard", rule(project))
+    script = (
+        "import io, sys; sys.path.append(sys.argv[1]); sys.stdin = io.TextIOWrapper(io.BytesIO(b'{}'))\n"
+        "from claude_mem_lite.hooks import event, guarding; guarding.answer()\n"
+        "print(*{'re', 'json', '_sqlite3', 'shlex', 'typing'} & set(sys.modules))"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", script, os.path.dirname(install.PACKAGE)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout == "\n"
