@@ -105,7 +105,8 @@ def test_what_tells_one_matter_otherwise_is_asked_until_it_is_answered(project: 
     """Both rules stand, the list asks, and "both" ends the question."""
     first = learned(project, "Log messages in English")
     second = learned(project, "Log messages in German", "s2")
-    question = f"(claude-mem learnings both {second[:8]} {first[:8]}, or remove one)"
+    ids = f"{second[:8]} {first[:8]}"
+    question = f"(claude-mem learnings both {ids}, merge {ids}, or remove one)"
 
     asked = " ".join(run(project).stdout.split())
     done = run(project, "both", second, first)

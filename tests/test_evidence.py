@@ -28,11 +28,14 @@ def test_the_recorded_history_states_its_conventions_and_nothing_else() -> None:
     """Of the prompts of the recorded sessions, the conventions that the user put as such are kept."""
     prompts = (e["prompt"] for e in demo.recorded_events() if e["hook_event_name"] == "UserPromptSubmit")
 
-    assert [told for prompt in prompts for told in signs(prompt)] == [
-        ("always use pathlib, never os.path", ACTIVE),
-        ("no print() outside cli.py", ACTIVE),
-        ('commit messages start with the module, like "money: ..." or "storage: ..."', ACTIVE),
+    found = [told for prompt in prompts for told in signs(prompt)]
+    assert [content for content, count in found if count == ACTIVE] == [
+        "always use pathlib, never os.path",
+        "no print() outside cli.py",
+        'commit messages start with the module, like "money: ..." or "storage: ..."',
     ]
+    assert ("Test first please", CANDIDATE) in found
+    assert len(found) < 10
 
 
 @pytest.mark.parametrize(
@@ -56,7 +59,7 @@ def test_the_recorded_history_states_its_conventions_and_nothing_else() -> None:
         "总是使用 pnpm",
         "Always wait for the build before merging",
         "now we use pnpm for scripts",
-        "先读文件。永远不要修改测试。",
+        "永远不要修改测试。",
         "必ず pnpm を使ってください",
         "항상 pnpm을 사용해",
     ],
@@ -94,10 +97,49 @@ def test_tasks_questions_one_offs_and_pastes_are_no_rules(prompt: str) -> None:
     assert signs(prompt) == []
 
 
+@pytest.mark.parametrize(
+    "wish",
+    [
+        "use the vendored parser for dates",
+        "keep migrations reversible",
+        "log lines must not exceed 120 characters",
+        "when you add a route, update the sitemap",
+        "no global state in handlers",
+        "error messages start with a capital letter",
+        "we moved from tox to nox",
+        "nutze im Backend deutsche Bezeichner",
+        "usa comillas simples en los scripts",
+    ],
+)
+def test_what_says_how_things_are_done_is_a_candidate(wish: str) -> None:
+    """Said once, in no form that binds, without a thing that lies before both."""
+    assert [count for _, count in signs(wish)] == [CANDIDATE]
+    assert signs(f"{wish}, like line 12 of this file") == []
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "I want to keep the old parser",
+        "the exporter never closes its file",
+        "just keep the old name",
+        "in theory each session has one branch",
+        "must be set by the caller",
+        "add it before merging",
+        "keep the change from #12",
+        "don't change anything, let me know",
+    ],
+)
+def test_who_tells_or_points_states_nothing(told: str) -> None:
+    """A wish for the task, a description, a fragment, what is before both: none outlives a session."""
+    assert signs(told) == []
+
+
 def test_words_that_turn_a_call_down_are_candidates_and_rules_where_they_say_how() -> None:
     """Said in a general form they make a rule; of this thing, or of a name that nobody knows, a candidate."""
     assert signs("prefer subagents to save context", is_refusal=True)[0][1] == ACTIVE
-    assert signs("don't check this in", is_refusal=True)[0][1] == CANDIDATE
+    assert signs("should not log secrets to disk", is_refusal=True) == []
+    assert signs("don't check this in", is_refusal=True) == []
     assert signs("avoid shop_cart in handlers", is_refusal=True, is_known=nobody)[0][1] == CANDIDATE
     assert signs("avoid shop_cart in handlers", is_refusal=True)[0][1] == ACTIVE
     assert signs("why not use the helper?", is_refusal=True) == []

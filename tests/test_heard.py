@@ -127,12 +127,12 @@ def test_a_candidate_is_a_rule_once_it_is_said_again(played: Play) -> None:
 
 
 def test_a_wish_of_two_sessions_is_a_rule_without_any_form(played: Play) -> None:
-    """Neither sentence binds; the rare words of one come back in the other."""
+    """Neither sentence binds; said once it is a candidate, told once its rare words come back in another."""
     for number in range(6):
         played(f"f{number}", prompt(f"look at the parser of module number {number}"))
     played("s1", prompt("make sure the issue lands in Project Atlas"))
     once = known()
     played("s2", prompt("write an issue in Project Atlas about the crash"))
 
-    assert once == {}
+    assert once == {"make sure the issue lands in Project Atlas": 0.4}
     assert known() == {"make sure the issue lands in Project Atlas": pytest.approx(0.51)}

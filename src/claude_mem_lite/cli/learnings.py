@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Category = Literal["architecture", "convention", "gotcha", "dependency", "pattern"]
 Sort = Literal["confidence", "seen", "times", "created"]
 
+_MOST_QUESTIONS = 5
 _STYLES = {"quarantine": "bold yellow", "stale": "yellow", "superseded": "dim", "removed": "dim"}
 
 learnings = typer.Typer(help="What the sessions have taught: list it, correct it, decide what waits.")
@@ -94,7 +95,7 @@ def list_learnings(  # noqa: PLR0913  (each is an option of the command)
     if not rows:
         where = "anywhere" if project_dir is None else f"of {printable(project_dir)}"
         console.print(Text(f"Nothing {'' if state in {'active', 'all'} else f'{state} '}is known {where}."))
-    _print_questions(story.questions(project_dir))
+    _print_questions(story.questions(project_dir, candidates=state in {"candidate", "all"}))
     where = "--all-projects " if all_projects else ""
     for name, option, says in (
         ("quarantine", "quarantine", "waiting for you"),
@@ -307,13 +308,15 @@ def _print_rows(rows: list[dict[str, Any]], *, with_project: bool) -> None:
 
 
 def _print_questions(pairs: list[dict[str, Any]]) -> None:
-    for pair in pairs:
+    for pair in pairs[:_MOST_QUESTIONS]:
         newer, older = pair["newer"], pair["older"]
         ids = f"{newer['id'][:ID_CHARS]} {older['id'][:ID_CHARS]}"
         told = Text.assemble("Do both hold? ", (printable(newer["content"]), "bold"), " / ")
         told.append(printable(older["content"]), style="bold")
-        told.append(f"  (claude-mem learnings both {ids}, or remove one)", style="dim")
+        told.append(f"  (claude-mem learnings both {ids}, merge {ids}, or remove one)", style="dim")
         console.print(told, soft_wrap=True)
+    if len(pairs) > _MOST_QUESTIONS:
+        console.print(f"[dim]and {count(len(pairs) - _MOST_QUESTIONS, 'more pair')} like these[/dim]")
 
 
 def _code(each: dict[str, Any]) -> str:

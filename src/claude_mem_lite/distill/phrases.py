@@ -17,7 +17,8 @@ def _any_of(words: str, script: str = "", *, start: str = r"(?<!\w)") -> re.Patt
 
 # What leads from one sentence to the next, and says nothing.
 LEAD = _any_of(
-    "and,also,but,so,ok,okay,oh,yeah,yes,well,please,plus,und,auch,aber,bitte,et,mais,y,pero,mas,ma,maar,ale,и,но",
+    "and,also,but,so,ok,okay,oh,yeah,yes,well,please,plus,und,auch,aber,bitte,et,mais,y,pero,mas,ma,maar,ale,и,но,"
+    "[a-z](?=[.:)])",
     start=r"^",
 )
 # It holds from now on, wherever the phrase stands.
@@ -40,9 +41,9 @@ ALWAYS = _any_of(
     "vergeet niet,zawsze,nigdy,pamiętaj,всегда,никогда,запомни,помни,не забывай,her zaman,daima,asla,unutma",
     "总是|總是|永远|永遠|始终|务必|切勿|绝不|千万|记住|記住|每次都|常に|必ず|絶対に|決して|覚えておいて|항상|절대|반드시|기억해",
 )
-# Who is told of then: a thing, or the speaker alone.
+# Who is told of then: a thing, or the speaker alone, or as little as can be.
 TOLD_OF = _any_of(
-    "it,this,that,they,these,those,he,she,there,i,es,das,dies,er,sie,ich,il,elle,ça,cela,je,eso,esto,yo,"
+    "it,this,that,they,these,those,he,she,there,the,your,i,i'm,i'd,i'll,i've,just,es,das,dies,er,sie,ich,il,elle,ça,cela,je,eso,esto,yo,"
     "isso,isto,eu,ele,ela,questo,io,het,dat,ik,to,ja,это,он,она,они,я,o",
     "[它他她那]|我(?!们|們)|这(?!个项目|里)|這(?!個專案|裡)|それ|あれ|この(?!プロジェクト|リポジトリ)",
     start=r"^",
@@ -97,40 +98,61 @@ ON_PURPOSE = _any_of(
 )
 # It contradicts what was just done or said.
 DENIES = _any_of(
-    r"no(?! (?:problem|need|idea|worries|rush|matter|longer|way)\b),nope,wrong,incorrect,not quite,"
+    r"(?:no|nope|nein|non|não|nee|nie|нет|hayır)(?=\s*[^\w\s]|\s+(?:i|we|you|the)\b),wrong,incorrect,not quite,"
     "(?:that|this|it)(?:'s| is) (?:wrong|incorrect|not (?:right|correct|true|what)),"
-    "nein,falsch,das (?:ist falsch|stimmt nicht),(?:non|c'est faux|ce n'est pas ça),(?:no|eso no|incorrecto),"
-    "(?:não|errado|está errado),(?:no|sbagliato|non è corretto),(?:nee|fout|dat klopt niet),(?:nie|źle),"
-    "нет,неверно,неправильно,hayır,yanlış",
-    "^(?:不对|不對|错了|錯了|不是|いや|違う|違います|いいえ|아니)",
+    "falsch,das (?:ist falsch|stimmt nicht),c'est faux,ce n'est pas ça,eso no,incorrecto,"
+    "(?:está )?errado,sbagliato,non è corretto,fout,dat klopt niet,źle,неверно,неправильно,yanlış",
+    "^(?:不对|不對|错了|錯了|不是|いや|違う|違います|いいえ|아니)"
+    r"|^.{2,60}?\b(?:(?:is|was|are|were) (?:not (?:correct|right|true)|wrong|incorrect)|ist falsch|stimmt nicht"
+    r"|est faux|n'est pas correcte?|es incorrecto|está errado|è sbagliato|klopt niet|неверно)\s*[,:;–—-]",
     start=r"^",
-)
-DENIED = re.compile(
-    r"^.{2,60}?\b(?:(?:is|was|are|were) (?:not (?:correct|right|true)|wrong|incorrect)|ist falsch|stimmt nicht"
-    r"|est faux|n'est pas correcte?|es incorrecto|está errado|è sbagliato|klopt niet|неверно)\b\s*[,:;–—-]",
-    re.IGNORECASE,
-)
-# It says how, not what: what to leave, what to prefer, what must be, what comes first, what holds for each.
-MANNER = _any_of(
-    r"don't,dont,do not,not,never,avoid,without,stop,prefer,instead,rather,make sure,ensure,must,should,"
-    "needs? to,only,first,each,every,any,"
-    r"nicht,kein\w*,ohne,vermeide\w*,statt,lieber,bevorzug\w*,muss,müssen,soll\w*,nur,zuerst,erst,jede\w*,"
-    r"pas,sans,évite\w*,plutôt,préf\w+,doit,doivent,il faut,seulement,d'abord,chaque,"
-    r"sin,evita\w*,prefier\w*,en vez,asegúra\w*,debe\w*,hay que,solo,sólo,primero,cada,"
-    r"não,sem,evite\w*,prefir\w*,em vez,certifique\w*,deve\w*,só,apenas,primeiro,"
-    r"non,senza,preferi\w*,invece,assicura\w*,bisogna,prima,ogni,"
-    r"niet,geen,zonder,vermijd\w*,liever,moet\w*,alleen,eerst,elke,"
-    r"nie,bez,unikaj\w*,zamiast,raczej,upewnij,powin\w*,tylko,najpierw,każd\w*,"
-    r"не,без,избега\w*,вместо,лучше,убедись,долж\w+,нужно,надо,только,сначала,кажд\w+,"
-    "değil,yerine,tercih,önce,sadece",
-    "不要|别|別|不能|避免|而不是|优先|優先|确保|必须|必須|应该|應該|只用|先|每|所有|ないで|しない|なし|避け|代わり|べき|だけ|まず|先に|毎"
-    "|않|말고|없이|피하|대신|해야|먼저|모든",
 )
 _INSTEAD = (
     "instead of,rather than,statt,anstatt,anstelle von,au lieu de,plutôt que,en vez de,en lugar de,em vez de,"
     "ao invés de,invece di,in plaats van,zamiast,вместо,yerine"
 )
 _INSTEAD_UNSPACED = "而不是|代替|代わりに|대신"
+# Something else held until now.
+CHANGES = _any_of(
+    _INSTEAD
+    + r",instead,no longer,not any ?more,any ?more,no more,(?:switched|moved|migrated|changed) (?:\w+ )?(?:from|to),"
+    r"(?:go|goes|going|went) back to,chang\w+ (?:my|our) minds?,(?:forget|scratch) (?:what|that),replaced? by,"
+    r"nicht mehr,stattdessen,doch (?:nicht|lieber|wieder),ne (?:\w+ )+?plus,finalement,ya no,ya no (?:\w+ ),não (?:\w+ )+?mais,"
+    r"non (?:\w+ )+?più,niet meer,toch (?:niet|liever),już nie,zmiana planów,больше не,передумал\w*,artık",
+    _INSTEAD_UNSPACED + "|不再|不用再|改用|改为|もう使わ|더 이상",
+)
+# It says how, not what: what to leave, what to prefer, what must be, what comes first, when, what holds for each.
+_PLURAL = r"(?!the |there |these |those |you)(?:[\w-]+ ){0,3}[\w-]+s (?:are|go|get|start|begin|live|stay|have|look) "
+_USE = (
+    "use,keep,put,stick,stay,hands off,nothing,when(?!ever i\\b),after,before,if,nutze,verwende,benutze,halte,wenn,vor,nach,"
+    "utilise[zr]?,garde,quand,si,avant,après,usa,usar,utiliza,mantén,cuando,antes,después,use,mantenha,quando,se,depois,"
+    "mantieni,dopo,gebruik,houd,wanneer,als,voor,używaj,trzymaj,gdy,jeśli,przed,используй,когда,если,перед,kullan"
+)
+HOW = re.compile(
+    _any_of(
+        r"don't,dont,do not,not,always,never(?! mind),avoid,without,stop,prefer,rather,make sure,ensure,must,should,"
+        "needs?(?: to)?,(?<!we\\b.)ha(?:s|ve) to,may,only,first,each,every,any,forbidden,banned,allowed,when you,after you,"
+        r"before (?:you|any|\w+ing),"
+        r"nicht,kein\w*,ohne,vermeide\w*,statt,lieber,bevorzug\w*,muss,müssen,soll\w*,nur,zuerst,erst,jede\w*,"
+        r"pas,sans,évite\w*,plutôt,préf\w+,doit,doivent,il faut,seulement,d'abord,chaque,"
+        r"sin,evita\w*,prefier\w*,en vez,asegúra\w*,debe\w*,hay que,solo,sólo,primero,cada,"
+        r"não,sem,evite\w*,prefir\w*,em vez,certifique\w*,deve\w*,só,apenas,primeiro,"
+        r"non,senza,preferi\w*,invece,assicura\w*,bisogna,prima,ogni,"
+        r"niet,geen,zonder,vermijd\w*,liever,moet\w*,alleen,eerst,elke,"
+        r"nie,bez,unikaj\w*,zamiast,raczej,upewnij,powin\w*,tylko,najpierw,każd\w*,"
+        r"не,без,избега\w*,вместо,лучше,убедись,долж\w+,нужно,надо,только,сначала,кажд\w+,"
+        "değil,yerine,tercih,önce,sadece",
+        "不要|别|別|不能|避免|而不是|优先|優先|确保|必须|必須|应该|應該|只用|先|每|所有|统一|一律|使用|ないで|しない|なし|避け|代わり|べき|だけ|まず"
+        "|先に|毎|てください|않|말고|없이|피하|대신|해야|먼저|모든",
+    ).pattern
+    + "|"
+    + _any_of(_USE, start=r"^(?:\S+: )?").pattern
+    + "|^"
+    + _PLURAL
+    + r"|(?:^|[,:] )no |"
+    + CHANGES.pattern,
+    re.IGNORECASE,
+)
 # What follows (in some languages: precedes) is left for what the rest speaks of.
 INSTEAD = _any_of(_INSTEAD, _INSTEAD_UNSPACED)
 # It forbids; of two texts on one matter the one says so and the other does not.
@@ -143,18 +165,10 @@ NOT = _any_of(
     r"niet,geen,nooit,zonder,nie,nigdy,bez,не,никогда,без,değil,asla",
     _INSTEAD_UNSPACED + "|不要|不能|不用|不|别|別|禁止|没有|避免|ない|なし|않|말고|없이|금지",
 )
-# Something else held until now.
-CHANGES = _any_of(
-    _INSTEAD
-    + r",instead,no longer,not any ?more,any ?more,(?:switched|moved|migrated|changed) (?:\w+ )?(?:from|to),"
-    r"replaced? by,nicht mehr,stattdessen,ne (?:\w+ )+?plus,ya no,não (?:\w+ )+?mais,non (?:\w+ )+?più,niet meer,"
-    "już nie,больше не,artık",
-    _INSTEAD_UNSPACED + "|不再|改用|改为|もう使わ|더 이상",
-)
 # It is for once: the moment, or this one thing.
 ONCE = _any_of(
     r"yet,today,tonight,tomorrow,temporar\w+,this (?:time|once|week|morning|afternoon),for the moment,"
-    "at the moment,for a (?:second|sec|minute),wait(?= let's| please| a ),hang on,until (?:i|you|we|then|tomorrow),"
+    "at the moment,for a (?:second|sec|minute),wait(?= let's| please| a ),hang on,until (?:i|you|we|then|tomorrow),let me know,"
     "(?:in|on|for|at|with|as) (?:this|that) (?:pr|commit|change|branch|task|session|case|test|file|function|step"
     "|one|ticket|bug|batch),on line \\d+,when you(?:'re| are) (?:done|finished),"
     "diesmal,vorerst,erstmal,fürs erste,heute,noch nicht,"
@@ -169,16 +183,20 @@ NOW = _any_of(
     "now,jetzt,maintenant,ahora,agora,adesso,nu,teraz,сейчас,теперь,şimdi",
     "现在|現在|지금",
 )
-# It points at what lies before both.
+# It points at what lies before both: at what nothing in the sentence has named, where it stands early.
+POINTS_EARLY = re.compile(
+    r"(?:\S+\s+){0,3}?(?:it|it's|them|they)(?!\w)|(?:not|must|should|needs?|is|are|has|\w+ing)(?!\w)",
+    re.IGNORECASE,
+)
 POINTS = _any_of(
-    r"this,these,those,it,them,above,below,dies\w*,oben,cette,ces,ça,cela,est[aeo]s?,es[ao]s?,"
+    r"this,these,those,above,below,dies\w*,oben,cette,ces,ça,cela,est[aeo]s?,es[ao]s?,"
     r"isso,isto,quest\w+,dit,deze,это\w*,эт\w+,bu,bunu,şu",
     "[这這那它]|これ|この|それ|その|이것|이거|그거",
 )
 # Who speaks is not sure, or proposes something.
 HEDGES = _any_of(
     "let's,lets,lass uns,allons-y,vamos a,facciamo,laten we,chodźmy,давай\\w*,hadi,"
-    "maybe,perhaps,i (?:think|guess|believe|suppose|wonder|feel|would have thought|doubt),not sure,what if,if we,"
+    "maybe,perhaps,in theory,ideally,basically,consider,we (?:could|can|might),if i,like,unlike,however,i'd,i would,i (?:think|guess|believe|suppose|wonder|feel|would have thought|doubt),not sure,what if,if we,"
     "suppose,imagine,vielleicht,ich glaube,ich denke,peut-être,je pense,quizás,tal vez,creo que,talvez,acho que,"
     "forse,penso che,misschien,ik denk,może,myślę,может,думаю,belki",
     "也许|可能|我觉得|たぶん|かもしれ|と思う|아마",

@@ -15,12 +15,13 @@ from claude_mem_lite.distill import phrases
 from claude_mem_lite.search.words import STOP_WORDS, lemma
 
 # "replaces": the newer says that the old is no longer so. "rivals": one matter told otherwise; both may hold.
-Relation = Literal["same", "replaces", "rivals", "other"]
+# "near": on one matter by the cosine alone.
+Relation = Literal["same", "replaces", "rivals", "near", "other"]
 
 SAME_SHARE = 0.6  # of the words of two texts together, from which on they say the same
 _PART_SHARE = 0.5  # of the longer text, which a shorter one that adds nothing has to have
-# Cosines. Source: 95 labelled pairs, all-MiniLM-L6-v2: the same from 0.70 on, on other matters to 0.77.
-NEAR, ON_ONE_MATTER = 0.8, 0.7
+# Cosines. Source: 216 labelled pairs, all-MiniLM-L6-v2.
+NEAR, ON_ONE_MATTER, _FAR = 0.8, 0.5, 0.3
 _FRAME_SHARE = 0.5  # of the words of two texts that differ in one place
 _REJECTED_SHARE = 1 / 3  # of what a text speaks for, which another has to speak against
 _LONGEST_SLOT = 3
@@ -75,24 +76,22 @@ def terms(text: str) -> list[str]:
 def relation(old: str, new: str, cosine: float = 0.0, near: float = NEAR) -> Relation:
     """Tell how `new` stands to `old`; `cosine` (-1 to 1) is how near they are in meaning, 0 if nobody knows.
 
-    From the cosine `near` on they say the same, unless the words say otherwise.
-
-    In doubt two texts on one matter are rivals, and two that need not be on one are others.
+    From the cosine `near` on they say the same, unless the words say otherwise. Of two that are only on one
+    matter nobody but a person can tell whether they can stand together.
     """
-    before, after = _claim(old), _claim(new)
     if _normal(old) == _normal(new):
         return "same"
+    if 0 < cosine < _FAR:
+        return "other"
+    before, after = _claim(old), _claim(new)
     mine, theirs = set(before.for_), set(after.for_)
-    turned = _rejects(after, before) or _rejects(before, after)
-    if turned or _differ_in_one_place(before, after):
+    is_turned = mine | before.against == theirs | after.against and mine != theirs
+    if is_turned or _rejects(after, before) or _rejects(before, after) or _differ_in_one_place(before, after):
         return "replaces" if _says_so(new, before, after) else "rivals"
-    if mine | before.against == theirs | after.against and mine != theirs:
-        return "rivals"
-    if cosine >= ON_ONE_MATTER and bool(before.against) != bool(after.against) and not mine & theirs:
-        return "rivals"
-    if _say_the_same(before, after):
-        return "other" if names_differ(old, new) else "same"
-    return "same" if cosine >= near and not names_differ(old, new) else "other"
+    is_near = cosine >= near and bool(before.against) == bool(after.against)
+    if (is_near or _say_the_same(before, after)) and not (_tells_of_change(new) or names_differ(old, new)):
+        return "same"
+    return "near" if cosine >= ON_ONE_MATTER else "other"
 
 
 def names_differ(one: str, other: str) -> bool:
@@ -179,4 +178,8 @@ def _says_so(new: str, before: _Claim, after: _Claim) -> bool:
     if phrases.FROM_NOW_ON.search(new):
         return True
     is_given_up = bool(after.given_up) and after.given_up <= set(before.for_)
-    return is_given_up and bool(phrases.CHANGES.search(new) or phrases.DENIES.match(new))
+    return is_given_up and _tells_of_change(new)
+
+
+def _tells_of_change(new: str) -> bool:
+    return any(each.search(new) for each in (phrases.CHANGES, phrases.FROM_NOW_ON))

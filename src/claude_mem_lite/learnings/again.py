@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.distill.sameness import relation, terms
-from claude_mem_lite.learnings.evidence import is_short, stated, without_lead
-from claude_mem_lite.learnings.typed import is_question, sentences
+from claude_mem_lite.learnings.evidence import is_how, is_short, without_lead
+from claude_mem_lite.learnings.typed import sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -85,13 +85,11 @@ class Earlier:
 
 def heard(session_id: str, at: str, prompt: str) -> Iterator[Sentence]:
     """Yield the sentences of a prompt that can be held against others."""
-    how = {each.content.casefold() for each in stated(prompt) if each.is_how}
     for sentence in sentences(prompt):
         found = frozenset(terms(sentence.text))
         if is_short(sentence.text) and _FEWEST_SHARED <= len(found) <= _MOST_TERMS:
             text = without_lead(sentence.text)
-            is_how = text.casefold() in how and not is_question(text)
-            yield Sentence(session_id, at, text, found, is_how)
+            yield Sentence(session_id, at, text, found, not sentence.asks and is_how(text))
 
 
 def _is_pasted(one: Sentence, other: Sentence) -> bool:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.distill import phrases
 from claude_mem_lite.distill.sameness import terms
-from claude_mem_lite.learnings.typed import sentences
+from claude_mem_lite.learnings.typed import is_question, sentences
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,14 +24,20 @@ CONTENT_CHARS = 300
 MAX_STATED = 20
 ACTIVE, CANDIDATE = 2, 1  # signs
 
-_MOST_WORDS, _MOST_LEADS = 30, 3
-_FIRST_WORDS = 3
+# Words: of what is kept, of what only says how, and of those among which a form binds.
+_MOST_WORDS, _MOST_OF_HOW, _FIRST_WORDS = 30, 20, 3
+_MOST_LEADS = 3
 _FEWEST_TERMS = 2  # of what speaks of more than the moment
 _CHARS_A_WORD = 3  # of a script without spaces
+_MARKS = " ,;:-"
 _WORD = re.compile(r"[^\s,:;.!?]+")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-# A figure, a quotation, an address, a call: one thing.
-_ONE_THING = re.compile(r"\d|[\"\u201c\u201d«»]|https?:|\w\(|#")
+# A number that counts nothing, a quotation, an address, a call: one thing.
+_ONE_THING = re.compile(
+    r"(?:#|\b(?:line|pr|issue|step|option) )\d|\b\d{4,}\b|(?<![\w.])\d++(?!\s?[^\W\d])"
+    r"|[\"\u201c\u201d«»]|https?:|\w\(",
+    re.IGNORECASE,
+)
 # Names of code, files and products.
 _NAME = re.compile(
     r"`[^`\n]+`|[\w.-]*/[\w./-]+|\w+\.[a-z]{1,4}\b|\b[a-z]+[A-Z]\w+|\b[A-Z][a-z0-9]+[A-Z]\w*|\b\w+[_-]\w[\w-]*"
@@ -40,14 +47,10 @@ _CHECK = re.compile(r"[A-Z]{1,4}\d{2,}\b")  # "E501 line too long" under "these 
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """What the user has said in their own words, at most 300 characters, and how many signs make it a rule.
-
-    `is_how` says that it tells how things are done, which with being said again makes a rule of it.
-    """
+    """What the user has said in their words, at most 300 characters, and how many signs make it a rule."""
 
     content: str
     signs: int
-    is_how: bool
 
 
 def stated(text: str, *, is_refusal: bool = False, is_known: Callable[[str], bool] = bool) -> list[Stated]:
@@ -62,65 +65,64 @@ def stated(text: str, *, is_refusal: bool = False, is_known: Callable[[str], boo
         if sentence.asks or _CHECK.match(content) or not is_short(content) or _is_for_once(content):
             continue
         signs = _signs(content, sentence, is_refusal=is_refusal, is_known=is_known)
-        is_how = phrases.MANNER.search(content) is not None and not (
-            phrases.HEDGES.match(content) or _ONE_THING.search(content)
-        )
-        if len(found) < MAX_STATED and (signs or is_how):
-            found.setdefault(content.casefold(), Stated(content, signs, is_how))
+        if signs and len(found) < MAX_STATED:
+            found.setdefault(content.casefold(), Stated(content, signs))
     return list(found.values())
 
 
 def without_lead(text: str) -> str:
-    """Return a sentence without the words that lead to it."""
-    text = " ".join(text.split()).strip(" ,;:-")
+    """Return a sentence without the words that lead to it, and the brackets around it."""
+    text = " ".join(text.split()).strip(_MARKS)
     for _ in range(_MOST_LEADS):
         lead = phrases.LEAD.match(text)
-        text = text[lead.end() :].strip(" ,;:-") if lead else text
-    return text
+        text = text[lead.end() :].lstrip(".)").strip(_MARKS) if lead else text
+    return text[1:-1] if text.startswith("(") and text.find(")") == len(text) - 1 else text
 
 
-def is_short(content: str) -> bool:
+def is_short(content: str, words: int = _MOST_WORDS) -> bool:
     """Tell whether a text is one that people remember, and has a word to go on."""
     size = len(_WORD.findall(content)) + len(_UNSPACED.findall(content)) // _CHARS_A_WORD
-    return size <= _MOST_WORDS and len(content) <= CONTENT_CHARS and len(terms(content)) > 0
+    return size <= words and len(content) <= CONTENT_CHARS and len(terms(content)) > 0
+
+
+def is_how(content: str) -> bool:
+    """Tell whether a sentence says how things are done, rather than what to do."""
+    is_told = any(each.match(content) for each in (phrases.TOLD_OF, phrases.HEDGES)) or is_question(content)
+    return not is_told and is_short(content, _MOST_OF_HOW) and phrases.HOW.search(content) is not None
 
 
 def _signs(content: str, sentence: Sentence, *, is_refusal: bool, is_known: Callable[[str], bool]) -> int:
     if sentence.is_rule or _binds(content):
         return ACTIVE
-    denies = phrases.DENIES.match(content)
-    rest = content[denies.end() :] if denies else content
-    is_denial = (denies is not None and len(terms(rest)) > 0) or phrases.DENIED.match(content) is not None
-    ought = phrases.OUGHT.search(content)
-    is_here = phrases.IN_PROJECT.search(rest) is not None
-    strong = _is_ours(content) or phrases.SAID_BEFORE.match(content) is not None
-    signs = is_refusal + is_denial + is_here + 2 * strong + (ought is not None)
-    if not signs:
+    rest = phrases.IN_PROJECT.sub("", content)
+    if not _is_general(rest):
         return 0
-    rest = phrases.IN_PROJECT.sub("", rest.replace(ought[0], "", 1) if ought else rest)
-    signs += phrases.MANNER.search(rest) is not None
-    return min(ACTIVE if _is_general(rest, is_known) else CANDIDATE, signs)
+    if _is_ours(content) or phrases.SAID_BEFORE.match(content):
+        signs = ACTIVE
+    else:
+        ought, denies = phrases.OUGHT.search(rest), phrases.DENIES.match(rest)
+        signs = is_refusal + (rest != content) + (ought is not None) + (denies is not None)
+        rest = rest.replace(ought[0], "", 1) if ought else rest
+        signs += phrases.HOW.search(rest) is not None if signs else is_how(rest)
+    return min(ACTIVE if all(map(is_known, _NAME.findall(content))) else CANDIDATE, signs)
 
 
-def _is_general(content: str, is_known: Callable[[str], bool]) -> bool:
+def _is_general(content: str) -> bool:
     """Tell whether a text speaks of things that later sessions will know, not of what lies before both."""
-    if phrases.POINTS.search(content) or phrases.HEDGES.match(content) or len(terms(content)) < _FEWEST_TERMS:
-        return False
-    return not _ONE_THING.search(content) and all(is_known(name) for name in _NAME.findall(content))
+    one = phrases.POINTS.search(content) or phrases.POINTS_EARLY.match(content) or _ONE_THING.search(content)
+    return not one and not phrases.HEDGES.match(content) and len(terms(content)) >= _FEWEST_TERMS
 
 
 def _binds(content: str) -> bool:
     if phrases.FROM_NOW_ON.search(content):
         return True
-    if phrases.TOLD_OF.match(content) or phrases.HEDGES.match(content):
+    if any(each.match(content) for each in (phrases.TOLD_OF, phrases.HEDGES, phrases.OUGHT)):
         return False
     return any(phrases.ALWAYS.match(content, at) for at in _first_words(content))
 
 
 def _first_words(content: str) -> Iterator[int]:
-    for number, word in enumerate(_WORD.finditer(content)):
-        if number == _FIRST_WORDS:
-            break
+    for word in islice(_WORD.finditer(content), _FIRST_WORDS):
         yield from range(word.start(), word.end() if _UNSPACED.match(word[0]) else word.start() + 1)
 
 
@@ -130,5 +132,5 @@ def _is_ours(content: str) -> bool:
 
 def _is_for_once(content: str) -> bool:
     rest = phrases.FROM_NOW_ON.sub("", content)
-    is_of_now = phrases.NOW.search(rest) is not None and not _is_ours(content)
-    return is_of_now or phrases.ONCE.search(rest) is not None
+    holds = _is_ours(content) or phrases.CHANGES.search(content) is not None
+    return phrases.ONCE.search(rest) is not None or (not holds and phrases.NOW.search(rest) is not None)

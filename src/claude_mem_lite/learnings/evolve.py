@@ -149,11 +149,12 @@ class _Taking:
         relations: dict[str, str] = {
             row.id: relation(row.content, self.content, alike.get(row.id, 0.0), near) for row in rows
         }
-        if relations.get(self.candidate.contradicts) in {"other", "rivals"}:
+        if relations.get(self.candidate.contradicts) in {"other", "near", "rivals"}:
             relations[self.candidate.contradicts] = "replaces"
         current = [row for row in rows if row.is_active and not row.superseded_by]
         contradicted = [row for row in current if relations[row.id] == "replaces"]
         rivals = [row for row in current if relations[row.id] == "rivals"]
+        near_by = [row for row in current if relations[row.id] == "near" and self.candidate.origin == "user"]
         # An older session is told later: it was imported, or waited for Claude.
         newer = [row.id for row in contradicted if row.created_at > self.at]
         newer += [
@@ -179,13 +180,13 @@ class _Taking:
         if same is not None and same.quarantine and not reasons and self.candidate.origin == "user":
             change(same, "released", self.session_id, is_active=True, quarantine=[])
         if same is not None:
-            self._ask(rivals, same)
+            self._ask(rivals, same, alike)
             return self._join(same, contradicted if same.is_active else [])
         if reasons:
             return self._insert("quarantined", is_active=False, quarantine=reasons)
         outcome = self._insert("inserted")
         self._replace(contradicted, outcome.learning_id)
-        self._ask(rivals, storage.get(outcome.learning_id))
+        self._ask([*rivals, *near_by], storage.get(outcome.learning_id), alike)
         return Outcome("contradicted", outcome.learning_id) if contradicted else outcome
 
     def _same(
@@ -266,11 +267,11 @@ class _Taking:
                 superseded_by=learning_id,
             )
 
-    def _ask(self, rivals: Sequence[Learning], row: Learning) -> None:
-        """Note what tells one matter otherwise: both stand, and the user is asked."""
-        for other in rivals:
+    def _ask(self, others: Sequence[Learning], row: Learning, alike: dict[str, float]) -> None:
+        """Note what may tell one matter otherwise: both stand, and the user is asked."""
+        for other in others:
             if other.id != row.id:
-                storage.ask(row, other, session_id=self.session_id)
+                storage.ask(row, other, cosine=alike.get(other.id, 0.0), session_id=self.session_id)
 
     def _evidence(self, row: Learning) -> dict[str, Any]:
         """Return the columns that tell of one more voice for a learning, its code as it is now."""

@@ -64,7 +64,7 @@ def added_to_instructions(session: Session) -> Iterator[Said]:
         before = set(_text(given.get("old_string")).splitlines())
         added = [line for line in _text(given.get("new_string")).splitlines() if line not in before]
         if len(added) <= _MOST_ADDED:
-            for found in (each for line in added for each in stated(line.replace("**", "")) if each.is_how):
+            for found in (each for line in added for each in stated(line.replace("**", ""))):
                 yield Said(found.content, row.created_at, observation_id=row.id)
 
 

@@ -59,9 +59,8 @@ def _take_stated(session: Session, said: Sequence[Said]) -> Iterator[Outcome]:
 
     for each in said:
         for found in stated(each.text, is_refusal=each.is_refusal, is_known=is_known):
-            if found.signs:
-                starts_at = INITIAL if found.signs >= ACTIVE else CANDIDATE
-                yield _take(session, replace(each, text=found.content), starts_at=starts_at)
+            starts_at = INITIAL if found.signs >= ACTIVE else CANDIDATE
+            yield _take(session, replace(each, text=found.content), starts_at=starts_at)
 
 
 def _take_again(session: Session, said: Sequence[Said]) -> Iterator[Outcome]:

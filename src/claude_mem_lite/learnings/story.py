@@ -52,11 +52,11 @@ def entry(row: Learning) -> dict[str, Any]:
     }
 
 
-def questions(project_dir: str | None) -> list[dict[str, Any]]:
-    """Return the pairs of learnings that tell one matter otherwise, in JSON's types."""
+def questions(project_dir: str | None, *, candidates: bool = False) -> list[dict[str, Any]]:
+    """Return the pairs of learnings that may tell one matter otherwise, in JSON's types."""
     return [
         {"newer": _in_short(newer), "older": _in_short(older)}
-        for newer, older in learnings.questions(project_dir)
+        for newer, older in learnings.questions(project_dir, candidates=candidates)
     ]
 
 

@@ -263,10 +263,11 @@ def is_known(project_dir: str, name: str, *, without: str) -> bool:
     return rows.fetchone() is not None
 
 
-def ask(row: Learning, other: Learning, *, session_id: str = "") -> None:
-    """Note that two learnings tell one matter otherwise, unless that is noted."""
-    if not any({row.id, other.id} == pair for pair in _pairs(ASKED)):
-        log_event(ASKED, {"id": row.id, "other": other.id}, session_id=session_id or None)
+def ask(row: Learning, other: Learning, *, cosine: float = 0.0, session_id: str = "") -> None:
+    """Note that two learnings may tell one matter otherwise, and how near they are, unless that is noted."""
+    if frozenset((row.id, other.id)) not in _pairs(ASKED):
+        data = {"id": row.id, "other": other.id, "cosine": round(cosine, 3)}
+        log_event(ASKED, data, session_id=session_id or None)
 
 
 def answer_both(row: Learning, other: Learning) -> None:
@@ -274,18 +275,26 @@ def answer_both(row: Learning, other: Learning) -> None:
     log_event(BOTH, {"id": row.id, "other": other.id})
 
 
-def questions(project_dir: str | None) -> list[tuple[Learning, Learning]]:
-    """Return the pairs of told learnings that tell one matter otherwise, the newer first, newest last."""
-    current = {row.id: row for row in find(project_dir)}
-    answered = _pairs(BOTH)
-    open_ = [pair for pair in _pairs(ASKED) if pair <= current.keys() and pair not in answered]
-    pairs = [sorted((current[each] for each in pair), key=lambda row: row.created_at) for pair in open_]
-    return [(newer, older) for older, newer in pairs]
+def questions(project_dir: str | None, *, candidates: bool = False) -> list[tuple[Learning, Learning]]:
+    """Return the pairs of learnings that may tell one matter otherwise, each newer first; the nearest first.
+
+    One of the two is told to sessions, unless `candidates` are asked for as well.
+    """
+    current = {row.id: row for row in find(project_dir, state="current")}
+    asked, answered = _pairs(ASKED), _pairs(BOTH)
+    found = []
+    for pair in sorted(asked, key=lambda pair: asked[pair], reverse=True):
+        rows = [current[each] for each in pair if each in current]
+        is_asked = candidates or any(row.confidence >= TOLD for row in rows)
+        if len(rows) == len(pair) and pair not in answered and is_asked:
+            older, newer = sorted(rows, key=lambda row: row.created_at)
+            found.append((newer, older))
+    return found
 
 
-def _pairs(event: str) -> list[set[str]]:
+def _pairs(event: str) -> dict[frozenset[str], float]:
     rows = LogEntry.select(LogEntry.data).where(LogEntry.event_type == event).order_by(LogEntry.pk)
-    return [{row.data["id"], row.data["other"]} for row in rows]
+    return {frozenset((row.data["id"], row.data["other"])): row.data.get("cosine", 0.0) for row in rows}
 
 
 def note_learned(session_id: str, pk: int) -> None:

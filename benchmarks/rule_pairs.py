@@ -1,0 +1,141 @@
+"""How pairs of rules, said in two sessions, end up: retired, shown as a question, merged, or both told.
+
+    python benchmarks/rule_pairs.py FILE [--verbose]
+
+FILE has a JSON object a line: `kind` ("beside": both can hold, "contradicts", "same"), `older`, `newer`.
+Each pair is a project of its own in a temporary memory: the older is a session's prompt, its vector is
+written, then the newer is another session's. All of it goes through what the consumer calls, with the real
+model. "kept" are the pairs of which both rules are in memory at all; a question may be one of `--candidates`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+from claude_mem_lite import client, inbox
+from claude_mem_lite.distill import record
+from claude_mem_lite.learnings import session
+from claude_mem_lite.search.indexing import Index
+from claude_mem_lite.storage import learnings as storage
+from claude_mem_lite.storage import models, queries
+
+KINDS = {"beside": "can stand together", "contradicts": "contradict", "same": "say the same"}
+OUTCOMES = ("retired", "question", "merged", "apart")
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two rules of a project, and how they stand to each other."""
+
+    project_dir: str
+    kind: str
+    older: str
+    newer: str
+
+
+def kind_of(told: str) -> str:
+    """Return the kind of a pair by the word that a file has for it."""
+    beginnings = {"contra": "contradicts", "same": "same", "resta": "same"}
+    return next((kind for start, kind in beginnings.items() if told.startswith(start)), "beside")
+
+
+def say(project_dir: str, session_id: str, prompt: str) -> None:
+    """Play a session of one prompt."""
+    common = {"session_id": session_id, "cwd": project_dir}
+    for event in (
+        {"hook_event_name": "UserPromptSubmit", "prompt": prompt},
+        {"hook_event_name": "SessionEnd", "reason": "other"},
+    ):
+        inbox.append(json.dumps(common | event), project_dir)
+    for event_id in queries.unfinished_events():
+        if row := queries.pending_event(event_id):
+            record.record_event(row)
+    record.summarize_session(session_id, retell=True)
+    session.learn(session_id)
+
+
+def embed() -> None:
+    """Write all vectors that are missing."""
+    index = Index()
+    while (wait_s := index.step()) is not None:
+        time.sleep(wait_s)
+
+
+def outcome(pair: Pair, older: set[str]) -> tuple[str, bool]:
+    """Return what became of the older of two rules, and whether both were kept at all."""
+    rows = storage.find(pair.project_dir, state="all")
+    kept = [row for row in rows if row.id in older]
+    is_merged = any(len(row.source_sessions) > 1 for row in kept)
+    both = bool(kept) and (is_merged or len(rows) > len(kept))
+    if any(row.superseded_by for row in kept):
+        return "retired", both
+    if storage.questions(pair.project_dir, candidates=True):
+        return "question", both
+    return "merged" if is_merged else "apart", both
+
+
+def measure(pairs: list[Pair], *, is_verbose: bool) -> None:
+    """Play all pairs, print what became of them."""
+    for number, pair in enumerate(pairs):
+        say(pair.project_dir, f"older-{number}", pair.older)
+    embed()
+    older = [{row.id for row in storage.find(pair.project_dir, state="all")} for pair in pairs]
+    found: dict[str, Counter[str]] = defaultdict(Counter)
+    for number, (pair, known) in enumerate(zip(pairs, older, strict=True)):
+        say(pair.project_dir, f"newer-{number}", pair.newer)
+        what, both = outcome(pair, known)
+        found[pair.kind].update(["pairs", what, *(["kept", f"{what} of kept"] if both else [])])
+        found[pair.kind]["told"] += len(storage.find(pair.project_dir)) > 0
+        if is_verbose:
+            sys.stdout.write(
+                f"{pair.kind:11} {what:8} {'' if both else 'not kept':8} {pair.older} / {pair.newer}\n"
+            )
+    sys.stdout.write(
+        f"{'':20}{'pairs':>6}{'kept':>6}" + "".join(f"{each:>10}{'of kept':>8}" for each in OUTCOMES) + "\n"
+    )
+    for kind, name in KINDS.items():
+        counts = found[kind]
+        told = "".join(f"{counts[each]:>10}{counts[f'{each} of kept']:>8}" for each in OUTCOMES)
+        sys.stdout.write(f"{name:20}{counts['pairs']:>6}{counts['kept']:>6}{told}\n")
+
+
+def main() -> None:
+    """Read the pairs, start a web process, play them."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--verbose", action="store_true", help="print each pair")
+    chosen = parser.parse_args()
+    lines = [json.loads(line) for line in chosen.file.read_text("utf-8").splitlines() if line.strip()]
+    pairs = [
+        Pair(f"/rules/{number}", kind_of(each["kind"]), each["older"], each["newer"])
+        for number, each in enumerate(lines)
+    ]
+    with tempfile.TemporaryDirectory(prefix="cml-") as folder:
+        os.environ["CLAUDE_MEM_HOME"] = folder
+        models.open_databases()
+        web = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"], stderr=subprocess.DEVNULL)
+        try:
+            for _ in range(200):
+                try:
+                    if client.get("/api/health", {}, timeout_s=1):
+                        break
+                except client.UnreachableError:
+                    time.sleep(0.05)
+            measure(pairs, is_verbose=chosen.verbose)
+        finally:
+            web.terminate()
+            web.wait()
+            models.close_databases()
+
+
+if __name__ == "__main__":
+    main()
