@@ -132,6 +132,7 @@ HOW = re.compile(
     _any_of(
         r"don't,dont,do not,not,always,never(?! mind),avoid,without,stop,prefer,rather,make sure,ensure,must,should,"
         "needs?(?: to)?,(?<!we\\b.)ha(?:s|ve) to,may,only,first,each,every,any,forbidden,banned,allowed,when you,after you,"
+        r"everywhere,at (?:most|least|the latest),max(?:imum)?,exactly,(?:one|once) (?:\w+ )?per,"
         r"before (?:you|any|\w+ing),"
         r"nicht,kein\w*,ohne,vermeide\w*,statt,lieber,bevorzug\w*,muss,müssen,soll\w*,nur,zuerst,erst,jede\w*,"
         r"pas,sans,évite\w*,plutôt,préf\w+,doit,doivent,il faut,seulement,d'abord,chaque,"
@@ -150,7 +151,7 @@ HOW = re.compile(
     + "|^"
     + _PLURAL
     + r"|(?:^|[,:] )no |"
-    + CHANGES.pattern,
+    + f"{CHANGES.pattern}|{ALWAYS.pattern}",
     re.IGNORECASE,
 )
 # What follows (in some languages: precedes) is left for what the rest speaks of.
@@ -199,6 +200,6 @@ HEDGES = _any_of(
     "maybe,perhaps,in theory,ideally,basically,consider,we (?:could|can|might),if i,like,unlike,however,i'd,i would,i (?:think|guess|believe|suppose|wonder|feel|would have thought|doubt),not sure,what if,if we,"
     "suppose,imagine,vielleicht,ich glaube,ich denke,peut-être,je pense,quizás,tal vez,creo que,talvez,acho que,"
     "forse,penso che,misschien,ik denk,może,myślę,может,думаю,belki",
-    "也许|可能|我觉得|たぶん|かもしれ|と思う|아마",
+    r"^.*\bmight\b|也许|可能|我觉得|たぶん|かもしれ|と思う|아마",
     start=r"^(?:\w+\W+){0,2}?",
 )

@@ -21,7 +21,7 @@ Relation = Literal["same", "replaces", "rivals", "near", "other"]
 SAME_SHARE = 0.6  # of the words of two texts together, from which on they say the same
 _PART_SHARE = 0.5  # of the longer text, which a shorter one that adds nothing has to have
 # Cosines. Source: 216 labelled pairs, all-MiniLM-L6-v2.
-NEAR, ON_ONE_MATTER, _FAR = 0.8, 0.5, 0.3
+NEAR, _ALIKE, ON_ONE_MATTER, _FAR = 0.8, 0.65, 0.5, 0.3
 _FRAME_SHARE = 0.5  # of the words of two texts that differ in one place
 _REJECTED_SHARE = 1 / 3  # of what a text speaks for, which another has to speak against
 _LONGEST_SLOT = 3
@@ -89,7 +89,8 @@ def relation(old: str, new: str, cosine: float = 0.0, near: float = NEAR) -> Rel
     if is_turned or _rejects(after, before) or _rejects(before, after) or _differ_in_one_place(before, after):
         return "replaces" if _says_so(new, before, after) else "rivals"
     is_near = cosine >= near and bool(before.against) == bool(after.against)
-    if (is_near or _say_the_same(before, after)) and not (_tells_of_change(new) or names_differ(old, new)):
+    has_same_words = _say_the_same(before, after) and not 0 < cosine < _ALIKE
+    if (is_near or has_same_words) and not (tells_of_change(new) or names_differ(old, new)):
         return "same"
     return "near" if cosine >= ON_ONE_MATTER else "other"
 
@@ -178,8 +179,9 @@ def _says_so(new: str, before: _Claim, after: _Claim) -> bool:
     if phrases.FROM_NOW_ON.search(new):
         return True
     is_given_up = bool(after.given_up) and after.given_up <= set(before.for_)
-    return is_given_up and _tells_of_change(new)
+    return is_given_up and tells_of_change(new)
 
 
-def _tells_of_change(new: str) -> bool:
+def tells_of_change(new: str) -> bool:
+    """Tell whether a text says that something else held until now."""
     return any(each.search(new) for each in (phrases.CHANGES, phrases.FROM_NOW_ON))

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from claude_mem_lite.distill.sameness import relation, terms
+from claude_mem_lite.distill.sameness import relation, tells_of_change, terms
 from claude_mem_lite.learnings.evidence import is_how, is_short, without_lead
 from claude_mem_lite.learnings.typed import sentences
 
@@ -60,7 +60,7 @@ class Earlier:
 
         A wish is the sentence that says how, the earlier one where both do.
         """
-        for other in self._near(now):
+        for other in () if tells_of_change(now.text) else self._near(now):
             wish, again = (other, now) if other.is_how else (now, other)
             if wish.is_how and not _is_pasted(wish, again) and self._is_said_again(wish, again):
                 yield wish, again

@@ -106,11 +106,9 @@ _HEADER_WORDS = frozenset(
 )
 _QUESTION = re.compile(
     r"(?:why|what(?:'s)?|when (?:do|does|should|is|are|did|will)|where|who|whose|which|how|should|shall|can"
-    r"|could|would"
-    r"|do|does|did|is|are|was|were|am|isn't|aren't|shouldn't|don't (?:we|you|i|they)|doesn't|didn't|can't"
-    r"|couldn't"
-    r"|won't|has|have|had|will|may|any|anyone)\b(?!\s+(?:not|n't)\s+(?:use|import|rely|mock|forget|depend"
-    r"|hard|ever))",
+    r"|could|would|do|does|did|is|are|was|were|am|isn't|aren't|shouldn't|don't (?:we|you|i|they)|doesn't|didn't"
+    r"|can't|couldn't|won't|has|have|had|will|may|any(?:one)? (?:idea|chance|reason|way|news|other|thoughts))\b"
+    r"(?! not\b)",
     re.IGNORECASE,
 )
 _BREAK = re.compile(r"[.!?]+(?=[\"')\]]{0,3}(?:\s|\Z))|[\u3002\uff01\uff1f\uff1b]|;(?=\s|\Z)|[()\"`“”]")
