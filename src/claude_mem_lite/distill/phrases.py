@@ -154,8 +154,6 @@ HOW = re.compile(
     + f"{CHANGES.pattern}|{ALWAYS.pattern}",
     re.IGNORECASE,
 )
-# What follows (in some languages: precedes) is left for what the rest speaks of.
-INSTEAD = _any_of(_INSTEAD, _INSTEAD_UNSPACED)
 # It forbids; of two texts on one matter the one says so and the other does not.
 NOT = _any_of(
     _INSTEAD
@@ -168,7 +166,7 @@ NOT = _any_of(
 )
 # It is for once: the moment, or this one thing.
 ONCE = _any_of(
-    r"yet,today,tonight,tomorrow,temporar\w+,this (?:time|once|week|morning|afternoon),for the moment,"
+    r"yet,today,tonight,tomorrow,temporar\w+,for now,this (?:time|once|week|morning|afternoon),for the moment,"
     "at the moment,for a (?:second|sec|minute),wait(?= let's| please| a ),hang on,until (?:i|you|we|then|tomorrow),let me know,"
     "(?:in|on|for|at|with|as) (?:this|that) (?:pr|commit|change|branch|task|session|case|test|file|function|step"
     "|one|ticket|bug|batch),on line \\d+,when you(?:'re| are) (?:done|finished),"

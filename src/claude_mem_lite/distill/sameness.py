@@ -131,7 +131,7 @@ def _claim(text: str) -> _Claim:
             continue
         head, tail = terms(clause[: negation.start()]), terms(clause[negation.end() :])
         # "WAL mode must not be used": what is turned down stands before the verb.
-        is_passive = len(tail) <= 1 and not phrases.INSTEAD.match(negation[0])
+        is_passive = len(tail) <= 1 and not phrases.CHANGES.match(negation[0])
         chosen += [] if is_passive else head
         against |= {*tail, *head} if is_passive else {*tail}
     first = next((token for token in _TOKEN.findall(body.casefold()) if token not in STOP_WORDS), "")

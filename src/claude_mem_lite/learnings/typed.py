@@ -24,13 +24,12 @@ class Sentence:
     """A sentence, or the part before or after a semicolon, without its full stop.
 
     `is_rule` when it stands under a heading like "Rules:"; `prefix` is what such a heading says of each
-    item ("never "); `is_first` when it begins a paragraph; `asks` when it ends with a question mark.
+    item ("never "); `asks` when it ends with a question mark.
     """
 
     text: str
     is_rule: bool
     prefix: str
-    is_first: bool
     asks: bool
 
 
@@ -39,7 +38,13 @@ _FROM_THE_CLIENT = re.compile(
     r"|/[\w:-]+(?:\s|\Z)|Caveat: The messages below|This session is being continued"
     r"|Operation stopped by hook|\w+ operation blocked by hook)"
 )
-_TAG = re.compile(r"<(/?)([a-zA-Z][\w-]{0,40})(?:\s[^<>]{0,300})?>")
+# What stands between such tags, to the end where one is not closed, was not typed.
+_TAGGED = re.compile(
+    r"<(private|system(?:-reminder)?|task-notification|document|file|paste|pasted|log|output|code|pre|quote"
+    r"|blockquote|example|claude-mem|context|command-[a-z]+|bash-[a-z]+|local-command[a-z-]*|tool_result|result)"
+    r"(?:\s[^<>]{0,300})?>.*?(?:</\1>|\Z)",
+    re.IGNORECASE | re.DOTALL,
+)
 _FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
 _BULLET = re.compile(r"\s{0,12}(?:[-*•–]\s|\d{1,2}[.)]\s)\s?(?=\S)")
 _PASTED = re.compile(
@@ -73,42 +78,28 @@ _POINTS = re.compile(
     r"[^:]{0,30}\Z",
     re.IGNORECASE,
 )
-# "Fix:", and what is to be fixed.
-_TASK = re.compile(
-    r"\b(?:fix|implement|handle|solve|resolve|close|address|reply|respond|answer|draft|consider|triage"
-    r"|investigate)\b",
-    re.IGNORECASE,
-)
-# Somebody else's words follow.
+# Somebody else's words follow, or what is to be worked on.
 _ANNOUNCES = re.compile(
-    r"\b(?:says?|said|tells?|told|wrote|writes|comments?|commented|review|docs?|documentation|readme|log"
-    r"|logs|output"
-    r"|error|message|mail|e-?mail|ticket|issue|report(?:s|ed)?|prints?|printed|shows?|quot(?:e|es|ed)"
-    r"|article|post|blog"
-    r"|changelog|guide|standup|transcript|snippet|excerpt|text|paste[ds]?|translate|summarize|explain"
-    r"|read)\b",
+    r"\b(?:says?|said|tells?|told|wrote|writes|comments?|commented|review|docs?|documentation|readme|logs?|output"
+    r"|error|message|e?-?mail|ticket|issue|report(?:s|ed)?|prints?|printed|shows?|quot(?:e|es|ed)|article|post|blog"
+    r"|changelog|guide|standup|transcript|snippet|excerpt|text|paste[ds]?|translate|summarize|explain|read|fix"
+    r"|implement|handle|solve|resolve|close|address|reply|respond|answer|draft|consider|triage|investigate)\b",
     re.IGNORECASE,
 )
-_KEYS = re.compile(
-    r"\b(?:rules|conventions?|guidelines|standards|principles|policy|policies|coding style|code style|style"
-    r"|dos|(?:remember|keep in mind)|from now on|always|never)\b",
+# What heads a list of rules, with what it says of each ("never").
+_RULES = re.compile(
+    r"(?:[\w'-]+ ){0,3}?(?:rules|conventions?|guidelines|standards|principles|polic(?:y|ies)|(?:\w+ )?style"
+    r"|dos|remember|(?:keep|bear) in mind|from now on|regeln|konventionen|règles|reglas|regras|regole|regels"
+    r"|zasady|правила|kurallar)(?:(?: and|,)? don'ts)?"
+    r"(?: (?:for|in|of|about|when|here|from|at|für|pour|para|per|voor|dla|для|de|di)(?: [\w'-]+){0,4})?"
+    r"|(?P<each>always|never)|规则|規則|规范|ルール|규칙",
     re.IGNORECASE,
-)
-_HEADER_WORDS = frozenset(
-    """a about after all also always and api are at basic bear before branch code coding commit commits
-    convention conventions design do documentation don'ts donts dos down every everything few five
-    follow following for four from general git go good ground guide guidelines have here house i
-    important in is it keep know last like live logging make me mind must my naming never new note now
-    of ok okay on one other our please policies policy principles project python re react remember repo
-    repository rules rust session sessions six some sql standards stick style team test testing tests
-    thanks that the these things this three to two typescript ui us use want we when with work working
-    write you your""".split()  # noqa: SIM905  (reads as words)
 )
 _QUESTION = re.compile(
     r"(?:why|what(?:'s)?|when (?:do|does|should|is|are|did|will)|where|who|whose|which|how|should|shall|can"
-    r"|could|would|do|does|did|is|are|was|were|am|isn't|aren't|shouldn't|don't (?:we|you|i|they)|doesn't|didn't"
-    r"|can't|couldn't|won't|has|have|had|will|may|any(?:one)? (?:idea|chance|reason|way|news|other|thoughts))\b"
-    r"(?! not\b)",
+    r"|could|would|do|does|did|is|are|was|were|am|isn't|aren't|shouldn't|don't (?:we|you|i|they)|doesn't"
+    r"|didn't|can't|couldn't|won't|has|have|had|will|may"
+    r"|any(?:one)? (?:idea|chance|reason|way|news|other|thoughts))\b(?! not\b)",
     re.IGNORECASE,
 )
 _BREAK = re.compile(r"[.!?]+(?=[\"')\]]{0,3}(?:\s|\Z))|[\u3002\uff01\uff1f\uff1b]|;(?=\s|\Z)|[()\"`“”]")
@@ -124,7 +115,7 @@ def sentences(prompt: str) -> list[Sentence]:
     """Return what was typed, in order; a linear pass over at most 50,000 characters."""
     if _FROM_THE_CLIENT.match(prompt[:200]):
         return []
-    text = _without_tagged(prompt[:_READ].replace("\r\n", "\n").replace("’", "'"))
+    text = _TAGGED.sub(" ", prompt[:_READ].replace("\r\n", "\n").replace("’", "'"))
     return list(_walk(text.split("\n")))
 
 
@@ -135,7 +126,7 @@ def is_question(text: str) -> bool:
 
 def _walk(lines: list[str]) -> Iterator[Sentence]:  # noqa: C901 - one branch a kind of line
     """Yield the sentences, line by line; what a line is depends on what came above it."""
-    is_fenced = is_paste = is_begun = is_pointing = False
+    is_fenced = is_paste = is_pointing = False
     prefix: str | None = None  # of a list of rules, None outside of one
     listed_by = ""  # how its items begin: with bullets, as plain lines right below the heading, not known yet
     for line in _joined(lines):
@@ -146,7 +137,7 @@ def _walk(lines: list[str]) -> Iterator[Sentence]:  # noqa: C901 - one branch a 
         if is_pointing and not stripped:
             return
         if is_fenced or not stripped:
-            is_paste, is_begun = False, False
+            is_paste = False
             listed_by = listed_by or "bullets"
             prefix = None if listed_by == "lines" else prefix
             continue
@@ -161,24 +152,21 @@ def _walk(lines: list[str]) -> Iterator[Sentence]:  # noqa: C901 - one branch a 
         header = title["title"] if title else stripped
         if stripped.endswith(":") or title:
             prefix, listed_by = _rules_prefix(header), ""
-            announces = _ANNOUNCES.search(header) or _TASK.search(header)
-            if prefix is None and announces and not title and not bullet:
+            if prefix is None and _ANNOUNCES.search(header) and not title and not bullet:
                 return
-            is_begun = True
             continue
         if bullet:
             listed_by = "bullets"
-            yield from _split(line[bullet.end() :], prefix, is_first=True)
+            yield from _split(line[bullet.end() :], prefix)
             continue
         prefix = None if listed_by == "bullets" or len(stripped) > _SHORT_HEADER else prefix
         listed_by, is_pointing = "lines", bool(_POINTS.search(stripped))
-        for sentence in _split(stripped, prefix, is_first=not is_begun):
+        for sentence in _split(stripped, prefix):
             if _quotes_on(sentence.text):
                 yield replace(sentence, text=sentence.text.partition(": ")[0])
                 is_paste = True
                 break
             yield sentence
-        is_begun = True
 
 
 def _joined(lines: list[str]) -> Iterator[str]:
@@ -202,18 +190,16 @@ def _joined(lines: list[str]) -> Iterator[str]:
         yield " ".join(held)
 
 
-def _split(text: str, prefix: str | None, *, is_first: bool) -> Iterator[Sentence]:
-    carried: str | None = (
-        None  # what a heading on the line heads ends with the sentence, not with a semicolon
-    )
-    for number, (part, end) in enumerate(_parts(text)):
+def _split(text: str, prefix: str | None) -> Iterator[Sentence]:
+    carried: str | None = None  # what a heading on the line heads ends with the sentence, not at a semicolon
+    for part, end in _parts(text):
         own, told = prefix if prefix is not None else carried, part
         inline = _INLINE_HEADER.match(part) if own is None else None
         if inline and (headed := _rules_prefix(inline["header"])) is not None:
             own, told = headed, inline["rest"]
         carried = own if end == ";" else None
         asks = "?" in end or "\uff1f" in end or _ASKS.search(told) is not None
-        yield Sentence(told, own is not None, own or "", is_first and number == 0, asks)
+        yield Sentence(told, own is not None, own or "", asks)
 
 
 def _parts(text: str) -> list[tuple[str, str]]:
@@ -247,42 +233,14 @@ def _quotes_on(text: str) -> bool:
         bool(colon)
         and len(head) <= _SHORT_HEADER
         and bool(_ANNOUNCES.search(head))
-        and not _KEYS.search(head)
+        and _rules_prefix(head) is None
         and not phrases.SAID_BEFORE.match(head)
     )
 
 
 def _rules_prefix(header: str) -> str | None:
     """Return what a heading says of each item, "" for rules of any kind; None if it heads no rules."""
-    header = header.strip().rstrip(":").strip().strip("*_").casefold()
-    if len(header) > _SHORT_HEADER or not _KEYS.search(header) or "?" in header:
+    rules = _RULES.fullmatch(header.strip().rstrip(":\uff1a").strip(" *_"))
+    if not rules or len(header) > _SHORT_HEADER or _ANNOUNCES.search(header):
         return None
-    words = re.findall(r"[\w']+", header)
-    if not set(words) <= _HEADER_WORDS:
-        return None
-    if words in (["never"], ["always"]):
-        return f"{header} "
-    return "" if re.search(r"\b(?:always|never)\b", _KEYS.search(header)[0]) is None else None  # type: ignore[index]
-
-
-def _without_tagged(text: str) -> str:
-    """Return the text without what stands between tags, to its end where a tag is not closed."""
-    kept: list[str] = []
-    position, opened = 0, ""
-    for tag in _TAG.finditer(text):
-        name, closes = tag[2].casefold(), bool(tag[1])
-        if not opened and not closes and (name in _REMOVED or name.startswith("local-command")):
-            kept.append(text[position : tag.start()])
-            opened = name
-        elif opened and closes and name == opened:
-            opened, position = "", tag.end()
-    if not opened:
-        kept.append(text[position:])
-    return " ".join(kept)
-
-
-_REMOVED = frozenset({
-    "private", "system-reminder", "task-notification", "system", "document", "file", "paste", "pasted", "log",
-    "output", "code", "pre", "quote", "blockquote", "example", "claude-mem", "context", "command-name",
-    "command-message", "command-args", "bash-input", "bash-stdout", "bash-stderr", "tool_result", "result",
-})  # fmt: skip
+    return f"{rules['each'].casefold()} " if rules["each"] else ""
