@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from claude_mem_lite.distill.sameness import relation, tells_of_change, terms
+from claude_mem_lite.distill.sameness import tells_of_change, terms
 from claude_mem_lite.learnings.evidence import is_how, is_short, without_lead
 from claude_mem_lite.learnings.typed import sentences
 
@@ -73,8 +73,6 @@ class Earlier:
 
     def _is_said_again(self, wish: Sentence, again: Sentence) -> bool:
         rare = self._rarity(wish.terms & again.terms)
-        if rare >= 1 and again.is_how and relation(wish.text, again.text) == "same":
-            return True
         return rare >= _RARE and rare >= _SHARE * self._rarity(wish.terms)
 
     def _rarity(self, found: Iterable[str]) -> float:

@@ -42,7 +42,6 @@ _ONE_THING = re.compile(
 _NAME = re.compile(
     r"`[^`\n]+`|[\w.-]*/[\w./-]+|\w+\.[a-z]{1,4}\b|\b[a-z]+[A-Z]\w+|\b[A-Z][a-z0-9]+[A-Z]\w*|\b\w+[_-]\w[\w-]*"
 )
-_CHECK = re.compile(r"[A-Z]{1,4}\d{2,}\b")  # "E501 line too long" under "these rules fail:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,7 @@ def stated(text: str, *, is_refusal: bool = False, is_known: Callable[[str], boo
     found: dict[str, Stated] = {}
     for sentence in sentences(text):
         content = without_lead(f"{sentence.prefix}{sentence.text}")
-        if sentence.asks or _CHECK.match(content) or not is_short(content) or _is_for_once(content):
+        if sentence.asks or not is_short(content) or _is_for_once(content):
             continue
         signs = _signs(content, sentence, is_refusal=is_refusal, is_known=is_known)
         if signs and len(found) < MAX_STATED:
