@@ -142,6 +142,15 @@ def test_a_contradiction_is_seen_by_the_words_alone(memory: Path) -> None:
     assert old.confidence == pytest.approx(0.2)
 
 
+def test_what_takes_the_place_of_a_rule_is_told(memory: Path) -> None:
+    """Said in no form that binds it would be a candidate, and nothing would be told of the matter."""
+    heard("Use yarn for scripts", origin="user")
+
+    heard("Use npm for scripts instead of yarn", "s2", origin="user", starts_at=evolve.CANDIDATE)
+
+    assert known() == ["Use npm for scripts instead of yarn"]
+
+
 def test_an_id_that_was_never_given_contradicts_nothing(memory: Path) -> None:
     """A made-up id, or one of another project, is no contradiction."""
     other = row_of(heard("Uses tabs", project_dir="/other"))
@@ -432,6 +441,21 @@ def test_with_a_model_meaning_tells_duplicates(meaning: Index) -> None:
     outcomes = {text: heard(text, "s2", origin="user").action for text in texts}
 
     assert outcomes == texts
+
+
+@pytest.mark.meaning
+def test_what_is_near_in_meaning_is_asked_about(meaning: Index) -> None:
+    """No words tell whether two rules on one matter can stand together: both stand, and the user is asked."""
+    heard("leave my TODO comments alone", origin="user")
+    heard("deploys go out on Tuesdays", origin="user")
+    embed_all(meaning)
+
+    row = row_of(heard("remove any TODO comments that you come across", "s2", origin="user"))
+
+    assert len(known()) == 3
+    assert [(newer.id, older.content) for newer, older in storage.questions(PROJECT)] == [
+        (row.id, "leave my TODO comments alone")
+    ]
 
 
 @pytest.mark.meaning

@@ -127,7 +127,7 @@ class Settings:
     recall: bool = True
     projects_apart: tuple[str, ...] = ()
     idle_stop_minutes: int = 30
-    dedup_threshold: float = 0.8
+    dedup_threshold: float = 0.9
     decay_after_sessions: int = 30
     retention: Retention = Retention()
     evals: Evals = Evals()

@@ -21,7 +21,7 @@ Relation = Literal["same", "replaces", "rivals", "near", "other"]
 SAME_SHARE = 0.6  # of the words of two texts together, from which on they say the same
 _PART_SHARE = 0.5  # of the longer text, which a shorter one that adds nothing has to have
 # Cosines. Source: 216 labelled pairs, all-MiniLM-L6-v2.
-NEAR, _ALIKE, ON_ONE_MATTER, _FAR = 0.8, 0.65, 0.5, 0.3
+NEAR, _ALIKE, ON_ONE_MATTER, _FAR = 0.9, 0.65, 0.5, 0.3
 _FRAME_SHARE = 0.5  # of the words of two texts that differ in one place
 _REJECTED_SHARE = 1 / 3  # of what a text speaks for, which another has to speak against
 _LONGEST_SLOT = 3

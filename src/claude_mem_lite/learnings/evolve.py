@@ -145,16 +145,16 @@ class _Taking:
     def into(  # noqa: PLR0911  (each is a way that a candidate can go)
         self, rows: Sequence[Learning], alike: dict[str, float]
     ) -> Outcome:
-        near = settings.load().dedup_threshold
+        threshold = settings.load().dedup_threshold
         relations: dict[str, str] = {
-            row.id: relation(row.content, self.content, alike.get(row.id, 0.0), near) for row in rows
+            row.id: relation(row.content, self.content, alike.get(row.id, 0.0), threshold) for row in rows
         }
         if relations.get(self.candidate.contradicts) in {"other", "near", "rivals"}:
             relations[self.candidate.contradicts] = "replaces"
         current = [row for row in rows if row.is_active and not row.superseded_by]
         contradicted = [row for row in current if relations[row.id] == "replaces"]
         rivals = [row for row in current if relations[row.id] == "rivals"]
-        near_by = [row for row in current if relations[row.id] == "near" and self.candidate.origin == "user"]
+        near = [row for row in current if relations[row.id] == "near" and self.candidate.origin == "user"]
         # An older session is told later: it was imported, or waited for Claude.
         newer = [row.id for row in contradicted if row.created_at > self.at]
         newer += [
@@ -184,9 +184,11 @@ class _Taking:
             return self._join(same, contradicted if same.is_active else [])
         if reasons:
             return self._insert("quarantined", is_active=False, quarantine=reasons)
-        outcome = self._insert("inserted")
+        # What takes the place of a rule that sessions were told is one itself, in whatever form it was said.
+        outcome = self._insert("inserted", at_least=INITIAL if contradicted else 0.0)
         self._replace(contradicted, outcome.learning_id)
-        self._ask([*rivals, *near_by], storage.get(outcome.learning_id), alike)
+        nearest = sorted(near, key=lambda row: alike[row.id])[-1:]
+        self._ask([*rivals, *nearest], storage.get(outcome.learning_id), alike)
         return Outcome("contradicted", outcome.learning_id) if contradicted else outcome
 
     def _same(
@@ -235,7 +237,7 @@ class _Taking:
         self._replace(contradicted, row.id)
         return Outcome("contradicted" if contradicted else "merged", row.id)
 
-    def _insert(self, event: Action, **fields: Any) -> Outcome:
+    def _insert(self, event: Action, *, at_least: float = 0.0, **fields: Any) -> Outcome:
         code = anchors.speaks_of(
             self.project_dir, self.content, about=self.candidate.about, near=self.candidate.files
         )
@@ -243,7 +245,7 @@ class _Taking:
             project_dir=self.project_dir,
             category=self.candidate.category,
             content=self.content,
-            confidence=self.candidate.starts_at,
+            confidence=max(at_least, self.candidate.starts_at),
             source_sessions=[self.session_id],
             observations=list(self.candidate.observations),
             code=anchors.as_json(code),
