@@ -112,6 +112,8 @@ _INSTEAD = (
     "ao invés de,invece di,in plaats van,zamiast,вместо,yerine"
 )
 _INSTEAD_UNSPACED = "而不是|代替|代わりに|대신"
+# What follows (in some languages: precedes) is left for what the rest speaks of.
+INSTEAD = _any_of(_INSTEAD, _INSTEAD_UNSPACED)
 # Something else held until now.
 CHANGES = _any_of(
     _INSTEAD
