@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from claude_mem_lite.distill.phrases import NOT
 from claude_mem_lite.distill.sameness import tells_of_change, terms
 from claude_mem_lite.learnings.evidence import is_how, is_short, without_lead
 from claude_mem_lite.learnings.typed import sentences
@@ -62,7 +63,8 @@ class Earlier:
         """
         for other in () if tells_of_change(now.text) else self._near(now):
             wish, again = (other, now) if other.is_how else (now, other)
-            if wish.is_how and not _is_pasted(wish, again) and self._is_said_again(wish, again):
+            is_other = _is_pasted(wish, again) or _is_turned(wish, again)
+            if wish.is_how and not is_other and self._is_said_again(wish, again):
                 yield wish, again
 
     def _near(self, now: Sentence) -> Iterator[Sentence]:
@@ -88,6 +90,11 @@ def heard(session_id: str, at: str, prompt: str) -> Iterator[Sentence]:
         if is_short(sentence.text) and _FEWEST_SHARED <= len(found) <= _MOST_TERMS:
             text = without_lead(sentence.text)
             yield Sentence(session_id, at, text, found, not sentence.asks and is_how(text))
+
+
+def _is_turned(one: Sentence, other: Sentence) -> bool:
+    """Tell whether only one of two sentences turns something down: they share words, not a wish."""
+    return (NOT.search(one.text) is None) != (NOT.search(other.text) is None)
 
 
 def _is_pasted(one: Sentence, other: Sentence) -> bool:
