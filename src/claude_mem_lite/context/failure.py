@@ -1,4 +1,4 @@
-"""Tells which commands sessions run, which fail and what works instead, at a start and as one fails."""
+"""Tells what sessions found out: which commands run, which fail, what works instead, what was explained."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 from claude_mem_lite.context.budget import Said, Section, fill
 from claude_mem_lite.context.layers import FADES
 from claude_mem_lite.context.prompts import command_words
+from claude_mem_lite.distill.explained import explained
 from claude_mem_lite.distill.findings import RECURS, findings, rules_told
 from claude_mem_lite.distill.local.shell import steps
+from claude_mem_lite.distill.observation import count
 from claude_mem_lite.storage import findings as storage
+from claude_mem_lite.storage.context import sessions
 
 if TYPE_CHECKING:
     from claude_mem_lite.context.budget import Line
@@ -28,6 +31,8 @@ _SUBS = 2  # words of a sub-command, as in `gh pr create`
 _INFLECTED = 4  # letters of a name that a language may put an ending to: "committen", "tests"
 # A failure is worth so much less for each session that has not met it.
 _FADES = 0.95
+# The sessions in which an explanation may have been given before, and how many of these are told.
+_SESSIONS, _EXPLAINED = 60, 2
 
 
 def recurring(scope: Scope) -> list[Line]:
@@ -48,7 +53,7 @@ def recurring(scope: Scope) -> list[Line]:
     if rules:
         newest = max(rules, key=lambda each: each.last_at)
         lines.append(replace(_line(scope, newest, rules_told(rules)), is_one_of_many=True))
-    return [*_run_most(scope), *sorted(lines, key=lambda line: -line.value)]
+    return [*_run_most(scope), *sorted([*lines, *_explained(scope)], key=lambda line: -line.value)]
 
 
 def as_before(scope: Scope, signature: str, *, session_id: str, budget_tokens: int) -> Section:
@@ -96,12 +101,12 @@ def _is_form_of(word: str, name: str) -> bool:
 def _run_most(scope: Scope) -> list[Line]:
     """Return the commands that several sessions ran, those of most and of the last ones first, in a line."""
     worth: defaultdict[str, float] = defaultdict(float)
-    sessions: Counter[str] = Counter()
+    met: Counter[str] = Counter()
     for at, row in enumerate(scope.sessions):
         for command in scope.state(row).commands:
             worth[command] += FADES**at
-            sessions[command] += 1
-    often = [command for command in worth if sessions[command] >= RECURS]
+            met[command] += 1
+    often = [command for command in worth if met[command] >= RECURS]
     best = sorted(often, key=worth.__getitem__, reverse=True)[:_COMMANDS]
     if not best or scope.since:
         return []
@@ -109,6 +114,20 @@ def _run_most(scope: Scope) -> list[Line]:
     says = "Run most here: " + ", ".join(f"`{command}`" for command in best)
     line = scope.line(row.id, "observation", row.last_event_at, says, weight=20.0, reason="commands run")
     return [replace(line, is_one_of_many=True)]
+
+
+def _explained(scope: Scope) -> list[Line]:
+    """Return what the assistant has explained in several sessions, as said by it."""
+    rows = [] if scope.since else sessions(scope.project_dir, limit=_SESSIONS)
+    told = explained([(row.branch, scope.state(row)) for row in rows if row.state])
+    return [
+        scope.line(
+            said.row_id, "observation", said.at, f"Said in {count(times, 'session')}: {said.says}",
+            weight=times, reason="explained before", chars=_CHARS,
+        )
+        for said, times in told[:_EXPLAINED]
+        if not scope.gone(said.text, said.at)
+    ]  # fmt: skip
 
 
 def _line(scope: Scope, found: Finding, says: str) -> Line:
