@@ -64,7 +64,7 @@ def evaluate(folder: str, advance: Callable[[str, int, int], object] = lambda *_
                 json.dumps(event), max_chars=max_chars, ignored=(*redact.IGNORED_FILES, *ignored)
             )
             inbox.append(text, project_dir)
-        sessions = _work_off(advance)
+        sessions = distilled(advance)
         by, model, problem = searcher(lambda done: advance("embedding", done, 0))
         projects = sorted({project_dir for _, project_dir in played})
         rows = [_ask(by, each, projects) for each in asked]
@@ -130,7 +130,7 @@ def questions(path: str) -> list[Question]:
     return found
 
 
-def _work_off(advance: Callable[[str, int, int], object]) -> int:
+def distilled(advance: Callable[[str, int, int], object] = lambda *_: None) -> int:
     """Do what the consumer does with the events; return of how many sessions they are."""
     ids, sessions = queries.unfinished_events(), dict[str, None]()
     for number, event_id in enumerate(ids, 1):

@@ -1,0 +1,95 @@
+"""What recall says to prompts about the recorded history: answers where memory has one, silence where not.
+
+    python benchmarks/recall_prompts.py FILE [--words] [--show]
+
+FILE has a JSON object a line: {"kind": …, "prompt": …, "answer_contains": [text, …]}. A prompt with
+`answer_contains` is answered when all of it stands in what is told; one without is to be met with silence.
+Each is the first of a session of its own. Below the figures stands what other thresholds of the gate trade.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import sys
+from collections import defaultdict
+from pathlib import Path
+from statistics import mean
+from typing import TYPE_CHECKING, Any
+
+from claude_mem_lite import inbox, redact
+from claude_mem_lite.cli import demo
+from claude_mem_lite.context import blocks, recall
+from claude_mem_lite.context.shown import Shown
+from claude_mem_lite.evals.recall import distilled
+from claude_mem_lite.evals.temporary import searcher, temporary_memory
+from claude_mem_lite.search.hybrid import Searcher
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+
+
+@contextlib.contextmanager
+def recorded() -> Iterator[Searcher]:
+    """Remember the recorded history for a while; give what searches it."""
+    with temporary_memory():
+        for event in demo.recorded_events():
+            inbox.append(redact.scrub(json.dumps(event)), demo.PROJECT)
+        distilled()
+        yield searcher()[0]
+
+
+def told(by: Searcher, prompts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return for each prompt what recall tells: `text`, `tokens`, and whether it is an answer."""
+    found = []
+    for each in prompts:
+        block = blocks.for_prompt(by, demo.PROJECT, each["prompt"], session_id="asks", shown=Shown())
+        wanted = each.get("answer_contains") or []
+        is_answer = bool(wanted) and all(text.casefold() in block.text.casefold() for text in wanted)
+        found.append({**each, "text": block.text, "tokens": block.tokens, "is_answer": is_answer})
+    return found
+
+
+def figures(rows: Sequence[dict[str, Any]]) -> str:
+    """Return the shares of each kind in a line, and the mean tokens of a prompt."""
+    kinds = defaultdict(list)
+    for row in rows:
+        kinds[row["kind"]].append(row)
+    parts = []
+    for kind, own in sorted(kinds.items()):
+        answerable = any(row.get("answer_contains") for row in own)
+        right = sum(row["is_answer"] if answerable else not row["text"] for row in own)
+        parts.append(f"{kind} {'answered' if answerable else 'silent'} {right}/{len(own)}")
+    return ", ".join([*parts, f"{mean(row['tokens'] for row in rows):.0f} tokens a prompt"])
+
+
+def main() -> int:
+    """Play the recorded history, ask the prompts, and print the figures."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--words", action="store_true", help="search by words alone")
+    parser.add_argument("--show", action="store_true", help="print the prompts that go wrong")
+    options = parser.parse_args()
+    lines = options.file.read_text(encoding="utf-8").splitlines()
+    prompts = [json.loads(line) for line in lines if line.strip()]
+    with recorded() as by_both:
+        by = Searcher(by_meaning=False) if options.words else by_both
+        rows = told(by, prompts)
+        print(figures(rows))
+        for threshold in THRESHOLDS:
+            recall.THRESHOLD = threshold
+            print(f"  from {threshold}: {figures(told(by, prompts))}")
+    for row in rows if options.show else ():
+        if row["is_answer"] if row.get("answer_contains") else not row["text"]:
+            continue
+        print(f"\n{row['kind']}: {row['prompt']}\n  wanted: {row.get('answer_contains')}\n{row['text']}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
