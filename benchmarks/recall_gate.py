@@ -1,186 +1,213 @@
-"""When memory has something on a prompt: fits the gate of `context/recall.py` and prints what it trades.
+"""When memory has something that a prompt needs: fits the gate of recall and prints what it trades.
 
-    python benchmarks/recall_gate.py DIR DIR… [--questions N]
+    python benchmarks/recall_gate.py PROMPTS TRANSCRIPTS NEEDS
 
-A DIR is one of `retrieval.py`. Memory has something on a set's questions asked of their own project; it has
-nothing on them asked of another project of the set, nor on those of another set. Each is asked in full, cut
-to its first three and five telling words, with a developer's lead-in, and with a log pasted below, of the
-product's own search by both legs and by words alone. Each set has an intercept of its own in the regression,
-lest the weights tell the sets apart; the mean of these is printed as the gate's.
+PROMPTS is a file of `recall_prompts.py`, asked of the recorded history: those with an answer need memory,
+the others don't. TRANSCRIPTS is a folder of a project's transcripts, whose sessions are taken in one by one,
+oldest first: each of their prompts is asked of what came before its session. NEEDS has a JSON object a line,
+{"session": ID, "prompt": N}: a prompt, counted from 0, for which memory was needed; other prompts count as
+none.
+
+Both histories weigh the same, and so do their prompts with a need and without; each has an intercept of its
+own, lest the weights tell the histories apart. The line through both, by the logarithm of their rows, lets
+through the shares that are wished for. AUC is cross-validated, by sessions.
 """
 
 from __future__ import annotations
 
 import argparse
-import random
+import json
 import sys
 import time
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from retrieval import Encoder, filled, progress, text_of
+from recall_prompts import recorded
+from rich.console import Console
 from rich.progress import track
 
-from claude_mem_lite.context import recall
+from claude_mem_lite.cli import demo
+from claude_mem_lite.context import gate, recall
 from claude_mem_lite.context.prompts import question
-from claude_mem_lite.evals.retrieval import corpus, queries
-from claude_mem_lite.search import ranking
+from claude_mem_lite.evals.replay import sessions_in
+from claude_mem_lite.evals.temporary import searcher, temporary_memory
+from claude_mem_lite.learnings import session as learnings
+from claude_mem_lite.search import ranking, times
 from claude_mem_lite.search.hybrid import Searcher
-from claude_mem_lite.search.words import STOP_WORDS, words
+from claude_mem_lite.storage import projects
 from claude_mem_lite.storage.search import Scope
+from claude_mem_lite.transcripts.importing import Import, Plan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from numpy.typing import NDArray
 
-    Row = dict[str, Any]
+    from claude_mem_lite.transcripts.sessions import Session
+
     Numbers = NDArray[np.float64]
 
-NAMES = ("coverage", "order", "exact", "terms", "meaning")
-THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7)
-RIDGE = 1e-3
-LEADS = (
-    "please look at this: ",
-    "can you fix the following? ",
-    "let's work on this next: ",
-    "I want you to change this: ",
-    "why is it like that: ",
-    "remember how we did this? ",
-)
-LOGS = (
-    """Traceback (most recent call last):
-  File "/usr/lib/python3.12/site-packages/requests/adapters.py", line 667, in send
-    resp = conn.urlopen(
-requests.exceptions.ConnectionError: HTTPConnectionPool(host='localhost', port=8080): Max retries exceeded""",
-    """npm ERR! code ERESOLVE
-npm ERR! ERESOLVE unable to resolve dependency tree
-npm ERR! Found: react@18.2.0
-npm ERR! A complete log of this run can be found in: /home/me/.npm/_logs/debug-0.log""",
-    """=========================== short test summary info ===========================
-FAILED tests/test_api.py::test_create - AssertionError: assert 500 == 201
-FAILED tests/test_api.py::test_list - KeyError: 'items'
-======================== 2 failed, 118 passed in 12.31s ========================""",
-    """#12 3.412 E: Unable to locate package libfoo-dev
-------
-ERROR: failed to solve: process "/bin/sh -c apt-get install" did not complete: exit code: 100""",
-)
+NAMES = ("evidence", "order", "first", "mark", "question", "rows", "cosine")
+MODES = ("hybrid", "fts")
+ROWS_AT = NAMES.index("rows")
+# What may pass: of the recorded history's prompts without an answer, and of all prompts of a team at work.
+WRONGLY, PASSES = 0.03, 0.5
+FOLDS, RIDGE = 8, 1e-2
+_FROM_THE_CLIENT = ("<", "[Request interrupted", "This session is being continued")
+progress = Console(stderr=True)
 
 
+@dataclass(slots=True)
 class Sample:
-    """Prompts as the gate sees them, in four lists: set, way of asking, label (0 or 1), features."""
+    """The prompts of a history as the gate sees them: features, labels (0 or 1), and which belong together.
 
-    def __init__(self) -> None:
-        self.sets: list[str] = []
-        self.ways: list[str] = []
-        self.labels: list[int] = []
-        self.features: list[tuple[float, ...]] = []
+    `silent` are those that need no gate: nothing was found on them, or asked for.
+    """
 
-    def add(self, searcher: Searcher, prompt: str, project: str, *, named: tuple[str, str, int]) -> None:
-        """Ask a prompt of a project, with set, way and label; one on which nothing is found needs no gate."""
-        text = question(prompt)
-        scope = Scope(project_dir=project)
-        found = searcher.search(text, type="all", scope=scope, limit=recall.ROWS, now=time.monotonic())
-        features = recall.features(found, ranking.analyze(text))
+    features: list[tuple[float, ...]] = field(default_factory=list)
+    labels: list[float] = field(default_factory=list)
+    groups: list[int] = field(default_factory=list)
+    silent: int = 0
+
+    def ask(  # noqa: PLR0913  (who asks, what, and what is right)
+        self, by: Searcher, prompt: str, project_dir: str, *, is_first: bool, label: bool, group: int
+    ) -> None:
+        """Ask a prompt of a project."""
+        text, scope = question(prompt), Scope(project_dir=project_dir)
+        now = time.monotonic()
+        features: tuple[float, ...] = ()
+        if text:
+            found = by.search(text, type="all", scope=scope, limit=recall.HITS, depth=recall.DEPTH, now=now)
+            profile = by.profile("observation", project_dir, now=now)
+            query = ranking.focused(ranking.analyze(text, now=times.local(time.time())), profile)
+            evidence = sum(recall.evidence(query, profile).values())
+            features = gate.features(
+                prompt, found, evidence=evidence, row_count=profile.row_count, is_first=is_first
+            )
         if features:
-            name, way, label = named
-            self.sets.append(name)
-            self.ways.append(way)
-            self.labels.append(label)
             self.features.append(features)
+            self.labels.append(float(label))
+            self.groups.append(group)
+        else:
+            self.silent += 1
 
 
-def ways(text: str, chance: random.Random) -> Iterator[tuple[str, str]]:
-    """Yield the ways to ask a question, each with its name."""
-    telling = [part for part in text.split() if any(word not in STOP_WORDS for word in words(part))]
-    yield "in full", text
-    yield "3 words", " ".join(telling[:3])
-    yield "5 words", " ".join(telling[:5])
-    yield "lead-in", chance.choice(LEADS) + text
-    yield "log", f"{text}\n\n{chance.choice(LOGS)}"
-
-
-def ask(folder: str, questions: dict[str, list[Row]], encoder: Encoder) -> dict[str, Sample]:
-    """Ask all questions of one set's rows, by both legs and by words alone."""
-    rows = corpus(folder)
-    projects = sorted({row["project"] for row in rows})
-    vectors = encoder.documents(list(map(text_of, rows)))
-    samples = {"hybrid": Sample(), "fts": Sample()}
-    with filled(rows, encoder, vectors) as both:
-        searchers = {"hybrid": both, "fts": Searcher(by_meaning=False)}
-        for source, asked in questions.items():
-            chance = random.Random(source)
-            for query in track(asked, f"{source} of {folder}", console=progress, transient=True):
-                other = chance.choice(
-                    [project for project in projects if project != query["project"]] or [""]
-                )
-                for way, text in ways(query["text"], chance):
-                    for mode, sample in samples.items():
-                        if source == folder:
-                            sample.add(searchers[mode], text, query["project"], named=(folder, way, 1))
-                        if other:
-                            sample.add(searchers[mode], text, other, named=(folder, way, 0))
+def of_prompts(path: Path) -> dict[str, Sample]:
+    """Ask the prompts of a file of the recorded history, by both legs and by words alone."""
+    samples = {mode: Sample() for mode in MODES}
+    with recorded() as by:
+        for at, line in enumerate(filter(str.strip, path.read_text(encoding="utf-8").splitlines())):
+            given = json.loads(line)
+            for mode, each in zip(MODES, (by, Searcher(by_meaning=False)), strict=True):
+                label = bool(given.get("answer_contains"))
+                samples[mode].ask(each, given["prompt"], demo.PROJECT, is_first=True, label=label, group=at)
     return samples
 
 
-def fit(features: Numbers, labels: Numbers, sets: Sequence[str]) -> Numbers:
-    """Return the intercept and weights of a logistic regression; each label of each set weighs the same."""
-    names = sorted(set(sets))
-    which = np.array([[one == name for name in names] for one in sets], dtype=float)
-    groups = which @ np.arange(len(names)) * 2 + labels
-    weights = 1 / np.array([(groups == group).sum() for group in groups])
-    weights *= len(labels) / weights.sum()
-    table = np.hstack([which, features])
-    ridge = RIDGE * len(labels) * np.diag([0.0] * len(names) + list(features.var(axis=0)))
-    solved = np.zeros(table.shape[1])
+def of_history(folder: Path, needs: set[tuple[str, int]]) -> dict[str, Sample]:
+    """Ask each prompt of a history of what came before its session."""
+    samples = {mode: Sample() for mode in MODES}
+    plan = sessions_in(str(folder))
+    with temporary_memory():
+        taking = Import(
+            Plan(), now=time.time(), learn=lambda each: learnings.learn(each, fades=False), make_room=int
+        )
+        for at, session in enumerate(track(plan.sessions, console=progress, transient=True)):
+            project_dir = projects.of(session.work_tree or session.project_dir)
+            bys = searcher()[0], Searcher(by_meaning=False)
+            for number, prompt in enumerate(prompts_of(session)):
+                if prompt and not prompt.startswith("/"):
+                    label = (session.id, number) in needs
+                    for mode, by in zip(MODES, bys, strict=True):
+                        samples[mode].ask(
+                            by, prompt, project_dir, is_first=number == 0, label=label, group=at
+                        )
+            session.project_dir = project_dir
+            taking.take(session)
+    return samples
+
+
+def prompts_of(session: Session) -> list[str]:
+    """Return a session's prompts, "" for what the client wrote into one."""
+    found = []
+    for line in Path(session.path).read_text(encoding="utf-8", errors="replace").splitlines():
+        row: dict[str, Any] = json.loads(line)
+        if row.get("type") != "user" or row.get("isSidechain") or row.get("isMeta"):
+            continue
+        said = (row.get("message") or {}).get("content")
+        if isinstance(said, list):
+            said = " ".join(part.get("text", "") for part in said if isinstance(part, dict))
+        text = str(said or "").strip()
+        if text:
+            found.append("" if text.startswith(_FROM_THE_CLIENT) else text)
+    return found
+
+
+def fit(features: Numbers, labels: Numbers, weights: Numbers) -> Numbers:
+    """Return the weights of a logistic regression, for (n, k) features, its intercept last."""
+    scale = features.std(axis=0) + 1e-9
+    table = np.hstack([features / scale, np.ones((len(features), 1))])
+    ridge = RIDGE * weights.sum() * np.diag([1.0] * features.shape[1] + [0.0])
+    solved: Numbers = np.zeros(table.shape[1])
     for _ in range(50):  # Newton's method; ten steps do
         certain = 1 / (1 + np.exp(-table @ solved))
         slope = table.T @ (weights * (labels - certain)) - ridge @ solved
-        curve = (table.T * (weights * certain * (1 - certain))) @ table + ridge
-        solved += np.linalg.solve(curve, slope)
-    return np.concatenate([[solved[: len(names)].mean()], solved[len(names) :]])
-
-
-def certainties(gate: Numbers, features: Numbers) -> Numbers:
-    """Return what a gate says of prompts."""
-    return 1 / (1 + np.exp(-(gate[0] + features @ gate[1:])))
+        solved += np.linalg.solve((table.T * (weights * certain * (1 - certain))) @ table + ridge, slope)
+    unscaled: Numbers = solved / np.append(scale, 1.0)
+    return unscaled
 
 
 def area(certain: Numbers, labels: Numbers) -> float:
-    """Return how often a prompt that memory has something on is told from one it has nothing on (ROC AUC)."""
+    """Return how often a prompt that needs memory is told from one that doesn't (ROC AUC)."""
     places = np.argsort(np.argsort(certain)) + 1
     ones = labels.sum()
     return float((places[labels == 1].sum() - ones * (ones + 1) / 2) / (ones * (len(labels) - ones)))
 
 
-def show(mode: str, samples: Sequence[Sample]) -> None:
-    """Print a gate and what it lets through, by set, also by the other sets' gate, and way of asking."""
-    features = np.array([each for sample in samples for each in sample.features])
-    labels = np.array([label for sample in samples for label in sample.labels], dtype=float)
-    sets = np.array([name for sample in samples for name in sample.sets])
-    asked = np.array([way for sample in samples for way in sample.ways])
-    gate = fit(features, labels, list(sets))
-    print(f"\n{mode}: {int(labels.sum())} prompts of what memory has, {int((1 - labels).sum())} others")
-    print(
-        "  gate: "
-        + ", ".join(f"{name} {value:.2f}" for name, value in zip(("base", *NAMES), gate, strict=False))
+def show(mode: str, prompts: Sample, history: Sample) -> None:
+    """Print a gate for one kind of search, and what it lets through."""
+    samples = (prompts, history)
+    tables = [np.array(sample.features) for sample in samples]
+    rows = [table[:, ROWS_AT].mean() for table in tables]
+    labels = np.concatenate([np.array(sample.labels) for sample in samples])
+    which = np.repeat([0, 1], [len(table) for table in tables])
+    groups = np.concatenate([np.array(sample.groups) + 10_000 * at for at, sample in enumerate(samples)])
+    features = np.vstack(tables)
+    features[:, ROWS_AT] = which
+    alike = which * 2 + labels
+    weights = 1 / np.array([(alike == one).sum() for one in alike])
+    weights *= len(labels) / weights.sum()
+    certain = np.zeros(len(labels))
+    shuffled = np.random.default_rng(1).permutation(np.unique(groups))
+    for part in np.array_split(shuffled, FOLDS):
+        out = np.isin(groups, part)
+        solved = fit(features[~out], labels[~out], weights[~out])
+        certain[out] = features[out] @ solved[:-1] + solved[-1]
+    solved = fit(features, labels, weights)
+    solved[ROWS_AT] = 0.0
+    logits = features @ solved[:-1]
+    unneeded = np.sort(logits[(which == 0) & (labels == 0)])[::-1]
+    worked = np.sort(logits[which == 1])[::-1]
+    cuts = (
+        unneeded[int(WRONGLY * (len(unneeded) + prompts.silent))],
+        worked[int(PASSES * (len(worked) + history.silent))],
     )
-    certain = certainties(gate, features)
-    for name in sorted(set(sets)):
-        here = sets == name
-        rest = fit(features[~here], labels[~here], list(sets[~here]))
-        print(
-            f"  {name}: AUC {area(certain[here], labels[here]):.3f}, "
-            f"{area(certainties(rest, features[here]), labels[here]):.3f} by a gate of the other sets"
-        )
-        for threshold in THRESHOLDS:
-            through = [np.mean(certain[here & (labels == label)] >= threshold) for label in (1, 0)]
-            print(f"    from {threshold}: recalls {through[0]:.3f}, wrongly {through[1]:.3f}")
-    for way in dict.fromkeys(asked):
-        through = [
-            np.mean(certain[(asked == way) & (labels == label)] >= recall.THRESHOLD) for label in (1, 0)
-        ]
-        print(f"  {way}, from {recall.THRESHOLD}: recalls {through[0]:.3f}, wrongly {through[1]:.3f}")
+    slope = (cuts[0] - cuts[1]) / (rows[1] - rows[0])
+    base = -cuts[0] - slope * rows[0]
+    solved[ROWS_AT] = slope
+    print(
+        f"\n{mode}: base {base:.2f}, "
+        + ", ".join(f"{name} {value:.2f}" for name, value in zip(NAMES, solved[:-1], strict=False))
+    )
+    for at, name in enumerate(("prompts", "history")):
+        here = which == at
+        own, told = labels[here], logits[here] - cuts[at]
+        asked = len(own) + samples[at].silent
+        print(f"  {name}: {int(own.sum())} of {asked} need memory, AUC {area(certain[here], own):.3f}")
+        for threshold in (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8):
+            passes = told >= np.log(threshold / (1 - threshold))
+            needed, others = int((passes & (own == 1)).sum()), int((passes & (own == 0)).sum())
+            print(f"    from {threshold}: {needed} of these, {others} others")
 
 
 def main() -> int:
@@ -188,17 +215,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("folders", nargs="+", metavar="DIR")
-    parser.add_argument("--questions", type=int, default=120, help="so many of each set")
+    for name in ("prompts", "transcripts", "needs"):
+        parser.add_argument(name, type=Path)
     options = parser.parse_args()
-    questions = {}
-    for folder in options.folders:
-        all_of = queries(folder)
-        questions[folder] = random.Random(1).sample(all_of, min(options.questions, len(all_of)))
-    encoder = Encoder()
-    asked = [ask(folder, questions, encoder) for folder in options.folders]
-    for mode in ("hybrid", "fts"):
-        show(mode, [samples[mode] for samples in asked])
+    given = map(json.loads, filter(str.strip, options.needs.read_text(encoding="utf-8").splitlines()))
+    needs = {(each["session"], each["prompt"]) for each in given if isinstance(each["prompt"], int)}
+    prompts, history = of_prompts(options.prompts), of_history(options.transcripts, needs)
+    for mode in MODES:
+        show(mode, prompts[mode], history[mode])
     return 0
 
 

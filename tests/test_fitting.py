@@ -13,7 +13,7 @@ from support.commands import command
 from support.databases import observation_row, session_row
 
 from claude_mem_lite import config
-from claude_mem_lite.context import recall
+from claude_mem_lite.context import gate
 from claude_mem_lite.search import embedder, fitting, ranking
 from claude_mem_lite.search.embedder import weights
 from claude_mem_lite.search.embedder.records import MEANING, MINILM
@@ -145,13 +145,18 @@ def test_each_model_has_its_own(home: Path) -> None:
 
 def test_what_opens_the_gate_of_recall_stays() -> None:
     """A fitted weight changes the order of hits, not how much likeness a prompt needs."""
-    query = ranking.analyze("why was the cache dropped")
     scored = ranking.Scored("a", 9.0, 3.0, 1.0, 0.0, 5.0, 0.0, 0.5, 0.28, (), (), 0)
     heavier = dataclasses.replace(scored, meaning=10.0)
 
     before, after = (
-        recall.features(Found([Hit(None, 0.0, why)], "hybrid", scale), query)  # type: ignore[arg-type]
-        for why, scale in ((scored, 1.0), (heavier, 2.0))
+        gate.features(
+            "why was the cache dropped",
+            Found([Hit(None, 0.0, why)], "hybrid"),  # type: ignore[arg-type]
+            evidence=9.0,
+            row_count=100,
+            is_first=True,
+        )
+        for why in (scored, heavier)
     )
 
     assert before == after

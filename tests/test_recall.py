@@ -14,14 +14,16 @@ from support.recorded import DATA, restore
 
 from claude_mem_lite import inbox
 from claude_mem_lite.cli import demo
+from claude_mem_lite.context import gate
 from claude_mem_lite.context.budget import Said, Section
 from claude_mem_lite.context.excerpt import excerpt
 from claude_mem_lite.context.prompts import question
 from claude_mem_lite.context.recall import LINE_CHARS, recall
 from claude_mem_lite.distill import record
-from claude_mem_lite.search import embedder
+from claude_mem_lite.search import embedder, ranking
 from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.search.indexing import blended, with_first_lines
+from claude_mem_lite.search.results import Found, Hit
 from claude_mem_lite.search.vectors import KINDS, Vectors
 from claude_mem_lite.storage import embeddings, models, queries
 
@@ -117,8 +119,8 @@ def test_what_one_says_to_go_on_tells_nothing_in_any_language(pond: Path) -> Non
     silent = ask("weiter so")
 
     assert silent.lines == []
-    assert all(left.why.startswith("the words found tell 1.") for left in silent.left_out)
-    assert len(ask("weiter so mit Wand 17").lines) > 0
+    assert all(left.why.startswith("certainty 0.") for left in silent.left_out)
+    assert len(ask("weiter so mit Wand 17: wo ist sie?").lines) > 0
 
 
 def test_a_prompt_of_many_sessions_is_a_command(pond: Path) -> None:
@@ -160,7 +162,7 @@ def test_what_was_shown_is_not_told_again(pond: Path) -> None:
     assert (second.lines, why(second, "aaaaaaaa11")) == ([], ["already shown"])
     assert ([line.id for line in with_echo.lines], why(with_echo, "bbbbbbbb")) == (
         ["aaaaaaaa11"],
-        ["the prompt says it"],
+        [],
     )
 
 
@@ -173,6 +175,78 @@ def test_what_was_asked_before_hides_no_answer(pond: Path) -> None:
 
     assert [line.id for line in ask(question).lines] == ["aaaaaaaa11"]
     assert ask(unheard).lines == []
+
+
+def test_a_report_is_told_for_the_question_before_it(pond: Path) -> None:
+    """A question answers none: the report of its turn is told, and without one nothing."""
+    asked = {"tool_name": "UserPromptSubmit", "created_at": "2026-11-19T09:00:00.000Z"}
+    said = {"tool_name": "Stop", "created_at": "2026-11-19T09:05:00.000Z"}
+    session_row("s2")
+    remember("bbbbbbbb", "why is the beavers' lodge so wet?", "why is the beavers' lodge so wet?", **asked)
+    remember("cccccccc", "The roof leaks", "The roof leaks: nobody had tarred it.", **said)
+    remember("dddddddd", "is the beavers' lodge wet?", "is it wet?", session_id="s2", **asked)
+
+    section = ask("what do we know of the wet lodge of the beavers?")
+
+    assert [line.id for line in section.lines] == ["cccccccc"]
+    assert "bbbbbbbb" not in {left.line.id for left in section.left_out}
+
+
+def test_what_a_prompt_states_is_told(pond: Path) -> None:
+    """The user's own words stay where they ask nothing."""
+    remember("bbbbbbbb", "keep the beavers' lodge dry with tar", tool_name="UserPromptSubmit")
+
+    assert [line.id for line in ask("how do we keep the beavers' lodge dry?").lines] == ["bbbbbbbb"]
+
+
+def test_a_report_is_told_in_statements(pond: Path) -> None:
+    """Those that say most on the prompt, without the numbers, headings and code of its list."""
+    report = """Done! Two things were wrong.
+
+## The lodge
+
+1. The beavers' lodge was wet because its roof was not tarred.
+2. Nobody had fed the geese.
+
+```python
+lodge.is_wet()
+```
+Want me to go on?"""
+    remember("bbbbbbbb", "Done", report, tool_name="Stop")
+
+    (line,) = ask("why was the beavers' lodge wet?").lines
+
+    assert line.says.startswith("Two things were wrong") or line.says.startswith("The lodge: ")
+    assert "The beavers' lodge was wet because its roof was not tarred" in line.says
+    assert not any(each in line.says for each in ("1.", "```", "is_wet", "Want me"))
+
+
+@pytest.mark.parametrize(
+    ("sure", "unsure"),
+    [
+        ("why do we drain the pond?", "drain the pond"),
+        ("warum leeren wir den Teich?", "Teich leeren"),
+        ("¿por qué vaciamos el estanque?", "vaciar el estanque"),
+    ],
+)
+def test_a_question_on_the_project_rather_needs_memory(sure: str, unsure: str) -> None:
+    """Than a task on which the same is found, and the first prompt rather than the next."""
+    why = ranking.Scored("a", 9.0, 3.0, 1.0, 0.0, 5.0, 0.0, 0.5, 0.28, (), (), 0)
+    found = Found([Hit(None, 0.0, why)], "hybrid")  # type: ignore[arg-type]
+
+    def certain(prompt: str, *, is_first: bool = True) -> float:
+        return gate.certainty(prompt, found, evidence=9.0, row_count=100, is_first=is_first)
+
+    assert certain(sure) > certain(unsure)
+    assert certain(sure) > certain(sure, is_first=False)
+
+
+def test_later_prompts_get_what_is_near_the_best(pond: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first on which memory has something gets all that is found."""
+    monkeypatch.setattr("claude_mem_lite.context.recall.THRESHOLD", 0.0)
+    remember("bbbbbbbb", "Otters in town", "The otters went to town.")
+
+    assert len(ask(OTTERS, is_first=True).lines) > len(ask(OTTERS, is_first=False).lines) == 1
 
 
 def test_rows_and_prompts_cannot_leave_the_block(pond: Path) -> None:

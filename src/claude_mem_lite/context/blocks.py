@@ -47,7 +47,14 @@ def for_prompt(  # noqa: PLR0913  (who asks, what for, and until when)
     said = Said((shown.ids - shown.parts) | storage.own_ids(session_id))
     room = most - SHORT_FENCE_TOKENS
     section = recall(
-        searcher, project_dir, prompt, said=said, budget_tokens=room, now=time.time(), until=until
+        searcher,
+        project_dir,
+        prompt,
+        said=said,
+        budget_tokens=room,
+        now=time.time(),
+        until=until,
+        is_first=not shown.tokens[storage.RECALL],
     )
     fill(section, shown.late, budget_tokens=room - section.tokens, said=said)
     failed = failure.asked_for(

@@ -11,6 +11,8 @@ from claude_mem_lite.context.text import harmless
 from claude_mem_lite.distill.local.conversation import without_reason
 from claude_mem_lite.distill.orders import LINE_END
 from claude_mem_lite.distill.quoting import pieces, quoted
+from claude_mem_lite.distill.state import without_repeated_heads
+from claude_mem_lite.distill.statements import statements
 from claude_mem_lite.search.words import lemma, words
 
 if TYPE_CHECKING:
@@ -60,6 +62,34 @@ def excerpt(title: str, summary: str, detail: str, weights: Mapping[str, float],
         title = ""
     body = LINE_END.join(filter(None, [told, *(text for text in shown if text in commands), captured]))
     return harmless(": ".join(filter(None, [title, body])), chars=chars + TITLE_CHARS)
+
+
+def reported(title: str, report: str, weights: Mapping[str, float], *, chars: int) -> str:
+    """Return what a report states on a prompt in a harmless line of at most `chars`; its title without any.
+
+    `weights` are the idf of lemmas.
+    """
+    stated = statements(report)
+    has = [set(lemmas(each.text)) & weights.keys() for each in stated]
+    chosen: list[int] = []
+    answered = set[str]()
+
+    def worth(at: int) -> float:
+        gain = sum(weights[name] * (REPEATED if name in answered else 1.0) for name in sorted(has[at]))
+        return gain / sqrt(_SHORT + len(stated[at].text))
+
+    room, left = chars, list(range(len(stated)))
+    while left:
+        at = max(left, key=worth)
+        left.remove(at)
+        if chosen and len(stated[at].text) + len("; ") > room:
+            continue
+        chosen.append(at)
+        answered |= has[at]
+        room -= len(stated[at].text) + len("; ")
+    told = without_repeated_heads((stated[at].head, stated[at].says) for at in sorted(chosen))
+    joined = "; ".join([*(text.rstrip(".") for text in told[:-1]), *told[-1:]])
+    return harmless(joined or title, chars=chars)
 
 
 def lemmas(text: str) -> list[str]:

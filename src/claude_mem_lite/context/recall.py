@@ -9,15 +9,17 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import dataclass, replace
-from math import exp, log, log1p
+from math import log
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.context.budget import LeftOut, Line, Section, added, vet
-from claude_mem_lite.context.excerpt import excerpt, lemmas
+from claude_mem_lite.context.excerpt import excerpt, lemmas, reported
+from claude_mem_lite.context.gate import certainty, has_question_mark
 from claude_mem_lite.context.layers import USERS, asked_in
 from claude_mem_lite.context.prompts import question
 from claude_mem_lite.context.superseded import Superseded
 from claude_mem_lite.context.text import entry, harmless
+from claude_mem_lite.distill.local.conversation import without_reason
 from claude_mem_lite.distill.quoting import named, quoted
 from claude_mem_lite.distill.retired import code_names
 from claude_mem_lite.search import ranking, times
@@ -36,32 +38,23 @@ if TYPE_CHECKING:
     from claude_mem_lite.storage.search import Row
 
 TITLE = "Remembered, for this prompt"
-# What 600 tokens hold is half of it; the rest stands in for what was shown before.
-ROWS = 12
-# So many candidates of each leg do as well as more for the few that are told.
-DEPTH = 30
+# More of the hits are not told.
+ROWS = 16
+# So many candidates of each leg, and hits, do as well as more for the few that are told.
+DEPTH = HITS = 30
 # The best hits are told at length.
 WIDE_LINES, LINE_CHARS, SHORT_CHARS = 3, 350, 180
 FUNCTIONS, FUNCTIONS_AT = 2, 2
+# What the assistant said at the end of a turn, or of a conversation that was compacted.
+REPORTS = frozenset({"Stop", "PostCompact"})
 
-# A logistic regression on `features` (the intercept, then a weight for each), of search by both legs and by
-# words alone. Source: benchmarks/recall_gate.py on the history of a code base and on conversations.
-GATES: Mapping[str, tuple[float, ...]] = {
-    "hybrid": (-12.63, 8.97, 1.58, 1.76, 1.77, 10.69),
-    "fts": (-10.31, 16.76, 2.03, 1.90, 2.20),
-}
 # A prompt that memory rather has nothing on than something recalls nothing.
 THRESHOLD = 0.5
-# What is worth interrupting for scores as much as so many words that no other row has, or has a name in full.
-ENOUGH = 2.2
-# The words found in a row tell at least so much of that; what one says to go on does not, in any language.
-TELLING = 0.5
 # What was typed word for word in so many sessions is a command: only learnings are told of it.
 COMMAND_SESSIONS = 3
 _COMMAND_WORDS, _COMMAND_ROWS = 8, 50
-# The best hit alone is now and then a wrong one.
-GATE_HITS = 5
-# A row that scores less than this share of the best says little of what the prompt asks for.
+# A row that scores less than this share of the best says little of what the prompt asks for. The first prompt
+# that memory has something on gets all there is room for.
 FAR_BEHIND = {"hybrid": 0.7, "fts": 0.55}
 # A newer row that has this share of an older one's evidence is told before it, if it scores this share of it.
 SAME_THING, NEARLY = 0.7, 0.75
@@ -83,23 +76,23 @@ def recall(  # noqa: PLR0913  (who asks, what for, and what the answer has to ke
     budget_tokens: int,
     now: float,
     until: float | None = None,
+    is_first: bool = True,
 ) -> Section:
     """Return what a project's memory has on a prompt; without lines when it has nothing.
 
     `now` is Unix seconds. `said` is what the session has in its context already, and hears of what it is
-    shown now. Meaning counts if it is ready by `until` (monotonic).
+    shown now. Meaning counts if it is ready by `until` (monotonic). `is_first` says that nothing was recalled
+    in the session before.
     """
     section = Section(RECALL, TITLE)
     text = question(prompt)
     if not text or not project_dir:
         return section
-    asked = _ask(searcher, text, project_dir, now=now, until=until)
+    asked = _ask(searcher, prompt, text, project_dir, now=now, until=until, is_first=is_first)
     rows = [hit.row for hit in asked.found.hits]
     gone = Superseded(project_dir, (f"{row.title}\n{row.summary}\n{row.detail}" for row in rows))
     # What no longer holds is told after what does, with what has come in its place; not what was asked for.
-    judged = [
-        (line, objection, gone(line.says, at)) for line, objection, at in _observed(asked, said, now=now)
-    ]
+    judged = [(line, objection, gone(line.says, at)) for line, objection, at in _observed(asked, now=now)]
     wanted = code_names(text)
     judged.sort(key=lambda each: bool(each[2]) and not any(name in each[2] for name in wanted))
     offers = [(added(line, note), objection) for line, objection, note in judged]
@@ -120,44 +113,12 @@ def recall(  # noqa: PLR0913  (who asks, what for, and what the answer has to ke
     return section
 
 
-def features(found: Found, query: Query) -> tuple[float, ...]:
-    """Return what the gate judges by: the best of the best hits in each respect; () without hits.
-
-    The share of the query's evidence, the nats of its words in their order, whether a name stands there in
-    full, the number of terms, and of a search by both legs the nats of the cosine, by the weight that all
-    models begin with: the gate was fitted with it.
-    """
-    best = [hit.why for hit in found.hits[:GATE_HITS] if hit.why]
-    if not best:
-        return ()
-    told = (
-        max(each.coverage for each in best),
-        log1p(max(each.order for each in best)),
-        float(any(each.exact_found for each in best)),
-        log(max(1, len(query.terms))),
-    )
-    if found.search_type == "fts":
-        return told
-    return (*told, max(each.meaning for each in best) / found.meaning_scale / 10)
-
-
-def certainty(found: Found, query: Query) -> float:
-    """Return how likely memory has something on a query (0 to 1), 1 if the query is the id of a row."""
-    if any(hit.why is None for hit in found.hits):
-        return 1.0
-    judged = features(found, query)
-    if not judged:
-        return 0.0
-    base, *weights = GATES[found.search_type]
-    return 1 / (1 + exp(-base - sum(weight * value for weight, value in zip(weights, judged, strict=True))))
-
-
 @dataclass(frozen=True, slots=True)
 class _Asked:
     """A prompt and what was found: `weights` are the idf of its lemmas, `certain` is the gate's judgement.
 
     `echoes` are ids of rows that say the prompt. Such a row matches best of all, and says nothing of whether
-    memory has an answer. `rare` is the idf of a word that no other row has.
+    memory has an answer. `is_first` is as for `recall`.
     """
 
     text: str
@@ -167,7 +128,7 @@ class _Asked:
     found: Found
     echoes: frozenset[str]
     certain: float
-    rare: float
+    is_first: bool
 
     def has(self, row: Row) -> set[str]:
         """Return the lemmas of the prompt that a row has."""
@@ -179,36 +140,69 @@ class _Asked:
         return sum(self.weights[name] for name in sorted(names))
 
 
-def _ask(searcher: Searcher, text: str, project_dir: str, *, now: float, until: float | None) -> _Asked:
+def _ask(  # noqa: PLR0913  (as above)
+    searcher: Searcher,
+    prompt: str,
+    text: str,
+    project_dir: str,
+    *,
+    now: float,
+    until: float | None,
+    is_first: bool,
+) -> _Asked:
     clock = time.monotonic()
     scope = Scope(project_dir=project_dir)
     found = searcher.search(
-        text, type="all", scope=scope, limit=ROWS, depth=DEPTH, now=clock, at=now, until=until
+        text, type="all", scope=scope, limit=HITS, depth=DEPTH, now=clock, at=now, until=until
     )
     profile = searcher.profile("observation", project_dir, now=clock)
     query = ranking.focused(ranking.analyze(text, now=times.local(now)), profile)
-    weights = {term.lemma: _idf(profile, term.lemma) for term in query.terms}
+    weights = evidence(query, profile)
     echoes = frozenset(hit.row.id for hit in found.hits if _is_echo(hit.row, text))
-    answers = replace(found, hits=[hit for hit in found.hits if hit.row.id not in echoes])
-    return _Asked(
-        text, project_dir, query, weights, found, echoes, certainty(answers, query), log1p(profile.row_count)
+    others = replace(found, hits=[hit for hit in found.hits if hit.row.id not in echoes])
+    certain = certainty(
+        prompt, others, evidence=sum(weights.values()), row_count=profile.row_count, is_first=is_first
     )
+    answers = replace(found, hits=_with_reports(found.hits)[:ROWS])
+    return _Asked(text, project_dir, query, weights, answers, echoes, certain, is_first)
+
+
+def _with_reports(hits: Sequence[Hit]) -> list[Hit]:
+    """Return hits in which the report of its turn stands for a prompt that asks: a question answers none."""
+    asking = {
+        hit.row.id
+        for hit in hits
+        if hit.row.tool_name == "UserPromptSubmit" and hit.why and has_question_mark(_told_of(hit.row))
+    }
+    reports = storage.reports_on(asking) if asking else {}
+    found: dict[str, Hit] = {}
+    for hit in hits:
+        row = reports.get(hit.row.id, hit.row)
+        if row.id not in asking:
+            found.setdefault(row.id, replace(hit, row=row))
+    return list(found.values())
+
+
+def _told_of(row: Row) -> str:
+    return f"{row.title} {row.summary}"
 
 
 def _is_echo(row: Row, text: str) -> bool:
-    told = set(words(f"{row.title} {row.summary}"))
+    told = set(words(_told_of(row)))
     return len(told & set(words(text))) >= ECHO * len(told)
 
 
-def _idf(profile: Profile, name: str) -> float:
-    return log(1 + profile.row_count / (profile.rows_with(name) + 0.5))
+def evidence(query: Query, profile: Profile) -> dict[str, float]:
+    """Return the idf of a query's lemmas in nats."""
+    names = (term.lemma for term in query.terms)
+    return {name: log(1 + profile.row_count / (profile.rows_with(name) + 0.5)) for name in names}
 
 
-def _observed(asked: _Asked, said: Said, *, now: float) -> Iterator[tuple[Line, str, str]]:
+def _observed(asked: _Asked, *, now: float) -> Iterator[tuple[Line, str, str]]:
     """Yield the line of each hit with what speaks against it, "" if nothing does, and with its time."""
     hits = _newer_first(asked)
     answers = [(hit, has) for hit, has in hits if hit.row.id not in asked.echoes]
-    silent = _why_silent(asked, [each for each in answers if not said.has(each[0].row.id)])
+    silent = f"certainty {asked.certain:.2f} is below {THRESHOLD}" if asked.certain < THRESHOLD else ""
     is_command = not silent and _is_command(asked)
     if is_command:
         answers = [(hit, has) for hit, has in answers if hit.row.kind == "learning"]
@@ -245,20 +239,6 @@ def _newer_first(asked: _Asked) -> list[tuple[Hit, set[str]]]:
     return placed
 
 
-def _why_silent(asked: _Asked, answers: Sequence[tuple[Hit, set[str]]]) -> str:
-    """Return why no hit is worth telling, "" if one is."""
-    if asked.certain < THRESHOLD:
-        return f"certainty {asked.certain:.2f} is below {THRESHOLD}"
-    if any(hit.why is None or hit.why.exact_found for hit in asked.found.hits[:GATE_HITS]):
-        return ""
-    enough = ENOUGH * asked.rare if asked.found.search_type == "hybrid" else 0.0  # words alone score less
-    best = max((hit.score for hit, _ in answers), default=0.0)
-    if best < enough:
-        return f"the best scores {best:.1f}, below {enough:.1f}"
-    told, least = max((asked.weight(has) for _, has in answers), default=0.0), TELLING * asked.rare
-    return f"the words found tell {told:.1f}, below {least:.1f}" if told < least else ""
-
-
 def _is_command(asked: _Asked) -> bool:
     """Tell whether the prompt was typed in several sessions of the project before, word for word."""
     typed = words(asked.text)
@@ -276,7 +256,7 @@ def _why_not(hit: Hit, asked: _Asked, best: float, silent: str) -> str:
         return "the prompt says it"
     if silent:
         return silent
-    if hit.why and hit.score < FAR_BEHIND[asked.found.search_type] * best:
+    if hit.why and hit.score < FAR_BEHIND[asked.found.search_type] * best and not asked.is_first:
         return f"scores {hit.score:.1f}, the best {best:.1f}"
     return ""
 
@@ -284,7 +264,9 @@ def _why_not(hit: Hit, asked: _Asked, best: float, silent: str) -> str:
 def _line(hit: Hit, has: set[str], asked: _Asked, *, now: float, chars: int) -> Line:
     """Return what a hit tells in so many characters, without any its title alone."""
     row = hit.row
-    if chars:
+    if chars and row.tool_name in REPORTS:
+        says = reported(row.title, without_reason(row.summary)[0], asked.weights, chars=chars)
+    elif chars:
         summary, detail = row.summary, row.detail
         if row.kind == "session":  # its decisions, which are nobody's output
             summary, detail = f"{summary}\n{detail}", ""

@@ -20,7 +20,6 @@ from claude_mem_lite import settings
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.search import embedder, ranking, times
 from claude_mem_lite.search.embedder.holder import Holder
-from claude_mem_lite.search.embedder.records import MEANING
 from claude_mem_lite.search.nearest import View, Views
 from claude_mem_lite.search.profiles import SAMPLED_ROWS, Profiles
 from claude_mem_lite.search.results import Found, Hit, best
@@ -111,7 +110,7 @@ class Searcher:
         if self._by_meaning and model is None:
             self.holder.ready(now)  # not before: to load one keeps the processor busy
         hits = best(hits, limit=limit)
-        return Found(hits, "hybrid", asked.meaning / MEANING) if asked.is_hybrid else Found(hits, "fts")
+        return Found(hits, "hybrid" if asked.is_hybrid else "fts")
 
     def warm(self, project_dir: str, *, now: float) -> None:
         """Have at hand what the first search in a project would wait for: words, then model and vectors."""

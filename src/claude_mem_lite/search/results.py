@@ -53,14 +53,10 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The hits, best first, and whether vectors had a part in it ("hybrid") or not ("fts").
-
-    `meaning_scale` is the weight of the model's cosine, 1 for the weight that all models begin with.
-    """
+    """The hits, best first, and whether vectors had a part in it ("hybrid") or not ("fts")."""
 
     hits: list[Hit]
     search_type: Literal["hybrid", "fts"]
-    meaning_scale: float = 1.0
 
     def as_json(self, query: str, *, took_s: float, explain: bool) -> dict[str, Any]:
         """Return the answer to a query as it is served and printed."""

@@ -167,6 +167,20 @@ def by_prefix(kind: Kind, prefix: str, project_dir: str | None = None) -> list[R
     return _select(kind, where, (*parameters, prefix, f"{prefix}~"))
 
 
+def reports_on(prompt_ids: Collection[str]) -> dict[str, Row]:
+    """Return what the assistant said at the end of the turns that some prompts began, by the prompt's id."""
+    source = _SOURCES["observation"]
+    query = (
+        f"SELECT p.id, {source.columns} FROM json_each(?) AS wanted CROSS JOIN observations AS p "
+        "ON p.id = wanted.value CROSS JOIN observations AS t ON t.pk = (SELECT r.pk FROM observations AS r "
+        "WHERE r.session_id = p.session_id AND r.created_at > p.created_at "
+        "AND r.tool_name IN ('Stop', 'UserPromptSubmit') ORDER BY r.created_at LIMIT 1) "
+        "WHERE t.tool_name = 'Stop'"
+    )
+    rows = memory_database.execute_sql(query, (json.dumps(list(prompt_ids)),))
+    return {prompt_id: _row("observation", values) for prompt_id, *values in rows}
+
+
 def is_narrow(scope: Scope) -> bool:
     """Tell whether a scope is more than a project, so that few of a project's rows may be in it."""
     return any((scope.since, scope.until, scope.file, scope.session_id, scope.tool))
