@@ -25,6 +25,8 @@ GATES: Mapping[str, tuple[float, ...]] = {
 _HITS = 5
 # More words found make it no surer.
 _MOST = 1.5
+# The smaller history of those two; a memory of fewer rows is judged as if it had as many.
+_ROWS = 170
 # How a prompt begins says what it wants.
 _READ = 400
 _MARK = re.compile("[?\uff1f]")
@@ -57,7 +59,7 @@ def features(
         log1p(max(each.order for each in best)),
         float(is_first),
         *(float(bool(pattern.search(head))) for pattern in (_MARK, _QUESTION)),
-        log1p(row_count),
+        log1p(max(_ROWS, row_count)),
     )
     return told if found.search_type == "fts" else (*told, max(each.cosine or 0.0 for each in best))
 

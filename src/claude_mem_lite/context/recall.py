@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 TITLE = "Remembered, for this prompt"
 # More of the hits are not told.
-ROWS = 16
+ROWS = 24
 # So many candidates of each leg, and hits, do as well as more for the few that are told.
 DEPTH = HITS = 30
 # The best hits are told at length.
@@ -55,7 +55,8 @@ COMMAND_SESSIONS = 3
 _COMMAND_WORDS, _COMMAND_ROWS = 8, 50
 # A row that scores less than this share of the best says little of what the prompt asks for. The first prompt
 # that memory has something on gets all there is room for.
-FAR_BEHIND = {"hybrid": 0.7, "fts": 0.55}
+FAR_BEHIND = {"hybrid": 0.75, "fts": 0.6}
+_FILLED = 300  # tokens; a smaller block has no room for what is far behind
 # A newer row that has this share of an older one's evidence is told before it, if it scores this share of it.
 SAME_THING, NEARLY = 0.7, 0.75
 # A row of which the prompt has this share of the words is the prompt.
@@ -88,7 +89,16 @@ def recall(  # noqa: PLR0913  (who asks, what for, and what the answer has to ke
     text = question(prompt)
     if not text or not project_dir:
         return section
-    asked = _ask(searcher, prompt, text, project_dir, now=now, until=until, is_first=is_first)
+    asked = _ask(
+        searcher,
+        prompt,
+        text,
+        project_dir,
+        now=now,
+        until=until,
+        is_first=is_first,
+        is_filled=is_first and budget_tokens >= _FILLED,
+    )
     rows = [hit.row for hit in asked.found.hits]
     gone = Superseded(project_dir, (f"{row.title}\n{row.summary}\n{row.detail}" for row in rows))
     # What no longer holds is told after what does, with what has come in its place; not what was asked for.
@@ -118,7 +128,7 @@ class _Asked:
     """A prompt and what was found: `weights` are the idf of its lemmas, `certain` is the gate's judgement.
 
     `echoes` are ids of rows that say the prompt. Such a row matches best of all, and says nothing of whether
-    memory has an answer. `is_first` is as for `recall`.
+    memory has an answer. `is_filled` says that rows far behind the best are told, too.
     """
 
     text: str
@@ -128,7 +138,7 @@ class _Asked:
     found: Found
     echoes: frozenset[str]
     certain: float
-    is_first: bool
+    is_filled: bool
 
     def has(self, row: Row) -> set[str]:
         """Return the lemmas of the prompt that a row has."""
@@ -149,6 +159,7 @@ def _ask(  # noqa: PLR0913  (as above)
     now: float,
     until: float | None,
     is_first: bool,
+    is_filled: bool,
 ) -> _Asked:
     clock = time.monotonic()
     scope = Scope(project_dir=project_dir)
@@ -164,7 +175,7 @@ def _ask(  # noqa: PLR0913  (as above)
         prompt, others, evidence=sum(weights.values()), row_count=profile.row_count, is_first=is_first
     )
     answers = replace(found, hits=_with_reports(found.hits)[:ROWS])
-    return _Asked(text, project_dir, query, weights, answers, echoes, certain, is_first)
+    return _Asked(text, project_dir, query, weights, answers, echoes, certain, is_filled)
 
 
 def _with_reports(hits: Sequence[Hit]) -> list[Hit]:
@@ -256,7 +267,7 @@ def _why_not(hit: Hit, asked: _Asked, best: float, silent: str) -> str:
         return "the prompt says it"
     if silent:
         return silent
-    if hit.why and hit.score < FAR_BEHIND[asked.found.search_type] * best and not asked.is_first:
+    if hit.why and hit.score < FAR_BEHIND[asked.found.search_type] * best and not asked.is_filled:
         return f"scores {hit.score:.1f}, the best {best:.1f}"
     return ""
 
