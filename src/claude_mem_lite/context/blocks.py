@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from claude_mem_lite.context.shown import Shown
     from claude_mem_lite.search.hybrid import Searcher
 
-RECALL_TOKENS = 600
+# What a session needs of memory it mostly needs at first; beside a late start's block there is less room.
+RECALL_TOKENS, FIRST_TOKENS = 600, 900
 _LEAST_TOKENS = 100
 _NOTHING = ContextBlock("")
 
@@ -40,7 +41,9 @@ def for_prompt(  # noqa: PLR0913  (who asks, what for, and until when)
     started = time.monotonic()
     shown = shown or shown_to(session_id)
     chosen = settings.load()
-    most = min(RECALL_TOKENS, chosen.recall_tokens_per_session - shown.tokens["recall"])
+    is_first = not shown.tokens[storage.RECALL]
+    at_most = FIRST_TOKENS if is_first and shown.owed is None else RECALL_TOKENS
+    most = min(at_most, chosen.recall_tokens_per_session - shown.tokens["recall"])
     if not chosen.recall or most < _LEAST_TOKENS:
         return _NOTHING
     # What the session did itself it has in its context already.
@@ -54,7 +57,7 @@ def for_prompt(  # noqa: PLR0913  (who asks, what for, and until when)
         budget_tokens=room,
         now=time.time(),
         until=until,
-        is_first=not shown.tokens[storage.RECALL],
+        is_first=is_first,
     )
     fill(section, shown.late, budget_tokens=room - section.tokens, said=said)
     failed = failure.asked_for(
