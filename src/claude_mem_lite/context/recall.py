@@ -42,6 +42,8 @@ TITLE = "Remembered, for this prompt"
 ROWS = 24
 # So many candidates of each leg, and hits, do as well as more for the few that are told.
 DEPTH = HITS = 30
+# Lines are made until they fill the budget so often: some of them say what others do.
+ENOUGH = 1.2
 # The best hits are told at length.
 WIDE_LINES, LINE_CHARS, SHORT_CHARS = 3, 350, 180
 FUNCTIONS, FUNCTIONS_AT = 2, 2
@@ -102,7 +104,10 @@ def recall(  # noqa: PLR0913  (who asks, what for, and what the answer has to ke
     rows = [hit.row for hit in asked.found.hits]
     gone = Superseded(project_dir, (f"{row.title}\n{row.summary}\n{row.detail}" for row in rows))
     # What no longer holds is told after what does, with what has come in its place; not what was asked for.
-    judged = [(line, objection, gone(line.says, at)) for line, objection, at in _observed(asked, now=now)]
+    judged = [
+        (line, objection, gone(line.says, at))
+        for line, objection, at in _observed(asked, said, budget_tokens, now=now)
+    ]
     wanted = code_names(text)
     judged.sort(key=lambda each: bool(each[2]) and not any(name in each[2] for name in wanted))
     offers = [(added(line, note), objection) for line, objection, note in judged]
@@ -209,7 +214,9 @@ def evidence(query: Query, profile: Profile) -> dict[str, float]:
     return {name: log(1 + profile.row_count / (profile.rows_with(name) + 0.5)) for name in names}
 
 
-def _observed(asked: _Asked, *, now: float) -> Iterator[tuple[Line, str, str]]:
+def _observed(
+    asked: _Asked, said: Said, budget_tokens: int, *, now: float
+) -> Iterator[tuple[Line, str, str]]:
     """Yield the line of each hit with what speaks against it, "" if nothing does, and with its time."""
     hits = _newer_first(asked)
     answers = [(hit, has) for hit, has in hits if hit.row.id not in asked.echoes]
@@ -218,14 +225,18 @@ def _observed(asked: _Asked, *, now: float) -> Iterator[tuple[Line, str, str]]:
     if is_command:
         answers = [(hit, has) for hit, has in answers if hit.row.kind == "learning"]
     best = max((hit.score for hit, _ in answers), default=0.0)
-    told = 0
+    told, tokens = 0, 0
     for hit, has in hits:
         objection = _why_not(hit, asked, best, silent)
         if not objection and is_command and hit.row.kind != "learning":
             objection = "it is typed in session after session"
+        if not objection and tokens > ENOUGH * budget_tokens:
+            objection = "no room"
         chars = 0 if objection else LINE_CHARS if told < WIDE_LINES else SHORT_CHARS
-        yield _line(hit, has, asked, now=now, chars=chars), objection, hit.row.created_at
+        line = _line(hit, has, asked, now=now, chars=chars)
+        yield line, objection, hit.row.created_at
         told += not objection
+        tokens += 0 if objection or said.has(line.id) else line.tokens
 
 
 def _newer_first(asked: _Asked) -> list[tuple[Hit, set[str]]]:
