@@ -136,16 +136,16 @@ def test_a_report_without_an_edit_is_overtaken_by_one_on_edits() -> None:
 @pytest.mark.parametrize(
     ("verdict", "after", "expected"),
     [
-        ("2 passed", [], ["Tests: `make test` passed"]),
+        ("2 passed", [], ["Tests: `make && make test` passed"]),
         (
             "2 passed",
             [("Edit", "Edited a.py"), ("Bash", "Run pytest: 1 passed. Ran `pytest tests/test_a.py`.")],
-            ["Tests: `make test` passed, 1 edit since"],
+            ["Tests: `make && make test` passed, 1 edit since"],
         ),
         (
             "1 failed, 2 passed; failing: test_a",
             [],
-            ["Failing: 1 failed, 2 passed; failing: test_a. Ran `make test`."],
+            ["Failing: 1 failed, 2 passed; failing: test_a. Ran `make && make test`."],
         ),
     ],
 )
@@ -153,7 +153,9 @@ def test_the_last_run_of_the_tests_is_told(
     verdict: str, after: list[tuple[str, str]], expected: list[str]
 ) -> None:
     """By the command for all of them, and whether what it said is older than the code; no counts."""
-    told = rows(("Edit", "Edited rates.py"), ("Bash", f"Run make: {verdict}. Ran `make test`."), *after)
+    told = rows(
+        ("Edit", "Edited rates.py"), ("Bash", f"Run make: {verdict}. Ran `make && make test`."), *after
+    )
 
     assert [said.text for said in state_of(told).thread if "passed" in said.says] == expected
 
@@ -182,6 +184,19 @@ def test_an_answer_stands_under_its_question() -> None:
         "“does `load` lock the book?”: No, only `save` takes the lock.",
         "`load` reads a copy.",
     ]
+
+
+def test_a_list_of_commands_says_nothing() -> None:
+    """They were run, and were well; one alone may be what the sentence is about."""
+    told = rows(
+        ("Bash", "Run make. Ran `make lint && make test`."),
+        (
+            "Stop",
+            "`make lint` - fine ✅ `make test` - all pass ✅\n\nUse `make test` alone, it lints as well.",
+        ),
+    )
+
+    assert [said.says for said in state_of(told).statements] == ["Use `make test` alone, it lints as well."]
 
 
 def test_a_list_stands_under_the_end_of_the_line_above_it() -> None:

@@ -5,6 +5,7 @@ It is made at each session's end, and anew when its conversation is compacted, a
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -17,13 +18,14 @@ from claude_mem_lite.distill.thread import ASKS, Said, settled, thread_of, witho
 from claude_mem_lite.triage import EDITORS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
     from claude_mem_lite.distill.thread import Row
 
 _STATEMENTS = 100
 _NAMES, _COMMANDS = 400, 20
 _QUESTION_CHARS = 120
+_CODE = re.compile(r"`([^`]+)`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,29 +82,40 @@ def state_of(
     files.update(path for row in rows if row.tool_name in EDITORS for path in row.files_touched)
     by_user = {said.row_id: [said] for said in settled(rows)}
     lasting = without_overtaken(rows)
+    commands = Counter(command for row in rows for command in ran(row))
     questions = _questions(rows)
     stated = [
         said
         for row in reversed(lasting)
-        for said in by_user.get(row.id) or _stated(row, questions.get(row.id, ""))
+        for said in by_user.get(row.id) or _stated(row, questions.get(row.id, ""), commands)
     ]
     if not stated:  # nobody has reported: what was done speaks for itself
         commits = [row for row in reversed(rows) if is_commit(row)]
         done = commits or [row for row in reversed(rows) if row.tool_name in EDITORS]
         stated = [Said(row.id, row.created_at, _deed(row), is_deed=True) for row in done]
-    commands = Counter(command for row in rows for command in ran(row)).most_common(_COMMANDS)
-    return State(thread, stated[:_STATEMENTS], dict(counted.most_common(_NAMES)), dict(files), dict(commands))
+    return State(
+        thread, stated[:_STATEMENTS], dict(counted.most_common(_NAMES)), dict(files),
+        dict(commands.most_common(_COMMANDS)),
+    )  # fmt: skip
 
 
-def _stated(row: Row, question: str) -> list[Said]:
-    """Return what a row states; an answer stands under its question, "" for none."""
+def _stated(row: Row, question: str, commands: Container[str]) -> list[Said]:
+    """Return what a row states; an answer stands under its question, "" for none.
+
+    A list of `commands` that a session ran says only that they were well.
+    """
     if row.tool_name != "Stop" and row.written_by == "local":
         return []
-    found = [each for each in statements(without_reason(row.summary)[0]) if not says_nothing(each.says)]
+    told = [each for each in statements(without_reason(row.summary)[0]) if not says_nothing(each.says)]
+    found = [each for each in told if not _lists(commands, _CODE.findall(each.says))]
     heads = [found[0].head or question, *(each.head for each in found[1:])] if found else []
     return [
         Said(row.id, row.created_at, each.says, head=head) for each, head in zip(found, heads, strict=True)
     ]
+
+
+def _lists(commands: Container[str], names: Sequence[str]) -> bool:
+    return len(names) > 1 and all(name in commands for name in names)
 
 
 def _questions(rows: Sequence[Row]) -> dict[str, str]:

@@ -230,13 +230,13 @@ def _failing(rows: Sequence[Row], later: Sequence[Sequence[Row]]) -> list[Said]:
 
 def _tested(rows: Sequence[Row]) -> list[Said]:
     """Return which command tested everything last, if that was well, and whether edits came after it."""
-    runs = [(at, row, ran(row)[-1:]) for at, row in enumerate(rows) if test_verdict(row)]
-    at, row, command = next((run for run in reversed(runs) if run[2]), (0, None, []))
+    runs = [(at, row, " && ".join(ran(row))) for at, row in enumerate(rows) if test_verdict(row)]
+    at, row, command = next((run for run in reversed(runs) if run[2]), (0, None, ""))
     if row is None or has_bad_tests(test_verdict(runs[-1][1])):
         return []
     edits = sum(later.tool_name in EDITORS for later in rows[at + 1 :])
     after = f", {count(edits, 'edit')} since" if edits else ""
-    return [Said(row.id, row.created_at, f"`{command[0]}` passed{after}", "Tests")]
+    return [Said(row.id, row.created_at, f"`{command}` passed{after}", "Tests")]
 
 
 def _committed(rows: Sequence[Row]) -> list[Said]:
