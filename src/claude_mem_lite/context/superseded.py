@@ -11,7 +11,7 @@ from claude_mem_lite.storage import retired as storage
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from claude_mem_lite.storage.models import RetiredName
+    from claude_mem_lite.storage.retired import Gone
 
 _TOLD = 2  # names in a line
 _WORD = re.compile(r"\w[\w.-]*\w|\w")
@@ -23,8 +23,8 @@ class Superseded:
     def __init__(self, project_dir: str, texts: Iterable[str] | None = None) -> None:
         names = None if texts is None else {name for text in texts for name in code_names(text)}
         rows = storage.gone_from(project_dir, names) if names is None or names else []
-        self._names: dict[str, RetiredName] = {}
-        self._values: dict[str, list[RetiredName]] = {}
+        self._names: dict[str, Gone] = {}
+        self._values: dict[str, list[Gone]] = {}
         for row in rows:
             if row.beside:
                 self._values.setdefault(row.beside, []).append(row)
@@ -58,6 +58,6 @@ def noted(answer: dict[str, Any]) -> dict[str, Any]:
     return answer
 
 
-def _told(row: RetiredName) -> str:
+def _told(row: Gone) -> str:
     name = f"{row.beside}: {row.name}" if row.beside else row.name
     return f"`{name}` → `{row.replacement}`" if row.replacement else f"`{name}` is gone"

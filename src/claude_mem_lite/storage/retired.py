@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from claude_mem_lite.storage.models import RetiredName
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
-    from typing import Any
 
     from claude_mem_lite.storage.models import PendingEvent
 
@@ -70,10 +69,21 @@ def set_gone(project_dir: str, gone: Mapping[str, str], *, of: Collection[str]) 
             RetiredName.update(replacement=replacement).where(mine & (RetiredName.name == name)).execute()
 
 
-def gone_from(project_dir: str, names: Collection[str] | None = None) -> list[RetiredName]:
-    """Return the rows of the names, among some if they are given, that are gone from a project's code."""
-    rows = RetiredName.select().where((RetiredName.project_dir == project_dir) & RetiredName.is_gone)
+class Gone(NamedTuple):
+    """A name that is gone, as `RetiredName` has it."""
+
+    name: str
+    beside: str
+    replacement: str
+    retired_at: str
+
+
+def gone_from(project_dir: str, names: Collection[str] | None = None) -> list[Gone]:
+    """Return the names, among some if they are given, that are gone from a project's code."""
+    columns = [getattr(RetiredName, field) for field in Gone._fields]
+    rows = RetiredName.select(*columns).where((RetiredName.project_dir == project_dir) & RetiredName.is_gone)
     if names is not None:
         some = sorted(names)[:_AT_ONCE]
         rows = rows.where(RetiredName.name.in_(some) | RetiredName.beside.in_(some))
-    return list(rows.order_by(RetiredName.retired_at.desc()).limit(_GONE))
+    newest: Any = rows.order_by(RetiredName.retired_at.desc()).limit(_GONE).tuples()
+    return [Gone._make(row) for row in newest]
