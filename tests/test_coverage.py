@@ -76,3 +76,13 @@ def test_what_begins_with_what_it_is_about_goes_first() -> None:
     ]
 
     assert choose([(state(*says), 1.0), (State(), 1.0)], chars=180)[0][1].says == says[1]
+
+
+def test_what_stands_under_a_heading_of_many_sessions_gives_way() -> None:
+    """A formula such as "Changes made", under which finished edits are listed."""
+    says = "`sort_book` takes the lock before it reads the list of authors."
+    lists = [Said("0", "2026-05-01T00:00:09Z", says, head=head) for head in ("Changes made", "How it locks")]
+    told = [(State(statements=[said], names={"sort_book": 1}), 1.0) for said in lists]
+    others = [(State(statements=[Said("1", "", "Nothing.", head="Changes made")]), 1.0)] * 2
+
+    assert choose([*told, *others], chars=200)[0][1].head == "How it locks"

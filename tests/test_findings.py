@@ -344,7 +344,7 @@ def test_what_worked_without_its_beginning_is_told_so(memory: Path) -> None:
 
     (found,) = told_findings(findings.known("/p"))
 
-    assert found.says.endswith("What worked: the same without `cd lib &&`")
+    assert found.says.endswith("What worked: the same without `cd lib &&`, where the shell stood already")
 
 
 REJECTED = call(

@@ -40,6 +40,8 @@ _USERS = 0.8  # what was asked, beside what came of it
 _FIRST, _ITEM, _SHORT, _DEED = 1.3, 0.6, 0.7, 0.5
 # "The function now uses …": what names nothing in so many characters begins with another sentence's subject.
 _VAGUE, _SUBJECT_CHARS = 0.6, 30
+# A heading that so many sessions have, such as "Changes made", stands over small finished edits.
+_FORMULA, _RECURS = 0.4, 3
 _ENDS, _SHORT_CHARS = (".", "!", "\u3002", "\uff01"), 70
 _LEAST = 60  # characters in which hardly a line fits
 _TICKET, _NO_WORD = re.compile(r"[A-Za-z]{2,}-\d+"), re.compile(r"[\W_]+")
@@ -64,6 +66,7 @@ def choose(  # noqa: PLR0913  (all of them say what matters)
     """
     weights, rarity = _weights(states)
     topic = _topic(branch)
+    heads = Counter(head for state, _ in states for head in {_head(said) for said in state.statements})
     pool = []
     for at, (state, _) in enumerate(states):
         turns: dict[str, int] = {}  # how many came after each
@@ -73,6 +76,7 @@ def choose(  # noqa: PLR0913  (all of them say what matters)
             if said.at > since:
                 terms = _terms(said.text)
                 worth = use(said) * _form(said, is_first=is_first) * _TURN_FADES**after
+                worth *= _FORMULA if said.head and heads[_head(said)] >= _RECURS else 1.0
                 worth *= 1 + sum(rarity[term] for term in topic & terms)
                 pool.append((at, said, terms, worth))
     covered: set[str] = set().union(*map(_terms, told))
@@ -109,6 +113,10 @@ def choose(  # noqa: PLR0913  (all of them say what matters)
         covered |= terms
         chosen.append((at, said))
     return chosen
+
+
+def _head(said: Said) -> str:
+    return said.head.casefold()
 
 
 def _form(said: Said, *, is_first: bool) -> float:

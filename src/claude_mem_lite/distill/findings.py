@@ -67,7 +67,8 @@ class Finding:
         command, works = (_in_backticks(each, _CALL_CHARS) for each in (self.command, self.works))
         before = self.command.removesuffix(self.works).strip()
         if before and before != self.command:  # a wrapper, or a step into a folder
-            works = f"the same without {_in_backticks(before, _WORKS_CHARS)}"
+            was_there = ", where the shell stood already" if before.startswith("cd ") else ""
+            works = f"the same without {_in_backticks(before, _WORKS_CHARS)}{was_there}"
         worked = f" What worked: {works}" if self.works else ""
         met, error = count(len(self.sessions), "session"), quoted(one_line(self.error, _ERROR_CHARS))
         if self.rule:
