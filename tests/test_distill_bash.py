@@ -418,10 +418,11 @@ def test_what_the_client_says_about_the_run_is_told() -> None:
         ("# a comment's quote\necho x", [("echo", "x")]),
         (
             'curl -H "A: $(python3 -c "print((1, (2, 3)))")" http://x',
-            [("curl", "-H", "A: $(python3 -c print((1, (2, 3))))", "http://x")],
+            [("curl", "-H", 'A: $(python3 -c "print((1, (2, 3)))")', "http://x")],
         ),
         ("git --no-pager -C /p log", [("git", "log")]),
         ("echo 'unclosed", [("echo", "unclosed")]),
+        ('python3 -c \'a\n# b\' | xargs rm "\\"c\\"" # d', [("python3", "-c", "a\n# b"), ("rm", '"c"')]),
         ("", []),
     ],
 )

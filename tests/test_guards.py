@@ -21,7 +21,7 @@ from claude_mem_lite.learnings.evolve import Candidate
 from claude_mem_lite.learnings.guarding import derive
 from claude_mem_lite.learnings.rule_words import Seen
 from claude_mem_lite.services import install
-from claude_mem_lite.simple_commands import simple_commands
+from claude_mem_lite.simple_commands import Script
 from claude_mem_lite.storage import learnings as storage
 from claude_mem_lite.storage import models
 from claude_mem_lite.upkeep import exchange
@@ -31,7 +31,7 @@ PUSH = Guard(commands=["git push"], without=["--force"])
 
 def words(line: str) -> list[str]:
     """Return the simple commands of a line, each as a text."""
-    return [" ".join(each.words) for each in simple_commands(line)]
+    return [" ".join(each.words) for each in Script(line).commands]
 
 
 @pytest.mark.parametrize(
@@ -39,15 +39,15 @@ def words(line: str) -> list[str]:
     [
         ("cd a && git push --force 2>&1 | tail -3", ["cd a", "git push --force", "tail -3"]),
         ("A=1 sudo -u bob git push", ["sudo -u bob git push", "git push"]),
-        ("bash -lc 'npm test'; eval \"ls -l\"", ["npm test", "bash -lc npm test", "ls -l", "eval ls -l"]),
+        ("bash -lc 'npm test'; eval \"ls -l\"", ["bash -lc npm test", "npm test", "eval ls -l", "ls -l"]),
         ("cat > a <<'EOF'\ngit push --force\ndon't\nEOF\nls", ["cat", "ls"]),
-        ('echo "$(git push)" `git pull`', ["git push", "git pull", "echo $() $()"]),
+        ('echo "$(git push)" `git pull`', ["git push", "git pull", "echo $(git push) $(git pull)"]),
         ("git commit -m \"$(cat <<'E'\nfix: (it's)\nE\n)\"", ["cat", "git commit -m fix: (it's)"]),
-        ("find . -name x -exec rm -f {} \\;", ["rm -f", "find . -name x -exec rm -f {} ;"]),
+        ("find . -name x -exec rm -f {} \\;", ["find . -name x -exec rm -f {} ;", "rm -f"]),
         ("ls # git push", ["ls"]),
         ("echo 'git push' \"; git push\"", ["echo git push ; git push"]),
         ("(cd a; rm b) && timeout 5 make x", ["cd a", "rm b", "timeout 5 make x", "make x"]),
-        ("for f in *; do sed -i s/a/b/ $f; done", ["for f in *", "sed -i s/a/b/ $f"]),
+        ("for f in *; do sed -i s/a/b/ $f; done", ["sed -i s/a/b/ $f"]),
         ("diff <(git show a) b\\\n c", ["git show a", "diff b c"]),
         ("command -v git; exec git push", ["command -v git", "exec git push", "git push"]),
         ("'unclosed && git push", ["unclosed && git push"]),

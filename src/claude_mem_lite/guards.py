@@ -9,7 +9,7 @@ from __future__ import annotations
 import os.path
 
 from claude_mem_lite import config
-from claude_mem_lite.simple_commands import operands, simple_commands
+from claude_mem_lite.simple_commands import Script
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ class Guard:
         """
         if tool != "Bash":
             return file if file and self._is_of_file(os.path.join(folder, file), root) else ""
-        steps = simple_commands(command, folder)
+        steps = Script(command, folder).commands
         return next((" ".join(each.words) for each in steps if self._is_of(each, root, branch)), "")
 
     def _is_of(self, command: Command, root: str, branch: str) -> bool:
@@ -252,7 +252,7 @@ def _has(  # noqa: PLR0911  (each is a kind of word)
     words = command.words[1:]
     if word.startswith(BRANCH):
         # A commit goes to what is checked out, a push without a name as well.
-        given = list(operands(command.words))[1:]
+        given = command.operands[1:]
         if "commit" in command.words[1:] or len(given) <= 1:
             return branch == word.removeprefix(BRANCH)
         return any(_says(told, word.removeprefix(BRANCH)) for told in given[1:])
@@ -319,7 +319,7 @@ def _says(told: str, word: str) -> bool:
 
 
 def _breaks_message(pattern: str, command: Command) -> bool:
-    subject = next((text.strip().partition("\n")[0] for text in _messages(command)), "")
+    subject = (command.message or command.text).strip().partition("\n")[0]
     if not subject or "$(" in subject:
         return False  # it is not in the command
     import re
@@ -327,26 +327,10 @@ def _breaks_message(pattern: str, command: Command) -> bool:
     return re.search(pattern, subject[:SUBJECT_CHARS]) is None
 
 
-def _messages(command: Command) -> Iterator[str]:
-    """Yield the messages that a `git commit` is given."""
-    words = command.words
-    for at, word in enumerate(words):
-        if word.startswith("--message="):
-            yield word.partition("=")[2]
-        elif word == "--message" or (
-            word[:1] == "-" and word[1:].isalpha() and word[:2] != "--" and word[-1] == "m"
-        ):
-            yield from words[at + 1 : at + 2]
-        elif word.startswith("-m") and word[:2] != "--":
-            yield word[2:]
-    if command.text:
-        yield command.text
-
-
 def _changed(command: Command) -> Iterator[str]:
     """Yield the files that a command writes, moves or removes."""
     yield from command.outputs
-    program, words, given = command.program, command.words, list(operands(command.words))
+    program, words, given = command.program, command.words, command.operands
     if program in _CHANGING:
         yield from given[_CHANGING[program]]
     elif program in _IN_PLACE and any(

@@ -1,7 +1,7 @@
-"""Take a shell command line apart into its simple commands, for the guard hook: no `re`, which costs 5 ms.
+"""Take a shell command line apart into its simple commands; without `re`, which costs the guard hook 5 ms.
 
 Commands in `$(…)`, backticks, `bash -c`, `find -exec` and behind `sudo`, `env`, `xargs` count as well; the
-text of a here-document does not. Variables and globs stay as they were written.
+text of a here-document does not. Variables, globs and substitutions stay as they were written.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os.path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
 MOST_CHARS = 20_000
 _SPACES = " \t\r"
@@ -18,6 +18,7 @@ _ENDS = " \t\r\n;&|()<>"
 _KEYWORDS = frozenset(
     {"!", "{", "}", "do", "done", "else", "elif", "esac", "fi", "if", "then", "until", "while"}
 )
+_HEADS = frozenset({"for", "case", "select", "function"})  # of what is no command
 # Programs that run the command after them, with their options that take a value.
 _WRAPPERS = {
     "sudo": "-u -g -h -p -C -D -r -t -U", "doas": "-u -C", "env": "-u -C -S", "timeout": "-k -s",
@@ -25,235 +26,232 @@ _WRAPPERS = {
     "stdbuf": "-i -o -e",
     "xargs": "-n -I -L -P -d -E -s -a", "npx": "-p", "bunx": "", "uv run": "--with -p", "poetry run": "",
     "pipenv run": "", "pdm run": "", "hatch run": "", "pnpm exec": "", "npm exec": "", "bundle exec": "",
-    "python -m": "", "python3 -m": "", "mise exec": "", "dotenv run": "",
+    "python -m": "", "mise exec": "", "dotenv run": "",
 }  # fmt: skip
-_SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "eval"})
+_SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
+_NO_FILES = frozenset({"-", "/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
+_RUN_BY_FIND = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 
 
 class Command:
     """A simple command: `words` from the program on, `outputs` the files it redirects into.
 
     `text` is its here-document, `folder` where it runs (relative to where the line does), `outer` the words
-    with the wrappers that were taken off.
+    with the wrappers that were taken off. A wrapper, and what another command runs, is no `is_step`.
     """
 
-    def __init__(self, words: tuple[str, ...], outer: tuple[str, ...], folder: str) -> None:
-        self.words, self.outer, self.folder = words, outer, folder
+    def __init__(self, words: tuple[str, ...], outer: tuple[str, ...], folder: str, *, is_step: bool) -> None:
+        self.words, self.outer, self.folder, self.is_step = words, outer, folder, is_step
         self.outputs: list[str] = []
         self.text = ""
 
     @property
     def program(self) -> str:
-        """The program's bare name."""
-        return os.path.basename(self.words[0])
+        """The program's bare name; "python" whatever its version."""
+        return _bare_name(self.words[0])
+
+    @property
+    def operands(self) -> tuple[str, ...]:
+        """The arguments that are no options."""
+        return tuple(word for word in self.words[1:] if not word.startswith("-"))
+
+    @property
+    def message(self) -> str:
+        """The text after `-m` or `--message`, alone or together with other options: -am."""
+        for word, following in zip(self.words, (*self.words[1:], ""), strict=False):
+            if word.startswith("--message="):
+                return word.partition("=")[2]
+            if word == "--message" or (word[0:1] == "-" and word[1:].isalpha() and word[-1] == "m"):
+                return following
+            if word.startswith("-m"):
+                return word[2:]
+        return ""
 
 
-def simple_commands(line: str, folder: str = "") -> list[Command]:
-    """Return the simple commands of a command line that is run in a folder, in order.
+class Script:
+    """A command line that is run in a folder: its `commands` in order, as far as it could be read.
 
-    Raises:
-        RecursionError: the line nests too deep.
+    `cuts` are pieces of it, (start, end, what stands for them on one line): newlines between commands,
+    comments and here-documents.
     """
-    reader = _Reader(line[:MOST_CHARS], folder)
-    reader.commands("")
-    return reader.found
 
+    def __init__(self, line: str, folder: str = "") -> None:
+        self.line, self.folder = line[:MOST_CHARS], folder
+        self.commands: list[Command] = []
+        self.cuts: list[tuple[int, int, str]] = []
+        self._at = self._depth = 0  # `_depth` counts substitutions
+        self._texts: list[tuple[str, bool, Command]] = []  # here-documents that begin with the next line
+        try:
+            self._read("")
+        except RecursionError:  # nobody writes so deep
+            self.commands = []
 
-class _Reader:
-    """Reads a line from left to right; `found` grows by each command that ends."""
-
-    def __init__(self, line: str, folder: str) -> None:
-        self.line, self.at, self.folder = line, 0, folder
-        self.found: list[Command] = []
-        self._texts: list[
-            tuple[str, bool, list[Command]]
-        ] = []  # here-documents that begin with the next line
-
-    def commands(self, close: str) -> None:  # noqa: C901  (each is a way for words to end)
+    def _read(self, close: str) -> None:  # noqa: C901  (each is a way for words to end)
         """Read commands up to `close` and beyond it, or to the end."""
-        words: list[str] = []
-        outputs: list[str] = []
-        tags: list[tuple[str, bool, list[Command]]] = []
+        folder, command, words = self.folder, self._new(), list[str]()
         while True:
-            char = self.line[self.at : self.at + 1]
-            if not char or char == close or (char in "\n;&|()" and self.line[self.at : self.at + 2] != "&>"):
-                ended = self._end(words, outputs)
-                for tag in tags:
-                    tag[2].extend(ended)
-                words, outputs, tags = [], [], []
-                self.at += 1
+            start, char = self._at, self.line[self._at : self._at + 1]
+            if not char or (char in "\n;&|()" and not self.line.startswith("&>", start)):
+                self._end(command, words)
+                command, words = self._new(), []
+                self._at += 1
                 if char == "(":
-                    folder = self.folder
-                    self.commands(")")
-                    self.folder = folder
-                if char == "\n":
+                    self._read(")")
+                elif char == "\n":
+                    if not self._depth:
+                        self.cuts.append((start, start + 1, "\n"))
                     self._read_texts()
                 if not char or char == close:
+                    self.folder = folder if close else self.folder
                     return
             elif char in _SPACES:
-                self.at += 1
-            elif char == "\\" and self.line[self.at + 1 : self.at + 2] == "\n":
-                self.at += 2
+                self._at += 1
+            elif self.line.startswith("\\\n", start):
+                self._at += 2
             elif char == "#":
-                end = self.line.find("\n", self.at)
-                self.at = len(self.line) if end < 0 else end
-            elif char in "<>" or self.line.startswith("&>", self.at):
-                self._redirect(outputs, tags)
+                self._at = self._find("\n")
+                self.cuts.append((start, self._at, ""))
+            elif char in "<>&":
+                self._redirect(command)
             else:
                 word = self._word()
-                if not (word.isdigit() and self.line[self.at : self.at + 1] in {"<", ">"}):
+                if not (word.isdigit() and self.line[self._at : self._at + 1] in {"<", ">"}):
                     words.append(word)
 
-    def _end(self, words: list[str], outputs: list[str]) -> list[Command]:
+    def _new(self) -> Command:
+        return Command((), (), self.folder, is_step=not self._depth)
+
+    def _find(self, sign: str) -> int:
+        found = self.line.find(sign, self._at)
+        return len(self.line) if found < 0 else found
+
+    def _end(self, command: Command, words: list[str]) -> None:
         """Note the command of these words, and those that it runs; a `cd` is noted by its folder."""
-        ended: list[Command] = []
         while words and (words[0] in _KEYWORDS or _is_assignment(words[0])):
             words = words[1:]
-        outer = tuple(words)
-        while words:
-            command = Command(tuple(words), outer, self.folder)
-            ended.append(command)
-            words = _wrapped(words)
-        if not ended and outputs:
-            ended.append(Command((":",), (":",), self.folder))
-        if ended:
-            ended[-1].outputs = outputs
-            self._run_by(ended[-1])
-        self.found += ended
-        return ended
-
-    def _run_by(self, command: Command) -> None:
-        program, words = command.program, command.words
-        if program in {"cd", "pushd"} and len(words) > 1 and words[1] != "-":
-            self.folder = os.path.join(self.folder, os.path.expanduser(words[-1]))
-        elif program in _SHELLS:
-            scripts = (
-                words[1:2]
-                if program == "eval"
-                else _after(words, lambda word: word[:1] == "-" and "c" in word)
-            )
-            for script in scripts[:1]:
-                self.found += simple_commands(script, self.folder)
-        elif program == "find":
-            run = _after(words, lambda word: word in {"-exec", "-execdir", "-ok", "-okdir"})
-            run = tuple(word for word in run if word not in {";", "+", "{}"})
-            if run:
-                self.found.append(Command(run, words, self.folder))
-
-    def _redirect(self, outputs: list[str], tags: list[tuple[str, bool, list[Command]]]) -> None:
-        start = self.at
-        while self.line[self.at : self.at + 1] in {"<", ">", "&", "|"}:
-            self.at += 1
-        operator = self.line[start : self.at]
-        if operator == "<<" and self.line[self.at : self.at + 1] == "-":
-            operator, self.at = "<<-", self.at + 1
-        if self.line[self.at : self.at + 1] == "(":
-            self.at += 1
-            self.commands(")")
+        if words and words[0] in _HEADS:
+            words = []
+        command.outer = tuple(words)
+        while wrapped := _wrapped(words):
+            self.commands.append(Command(tuple(words), command.outer, self.folder, is_step=False))
+            words = wrapped
+        if not words and not command.outputs:
             return
-        while self.line[self.at : self.at + 1] in {" ", "\t"}:
-            self.at += 1
+        command.words = tuple(words) or (":",)
+        self.commands.append(command)
+        program = command.program
+        if program in {"cd", "pushd"} and words[1:] and words[1] != "-":
+            self.folder = os.path.join(self.folder, os.path.expanduser(words[-1]))
+        elif program == "eval":
+            self._run(" ".join(words[1:]))
+        elif program in _SHELLS:
+            self._run("".join(_after(words, lambda word: word[:1] == "-" and "c" in word)[:1]))
+        elif program == "find":
+            run = [word for word in _after(words, _RUN_BY_FIND.__contains__) if word not in {";", "+", "{}"}]
+            if run:
+                self.commands.append(Command(tuple(run), command.outer, self.folder, is_step=False))
+
+    def _run(self, line: str) -> None:
+        for command in Script(line, self.folder).commands:
+            command.is_step = False
+            self.commands.append(command)
+
+    def _redirect(self, command: Command) -> None:
+        start = self._at
+        while self.line[self._at : self._at + 1] in {"<", ">", "&", "|"}:
+            self._at += 1
+        operator = self.line[start : self._at]
+        if self.line.startswith("(", self._at):
+            self._substituted()
+            return
+        is_indented = operator == "<<" and self.line.startswith("-", self._at)
+        self._at = start = self._at + is_indented
+        while self.line[self._at : self._at + 1] in {" ", "\t"}:
+            self._at += 1
         target = self._word()
-        if operator in {"<<", "<<-"}:
-            tag: tuple[str, bool, list[Command]] = (target, operator == "<<-", [])
-            tags.append(tag)
-            self._texts.append(tag)
-        elif ">" in operator and target and not target.isdigit() and target != "-":
-            outputs.append(target)
+        if operator == "<<":
+            self.cuts.append((start, self._at, target))
+            self._texts.append((target, is_indented, command))
+        elif ">" in operator and target and not target.isdigit() and target not in _NO_FILES:
+            command.outputs.append(target)
 
     def _read_texts(self) -> None:
         texts, self._texts = self._texts, []
-        for tag, is_indented, commands in texts:
-            lines: list[str] = []
-            while self.at < len(self.line):
-                end = self.line.find("\n", self.at)
-                end = len(self.line) if end < 0 else end
-                line = self.line[self.at : end].lstrip("\t" if is_indented else "")
-                self.at = end + 1
+        for tag, is_indented, command in texts:
+            start, lines = self._at, list[str]()
+            while self._at < len(self.line):
+                end = self._find("\n")
+                line = self.line[self._at : end].lstrip("\t" if is_indented else "")
+                self._at = end + 1
                 if line.strip() == tag:
                     break
                 lines.append(line)
-            for command in commands:
-                command.text = "\n".join(lines)
+            command.text = "\n".join(lines)
+            self.cuts.append((start, self._at, ""))
 
-    def _word(self) -> str:  # noqa: C901  (each is a way to quote)
+    def _word(self) -> str:
         parts: list[str] = []
-        start, quote = self.at, ""
-        while (char := self.line[self.at : self.at + 1]) and (quote or char not in _ENDS):
-            pair = self.line[self.at : self.at + 2]
-            self.at += 1
-            if quote == "'":
-                if char == "'":
-                    quote = ""
-                else:
-                    end = self.line.find("'", self.at)
-                    end = len(self.line) if end < 0 else end
-                    parts.append(self.line[self.at - 1 : end])
-                    self.at = end
-            elif char == "\\":
-                self.at += 1
-                if pair[1:] != "\n":
-                    parts.append(pair if quote and pair[1:] not in {'"', "\\", "$", "`"} else pair[1:])
-            elif char == quote:
+        start, quote = self._at, ""
+        while (char := self.line[self._at : self._at + 1]) and (quote or char not in _ENDS):
+            following = self.line[self._at + 1 : self._at + 2]
+            self._at += 1
+            if char == quote:
                 quote = ""
-            elif pair == "$(":
-                self.at += 1
+            elif char == "'" and not quote:
+                end = self._find("'")
+                parts.append(self.line[self._at : end])
+                self._at = end + 1
+            elif char == "\\":
+                self._at += 1
+                if following != "\n":
+                    parts.append(following if not quote or following in '"\\$`' else char + following)
+            elif char == "$" and following == "(":
                 parts.append(self._substituted())
             elif char == "`":
-                end = self.line.find("`", self.at)
-                end = len(self.line) if end < 0 else end
-                self.found += simple_commands(self.line[self.at : end], self.folder)
-                parts.append("$()")
-                self.at = end + 1
-            elif char == '"' or (char == "'" and not quote):
+                end = self._find("`")
+                self._run(self.line[self._at : end])
+                parts.append(f"$({self.line[self._at : end]})")
+                self._at = end + 1
+            elif char == '"':
                 quote = char
             else:
                 parts.append(char)
-        if self.at == start:  # a redirection without a target
-            self.at += 1
+        self._at += self._at == start  # a redirection without a target
         return "".join(parts)
 
     def _substituted(self) -> str:
-        """Return what a `$(…)` stands for where that can be read: a `cat` of a here-document, an `echo`."""
-        before, texts, folder = len(self.found), self._texts, self.folder
-        self._texts = []
-        self.commands(")")
-        self._texts, self.folder = texts, folder
-        inner = self.found[before:]
-        if len(inner) == 1 and inner[0].program == "cat" and inner[0].text:
-            return inner[0].text
-        if len(inner) == 1 and inner[0].program in {"echo", "printf"}:
-            return " ".join(inner[0].words[1:])
-        return "$()"
+        """Read what stands in parentheses; return a `$(…)` as it is written, and `$(cat <<…)` as its text."""
+        start, before, texts = self._at, len(self.commands), self._texts
+        self._at, self._texts, self._depth = start + 1, [], self._depth + 1
+        self._read(")")
+        self._texts, self._depth = texts, self._depth - 1
+        inner = self.commands[before:]
+        is_text = len(inner) == 1 and inner[0].program == "cat" and inner[0].text
+        return inner[0].text if is_text else "$" + self.line[start : self._at]
 
 
 def _wrapped(words: list[str]) -> list[str]:
     """Return the words of the command that a wrapper runs, [] for no wrapper."""
-    name = os.path.basename(words[0])
+    name = _bare_name(words[0]) if words else ""
     taken = 1 if name in _WRAPPERS else 2
-    valued = (
-        _WRAPPERS.get(name) if taken == 1 else _WRAPPERS.get(f"{name} {words[1]}" if len(words) > 1 else "")
-    )
-    if valued is None:
+    valued = _WRAPPERS.get(" ".join([name, *words[1:taken]]))
+    if valued is None or (name == "command" and words[1:2] in (["-v"], ["-V"])):
         return []
     rest = words[taken:]
-    if name == "command" and rest[:1] and rest[0] in {"-v", "-V"}:
-        return []
     while rest and (rest[0].startswith("-") or _is_assignment(rest[0])):
         rest = rest[2 if rest[0] in valued.split() else 1 :]
-    return rest[1:] if name == "timeout" else rest
+    return rest[name == "timeout" :]
+
+
+def _after(words: list[str], is_it: Callable[[str], bool]) -> list[str]:
+    return next((words[at + 1 :] for at, word in enumerate(words) if is_it(word)), [])
+
+
+def _bare_name(program: str) -> str:
+    name = os.path.basename(program)
+    return "python" if name.rstrip("0123456789.") == "python" else name
 
 
 def _is_assignment(word: str) -> bool:
     name, sign, _ = word.partition("=")
     return bool(sign) and name.rstrip("+").isidentifier()
-
-
-def _after(words: tuple[str, ...], is_it: object) -> tuple[str, ...]:
-    at = next((at for at, word in enumerate(words) if at and is_it(word)), None)  # type: ignore[operator]
-    return () if at is None else words[at + 1 :]
-
-
-def operands(words: tuple[str, ...]) -> Iterator[str]:
-    """Yield the arguments that are no options."""
-    return (word for word in words[1:] if not word.startswith("-"))

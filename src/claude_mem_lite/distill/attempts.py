@@ -17,6 +17,8 @@ from claude_mem_lite.distill.quoting import CLOSE, OPEN, quoted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from claude_mem_lite.simple_commands import Command
+
     Key = tuple[str, str]
 
 # A session tells its failures as open until this many later sessions have not met them again.
@@ -154,7 +156,7 @@ def ran(observation: Tried) -> list[str]:
     if observation.tool_name != "Bash" or _FAILED.search(observation.summary):
         return []
     steps = (step for step in _steps(observation) if not (shell.is_lookup(step) or is_probe(step)))
-    own = (step for step in steps if not (step.program in _VERSIONING or step.script or step.outputs))
+    own = (step for step in steps if not (step.program in _VERSIONING or step.text or step.outputs))
     told = (" ".join(step.words) for step in own)
     return [each for each in told if len(each) <= _RAN_CHARS and not _ONE_PLACE.search(each)]
 
@@ -194,12 +196,12 @@ def _is_settled(failed: Failure, later: Sequence[Sequence[Tried]]) -> bool:
     return False
 
 
-def _steps(observation: Tried) -> tuple[shell.Step, ...]:
+def _steps(observation: Tried) -> tuple[Command, ...]:
     command = _COMMAND.search(observation.summary)
     return shell.steps(command[1]) if command else ()
 
 
-def _blamed(steps: Sequence[shell.Step], error: str) -> shell.Step | None:
+def _blamed(steps: Sequence[Command], error: str) -> Command | None:
     """Return the step that failed: the last, or of "X || exit 1" and "X; exit 1" the X; None for a look.
 
     Of "git stash; X; git stash pop" it is X, unless git says so.
@@ -215,14 +217,14 @@ def _blamed(steps: Sequence[shell.Step], error: str) -> shell.Step | None:
     return left[-1]
 
 
-def _key(step: shell.Step) -> Key:
+def _key(step: Command) -> Key:
     """Return what makes two commands one attempt: the program, and its subcommand or the host it asks."""
     if is_probe(step):
         return step.program, _target(step)
     return step.program, step.operands[0] if step.program in _SUBCOMMANDS and step.operands else ""
 
 
-def is_probe(step: shell.Step) -> bool:
+def is_probe(step: Command) -> bool:
     """Tell whether a step only asks another machine or a service whether it is there."""
     if step.program not in _PROBES:
         return False
@@ -230,7 +232,7 @@ def is_probe(step: shell.Step) -> bool:
     return not any(_SENDS.match(word) or (is_curl and _SENDS_BY_CURL.match(word)) for word in step.words[1:])
 
 
-def _target(step: shell.Step) -> str:
+def _target(step: Command) -> str:
     """Return the host that a probe asks, with its port: the first operand that looks like one."""
     operands = list(step.operands)
     hosts = [

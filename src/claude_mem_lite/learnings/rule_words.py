@@ -15,7 +15,7 @@ from claude_mem_lite.distill.phrases import ALWAYS, INSTEAD, NOT
 from claude_mem_lite.guards import LONG_OPTIONS
 from claude_mem_lite.repository import SHARED_BRANCHES
 from claude_mem_lite.search.words import STOP_WORDS
-from claude_mem_lite.simple_commands import operands, simple_commands
+from claude_mem_lite.simple_commands import Script
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -88,8 +88,8 @@ class Seen:
         """Return what command lines show."""
         programs = {name: set(subs.split()) for name, subs in _USUAL.items()}
         seen = cls(programs, set(SHARED_BRANCHES), set(), has_file, root)
-        for each in (command for line in lines for command in simple_commands(line)):
-            given = [word for word in operands(each.words) if re.fullmatch(r"[a-z][\w.:-]*", word)]
+        for each in (command for line in lines for command in Script(line).commands):
+            given = [word for word in each.operands if re.fullmatch(r"[a-z][\w.:-]*", word)]
             if re.fullmatch(r"[a-z][\w.-]+", each.program) and each.program not in STOP_WORDS:
                 programs.setdefault(each.program, set()).update(given[:1])
             seen.operands.update({*given[1:]} - STOP_WORDS)

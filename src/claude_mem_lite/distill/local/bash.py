@@ -27,6 +27,7 @@ from claude_mem_lite.distill.observation import (
     relative,
 )
 from claude_mem_lite.distill.quoting import named, quoted
+from claude_mem_lite.simple_commands import Command
 
 _COMMAND_CHARS = 300
 _SCRIPT_CHARS = 450
@@ -39,7 +40,7 @@ class _Run:
     """A command with everything that was read out of it and its output."""
 
     command: str
-    steps: tuple[shell.Step, ...]
+    steps: tuple[Command, ...]
     description: str
     output: str
     has_failed: bool
@@ -95,7 +96,7 @@ def output(capture: Capture) -> str:
     return "\n".join(part for part in parts if part.strip()) or fields.answer(capture)
 
 
-def error_line(steps: Sequence[shell.Step], output: str) -> str:
+def error_line(steps: Sequence[Command], output: str) -> str:
     """Return the line of a failed command's output that says what went wrong, "" where none does."""
     options = {word.partition("=")[0] for step in steps for word in step.words[1:] if word[:1] == "-"}
     return failures.about_option(options, output) or failures.decisive_line(output)
@@ -132,7 +133,7 @@ def _read(capture: Capture) -> _Run:
     )
 
 
-def _is_elsewhere(steps: Sequence[shell.Step], capture: Capture) -> bool:
+def _is_elsewhere(steps: Sequence[Command], capture: Capture) -> bool:
     """Tell whether a command first goes to a folder outside of the project: a commit there is not of it."""
     folders = [step.operands[0] for step in steps if step.program == "cd" and step.operands]
     return bool(folders) and relative(folders[0], capture.project_dir).startswith("/")
@@ -235,7 +236,7 @@ def _summary(run: _Run, title: str, capture: Capture) -> str:
 def _detail(run: _Run, limit: int) -> str:
     if run.tests and run.tests.has_failed:
         return clip("\n".join(run.tests.evidence), limit)
-    script = "\n".join(step.script for step in run.steps if step.script)
+    script = "\n".join(step.text for step in run.steps if step.text)
     kept_script = evidence.best_lines(script.split("\n"), min(_SCRIPT_CHARS, limit // 3), evidence.code_worth)
     told = _told_lines(run)
     lines = [line for line in evidence.telling_lines(run.output) if line.strip() not in told]

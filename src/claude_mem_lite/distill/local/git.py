@@ -4,18 +4,16 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from claude_mem_lite.distill.local.shell import Step
 from claude_mem_lite.distill.observation import TITLE_CHARS, one_line
 from claude_mem_lite.distill.quoting import quoted
+from claude_mem_lite.simple_commands import Command
 
 _COMMITTED = re.compile(r"^\[[^\]\n]*?\b([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
 _LOGGED = re.compile(r"^(?:\* )?([0-9a-f]{7,40}) (?:\((?:HEAD|tag:|[\w/.-]+[,)]).*?\) )?(.+)$", re.MULTILINE)
 _PUSHED = re.compile(r"^ [ +*] (?:[0-9a-f]+\.{2,3}[0-9a-f]+|\[new \w+\]) +\S+ +-> .*$", re.MULTILINE)
 _FILES = re.compile(r"^ \d+ files? changed.*$", re.MULTILINE)
-_HERE_DOCUMENT = re.compile(r"\$\(cat\s+(.*)\)\s*", re.DOTALL)  # git commit -m "$(cat <<EOF …)"
 _TRAILER = re.compile(r"^(?:[A-Z][\w-]*-[Bb]y: .*|.*Generated with .*)$", re.MULTILINE)
 _SENTENCE = 3  # words
-_MESSAGE_OPTION = re.compile(r"-[a-zA-Z]*m|--message")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,21 +25,21 @@ class Deed:
     lines: tuple[str, ...]
 
 
-def deeds(steps: tuple[Step, ...], output: str, *, has_failed: bool) -> tuple[Deed, ...]:
+def deeds(steps: tuple[Command, ...], output: str, *, has_failed: bool) -> tuple[Deed, ...]:
     """Return what the git commands among the steps did; of a failed command only what its output proves."""
     found = (_deed(step, output, has_failed=has_failed) for step in steps if step.program == "git")
     return tuple(deed for deed in found if deed)
 
 
-def without_messages(steps: tuple[Step, ...], line: str) -> str:
+def without_messages(steps: tuple[Command, ...], line: str) -> str:
     """Return a command on one line without the sentences of messages in it, which the deeds tell."""
     for step in steps:
-        words = _message(step.words).split() if step.program == "git" else []
+        words = step.message.split() if step.program == "git" else []
         line = line.replace(" ".join(words), "…") if len(words) >= _SENTENCE else line
     return line
 
 
-def _deed(step: Step, output: str, *, has_failed: bool) -> Deed | None:
+def _deed(step: Command, output: str, *, has_failed: bool) -> Deed | None:
     subcommand, rest = (step.operands[0], step.operands[1:]) if step.operands else ("", ())
     if subcommand == "commit":
         return _commit(step, output, has_failed=has_failed)
@@ -55,8 +53,8 @@ def _deed(step: Step, output: str, *, has_failed: bool) -> Deed | None:
     return Deed(title, f"{'; '.join((title, *map(quoted, lines)))}.", lines)
 
 
-def _commit(step: Step, output: str, *, has_failed: bool) -> Deed | None:
-    subject, _, body = _message(step.words).strip().partition("\n")
+def _commit(step: Command, output: str, *, has_failed: bool) -> Deed | None:
+    subject, _, body = step.message.strip().partition("\n")
     told = [*_COMMITTED.finditer(output), *_LOGGED.finditer(output)]
     found = next((match for match in told if match[2].startswith(subject)), None)
     if not found and (has_failed or not subject):
@@ -72,25 +70,15 @@ def _commit(step: Step, output: str, *, has_failed: bool) -> Deed | None:
     return Deed(title, sentence, tuple(match[0].strip() for match in (found, files) if match))
 
 
-def _message(words: tuple[str, ...]) -> str:
-    for option, argument in zip(words, (*words[1:], ""), strict=False):
-        if option.startswith("--message="):
-            return option.partition("=")[2]
-        if _MESSAGE_OPTION.fullmatch(option):
-            here_document = _HERE_DOCUMENT.fullmatch(argument)
-            return here_document[1] if here_document else argument
-    return ""
-
-
-def _tag(step: Step, names: tuple[str, ...]) -> str:
-    message = _message(step.words)
+def _tag(step: Command, names: tuple[str, ...]) -> str:
+    message = step.message
     names = tuple(name for name in names if name != message)
     if not names or {"-l", "--list"} & set(step.words):
         return ""
     return f"{'Delete tag' if {'-d', '--delete'} & set(step.words) else 'Tag'} {quoted(names[0])}"
 
 
-def _switch(step: Step, names: tuple[str, ...]) -> str:
+def _switch(step: Command, names: tuple[str, ...]) -> str:
     if "--" in step.words:
         return f"Discard changes of {quoted(' '.join(step.words[step.words.index('--') + 1 :]))}"
     if not names:
@@ -99,7 +87,7 @@ def _switch(step: Step, names: tuple[str, ...]) -> str:
     return f"Create branch {quoted(names[0])}" if is_new else f"Switch to {quoted(names[0])}"
 
 
-def _branch(step: Step, names: tuple[str, ...]) -> str:
+def _branch(step: Command, names: tuple[str, ...]) -> str:
     if not names or {"--list", "-l", "--contains", "-a", "-r", "-v", "-vv"} & set(step.words):
         return ""
     options = set(step.words)
@@ -110,16 +98,16 @@ def _branch(step: Step, names: tuple[str, ...]) -> str:
     return f"Create branch {quoted(names[0])}"
 
 
-def _push(_: Step, names: tuple[str, ...]) -> str:
+def _push(_: Command, names: tuple[str, ...]) -> str:
     remote, branch = (names[0] if names else ""), " ".join(names[1:])
     return f"Push{f' {quoted(branch)}' if branch else ''}{f' to {remote}' if remote else ''}"
 
 
-def _named(verb: str) -> Callable[[Step, tuple[str, ...]], str]:
+def _named(verb: str) -> Callable[[Command, tuple[str, ...]], str]:
     return lambda _, names: f"{verb} {quoted(' '.join(names))}".strip()
 
 
-_DEEDS: dict[str, Callable[[Step, tuple[str, ...]], str]] = {
+_DEEDS: dict[str, Callable[[Command, tuple[str, ...]], str]] = {
     "branch": _branch,
     "checkout": _switch,
     "cherry-pick": _named("Cherry-pick"),

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from claude_mem_lite.distill.local.shell import Step
 from claude_mem_lite.distill.observation import join, one_line
+from claude_mem_lite.simple_commands import Command
 
 _INSTALLING = {
     "pip": ("install",), "pip3": ("install",), "uv": ("add", "pip install", "sync"),
@@ -18,12 +18,12 @@ _REMOVING = ("uninstall", "remove", "rm")
 _NO_PACKAGES = frozenset({".", "-", "install", "add", "get", "pip", "sync", "i", "ci", "require"})
 
 
-def title(steps: Iterable[Step]) -> str:
+def title(steps: Iterable[Command]) -> str:
     """Return what a package manager did, "Install typer with pip"; "" where there was none."""
     return next(filter(None, map(_title, steps)), "")
 
 
-def _title(step: Step) -> str:
+def _title(step: Command) -> str:
     line = " ".join(step.operands)
     if any(line.startswith(start) for start in _INSTALLING.get(step.program, ())):
         verb = "Install"

@@ -8,6 +8,7 @@ from claude_mem_lite.distill.local import shell
 from claude_mem_lite.distill.local.evidence import output_worth, telling_lines, unique
 from claude_mem_lite.distill.local.problems import count_problems, first_problem
 from claude_mem_lite.distill.observation import one_line
+from claude_mem_lite.simple_commands import Command
 
 _RESULT_CHARS = 200
 _SHORT_LINES, _FEW_LINES = 3, 8
@@ -28,7 +29,7 @@ _MEASURED = tuple(
 _CUTTING = frozenset({"head", "tail", "tee", "cd", "echo", "true", "sleep"})
 
 
-def result(steps: Sequence[shell.Step], output: str) -> str:
+def result(steps: Sequence[Command], output: str) -> str:
     """Return the line that tells how a command came out; "" where none does."""
     lines = [line.strip() for line in telling_lines(output) if line.strip()]
     if all(step.program in _CUTTING or not shell.is_lookup(step) for step in steps) and (

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 from claude_mem_lite.distill.local import shell
 from claude_mem_lite.distill.local.evidence import unique
-from claude_mem_lite.distill.local.shell import Step
+from claude_mem_lite.simple_commands import Command
 
 _UNKNOWN_UNTIL_RUN = frozenset("$*?[{`~")
 _SED_EXPRESSIONS = frozenset({"-e", "-f", "--expression", "--file"})
@@ -34,7 +34,7 @@ def changed_files(command: str, cwd: str) -> tuple[str, ...]:
     return unique(found)
 
 
-def removed_files(steps: Iterable[Step]) -> tuple[str, ...]:
+def removed_files(steps: Iterable[Command]) -> tuple[str, ...]:
     """Return the names that `rm` and `git rm` were given."""
     return tuple(
         name.removeprefix("./")
@@ -53,7 +53,7 @@ def _join(folder: str | None, name: str) -> str | None:
     return None if folder is None else os.path.normpath(os.path.join(folder, name))
 
 
-def _written(step: Step) -> list[str]:
+def _written(step: Command) -> list[str]:
     program, operands = step.program, list(step.operands)
     if program == "git" and operands[:1] in (["mv"], ["rm"]):
         program, operands = operands[0], operands[1:]
@@ -61,11 +61,11 @@ def _written(step: Step) -> list[str]:
     return [*step.outputs, *(rule(step, operands) if rule else ()), *_written_by_script(step)]
 
 
-def _operands(_: Step, operands: list[str]) -> list[str]:
+def _operands(_: Command, operands: list[str]) -> list[str]:
     return operands
 
 
-def _edited_in_place(step: Step, operands: list[str]) -> list[str]:
+def _edited_in_place(step: Command, operands: list[str]) -> list[str]:
     if shell.is_lookup(step):
         return []
     if not _SED_EXPRESSIONS & set(step.words):
@@ -74,18 +74,18 @@ def _edited_in_place(step: Step, operands: list[str]) -> list[str]:
     return [word for before, word in pairs if before not in _SED_EXPRESSIONS and not word.startswith("-")]
 
 
-def _copied(_: Step, operands: list[str]) -> list[str]:
+def _copied(_: Command, operands: list[str]) -> list[str]:
     *sources, target = operands or [""]
     if len(sources) > 1 or target.endswith("/"):
         return [os.path.join(target, os.path.basename(source)) for source in sources]
     return [target]
 
 
-def _moved(step: Step, operands: list[str]) -> list[str]:
+def _moved(step: Command, operands: list[str]) -> list[str]:
     return [*operands[:-1], *_copied(step, operands)]
 
 
-_WRITERS: dict[str, Callable[[Step, list[str]], list[str]]] = {
+_WRITERS: dict[str, Callable[[Command, list[str]], list[str]]] = {
     "cp": _copied,
     "mv": _moved,
     "rm": _operands,
@@ -95,9 +95,9 @@ _WRITERS: dict[str, Callable[[Step, list[str]], list[str]]] = {
 }
 
 
-def _written_by_script(step: Step) -> list[str]:
+def _written_by_script(step: Command) -> list[str]:
     """Return the files that an inline Python script opens for writing under a literal name."""
-    if step.program != "python" or not step.script:
+    if step.program != "python" or not step.text:
         return []
-    named = [path for name, path in _SCRIPT_NAMES.findall(step.script) if f"{name}.write_" in step.script]
-    return [*_SCRIPT_OPENS.findall(step.script), *_SCRIPT_WRITES.findall(step.script), *named]
+    named = [path for name, path in _SCRIPT_NAMES.findall(step.text) if f"{name}.write_" in step.text]
+    return [*_SCRIPT_OPENS.findall(step.text), *_SCRIPT_WRITES.findall(step.text), *named]
