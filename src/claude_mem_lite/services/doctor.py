@@ -283,9 +283,7 @@ def _hooks() -> Iterator[Finding]:
         yield Finding("hooks", found, "claude-mem install-hooks", install.install)
         return
     if install.is_guarding() != bool(guards.all_on()):
-        found = (
-            "the hook of guards is registered without one" if install.is_guarding() else "no hook for guards"
-        )
+        found = "the hook of guards does not agree with the guards that are on"
         yield Finding("hooks", found, "claude-mem doctor --fix", install.sync_guard)
         return
     words = [word for command in registered.values() for word in install.words(command)]

@@ -31,7 +31,7 @@ OLDEST_CLIENT = "2.1.50"
 FOLLOWS_RENAMES = (2, 1, 197)
 TIMEOUT_S = 10
 # The end of every command that `_command` has written; a user's own may name the same file.
-_OURS = re.compile(r" -I -S '?/.*claude_mem_lite/hooks/\w+\.py'?( \|\| :)?$")
+_OURS = re.compile(r" -I -S '?/.*claude_mem_lite/hooks/(?!guard\.)\w+\.py'?( \|\| :)?$")
 _GUARD = re.compile(r" -I -S '?/.*claude_mem_lite/hooks/guard\.py'?( \|\| :)?$")
 # The original claude-mem has a skill of the same name whose description begins with the same two words.
 _SKILL_MARK = "name: mem-search\ndescription: Search claude-mem, the record of earlier sessions"
@@ -70,8 +70,11 @@ def install(*, client_version: str | None = None) -> Installation:
             f"{found.told} has registered the hooks already, and nothing was installed: "
             f"{found.removal}, then try again"
         )
-    entries = _entries(events, with_guard=bool(guards.all_on()))
-    after = before if _registered(before) == entries else _with_hooks(_without_hooks(before), entries)
+    after = (
+        before
+        if _registered(before) == _entries(events)
+        else _with_hooks(_without_hooks(before), _entries(events))
+    )
     skill = os.path.join(claude_dir(), "skills", "mem-search", "SKILL.md")
     skill_text = _read_file(SKILL)
     present = _read_file(skill)
@@ -81,6 +84,7 @@ def install(*, client_version: str | None = None) -> Installation:
         _write(skill, skill_text)
     if after != before:
         _write(path, after)
+    sync_guard()
     return Installation(path, tuple(events), skill, changed=after != before or present != skill_text)
 
 
@@ -94,27 +98,23 @@ def sync_guard() -> str:
         ClaudeMemError: the settings cannot be edited.
     """
     path, on = _settings_path(), guards.all_on()
-    before, why = _read(path), ""
-    wanted = on and registered_events()
-    entries = _entries(hook_events(installed_client()), with_guard=True) if wanted else {}
-    entry = [entry for entry in entries.get("PreToolUse", ()) if _is_of_guard(entry)]
-    if on and not wanted:
-        why = "the hooks are not installed: claude-mem install-hooks"
-    elif on and not entry:
-        why = f"your Claude Code is older than {OLDEST_CLIENT}: update it, then claude-mem install-hooks"
+    before, can_work = _read(path), "PreToolUse" in registered_events()
+    event = {"hook": "guard", "matcher": "|".join(guards.TOOLS)}
+    wanted = _entries({"PreToolUse": event}) if on and can_work else {}
     if on:
         _write(config.guards_path(), guards.telling_words(on))
     elif os.path.exists(config.guards_path()):
         os.unlink(config.guards_path())
-    if [group for group in _registered(before).get("PreToolUse", ()) if _is_of_guard(group)] != entry:
-        without = _without_hooks(before, _GUARD)
-        _write(path, _with_hooks(without, {"PreToolUse": entry}) if entry else without)
-    return why
+    if _registered(before, _GUARD) != wanted:
+        _write(path, _with_hooks(_without_hooks(before, _GUARD), wanted))
+    if can_work or not on:
+        return ""
+    return f"the hooks are not installed: claude-mem install-hooks, with Claude Code {OLDEST_CLIENT} or newer"
 
 
 def is_guarding() -> bool:
     """Tell whether the hook of guards is registered. Raises: ClaudeMemError as `registered_events`."""
-    return any(map(_is_of_guard, _registered(_read(_settings_path())).get("PreToolUse", ())))
+    return bool(_registered(_read(_settings_path()), _GUARD))
 
 
 def uninstall() -> bool:
@@ -125,7 +125,7 @@ def uninstall() -> bool:
     """
     path = _settings_path()
     before = _read(path)
-    after = _without_hooks(before)
+    after = _without_hooks(_without_hooks(before), _GUARD)
     skill = os.path.join(claude_dir(), "skills", "mem-search", "SKILL.md")
     ours = _SKILL_MARK in _read_file(skill)
     if after != before:
@@ -184,19 +184,13 @@ def registered_events() -> dict[str, str]:
     """
     is_plugin = plugin.enabled(claude_dir()) is not None
     entries = _plugin_entries() if is_plugin else _registered(_read(_settings_path()))
-    return {
-        name: group["hooks"][0]["command"]
-        for name, groups in entries.items()
-        for group in groups
-        if not _is_of_guard(group)
-    }
+    return {name: entry["hooks"][0]["command"] for name, entry in entries.items()}
 
 
 def plugin_problem() -> tuple[str, str]:
     """Return what is wrong with the plugin or beside it, and what cures it; "" twice for nothing."""
     found = plugin.enabled(claude_dir())
-    ours = (group for groups in _registered(_read(_settings_path())).values() for group in groups)
-    if found and not all(map(_is_of_guard, ours)):
+    if found and _registered(_read(_settings_path())):
         told = f"the hooks are registered twice, in {_settings_path()} and by {found.told}"
         return told, "claude-mem uninstall-hooks"
     standing = plugin.standing(claude_dir(), found) if found else "listed"
@@ -213,7 +207,7 @@ def _follows_renames() -> bool:
 
 def plugin_hooks() -> dict[str, Any]:
     """Return what hooks/hooks.json is to hold: the same hooks, as Claude Code finds them in a plugin."""
-    return {"hooks": _plugin_entries()}
+    return {"hooks": {name: [entry] for name, entry in _plugin_entries().items()}}
 
 
 def interpreter(command: str) -> str:
@@ -250,55 +244,40 @@ def _plugin_command(hook: str) -> str:
 
 
 def _entries(
-    events: dict[str, dict[str, Any]],
-    command_of: Callable[[str], str] = _command,
-    *,
-    with_guard: bool = False,
-) -> dict[str, list[dict[str, Any]]]:
-    """Return the groups to register by event: one each, and that of guards after its event's own."""
+    events: dict[str, dict[str, Any]], command_of: Callable[[str], str] = _command
+) -> dict[str, dict[str, Any]]:
     entries = {}
     for name, event in events.items():
-        groups = [event, event["guard"]] if with_guard and "guard" in event else [event]
-        entries[name] = [
-            {
-                **({"matcher": group["matcher"]} if "matcher" in group else {}),
-                "hooks": [{"type": "command", "command": command_of(group["hook"]), "timeout": TIMEOUT_S}],
-            }
-            for group in groups
-        ]
+        matcher = {"matcher": event["matcher"]} if "matcher" in event else {}
+        command = {"type": "command", "command": command_of(event["hook"]), "timeout": TIMEOUT_S}
+        entries[name] = {**matcher, "hooks": [command]}
     return entries
 
 
-def _plugin_entries() -> dict[str, list[dict[str, Any]]]:
+def _plugin_entries() -> dict[str, dict[str, Any]]:
     """Return the plugin's entries: one event that a client does not know would cost it all of them."""
     return _entries(hook_events(OLDEST_CLIENT), _plugin_command)
 
 
-def _is_ours(command: Any, pattern: re.Pattern[str] = _OURS) -> bool:
+def _is_ours(command: Any, pattern: re.Pattern[str]) -> bool:
     return isinstance(command, dict) and pattern.search(str(command.get("command"))) is not None
 
 
-def _is_of_guard(group: dict[str, Any]) -> bool:
-    return any(_is_ours(command, _GUARD) for command in group.get("hooks", ()))
-
-
-def _registered(text: str) -> dict[str, list[dict[str, Any]]]:
-    """Return our groups by event, that of guards last; one that is not alone, or doubled, is absent."""
-    found: dict[str, list[dict[str, Any]]] = {}
+def _registered(text: str, pattern: re.Pattern[str] = _OURS) -> dict[str, dict[str, Any]]:
+    """Return our entries by event; one that is not alone in its group, or doubled, counts as absent."""
+    found: dict[str, dict[str, Any]] = {}
     for name, groups in json.loads(text).get("hooks", {}).items():
-        ours = [group for group in groups if any(map(_is_ours, group.get("hooks", ())))]
-        for is_of_guard in (False, True):
-            same = [group for group in ours if _is_of_guard(group) == is_of_guard]
-            if len(same) == 1 and len(same[0]["hooks"]) == 1:
-                found.setdefault(name, []).append(same[0])
+        ours = [group for group in groups if any(_is_ours(each, pattern) for each in group.get("hooks", ()))]
+        if len(ours) == 1 and len(ours[0]["hooks"]) == 1:
+            found[name] = ours[0]
     return found
 
 
-def _with_hooks(text: str, entries: dict[str, list[dict[str, Any]]]) -> str:
+def _with_hooks(text: str, entries: dict[str, dict[str, Any]]) -> str:
     top = text.index("{")
-    if json_text.member(text, top, "hooks") is None:
+    if entries and json_text.member(text, top, "hooks") is None:
         text = json_text.append(text, top, {}, key="hooks")
-    for name, entry in ((name, entry) for name, groups in entries.items() for entry in groups):
+    for name, entry in entries.items():
         hooks = json_text.member(text, top, "hooks")
         assert hooks is not None  # noqa: S101  (appended above)
         groups = json_text.member(text, hooks.value_start, name)
