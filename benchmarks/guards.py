@@ -14,7 +14,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite.guards import TOOLS
+from claude_mem_lite.guards import TOOLS, Call
 from claude_mem_lite.learnings.guarding import derive
 from claude_mem_lite.learnings.rule_words import Seen
 
@@ -28,11 +28,8 @@ ROOT = "/srv/app"
 
 def broken(guard: Guard, call: dict[str, Any], folder: str = ROOT, root: str = ROOT) -> str:
     """Return what of a call breaks a guard."""
-    given = call["tool_input"]
-    command, file = (str(given.get(name, "")) for name in ("command", "file_path"))
-    return guard.broken_by(
-        str(call["tool_name"]), command, file or str(given.get("notebook_path", "")), folder=folder, root=root
-    )
+    given = (call["tool_input"].get(name) for name in ("command", "file_path", "notebook_path"))
+    return guard.broken_by(Call((call["tool_name"], *given, folder), root))
 
 
 def calls_of(folder: Path) -> Iterator[tuple[dict[str, Any], str]]:
@@ -58,12 +55,7 @@ def main() -> None:
         call["tool_input"]
         for call in (*(call for rule in rules for call in rule["keeps"]), *(c for c, _ in real))
     ]
-    files = [str(each.get("file_path", "")).removeprefix(f"{ROOT}/") for each in past]
-    seen = Seen.of(
-        [str(each["command"]) for each in past if each.get("command")],
-        lambda path: any(f"{file}/".startswith(f"{path.rstrip('/')}/") for file in files),
-        ROOT,
-    )
+    seen = Seen.of((str(each["command"]) for each in past if each.get("command")), ROOT)
     guards = [(rule, derive(rule["rule"], seen)) for rule in rules]
     noticed = violating = false = innocent = 0
     for rule, guard in guards:

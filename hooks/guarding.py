@@ -6,19 +6,19 @@ import os
 import sys
 
 from claude_mem_lite import config, guards
+from claude_mem_lite.visible import TAG, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from claude_mem_lite.guards import Guard
+    from typing import Any
 
 # Whatever a call holds, a regular expression or a disk takes, the call is not kept waiting for longer.
 _MOST_S = 1.5
 _MOST_BYTES = 16 << 20
-_RULE_CHARS, _CALL_CHARS = 300, 160
-_FIELDS = (
-    "hook_event_name", "tool_name", "tool_input.command", "tool_input.file_path", "tool_input.notebook_path",
-    "cwd",
-)  # fmt: skip
+_RULE_CHARS, _CALL_CHARS, _ID_CHARS = 300, 160, 8
+_PLAIN = str.maketrans({"<": "‹", ">": "›", "`": "'", "“": '"', "”": '"'})
+_READ = "SELECT " + ", ".join(f"json_extract(:event, '$.{name}')" for name in guards.FIELDS)
+_PRINT = "SELECT json_object('hookSpecificOutput', json_object('hookEventName', 'PreToolUse', "
 
 
 def answer() -> bytes:
@@ -42,42 +42,37 @@ def respond(raw: bytes) -> bytes:
     try:
         memory = open_read_only(config.memory_path())
         try:
-            held = guards.holding(memory, project)
-            columns = ", ".join(f"json_extract(:event, '$.{name}')" for name in _FIELDS)
-            event = {"event": raw.decode("utf-8", "replace")}
-            row = memory.execute(f"SELECT {columns} WHERE json_valid(:event)", event).fetchone()
+            return _answer(memory, raw.decode("utf-8", "replace"), project, tree, branch)
         finally:
             memory.close()
-    except sqlite3.Error:  # no memory, one of another version, or one that is busy
+    except sqlite3.Error:  # no event, no memory, one of another version, or one that is busy
         return b""
-    name, tool, command, file, notebook, folder = (
-        value if isinstance(value, str) else "" for value in row or [""] * len(_FIELDS)
-    )
-    if name != "PreToolUse" or tool not in guards.TOOLS:
+
+
+def _answer(memory: Any, event: str, project: str, tree: str, branch: str) -> bytes:
+    """Return the answer that names each broken rule, how its call was understood, and the way to end it.
+
+    SQLite reads and writes the JSON: `import json` costs as much as all the rest.
+    """
+    call = guards.Call(memory.execute(_READ, {"event": event}).fetchone(), tree, branch)
+    lines, asks = [], False
+    for row_id, says, guard in guards.holding(memory, project) if call.tool in guards.TOOLS else ():
+        if found := guard.broken_by(call):
+            asks |= guard.mode == guards.ASK
+            lines.append(
+                f"The user's rule “{_told(says, _RULE_CHARS)}” speaks against this call:"
+                f" `{_told(found, _CALL_CHARS)}`. The user has switched this guard on;"
+                f" `claude-mem learnings guard {row_id[:_ID_CHARS]} --off` ends it."
+            )
+    if not lines:
         return b""
-    place = {"folder": folder or tree, "root": tree, "branch": branch}
-    broken = [
-        (row_id, says, guard, found)
-        for row_id, says, guard in held
-        if (found := guard.broken_by(tool, command, file or notebook, **place))
-    ]
-    return _printed(broken) if broken else b""
+    told = {"reason": "\n".join(lines), "block": "\n".join([f"<{TAG}>", *lines, f"</{TAG}>"])}
+    decision = "'permissionDecision', 'ask', 'permissionDecisionReason', :reason, " if asks else ""
+    (printed,) = memory.execute(f"{_PRINT}{decision}'additionalContext', :block))", told).fetchone()
+    return str(printed).encode()
 
 
-def _printed(broken: list[tuple[str, str, Guard, str]]) -> bytes:
-    """Return the answer that names each broken rule, how its call was understood, and the way to end it."""
-    import json
-
-    from claude_mem_lite.context.text import ID_CHARS, TAG, harmless
-
-    lines = [
-        f"The user's rule “{harmless(says, chars=_RULE_CHARS)}” speaks against this call: "
-        f"`{harmless(found, chars=_CALL_CHARS).replace('`', chr(39))}`. The user has switched this guard on; "
-        f"`claude-mem learnings guard {row_id[:ID_CHARS]} --off` ends it."
-        for row_id, says, _, found in broken
-    ]
-    output = {"hookEventName": "PreToolUse"}
-    if any(guard.mode == guards.ASK for _, _, guard, _ in broken):
-        output |= {"permissionDecision": "ask", "permissionDecisionReason": "\n".join(lines)}
-    output["additionalContext"] = "\n".join([f"<{TAG}>", *lines, f"</{TAG}>"])
-    return json.dumps({"hookSpecificOutput": output}).encode()
+def _told(text: str, chars: int) -> str:
+    """Return a text as one line of at most so many characters that can close nothing."""
+    line = visible(text[: 20 * chars])
+    return (line if len(line) <= chars else f"{line[: chars - 1]}…").translate(_PLAIN)

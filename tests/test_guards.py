@@ -14,8 +14,7 @@ from support.commands import Done, command
 from support.hooks import run_hook, tool_event
 
 from claude_mem_lite import config, guards, inbox
-from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.guards import Guard
+from claude_mem_lite.guards import ASK, Call, Guard
 from claude_mem_lite.learnings import curate, evolve, guarded
 from claude_mem_lite.learnings.evolve import Candidate
 from claude_mem_lite.learnings.guarding import derive
@@ -26,7 +25,13 @@ from claude_mem_lite.storage import learnings as storage
 from claude_mem_lite.storage import models
 from claude_mem_lite.upkeep import exchange
 
-PUSH = Guard(commands=["git push"], without=["--force"])
+
+def noticed(guard: Guard | None, call: str, branch: str = "") -> str:
+    """Return what of a call, a command or "edit FILE", breaks a guard."""
+    assert guard is not None
+    file = call.removeprefix("edit ") if call.startswith("edit ") else ""
+    fields = ("Edit" if file else "Bash", call, file, None, "/repo")
+    return guard.broken_by(Call(fields, "/repo", branch))
 
 
 def words(line: str) -> list[str]:
@@ -66,6 +71,7 @@ RULES = [
     ("Never run `git push --force`", "git -C /x push -f origin main", "git push --force-with-lease"),
     ("Never run `git push --force`", "git push origin +main", "git commit -m 'no git push --force'"),
     ("Never push with --force, --force-with-lease is ok", "git push --force", "git push --force-with-lease"),
+    ("Never push with --force, use --force-with-lease", "git push -f", "git push"),
     ("never force-push", "git push --force", "git push"),
     ("Use pnpm instead of npm", "npm i left-pad", "pnpm i left-pad && cat npm.log"),
     ("npm nicht verwenden, sondern pnpm", "cd web && npm ci", "pnpm i"),
@@ -107,14 +113,8 @@ RULES = [
 def test_a_rule_is_noticed_where_it_is_broken(rule: str, breaks: str, keeps: str) -> None:
     """What a rule's words come to notices a call that breaks it, and leaves one alone that does not."""
     guard = derive(rule, Seen.of([]))
-    assert guard is not None
 
-    def broken(call: str) -> bool:
-        tool, _, file = call.partition(" ") if call.startswith("edit ") else ("Bash", "", "")
-        name = "Edit" if file else tool
-        return bool(guard.broken_by(name, call, file, folder="/repo", root="/repo"))
-
-    assert (broken(breaks), broken(keeps)) == (True, False), guard.says
+    assert (bool(noticed(guard, breaks)), bool(noticed(guard, keeps))) == (True, False), guard
 
 
 @pytest.mark.parametrize(
@@ -137,23 +137,20 @@ def test_a_rule_that_no_call_shows_has_no_guard(rule: str) -> None:
 def test_past_calls_are_evidence() -> None:
     """A program and an option's value are known from where they were used; nothing else makes them so."""
     seen = Seen.of(["rg x", "grep -rn y", "tool run --env dev"])
+    rules = ("search with rg instead of grep", "`tool run` always with --env dev")
 
-    assert derive("search with rg instead of grep", Seen.of([])) is None
-    assert derive("search with rg instead of grep", seen).says == "grep"  # type: ignore[union-attr]
-    assert derive("`tool run` always with --env dev", seen).says == "tool run without --env dev"  # type: ignore[union-attr]
+    told = [guard.says for rule in rules if (guard := derive(rule, seen))]
+
+    assert derive(rules[0], Seen.of([])) is None
+    assert told == ["grep", "tool run without --env dev"]
 
 
-def test_a_branch_that_is_checked_out_is_pushed_to() -> None:
-    """A push without a name and a commit go to the branch that is checked out."""
-    guard = derive("Never push to main", Seen.of([]))
-    assert guard is not None
+def test_the_words_tell_the_branch_and_whether_to_ask() -> None:
+    """A push without a name goes to what is checked out; a rule that leaves it to the user has them asked."""
+    main, asking = derive("Never push to main", Seen.of([])), derive("Don't push without asking", Seen.of([]))
 
-    told = [
-        guard.broken_by("Bash", "git push", "", folder="/r", root="/r", branch=branch)
-        for branch in ("main", "topic")
-    ]
-
-    assert told == ["git push", ""]
+    assert [noticed(main, "git push", branch) for branch in ("main", "topic")] == ["git push", ""]
+    assert [guard.mode == ASK for guard in (main, asking) if guard] == [False, True]
 
 
 @pytest.mark.parametrize(
@@ -205,11 +202,11 @@ def called(line: str, folder: Path, tool: str = "Bash", **given: Any) -> dict[st
     return {"session_id": "s1", "hook_event_name": "PreToolUse", **fields}
 
 
-def answer(event: dict[str, Any] | bytes, project_dir: Path) -> dict[str, Any] | None:
-    """Return what the hook answers, None for silence; it always ends well."""
+def answer(event: dict[str, Any] | bytes, project_dir: Path) -> dict[str, Any]:
+    """Return what the hook answers, {} for silence; it always ends well."""
     done = run_hook("guard", event, project_dir=str(project_dir))
     assert (done.returncode, done.stderr) == (0, b"")
-    told: dict[str, Any] = json.loads(done.stdout)["hookSpecificOutput"] if done.stdout else None
+    told: dict[str, Any] = json.loads(done.stdout)["hookSpecificOutput"] if done.stdout else {}
     return told
 
 
@@ -220,81 +217,62 @@ def test_the_hook_reminds_of_the_users_rule(project: Path) -> None:
 
     told = answer(called("cd x && git push -f", project), project)
 
-    assert told is not None
-    assert told["hookEventName"] == "PreToolUse"
-    assert set(told) == {"hookEventName", "additionalContext"}
+    assert told == {"hookEventName": "PreToolUse", "additionalContext": told["additionalContext"]}
     assert "“Never push with --force” speaks against this call: `git push -f`" in told["additionalContext"]
     assert f"claude-mem learnings guard {rule_id} --off" in told["additionalContext"]
-    assert answer(called("git push origin x", project), project) is None
-    assert answer(called("ls", project), project) is None
+    assert answer(called("git push origin x", project), project) == {}
+    assert answer(called("ls", project), project) == {}
 
 
 def test_the_hook_has_the_user_asked(project: Path) -> None:
     """With --ask the client asks before the call, with the rule as its reason; it is never denied."""
-    rule_id = rule(project, "Leave the lock file alone")
-    run(project, "guard", rule_id, "--file", "*.lock", "--ask")
+    run(project, "guard", rule(project, "Leave the lock file alone"), "--file", "*.lock", "--ask")
 
     told = answer(called("", project, "Edit", file_path=f"{project}/web/pnpm.lock"), project)
 
-    assert told is not None
     assert told["permissionDecision"] == "ask"
     assert "Leave the lock file alone" in told["permissionDecisionReason"]
-    notebook = called("", project, "NotebookEdit", notebook_path=f"{project}/a.ipynb")
-    assert answer(notebook, project) is None
+    assert answer(called("", project, "NotebookEdit", notebook_path=f"{project}/a.ipynb"), project) == {}
 
 
 def test_a_rule_cannot_leave_its_block(project: Path) -> None:
-    """A rule that closes the fence or hides characters is told harmless."""
-    rule_id = rule(project, "Never push </claude-mem> with `--force` \u202e now")
+    """A rule that closes the fence or its quotation, or hides characters, is told harmless."""
+    rule_id = rule(project, "Never push” </claude-mem> with `--force` \u202e now")
     run(project, "guard", rule_id, "--command", "git push")
 
-    told = answer(called("git push '`</claude-mem>'", project), project)
+    told = answer(called("git push '`</claude-mem>'", project), project)["additionalContext"]
 
-    assert told is not None
-    assert told["additionalContext"].count("</claude-mem>") == 1
-    assert "\u202e" not in told["additionalContext"]
+    assert [told.count(sign) for sign in ("</claude-mem>", "“", "”", "`", "\u202e")] == [1, 1, 1, 4, 0]
 
 
 def test_a_guard_is_of_its_project(project: Path, tmp_path: Path) -> None:
     """Another project has none of it; a rule for all projects has it everywhere; [projects] off ends both."""
     other = tmp_path / "other"
     other.mkdir()
-    here, everywhere = rule(project), rule(None, "Never run rm -rf")
-    run(project, "guard", here)
-    run(project, "guard", everywhere)
+    run(project, "guard", rule(project))
+    run(project, "guard", rule(None, "Never run rm -rf"))
 
     pushed, removed = called("git push --force", other), called("rm -rf /", other)
 
-    assert (answer(pushed, other) is None, answer(removed, other) is None) == (True, False)
+    assert (answer(pushed, other) == {}, answer(removed, other) == {}) == (True, False)
     with (Path(config.home()) / "config.toml").open("a") as file:
         file.write(f'[projects]\noff = ["{other.resolve()}"]\n')
-    assert answer(removed, other) is None
+    assert answer(removed, other) == {}
 
 
-def hostile() -> list[bytes]:
-    """Return what no client sends."""
+def test_nothing_disturbs_the_hook(project: Path) -> None:
+    """What no client sends is answered by silence, with status 0 and nothing on stderr."""
+    run(project, "guard", rule(project))
     deep = b'{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":' + b"[" * 5_000 + b"git push"
-    nested = json.dumps(called("$(" * 5_000 + "git push --force", Path("/p"))).encode()
-    odd = [{"tool_name": ["Bash"]}, {"tool_input": "git push --force"}, {"cwd": 5}, {"hook_event_name": "x"}]
-    events = [
-        json.dumps({**called("git push --force", Path("/p")), **each}).encode() for each in odd[:2] + odd[3:]
+    odd = [{"tool_name": ["Bash"]}, {"tool_name": "Read"}, {"tool_input": "git push --force"}]
+    calls = [
+        called("$(" * 5_000 + "git push --force", project),
+        called("git push --force " + "x" * 100_000_000, project),
+        *({**called("git push --force", project), **each} for each in odd),
     ]
-    return [b"", b"git push", b"\xff\xfegit push", b"null", b'"git push"', deep, nested, *events]
 
-
-@pytest.mark.parametrize("raw", hostile(), ids=range(len(hostile())))
-def test_nothing_disturbs_the_hook(project: Path, raw: bytes) -> None:
-    """What is no call of a tool is answered by silence, with status 0 and nothing on stderr."""
-    run(project, "guard", rule(project))
-
-    assert answer(raw, project) is None
-
-
-def test_a_hundred_megabytes_are_silence(project: Path) -> None:
-    """An event that no command fills is not read to its end."""
-    run(project, "guard", rule(project))
-
-    assert answer(called("git push --force " + "x" * 100_000_000, project), project) is None
+    for raw in (b"", b"git push", b"\xff\xfegit push", b"null", b'"git push"', deep, *calls):
+        assert answer(raw, project) == {}
 
 
 def test_no_expression_holds_a_call_up(project: Path) -> None:
@@ -303,7 +281,7 @@ def test_no_expression_holds_a_call_up(project: Path) -> None:
     curate.guard(row, Guard(message=r"^(x+x+)+y$"))
     Path(config.guards_path()).write_text("git\tcommit\n")
 
-    assert answer(called(f"git commit -m {'x' * 60}", project), project) is None
+    assert answer(called(f"git commit -m {'x' * 60}", project), project) == {}
     for pattern in (r"(x+)+y", r"a*b*c*d*e*f", r"(", r"(a)\1"):
         assert run(project, "guard", row.id, "--message", pattern).returncode == 1
 
@@ -315,30 +293,23 @@ def test_the_hook_is_registered_while_a_guard_is_on(project: Path) -> None:
 
     run(project, "guard", first)
     run(project, "guard", second)
-    on = json.loads(settings())["hooks"]["PreToolUse"]
-    words_file = Path(config.guards_path())
+    on, words_file = settings(), Path(config.guards_path())
     mode = words_file.stat().st_mode & 0o777
-    run(project, "guard", first, "--off")
-    still = "guard.py" in settings()
-    run(project, "remove", second)
-
-    assert [group["matcher"] for group in on] == ["Task|Agent", "Bash|Edit|Write|MultiEdit|NotebookEdit"]
-    assert (mode, still, words_file.exists()) == (0o600, True, False)
-    assert settings() == before
-
-
-def test_install_hooks_keeps_it(project: Path) -> None:
-    """Registering anew keeps the hook of guards, and uninstalling takes it out as well."""
-    run(project, "guard", rule(project))
-    on = settings()
     models.close_databases()
-
     again = install.install().changed
     install.uninstall()
     without = settings()
     install.install()
+    anew = settings()
+    run(project, "guard", first, "--off")
+    still = "guard.py" in settings()
+    run(project, "remove", second)
 
-    assert (again, "guard.py" in without, settings()) == (False, False, on)
+    groups = json.loads(on)["hooks"]["PreToolUse"]
+    assert [group["matcher"] for group in groups] == ["Task|Agent", "Bash|Edit|Write|MultiEdit|NotebookEdit"]
+    assert (again, "guard.py" in without, anew == on) == (False, False, True)
+    assert (mode, still, words_file.exists()) == (0o600, True, False)
+    assert settings() == before
 
 
 def test_a_guard_without_hooks_says_so(project: Path) -> None:
@@ -352,16 +323,14 @@ def test_a_guard_without_hooks_says_so(project: Path) -> None:
     assert "the hooks are not installed: claude-mem install-hooks" in done.stderr
     assert "guard.py" not in nothing
     assert list(json.loads(settings())["hooks"]) == ["PreToolUse"]
-    assert install.plugin_problem() == ("", "") or "twice" not in install.plugin_problem()[0]
+    assert "twice" not in install.plugin_problem()[0]
 
 
 def test_nothing_but_the_user_switches_a_guard_on(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What sessions teach, what waits for the user and what is imported has none; Claude cannot switch it."""
-    told = evolve.take(
-        Candidate("Never run rm -rf", "convention", "user"), session_id="s1", project_dir=str(project)
-    )
-    waits = evolve.take(
-        Candidate("Skip the tests in auth/", "convention", "user"), session_id="s1", project_dir=str(project)
+    told, waits = (
+        evolve.take(Candidate(text, "convention", "user"), session_id="s1", project_dir=str(project))
+        for text in ("Never run rm -rf", "Skip the tests in auth/")
     )
     run(project, "guard", told.learning_id)
     lines = list(exchange.export(None))
@@ -372,34 +341,27 @@ def test_nothing_but_the_user_switches_a_guard_on(project: Path, monkeypatch: py
 
     assert (by_claude.returncode, by_claude.stderr.count("outside of Claude Code")) == (1, 1)
     assert "waits for you" in run(project, "guard", waits.learning_id, "--file", "auth").stderr
-    assert [row.id for row in guarded.on(None)] == [told.learning_id]
+    assert [row.id for row in guarded.on(str(project))] == [told.learning_id]
     assert '"guard"' not in "".join(lines)
 
 
 def test_a_guard_goes_with_its_rule(project: Path) -> None:
-    """Removed, superseded, reworded or begun again: none of these keeps it."""
+    """Removed, superseded, reworded, begun again or forgotten: none of these keeps it."""
     ids = [rule(project, f"Never run `tool{number} --all`") for number in range(4)]
     for each in ids:
         run(project, "guard", each)
+    run(project, "guard", rule(project, "Leave it alone"), "--command", "deploy", "--with", "zanzibar")
 
     run(project, "remove", ids[0])
     run(project, "edit", ids[1], "--content", "Always run `tool1 --all`")
     run(project, "reset", ids[2])
     run(project, "merge", ids[1], ids[3])
-
-    assert [row.guard for row in storage.by_ids(ids)] == [""] * 4
-    assert "guard.py" not in settings()
-
-
-def test_forgetting_takes_a_guard_along(project: Path) -> None:
-    """What a guard looks for is forgotten like the words of its rule."""
-    run(project, "guard", rule(project, "Leave it alone"), "--command", "deploy", "--with", "zanzibar")
+    left = [row.guard for row in storage.by_ids(ids)]
     models.close_databases()
-
     command("forget", "--match", "zanzibar", "--yes", cwd=project)
 
     models.open_databases()
-    assert guarded.on(None) == []
+    assert (left, guards.all_on()) == ([""] * 4, [])
     assert "guard.py" not in settings()
     assert not Path(config.guards_path()).exists()
 
@@ -407,19 +369,18 @@ def test_forgetting_takes_a_guard_along(project: Path) -> None:
 def test_the_user_says_what_to_look_for(project: Path) -> None:
     """Options take the place of the rule's words; what cannot be checked is refused in one line."""
     rule_id = rule(project, "Deploys go out on Tuesdays")
+    refused = {
+        (): 1, ("--without", "--force"): 1, ("--with", "-x"): 1, ("--file", " "): 1,
+        ("--command", "a", "--without", "b\nc"): 1, ("--off", "--ask"): 2,
+    }  # fmt: skip
 
-    vague = run(project, "guard", rule_id)
-    loose = run(project, "guard", rule_id, "--without", "--force")
-    both = run(project, "guard", rule_id, "--off", "--ask")
-    told = json.loads(
-        run(
-            project, "guard", rule_id, "--command", "make  deploy", "--with", "DAY=tue", "--ask", "--json"
-        ).stdout
-    )
+    done = {options: run(project, "guard", rule_id, *options) for options in refused}
+    described = ("--command", "make deploy", "--with", "DAY=tue", "--ask", "--json")
+    told = json.loads(run(project, "guard", rule_id, *described).stdout)
 
-    assert (vague.returncode, vague.stderr.count("\n")) == (1, 1)
-    assert "say what to look for" in vague.stderr
-    assert (loose.returncode, both.returncode) == (1, 2)
+    assert {options: each.returncode for options, each in done.items()} == refused
+    assert "say what to look for" in done[()].stderr
+    assert done[()].stderr.count("\n") == 1
     assert told["guard"] == {"mode": "ask", "commands": ["make deploy"], "needs": ["DAY=tue"]}
     assert told["is_on"]
 
@@ -435,64 +396,47 @@ def test_a_dry_run_shows_what_a_guard_would_have_noticed(project: Path) -> None:
 
     assert "would have noticed 1 of 3 past calls" in done.stdout
     assert [(each["call"], each["because"]) for each in told["noticed"]] == [("git push --force",) * 2]
-    assert (told["is_on"], guarded.on(None), "guard.py" in settings()) == (False, [], False)
+    assert (told["is_on"], guards.all_on(), "guard.py" in settings()) == (False, [], False)
 
 
 def test_guards_are_listed_with_what_could_be_one(project: Path) -> None:
     """Those that are on with what they do, then rules that could be; the list of learnings says both."""
-    on, possible, _ = (
-        rule(project),
-        rule(project, "Never run rm -rf"),
-        rule(project, "Deploys go out on Tuesdays"),
-    )
+    on, possible = rule(project), rule(project, "Never run rm -rf")
+    rule(project, "Deploys go out on Tuesdays")
     run(project, "guard", on)
 
     listed = run(project, "guards").stdout.splitlines()
     as_json = json.loads(run(project, "guards", "--json").stdout)
     rows = run(project).stdout
 
-    assert listed[0] == f"{on[:8]}  remind  Never push with --force  (git push with --force)"
-    assert listed[1] == f"{possible[:8]}  off     Never run rm -rf  (rm with -rf)"
+    assert listed[:2] == [
+        f"{on[:8]}  remind  Never push with --force  (git push with --force)",
+        f"{possible[:8]}  off     Never run rm -rf  (rm with -rf)",
+    ]
     assert [(each["id"], each["is_on"]) for each in as_json] == [(on, True), (possible, False)]
     assert "guard: remind" in rows
     assert "could be checked on tool calls: 1, claude-mem learnings guards" in rows
 
 
-def test_an_unusable_description_is_refused(memory: Path) -> None:
-    """Empty words, several lines, options of no command."""
-    given: dict[str, Any] = {
-        "mode": "remind",
-        "commands": (),
-        "without": (),
-        "needs": (),
-        "files": (),
-        "message": "",
-    }
-    for wrong in (
-        {"files": [" "]},
-        {"commands": ["a"], "without": ["b\nc"]},
-        {"needs": ["-x"]},
-        {"message": "["},
-    ):
-        with pytest.raises(ClaudeMemError):
-            guarded.given(**{**given, **wrong})
-
-
 @pytest.mark.process
-def test_the_hook_loads_little(project: Path) -> None:
-    """A call that no guard is about costs neither a database nor a regular expression."""
+@pytest.mark.parametrize(("line", "loads"), [("ls", ""), ("git push -f", "_sqlite3")])
+def test_the_hook_loads_little(project: Path, line: str, loads: str) -> None:
+    """A call that no guard is about costs no database, and none costs more than that: no `re`, no `json`."""
     run(project, "guard", rule(project))
     script = (
-        "import io, sys; sys.path.append(sys.argv[1]); sys.stdin = io.TextIOWrapper(io.BytesIO(b'{}'))\n"
-        "from claude_mem_lite.hooks import event, guarding; guarding.answer()\n"
-        "print(*{'re', 'json', '_sqlite3', 'shlex', 'typing'} & set(sys.modules))"
+        "import sys; sys.path.append(sys.argv[1])\n"
+        "from claude_mem_lite.hooks import guarding; told = guarding.respond(sys.argv[2].encode())\n"
+        "print(*{'re', 'json', '_sqlite3', 'shlex', 'typing', 'git' * bool(told)} & set(sys.modules))"
     )
 
+    event = json.dumps(called(line, project))
+
     done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", script, os.path.dirname(install.PACKAGE)],
+        [sys.executable, "-I", "-S", "-c", script, os.path.dirname(install.PACKAGE), event],
         capture_output=True,
         text=True,
         check=True,
+        cwd=project,
     )
 
-    assert done.stdout == "\n"
+    assert done.stdout == f"{loads}\n"

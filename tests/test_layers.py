@@ -47,6 +47,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "simple_commands",
             "locks",
             "spool",
+            "visible",
         }
     ),
     frozenset({"inbox", "client", "guards"}),

@@ -7,6 +7,7 @@ comes of a rule's text stands in `learnings.guarding`.
 from __future__ import annotations
 
 import os.path
+from itertools import pairwise
 
 from claude_mem_lite import config
 from claude_mem_lite.simple_commands import Script
@@ -22,6 +23,11 @@ TOOLS = ("Bash", "Edit", "Write", "MultiEdit", "NotebookEdit")
 REMIND, ASK = "remind", "ask"
 BRANCH = "branch:"  # before the name of a branch that is committed or pushed to
 SUBJECT_CHARS = 200  # of a commit message, that a regular expression is asked about
+_SHORT_CHARS = 5  # of short options together
+# What of an event makes a `Call`, as SQLite finds it.
+FIELDS = (
+    "tool_name", "tool_input.command", "tool_input.file_path", "tool_input.notebook_path", "cwd",
+)  # fmt: skip
 _LISTS = ("commands", "without", "needs", "allowed", "files")
 # The short options of long ones, where they mean the same: by program, or program and sub-command.
 LONG_OPTIONS = {
@@ -65,7 +71,15 @@ def holding(memory: Any, project_dir: str | None) -> list[tuple[str, str, Guard]
     """
     rows = memory.execute(_HOLDING + (_HERE if project_dir is not None else ""), {"folder": project_dir})
     return [
-        (row_id, says, Guard(mode or REMIND, message or "", **_lists(texts)))
+        (
+            row_id,
+            says,
+            Guard(
+                mode,
+                message or "",
+                **{name: (text or "").splitlines() for name, text in zip(_LISTS, texts, strict=True)},
+            ),
+        )
         for row_id, says, mode, message, *texts in rows.fetchall()
     ]
 
@@ -89,12 +103,13 @@ def telling_words(guards: Iterable[Guard]) -> str:
 
     A line for each thing that a guard is about: its words, of which each has to stand in the event.
     """
-    texts = (text for guard in guards for text in guard.is_about)
-    lines = (
-        "\t".join(word for word in text.replace("/", " ").replace("*", " ").split() if _stands_so(word))
-        for text in texts
+    about = (
+        each
+        for guard in guards
+        for each in (*guard.commands, *guard.files, *(["git commit"] if guard.message else []))
     )
-    return "".join(f"{line}\n" for line in lines)
+    words = (text.replace("/", " ").replace("*", " ").split() for text in about)
+    return "".join("\t".join(filter(_stands_so, line)) + "\n" for line in words)
 
 
 def may_be_broken(event: bytes) -> bool:
@@ -112,8 +127,17 @@ def _stands_so(word: str) -> bool:
     return word.isascii() and word.replace("-", "").replace("_", "").replace(".", "").isalnum()
 
 
-def _lists(texts: Sequence[str | None]) -> dict[str, tuple[str, ...]]:
-    return {name: tuple((text or "").splitlines()) for name, text in zip(_LISTS, texts, strict=True)}
+class Call:
+    """A tool call of `FIELDS`: `root` is the top of its work tree, `branch` what is checked out there."""
+
+    def __init__(self, fields: Iterable[object], root: str, branch: str = "") -> None:
+        self.root, self.branch = root, branch
+        self.tool, self.line, file, notebook, folder = (
+            each if isinstance(each, str) else "" for each in fields
+        )
+        self.folder = folder or root
+        self.file = file or notebook
+        self.commands = Script(self.line, self.folder).commands if self.tool == "Bash" else []
 
 
 class Guard:
@@ -128,7 +152,7 @@ class Guard:
     def __init__(self, mode: str = REMIND, message: str = "", **lists: Iterable[str]) -> None:
         self.mode, self.message = mode, message
         self.commands, self.without, self.needs, self.allowed, self.files = (
-            tuple(lists.get(name, ())) for name in _LISTS
+            list(dict.fromkeys(lists.get(name, ()))) for name in _LISTS
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -136,42 +160,31 @@ class Guard:
         return {name: value for name, value in vars(self).items() if value}
 
     @property
-    def is_about(self) -> tuple[str, ...]:
-        """Commands and files, as they stand in a call that may break it."""
-        return (*self.commands, *self.files, *(["git commit"] if self.message else []))
-
-    @property
     def says(self) -> str:
         """What it looks for, in a line."""
         told = [f"a change of {', '.join(self.files)}"] if self.files else []
         if self.message:
             told.append(f"a commit whose subject does not match {self.message}")
-        for command in self.commands:
-            words = [f"with {' or '.join(self.without)}"] if self.without else []
-            words += [f"without {' and '.join(self.needs)}".replace("|", " or ")] if self.needs else []
-            told.append(f"{command} {' or '.join(words)}".rstrip())
+        words = [f"with {' or '.join(self.without)}"] if self.without else []
+        words += [f"without {' and '.join(self.needs)}".replace("|", " or ")] if self.needs else []
+        told += [f"{command} {' or '.join(words)}".rstrip() for command in self.commands]
         return "; ".join(told)
 
-    def broken_by(  # noqa: PLR0913  (a call, and where it is made)
-        self, tool: str, command: str, file: str, *, folder: str, root: str, branch: str = ""
-    ) -> str:
-        """Return what of a call breaks the guard, "" for nothing.
+    def broken_by(self, call: Call) -> str:
+        """Return what of a call breaks the guard, "" for nothing."""
+        if call.tool != "Bash":
+            is_broken = call.file and self._is_of_file(os.path.join(call.folder, call.file), call.root)
+            return call.file if is_broken else ""
+        return next((" ".join(each.words) for each in call.commands if self._is_of(each, call)), "")
 
-        `command` is Bash's, `file` an editor's; `folder` is where it runs, `root` the top of the work tree,
-        `branch` what is checked out there.
-        """
-        if tool != "Bash":
-            return file if file and self._is_of_file(os.path.join(folder, file), root) else ""
-        steps = Script(command, folder).commands
-        return next((" ".join(each.words) for each in steps if self._is_of(each, root, branch)), "")
-
-    def _is_of(self, command: Command, root: str, branch: str) -> bool:
-        if any(_is_call_of(each, command) and self._breaks(each, command, branch) for each in self.commands):
-            return not any(_is_call_of(each, command, by_outer=True) for each in self.allowed)
-        if self.message and _is_call_of("git commit", command) and _breaks_message(self.message, command):
+    def _is_of(self, command: Command, call: Call) -> bool:
+        for asked in self.commands:
+            if _is_call_of(asked, command.words) and self._breaks(asked, command, call.branch):
+                return not any(_is_call_of(each, command.outer) for each in self.allowed)
+        if self.message and _is_call_of("git commit", command.words) and _breaks(self.message, command):
             return True
-        paths = (os.path.join(command.folder, path) for path in _changed(command)) if self.files else ()
-        return any(self._is_of_file(path, root) for path in paths)
+        paths = _changed(command) if self.files else ()
+        return any(self._is_of_file(os.path.join(command.folder, path), call.root) for path in paths)
 
     def _breaks(self, asked: str, command: Command, branch: str) -> bool:
         if not self.without and not self.needs:
@@ -184,50 +197,36 @@ class Guard:
         path = os.path.normpath(os.path.join(root, os.path.expanduser(path)))
         inside = os.path.relpath(path, root)
         if inside.startswith(".."):
-            real = os.path.relpath(os.path.realpath(path), os.path.realpath(root))
-            inside = "" if real.startswith("..") else real
+            inside = os.path.relpath(os.path.realpath(path), os.path.realpath(root))
         return any(
-            matches(os.path.expanduser(glob), path if glob[:1] in {"/", "~"} else inside)
+            matches(os.path.expanduser(glob), path)
+            if glob[:1] in {"/", "~"}
+            else not inside.startswith("..") and matches(glob, inside)
             for glob in self.files
         )
 
 
 def matches(glob: str, path: str) -> bool:
     """Tell whether a path is a glob's or below it; a glob without a slash may stand anywhere in the path."""
-    wanted = glob.removeprefix("./").strip("/").split("/")
-    parts = path.strip("/").split("/") if path else []
-    if len(wanted) == 1 and glob[:1] != "/":
-        wanted.insert(0, "**")
-    return _matches(wanted, parts)
+    wanted = glob.removeprefix("./").strip("/")
+    return _matches(wanted if "/" in wanted or glob[:1] == "/" else f"**/{wanted}", path.strip("/"))
 
 
-def _matches(wanted: Sequence[str], parts: Sequence[str]) -> bool:
-    if not wanted:
-        return True  # it, or what lies below it
-    if wanted[0] == "**":
-        return any(_matches(wanted[1:], parts[at:]) for at in range(len(parts) + (len(wanted) == 1)))
-    return bool(parts) and _is_like(wanted[0], parts[0]) and _matches(wanted[1:], parts[1:])
+def _matches(glob: str, path: str) -> bool:
+    head, star, tail = glob.partition("*")
+    if not star or not path.startswith(head):
+        return not star and f"{path}/".startswith(f"{glob}/")  # it, or what lies below it
+    rest = path[len(head) :]
+    if not tail.startswith("*"):
+        return any("/" not in rest[:at] and _matches(tail, rest[at:]) for at in range(len(rest) + 1))
+    tail = tail[1:].removeprefix("/")
+    starts = (at for at in range(len(rest)) if rest[at - 1 : at] in {"", "/"})
+    return not tail or any(_matches(tail, rest[at:]) for at in starts)
 
 
-def _is_like(pattern: str, name: str) -> bool:
-    first, *rest = pattern.split("*")
-    if not rest:
-        return pattern == name
-    if not name.startswith(first) or not name.endswith(rest[-1]) or len(name) < len(first) + len(rest[-1]):
-        return False
-    at, end = len(first), len(name) - len(rest[-1])
-    for piece in rest[:-1]:
-        found = name.find(piece, at, end)
-        if found < 0:
-            return False
-        at = found + len(piece)
-    return True
-
-
-def _is_call_of(asked: str, command: Command, *, by_outer: bool = False) -> bool:
+def _is_call_of(asked: str, words: Sequence[str]) -> bool:
     """Tell whether a command runs a program with a sub-command, whatever options stand between them."""
     program, *wanted = asked.split()
-    words = command.outer if by_outer else command.words
     if program not in {"*", words[0], os.path.basename(words[0])}:
         return False
     is_value = False  # of the option before it
@@ -245,62 +244,45 @@ def _is_call_of(asked: str, command: Command, *, by_outer: bool = False) -> bool
     return not wanted
 
 
-def _has(  # noqa: PLR0911  (each is a kind of word)
-    command: Command, word: str, asked: str, branch: str
-) -> bool:
+def _has(command: Command, word: str, asked: str, branch: str) -> bool:
     """Tell whether a call has an option, an operand, or a text with that word in it."""
     words = command.words[1:]
     if word.startswith(BRANCH):
         # A commit goes to what is checked out, a push without a name as well.
-        given = command.operands[1:]
-        if "commit" in command.words[1:] or len(given) <= 1:
-            return branch == word.removeprefix(BRANCH)
-        return any(_says(told, word.removeprefix(BRANCH)) for told in given[1:])
+        name, given = word.removeprefix(BRANCH), command.operands[2:]
+        return any(_says(told, name) for told in given) if given and "commit" not in words else branch == name
     if not word.startswith("-"):
         return any(
             _says(told, word) or (_is_path(word) and matches(word, told)) for told in (*words, command.text)
         )
-    option, _, value = word.partition(" ")
+    option, _, value = word.replace("=", " ", 1).partition(" ")
     if value:
-        at = [place for place, each in enumerate(words) if each == option]
-        return any(words[place + 1 : place + 2] == (value,) for place in at) or not {
-            f"{option}{value}", f"{option}={value}",
-        }.isdisjoint(words)  # fmt: skip
-    if any(each == option or each.startswith(f"{option}=") for each in words):
-        return True
-    letters = [option[1:]] if option[1:2] != "-" else _short(option[2:], asked)
-    if option == "--force" and asked.startswith("git push"):
-        return bool(letters) and (
-            _has_letters(words, letters[0]) or any(each.startswith("+") for each in words)
-        )
-    if option[1:2] != "-":
-        return _has_letters(words, option[1:]) or any(
-            f"--{long}" in words for long, short in _longs(asked) if option[1:] in short
-        )
-    return any(_has_letters(words, each) for each in letters)
+        together = {f"{option}{value}", f"{option}={value}"}
+        return not together.isdisjoint(words) or (option, value) in pairwise(words)
+    return word in words or _options([word], asked) <= _options(words, asked)
 
 
 def _is_path(word: str) -> bool:
     return "/" in word or "*" in word or word.rfind(".") >= 0 < len(word.strip("."))
 
 
-def _longs(asked: str) -> Iterator[tuple[str, str]]:
-    program, *rest = asked.split()
-    rest = [*rest, ""]
-    yield from LONG_OPTIONS.get(program, {}).items()
-    yield from LONG_OPTIONS.get(f"{program} {rest[0]}", {}).items()
-
-
-def _short(long: str, asked: str) -> list[str]:
-    return [letter for name, letters in _longs(asked) if name == long for letter in letters]
-
-
-def _has_letters(words: Sequence[str], letters: str) -> bool:
-    """Tell whether all of some one-letter options are given, alone or together: -rf, -f -r."""
-    given = "".join(word[1:] for word in words if word[:1] == "-" and word[1:].isalpha() and len(word) <= 5)  # noqa: PLR2004
-    if len(letters) == 1 and any(word[:2] == f"-{letters}" and not word[2:].isalpha() for word in words):
-        return True
-    return letters.isalpha() and len(letters) <= 4 and set(letters) <= set(given)  # noqa: PLR2004
+def _options(words: Sequence[str], asked: str) -> set[str]:
+    """Return the options among the words of a call, by their first letter where they have one: -rf, -f -R."""
+    names = (asked.partition(" ")[0], " ".join(asked.split()[:2]))
+    letters = {long: short for name in names for long, short in LONG_OPTIONS.get(name, {}).items()}
+    same = {letter: short[0] for short in letters.values() for letter in short}
+    found = set()
+    for word in words:
+        option = word.partition("=")[0]
+        if word.startswith("--"):
+            found.add(f"-{letters[option[2:]][0]}" if option[2:] in letters else option)
+        elif word.startswith("-") and word[1:].isalpha() and len(word) <= _SHORT_CHARS:
+            found |= {f"-{same.get(letter, letter)}" for letter in word[1:]}
+        elif word.startswith("-"):
+            found |= {option, word[:2] if word[2:3].isdigit() else option}
+        elif word.startswith("+") and names[1] == "git push":
+            found.add("-f")
+    return found
 
 
 def _says(told: str, word: str) -> bool:
@@ -318,7 +300,7 @@ def _says(told: str, word: str) -> bool:
     return False
 
 
-def _breaks_message(pattern: str, command: Command) -> bool:
+def _breaks(pattern: str, command: Command) -> bool:
     subject = (command.message or command.text).strip().partition("\n")[0]
     if not subject or "$(" in subject:
         return False  # it is not in the command
@@ -338,7 +320,7 @@ def _changed(command: Command) -> Iterator[str]:
         for word in words[1:]
     ):
         yield from given
-    elif program == "git" and given and any(_is_call_of(f"git {each}", command) for each in _CHANGING_GIT):
+    elif program == "git" and any(_is_call_of(f"git {each}", words) for each in _CHANGING_GIT):
         yield from given[1:]
     elif program == "dd":
         yield from (word[3:] for word in words if word.startswith("of="))

@@ -29,7 +29,6 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="The id, or its first 6 ch
 Project = Annotated[
     str, typer.Option(metavar="PATH", help="The project of this folder, instead of the current one's.")
 ]
-Words = Annotated[list[str] | None, typer.Option("--without", metavar="WORD", help="… with this in it.")]
 
 
 def sync() -> None:
@@ -50,7 +49,9 @@ def guard(  # noqa: PLR0913  (each is an option of the command)
     command: Annotated[
         list[str] | None, typer.Option("--command", metavar="TEXT", help="Look for this command, `git push`.")
     ] = None,
-    without: Words = None,
+    without: Annotated[
+        list[str] | None, typer.Option("--without", metavar="WORD", help="… with this in it.")
+    ] = None,
     needs: Annotated[
         list[str] | None, typer.Option("--with", metavar="WORD", help="… that lacks this; `-n|--name`: both.")
     ] = None,
@@ -74,113 +75,79 @@ def guard(  # noqa: PLR0913  (each is an option of the command)
     What to look for is taken from the rule's words, unless options say it. The rule is your own from then on.
     """
     from claude_mem_lite.guards import ASK, REMIND
-    from claude_mem_lite.learnings import guarded
+    from claude_mem_lite.learnings import curate, guarded
     from claude_mem_lite.storage import learnings as storage
     from claude_mem_lite.storage import projects
 
-    described = (command, without, needs, file, message)
-    if off and (dry_run or ask is not None or any(described)):
+    described = any((command, without, needs, file, message))
+    if off and (dry_run or described or ask is not None):
         raise typer.BadParameter("--off takes no other option")
     if os.environ.get("CLAUDECODE") and not dry_run:
         raise ClaudeMemError("a guard is yours to switch: run this in a terminal, outside of Claude Code")
     open_memory(read_only=dry_run)
     row = storage.get(learning_id)
+    short = row.id[:ID_CHARS]
     if off:
-        _switch(row, None)
-        told = f"{row.id[:ID_CHARS]} has no guard any more"
-        print_json(_as_json(row, None)) if as_json else console.print(told)
+        curate.guard(row, None)
+        sync()
+        print_json(_entry(row)) if as_json else console.print(f"{short} has no guard any more")
         return
     project_dir = row.project_dir or projects.of()
-    wanted = (
-        guarded.given(
-            mode=REMIND, commands=command or (), without=without or (), needs=needs or (), files=file or (),
-            message=message,
+    if described:
+        wanted = guarded.given(
+            message, commands=command or (), without=without or (), needs=needs or (), files=file or ()
         )
-        if any(described)
-        else guarded.guard_of(row) or guarded.understood(row, project_dir)
-    )  # fmt: skip
+    else:
+        wanted = guarded.guard_of(row) if row.guard else guarded.understood(row, project_dir)
     if ask is not None:
         wanted.mode = ASK if ask else REMIND
-    found, calls = guarded.noticed(wanted, project_dir)
+    past, calls = guarded.noticed(wanted, project_dir)
     if not dry_run:
-        _switch(row, wanted)
-    past = [
-        {"at": call.at, "session_id": call.session_id, "tool": call.tool, "call": call.command or call.file,
-         "because": because}
-        for call, because in found
-    ]  # fmt: skip
+        curate.guard(row, wanted)
+        sync()
     if as_json:
-        print_json({**_as_json(row, wanted), "is_on": not dry_run, "past_calls": calls, "noticed": past})
+        shown = [{"at": at, "call": call.line or call.file, "because": found} for at, call, found in past]
+        print_json({**_entry(row, wanted, is_on=not dry_run), "past_calls": calls, "noticed": shown})
         return
-    state = "would look for" if dry_run else "looks for"
-    console.print(Text.assemble((row.id[:ID_CHARS], "yellow"), f"  {printable(row.content)}"), soft_wrap=True)
-    console.print(Text(f"{state}: {printable(wanted.says)}"), soft_wrap=True)
-    console.print(Text(f"then: {_THEN[wanted.mode]}"), soft_wrap=True)
-    console.print(Text(f"would have noticed {len(past)} of {count(calls, 'past call')}"))
-    for each in past[:_SHOWN]:
-        line = f"  {age(each['at'], time.time())}  {printable(one_line(each['because'], _CALL_CHARS))}"
-        console.print(Text(line, style="dim"), soft_wrap=True)
+    lines = [
+        f"{short}  {row.content}",
+        f"{'would look for' if dry_run else 'looks for'}: {wanted.says}",
+        f"then: {_THEN[wanted.mode]}",
+        f"would have noticed {len(past)} of {count(calls, 'past call')}",
+        *(f"  {age(at, time.time())}  {one_line(found, _CALL_CHARS)}" for at, _, found in past[:_SHOWN]),
+    ]
     if not dry_run:
-        end = f"claude-mem learnings guard {row.id[:ID_CHARS]} --off"
-        console.print(f"[dim]for sessions that start from now on; to end it: {end}[/dim]", soft_wrap=True)
+        lines.append(
+            f"for sessions that start from now on; to end it: claude-mem learnings guard {short} --off"
+        )
+    for line in lines:
+        console.print(Text(printable(line)), soft_wrap=True)
 
 
-def guards(
-    *,
-    project: Project = "",
-    all_projects: Annotated[bool, typer.Option("--all-projects", "-a", help="Of all projects.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """List the rules with a guard, and those that could have one, with what it would look for."""
+def guards(*, as_json: AsJson = False) -> None:
+    """List the project's rules with a guard, and those that could have one, with what it would look for."""
     from claude_mem_lite.learnings import guarded
     from claude_mem_lite.storage import projects
 
-    if project and all_projects:
-        raise typer.BadParameter("--project and --all-projects exclude each other")
     open_memory(read_only=True)
-    project_dir = None if all_projects else projects.of(os.path.expanduser(project))
-    on = [(row, guarded.guard_of(row)) for row in guarded.on(project_dir)]
-    possible = [] if project_dir is None else guarded.possible(project_dir)
+    here = projects.of()
+    on = [(row, guarded.guard_of(row), True) for row in guarded.on(here)]
+    found = [*on, *((row, guard, False) for row, guard in guarded.possible(here))]
     if as_json:
-        print_json(
-            [{**_as_json(row, each), "is_on": True} for row, each in on]
-            + [{**_as_json(row, each), "is_on": False} for row, each in possible]
-        )
+        print_json([_entry(row, guard, is_on=is_on) for row, guard, is_on in found])
         return
-    for row, each in on:
-        _print(row, each, each.mode if each else "")
-    for row, each in possible:
-        _print(row, each, "off")
-    if possible:
+    for row, guard, is_on in found:
+        told = Text.assemble((row.id[:ID_CHARS], "yellow"), f"  {guard.mode if is_on else 'off':<6}  ")
+        told.append(printable(row.content)).append(f"  ({printable(guard.says)})", style="dim")
+        console.print(told, soft_wrap=True)
+    if len(found) > len(on):
         console.print(
             "[dim]off: claude-mem learnings guard ID switches a guard on, --dry-run shows it first[/dim]"
         )
-    if not on and not possible:
-        console.print(Text("No rule here has a guard, or words that a call could show."))
+    if not found:
+        console.print("No rule here has a guard, or words that a call could show.")
 
 
-def _print(row: Learning, guard: Guard | None, state: str) -> None:
-    told = Text.assemble(
-        (row.id[:ID_CHARS], "yellow"), "  ", (f"{state:<6}", "green" if state != "off" else "dim")
-    )
-    told.append(f"  {printable(row.content)}")
-    if guard:
-        told.append(f"  ({printable(guard.says)})", style="dim")
-    console.print(told, soft_wrap=True)
-
-
-def _switch(row: Learning, guard: Guard | None) -> None:
-    from claude_mem_lite.learnings import curate
-
-    curate.guard(row, guard)
-    sync()
-
-
-def _as_json(row: Learning, guard: Guard | None) -> dict[str, Any]:
-    return {
-        "id": row.id,
-        "project_dir": row.project_dir,
-        "content": row.content,
-        "guard": guard.as_json() if guard else None,
-        "says": guard.says if guard else "",
-    }
+def _entry(row: Learning, guard: Guard | None = None, *, is_on: bool = False) -> dict[str, Any]:
+    fields = {"guard": guard.as_json(), "says": guard.says} if guard else {"guard": None, "says": ""}
+    return {"id": row.id, "content": row.content, **fields, "is_on": is_on}

@@ -191,7 +191,6 @@ def edit(
     if not content and not category:
         raise typer.BadParameter("nothing to change: --content TEXT or --category KIND")
     _done("edited", curate.edit(_row(learning_id), content=content, category=category or ""), as_json=as_json)
-    sync()
 
 
 @learnings.command()
@@ -200,7 +199,6 @@ def remove(learning_id: Id, *, as_json: AsJson = False) -> None:
     from claude_mem_lite.learnings import curate
 
     _done("removed", curate.remove(_row(learning_id)), as_json=as_json)
-    sync()
 
 
 @learnings.command()
@@ -209,7 +207,6 @@ def reset(learning_id: Id, *, as_json: AsJson = False) -> None:
     from claude_mem_lite.learnings import curate
 
     _done("reset", curate.reset(_row(learning_id)), as_json=as_json)
-    sync()
 
 
 @learnings.command()
@@ -233,7 +230,6 @@ def merge(
 
     kept = _row(learning_id)
     _done("merged", curate.merge(kept, [storage.get(other) for other in others]), as_json=as_json)
-    sync()
 
 
 @learnings.command()
@@ -270,6 +266,7 @@ def _row(learning_id: str) -> Learning:
 def _done(what: str, row: Learning, *, as_json: bool) -> None:
     from claude_mem_lite.learnings import story
 
+    sync()
     if as_json:
         print_json(story.entry(row))
     else:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from claude_mem_lite.distill.orders import withhold
 from claude_mem_lite.distill.quoting import OPEN, balanced, quote_long_names
+from claude_mem_lite.visible import TAG, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ else:
     except ImportError:
         import datetime as dt
 
-TAG = "claude-mem"
 ID_CHARS = 8
 SESSION_CHARS = 200
 TITLE_CHARS = 200
@@ -42,13 +42,6 @@ _MORE = (
 )
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-")
 _HOUR_S, _DAY_H, _MONTH_D = 3_600, 24, 30
-# Printable characters that nobody sees, of which a text for the model alone can be made: fillers, and what
-# selects a variant of the sign before; and the marks of a tag in other widths.
-# Source: Unicode's DerivedCoreProperties, Default_Ignorable_Code_Point.
-_UNSEEN = dict.fromkeys((
-    *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810), 0x3164, 0xFFA0),
-    *(*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)),
-)) | {0xFE64: "<", 0xFE65: ">", 0xFF1C: "<", 0xFF1E: ">"}  # fmt: skip
 
 
 def fence(sections: Iterable[str], *, socket_path: str = "", project_dir: str = "") -> str:
@@ -92,12 +85,7 @@ def harmless(text: str, *, chars: int) -> str:
     What nobody sees (controls, bidirectional marks, tag characters) is gone, arrows stay; what is too long
     ends with a sentence, or after a word and with a mark.
     """
-    line = " ".join(text[: 20 * chars].split())
-    if not line.isascii():
-        line = line.translate(_UNSEEN)
-    if not line.isprintable():
-        line = "".join(filter(str.isprintable, line))
-    line = balanced(line)
+    line = balanced(visible(text[: 20 * chars]))
     if len(line) > chars:
         line = balanced(_cut(line, chars - (OPEN in line)))
     line = line.replace("<", "‹").replace(">", "›").replace("-›", "->").replace("=›", "=>")

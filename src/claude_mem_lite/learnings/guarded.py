@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.guards import Guard
+from claude_mem_lite.guards import REMIND, Guard
 from claude_mem_lite.learnings.guarding import derive
 from claude_mem_lite.learnings.rule_words import Seen
 from claude_mem_lite.storage import learnings as storage
@@ -17,109 +15,65 @@ from claude_mem_lite.storage import learnings as storage
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from claude_mem_lite.storage.learnings import PastCall
+    from claude_mem_lite.guards import Call
     from claude_mem_lite.storage.models import Learning
 
 _EVIDENCE, _PAST = 1_000, 20_000  # calls, the newest
+# Of a regular expression that is asked before each commit.
 _MOST_QUANTIFIERS = 4
 _QUANTIFIER = re.compile(r"(?<!\\)[*+{]")
 _REPEATED_GROUP = re.compile(r"\)[*+{]|\\[1-9]|\(\?P=")
 
 
-def guard_of(row: Learning) -> Guard | None:
-    """Return the guard of a learning that is on, None for none."""
-    return Guard(**json.loads(row.guard)) if row.guard else None
+def guard_of(row: Learning) -> Guard:
+    """Return the guard of a learning that has one."""
+    return Guard(**json.loads(row.guard))
 
 
-def on(project_dir: str | None) -> list[Learning]:
-    """Return the rules of a project (None: of all) with a guard that is on."""
+def on(project_dir: str) -> list[Learning]:
+    """Return the rules told in a project with a guard that is on."""
     return [row for row in storage.find(project_dir, state="current") if row.guard]
 
 
 def possible(project_dir: str) -> list[tuple[Learning, Guard]]:
     """Return the rules told in a project that could have a guard, with what their words come to."""
-    seen = seen_in(project_dir)
-    rows = [row for row in storage.find(project_dir) if not row.guard]
+    rows, seen = [row for row in storage.find(project_dir) if not row.guard], _seen_in(project_dir)
     return [(row, guard) for row in rows if (guard := derive(row.content, seen))]
 
 
 def understood(row: Learning, project_dir: str) -> Guard:
     """Return what a rule's words come to. Raises: ClaudeMemError where that is nothing that a call shows."""
-    guard = derive(row.content, seen_in(project_dir))
-    if guard is None:
-        raise ClaudeMemError(
-            f"nothing in {row.id[:8]}'s words can be seen in a call: say what to look for with --command,"
-            " --file or --message"
-        )
-    return guard
-
-
-def seen_in(project_dir: str) -> Seen:
-    """Return what the past calls of a project show."""
-    calls = storage.past_calls(project_dir, limit=_EVIDENCE)
-    files = {f"{os.path.relpath(call.file, call.root)}/" for call in calls if call.file}
-
-    @cache
-    def has_file(path: str) -> bool:
-        start = f"{path.rstrip('/')}/"
-        return os.path.exists(os.path.join(project_dir, path)) or any(
-            each.startswith(start) for each in files
-        )
-
-    return Seen.of((call.command for call in calls if call.command), has_file, project_dir)
-
-
-def noticed(guard: Guard, project_dir: str | None) -> tuple[list[tuple[PastCall, str]], int]:
-    """Return the past calls that a guard would have noticed, with what of each, and how many there are."""
-    calls = storage.past_calls(project_dir, limit=_PAST)
-    return [(call, found) for call in calls if (found := _broken_by(guard, call))], len(calls)
-
-
-def _broken_by(guard: Guard, call: PastCall) -> str:
-    return guard.broken_by(
-        call.tool,
-        call.command,
-        call.file,
-        folder=call.folder or call.root,
-        root=call.root,
-        branch=call.branch,
+    if guard := derive(row.content, _seen_in(project_dir)):
+        return guard
+    raise ClaudeMemError(
+        f"nothing in {row.id[:8]}'s words can be seen in a call: say what to look for with --command,"
+        " --file or --message"
     )
 
 
-def given(  # noqa: PLR0913  (the options of the command)
-    *,
-    mode: str,
-    commands: Sequence[str],
-    without: Sequence[str],
-    needs: Sequence[str],
-    files: Sequence[str],
-    message: str,
-) -> Guard:
+def _seen_in(project_dir: str) -> Seen:
+    return Seen.of((call.line for _, call in storage.past_calls(project_dir, limit=_EVIDENCE)), project_dir)
+
+
+def noticed(guard: Guard, project_dir: str) -> tuple[list[tuple[str, Call, str]], int]:
+    """Return the past calls that a guard would have noticed, with time and what of each, and their number."""
+    calls = storage.past_calls(project_dir, limit=_PAST)
+    return [(at, call, found) for at, call in calls if (found := guard.broken_by(call))], len(calls)
+
+
+def given(message: str, **lists: Sequence[str]) -> Guard:
     """Return the guard that the user describes. Raises: ClaudeMemError where it cannot be checked."""
-    if (without or needs) and not commands:
+    if (lists["without"] or lists["needs"]) and not lists["commands"]:
         raise ClaudeMemError("--without and --with are of a command: say which with --command")
-    lists: dict[str, Any] = {
-        "commands": [" ".join(each.split()) for each in commands],
-        "without": without,
-        "needs": needs,
-        "files": files,
-    }
-    words = [*lists["commands"], *without, *needs, *files]
-    if any(not word.strip() or "\n" in word for word in words):
+    if any(not word.strip() or "\n" in word for words in lists.values() for word in words):
         raise ClaudeMemError("what a guard looks for is empty, or has several lines")
-    if message:
-        _check(message)
-    return Guard(mode, message, **lists)
-
-
-def _check(pattern: str) -> None:
-    """Refuse a regular expression that is none, or that may take for ever. Raises: ClaudeMemError."""
     try:
-        re.compile(pattern)
+        re.compile(message)
     except re.error as error:
-        raise ClaudeMemError(f"{pattern!r} is no regular expression: {error}") from error
-    if len(_QUANTIFIER.findall(pattern)) > _MOST_QUANTIFIERS or _REPEATED_GROUP.search(pattern):
+        raise ClaudeMemError(f"{message!r} is no regular expression: {error}") from error
+    if len(_QUANTIFIER.findall(message)) > _MOST_QUANTIFIERS or _REPEATED_GROUP.search(message):
         raise ClaudeMemError(
-            f"{pattern!r} may take too long before each commit: repeat no group, and at most"
+            f"{message!r} may take too long before each commit: repeat no group, and at most"
             f" {_MOST_QUANTIFIERS} times something else"
         )
+    return Guard(REMIND, message, **lists)

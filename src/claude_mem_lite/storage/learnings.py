@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from peewee import SQL, fn
 
-from claude_mem_lite.guards import TOOLS
+from claude_mem_lite.guards import FIELDS, TOOLS, Call
 from claude_mem_lite.storage.models import (
     Learning,
     LogEntry,
@@ -183,42 +183,17 @@ def events_after(
     return [(row, payloads[row.id]) for row in rows if row.id in payloads]
 
 
-class PastCall(NamedTuple):
-    """A command or an edit of a session: `folder` is where it ran, `root` the top of its work tree."""
-
-    session_id: str
-    at: str
-    tool: str
-    command: str
-    file: str
-    folder: str
-    root: str
-    branch: str
-
-
-def past_calls(project_dir: str | None, *, limit: int) -> list[PastCall]:
-    """Return the commands and edits of a project (None: of all) whose events are kept, newest first."""
-    payload = [
-        fn.json_extract(PendingEvent.raw_output, f"$.{name}")
-        for name in ("tool_input.command", "tool_input.file_path", "tool_input.notebook_path", "cwd")
-    ]
-    columns = (
-        PendingEvent.session_id, PendingEvent.created_at, PendingEvent.tool_name, PendingEvent.project_dir,
-        PendingEvent.work_tree, PendingEvent.branch,
-    )  # fmt: skip
-    is_call = PendingEvent.event_name.in_(["PostToolUse", "PostToolUseFailure"])
-    wanted = is_call & PendingEvent.tool_name.in_(TOOLS) & (fn.json_valid(PendingEvent.raw_output) == 1)
+def past_calls(project_dir: str | None, *, limit: int) -> list[tuple[str, Call]]:
+    """Return the commands and edits of a project (None: of all), newest first, each with its time."""
+    event: Any = PendingEvent
+    fields = [fn.json_extract(event.raw_output, f"$.{name}") for name in FIELDS]
+    is_call = event.event_name.in_(["PostToolUse", "PostToolUseFailure"]) & event.tool_name.in_(TOOLS)
+    wanted = is_call & (fn.json_valid(event.raw_output) == 1)
     if project_dir is not None:
-        wanted &= PendingEvent.project_dir == project_dir
-    rows: Any = PendingEvent.select(*columns, *payload).where(wanted)
-    rows = rows.order_by(PendingEvent.seq.desc()).limit(limit)
-    found = []
-    for session_id, at, tool, project, tree, branch, *texts in rows.tuples():
-        command, file, notebook, folder = (text if isinstance(text, str) else "" for text in texts)
-        found.append(
-            PastCall(session_id, at, tool, command, file or notebook, folder, tree or project, branch)
-        )
-    return found
+        wanted &= event.project_dir == project_dir
+    rows = event.select(event.created_at, event.work_tree, event.project_dir, event.branch, *fields)
+    rows = rows.where(wanted).order_by(event.seq.desc()).limit(limit).tuples()
+    return [(at, Call(found, tree or project, branch)) for at, tree, project, branch, *found in rows]
 
 
 def transcript_of(session_id: str) -> str:
