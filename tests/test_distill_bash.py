@@ -465,6 +465,7 @@ def test_is_lookup_in_doubt_is_false(command: str, looks: bool) -> None:  # noqa
         ("git mv old.py new.py && git rm gone.py", ("/p/old.py", "/p/new.py", "/p/gone.py")),
         ("cat <<EOF | tee conf.toml\nx > y\nEOF", ("/p/conf.toml",)),
         ("grep '>' a.txt", ()),
+        ("git checkout main; git checkout HEAD -- a; git -C /q restore b", ("/p/a", "/p/b")),
         ("python3 - <<E\nopen('o.csv', 'w')\nPath('p.txt').write_text('')\nE", ("/p/o.csv", "/p/p.txt")),
     ],
 )

@@ -14,7 +14,7 @@ from claude_mem_lite.simple_commands import Script
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
     from claude_mem_lite.simple_commands import Command
@@ -39,16 +39,6 @@ LONG_OPTIONS = {
     "chmod": {"recursive": "R"},
     "chown": {"recursive": "R"},
 }
-# Which arguments of a program are files that it changes.
-_ALL, _LAST = slice(None), slice(-1, None)
-_CHANGING = {
-    "rm": _ALL, "rmdir": _ALL, "unlink": _ALL, "shred": _ALL, "truncate": _ALL, "touch": _ALL, "tee": _ALL,
-    "mv": _ALL, "cp": _LAST, "install": _LAST, "ln": _LAST, "rsync": _LAST,
-}  # fmt: skip
-_IN_PLACE = {"sed": "i", "perl": "i", "yq": "i"}
-_CHANGING_GIT = ("rm", "mv", "restore", "checkout")
-
-
 # One row for each guard that holds in a project, its lists as lines. Source: storage.migrations, `_GUARDS`.
 _LINES = ", ".join(
     f"(SELECT group_concat(value, char(10)) FROM json_each(guard, '$.{name}'))"  # noqa: S608  (our own names)
@@ -183,8 +173,9 @@ class Guard:
                 return not any(_is_call_of(each, command.outer) for each in self.allowed)
         if self.message and _is_call_of("git commit", command.words) and _breaks(self.message, command):
             return True
-        paths = _changed(command) if self.files else ()
-        return any(self._is_of_file(os.path.join(command.folder, path), call.root) for path in paths)
+        return any(
+            self._is_of_file(os.path.join(command.folder, path), call.root) for path in command.changed
+        )
 
     def _breaks(self, asked: str, command: Command, branch: str) -> bool:
         if not self.without and not self.needs:
@@ -307,20 +298,3 @@ def _breaks(pattern: str, command: Command) -> bool:
     import re
 
     return re.search(pattern, subject[:SUBJECT_CHARS]) is None
-
-
-def _changed(command: Command) -> Iterator[str]:
-    """Yield the files that a command writes, moves or removes."""
-    yield from command.outputs
-    program, words, given = command.program, command.words, command.operands
-    if program in _CHANGING:
-        yield from given[_CHANGING[program]]
-    elif program in _IN_PLACE and any(
-        word.startswith("--in-place") or (word[:1] == "-" and word[1:2] != "-" and _IN_PLACE[program] in word)
-        for word in words[1:]
-    ):
-        yield from given
-    elif program == "git" and any(_is_call_of(f"git {each}", words) for each in _CHANGING_GIT):
-        yield from given[1:]
-    elif program == "dd":
-        yield from (word[3:] for word in words if word.startswith("of="))

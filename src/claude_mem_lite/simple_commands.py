@@ -7,6 +7,7 @@ text of a here-document does not. Variables, globs and substitutions stay as the
 from __future__ import annotations
 
 import os.path
+from itertools import pairwise
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +31,10 @@ _WRAPPERS = {
 }  # fmt: skip
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
 _NO_FILES = frozenset({"-", "/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
+# Programs that change the files they are given, and those that edit them where an option says so.
+_CHANGING_ALL = frozenset({"rm", "rmdir", "unlink", "touch", "tee", "restore", "checkout"})
+_CHANGING_GIT = frozenset({"rm", "mv", "restore", "checkout"})
+_EDITING, _EXPRESSIONS = frozenset({"sed", "perl", "yq"}), frozenset({"-e", "-f", "--expression", "--file"})
 _RUN_BY_FIND = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 
 
@@ -66,6 +71,28 @@ class Command:
             if word.startswith("-m"):
                 return word[2:]
         return ""
+
+    @property
+    def changed(self) -> list[str]:
+        """The files that it writes, moves or removes, as they are named."""
+        program, operands = self.program, list(self.operands)
+        if program == "git" and (sub := next((word for word in operands[:2] if word in _CHANGING_GIT), "")):
+            program, operands = sub, operands[operands.index(sub) + 1 :]
+            if sub == "checkout":
+                operands = list(self.words[self.words.index("--") + 1 :]) if "--" in self.words else []
+        if program in _CHANGING_ALL:
+            return [*self.outputs, *operands]
+        if program in _EDITING and any(map(_is_in_place, self.words)):
+            after = {word for before, word in pairwise(self.words) if before in _EXPRESSIONS}
+            return [*self.outputs, *(word for word in operands[not after :] if word not in after)]
+        if program not in {"cp", "ln", "mv"} or not operands:
+            return [*self.outputs, *(word[3:] for word in operands if program == "dd" and word[:3] == "of=")]
+        *sources, target = operands
+        is_folder = len(sources) > 1 or target.endswith("/")
+        written = (
+            [os.path.join(target, os.path.basename(each)) for each in sources] if is_folder else [target]
+        )
+        return [*self.outputs, *(sources if program == "mv" else ()), *written]
 
 
 class Script:
@@ -140,8 +167,9 @@ class Script:
         command.words = tuple(words) or (":",)
         self.commands.append(command)
         program = command.program
-        if program in {"cd", "pushd"} and words[1:] and words[1] != "-":
-            self.folder = os.path.join(self.folder, os.path.expanduser(words[-1]))
+        if program in {"cd", "pushd"}:
+            target = os.path.expanduser(words[-1] if words[1:] else "~")
+            self.folder = os.path.join(self.folder, "$OLDPWD" if target == "-" else target)
         elif program == "eval":
             self._run(" ".join(words[1:]))
         elif program in _SHELLS:
@@ -250,6 +278,10 @@ def _after(words: list[str], is_it: Callable[[str], bool]) -> list[str]:
 def _bare_name(program: str) -> str:
     name = os.path.basename(program)
     return "python" if name.rstrip("0123456789.") == "python" else name
+
+
+def _is_in_place(word: str) -> bool:
+    return word.startswith(("--in-place", "--inplace")) or (word[:1] == "-" != word[1:2] and "i" in word)
 
 
 def _is_assignment(word: str) -> bool:

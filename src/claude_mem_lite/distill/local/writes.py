@@ -5,15 +5,14 @@ A name that is known only at run time (a variable, a glob, a substitution) is ne
 
 import os.path
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from claude_mem_lite.distill.local import shell
 from claude_mem_lite.distill.local.evidence import unique
 from claude_mem_lite.simple_commands import Command
 
 _UNKNOWN_UNTIL_RUN = frozenset("$*?[{`~")
-_SED_EXPRESSIONS = frozenset({"-e", "-f", "--expression", "--file"})
-_NO_FILES = frozenset({"-", ".", "..", "/"})
+_NO_FILES = frozenset({"", "-", ".", "..", "/"})
 
 _SCRIPT_OPENS = re.compile(r"""\bopen\(\s*['"]([^'"\n]+)['"]\s*,\s*['"][wax]""")
 _SCRIPT_WRITES = re.compile(r"""Path\(\s*['"]([^'"\n]+)['"]\s*\)\.write_(?:text|bytes)\(""")
@@ -24,14 +23,14 @@ _SCRIPT_NAMES = re.compile(
 
 def changed_files(command: str, cwd: str) -> tuple[str, ...]:
     """Return the paths that a command certainly changes, absolute where `cwd` is."""
-    found: list[str] = []
-    folder: str | None = cwd
-    for step in shell.steps(command):
-        if step.program == "cd":
-            folder = _join(folder, step.operands[0]) if step.operands else None
-            continue
-        found += [path for name in _written(step) if (path := _join(folder, name))]
-    return unique(found)
+    paths = (
+        os.path.join(step.folder, name)
+        for step in shell.steps(command)
+        for name in (*step.changed, *_written_by_script(step))
+        if name not in _NO_FILES
+    )
+    known = (path for path in paths if _UNKNOWN_UNTIL_RUN.isdisjoint(path))
+    return unique(os.path.normpath(os.path.join(cwd, path)) for path in known)
 
 
 def removed_files(steps: Iterable[Command]) -> tuple[str, ...]:
@@ -42,57 +41,6 @@ def removed_files(steps: Iterable[Command]) -> tuple[str, ...]:
         if step.program == "rm" or step.words[:2] == ("git", "rm")
         for name in step.operands[step.program == "git" :]
     )
-
-
-def _join(folder: str | None, name: str) -> str | None:
-    """Return None where the name, or the folder it starts from, is known only at run time."""
-    if not name or _UNKNOWN_UNTIL_RUN & set(name) or name in _NO_FILES:
-        return None
-    if os.path.isabs(name):
-        return os.path.normpath(name)
-    return None if folder is None else os.path.normpath(os.path.join(folder, name))
-
-
-def _written(step: Command) -> list[str]:
-    program, operands = step.program, list(step.operands)
-    if program == "git" and operands[:1] in (["mv"], ["rm"]):
-        program, operands = operands[0], operands[1:]
-    rule = _WRITERS.get(program)
-    return [*step.outputs, *(rule(step, operands) if rule else ()), *_written_by_script(step)]
-
-
-def _operands(_: Command, operands: list[str]) -> list[str]:
-    return operands
-
-
-def _edited_in_place(step: Command, operands: list[str]) -> list[str]:
-    if shell.is_lookup(step):
-        return []
-    if not _SED_EXPRESSIONS & set(step.words):
-        return operands[1:]
-    pairs = zip(step.words, step.words[1:], strict=False)
-    return [word for before, word in pairs if before not in _SED_EXPRESSIONS and not word.startswith("-")]
-
-
-def _copied(_: Command, operands: list[str]) -> list[str]:
-    *sources, target = operands or [""]
-    if len(sources) > 1 or target.endswith("/"):
-        return [os.path.join(target, os.path.basename(source)) for source in sources]
-    return [target]
-
-
-def _moved(step: Command, operands: list[str]) -> list[str]:
-    return [*operands[:-1], *_copied(step, operands)]
-
-
-_WRITERS: dict[str, Callable[[Command, list[str]], list[str]]] = {
-    "cp": _copied,
-    "mv": _moved,
-    "rm": _operands,
-    "sed": _edited_in_place,
-    "tee": _operands,
-    "touch": _operands,
-}
 
 
 def _written_by_script(step: Command) -> list[str]:
