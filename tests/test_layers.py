@@ -17,7 +17,7 @@ PACKAGE = Path(claude_mem_lite.__file__).parent
 # Lowest first; a module may import from its own layer's folder and from layers below.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"errors"}),
-    frozenset({"repository"}),
+    frozenset({"repository", "simple_commands"}),
     frozenset({"config"}),
     frozenset({"installed", "keys"}),
     frozenset(
@@ -44,7 +44,6 @@ LAYERS: tuple[frozenset[str], ...] = (
             "redaction_weights",
             "settings",
             "settings_file",
-            "simple_commands",
             "locks",
             "spool",
             "visible",

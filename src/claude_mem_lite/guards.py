@@ -59,19 +59,12 @@ def holding(memory: Any, project_dir: str | None) -> list[tuple[str, str, Guard]
 
     `memory` is a connection to claude-mem.db. Raises: sqlite3.Error.
     """
+    held = []
     rows = memory.execute(_HOLDING + (_HERE if project_dir is not None else ""), {"folder": project_dir})
-    return [
-        (
-            row_id,
-            says,
-            Guard(
-                mode,
-                message or "",
-                **{name: (text or "").splitlines() for name, text in zip(_LISTS, texts, strict=True)},
-            ),
-        )
-        for row_id, says, mode, message, *texts in rows.fetchall()
-    ]
+    for row_id, says, mode, message, *texts in rows.fetchall():
+        lists = {name: text.splitlines() for name, text in zip(_LISTS, texts, strict=True) if text}
+        held.append((row_id, says, Guard(mode, message or "", **lists)))
+    return held
 
 
 def all_on() -> list[Guard]:
@@ -171,7 +164,11 @@ class Guard:
         for asked in self.commands:
             if _is_call_of(asked, command.words) and self._breaks(asked, command, call.branch):
                 return not any(_is_call_of(each, command.outer) for each in self.allowed)
-        if self.message and _is_call_of("git commit", command.words) and _breaks(self.message, command):
+        if (
+            self.message
+            and _is_call_of("git commit", command.words)
+            and _breaks_message(self.message, command)
+        ):
             return True
         return any(
             self._is_of_file(os.path.join(command.folder, path), call.root) for path in command.changed
@@ -278,20 +275,12 @@ def _options(words: Sequence[str], asked: str) -> set[str]:
 
 def _says(told: str, word: str) -> bool:
     """Tell whether an argument is a word, has it between signs, or in its text."""
-    if told == word:
-        return True
-    folded, low = told.casefold(), word.casefold()
-    inner = "_" if " " in told or "\n" in told else "_-/."
-    at = folded.find(low)
-    while at >= 0:
-        around = (folded[at - 1 : at], folded[at + len(low) : at + len(low) + 1])
-        if not any(sign.isalnum() or sign in inner for sign in around if sign):
-            return True
-        at = folded.find(low, at + 1)
-    return False
+    low, inner = word.casefold(), "_" if " " in told or "\n" in told else "_-/."
+    signs = (sign if sign.isalnum() or sign in inner or sign in low else " " for sign in told.casefold())
+    return f" {low} " in f" {''.join(signs)} "
 
 
-def _breaks(pattern: str, command: Command) -> bool:
+def _breaks_message(pattern: str, command: Command) -> bool:
     subject = (command.message or command.text).strip().partition("\n")[0]
     if not subject or "$(" in subject:
         return False  # it is not in the command

@@ -22,7 +22,7 @@ _KEYWORDS = frozenset(
 _HEADS = frozenset({"for", "case", "select", "function"})  # of what is no command
 # Programs that run the command after them, with their options that take a value.
 _WRAPPERS = {
-    "sudo": "-u -g -h -p -C -D -r -t -U", "doas": "-u -C", "env": "-u -C -S", "timeout": "-k -s",
+    "sudo": "-u -g -h -p -C -D -r -t -U", "doas": "-u -C", "env": "-u -C", "timeout": "-k -s",
     "nice": "-n", "nohup": "", "time": "-f -o", "command": "", "exec": "-a", "builtin": "",
     "stdbuf": "-i -o -e",
     "xargs": "-n -I -L -P -d -E -s -a", "npx": "-p", "bunx": "", "uv run": "--with -p", "poetry run": "",

@@ -3,6 +3,7 @@
 import functools
 
 from claude_mem_lite.simple_commands import Command, Script
+from claude_mem_lite.triage import only_looks
 
 _GOES_ON = ("&&", "||", "|", ";", "(", "{", " do", " then", " else")
 _OPTIONS_OF_GIT = {"-C": 2, "-c": 2, "--no-pager": 1}
@@ -11,24 +12,6 @@ _IDLE = frozenset({
     "cd", "ls", "pwd", "echo", "true", "false", "sleep", "clear", ":", "export", "set", "unset",
     "source", ".", "mkdir", "popd", "pushd", "wait", "history",
 })  # fmt: skip
-_LOOKING = frozenset({
-    "[", "awk", "basename", "bat", "cat", "cmp", "column", "comm", "command", "cut", "date", "df", "diff",
-    "dirname", "du", "egrep", "env", "expr", "fgrep", "file", "find", "grep", "head", "hexdump",
-    "hostname", "id", "jq", "less", "md5sum", "more", "nl", "nproc", "od", "printenv", "printf",
-    "ps", "readlink", "realpath", "rg", "sed", "seq", "sha1sum", "sha256sum", "sort", "stat",
-    "strings", "tac", "tail", "test", "tr", "tree", "type", "uname", "uniq", "uptime", "wc",
-    "whereis", "which", "who", "whoami", "xargs", "xxd", "yq",
-})  # fmt: skip
-_LOOKING_GIT = frozenset({
-    "blame", "cat-file", "check-ignore", "describe", "diff", "grep", "log", "ls-files", "ls-remote",
-    "ls-tree", "reflog", "remote", "rev-list", "rev-parse", "shortlog", "show", "status",
-})  # fmt: skip
-_CHANGING_OPTIONS = {
-    "find": ("-delete", "-exec", "-ok", "-fprint", "-fls"),
-    "sed": ("-i", "--in-place", "-ni", "-Ei", "-ri"),
-    "sort": ("-o", "--output"),
-    "yq": ("-i", "--inplace"),
-}
 
 
 @functools.lru_cache(maxsize=64)
@@ -55,18 +38,9 @@ def on_one_line(command: str) -> str:
 
 def is_lookup(step: Command) -> bool:
     """Tell whether a step only looks at things; in doubt it does not."""
-    if step.outputs or step.text:
-        return False
-    program, words = step.program, step.words[1:]
-    if program == "git":
-        return bool(step.operands) and step.operands[0] in _LOOKING_GIT
-    if words and all(word in {"--version", "-V", "--help", "version"} for word in words):
-        return True
-    if any(word.startswith(_CHANGING_OPTIONS.get(program, ("\0",))) for word in words):
-        return False
-    return program in _LOOKING or is_idle(step)
+    return only_looks(step) or is_idle(step)
 
 
 def is_idle(step: Command) -> bool:
     """Tell whether a step neither changes nor tells anything worth keeping, like cd, ls and echo."""
-    return step.program in _IDLE and not step.outputs
+    return step.program in _IDLE and not step.outputs and not step.text
