@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from claude_mem_lite.distill.phrases import ALWAYS, INSTEAD, NOT
@@ -109,7 +110,10 @@ def things(text: str, seen: Seen) -> list[Thing]:
     while at < len(tokens):
         before = text[start : tokens[at].start()]
         same = found[-1] if found and found[-1].sentence == sentence else None
-        kind, words, taken = _named(tokens[at : at + 6], seen, is_left=_ends_with(INSTEAD, before))
+        is_left = _ends_with(INSTEAD, before) or (
+            tokens[at]["word"] not in _WORDS and _ends_with(NOT, before)
+        )
+        kind, words, taken = _named(_in_a_row(tokens[at : at + 6]), seen, is_left=is_left)
         if kind == "operand" and (same is None or same.kind not in {"command", "sub", "operand"}):
             kind = ""
         if kind:
@@ -133,6 +137,12 @@ def things(text: str, seen: Seen) -> list[Thing]:
             sentence, start = sentence + 1, tokens[at].end()
         at += taken
     return found
+
+
+def _in_a_row(tokens: Sequence[re.Match[str]]) -> Sequence[re.Match[str]]:
+    """Return the first tokens as far as nothing but a blank parts them: "grep, grep is slow" is one each."""
+    parted = (at for at, (one, next_) in enumerate(pairwise(tokens), 1) if next_.start() - one.end() > 1)
+    return tokens[: next(parted, None)]
 
 
 def _is_told_to_do(before: str, token: re.Match[str]) -> bool:
