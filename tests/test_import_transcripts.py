@@ -423,5 +423,5 @@ def test_hooks_go_on_while_an_import_runs(memory: Path, projects: Path) -> None:
     live = models.PendingEvent.select().where(models.PendingEvent.session_id == "live")
     assert running.returncode == 0
     assert [row.status for row in live] == ["raw"] * sent
-    assert queries.counts() == {"sessions": 4, "observations": 175}
+    assert queries.counts() == {"sessions": 4, "observations": 173}
     assert config.home() == str(memory)
