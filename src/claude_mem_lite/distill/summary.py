@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Protocol
 
-from claude_mem_lite.distill.attempts import failure, open_failures
+from claude_mem_lite.distill.attempts import Tried, failure, open_failures
 from claude_mem_lite.distill.local import conversation
 from claude_mem_lite.distill.local.evidence import unique
 from claude_mem_lite.distill.observation import first_sentence, one_line
@@ -22,24 +22,12 @@ _BAD = re.compile(r"\b[1-9]\d* (?:failed|errors?)\b")
 _COMMIT = re.compile(r"^(?:Commit|Amend) ['“](?P<subject>.*)['”] as (?P<hash>[0-9a-f]{7,40})")
 
 
-class Noted(Protocol):
+class Noted(Tried, Protocol):
     """An observation as far as a summary needs it."""
-
-    @property
-    def title(self) -> str:
-        """What was done, in a line."""
-
-    @property
-    def summary(self) -> str:
-        """What happened, and why."""
 
     @property
     def files_touched(self) -> Sequence[str]:
         """Paths, relative to the project where they lie inside it."""
-
-    @property
-    def tool_name(self) -> str:
-        """The tool that was used, or the event that was no tool's."""
 
 
 def summarize(

@@ -12,7 +12,7 @@ from claude_mem_lite.distill.local.conversation import says_nothing, without_rea
 from claude_mem_lite.distill.observation import count, join, one_line, sentences
 from claude_mem_lite.distill.quoting import named, quote_blocks
 from claude_mem_lite.distill.statements import statements
-from claude_mem_lite.distill.summary import has_bad_tests, test_verdict
+from claude_mem_lite.distill.summary import Noted, has_bad_tests, test_verdict
 from claude_mem_lite.triage import EDITORS
 
 if TYPE_CHECKING:
@@ -49,28 +49,12 @@ _SPANS = 4  # backticks; what has more compares code
 _PULL_REQUEST = re.compile(r"https?://[^\s\"'<>)]+/(?:pull|pulls|merge_requests|pull-requests)/\d+")
 
 
-class Row(Protocol):
-    """An observation as far as a state needs it."""
+class Row(Noted, Protocol):
+    """An observation as far as a thread needs it."""
 
     @property
     def id(self) -> str:
         """The event's."""
-
-    @property
-    def title(self) -> str:
-        """What was done, in a line."""
-
-    @property
-    def summary(self) -> str:
-        """What happened, and why."""
-
-    @property
-    def files_touched(self) -> Sequence[str]:
-        """Paths, relative to the project where they lie inside it."""
-
-    @property
-    def tool_name(self) -> str:
-        """The tool that was used, or the event that was no tool's."""
 
     @property
     def created_at(self) -> str:
