@@ -40,8 +40,9 @@ if TYPE_CHECKING:
 TITLE = "Remembered, for this prompt"
 # More of the hits are not told.
 ROWS = 24
-# So many candidates of each leg, and hits, do as well as more for the few that are told.
-DEPTH = HITS = 30
+# So many candidates of each leg do as well as more for the few that are told. All of them are looked at:
+# where earlier prompts ask much the same, these would take the places of what answers.
+DEPTH, HITS = 30, 60
 # Lines are made until they fill the budget so often: some of them say what others do.
 ENOUGH = 1.2
 # The best hits are told at length.
