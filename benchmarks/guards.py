@@ -1,4 +1,4 @@
-"""How many calls that break a rule its guard notices, and how many innocent ones it notices falsely.
+"""Counts the calls that guards notice: of those that break their rules, and of innocent ones.
 
     python benchmarks/guards.py RULES.jsonl [--transcripts FOLDER]
 

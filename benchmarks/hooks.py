@@ -1,4 +1,4 @@
-"""What a hook costs: whole processes, against the bare interpreter in the same run.
+"""Times hooks as whole processes against the bare interpreter in the same run.
 
     python benchmarks/hooks.py [--runs N]
 

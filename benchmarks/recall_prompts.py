@@ -1,4 +1,4 @@
-"""What recall says to prompts about the recorded history: answers where memory has one, silence where not.
+"""Counts what recall answers of prompts about the recorded history, and where it is silent.
 
     python benchmarks/recall_prompts.py FILE [--words] [--show]
 

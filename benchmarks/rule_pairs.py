@@ -1,4 +1,4 @@
-"""How pairs of rules, said in two sessions, end up: retired, shown as a question, merged, or both told.
+"""Counts which rules of pairs, said in two sessions, are retired, shown as a question, merged, or both told.
 
     python benchmarks/rule_pairs.py FILE [--verbose]
 

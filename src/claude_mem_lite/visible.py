@@ -1,4 +1,4 @@
-"""What of a text can be seen, as hooks and blocks tell it. Standard library only, without `re`."""
+"""Leaves of a text what can be seen, for hooks and blocks. Standard library only, without `re`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What memory knows of a file that a session has just opened or changed: last changes, failures, callers."""
+"""Tells what memory knows of a file that a session has just opened or changed: changes, failures, callers."""
 
 from __future__ import annotations
 

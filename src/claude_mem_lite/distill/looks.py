@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from claude_mem_lite import inbox, repository
 from claude_mem_lite.distill.merged import is_merged, merged_at, pull_in
 from claude_mem_lite.distill.retired import in_code, stated_names
@@ -10,35 +12,41 @@ from claude_mem_lite.redact import redact
 from claude_mem_lite.storage import context, queries, retired
 from claude_mem_lite.storage.models import memory_database
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from claude_mem_lite.storage.models import Session
+
 _STATING = 25  # sessions, as many as a start block tells of
 
 
 def look_at(project_dir: str, tree: str = "") -> None:
     """Ask a work tree of a project, by default its own folder, and its git."""
-    _look_for_names(project_dir, tree or project_dir)
-    _look_for_merges(project_dir, tree or project_dir)
+    rows = [row for row in context.sessions(project_dir, limit=_STATING) if row.state]
+    stating = [(row, State.from_json(row.state)) for row in rows]
+    _look_for_names(project_dir, tree or project_dir, stating)
+    _look_for_merges(tree or project_dir, [(row, state) for row, state in stating if row.branch])
 
 
-def _look_for_merges(project_dir: str, tree: str) -> None:
-    """Ask a work tree's git which of the last sessions' branches have been brought in since they ended."""
-    merged = merged_at(repository.commits(tree))
-    sessions = [row for row in context.sessions(project_dir, limit=_STATING) if row.branch and row.state]
+def _look_for_merges(tree: str, stating: Sequence[tuple[Session, State]]) -> None:
+    """Ask a work tree's git which of the sessions' branches have been brought in since they ended."""
+    merged = merged_at(repository.commits(tree)) if stating else {}
     pulls: dict[str, set[str]] = {}
-    for row in sessions:
-        said = State.from_json(row.state).thread
-        pulls.setdefault(row.branch, {row.branch}).update(pull_in(each.says) for each in said)
-    for row in sessions:
-        if is_merged(pulls[row.branch], inbox.unix_time(row.last_event_at), merged):
+    for row, state in stating:
+        pulls.setdefault(row.branch, {row.branch}).update(pull_in(said.says) for said in state.thread)
+    for row, state in stating:
+        ended = inbox.unix_time(row.last_event_at)
+        if not state.is_merged and is_merged(pulls[row.branch], ended, merged):
             queries.save_summary(row.id, row.summary or "", state={**row.state, "is_merged": True})
 
 
-def _look_for_names(project_dir: str, tree: str) -> None:
+def _look_for_names(project_dir: str, tree: str, stating: Sequence[tuple[Session, State]]) -> None:
     """Ask a work tree of a project for the names that sessions state, and for those seen in it before.
 
     What it has is remembered; what is remembered, or was taken out by an edit, and is not there, is gone.
     """
     known = [name for name in retired.candidates(project_dir) if name.isascii()]  # as git's answer is
-    stated = _stated_names(project_dir)
+    stated = _stated_names(stating)
     tokens = repository.tokens(tree) if known or stated else None
     if tokens is None:
         return
@@ -51,11 +59,10 @@ def _look_for_names(project_dir: str, tree: str) -> None:
         retired.remember(project_dir, [stated[name] for name in stated.keys() & held])
 
 
-def _stated_names(project_dir: str) -> dict[str, dict[str, str]]:
-    """Return the names of code in what the last sessions state, as rows of who named them last, and when."""
+def _stated_names(stating: Sequence[tuple[Session, State]]) -> dict[str, dict[str, str]]:
+    """Return the names of code in what sessions state, as rows of who named them last, and when."""
     found: dict[str, dict[str, str]] = {}
-    for session in context.sessions(project_dir, limit=_STATING):
-        state = State.from_json(session.state)
+    for session, state in stating:
         for said in (*state.statements, *state.thread):
             place = {"session_id": session.id, "observation_id": said.row_id, "retired_at": said.at}
             for name in stated_names(said.text):

@@ -1,4 +1,4 @@
-"""What the user and the assistant said: prompts, reports at the end of a turn, answers, plans."""
+"""Describes what the user and the assistant said: prompts, reports at the end of a turn, answers, plans."""
 
 import re
 from collections.abc import Sequence

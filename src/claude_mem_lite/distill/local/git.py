@@ -1,4 +1,4 @@
-"""What git commands did: the commit with its hash, the tag, the push; from the command and its output."""
+"""Tells what git commands did (the commit with its hash, the tag, the push) by command and output."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What package managers put in and took out."""
+"""Tells what package managers put in and took out."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""How a command that worked came out: what it made, how long it took, what its tool said of it."""
+"""Tells how a command that worked came out: what it made, how long it took, what its tool said of it."""
 
 import json
 import re

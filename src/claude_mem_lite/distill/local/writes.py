@@ -1,4 +1,4 @@
-"""Which files a shell command certainly writes, moves or removes.
+"""Finds the files that a shell command certainly writes, moves or removes.
 
 A name that is known only at run time (a variable, a glob, a substitution) is never guessed.
 """
