@@ -1,4 +1,4 @@
-"""What it takes to start a command: whole processes, against the bare interpreter and a bare Typer app.
+"""Time what it takes to start a command: whole processes, against the bare interpreter and a bare Typer app.
 
     python benchmarks/cli.py [--runs N]
 
@@ -49,7 +49,7 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYT
 def fill(home: Path) -> None:
     """Have one event worked off, so that there is a memory."""
     program = (
-        "import json\nfrom claude_mem_lite import inbox\nfrom claude_mem_lite.distill import record\n"
+        "import json\nfrom claude_mem_lite.capture import inbox\nfrom claude_mem_lite.distill import record\n"
         "from claude_mem_lite.storage import models, queries\nmodels.open_databases()\n"
         "event = json.dumps({'session_id': 's', 'hook_event_name': 'PostToolUse', 'tool_name': 'Bash',"
         " 'tool_input': {'command': 'make pond'}, 'tool_response': {'stdout': 'built'}})\n"

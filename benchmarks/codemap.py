@@ -1,4 +1,4 @@
-"""What the code map costs and how often it is right.
+"""Measure what the code map costs and how often it is right.
 
     python benchmarks/codemap.py DIR… [--peers PYTHON]     time and memory, beside pyan3, pycg and code2flow
     python benchmarks/codemap.py --cases                   accuracy by category and by call shape
@@ -28,11 +28,11 @@ from typing import TYPE_CHECKING
 import call_cases
 import executed_calls
 
-from claude_mem_lite.codemap.attributes import LEVELS
 from claude_mem_lite.codemap.confidence import CONFIDENCE, STRONG
 from claude_mem_lite.codemap.extract import parse
 from claude_mem_lite.codemap.project import Project
 from claude_mem_lite.codemap.sources import decode
+from claude_mem_lite.codemap.valueflow.frame import LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -33,10 +33,12 @@ from typing import TYPE_CHECKING, Any
 import search_scale
 from pipeline import capture_event
 
-from claude_mem_lite import client, config, inbox, redact
+from claude_mem_lite import config
+from claude_mem_lite.capture import client, inbox
 from claude_mem_lite.cli import demo
 from claude_mem_lite.context import blocks, builder, text, touch
 from claude_mem_lite.distill.record import record_event, summarize_session
+from claude_mem_lite.redaction.events import scrub
 from claude_mem_lite.services import install, supervise
 from claude_mem_lite.storage import models, queries
 from claude_mem_lite.tokens import estimate_tokens
@@ -108,7 +110,7 @@ def starts() -> None:
         for number, session_id in enumerate(sessions, 1):
             for event in events:
                 if event["session_id"] == session_id:
-                    inbox.append(redact.scrub(json.dumps(event)), demo.PROJECT)
+                    inbox.append(scrub(json.dumps(event)), demo.PROJECT)
             for event_id in queries.unfinished_events():
                 row = queries.pending_event(event_id)
                 if row is not None:
@@ -131,7 +133,7 @@ def quality() -> None:
         supervise.up()
         models.open_databases(read_only=True)
         for event in demo.recorded_events():
-            inbox.append(redact.scrub(json.dumps(event)), demo.PROJECT)
+            inbox.append(scrub(json.dumps(event)), demo.PROJECT)
         wait(lambda: queries.queue_stats()["messages"] == 0 and queries.queue_stats()["raw"] == 0)
         wait(
             lambda: (
@@ -221,11 +223,14 @@ class Hooks:
         prompt = f"Why did we change {' '.join(row.title.split()[:7])}?"
         file = os.path.join(row.project_dir, row.files_touched[0])
         return {
-            "start": ("context", {"hook_event_name": "SessionStart", "source": "startup"}),
-            "prompt": ("prompt", {"hook_event_name": "UserPromptSubmit", "prompt": prompt}),
-            "prompt, nothing to ask": ("prompt", {"hook_event_name": "UserPromptSubmit", "prompt": "yes"}),
+            "start": ("session_start", {"hook_event_name": "SessionStart", "source": "startup"}),
+            "prompt": ("user_prompt_submit", {"hook_event_name": "UserPromptSubmit", "prompt": prompt}),
+            "prompt, nothing to ask": (
+                "user_prompt_submit",
+                {"hook_event_name": "UserPromptSubmit", "prompt": "yes"},
+            ),
             "read": (
-                "capture",
+                "post_tool_use",
                 {"hook_event_name": "PostToolUse", "tool_name": "Read", "tool_input": {"file_path": file}},
             ),
         }
@@ -238,7 +243,7 @@ class Hooks:
         started = time.perf_counter()
         done = subprocess.run(command, input=stdin, capture_output=True, check=True)
         took = (time.perf_counter() - started) * 1000
-        return took, done.stdout.count(b"## ") > 1 if hook == "context" else bool(done.stdout)
+        return took, done.stdout.count(b"## ") > 1 if hook == "session_start" else bool(done.stdout)
 
 
 def measure(hooks: Hooks, runs: int, title: str, *, load: Callable[[], object] | None = None) -> None:

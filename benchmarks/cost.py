@@ -27,12 +27,14 @@ import lengthen
 from support.fake_messages import FakeMessages, serving
 from support.recorded import DATA, restore
 
-from claude_mem_lite import inbox, redact, settings, settings_file
+from claude_mem_lite import settings, settings_file
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.claude import cost, rewrite
 from claude_mem_lite.cli import demo
-from claude_mem_lite.distill import cost, upgrade
 from claude_mem_lite.distill.record import record_event, summarize_session
 from claude_mem_lite.learnings import extract
-from claude_mem_lite.storage import models, queries, upgrades
+from claude_mem_lite.redaction.events import scrub
+from claude_mem_lite.storage import ledger, models, queries
 from claude_mem_lite.tokens import CHARS_PER_TOKEN, estimate_tokens
 
 TITLE_WORDS, SUMMARY_WORDS, DETAIL_WORDS, TOLD_WORDS = 10, 40, 25, 80
@@ -114,7 +116,7 @@ def remember(events: list[dict[str, Any]]) -> None:
     """Take a history in as hooks and consumer do, as fast as it comes."""
     models.open_databases()
     for event in events:
-        event_id = inbox.append(redact.scrub(json.dumps(event)), demo.PROJECT)
+        event_id = inbox.append(scrub(json.dumps(event)), demo.PROJECT)
         row = queries.pending_event(event_id)
         if row is None:
             raise SystemExit("an event could not be stored")
@@ -128,7 +130,7 @@ def remember(events: list[dict[str, Any]]) -> None:
 def drain() -> None:
     """Take every step that is due, on a clock that runs as fast as it may."""
     now = time.time()
-    while (step := upgrade.step(settings.load(), now=now, later=extract.step)).wait_s is not None:
+    while (step := rewrite.step(settings.load(), now=now, later=extract.step)).wait_s is not None:
         now += step.wait_s
 
 
@@ -160,7 +162,7 @@ def measure(events: list[dict[str, Any]]) -> tuple[Bill, Bill, Bill, Bill, list[
             chosen = {"api_key": "loopback", "base_url": url, "daily_budget_usd": 1000}
             settings_file.write("claude", chosen)
             remember(events)
-        for entry in models.LogEntry.select().where(models.LogEntry.event_type == upgrades.CALL):
+        for entry in models.LogEntry.select().where(models.LogEntry.event_type == ledger.CALL):
             for bill in bills.get(entry.data["purpose"], (ours,)):
                 bill.add(entry.tokens_in, entry.tokens_out, entry.data["usd"])
         other = singly(fake.local, settings.load())

@@ -14,14 +14,14 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite.guards import TOOLS, Call
+from claude_mem_lite.capture.guards import TOOLS, Call
 from claude_mem_lite.learnings.guarding import derive
 from claude_mem_lite.learnings.rule_words import Seen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from claude_mem_lite.guards import Guard
+    from claude_mem_lite.capture.guards import Guard
 
 ROOT = "/srv/app"
 

@@ -1,4 +1,4 @@
-"""What healing adds to the call graph of the recorded project, judged by the calls that its tests execute.
+"""Measure what healing adds to the call graph of the recorded project, judged by calls its tests execute.
 
     python benchmarks/healing.py [--python PYTHON]
 
@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 import executed_calls
 import recorded_ledger
 
-from claude_mem_lite import inbox
-from claude_mem_lite.codemap import graph, kept
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.codemap import file_index, graph
 from claude_mem_lite.codemap.confidence import STRONG
 from claude_mem_lite.codemap.heal import heal
 from claude_mem_lite.codemap.project import Project
@@ -80,7 +80,7 @@ def replay(folder: Path) -> None:
         row = queries.pending_event(inbox.append(json.dumps(event), str(folder)))
         if row is not None:
             record.record_event(row)
-    kept.rescan(str(folder), kept.Seen())
+    file_index.rescan(str(folder), file_index.Seen())
     graph.refresh(str(folder), "")
 
 

@@ -23,8 +23,9 @@ import tempfile
 import time
 import typing
 
-from claude_mem_lite import config, guards
-from claude_mem_lite.guards import Guard
+from claude_mem_lite import config
+from claude_mem_lite.capture import guards
+from claude_mem_lite.capture.guards import Guard
 from claude_mem_lite.learnings import curate
 from claude_mem_lite.services import install
 from claude_mem_lite.storage import models
@@ -54,7 +55,7 @@ def event(hook: str, size: int) -> bytes:
     """Return an event for a hook with that much source code in it."""
     text = source(size)
     fields: dict[str, object] = {
-        "capture": {
+        "post_tool_use": {
             "hook_event_name": "PostToolUse",
             "tool_name": "Write",
             "tool_input": {"file_path": "/p/a.py", "content": text},
@@ -65,11 +66,11 @@ def event(hook: str, size: int) -> bytes:
                 "originalFile": None,
             },
         },
-        "prompt": {"hook_event_name": "UserPromptSubmit", "prompt": text},
-        "summary": {"hook_event_name": "Stop", "stop_hook_active": False, "last_assistant_message": text},
-        "compact": {"hook_event_name": "PreCompact", "trigger": "manual", "custom_instructions": text},
-        "cleanup": {"hook_event_name": "SessionEnd", "reason": "other", "padding": text},
-        "context": {**CONTEXT_EVENT, "padding": text},
+        "user_prompt_submit": {"hook_event_name": "UserPromptSubmit", "prompt": text},
+        "stop": {"hook_event_name": "Stop", "stop_hook_active": False, "last_assistant_message": text},
+        "pre_compact": {"hook_event_name": "PreCompact", "trigger": "manual", "custom_instructions": text},
+        "session_end": {"hook_event_name": "SessionEnd", "reason": "other", "padding": text},
+        "session_start": {**CONTEXT_EVENT, "padding": text},
     }[hook]  # type: ignore[assignment]
     return json.dumps({"session_id": "b", "cwd": "/p", **fields}).encode()
 
@@ -118,30 +119,30 @@ def main() -> None:
         "python -I -c pass": ([sys.executable, "-I", "-c", "pass"], b""),
         "python -I -S -c pass": ([sys.executable, "-I", "-S", "-c", "pass"], b""),
     }
-    if options.hook in {None, "guard"}:
+    if options.hook in {None, "pre_tool_use"}:
         rule = curate.add("Never push with --force", category="convention", project_dir=None)
         curate.guard(rule, Guard(commands=["git push"], without=["--force"]))
         with open(config.guards_path(), "w", encoding="utf-8") as words:
             words.write(guards.telling_words(guards.all_on()))
         for label, line in GUARDED.items():
             call = {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": line}}
-            command = [sys.executable, "-I", "-S", os.path.join(install.HOOKS, "guard.py")]
-            cases[f"guard, {label}"] = (
+            command = [sys.executable, "-I", "-S", os.path.join(install.HOOKS, "pre_tool_use.py")]
+            cases[f"pre_tool_use, {label}"] = (
                 command,
                 json.dumps({"session_id": "b", "cwd": "/p", **call}).encode(),
             )
     for hook in (
         []
-        if options.hook == "guard"
+        if options.hook == "pre_tool_use"
         else [options.hook]
         if options.hook
-        else ["capture", "prompt", "summary", "compact", "cleanup", "context"]
+        else ["post_tool_use", "user_prompt_submit", "stop", "pre_compact", "session_end", "session_start"]
     ):
         command = [sys.executable, "-I", "-S", os.path.join(install.HOOKS, f"{hook}.py")]
         for label, size in SIZES.items():
             cases[f"{hook} {label}"] = (command, event(hook, size))
-        if hook == "summary":
-            cases["summary, nothing to do"] = (command, json.dumps(NO_OP).encode())
+        if hook == "stop":
+            cases["stop, nothing to do"] = (command, json.dumps(NO_OP).encode())
     try:
         for at_once in (1, 8):
             measure(cases, options.runs, at_once)

@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 
-from claude_mem_lite import client, inbox
+from claude_mem_lite.capture import client, inbox
 from claude_mem_lite.services import install, supervise
 from claude_mem_lite.storage import models, queries
 
@@ -40,7 +40,7 @@ def capture_event(number: int, session: str = "b") -> str:
 
 def to_searchable(number: int) -> float:
     """Run one capture hook; return the milliseconds from its exit until the search finds it."""
-    command = [sys.executable, "-I", "-S", os.path.join(install.HOOKS, "capture.py")]
+    command = [sys.executable, "-I", "-S", os.path.join(install.HOOKS, "post_tool_use.py")]
     subprocess.run(command, input=capture_event(number).encode(), check=True)
     started = time.perf_counter()
     while True:

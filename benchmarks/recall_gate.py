@@ -33,17 +33,17 @@ from claude_mem_lite.context import gate, recall
 from claude_mem_lite.context.prompts import question
 from claude_mem_lite.evals.replay import sessions_in
 from claude_mem_lite.evals.temporary import searcher, temporary_memory
+from claude_mem_lite.importers.importing import Import, Plan
 from claude_mem_lite.learnings import session as learnings
 from claude_mem_lite.search import ranking, times
 from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.storage import projects
 from claude_mem_lite.storage.search import Scope
-from claude_mem_lite.transcripts.importing import Import, Plan
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from claude_mem_lite.transcripts.sessions import Session
+    from claude_mem_lite.importers.sessions import Session
 
     Numbers = NDArray[np.float64]
 
@@ -109,9 +109,7 @@ def of_history(folder: Path, needs: set[tuple[str, int]]) -> dict[str, Sample]:
     samples = {mode: Sample() for mode in MODES}
     plan = sessions_in(str(folder))
     with temporary_memory():
-        taking = Import(
-            Plan(), now=time.time(), learn=lambda each: learnings.learn(each, fades=False), make_room=int
-        )
+        taking = Import(Plan(), now=time.time(), learn=learnings.learn, make_room=int)
         for at, session in enumerate(track(plan.sessions, console=progress, transient=True)):
             project_dir = projects.of(session.work_tree or session.project_dir)
             bys = searcher()[0], Searcher(by_meaning=False)

@@ -18,12 +18,13 @@ from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite import inbox, redact
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.cli import demo
 from claude_mem_lite.context import blocks, recall
 from claude_mem_lite.context.shown import Shown
 from claude_mem_lite.evals.recall import distilled
 from claude_mem_lite.evals.temporary import searcher, temporary_memory
+from claude_mem_lite.redaction.events import scrub
 from claude_mem_lite.search.hybrid import Searcher
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def recorded() -> Iterator[Searcher]:
     """Remember the recorded history for a while; give what searches it."""
     with temporary_memory():
         for event in demo.recorded_events():
-            inbox.append(redact.scrub(json.dumps(event)), demo.PROJECT)
+            inbox.append(scrub(json.dumps(event)), demo.PROJECT)
         distilled()
         yield searcher()[0]
 

@@ -4,7 +4,7 @@
 
 Secrets: made-up ones of each kind in `planted_secrets`, and as many texts of `look_alikes`, each in an event
 of its own: edits of files, command lines, outputs, JSON within JSON, prompts. Every event goes the way of a
-hook, `redact.scrub` and `inbox.append` in a temporary data directory; then every byte of that directory is
+hook, `scrub` and `inbox.append` in a temporary data directory; then every byte of that directory is
 searched for pieces of ten characters of each secret. A look-alike must come out as it went in.
 
 Times: whole hook processes with 500 kB and 1 MB of each shape of `pathological_texts`, in processor time,
@@ -35,7 +35,10 @@ import pathological_texts
 import planted_secrets
 import surroundings
 
-from claude_mem_lite import config, inbox, redact
+from claude_mem_lite import config
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.redaction.events import scrub
+from claude_mem_lite.redaction.ignored import IGNORED_FILES
 from claude_mem_lite.services import install
 
 if TYPE_CHECKING:
@@ -117,7 +120,7 @@ def time_shapes(names: list[str]) -> bool:
 
 def _shape_times(name: str) -> tuple[list[float], float]:
     """Return the ratios of a shape's times to the bare interpreter's by size, and how the last one grows."""
-    hook = [sys.executable, "-I", "-S", os.path.join(install.HOOKS, "capture.py")]
+    hook = [sys.executable, "-I", "-S", os.path.join(install.HOOKS, "post_tool_use.py")]
     bare = [sys.executable, "-I", "-S", "-c", "pass"]
     texts = [pathological_texts.text(name, size, random.Random(size)) for size in SIZES]
     bares, times = [], []
@@ -181,7 +184,7 @@ def scrubbed(case: Case) -> str:
     """Return the event as a hook stores it; the client escapes no letters."""
     max_chars, ignored = config.capture_limits()
     text = json.dumps(case.event, ensure_ascii=False, separators=(",", ":"))
-    return redact.scrub(text, max_chars=max_chars, ignored=(*redact.IGNORED_FILES, *ignored))
+    return scrub(text, max_chars=max_chars, ignored=(*IGNORED_FILES, *ignored))
 
 
 def report(title: str, everything: list[Case], wrong: list[Case], *, show: bool) -> None:

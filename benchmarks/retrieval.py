@@ -1,4 +1,4 @@
-"""How well search finds, on any set of questions with known answers, beside other ways to search.
+"""Measure how well search finds, on any set of questions with known answers, beside other ways to search.
 
     python benchmarks/retrieval.py DIR… [--split] [--json FILE] [--system NAME]…
 
@@ -38,7 +38,7 @@ from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.search.indexing import blended
 from claude_mem_lite.search.vectors import Vectors
 from claude_mem_lite.search.words import STOP_WORDS, words
-from claude_mem_lite.storage import evals as storage
+from claude_mem_lite.storage import evals as eval_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -222,7 +222,7 @@ OURS = "claude-mem-lite"
 def memory(rows: list[Row]) -> Iterator[None]:
     """Keep the rows as observations in a data directory of their own."""
     with temporary_memory(model="minilm"):
-        storage.keep_rows(rows)
+        eval_rows.keep_rows(rows)
         yield
 
 

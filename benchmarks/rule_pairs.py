@@ -21,11 +21,11 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
-from claude_mem_lite import client, inbox
+from claude_mem_lite.capture import client, inbox
 from claude_mem_lite.distill import record
 from claude_mem_lite.learnings import session
 from claude_mem_lite.search.indexing import Index
-from claude_mem_lite.storage import learnings as storage
+from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage import models, queries
 
 KINDS = {"beside": "can stand together", "contradicts": "contradict", "same": "say the same"}
@@ -72,13 +72,13 @@ def embed() -> None:
 
 def outcome(pair: Pair, older: set[str]) -> tuple[str, bool]:
     """Return what became of the older of two rules, and whether both were kept at all."""
-    rows = storage.find(pair.project_dir, state="all")
+    rows = learning_rows.find(pair.project_dir, state="all")
     kept = [row for row in rows if row.id in older]
     is_merged = any(len(row.source_sessions) > 1 for row in kept)
     both = bool(kept) and (is_merged or len(rows) > len(kept))
     if any(row.superseded_by for row in kept):
         return "retired", both
-    if storage.questions(pair.project_dir, candidates=True):
+    if learning_rows.questions(pair.project_dir, candidates=True):
         return "question", both
     return "merged" if is_merged else "apart", both
 
@@ -88,13 +88,13 @@ def measure(pairs: list[Pair], *, is_verbose: bool) -> None:
     for number, pair in enumerate(pairs):
         say(pair.project_dir, f"older-{number}", pair.older)
     embed()
-    older = [{row.id for row in storage.find(pair.project_dir, state="all")} for pair in pairs]
+    older = [{row.id for row in learning_rows.find(pair.project_dir, state="all")} for pair in pairs]
     found: dict[str, Counter[str]] = defaultdict(Counter)
     for number, (pair, known) in enumerate(zip(pairs, older, strict=True)):
         say(pair.project_dir, f"newer-{number}", pair.newer)
         what, both = outcome(pair, known)
         found[pair.kind].update(["pairs", what, *(["kept", f"{what} of kept"] if both else [])])
-        found[pair.kind]["told"] += len(storage.find(pair.project_dir)) > 0
+        found[pair.kind]["told"] += len(learning_rows.find(pair.project_dir)) > 0
         if is_verbose:
             sys.stdout.write(
                 f"{pair.kind:11} {what:8} {'' if both else 'not kept':8} {pair.older} / {pair.newer}\n"

@@ -28,7 +28,8 @@ from pipeline import process_numbers, report
 from rich.console import Console
 from rich.progress import track
 
-from claude_mem_lite import client, config
+from claude_mem_lite import config
+from claude_mem_lite.capture import client
 from claude_mem_lite.search import embedder
 from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.search.vectors import Vectors

@@ -89,11 +89,14 @@ def session(soak: Soak, number: int, project: Path, interval_s: float) -> None:
         run += 1
         name = f"soak-{number}-{run}"
         told: list[tuple[str, dict[str, Any]]] = [
-            ("context", {"hook_event_name": "SessionStart", "source": "startup"}),
-            ("prompt", {"hook_event_name": "UserPromptSubmit", "prompt": f"Work on part {run} of {number}"}),
-            *(("capture", tool_call(chance, project, step)) for step in range(chance.randint(8, 20))),
-            ("summary", {"hook_event_name": "Stop", "last_assistant_message": f"Part {run} is done."}),
-            ("cleanup", {"hook_event_name": "SessionEnd", "reason": "other"}),
+            ("session_start", {"hook_event_name": "SessionStart", "source": "startup"}),
+            (
+                "user_prompt_submit",
+                {"hook_event_name": "UserPromptSubmit", "prompt": f"Work on part {run} of {number}"},
+            ),
+            *(("post_tool_use", tool_call(chance, project, step)) for step in range(chance.randint(8, 20))),
+            ("stop", {"hook_event_name": "Stop", "last_assistant_message": f"Part {run} is done."}),
+            ("session_end", {"hook_event_name": "SessionEnd", "reason": "other"}),
         ]
         for step, (hook, event) in enumerate(told):
             if soak.stop.is_set():

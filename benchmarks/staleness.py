@@ -29,12 +29,12 @@ from typing import TYPE_CHECKING, Any
 from staleness_changes import FALSE, TRUE, Change, Edit, Shell, Step
 from staleness_project import ABOUT, FILES, LEARNINGS
 
-from claude_mem_lite import inbox
-from claude_mem_lite.codemap import heal, kept
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.codemap import file_index, heal
 from claude_mem_lite.context import builder
 from claude_mem_lite.distill import record
 from claude_mem_lite.learnings import anchors, evolve
-from claude_mem_lite.storage import learnings as storage
+from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage import models, queries
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def make(scratch: Path) -> None:
         (folder / path).write_text(source)
     shell("git init -q -b main && git add -A && git commit -qm 1", folder)
     models.open_databases()
-    kept.rescan(str(folder), kept.Seen("s0"))
+    file_index.rescan(str(folder), file_index.Seen("s0"))
     models.close_databases()
     for name in ("ledger", "memory"):
         shutil.copytree(scratch / name, scratch / "kept" / name)
@@ -105,7 +105,7 @@ def happen(change: Change, folder: Path) -> Outcome:
     """Let a change happen to the project; return what the next session gets of the learning."""
     if change.prepare:
         shell(change.prepare, folder)
-        kept.rescan(str(folder), kept.Seen("s0"))
+        file_index.rescan(str(folder), file_index.Seen("s0"))
     learning_id = learned(LEARNINGS[change.learning], folder, about=ABOUT.get(change.learning, ()))
     if is_withheld(told(learning_id, folder)):
         raise RuntimeError(f"not told before anything happened: {change.learning}")
@@ -149,7 +149,7 @@ def take(event: dict[str, Any], folder: Path) -> None:
     if has_changed_code:
         evolve.check_code(str(folder), SESSION)
     if has_changed_code or event["hook_event_name"] == "SessionEnd":
-        kept.rescan(str(folder), kept.Seen(SESSION), only_newer=True)
+        file_index.rescan(str(folder), file_index.Seen(SESSION), only_newer=True)
         heal.heal(str(folder))
         evolve.check_code(str(folder), SESSION)
 
@@ -253,10 +253,10 @@ def cost(folder: Path) -> None:
     for number in range(_MODULES):
         functions = (f"def {name}_{number}(x):\n    return x + {at}\n" for at, name in enumerate(names))
         (folder / f"module_{number}.py").write_text("\n\n".join(functions))
-    kept.scan(str(folder))
+    file_index.scan(str(folder))
     for number in range(_LEARNINGS):
         name = f"{names[number % _FUNCTIONS]}_{number % _MODULES}"
-        storage.insert(
+        learning_rows.insert(
             project_dir=str(folder), category="gotcha", content=f"`{name}` does {number} things",
             code=anchors.as_json(anchors.speaks_of(str(folder), f"`{name}`")),
             created_at="", updated_at="", seen_at="",
@@ -271,7 +271,7 @@ def cost(folder: Path) -> None:
 def _change(paths: Sequence[Path], run: int) -> None:
     for path in paths:
         path.write_text(path.read_text().replace(f"x + {run}\n", f"x + {run + 1}\n"))
-    kept.rescan(str(paths[0].parent), kept.Seen(SESSION), paths=[path.name for path in paths])
+    file_index.rescan(str(paths[0].parent), file_index.Seen(SESSION), paths=[path.name for path in paths])
 
 
 def _print_ms(title: str, project_dir: str, prepare: Callable[[int], None]) -> None:

@@ -25,7 +25,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.progress import Progress
 
-from claude_mem_lite import client, config, inbox
+from claude_mem_lite import config
+from claude_mem_lite.capture import client, inbox
 from claude_mem_lite.cli import demo
 from claude_mem_lite.distill import record
 from claude_mem_lite.learnings import session as learned

@@ -1,1 +1,1 @@
-"""What Claude Code starts: one file an event, standard library only."""
+"""Hooks that Claude Code starts: one file an event, standard library only."""

@@ -63,12 +63,13 @@ def _store(raw: bytes, ask: Ask | None, redaction_s: float | None) -> Callable[[
     Nothing comes of an event that says nothing. Where the data directory is another user's, the event is
     dropped without a word: that user could read it. Commands refuse such a folder in one line.
     """
-    from claude_mem_lite import inbox, redact
+    from claude_mem_lite.capture import inbox
+    from claude_mem_lite.redaction.events import scrub_as_set
 
     project, tree, branch = config.place()
     if config.is_off(project, tree):
         return None
-    event = redact.scrub_as_set(raw.decode("utf-8", "replace"), within_s=redaction_s)
+    event = scrub_as_set(raw.decode("utf-8", "replace"), within_s=redaction_s)
     fields, answer = inbox.parse(event), None
     if fields["says_nothing"]:
         return None
@@ -85,7 +86,7 @@ def _store(raw: bytes, ask: Ask | None, redaction_s: float | None) -> Callable[[
 def _log(error: BaseException) -> None:
     """Note what went wrong, never the user's text, in the day's log; a full disk is not our last word."""
     try:
-        from claude_mem_lite.inbox import utc_now
+        from claude_mem_lite.capture.inbox import utc_now
 
         now, hook = utc_now(), os.path.basename(sys.argv[0])
         line = (

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
-from claude_mem_lite import config, guards
-from claude_mem_lite.visible import TAG, visible
+from claude_mem_lite import config
+from claude_mem_lite.capture import guards
+from claude_mem_lite.capture.visible import TAG, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def respond(raw: bytes) -> bytes:
     """Return the answer to an event, b"" for none. Raises: whatever is wrong with it."""
     if len(raw) > _MOST_BYTES or not guards.may_be_broken(raw):
         return b""
-    from claude_mem_lite.fast_sqlite3 import open_read_only, sqlite3
+    from claude_mem_lite.capture.fast_sqlite3 import open_read_only, sqlite3
 
     project, tree, branch = config.place()
     if config.foreign_memory() or config.is_off(project, tree):

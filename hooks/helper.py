@@ -18,7 +18,8 @@ def ask(path: str, fields: dict[str, str], project_dir: str, **parameters: str) 
     """
     import os
 
-    from claude_mem_lite import client, config
+    from claude_mem_lite import config
+    from claude_mem_lite.capture import client
     from claude_mem_lite.hooks import start
 
     program = start.command()
@@ -72,8 +73,8 @@ def note(session_id: str, block: dict[str, object]) -> None:
     """Have the consumer write down what a session is shown, unless queue.db is locked."""
     import contextlib
 
-    from claude_mem_lite import inbox
-    from claude_mem_lite.fast_sqlite3 import sqlite3
+    from claude_mem_lite.capture import inbox
+    from claude_mem_lite.capture.fast_sqlite3 import sqlite3
 
     with contextlib.suppress(sqlite3.Error):
         inbox.enqueue(

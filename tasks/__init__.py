@@ -1,1 +1,1 @@
-"""What `huey_consumer` starts: the Huey instance and its tasks."""
+"""Define what `huey_consumer` starts: the Huey instance and its tasks."""

@@ -1,4 +1,4 @@
-"""The Huey instance on queue.db, and what becomes of an event whose task fails for good."""
+"""Build the Huey instance on queue.db, and mark events whose task fails for good."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from huey.signals import SIGNAL_ERROR
 
-from claude_mem_lite import inbox
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.services import instance
 from claude_mem_lite.storage import DatabaseError
 from claude_mem_lite.tasks.broker import ClaimHuey

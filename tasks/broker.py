@@ -24,8 +24,9 @@ from huey.registry import Message
 from huey.serializer import Serializer
 from huey.storage import SqliteStorage
 
-from claude_mem_lite import __version__, backlog, config, inbox, keys, logs, settings
-from claude_mem_lite.fast_sqlite3 import Connection
+from claude_mem_lite import __version__, config, keys, logs, settings
+from claude_mem_lite.capture import backlog, inbox
+from claude_mem_lite.capture.fast_sqlite3 import Connection
 from claude_mem_lite.services import instance
 
 if TYPE_CHECKING:
@@ -241,7 +242,7 @@ class ClaimHuey(Huey):
 
     def create_consumer(self, **options: Any) -> Consumer:
         """Return the one consumer of this data directory, once its predecessor is gone."""
-        from claude_mem_lite.storage import projects, rebuild, upgrades
+        from claude_mem_lite.storage import projects, rebuild, rewrites
         from claude_mem_lite.storage.models import open_databases
 
         keys.take_over()
@@ -251,7 +252,7 @@ class ClaimHuey(Huey):
         instance.stop_when_orphaned()
         instance.become_the_only("consumer")
         open_databases()
-        upgrades.start(credential=credential.source if credential else "", version=__version__)
+        rewrites.start(credential=credential.source if credential else "", version=__version__)
         for data in self.storage.release():
             message = self.serializer.deserialize(data)
             log.error("set aside: %d consumers died with %s in hand", MAX_CRASHES, message.name)

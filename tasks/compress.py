@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from claude_mem_lite import inbox
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.tasks.app import RETRIES, huey
 from claude_mem_lite.tasks.embed import embed_in
 from claude_mem_lite.tasks.heal import heal_in
+from claude_mem_lite.tasks.rewrite import rewrite_when_ripe
 from claude_mem_lite.tasks.summarize import summarize
-from claude_mem_lite.tasks.upgrade import upgrade_when_ripe
 
 
 @huey.task(**RETRIES, priority=inbox.PRIORITIES["normal"])
@@ -35,5 +35,5 @@ def compress(event_id: str) -> None:
     if has_ended:
         decay(event.project_dir, event.session_id)
         queries.checkpoint()
-    upgrade_when_ripe()
+    rewrite_when_ripe()
     embed_in()

@@ -6,7 +6,7 @@ import threading
 import time
 from collections import defaultdict
 
-from claude_mem_lite import inbox
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.tasks.app import RETRIES, huey
 
 # What is edited together is resolved together; resolving takes at most a tenth of one worker's time, but no
@@ -22,7 +22,7 @@ _at_work = threading.Lock()
 @huey.task(**RETRIES, priority=inbox.PRIORITIES["low"])
 def heal(project_dir: str, session_id: str) -> None:
     """Bring a project's map in step with its files, resolve its calls, and take in what was observed."""
-    from claude_mem_lite.codemap import graph, kept
+    from claude_mem_lite.codemap import file_index, graph
     from claude_mem_lite.codemap.heal import heal as heal_by_observations
     from claude_mem_lite.learnings.evolve import check_code
     from claude_mem_lite.search import memory
@@ -33,7 +33,7 @@ def heal(project_dir: str, session_id: str) -> None:
         return
     started = time.monotonic()
     with _at_work:
-        found = kept.rescan(project_dir, kept.Seen(session_id), only_newer=True)
+        found = file_index.rescan(project_dir, file_index.Seen(session_id), only_newer=True)
         has_resolved = graph.refresh(project_dir, session_id, most_lines=graph.MOST_LINES)
         heal_by_observations(project_dir)
         check_code(project_dir, session_id)

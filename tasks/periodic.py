@@ -1,4 +1,4 @@
-"""What runs by the clock. Slots are UTC, may be missed while the machine sleeps, and may run twice."""
+"""Run tasks by the clock. Slots are UTC, may be missed while the machine sleeps, and may run twice."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import logging
 
 from huey import crontab
 
-from claude_mem_lite import backlog, inbox, settings
+from claude_mem_lite import settings
+from claude_mem_lite.capture import backlog, inbox
 from claude_mem_lite.tasks.app import huey
 from claude_mem_lite.tasks.embed import embed_in, optimize
+from claude_mem_lite.tasks.rewrite import rewrite_in
 from claude_mem_lite.tasks.summarize import summarize
-from claude_mem_lite.tasks.upgrade import upgrade_in
 
 log = logging.getLogger(__name__)
 
@@ -38,18 +39,18 @@ def summarize_idle(now: dt.datetime | None = None) -> None:
 
 
 @huey.periodic_task(crontab(minute="*"), priority=URGENT)
-def upgrade_waiting(now: dt.datetime | None = None) -> None:
+def rewrite_waiting(now: dt.datetime | None = None) -> None:
     """Go on with what waits for Claude, and have it tell the sessions that fell silent; only with a key."""
-    from claude_mem_lite.storage import upgrades
+    from claude_mem_lite.storage import rewrites
 
     chosen = settings.load()
     if chosen.credential is None:
         return
     if chosen.summaries:
-        silent = upgrades.outdated_sessions(after=_stamp(now, FORGOTTEN), before=_stamp(now, SILENT))
+        silent = rewrites.outdated_sessions(after=_stamp(now, FORGOTTEN), before=_stamp(now, SILENT))
         for session_id in silent:
-            upgrades.want_retelling(session_id)
-    upgrade_in(0)
+            rewrites.want_retelling(session_id)
+    rewrite_in(0)
 
 
 @huey.periodic_task(crontab(minute="*"), priority=URGENT)

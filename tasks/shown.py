@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from claude_mem_lite import inbox
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.tasks.app import RETRIES, huey
 
 

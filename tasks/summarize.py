@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from claude_mem_lite import inbox
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.tasks.app import RETRIES, huey
 from claude_mem_lite.tasks.embed import embed_in
 from claude_mem_lite.tasks.learn import learn
-from claude_mem_lite.tasks.upgrade import upgrade_in
+from claude_mem_lite.tasks.rewrite import rewrite_in
 
 
 @huey.task(**RETRIES, priority=inbox.PRIORITIES["high"])
@@ -24,4 +24,4 @@ def summarize(session_id: str, retell: bool = False) -> None:  # noqa: FBT001, F
     learn(session_id)
     embed_in()
     if retell:
-        upgrade_in(0)
+        rewrite_in(0)

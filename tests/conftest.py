@@ -1,4 +1,4 @@
-"""What every test can rely on: a data directory of its own, default signals, nothing left running.
+"""Give every test a data directory of its own, default signals, nothing left running.
 
 A test that starts another process or a server, or loads the embedding model, gets the mark `process` here: by
 the code of the test, its fixtures and the functions of tests/ that they call, or by its mark `meaning`. One
@@ -26,7 +26,8 @@ from support.databases import observation_row, session_row
 from support.fake_messages import FakeMessages, serving
 from support.processes import STARTED, claude_mem, running, web_process
 
-from claude_mem_lite import config, inbox
+from claude_mem_lite import config
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.storage import connections, files, models, queries
 
 # A job in the background of a script ignores SIGINT, and so would all that the tests start.

@@ -1,4 +1,4 @@
-"""Which code a learning speaks of, and which changes of that code mark it."""
+"""Test which code a learning speaks of, and which changes of that code mark it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from claude_mem_lite.codemap import kept
-from claude_mem_lite.codemap.kept import Seen
+from claude_mem_lite.codemap import file_index
+from claude_mem_lite.codemap.file_index import Seen
 from claude_mem_lite.learnings import anchors, evolve
 from claude_mem_lite.learnings.anchors import Anchor, Code
 from claude_mem_lite.learnings.evolve import Candidate
-from claude_mem_lite.storage import learnings as storage
+from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage import models
 
 MONEY = '''"""Amounts."""
@@ -92,7 +92,7 @@ def project(memory: Path, tmp_path: Path) -> Path:
     for path, text in FILES.items():
         (folder / path).parent.mkdir(exist_ok=True)
         (folder / path).write_text(text)
-    kept.scan(str(folder))
+    file_index.scan(str(folder))
     return folder
 
 
@@ -111,13 +111,13 @@ def taught(project: Path, text: str) -> str:
 
 def checked(project: Path) -> None:
     """Read the files anew and check what speaks of them."""
-    kept.rescan(str(project), Seen("s1"))
+    file_index.rescan(str(project), Seen("s1"))
     evolve.check_code(str(project), "s1")
 
 
 def stale(learning_id: str) -> str:
     """Return why a learning is marked."""
-    return storage.get(learning_id).stale
+    return learning_rows.get(learning_id).stale
 
 
 def edit(project: Path, path: str, old: str, new: str) -> None:
@@ -214,7 +214,7 @@ def test_a_name_of_many_functions_is_no_anchor(project: Path) -> None:
         (project / f"ledger/m{number}.py").write_text(
             f"class C{number}:\n    def fetch(self):\n        pass\n"
         )
-    kept.scan(str(project))
+    file_index.scan(str(project))
 
     assert named(project, "`fetch` is slow") == []
     assert named(project, "`fetch` in ledger/m3.py is slow") == ["m3.py:C3.fetch"]
@@ -289,7 +289,7 @@ def test_what_is_taken_back_is_unmarked(project: Path) -> None:
     checked(project)
 
     assert stale(learning_id) == ""
-    told = [entry.event_type for entry in storage.story(learning_id)]
+    told = [entry.event_type for entry in learning_rows.story(learning_id)]
     assert told == ["learning.inserted", "learning.stale", "learning.fresh"]
 
 
@@ -310,13 +310,13 @@ def test_a_function_that_moves_alone_is_told_with_its_new_file(project: Path) ->
 def test_a_file_that_moves_takes_its_learnings_along(project: Path, text: str) -> None:
     """Also twice, and what changes there marks them or leaves them."""
     learning_id = taught(project, text)
-    was = anchors.anchors_of(storage.get(learning_id))
+    was = anchors.anchors_of(learning_rows.get(learning_id))
 
     for old, new in ((MONEY_PY, "ledger/cash.py"), ("ledger/cash.py", "tools/cash.py")):
         (project / old).rename(project / new)
         checked(project)
 
-    (anchor,) = anchors.anchors_of(storage.get(learning_id))
+    (anchor,) = anchors.anchors_of(learning_rows.get(learning_id))
     assert anchor == Anchor("tools/cash.py", was[0].name, was[0].body_hash)
     assert stale(learning_id) == ""
     edit(project, "tools/cash.py", "//", "/")
@@ -332,7 +332,7 @@ def test_a_folder_that_moves_takes_its_learnings_along(project: Path) -> None:
     checked(project)
 
     assert [stale(learning_id) for learning_id in ids] == ["", ""]
-    files = [anchors.anchors_of(storage.get(learning_id))[0].file for learning_id in ids]
+    files = [anchors.anchors_of(learning_rows.get(learning_id))[0].file for learning_id in ids]
     assert files == ["accounts/money.py", "accounts/journal.py"]
 
 
@@ -403,7 +403,7 @@ def test_each_change_is_told_once(project: Path) -> None:
 
     edit(project, MONEY_PY, "//", "/")
     edit(project, MONEY_PY, "def show", "def tell")
-    kept.rescan(str(project), Seen("s1"))
+    file_index.rescan(str(project), Seen("s1"))
 
     told = "allocate has changed; show is now called tell"
     assert Code(str(project)).why_stale([*found, *found]) == told
@@ -412,9 +412,9 @@ def test_each_change_is_told_once(project: Path) -> None:
 def test_only_the_projects_own_current_learnings_are_marked(project: Path) -> None:
     """What was taken out or superseded is left alone, and so are other projects."""
     mine, removed = taught(project, LOSES), taught(project, "`allocate` is slow")
-    storage.update(storage.get(removed), is_active=False)
+    learning_rows.update(learning_rows.get(removed), is_active=False)
     other = taught(project, "`allocate` takes integers")
-    storage.update(storage.get(other), project_dir="/another")
+    learning_rows.update(learning_rows.get(other), project_dir="/another")
 
     edit(project, MONEY_PY, "//", "/")
     checked(project)
@@ -447,7 +447,7 @@ def test_thousands_of_names_are_bounded(project: Path) -> None:
     """Of a long text its beginning is read, and few anchors are kept."""
     source = "\n\n".join(f"def work_{number}():\n    return {number}" for number in range(400))
     (project / "ledger/many.py").write_text(source)
-    kept.scan(str(project))
+    file_index.scan(str(project))
     names = [f"work_{number % 400}" for number in range(100_000)]
 
     found = anchors.speaks_of(str(project), " ".join(names), about=names, near=names)
@@ -460,7 +460,7 @@ def test_classes_that_inherit_in_circles_end(project: Path) -> None:
     bases = ", ".join(f"C{number}" for number in range(200))
     source = "\n".join(f"class C{number}({bases}): pass" for number in range(200))
     (project / "ledger/circle.py").write_text(source)
-    kept.scan(str(project))
+    file_index.scan(str(project))
 
     assert named(project, "`C1.nothing` is slow") == ["circle.py:C1"]
 

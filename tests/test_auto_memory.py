@@ -11,7 +11,7 @@ import pytest
 from support.commands import command
 from support.hooks import edit
 
-from claude_mem_lite import inbox
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.context import builder
 from claude_mem_lite.distill import auto_memory, record
 from claude_mem_lite.learnings import client_notes, curate

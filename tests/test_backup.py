@@ -25,7 +25,8 @@ from support.hooks import run_hook, tool_event
 from support.processes import claude_mem, wait_until
 from typer.testing import CliRunner
 
-from claude_mem_lite import client, config, inbox, spool
+from claude_mem_lite import config
+from claude_mem_lite.capture import client, inbox, spool
 from claude_mem_lite.cli.app import app
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import supervise
@@ -467,7 +468,7 @@ def test_backups_and_a_restore_while_everything_runs(running: Path, tmp_path: Pa
             event = tool_event(
                 tool_input={"command": f"make t{number}"}, tool_response={"stdout": "built\n" * 20}
             )
-            run_hook("capture", event)
+            run_hook("post_tool_use", event)
 
     writer = threading.Thread(target=write)
     writer.start()

@@ -9,26 +9,27 @@ import pytest
 from support.claudes_words import capture, play, row_of, status_of
 from support.fake_messages import FakeMessages
 
-from claude_mem_lite import inbox, settings, settings_file
-from claude_mem_lite.distill import batches, upgrade
-from claude_mem_lite.storage import models, pruning, upgrades
+from claude_mem_lite import settings, settings_file
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.claude import batches, rewrite
+from claude_mem_lite.storage import facts, ledger, models, pruning, rewrites
 
 
-def send(ids: list[str], *, now: float | None = None) -> upgrade.Step:
+def send(ids: list[str], *, now: float | None = None) -> rewrite.Step:
     """Send captures as a batch."""
     chosen = settings.load()
-    rows = upgrades.waiting_observations(chosen.tiers, ids=ids)
+    rows = rewrites.waiting_observations(chosen.tiers, ids=ids)
     return batches.send(rows, chosen, now=time.time() if now is None else now)
 
 
-def collect(*, after_s: float = 301) -> upgrade.Step | None:
+def collect(*, after_s: float = 301) -> rewrite.Step | None:
     """Take the step that is due after so many seconds."""
     return batches.step(settings.load(), now=time.time() + after_s)
 
 
 def calls() -> list[models.LogEntry]:
     """Return the entries of the ledger."""
-    return list(models.LogEntry.select().where(models.LogEntry.event_type == upgrades.CALL))
+    return list(models.LogEntry.select().where(models.LogEntry.event_type == ledger.CALL))
 
 
 def test_a_batch_brings_words_at_half_the_price(fake: FakeMessages) -> None:
@@ -47,7 +48,7 @@ def test_a_batch_brings_words_at_half_the_price(fake: FakeMessages) -> None:
     assert taken is not None
     assert taken.written == 15
     assert all(row_of(each).title == f"Claude on {each[:8]}" for each in ids)
-    assert upgrades.read_state("batches") == {}
+    assert facts.read("batches") == {}
     entry = calls()[0]
     assert entry.data["is_batch"] is True
     assert entry.data["usd"] == pytest.approx((entry.tokens_in + 5 * entry.tokens_out) / 2e6)
@@ -96,7 +97,7 @@ def test_a_batch_that_nobody_knows_sets_its_captures_free(fake: FakeMessages) ->
 
     collect()
 
-    assert upgrades.read_state("batches") == {}
+    assert facts.read("batches") == {}
     assert row_of(event_id).batch is None
     play()
     assert row_of(event_id).written_by != "local"
@@ -116,7 +117,7 @@ def test_an_outage_keeps_the_batch(
     assert taken is not None
     assert taken.failure == "batch"
     assert row_of(event_id).batch == "msgbatch_000001/0"
-    assert list(upgrades.read_state("batches")) == ["msgbatch_000001"]
+    assert list(facts.read("batches")) == ["msgbatch_000001"]
 
 
 def test_a_batch_stays_within_the_daily_budget(fake: FakeMessages, home: Path) -> None:
@@ -154,13 +155,13 @@ def test_a_batch_that_cannot_be_asked_about_holds_up_nothing(fake: FakeMessages)
 
     asked = [collect(after_s=after_s) for after_s in (400, 800)]
     play(start=time.time() + 900, seconds=120)
-    kept = list(upgrades.read_state("batches"))
+    kept = list(facts.read("batches"))
     collect(after_s=2 * 86_400 + 60)
 
     assert [step.failure for step in asked if step] == ["batch", "batch"]
     assert row_of(other).written_by != "local"
     assert kept == ["msgbatch_000001"]
-    assert upgrades.read_state("batches") == {}
+    assert facts.read("batches") == {}
     assert (row_of(lost).batch, row_of(lost).upgrade) == (None, "waiting")
 
 

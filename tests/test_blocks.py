@@ -1,4 +1,4 @@
-"""What hooks put into a session through the web process, and what is noted of it."""
+"""Test what hooks put into a session through the web process, and what is noted of it."""
 
 from __future__ import annotations
 
@@ -20,31 +20,34 @@ from support.processes import wait_until
 from support.web import get
 from typer.testing import CliRunner
 
-from claude_mem_lite import client
-from claude_mem_lite.cli.app import app, console
+from claude_mem_lite.capture import client
+from claude_mem_lite.cli.app import app
+from claude_mem_lite.cli.output import console
 from claude_mem_lite.context import blocks, builder, text
 from claude_mem_lite.context.shown import ShownSessions, measure_use
 from claude_mem_lite.context.touch import BUDGET_TOKENS
 from claude_mem_lite.search.hybrid import Searcher
-from claude_mem_lite.storage import context as storage
+from claude_mem_lite.storage import context as context_rows
 from claude_mem_lite.storage import evals, models
 
 
 def noted() -> list[tuple[str, list[str]]]:
     """Return what the consumer has noted as shown: by which way, which ids."""
-    return [(row.data["via"], row.data["ids"]) for row in storage.shown_in("me")]
+    return [(row.data["via"], row.data["ids"]) for row in context_rows.shown_in("me")]
 
 
 def test_what_a_session_is_shown_is_shown_once(web_and_consumer: Path) -> None:
     """Start, prompt and file each tell what the others have not; the consumer notes what was printed."""
     remember()
 
-    start = wait_until(lambda: hook("context", "SessionStart", source="startup"))
-    again = hook("context", "SessionStart", source="resume")
+    start = wait_until(lambda: hook("session_start", "SessionStart", source="startup"))
+    again = hook("session_start", "SessionStart", source="resume")
     recall = hook(
-        "prompt", "UserPromptSubmit", prompt="Why does allocate give the largest remainder the cent?"
+        "user_prompt_submit",
+        "UserPromptSubmit",
+        prompt="Why does allocate give the largest remainder the cent?",
     )
-    touched = hook("capture", "PostToolUse", tool_name="Read", tool_input={"file_path": "/p/money.py"})
+    touched = hook("post_tool_use", "PostToolUse", tool_name="Read", tool_input={"file_path": "/p/money.py"})
 
     assert "eeeeeeee money.py: changed allocate" in start
     assert "cccccccc Commit 'Exact amounts' as 1234567" in start
@@ -61,8 +64,8 @@ def test_a_file_is_told_of_once_with_its_callers(web_and_consumer: Path) -> None
     """Callers of changed functions and the last changes, for a read or an edit; then no more of it."""
     remember()
 
-    first = wait_until(lambda: hook("capture", "PostToolUse", **READ))  # a busy machine may be late
-    second = hook("capture", "PostToolUse", **READ)
+    first = wait_until(lambda: hook("post_tool_use", "PostToolUse", **READ))  # a busy machine may be late
+    second = hook("post_tool_use", "PostToolUse", **READ)
 
     assert first.startswith("<claude-mem>\nRecord of past work on this")
     assert "## About money.py" in first
@@ -98,16 +101,16 @@ def test_most_tool_calls_add_nothing(web_alone: Path) -> None:
         {"tool_name": "Read", "tool_input": {}},
     ]
 
-    assert [hook("capture", "PostToolUse", **event) for event in without] == [""] * len(without)
-    assert wait_until(lambda: hook("capture", "PostToolUse", **READ))
+    assert [hook("post_tool_use", "PostToolUse", **event) for event in without] == [""] * len(without)
+    assert wait_until(lambda: hook("post_tool_use", "PostToolUse", **READ))
 
 
 def test_a_compaction_forgets_what_was_shown(web_alone: Path) -> None:
     """What the first block told is gone from the context then, so that it may come again."""
     remember()
-    start = hook("context", "SessionStart", source="startup")
+    start = hook("session_start", "SessionStart", source="startup")
 
-    compacted = hook("context", "SessionStart", source="compact")
+    compacted = hook("session_start", "SessionStart", source="compact")
 
     assert "cccccccc" in start
     assert "cccccccc" in compacted
@@ -119,8 +122,8 @@ def test_the_user_can_switch_it_off(web_alone: Path) -> None:
     with (web_alone / "config.toml").open("a") as config_file:
         config_file.write("[context]\nrecall_tokens_per_session = 0\nfile_tokens_per_session = 0\n")
 
-    assert hook("prompt", "UserPromptSubmit", prompt=PROMPT) == ""
-    assert hook("capture", "PostToolUse", **READ) == ""
+    assert hook("user_prompt_submit", "UserPromptSubmit", prompt=PROMPT) == ""
+    assert hook("post_tool_use", "PostToolUse", **READ) == ""
 
 
 def test_a_late_answer_is_none_and_counts_as_none(web_alone: Path) -> None:
@@ -132,7 +135,7 @@ def test_a_late_answer_is_none_and_counts_as_none(web_alone: Path) -> None:
     late = client._get("/api/context", {**asked, "deadline": "1.0"}, time.monotonic() + 5).read()
 
     assert late == b""
-    assert "cccccccc" in hook("context", "SessionStart", source="startup")
+    assert "cccccccc" in hook("session_start", "SessionStart", source="startup")
 
 
 def test_an_answer_that_came_too_late_comes_with_the_next_prompt(web_and_consumer: Path) -> None:
@@ -142,13 +145,13 @@ def test_an_answer_that_came_too_late_comes_with_the_next_prompt(web_and_consume
     for session_id in ("me", "other"):
         late = client._get("/api/recall", {**asked, "session_id": session_id}, time.monotonic() + 5).read()
         assert late == b""
-    hook("context", "SessionStart", session_id="other", source="startup")
+    hook("session_start", "SessionStart", session_id="other", source="startup")
 
-    told = told_in_time("eeeeeeee", "prompt", "UserPromptSubmit", prompt="yes")
+    told = told_in_time("eeeeeeee", "user_prompt_submit", "UserPromptSubmit", prompt="yes")
 
     assert len(told_lines(told)) == 1
-    assert hook("prompt", "UserPromptSubmit", prompt="yes") == ""
-    assert hook("prompt", "UserPromptSubmit", prompt="yes", session_id="other") == ""
+    assert hook("user_prompt_submit", "UserPromptSubmit", prompt="yes") == ""
+    assert hook("user_prompt_submit", "UserPromptSubmit", prompt="yes", session_id="other") == ""
     wait_until(lambda: len(noted()) > 1)
     assert noted() == [("late", []), ("recall", [EDIT])]
     assert evals.recall_answers(since="") == (1, 2)
@@ -195,7 +198,7 @@ def test_a_start_that_nobody_knows_is_a_startup(web_alone: Path) -> None:
     ]  # fmt: skip
 
     for number, fields in enumerate(starts):
-        assert "cccccccc" in hook("context", "SessionStart", session_id=f"new-{number}", **fields)
+        assert "cccccccc" in hook("session_start", "SessionStart", session_id=f"new-{number}", **fields)
 
 
 def test_without_the_web_process_hooks_wait_for_nothing(memory: Path) -> None:
@@ -203,10 +206,10 @@ def test_without_the_web_process_hooks_wait_for_nothing(memory: Path) -> None:
     remember()
     (memory / "worker.sock").write_text("")
 
-    assert hook("capture", "PostToolUse", **READ) == ""
-    assert told_in_time("eeeeeeee", "prompt", "UserPromptSubmit", prompt=PROMPT)
-    assert "Made amounts exact." in hook("context", "SessionStart", source="startup")
-    assert hook("context", "SessionStart", source="resume") == ""
+    assert hook("post_tool_use", "PostToolUse", **READ) == ""
+    assert told_in_time("eeeeeeee", "user_prompt_submit", "UserPromptSubmit", prompt=PROMPT)
+    assert "Made amounts exact." in hook("session_start", "SessionStart", source="startup")
+    assert hook("session_start", "SessionStart", source="resume") == ""
 
 
 def test_a_hanging_web_process_costs_its_time_only(memory: Path) -> None:
@@ -226,8 +229,8 @@ time.sleep(60)
     assert silent.stdout is not None
     silent.stdout.readline()
     try:
-        assert hook("prompt", "UserPromptSubmit", prompt="Why the largest remainder?") == ""
-        assert "Made amounts exact." in hook("context", "SessionStart", source="startup")
+        assert hook("user_prompt_submit", "UserPromptSubmit", prompt="Why the largest remainder?") == ""
+        assert "Made amounts exact." in hook("session_start", "SessionStart", source="startup")
     finally:
         silent.kill()
         silent.wait()
@@ -242,7 +245,7 @@ def test_recall_has_a_bound_for_the_session(memory: Path) -> None:
     searcher = Searcher(by_meaning=False)
 
     assert "largest remainder" in blocks.for_prompt(searcher, "/p", prompt, session_id="me").text
-    storage.note_shown("me", {"via": "recall", "ids": [], "tokens": 5_950}, at=NOW)
+    context_rows.note_shown("me", {"via": "recall", "ids": [], "tokens": 5_950}, at=NOW)
     assert blocks.for_prompt(searcher, "/p", prompt, session_id="me").text == ""
 
 
@@ -251,7 +254,7 @@ def test_files_have_a_bound_for_the_session(memory: Path) -> None:
     remember()
 
     assert "largest remainder" in blocks.for_file("/p", "money.py", session_id="me").text
-    storage.note_shown("me", {"via": "touch", "ids": [], "files": ["a.py"], "tokens": 3_900}, at=NOW)
+    context_rows.note_shown("me", {"via": "touch", "ids": [], "files": ["a.py"], "tokens": 3_900}, at=NOW)
     assert blocks.for_file("/p", "money.py", session_id="me").text == ""
 
 
@@ -265,15 +268,15 @@ def test_recall_tells_nothing_of_the_session_itself(memory: Path) -> None:
     searcher = Searcher(by_meaning=False)
 
     assert blocks.for_prompt(searcher, "/p", prompt, session_id="me").text == ""
-    storage.note_shown("me", {"via": "compact", "ids": []}, at="2027-01-01T00:00:00Z")
+    context_rows.note_shown("me", {"via": "compact", "ids": []}, at="2027-01-01T00:00:00Z")
     assert "largest remainder" in blocks.for_prompt(searcher, "/p", prompt, session_id="me").text
 
 
 def test_a_process_that_starts_anew_knows_what_was_shown(memory: Path) -> None:
     """`event_log` has it; noting the same block twice notes it once."""
     block = {"via": "recall", "ids": ["a", "b"], "also": ["c"], "files": ["x.py"], "tokens": 70}
-    storage.note_shown("me", block, at=NOW)
-    storage.note_shown("me", block, at=NOW)
+    context_rows.note_shown("me", block, at=NOW)
+    context_rows.note_shown("me", block, at=NOW)
 
     with ShownSessions().turn("me") as shown:
         assert (shown.ids, shown.files, shown.tokens["recall"]) == ({"a", "b", "c"}, {"x.py"}, 70)
@@ -299,7 +302,7 @@ def use_of(**did: Any) -> dict[str, str]:
     """Return what session `me`, shown the edit, used of it after one more observation."""
     remember()
     session_row("me")
-    storage.note_shown("me", {"via": "startup", "ids": [EDIT, COMMIT]}, at=NOW)
+    context_rows.note_shown("me", {"via": "startup", "ids": [EDIT, COMMIT]}, at=NOW)
     observe(
         "9" * 32,
         **{"tool": "Stop", "summary": "Done.", **did},
@@ -322,19 +325,19 @@ def use_of(**did: Any) -> dict[str, str]:
 def test_use_is_measured(memory: Path, did: dict[str, Any], used: dict[str, str]) -> None:
     """Named by its id or its function, touched by an edit of its file; a look at the file is no use."""
     assert use_of(**did) == used
-    assert storage.used_in("me") == used
+    assert context_rows.used_in("me") == used
 
 
 def test_what_came_with_a_file_is_not_used_by_touching_it(memory: Path) -> None:
     """That would be all of it; and a session that changed nothing and used nothing counts for nothing."""
     remember()
     session_row("me")
-    storage.note_shown("me", {"via": "touch", "ids": [EDIT]}, at=NOW)
-    assert (measure_use("me"), storage.measured_sessions(None)) == ({}, [])
+    context_rows.note_shown("me", {"via": "touch", "ids": [EDIT]}, at=NOW)
+    assert (measure_use("me"), context_rows.measured_sessions(None)) == ({}, [])
     later = {"session_id": "me", "created_at": "2027-01-01T00:00:00Z"}
     observe("9" * 32, "Edit", "Once more.", files_touched=["money.py"], **later)
 
-    assert (measure_use("me"), storage.measured_sessions(None)) == ({}, ["me"])
+    assert (measure_use("me"), context_rows.measured_sessions(None)) == ({}, ["me"])
 
 
 def test_a_line_that_was_opened_is_used(memory: Path) -> None:
@@ -343,7 +346,7 @@ def test_a_line_that_was_opened_is_used(memory: Path) -> None:
         "session_id": "me", "hook_event_name": "PostToolUse", "tool_name": "Bash",
         "tool_input": {"command": "m observation/cccccccc"},
     }  # fmt: skip
-    run_hook("capture", event, project_dir="/p")
+    run_hook("post_tool_use", event, project_dir="/p")
 
     assert use_of() == {COMMIT: "opened"}
 
@@ -370,7 +373,7 @@ def test_the_command_prints_what_a_session_would_get(memory: Path, monkeypatch: 
     assert "in the newest session" in run("context", "--project", "/p", "--explain")
     assert "called by cli.py:7 split" in run("context", "--project", "/p", "--file", "/p/money.py")
     assert "Commit" in run("context", "--project", "/p", "--prompt", "Which commit made the amounts exact?")
-    assert storage.shown_in("me") == []
+    assert context_rows.shown_in("me") == []
 
 
 @pytest.mark.parametrize(
@@ -415,11 +418,11 @@ def test_why_tells_where_a_line_came_from(memory: Path) -> None:
         {"hook_event_name": "UserPromptSubmit", "prompt": "Make it exact."},
         {"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {"command": "git commit -m x"}},
     ):
-        run_hook("capture", {"session_id": "s1", **fields}, project_dir="/p")
+        run_hook("post_tool_use", {"session_id": "s1", **fields}, project_dir="/p")
     (event_id,) = rows("SELECT id FROM pending_queue WHERE tool_name = 'Bash'")[0]
     observe(event_id, "Bash", "Commit 'x' as 7654321")
-    storage.note_shown("me", {"via": "startup", "ids": [event_id]}, at=NOW)
-    storage.save_used("me", {event_id: "opened"})
+    context_rows.note_shown("me", {"via": "startup", "ids": [event_id]}, at=NOW)
+    context_rows.save_used("me", {event_id: "opened"})
 
     told = json.loads(run("why", event_id[:10], "--json"))
     printed = run("why", event_id)
@@ -460,7 +463,7 @@ def test_health_tells_the_share_that_was_used(memory: Path) -> None:
     assert "has ended yet" in run("eval", "health")
     models.open_databases()
     use_of(summary="As cccccccc says.")
-    storage.note_shown("open", {"via": "recall", "ids": ["x"]}, at=NOW)
+    context_rows.note_shown("open", {"via": "recall", "ids": ["x"]}, at=NOW)
 
     found = json.loads(run("eval", "health", "--json"))
 

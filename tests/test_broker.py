@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from support.hooks import tool_event
 
-from claude_mem_lite import backlog, inbox
+from claude_mem_lite.capture import backlog, inbox
 from claude_mem_lite.tasks.broker import MAX_CRASHES, ClaimHuey, ClaimStorage
 
 

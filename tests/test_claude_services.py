@@ -19,9 +19,10 @@ from support.hooks import run_hook, tool_event
 from support.processes import wait_until, web_process
 from support.web import Connection
 
-from claude_mem_lite import config, inbox, settings_file
+from claude_mem_lite import config, settings_file
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.services import supervise
-from claude_mem_lite.storage import models, queries, upgrades
+from claude_mem_lite.storage import facts, ledger, models, queries, rewrites
 
 EDIT = {
     "tool_input": {"file_path": f"{PROJECT}/a.py", "old_string": "x = 1", "new_string": "x = 2"},
@@ -32,7 +33,7 @@ Start = Callable[[], "subprocess.Popen[bytes]"]
 
 def end_session(event_name: str = "SessionEnd") -> None:
     """Run the hook of a session's end, or of its compaction."""
-    hook = "cleanup" if event_name == "SessionEnd" else "compact"
+    hook = "session_end" if event_name == "SessionEnd" else "pre_compact"
     run_hook(hook, {"session_id": "s1", "hook_event_name": event_name}, project_dir=PROJECT)
 
 
@@ -46,15 +47,15 @@ def by_claude() -> list[str]:
 def test_a_session_ends_in_claudes_words(fake: FakeMessages, consumer: Start, event_name: str) -> None:
     """Hooks to consumer to the API and back: observation, summary and ledger, within seconds."""
     consumer()
-    run_hook("capture", tool_event("Edit", **EDIT), project_dir=PROJECT)
+    run_hook("post_tool_use", tool_event("Edit", **EDIT), project_dir=PROJECT)
     end_session(event_name)
 
     session = wait_until(lambda: models.Session.get_or_none(models.Session.written_by != "local"))
 
     assert session.summary == "Amounts are cents now."
     assert len(by_claude()) == 1
-    assert upgrades.read_state("consumer")["credential"] == "ANTHROPIC_API_KEY"
-    assert [row["calls"] for row in upgrades.costs(by="session", since="")] == [2]
+    assert facts.read("consumer")["credential"] == "ANTHROPIC_API_KEY"
+    assert [row["calls"] for row in ledger.costs(by="session", since="")] == [2]
 
 
 def test_the_sdks_own_log_keeps_nothing_of_what_is_sent(
@@ -63,7 +64,7 @@ def test_the_sdks_own_log_keeps_nothing_of_what_is_sent(
     """Not even when the user's shell asks the SDK for every detail."""
     monkeypatch.setenv("ANTHROPIC_LOG", "debug")
     consumer()
-    run_hook("capture", tool_event("Edit", **EDIT), project_dir=PROJECT)
+    run_hook("post_tool_use", tool_event("Edit", **EDIT), project_dir=PROJECT)
     end_session()
     wait_until(by_claude)
 
@@ -78,11 +79,11 @@ def test_a_hanging_api_holds_up_no_local_words(fake: FakeMessages, consumer: Sta
     """While one worker waits for an answer, the other distills what comes in."""
     fake.faults = [Fault("hang", seconds=120, first=1)]
     consumer()
-    run_hook("capture", tool_event("Edit", **EDIT), project_dir=PROJECT)
+    run_hook("post_tool_use", tool_event("Edit", **EDIT), project_dir=PROJECT)
     end_session()
     wait_until(lambda: fake.requests)
 
-    run_hook("capture", tool_event("Edit", session_id="s2", **EDIT), project_dir=PROJECT)
+    run_hook("post_tool_use", tool_event("Edit", session_id="s2", **EDIT), project_dir=PROJECT)
     wait_until(lambda: models.Observation.get_or_none(models.Observation.session == "s2"))
 
     assert by_claude() == []
@@ -93,7 +94,7 @@ def test_a_consumer_killed_in_a_call_loses_no_words(fake: FakeMessages, consumer
     """The next consumer asks again."""
     fake.faults = [Fault("hang", seconds=30, first=1)]
     first = consumer()
-    run_hook("capture", tool_event("Edit", **EDIT), project_dir=PROJECT)
+    run_hook("post_tool_use", tool_event("Edit", **EDIT), project_dir=PROJECT)
     end_session()
     wait_until(lambda: fake.requests)
     first.send_signal(signal.SIGKILL)
@@ -106,14 +107,14 @@ def test_a_consumer_killed_in_a_call_loses_no_words(fake: FakeMessages, consumer
 
 def test_without_a_key_nothing_of_it_is_loaded(memory: Path) -> None:
     """The tasks of a keyless consumer load neither the SDK nor what it needs."""
-    run_hook("capture", tool_event("Edit", **EDIT), project_dir=PROJECT)
+    run_hook("post_tool_use", tool_event("Edit", **EDIT), project_dir=PROJECT)
     end_session()
     script = """
 import sys
 from claude_mem_lite.storage.models import open_databases
 from claude_mem_lite.tasks.consumer import huey, periodic
 open_databases()
-for task in (periodic.requeue, periodic.summarize_idle, periodic.upgrade_waiting):
+for task in (periodic.requeue, periodic.summarize_idle, periodic.rewrite_waiting):
     task.call_local()
 while huey.storage.queue_size() - huey.storage.schedule_size():
     huey.execute(huey.dequeue())
@@ -207,7 +208,7 @@ def test_up_hands_a_key_over_in_the_environment_alone(
         monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
         handed_over, unchanged = supervise.up(), supervise.up()
         models.open_databases(read_only=True)
-        wait_until(lambda: upgrades.read_state("consumer")["credential"] == "ANTHROPIC_API_KEY")
+        wait_until(lambda: facts.read("consumer")["credential"] == "ANTHROPIC_API_KEY")
         after = {program.name: program.pid for program in supervise.programs()}
         if sys.platform == "linux":
             environments = {name: Path(f"/proc/{pid}/environ").read_bytes() for name, pid in after.items()}
@@ -245,15 +246,15 @@ def cli(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def start_by_hook() -> None:
     """Start a session, whose hook starts the services; return when they run."""
-    run_hook("context", {"session_id": "s9", "hook_event_name": "SessionStart", "source": "startup"})
+    run_hook("session_start", {"session_id": "s9", "hook_event_name": "SessionStart", "source": "startup"})
     wait_until(supervise._serving)
 
 
 def remember(session_id: str) -> str:
     """Have a session of another project remembered, of which Claude could write; return who has."""
-    run_hook("capture", tool_event("Edit", session_id=session_id, **EDIT), project_dir=PROJECT)
+    run_hook("post_tool_use", tool_event("Edit", session_id=session_id, **EDIT), project_dir=PROJECT)
     ended = {"session_id": session_id, "hook_event_name": "SessionEnd"}
-    run_hook("cleanup", ended, project_dir=PROJECT)
+    run_hook("session_end", ended, project_dir=PROJECT)
     models.open_databases(read_only=True)
     written = wait_until(lambda: finished(session_id))
     models.close_databases()
@@ -263,7 +264,7 @@ def remember(session_id: str) -> str:
 def finished(session_id: str) -> models.Session | None:
     """Return a session of which nothing waits any more."""
     found = models.Session.get_or_none(models.Session.id == session_id)
-    waits = found is None or not found.summary or found.upgrade == upgrades.WAITING
+    waits = found is None or not found.summary or found.upgrade == rewrites.WAITING
     return None if waits or queries.queue_stats()["messages"] else found
 
 

@@ -14,7 +14,7 @@ from support.hooks import run_hook, tool_event
 
 from claude_mem_lite import config, settings_file
 from claude_mem_lite.distill.record import summarize_session
-from claude_mem_lite.storage import models, queries, upgrades
+from claude_mem_lite.storage import models, queries, rewrites
 
 
 def run(*arguments: str) -> Done:
@@ -42,7 +42,8 @@ def test_compress_pending_upgrades_everything_by_hand(fake: FakeMessages) -> Non
     ids = [capture(number) for number in range(12)]
     summarize_session("s1")
     run_hook(
-        "capture", tool_event("Bash", tool_input={"command": "make"}, tool_response={"stdout": "built\n"})
+        "post_tool_use",
+        tool_event("Bash", tool_input={"command": "make"}, tool_response={"stdout": "built\n"}),
     )
 
     done = run("compress", "--pending")
@@ -162,7 +163,7 @@ def test_status_tells_of_claude(fake: FakeMessages, home: Path) -> None:
     settings_file.write("claude", {"daily_budget_usd": 0.000001})
     capture()
     play()
-    upgrades.start(credential="ANTHROPIC_API_KEY", version="0")
+    rewrites.start(credential="ANTHROPIC_API_KEY", version="0")
     play(start=None, seconds=70)
 
     found = json.loads(run("status", "--json").stdout)
@@ -205,10 +206,10 @@ def test_compress_does_not_sleep_through_a_long_pause(fake: FakeMessages) -> Non
 def test_compress_errors_asks_only_about_what_was_turned_down(fake: FakeMessages) -> None:
     """What nobody has asked for does not begin to wait for the services."""
     ids = [capture(number) for number in range(3)]
-    upgrades.reject(ids[1], note="no")
+    rewrites.reject(ids[1], note="no")
     models.Observation.update(upgrade="").where(models.Observation.id.in_([ids[0], ids[2]])).execute()
 
-    assert upgrades.reconsider(ids) == [ids[1]]
+    assert rewrites.reconsider(ids) == [ids[1]]
     assert [row_of(each).upgrade for each in ids] == ["", "waiting", ""]
 
 

@@ -13,7 +13,7 @@ from support.commands import Done, command
 from support.processes import web_process
 from support.web import get
 
-from claude_mem_lite.codemap import graph, kept
+from claude_mem_lite.codemap import file_index, graph
 from claude_mem_lite.storage import models
 
 
@@ -38,7 +38,7 @@ def project(home: Path, tmp_path: Path) -> Path:
 def worked_on(project: Path) -> Path:
     """Return the project after a session that changed one of its functions."""
     models.open_databases()
-    kept.scan(str(project))
+    file_index.scan(str(project))
     happen(project, edited(project, "a.py", "return x", "return x + 1"))
     graph.refresh(str(project), "s1")
     models.close_databases()

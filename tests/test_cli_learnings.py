@@ -12,7 +12,7 @@ from support.databases import observation_row, session_row
 
 from claude_mem_lite.learnings import evolve
 from claude_mem_lite.learnings.evolve import Candidate
-from claude_mem_lite.storage import learnings as storage
+from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage import models, queries
 
 
@@ -228,7 +228,7 @@ def test_an_empty_memory_says_so(home: Path, tmp_path: Path) -> None:
 def test_captured_text_is_printed_without_its_tricks(project: Path) -> None:
     """Escape sequences, bidirectional marks and rich's markup of a learning reach no terminal."""
     models.open_databases()
-    storage.insert(
+    learning_rows.insert(
         project_dir=str(project), category="gotcha", content="[red]a[/red] \x1b[31mb \u202ec", seen_at="",
         created_at="", updated_at="",
     )  # fmt: skip

@@ -16,7 +16,8 @@ from support.commands import Done, command
 from support.databases import observation_row, session_row
 from support.processes import wait_until, web_process
 
-from claude_mem_lite import client, settings
+from claude_mem_lite import settings
+from claude_mem_lite.capture import client
 from claude_mem_lite.search.embedder import bench, minilm, records
 from claude_mem_lite.storage import embeddings, queries
 

@@ -13,7 +13,7 @@ from support.commands import Done, command
 from support.databases import observation_row, session_row
 from support.processes import wait_until, web_process
 
-from claude_mem_lite import client, inbox
+from claude_mem_lite.capture import client, inbox
 from claude_mem_lite.search.indexing import Index
 from claude_mem_lite.storage import models, queries
 

@@ -11,8 +11,8 @@ from support.code import edited, happen
 from support.databases import observation_row, session_row
 from support.hooks import tool_event
 
-from claude_mem_lite import inbox
-from claude_mem_lite.codemap import answers, evidence, graph, kept
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.codemap import answers, evidence, file_index, graph
 from claude_mem_lite.codemap.confidence import boosted
 from claude_mem_lite.codemap.heal import decay, heal
 from claude_mem_lite.storage import code, models, queries
@@ -50,7 +50,7 @@ def shop(memory: Path, tmp_path: Path) -> Path:
     folder = tmp_path.resolve()
     (folder / "shop.py").write_text(SHOP)
     (folder / "printers.py").write_text(PRINTERS)
-    kept.scan(str(folder))
+    file_index.scan(str(folder))
     graph.refresh(str(folder), "s1")
     session_row(project_dir=str(folder))
     return folder
@@ -125,7 +125,7 @@ def test_an_unresolved_call_is_found_by_its_name(shop: Path) -> None:
 def test_what_a_function_is_given_is_no_other_function(shop: Path) -> None:
     """A parameter that is called is not the function of its name, such as pytest's fixtures."""
     (shop / "shop.py").write_text(SHOP.replace("pay(self, sum)", "pay(self, sum, print_slip)"))
-    kept.scan(str(shop))
+    file_index.scan(str(shop))
     graph.refresh(str(shop), "s1")
     observe(shop, 1, "print_slip", file="printers.py", summary="So that Till.pay prints.")
 
@@ -135,7 +135,7 @@ def test_what_a_function_is_given_is_no_other_function(shop: Path) -> None:
 def test_a_name_that_two_functions_have_names_none(shop: Path) -> None:
     """A mention counts when it is clear which function is meant."""
     (shop / "more.py").write_text("class Till:\n    def pay(self): pass\n")
-    kept.scan(str(shop))
+    file_index.scan(str(shop))
     observe(shop, 1, "print_slip", file="printers.py", summary="So that Till.pay() prints.")
 
     assert dict(heal(str(shop))) == {}
@@ -218,21 +218,21 @@ def test_an_observed_edge_stays_until_a_function_of_it_goes(shop: Path) -> None:
     observe(shop, 2, "print_slip", file="printers.py", summary="Till.pay prints")
     heal(str(shop))
     (shop / "shop.py").write_text(SHOP + "\n\ndef more(): pass\n")
-    kept.scan(str(shop))
+    file_index.scan(str(shop))
     graph.refresh(str(shop), "s2")
     stays = edge(shop, "Till.pay", "print_slip")
     assert stays is not None
     assert (stays.source, stays.times_confirmed) == ("observation", 1)
 
     (shop / "shop.py").write_text(f"from printers import print_slip\n{SHOP}")
-    kept.scan(str(shop))
+    file_index.scan(str(shop))
     graph.refresh(str(shop), "s3")
     seen = edge(shop, "Till.pay", "print_slip")
     assert seen is not None
     assert (seen.source, seen.level, seen.times_confirmed, seen.id) == ("ast", "direct", 1, stays.id)
 
     (shop / "printers.py").write_text(PRINTERS.replace("print_slip", "show"))
-    kept.scan(str(shop))
+    file_index.scan(str(shop))
     graph.refresh(str(shop), "s4")
     assert edge(shop, "Till.pay", "print_slip") is None
 
@@ -328,7 +328,7 @@ def test_an_edit_of_two_functions_heals_through_the_consumer(shop: Path, memory:
     )
     consumer()
 
-    run_hook("capture", event, project_dir=str(shop))
+    run_hook("post_tool_use", event, project_dir=str(shop))
 
     found = wait_until(lambda: edge(shop, "Till.back", "Till.total"))
     assert (found.source, found.level) == ("ast", "direct")

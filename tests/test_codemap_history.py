@@ -12,7 +12,7 @@ from support.hooks import run_hook
 from support.processes import wait_until
 from support.recorded import DATA
 
-from claude_mem_lite import inbox
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.cli import demo
 from claude_mem_lite.codemap.project import Project
 from claude_mem_lite.distill import record

@@ -12,9 +12,9 @@ import pytest
 
 from claude_mem_lite.codemap import sources
 from claude_mem_lite.codemap.confidence import CONFIDENCE
-from claude_mem_lite.codemap.imports import Finder, module_names
-from claude_mem_lite.codemap.known import BUILTINS
 from claude_mem_lite.codemap.project import Edge, FileMap, Project, scan_source
+from claude_mem_lite.codemap.valueflow.external import BUILTINS
+from claude_mem_lite.codemap.valueflow.imports import Finder, module_names
 
 
 def project(folder: Path, **files: str) -> Project:
@@ -256,6 +256,13 @@ def test_one_endless_expression_does_not_cost_the_file(tmp_path: Path) -> None:
 
     assert found.files["main.py"].error == ""
     assert ("main.h", "main.g") in pairs(found)
+
+
+def test_annotation_without_arguments_does_not_cost_the_project(tmp_path: Path) -> None:
+    """`list[()]` says nothing; the other calls of the function are found."""
+    found = project(tmp_path, main="def f(x: list[()], y: dict[()]): g()\ndef g(): pass\n")
+
+    assert pairs(found) == {("main.f", "main.g")}
 
 
 def test_large_generated_file_is_bounded() -> None:

@@ -15,9 +15,10 @@ from support.databases import NOW, observe, rows, session_row
 from support.hooks import run_hook
 from support.processes import wait_until, web_process
 
-from claude_mem_lite import config, inbox
+from claude_mem_lite import config
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.context.shown import Shown, shown_to
-from claude_mem_lite.storage import context as storage
+from claude_mem_lite.storage import context as context_rows
 from claude_mem_lite.storage import migrations, models
 from claude_mem_lite.web import blocks
 
@@ -44,7 +45,7 @@ def whole_start(session: str, **started: Any) -> tuple[str, dict[str, Any]]:
 
     def tried() -> tuple[str, dict[str, Any]] | None:
         session_id = f"{session}-{len(messages())}"
-        told = hook("context", "SessionStart", session_id=session_id, **started)
+        told = hook("session_start", "SessionStart", session_id=session_id, **started)
         noted = wait_until(lambda: [block for whose, block in messages() if whose == session_id])
         return (told, noted[0]) if noted[0]["via"] == started["source"] else None
 
@@ -70,9 +71,9 @@ def test_a_cold_compaction_tells_the_sessions_state(memory: Path) -> None:
     remember()
     session_row("me")
     observe("9" * 32, "UserPromptSubmit", "Round the totals.", session_id="me", created_at=LATER)
-    storage.note_shown("me", {"via": "startup", "ids": [COMMIT], "tokens": 9}, at=NOW)
+    context_rows.note_shown("me", {"via": "startup", "ids": [COMMIT], "tokens": 9}, at=NOW)
 
-    told = told_in_time("## This session,", "context", "SessionStart", source="compact")
+    told = told_in_time("## This session,", "session_start", "SessionStart", source="compact")
 
     assert "## This session, before it was compacted" in told
     assert "Goal: Round the totals." in told
@@ -83,10 +84,12 @@ def test_nothing_is_told_twice_after_a_cold_start(memory: Path) -> None:
     """The web process that comes up knows what the helper told, before the consumer has noted it."""
     remember()
 
-    told_in_time("eeeeeeee", "context", "SessionStart", source="startup")
+    told_in_time("eeeeeeee", "session_start", "SessionStart", source="startup")
     with web_process():
-        prompt = hook("prompt", "UserPromptSubmit", prompt=PROMPT)
-        other = told_in_time("eeeeeeee", "prompt", "UserPromptSubmit", session_id="you", prompt=PROMPT)
+        prompt = hook("user_prompt_submit", "UserPromptSubmit", prompt=PROMPT)
+        other = told_in_time(
+            "eeeeeeee", "user_prompt_submit", "UserPromptSubmit", session_id="you", prompt=PROMPT
+        )
 
     assert prompt == ""
     assert other
@@ -100,7 +103,7 @@ def test_the_helper_writes_nothing_and_migrates_nothing(memory: Path) -> None:
     models.close_databases()
     before = hashlib.sha256((memory / "claude-mem.db").read_bytes()).digest()
 
-    told = hook("context", "SessionStart", source="startup")
+    told = hook("session_start", "SessionStart", source="startup")
 
     assert "Made amounts exact." in told
     assert "eeeeeeee" not in told
@@ -116,10 +119,12 @@ def test_the_first_prompt_brings_what_the_start_lacked(no_helper: Path, memory: 
     observe("9" * 32, "UserPromptSubmit", "Round the totals.", session_id="me", created_at=NOW)
     session_row("s2", summary="Rounded totals.", last_event_at=LATER, observation_count=1)
 
-    start = hook("context", "SessionStart", source=source)
+    start = hook("session_start", "SessionStart", source=source)
     with web_process():
-        first = told_in_time("<", "prompt", "UserPromptSubmit", prompt="Go on with the totals, please.")
-        second = hook("prompt", "UserPromptSubmit", prompt="And now the register of the ledger.")
+        first = told_in_time(
+            "<", "user_prompt_submit", "UserPromptSubmit", prompt="Go on with the totals, please."
+        )
+        second = hook("user_prompt_submit", "UserPromptSubmit", prompt="And now the register of the ledger.")
 
     assert ("Rounded totals." in start) == (source != "resume")
     assert ("Rounded totals." in first) == (source == "resume")
@@ -136,22 +141,22 @@ def test_a_cold_prompt_brings_it_too(memory: Path, tmp_path: Path, monkeypatch: 
     with monkeypatch.context() as patch:
         patch.setenv("CLAUDE_PLUGIN_ROOT", "/plugin")
         patch.setenv("PATH", str(tmp_path))
-        hook("context", "SessionStart", source="startup")
+        hook("session_start", "SessionStart", source="startup")
 
-    told_in_time("eeeeeeee", "prompt", "UserPromptSubmit", prompt="yes")
+    told_in_time("eeeeeeee", "user_prompt_submit", "UserPromptSubmit", prompt="yes")
 
-    assert hook("prompt", "UserPromptSubmit", prompt="yes") == ""
+    assert hook("user_prompt_submit", "UserPromptSubmit", prompt="yes") == ""
 
 
 def test_a_notification_is_no_prompt(no_helper: Path, memory: Path) -> None:
     """What the client says in a prompt's place recalls nothing; what is owed waits for the user."""
     remember()
     notification = f"\n<task-notification>\n<summary>{PROMPT}</summary>\n</task-notification>"
-    hook("context", "SessionStart", source="startup")
+    hook("session_start", "SessionStart", source="startup")
 
     with web_process():
-        told = hook("prompt", "UserPromptSubmit", prompt=notification)
-        told_in_time("eeeeeeee", "prompt", "UserPromptSubmit", prompt="yes")
+        told = hook("user_prompt_submit", "UserPromptSubmit", prompt=notification)
+        told_in_time("eeeeeeee", "user_prompt_submit", "UserPromptSubmit", prompt="yes")
 
     assert told == ""
 
@@ -165,9 +170,9 @@ def test_a_helper_that_hangs_costs_its_time_only(no_helper: Path, memory: Path) 
     took = []
     for number in range(3):  # the machine may be busy
         began = time.monotonic()
-        assert "Made amounts exact." in hook("context", "SessionStart", session_id=f"n{number}")
+        assert "Made amounts exact." in hook("session_start", "SessionStart", session_id=f"n{number}")
         between = time.monotonic()
-        assert hook("prompt", "UserPromptSubmit", session_id=f"n{number}", prompt=PROMPT) == ""
+        assert hook("user_prompt_submit", "UserPromptSubmit", session_id=f"n{number}", prompt=PROMPT) == ""
         took.append(max(between - began, time.monotonic() - between))
 
     assert min(took) < 1.0
@@ -185,7 +190,7 @@ def test_a_helper_that_fails_or_talks_nonsense_is_none(no_helper: Path, memory: 
         (no_helper / "claude-mem").write_text(script)
         (no_helper / "claude-mem").chmod(0o755)
 
-        assert "Made amounts exact." in hook("context", "SessionStart", session_id=f"n{number}")
+        assert "Made amounts exact." in hook("session_start", "SessionStart", session_id=f"n{number}")
 
 
 def test_a_locked_queue_keeps_no_block_back(memory: Path) -> None:
@@ -193,7 +198,7 @@ def test_a_locked_queue_keeps_no_block_back(memory: Path) -> None:
     remember()
 
     with inbox.Transaction():
-        told_in_time("eeeeeeee", "context", "SessionStart", source="startup")
+        told_in_time("eeeeeeee", "session_start", "SessionStart", source="startup")
 
     assert messages() == []
 
@@ -202,7 +207,7 @@ def test_without_a_memory_nothing_is_started_or_owed(home: Path) -> None:
     """A first session ever costs what it did before: there is nothing that a helper could tell."""
     event = {"session_id": "me", "hook_event_name": "SessionStart", "source": "startup"}
 
-    done = run_hook("context", event, project_dir="/p")
+    done = run_hook("session_start", event, project_dir="/p")
 
     assert done.stdout == b""
     assert messages() == []
@@ -211,7 +216,7 @@ def test_without_a_memory_nothing_is_started_or_owed(home: Path) -> None:
 
 def test_what_waits_to_be_noted_is_shown_already(memory: Path) -> None:
     """The blocks in the queue count after those in `event_log`, each for its session alone."""
-    storage.note_shown("me", {"via": "startup", "ids": ["a"], "tokens": 1}, at=NOW)
+    context_rows.note_shown("me", {"via": "startup", "ids": ["a"], "tokens": 1}, at=NOW)
     inbox.enqueue(inbox.SHOWN, "me", {"via": "recall", "ids": ["b"], "tokens": 2}, LATER, priority="high")
     inbox.enqueue(inbox.SHOWN, "you", {"via": "recall", "ids": ["c"], "tokens": 3}, LATER, priority="high")
 

@@ -10,11 +10,12 @@ import pytest
 from support.hooks import edit
 from support.transcripts_on_disk import recorded
 
-from claude_mem_lite import inbox, redact
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.context import builder
 from claude_mem_lite.distill import record
 from claude_mem_lite.distill.contradicted import checked
 from claude_mem_lite.distill.local import compaction
+from claude_mem_lite.redaction.events import scrub_as_set
 from claude_mem_lite.storage import queries
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ class _Ran:
 def happen(event_name: str, *, session: str = "s1", **fields: Any) -> None:
     """Have an event of project /p recorded."""
     event = {"session_id": session, "hook_event_name": event_name, **fields}
-    row = queries.pending_event(inbox.append(redact.scrub_as_set(json.dumps(event)), "/p"))
+    row = queries.pending_event(inbox.append(scrub_as_set(json.dumps(event)), "/p"))
     assert row is not None
     record.record_event(row)
 

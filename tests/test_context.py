@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.databases import NOW, change, observe, session_row
 
-from claude_mem_lite import inbox
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.context import blocks, builder, text
 from claude_mem_lite.context.budget import Line, Said, Section, fill
-from claude_mem_lite.storage import context as storage
+from claude_mem_lite.storage import context as context_rows
 from claude_mem_lite.storage import models, queries
 
 AT = calendar.timegm(time.strptime(NOW[:19], "%Y-%m-%dT%H:%M:%S")) + 7200
@@ -54,7 +54,7 @@ def test_what_is_outdated_says_so_and_what_was_replaced_is_not_told(memory: Path
 
 def shown(session_id: str, via: str, *ids: str, minutes: int = 0) -> None:
     """Note that a session was shown a block."""
-    storage.note_shown(session_id, {"via": via, "ids": list(ids), "tokens": 9}, at=at(minutes))
+    context_rows.note_shown(session_id, {"via": via, "ids": list(ids), "tokens": 9}, at=at(minutes))
 
 
 def lines(block: builder.ContextBlock, layer: str) -> list[str]:
@@ -160,6 +160,18 @@ def test_sessions_of_little_hide_no_work(memory: Path) -> None:
     assert "state of the build" not in block.text
 
 
+@pytest.mark.parametrize(("branch", "told"), [("", 1), ("main", 1), ("parser", 2)])
+def test_elsewhere_a_branchs_thread_is_told_in_fewer_lines(memory: Path, branch: str, told: int) -> None:
+    """What is open is told, what was decided on the way only there."""
+    session_row("s1", branch="parser")
+    observe("a" * 32, "Edit", "Edit a.py", files_touched=["a.py"])
+    observe("b" * 32, "Stop", "Amounts are cents because floats round.")
+
+    block = builder.build("/p", session_id="new", branch=branch, now=AT)
+
+    assert len(lines(block, "thread")[1:]) == told
+
+
 def test_a_branch_has_its_own_thread(memory: Path) -> None:
     """On a branch its last session stands first, though others were at work since; on main the newest."""
     for number, branch in enumerate(["parser", "lexer", "main"]):
@@ -234,7 +246,7 @@ def test_a_slow_layer_is_left_out(memory: Path, monkeypatch: pytest.MonkeyPatch)
     session_row("s1", summary="Still there.")
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
     monkeypatch.setattr(
-        storage, "learnings", lambda *_, **__: models.memory_database.execute_sql(endless).fetchall()
+        context_rows, "learnings", lambda *_, **__: models.memory_database.execute_sql(endless).fetchall()
     )
 
     block = builder.build("/p", now=AT)
@@ -431,7 +443,7 @@ def test_lines_that_nobody_uses_lose_rank(memory: Path) -> None:
     for number in range(8):
         session_row(f"e{number}", last_event_at=at(-number), summary="x")
         shown(f"e{number}", "startup", "b" * 32, "c" * 32)
-        storage.save_used(f"e{number}", {"b" * 32: "named"} if number % 2 else {})
+        context_rows.save_used(f"e{number}", {"b" * 32: "named"} if number % 2 else {})
 
     block = builder.build("/p", now=AT, budget=budget)
 

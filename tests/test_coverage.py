@@ -86,3 +86,15 @@ def test_what_stands_under_a_heading_of_many_sessions_gives_way() -> None:
     others = [(State(statements=[Said("1", "", "Nothing.", head="Changes made")]), 1.0)] * 2
 
     assert choose([*told, *others], chars=200)[0][1].head == "How it locks"
+
+
+def test_what_is_listed_file_by_file_gives_way() -> None:
+    """The code and its history tell what was changed in a file; not so a sentence that names one."""
+    says = [
+        "`library/shelf.py:154` - Added `sort_book`, which takes the lock before it reads.",
+        "`save_book` in `library/shelf.py` takes the lock, or a loan is lost on the way.",
+    ]
+
+    chosen = choose([(state(*says), 1), (State(), 1)], chars=150)
+
+    assert [said.says for _, said in chosen] == says[1:]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from support.hooks import tool_event
 
-from claude_mem_lite import inbox
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.cli import main
 from claude_mem_lite.distill import record
 from claude_mem_lite.errors import ClaudeMemError

@@ -13,7 +13,7 @@ from support import delivery_experiment
 from support.hooks import tool_event
 from support.processes import end, running, wait_until
 
-from claude_mem_lite import inbox
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.storage import models, queries
 
 Start = Callable[[], subprocess.Popen[bytes]]

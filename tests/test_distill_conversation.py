@@ -39,6 +39,7 @@ def test_a_prompt_is_kept_in_the_users_words() -> None:
         ("/compact", "a slash command without arguments"),
         ("<task-notification>\n<task-id>a</task-id>", "written by the client, not by the user"),
         ("[Request interrupted by user]", "written by the client, not by the user"),
+        ("Operation stopped by hook: locked.", "written by the client, not by the user"),
     ],
 )
 def test_a_prompt_that_asks_for_nothing_is_skipped(words: str, reason: str) -> None:

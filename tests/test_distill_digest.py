@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from support.recorded import DATA, restore
 from support.strategies import CAPTURES, EVENTS, GIANTS, TEXT, TOOLS
 
-from claude_mem_lite import redact, triage
+from claude_mem_lite.capture import priority
 from claude_mem_lite.cli import demo
 from claude_mem_lite.distill.digest import DIGEST_CHARS, digest, selection
 from claude_mem_lite.distill.local import observe
 from claude_mem_lite.distill.observation import Capture, Skip
+from claude_mem_lite.redaction.events import scrub
 
 sys.path.append(str(Path(__file__).parent.parent / "benchmarks"))
 from lengthen import lengthened, size
@@ -513,7 +514,7 @@ def history(request: pytest.FixtureRequest) -> tuple[int, list[Capture]]:
     """Return the recorded history as it is stored, once as it was and once ten times as long."""
     events = list(demo.recorded_events())
     events = lengthened(events, request.param) if request.param > 1 else events
-    stored = (json.loads(redact.scrub(json.dumps(event))) for event in events)
+    stored = (json.loads(scrub(json.dumps(event))) for event in events)
     return request.param, [
         Capture(event["hook_event_name"], event.get("tool_name", ""), event, demo.PROJECT) for event in stored
     ]
@@ -527,7 +528,7 @@ def digests(history: tuple[int, list[Capture]]) -> dict[str, str]:
         capture.payload["tool_use_id"]: digest(capture)
         for capture in captures
         if capture.event_name in {"PostToolUse", "PostToolUseFailure"}
-        and triage.priority(capture.tool_name, capture.payload["tool_input"].get("command", "")) != "low"
+        and priority.priority(capture.tool_name, capture.payload["tool_input"].get("command", "")) != "low"
         and not isinstance(observe(capture), Skip)
     }
 

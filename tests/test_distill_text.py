@@ -3,16 +3,7 @@
 import pytest
 
 from claude_mem_lite.distill.local.evidence import best_lines, code_worth, telling_lines
-from claude_mem_lite.distill.observation import (
-    clean,
-    clip,
-    count,
-    first_sentence,
-    join,
-    one_line,
-    relative,
-    sentences,
-)
+from claude_mem_lite.text import clean, clip, count, first_sentence, join, one_line, relative, sentences
 
 
 @pytest.mark.parametrize(

@@ -127,18 +127,10 @@ def test_the_quickstart_is_two_commands_and_ci_runs_them() -> None:
         ".venv/bin/claude-mem demo",
         ".venv/bin/pytest -n 4 --dist worksteal",
     ]
-    script = (ROOT / ".ci" / "run").read_text()
-    found = subprocess.run(
-        [
-            "bash",
-            "-c",
-            script.split("\necho")[0].replace('cd "$(dirname "$0")/.."', f"cd {ROOT}")
-            + "\nquickstart pytest",
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    functions = (ROOT / ".ci" / "run").read_text().split("\ndiagrams() {")[0]
+    here = functions.replace('cd "$(dirname "$0")/.."', f"cd {ROOT}")
+    asked = ["bash", "-c", f"{here}\nquickstart pytest"]
+    found = subprocess.run(asked, capture_output=True, text=True, check=True)
     assert found.stdout == commands[1]
 
 
@@ -182,7 +174,7 @@ def test_a_wrong_setting_is_said_and_costs_no_event(home: Path, text: str, says:
     """The user hears of it in one line, and the hooks go on with the defaults."""
     (home / "config.toml").write_bytes(text.encode("latin-1"))
 
-    run_hook("capture", tool_event())
+    run_hook("post_tool_use", tool_event())
 
     assert settings.load().model
     assert says in settings.problem()

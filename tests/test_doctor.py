@@ -17,9 +17,10 @@ from support.fake_messages import FakeMessages
 from support.hooks import tool_event
 from support.processes import claude_mem, wait_until
 
-from claude_mem_lite import backlog, inbox, settings_file, spool
+from claude_mem_lite import settings_file
+from claude_mem_lite.capture import backlog, inbox, spool
 from claude_mem_lite.services import install
-from claude_mem_lite.storage import context as storage
+from claude_mem_lite.storage import context as context_rows
 from claude_mem_lite.storage import migrations, models, queries
 
 pytestmark = pytest.mark.process  # the doctor runs a hook
@@ -87,7 +88,7 @@ def test_lost_events_are_told_apart_from_those_that_wait(memory: Path) -> None:
 def test_late_answers_are_counted() -> None:
     """Of the last week's prompts; older ones are past."""
     for via, at in (("recall", inbox.utc_now()), ("late", inbox.utc_now()), ("late", "2020-01-01")):
-        storage.note_shown("me", {"via": via, "ids": []}, at=at)
+        context_rows.note_shown("me", {"via": via, "ids": []}, at=at)
 
     assert findings()["recall"]["found"] == "2 prompts answered in the last week, 1 of them too late"
 

@@ -22,13 +22,14 @@ from support.processes import wait_until
 
 from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.kinds import Type
 from claude_mem_lite.search import embedder
 from claude_mem_lite.search.embedder import minilm, records, transformer
 from claude_mem_lite.search.embedder.holder import IDLE_S, Holder
 from claude_mem_lite.search.embedder.interface import Embedder, Vectors
-from claude_mem_lite.search.embedder.records import MINILM, QWEN3, QWEN3_INT8, ModelRecord, QueryKind
+from claude_mem_lite.search.embedder.records import MINILM, QWEN3, QWEN3_INT8, ModelRecord
 
-KINDS: tuple[QueryKind, ...] = ("observation", "code", "learning", "session", "all")
+KINDS: tuple[Type, ...] = ("observation", "code", "learning", "session", "all")
 AWKWARD = ("", " ", "\x00", "🎉 naïve 漢字", "\ud800 lone \udfff", "word " * 10_000, "x" * 1_000_000)
 
 
@@ -495,7 +496,7 @@ class FakeEmbedder:
         """Return nothing of worth."""
         return np.zeros((len(texts), 384), np.float32)
 
-    def embed_query(self, text: str, kind: QueryKind) -> Vectors:
+    def embed_query(self, text: str, kind: Type) -> Vectors:
         """Return nothing of worth."""
         return np.zeros(384, np.float32)
 

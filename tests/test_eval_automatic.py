@@ -13,11 +13,12 @@ from support.fake_judge import judging, kinds
 from support.fake_messages import FakeMessages, Fault
 from support.processes import wait_until
 
-from claude_mem_lite import inbox, settings, settings_file
-from claude_mem_lite.distill import gate, upgrade
+from claude_mem_lite import settings, settings_file
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.claude import circuit_breaker, rewrite
 from claude_mem_lite.evals import automatic
-from claude_mem_lite.storage import evals as storage
-from claude_mem_lite.storage import models, upgrades
+from claude_mem_lite.storage import evals as eval_rows
+from claude_mem_lite.storage import facts, ledger, models
 
 ON, OFF = {"every": 4, "samples": 2}, {"every": 0}
 
@@ -34,7 +35,7 @@ def play(*, start: float, seconds: float = 300) -> float:
     """Take all steps that there are on a clock of their own; return its time."""
     now = start
     while now < start + seconds:
-        step = upgrade.step(settings.load(), now=now, later=automatic.step)
+        step = rewrite.step(settings.load(), now=now, later=automatic.step)
         if step.wait_s is None:
             break
         now += max(step.wait_s, 0.001)
@@ -43,7 +44,7 @@ def play(*, start: float, seconds: float = 300) -> float:
 
 def judged() -> list[dict[str, Any]]:
     """Return what automatic evaluations have left."""
-    return [row.data for row in storage.judgements(since="")]
+    return [row.data for row in eval_rows.judgements(since="")]
 
 
 def test_every_so_many_captures_a_few_are_judged(court: FakeMessages) -> None:
@@ -85,7 +86,7 @@ def test_it_is_off_by_default(court: FakeMessages, memory: Path) -> None:
     play(start=time.time() + 60)
 
     assert kinds(court.requests) == ["words"]
-    assert upgrades.read_state(automatic.STATE) == {}
+    assert facts.read(automatic.STATE) == {}
 
 
 def test_captures_from_before_it_was_switched_on_do_not_count(court: FakeMessages) -> None:
@@ -100,12 +101,12 @@ def test_captures_from_before_it_was_switched_on_do_not_count(court: FakeMessage
 
 def test_a_used_up_budget_waits_and_stops_nobody(court: FakeMessages, memory: Path) -> None:
     """What a judgement could cost at its worst is not there today: nothing is asked, and captures go on."""
-    upgrades.write_state(automatic.STATE, {"at": "2026-01-01T00:00:00.000000Z", "left": []})
+    facts.write(automatic.STATE, {"at": "2026-01-01T00:00:00.000000Z", "left": []})
     settings_file.write("evals", OFF)
     for number in range(4):
         capture(number)
     now = play(start=time.time() + 60)
-    budget = upgrades.spent_usd(since="") + 0.006
+    budget = ledger.spent_usd(since="") + 0.006
     settings_file.write("evals", ON)
     settings_file.write("claude", {"daily_budget_usd": budget})
 
@@ -114,8 +115,8 @@ def test_a_used_up_budget_waits_and_stops_nobody(court: FakeMessages, memory: Pa
     now = play(start=now + 60)
 
     assert kinds(court.requests) == ["words", "words"]
-    assert gate.load().kind == ""
-    assert len(upgrades.read_state(automatic.STATE)["left"]) == 2
+    assert circuit_breaker.load().kind == ""
+    assert len(facts.read(automatic.STATE)["left"]) == 2
     settings_file.write("claude", {"daily_budget_usd": 1.0})
     play(start=now)
     assert len(judged()) == 2
@@ -144,8 +145,8 @@ def test_a_judge_that_is_not_there_ends_the_run(court: FakeMessages) -> None:
     now = play(start=now + 60)
 
     assert kinds(court.requests) == ["words", "questions"]
-    assert upgrades.read_state(automatic.STATE)["left"] == []
-    assert gate.load().kind == ""
+    assert facts.read(automatic.STATE)["left"] == []
+    assert circuit_breaker.load().kind == ""
 
 
 def test_an_answer_of_no_use_is_noted(court: FakeMessages) -> None:
@@ -165,10 +166,10 @@ def test_an_answer_of_no_use_is_noted(court: FakeMessages) -> None:
 
 def test_the_consumer_takes_the_step(court: FakeMessages, consumer: Callable[[], Any]) -> None:
     """A real consumer judges what it had Claude write."""
-    upgrades.write_state(automatic.STATE, {"at": "2026-01-01T00:00:00.000000Z", "left": []})
+    facts.write(automatic.STATE, {"at": "2026-01-01T00:00:00.000000Z", "left": []})
     for number in range(16):  # as many as go at once
         capture(number)
-    inbox.enqueue("claude_mem_lite.tasks.upgrade.upgrade")
+    inbox.enqueue("claude_mem_lite.tasks.rewrite.upgrade")
     consumer()
 
     wait_until(lambda: len(judged()) == 2, timeout_s=120)

@@ -17,7 +17,8 @@ from support.fake_judge import judging
 from support.fake_messages import FakeMessages, Fault
 from support.hooks import tool_event
 
-from claude_mem_lite import config, inbox
+from claude_mem_lite import config
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.evals import QUERIES, monitor
 from claude_mem_lite.learnings import evolve
 from claude_mem_lite.learnings.evolve import Candidate

@@ -14,14 +14,15 @@ from support.commands import Done, command
 from support.fake_judge import QUESTIONS, judging, kinds
 from support.fake_messages import FakeMessages, Fault
 
-from claude_mem_lite import inbox, settings, settings_file
-from claude_mem_lite.distill import gate
-from claude_mem_lite.distill.asking import StoppedError
+from claude_mem_lite import settings, settings_file
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.claude import circuit_breaker
+from claude_mem_lite.claude.request_cycle import StoppedError
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.evals import benchmark, compression, samples
 from claude_mem_lite.evals.calls import Caller
 from claude_mem_lite.evals.judge import Judge
-from claude_mem_lite.storage import models, upgrades
+from claude_mem_lite.storage import ledger, models
 
 HAIKU, SONNET = "claude-haiku-4-5-20251001", "claude-sonnet-5"
 
@@ -47,9 +48,9 @@ def replay(
     return list(benchmark.run(samples.replayable(chosen.tiers, count=count), (a, b), judge))
 
 
-def ledger() -> list[dict[str, Any]]:
+def answers() -> list[dict[str, Any]]:
     """Return the calls of the ledger."""
-    return [row.data for row in models.LogEntry.select().where(models.LogEntry.event_type == upgrades.CALL)]
+    return [row.data for row in models.LogEntry.select().where(models.LogEntry.event_type == ledger.CALL)]
 
 
 def forget_raw() -> None:
@@ -99,17 +100,17 @@ def test_each_capture_is_asked_about_once_and_judged_twice(court: FakeMessages) 
 def test_the_dollars_are_in_the_ledger_and_nothing_else_changes(court: FakeMessages) -> None:
     """Each call at its model's price; observations, gate and queue stay as they were."""
     event_id = capture()
-    before, gate_before = row_of(event_id).__data__, gate.load()
+    before, gate_before = row_of(event_id).__data__, circuit_breaker.load()
     caller = Caller(settings.load())
 
     list(benchmark.run(samples.replayable({"high"}, count=5), (HAIKU, "local"), Judge(caller, SONNET)))
 
-    assert [(row["purpose"], row["model"]) for row in ledger()] == [
+    assert [(row["purpose"], row["model"]) for row in answers()] == [
         ("evaluation", HAIKU), ("evaluation", SONNET), ("evaluation", SONNET), ("evaluation", SONNET),
     ]  # fmt: skip
-    assert sum(row["usd"] for row in ledger()) == pytest.approx(caller.usd, abs=1e-6)
+    assert sum(row["usd"] for row in answers()) == pytest.approx(caller.usd, abs=1e-6)
     assert row_of(event_id).__data__ == before
-    assert gate.load() == gate_before
+    assert circuit_breaker.load() == gate_before
 
 
 def test_two_models_of_claude_are_compared(court: FakeMessages) -> None:
@@ -172,7 +173,7 @@ def test_what_is_not_judged_is_no_pair(
 
     assert (pair is not None) is is_compared
     assert kinds(court.requests) == asked
-    assert gate.load().rejected == ()
+    assert circuit_breaker.load().rejected == ()
 
 
 @pytest.mark.parametrize(("questions", "answered"), [([], 0.0), (["One?"], 0.0), (["Why?"] * 9, 0.2)])
@@ -204,8 +205,8 @@ def test_the_daily_budget_holds(court: FakeMessages, memory: Path) -> None:
 
     assert stopped.value.step.failure == "budget"
     assert "daily budget of $0.05" in stopped.value.step.reason
-    assert 0 < upgrades.spent_usd(since="") <= 0.05
-    assert gate.load().kind == ""
+    assert 0 < ledger.spent_usd(since="") <= 0.05
+    assert circuit_breaker.load().kind == ""
 
 
 def test_a_429_is_waited_for_by_everybody(court: FakeMessages) -> None:
@@ -219,7 +220,7 @@ def test_a_429_is_waited_for_by_everybody(court: FakeMessages) -> None:
 
     assert asked == [pytest.approx(40, abs=1)]
     assert stopped.value.step.failure == "outage"
-    assert gate.load().kind == "outage"
+    assert circuit_breaker.load().kind == "outage"
     with pytest.raises(StoppedError):
         replay()
     assert len(court.requests) == 1
@@ -244,7 +245,7 @@ def test_a_model_that_is_not_there_stops_the_run_and_nobody_else(court: FakeMess
     with pytest.raises(StoppedError, match="HTTP 404"):
         replay()
 
-    assert gate.load().kind == ""
+    assert circuit_breaker.load().kind == ""
 
 
 def test_three_requests_in_a_row_that_are_turned_down_end_the_run(court: FakeMessages) -> None:

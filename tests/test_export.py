@@ -18,14 +18,16 @@ import pytest
 from support.commands import command
 from support.databases import NOW, find, observation_row, session_row
 
-from claude_mem_lite import config, inbox, redact
+from claude_mem_lite import config
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.cli import demo
 from claude_mem_lite.distill.record import record_event, summarize_session
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.learnings import curate, session
-from claude_mem_lite.storage import code, models, queries, upgrades
-from claude_mem_lite.storage import learnings as known
-from claude_mem_lite.storage.upgrades import Call
+from claude_mem_lite.redaction.events import scrub
+from claude_mem_lite.storage import code, ledger, models, queries, rewrites
+from claude_mem_lite.storage import learnings as learning_rows
+from claude_mem_lite.storage.ledger import Call
 from claude_mem_lite.upkeep import exchange, lines, outfile
 
 HEAD = {"kind": "claude-mem", "format": 1}
@@ -40,7 +42,7 @@ EDGE = {
 def fill() -> None:
     """Remember the recorded history, what it taught, and one row of each other kind."""
     for event in demo.recorded_events():
-        inbox.append(redact.scrub(json.dumps(event)), demo.PROJECT)
+        inbox.append(scrub(json.dumps(event)), demo.PROJECT)
     for event_id in queries.unfinished_events():
         event = queries.pending_event(event_id)
         assert event is not None
@@ -54,15 +56,15 @@ def fill() -> None:
             {"qualified_name": "dig", "kind": "function", "change_type": "new"}
         ])
     )  # fmt: skip
-    upgrades.write_summary(
+    rewrites.write_summary(
         "s1", summary="Dug ponds.", key_files=[], key_decisions=["No lakes"], retold_pk=10_000,
         written_by="claude-haiku-4-5", prompt_version="3",
     )  # fmt: skip
     models.Session.update(summarized_pk=10_000).where(models.Session.id == "s1").execute()
     code.add_edge(EDGE)
     curate.add("Deploys go out on Tuesdays", category="convention", project_dir=None)
-    upgrades.record_call(Call("observations", "m", 0.123456789, 7, 1, session_id="s1"), now=1.5)
-    upgrades.reserve(0.01, now=2.5)
+    ledger.record(Call("observations", "m", 0.123456789, 7, 1, session_id="s1"), now=1.5)
+    ledger.reserve(0.01, now=2.5)
 
 
 def exported(*arguments: str) -> bytes:
@@ -164,8 +166,8 @@ def test_what_comes_in_is_found_and_left_alone(
     assert row.observation_count == 1
     assert models.Observation.select().where(models.Observation.upgrade == "waiting").count() == 0
     assert queries.queue_stats()["messages"] == 1  # that asks for the vectors
-    assert sum(day["usd"] for day in upgrades.costs(by="day", since="")) == pytest.approx(0.133456789)
-    assert upgrades.spent_usd(since="") == 0  # what others paid is not of this machine's budget
+    assert sum(day["usd"] for day in ledger.costs(by="day", since="")) == pytest.approx(0.133456789)
+    assert ledger.spent_usd(since="") == 0  # what others paid is not of this machine's budget
 
 
 def test_one_project_and_a_file(filled: Path, tmp_path: Path) -> None:
@@ -307,7 +309,7 @@ def test_learnings_keep_their_state_unless_they_are_suspicious(
     taken = take_in(tmp_path / "a", HEAD, a_learning(**fields))
 
     models.open_databases()
-    assert [name for name, count in known.counts().items() if count] == [state]
+    assert [name for name, count in learning_rows.counts().items() if count] == [state]
     assert taken["waiting"] == (state == "quarantine")
 
 
@@ -324,7 +326,7 @@ def test_a_learning_that_is_known_stays_as_it_is(memory: Path, tmp_path: Path) -
 
     models.open_databases()
     assert (taken["there"], taken["waiting"]) == ({"learning": 1}, 0)
-    assert known.counts()["active"] == 1
+    assert learning_rows.counts()["active"] == 1
 
 
 WRONG = {

@@ -16,7 +16,8 @@ import pytest
 from support.faults import append, build, logged, queue, rows, running, say, stop, titles
 from support.processes import claude_mem, wait_until
 
-from claude_mem_lite import client, config
+from claude_mem_lite import config
+from claude_mem_lite.capture import client
 from claude_mem_lite.services import supervise
 from claude_mem_lite.storage import migrations, models
 

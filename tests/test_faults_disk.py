@@ -15,17 +15,18 @@ from support.faults import PROJECT, append, build, fill, logged, queue, rows, ru
 from support.hooks import run_hook, tool_event
 from support.processes import claude_mem, wait_until, web_answers
 
-from claude_mem_lite import client, config
+from claude_mem_lite import config
+from claude_mem_lite.capture import client
 from claude_mem_lite.search.vectors import Vectors
 
 TRIES_S = 5  # time for the consumer to try in vain; it may have no room to log that
 EMBEDDED = "SELECT count(*) FROM observations WHERE embedding_status <> 'pending'"
 ANSWERS = {
-    "context": {"hook_event_name": "SessionStart", "source": "startup"},
-    "prompt": {"hook_event_name": "UserPromptSubmit", "prompt": "Mend the parser of dates."},
-    "compact": {"hook_event_name": "PreCompact", "trigger": "auto"},
-    "summary": {"hook_event_name": "Stop", "last_assistant_message": "Done."},
-    "cleanup": {"hook_event_name": "SessionEnd", "reason": "other"},
+    "session_start": {"hook_event_name": "SessionStart", "source": "startup"},
+    "user_prompt_submit": {"hook_event_name": "UserPromptSubmit", "prompt": "Mend the parser of dates."},
+    "pre_compact": {"hook_event_name": "PreCompact", "trigger": "auto"},
+    "stop": {"hook_event_name": "Stop", "last_assistant_message": "Done."},
+    "session_end": {"hook_event_name": "SessionEnd", "reason": "other"},
 }
 
 
@@ -128,7 +129,7 @@ def test_a_hook_without_room_in_queue_db_uses_the_spool(home: Path) -> None:
         ballast = fill(spool)
         with closing(sqlite3.connect(config.queue_path(), isolation_level=None)) as other:
             other.execute("BEGIN EXCLUSIVE")
-            done = run_hook("capture", json.dumps(tool_event("WebFetch")).encode(), project_dir=PROJECT)
+            done = run_hook("post_tool_use", json.dumps(tool_event("WebFetch")).encode(), project_dir=PROJECT)
             lost = [path.suffix for path in spool.iterdir() if path != ballast]
             ballast.unlink()
             say(build(1))

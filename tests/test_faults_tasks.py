@@ -25,7 +25,8 @@ from support.faults import PROJECT, append, build, queue, rows, running, say, st
 from support.hooks import run_hook, tool_event
 from support.processes import claude_mem, wait_until, web_answers
 
-from claude_mem_lite import client, config, inbox
+from claude_mem_lite import config
+from claude_mem_lite.capture import client, inbox
 from claude_mem_lite.services import instance, supervise
 from claude_mem_lite.storage import models
 
@@ -147,7 +148,7 @@ def test_a_hundred_thousand_waiting_events_hold_nobody_up(home: Path) -> None:
             (MANY - 1,),
         )
     code = (
-        "from claude_mem_lite import backlog, inbox\n"
+        "from claude_mem_lite.capture import backlog, inbox\n"
         "used = lambda: int(open('/proc/self/status').read().split('VmHWM:')[1].split()[0])\n"
         "inbox.create_schema(inbox.sqlite3.connect(inbox.config.queue_path())); before = used()\n"
         "print(backlog.requeue(), used() - before)"
@@ -229,7 +230,7 @@ def test_without_file_descriptors_both_processes_live_and_go_on(home: Path) -> N
             connection.settimeout(1)
             connection.connect(config.socket_path())
         start = {"session_id": "s2", "hook_event_name": "SessionStart", "source": "startup"}
-        told = run_hook("context", start, project_dir=PROJECT)
+        told = run_hook("session_start", start, project_dir=PROJECT)
         for number in range(1, 4):
             say(build(number))
         time.sleep(2)
@@ -264,7 +265,7 @@ def test_a_web_process_killed_in_a_request_is_replaced(home: Path) -> None:
     time.sleep(0.1)
     os.kill(pid, signal.SIGKILL)
     start = {"session_id": "s2", "hook_event_name": "SessionStart", "source": "startup"}
-    told = run_hook("context", start, project_dir=PROJECT)
+    told = run_hook("session_start", start, project_dir=PROJECT)
     asking.join()
     found = wait_until(lambda: web_answers() and client.get("/api/search", {"q": "target"}, timeout_s=5))
 

@@ -10,7 +10,7 @@ from support.blocks import hook, told_in_time
 from support.web import get
 from typer.testing import CliRunner
 
-from claude_mem_lite import inbox
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.cli.app import app
 from claude_mem_lite.context import blocks, builder, failure
 from claude_mem_lite.context.shown import Shown
@@ -18,11 +18,12 @@ from claude_mem_lite.distill import record
 from claude_mem_lite.distill.failing import error_of, read_calls, told
 from claude_mem_lite.distill.findings import findings as told_findings
 from claude_mem_lite.distill.observation import Capture
+from claude_mem_lite.forget import store
+from claude_mem_lite.forget.marking import mark
+from claude_mem_lite.forget.wanted import Wanted
 from claude_mem_lite.learnings import session as learning
 from claude_mem_lite.search.hybrid import Searcher
-from claude_mem_lite.storage import findings, forgetting, models, queries
-from claude_mem_lite.storage.marking import mark
-from claude_mem_lite.storage.wanted import Wanted
+from claude_mem_lite.storage import findings, models, queries
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -218,9 +219,9 @@ def test_forgetting_takes_the_failures_along(memory: Path) -> None:
     session("s1", FAILS, WORKS)
     session("s2", call("deploy --to hidden", error="no such host as hidden"), call("deploy --to shown"))
 
-    with forgetting.transaction():
+    with store.transaction():
         wanted = Wanted(text="hidden")
-        forgetting.clear_memory(mark(wanted), wanted)
+        store.clear_memory(mark(wanted), wanted)
 
     assert [row.session_id for row in findings.known("/p")] == ["s1"]
 
@@ -243,10 +244,10 @@ def test_a_command_that_fails_as_before_is_answered_once(web_and_consumer: Path)
     session("s1", FAILS, WORKS)
     event = {"tool_name": "Bash", **FAILS.payload}
 
-    told = told_in_time("--slow", "capture", "PostToolUseFailure", **event)
-    again = hook("capture", "PostToolUseFailure", **event)
+    told = told_in_time("--slow", "post_tool_use", "PostToolUseFailure", **event)
+    again = hook("post_tool_use", "PostToolUseFailure", **event)
     other = hook(
-        "capture", "PostToolUseFailure", tool_name="Bash", tool_input={"command": "make"},
+        "post_tool_use", "PostToolUseFailure", tool_name="Bash", tool_input={"command": "make"},
         error="Exit code 2\nmake: no rule to make this target",
     )  # fmt: skip
 
@@ -306,9 +307,9 @@ def test_forgetting_what_worked_takes_the_failure_along(memory: Path) -> None:
     session("s1", FAILS, WORKS)
     (row,) = findings.known("/p")
 
-    with forgetting.transaction():
+    with store.transaction():
         wanted = Wanted(ids=(row.works_id,))
-        forgetting.clear_memory(mark(wanted), wanted)
+        store.clear_memory(mark(wanted), wanted)
 
     assert findings.known("/p") == []
 

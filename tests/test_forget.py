@@ -22,18 +22,19 @@ from support.databases import find, observation_row, rows, session_row
 from support.hooks import run_hook, tool_event
 from support.processes import claude_mem, running, wait_until
 
-from claude_mem_lite import client, config, inbox
+from claude_mem_lite import config
+from claude_mem_lite.capture import client, inbox
 from claude_mem_lite.distill.record import record_event, summarize_session
+from claude_mem_lite.forget import purge, store
+from claude_mem_lite.forget.wanted import Wanted
 from claude_mem_lite.learnings import evolve
 from claude_mem_lite.learnings.evolve import Candidate
 from claude_mem_lite.search import vectors
 from claude_mem_lite.search.vectors import Vectors
 from claude_mem_lite.services import supervise
-from claude_mem_lite.storage import embeddings, forgetting, models, queries, upgrades
-from claude_mem_lite.storage import learnings as known
-from claude_mem_lite.storage.upgrades import Call
-from claude_mem_lite.storage.wanted import Wanted
-from claude_mem_lite.upkeep import forget
+from claude_mem_lite.storage import embeddings, facts, ledger, models, queries
+from claude_mem_lite.storage import learnings as learning_rows
+from claude_mem_lite.storage.ledger import Call
 
 # A word that nothing else has, and what FTS5's stemmer makes of it.
 WORD, STEM = "Xylophagous", "xylophag"
@@ -114,9 +115,9 @@ def plant(home: Path) -> None:
     )
     models.Learning.update(created_at=THEN).execute()
     queries.log_event("compress.failed", {"error": WORD}, session_id=DOOMED)
-    upgrades.record_call(Call("observations", "m", 0.5, 1, 1, session_id=DOOMED), now=0)
-    upgrades.write_state(f"learnings {PROJECT}", {"faded_for": DOOMED})
-    upgrades.write_state("gate", {"kind": "", "rejected": [asked]})
+    ledger.record(Call("observations", "m", 0.5, 1, 1, session_id=DOOMED), now=0)
+    facts.write(f"learnings {PROJECT}", {"faded_for": DOOMED})
+    facts.write("gate", {"kind": "", "rejected": [asked]})
     inbox.enqueue(inbox.SHOWN, DOOMED, {"via": "recall", "ids": [asked], "text": WORD}, THEN)
     event = json.dumps({**ran("make", f"{WORD} spooled"), "session_id": DOOMED})
     (home / "spool" / f"{THEN}-0123456789abcdef").write_text(f"0123456789abcdef\0{THEN}\0{PROJECT}\0{event}")
@@ -137,7 +138,7 @@ def plant(home: Path) -> None:
     embed_all()
     # Some builds of SQLite overwrite what is deleted by themselves; here the word is left in free pages.
     models.memory_database.execute_sql("PRAGMA secure_delete = OFF")
-    upgrades.write_state("large", {"text": f"{WORD} " * 20_000})
+    facts.write("large", {"text": f"{WORD} " * 20_000})
     models.State.delete().where(models.State.name == "large").execute()
 
 
@@ -221,7 +222,7 @@ def test_nothing_is_left_of_it(memory: Path, way: tuple[str, ...]) -> None:
     assert {hit.row.session_id for hit in find("pathlib", type="observation")} == {KEPT}
     assert [row.qualified_name for row in models.FunctionMapEntry.select()] == ["save"]
     assert Vectors(KEY, 8).count("observation") == embeddings.count_embedded(KEY)["observation"][0] == 2
-    assert upgrades.spent_usd(since="") == 0.5
+    assert ledger.spent_usd(since="") == 0.5
     assert (memory / "logs" / "consumer.jsonl").read_text().count("started") == 1
     with closing(sqlite3.connect(memory / "claude-mem.db")) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
@@ -292,16 +293,19 @@ def test_a_learning_lives_on_what_is_left_of_its_evidence(memory: Path) -> None:
     alone = evolve.take(
         Candidate("Never use WAL mode", "convention", "user"), session_id=DOOMED, project_dir="/p"
     )
-    known.update(known.get(first.learning_id), superseded_by=alone.learning_id)
+    learning_rows.update(learning_rows.get(first.learning_id), superseded_by=alone.learning_id)
     models.close_databases()
 
     command("forget", "--session", DOOMED, "--yes")
 
     assert left(memory, DOOMED, alone.learning_id) == set()
     models.open_databases()
-    row = known.get(first.learning_id)
+    row = learning_rows.get(first.learning_id)
     assert (row.source_sessions, row.is_active, row.superseded_by) == ([KEPT], False, None)
-    assert [each.event_type for each in known.story(row.id)] == ["learning.inserted", "learning.merged"]
+    assert [each.event_type for each in learning_rows.story(row.id)] == [
+        "learning.inserted",
+        "learning.merged",
+    ]
 
 
 def test_a_dry_run_says_what_would_go_and_touches_nothing(memory: Path) -> None:
@@ -413,9 +417,9 @@ def test_it_is_forgotten_behind_running_services(home: Path) -> None:
     """They are stopped for the moment and come back; what hooks bring meanwhile and later is kept."""
     assert claude_mem("up").returncode == 0
     try:
-        run_hook("prompt", {**prompt(f"Make the {WORD} parser faster"), "session_id": DOOMED})
-        run_hook("capture", {**ran("make", f"{WORD} built\n" * 20), "session_id": DOOMED})
-        run_hook("capture", {**ran("make test", "4 passed in 0.1s"), "session_id": KEPT})
+        run_hook("user_prompt_submit", {**prompt(f"Make the {WORD} parser faster"), "session_id": DOOMED})
+        run_hook("post_tool_use", {**ran("make", f"{WORD} built\n" * 20), "session_id": DOOMED})
+        run_hook("post_tool_use", {**ran("make test", "4 passed in 0.1s"), "session_id": KEPT})
         models.open_databases(read_only=True)
         wait_until(lambda: embedded() == 3)
         models.close_databases()
@@ -457,7 +461,7 @@ class Writer(threading.Thread):
         while not self.is_over:
             self.written += 1
             event = ran(f"make docs{self.written}", f"docs {self.written} built\n" * 20)
-            run_hook("capture", {**event, "session_id": KEPT})
+            run_hook("post_tool_use", {**event, "session_id": KEPT})
 
 
 def embedded() -> int:
@@ -529,12 +533,12 @@ def test_what_was_cut_short_between_the_databases_is_gone_on_with(
     def cut_short() -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(forgetting, "transaction", cut_short)
+    monkeypatch.setattr(store, "transaction", cut_short)
     inbox.append(json.dumps(ran("make", WORD)), PROJECT)
     with closing(sqlite3.connect(memory / "queue.db")) as idle:  # it keeps the WAL
         idle.execute("SELECT count(*) FROM pending_queue").fetchone()
         with pytest.raises(KeyboardInterrupt):
-            forget.forget(Wanted(text=WORD), paused=nullcontext([]))
+            purge.forget(Wanted(text=WORD), paused=nullcontext([]))
         models.close_databases()
 
         done = command("forget", "--match", WORD, "--yes")

@@ -13,15 +13,16 @@ import pytest
 from support.commands import Done, command
 from support.hooks import run_hook, tool_event
 
-from claude_mem_lite import config, guards, inbox
-from claude_mem_lite.guards import ASK, Call, Guard
+from claude_mem_lite import config
+from claude_mem_lite.capture import guards, inbox
+from claude_mem_lite.capture.guards import ASK, Call, Guard
+from claude_mem_lite.capture.simple_commands import Script
 from claude_mem_lite.learnings import curate, evolve, guarded
 from claude_mem_lite.learnings.evolve import Candidate
 from claude_mem_lite.learnings.guarding import derive
 from claude_mem_lite.learnings.rule_words import Seen
 from claude_mem_lite.services import install
-from claude_mem_lite.simple_commands import Script
-from claude_mem_lite.storage import learnings as storage
+from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage import models
 from claude_mem_lite.upkeep import exchange
 
@@ -204,7 +205,7 @@ def called(line: str, folder: Path, tool: str = "Bash", **given: Any) -> dict[st
 
 def answer(event: dict[str, Any] | bytes, project_dir: Path) -> dict[str, Any]:
     """Return what the hook answers, {} for silence; it always ends well."""
-    done = run_hook("guard", event, project_dir=str(project_dir))
+    done = run_hook("pre_tool_use", event, project_dir=str(project_dir))
     assert (done.returncode, done.stderr) == (0, b"")
     told: dict[str, Any] = json.loads(done.stdout)["hookSpecificOutput"] if done.stdout else {}
     return told
@@ -277,7 +278,7 @@ def test_nothing_disturbs_the_hook(project: Path) -> None:
 
 def test_no_expression_holds_a_call_up(project: Path) -> None:
     """One that would take for ever is refused; a stored one is given up, and the call goes on."""
-    row = storage.get(rule(project, "Commits are neat"))
+    row = learning_rows.get(rule(project, "Commits are neat"))
     curate.guard(row, Guard(message=r"^(x+x+)+y$"))
     Path(config.guards_path()).write_text("git\tcommit\n")
 
@@ -302,12 +303,12 @@ def test_the_hook_is_registered_while_a_guard_is_on(project: Path) -> None:
     install.install()
     anew = settings()
     run(project, "guard", first, "--off")
-    still = "guard.py" in settings()
+    still = "pre_tool_use.py" in settings()
     run(project, "remove", second)
 
     groups = json.loads(on)["hooks"]["PreToolUse"]
     assert [group["matcher"] for group in groups] == ["Task|Agent", "Bash|Edit|Write|MultiEdit|NotebookEdit"]
-    assert (again, "guard.py" in without, anew == on) == (False, False, True)
+    assert (again, "pre_tool_use.py" in without, anew == on) == (False, False, True)
     assert (mode, still, words_file.exists()) == (0o600, True, False)
     assert settings() == before
 
@@ -321,7 +322,7 @@ def test_a_guard_without_hooks_says_so(project: Path) -> None:
     install.sync_guard()
 
     assert "the hooks are not installed: claude-mem install-hooks" in done.stderr
-    assert "guard.py" not in nothing
+    assert "pre_tool_use.py" not in nothing
     assert list(json.loads(settings())["hooks"]) == ["PreToolUse"]
     assert "twice" not in install.plugin_problem()[0]
 
@@ -356,13 +357,13 @@ def test_a_guard_goes_with_its_rule(project: Path) -> None:
     run(project, "edit", ids[1], "--content", "Always run `tool1 --all`")
     run(project, "reset", ids[2])
     run(project, "merge", ids[1], ids[3])
-    left = [row.guard for row in storage.by_ids(ids)]
+    left = [row.guard for row in learning_rows.by_ids(ids)]
     models.close_databases()
     command("forget", "--match", "zanzibar", "--yes", cwd=project)
 
     models.open_databases()
     assert (left, guards.all_on()) == ([""] * 4, [])
-    assert "guard.py" not in settings()
+    assert "pre_tool_use.py" not in settings()
     assert not Path(config.guards_path()).exists()
 
 
@@ -396,7 +397,7 @@ def test_a_dry_run_shows_what_a_guard_would_have_noticed(project: Path) -> None:
 
     assert "would have noticed 1 of 3 past calls" in done.stdout
     assert [(each["call"], each["because"]) for each in told["noticed"]] == [("git push --force",) * 2]
-    assert (told["is_on"], guards.all_on(), "guard.py" in settings()) == (False, [], False)
+    assert (told["is_on"], guards.all_on(), "pre_tool_use.py" in settings()) == (False, [], False)
 
 
 def test_guards_are_listed_with_what_could_be_one(project: Path) -> None:

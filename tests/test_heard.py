@@ -11,7 +11,7 @@ import pytest
 from support.recorded import play
 
 from claude_mem_lite.cli import demo
-from claude_mem_lite.storage import learnings as storage
+from claude_mem_lite.storage import learnings as learning_rows
 
 REFUSED = (
     "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file "
@@ -22,7 +22,7 @@ Play = Callable[..., None]
 
 def known() -> dict[str, float]:
     """Return what is known, with its confidence."""
-    return {row.content: row.confidence for row in storage.find(demo.PROJECT, state="current")}
+    return {row.content: row.confidence for row in learning_rows.find(demo.PROJECT, state="current")}
 
 
 def result(content: str, **fields: Any) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def test_a_candidate_is_a_rule_once_it_is_said_again(played: Play) -> None:
 
     assert once == {"no, the queue is backed by Redis": 0.4}
     assert list(known().values()) == [pytest.approx(0.51)]
-    assert storage.find(demo.PROJECT)[0].source_sessions == ["s1", "s2"]
+    assert learning_rows.find(demo.PROJECT)[0].source_sessions == ["s1", "s2"]
 
 
 def test_a_wish_of_two_sessions_is_a_rule_without_any_form(played: Play) -> None:

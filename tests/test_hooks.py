@@ -17,7 +17,7 @@ from support.processes import wait_until
 
 from claude_mem_lite import config
 from claude_mem_lite.context import text
-from claude_mem_lite.hooks import compact
+from claude_mem_lite.hooks import pre_compact
 from claude_mem_lite.services import install
 
 EVENTS = {
@@ -49,7 +49,7 @@ def test_a_hook_stores_its_event_and_says_nothing(home: Path, name: str) -> None
 
     done = run_hook(NEWEST[name]["hook"], event)
 
-    printed = f"{compact.WANTED}\n".encode() if name == "PreCompact" else b""
+    printed = f"{pre_compact.WANTED}\n".encode() if name == "PreCompact" else b""
     assert (done.returncode, done.stdout, done.stderr) == (0, printed, b"")
     assert [
         (row[0], row[1], json.loads(row[2]))
@@ -79,7 +79,7 @@ def test_a_hook_stores_its_event_and_says_nothing(home: Path, name: str) -> None
 )
 def test_an_event_that_says_nothing_touches_nothing(home: Path, event: dict[str, Any] | bytes) -> None:
     """A Stop caused by a Stop hook and the client's own compaction leave no row."""
-    done = run_hook("summary", event)
+    done = run_hook("stop", event)
 
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert not (home / "queue.db").exists()
@@ -89,7 +89,7 @@ def test_words_about_a_no_op_are_no_no_op(home: Path) -> None:
     """The marks count as keys of the event only, not inside what somebody wrote."""
     message = 'The event had "stop_hook_active":true and "agent_type":"" in it.'
 
-    run_hook("summary", {"session_id": "s1", "hook_event_name": "Stop", "last_assistant_message": message})
+    run_hook("stop", {"session_id": "s1", "hook_event_name": "Stop", "last_assistant_message": message})
 
     assert rows("SELECT count(*) FROM pending_queue") == [(1,)]
 
@@ -103,7 +103,7 @@ def test_the_project_is_the_git_top_level(home: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(top / "src")
 
     for folder in (top, top / "src" / "deep", tmp_path / "link", plain):
-        run_hook("capture", tool_event(), project_dir=str(folder))
+        run_hook("post_tool_use", tool_event(), project_dir=str(folder))
 
     assert [row[0] for row in rows("SELECT project_dir FROM pending_queue ORDER BY seq")] == [
         *[str(top.resolve())] * 3,
@@ -116,7 +116,7 @@ def test_a_project_with_a_name_of_odd_bytes_is_one_all_the_same(home: Path, tmp_
     odd = os.fsencode(tmp_path) + b"/caf\xe9"
     os.mkdir(odd)
 
-    run_hook("capture", tool_event(), project_dir=os.fsdecode(odd))
+    run_hook("post_tool_use", tool_event(), project_dir=os.fsdecode(odd))
 
     assert rows("SELECT project_dir FROM pending_queue") == [(f"{tmp_path.resolve()}/caf�",)]
 
@@ -127,14 +127,23 @@ NESTED = {"hook_event_name": "Stop", "agent_type": "", "stop_hook_active": True,
 @pytest.mark.parametrize(
     ("hook", "event"),
     [
-        ("capture", tool_event("mcp__bus__publish", tool_input=NESTED)),
-        ("capture", {"tool_input": [{"event": NESTED}], **tool_event("mcp__bus__publish")}),
-        ("capture", tool_event("Write", tool_input={"content": json.dumps(NESTED)}, tool_response=NESTED)),
-        ("capture", {"agent_type": "", "stop_hook_active": True, **tool_event("Agent", tool_input=NESTED)}),
-        ("summary", {"background_tasks": [NESTED], "hook_event_name": "Stop", "stop_hook_active": False}),
-        ("summary", {"hook_event_name": "SubagentStop", "agent_type": "Explore", "crons": [NESTED]}),
-        ("summary", {"hook_event_name": "SubagentStop", "last_assistant_message": "of an old client"}),
-        ("prompt", {"session_crons": NESTED, "hook_event_name": "UserPromptSubmit", "prompt": "Go on."}),
+        ("post_tool_use", tool_event("mcp__bus__publish", tool_input=NESTED)),
+        ("post_tool_use", {"tool_input": [{"event": NESTED}], **tool_event("mcp__bus__publish")}),
+        (
+            "post_tool_use",
+            tool_event("Write", tool_input={"content": json.dumps(NESTED)}, tool_response=NESTED),
+        ),
+        (
+            "post_tool_use",
+            {"agent_type": "", "stop_hook_active": True, **tool_event("Agent", tool_input=NESTED)},
+        ),
+        ("stop", {"background_tasks": [NESTED], "hook_event_name": "Stop", "stop_hook_active": False}),
+        ("stop", {"hook_event_name": "SubagentStop", "agent_type": "Explore", "crons": [NESTED]}),
+        ("stop", {"hook_event_name": "SubagentStop", "last_assistant_message": "of an old client"}),
+        (
+            "user_prompt_submit",
+            {"session_crons": NESTED, "hook_event_name": "UserPromptSubmit", "prompt": "Go on."},
+        ),
     ],
 )
 def test_what_says_nothing_is_told_by_the_events_own_fields(
@@ -153,7 +162,7 @@ def test_a_hook_works_in_a_folder_that_is_gone(home: Path, tmp_path: Path) -> No
     gone.mkdir()
     environment = {key: value for key, value in os.environ.items() if key != "CLAUDE_PROJECT_DIR"}
     process = subprocess.Popen(
-        ["/bin/sh", "-c", f'rmdir {gone}; exec "{sys.executable}" -I -S "{install.HOOKS}/capture.py"'],
+        ["/bin/sh", "-c", f'rmdir {gone}; exec "{sys.executable}" -I -S "{install.HOOKS}/post_tool_use.py"'],
         stdin=subprocess.PIPE,
         cwd=gone,
         env=environment,
@@ -171,7 +180,7 @@ def test_a_file_of_the_project_cannot_stand_in_for_ours(home: Path, tmp_path: Pa
         (tmp_path / name).write_text("raise SystemExit(2)")
 
     done = subprocess.run(
-        [sys.executable, "-I", "-S", os.path.join(install.HOOKS, "capture.py")],
+        [sys.executable, "-I", "-S", os.path.join(install.HOOKS, "post_tool_use.py")],
         input=json.dumps(tool_event()).encode(),
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
@@ -191,7 +200,7 @@ import sys
 sys.path.append({os.path.dirname(os.path.dirname(install.HOOKS))!r})
 if {is_built_otherwise}:
     sys.modules["_functools"] = None
-from claude_mem_lite import inbox
+from claude_mem_lite.capture import inbox
 print({{"functools", "sqlite3"}} & set(sys.modules))
 inbox.append({json.dumps(tool_event())!r}, "/p")
 import functools, sqlite3
@@ -212,7 +221,7 @@ def test_a_hook_leaves_a_foreign_memory_alone(home: Path) -> None:
     (home / "claude-mem.db").write_bytes(b"SQLite format 3\0" + b"\1" * 200)
     shutil.rmtree(home / "logs")
 
-    done = run_hook("capture", tool_event())
+    done = run_hook("post_tool_use", tool_event())
 
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert sorted(path.name for path in home.iterdir()) == ["claude-mem.db", "config.toml", "spool"]
@@ -220,10 +229,10 @@ def test_a_hook_leaves_a_foreign_memory_alone(home: Path) -> None:
 
 def test_a_hook_stores_its_event_beside_a_damaged_memory(home: Path) -> None:
     """A memory whose first page is gone is ours all the same where queue.db lies beside it."""
-    run_hook("capture", tool_event())
+    run_hook("post_tool_use", tool_event())
     (home / "claude-mem.db").write_bytes(bytes(8192))
 
-    run_hook("capture", tool_event())
+    run_hook("post_tool_use", tool_event())
 
     assert rows("SELECT count(*) FROM pending_queue") == [(2,)]
 
@@ -233,7 +242,7 @@ def test_a_hook_makes_its_data_directory(home: Path, monkeypatch: pytest.MonkeyP
     fresh = home / "new" / "place"
     monkeypatch.setenv("CLAUDE_MEM_HOME", str(fresh))
 
-    run_hook("capture", tool_event())
+    run_hook("post_tool_use", tool_event())
 
     assert fresh.stat().st_mode & 0o777 == 0o700
     assert (fresh / "queue.db").stat().st_mode & 0o777 == 0o600
@@ -244,7 +253,7 @@ def test_a_data_directory_that_cannot_be_is_no_trouble(home: Path, monkeypatch: 
     (home / "file").write_text("")
     monkeypatch.setenv("CLAUDE_MEM_HOME", str(home / "file" / "below"))
 
-    done = run_hook("capture", tool_event())
+    done = run_hook("post_tool_use", tool_event())
 
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
@@ -255,7 +264,7 @@ def test_a_large_event_keeps_head_and_tail(home: Path) -> None:
         config_file.write("[capture]\nmax_event_chars = 20000\n")
     stdout = "first line\n" + "x = 1\n" * 50_000 + "last line"
 
-    run_hook("capture", tool_event(tool_input={"command": "make"}, tool_response={"stdout": stdout}))
+    run_hook("post_tool_use", tool_event(tool_input={"command": "make"}, tool_response={"stdout": stdout}))
 
     (raw,) = rows("SELECT raw_output FROM pending_queue")[0]
     kept = json.loads(raw)["tool_response"]["stdout"]
@@ -274,7 +283,7 @@ def test_a_session_start_without_the_web_process_gets_the_index(memory: Path) ->
     session_row("far", project_dir="/elsewhere", summary="Another project.")
     event = {"session_id": "own", "hook_event_name": "SessionStart", "source": "startup"}
 
-    printed = json.loads(run_hook("context", event).stdout)
+    printed = json.loads(run_hook("session_start", event).stdout)
 
     block = printed["hookSpecificOutput"]["additionalContext"]
     assert list(printed) == ["hookSpecificOutput"]
@@ -289,17 +298,17 @@ def test_a_first_session_gets_nothing(memory: Path) -> None:
     """A project that is not remembered adds not a byte to the session."""
     event = {"session_id": "s1", "hook_event_name": "SessionStart", "source": "startup"}
 
-    assert run_hook("context", event).stdout == b""
+    assert run_hook("session_start", event).stdout == b""
 
 
 def test_a_hook_stores_the_event_while_the_queue_is_locked(home: Path) -> None:
     """Behind a long writer the event goes to the spool, and the hook is done."""
-    run_hook("capture", tool_event())
+    run_hook("post_tool_use", tool_event())
     import sqlite3
 
     other = sqlite3.connect(config.queue_path(), isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
-    done = run_hook("capture", tool_event())
+    done = run_hook("post_tool_use", tool_event())
     other.close()
 
     assert done.returncode == 0

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 from support.hooks import run_hook
 
-from claude_mem_lite import inbox
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.hooks import event as hook_event
 from claude_mem_lite.services import install
 
@@ -111,7 +111,7 @@ def test_a_hundred_megabytes_are_taken(home: Path) -> None:
         "tool_response": {"stdout": "x = 1\n" * 16_700_000},
     }
 
-    done = run_hook("capture", event)
+    done = run_hook("post_tool_use", event)
 
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert (home / "queue.db").stat().st_size < 2_000_000

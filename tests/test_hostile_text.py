@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from claude_mem_lite import inbox
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.cli import demo
 from claude_mem_lite.context import blocks, builder, text, touch
-from claude_mem_lite.distill.quoting import parts, quoted
 from claude_mem_lite.distill.record import record_event, summarize_session
-from claude_mem_lite.hooks import context as start
+from claude_mem_lite.hooks import session_start as start
+from claude_mem_lite.quoting import parts, quoted
 from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.storage import models, queries
 from claude_mem_lite.storage.search import Scope

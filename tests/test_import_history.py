@@ -11,8 +11,8 @@ from support.commands import command
 from support.hooks import tool_event
 from support.transcripts_on_disk import SESSION, Lines, take_in
 
-from claude_mem_lite import inbox
-from claude_mem_lite.codemap import kept
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.codemap import file_index
 from claude_mem_lite.context import builder
 from claude_mem_lite.distill.record import record_event
 from claude_mem_lite.storage import models, pruning, queries, rebuild
@@ -102,7 +102,7 @@ def test_imported_edits_are_told_on_the_first_day(memory: Path, projects: Path, 
 def test_an_import_leaves_the_code_map_as_it_is(memory: Path, projects: Path, shop: Path) -> None:
     """The file on the disk, which is another by now, is what the map has, before and after."""
     (shop / "money.py").write_text("def now(): ...\n")
-    kept.scan(str(shop))
+    file_index.scan(str(shop))
     tables = (models.FunctionMapEntry, models.SourceFile, models.CallEdge, models.State)
     before = [list(table.select().dicts()) for table in tables[:3]]
     two_sessions(projects, shop)

@@ -15,9 +15,10 @@ from support.databases import find
 from support.recorded import DATA, restore
 from support.transcripts_on_disk import Lines
 
-from claude_mem_lite import config, inbox
+from claude_mem_lite import config
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.distill.record import record_event
-from claude_mem_lite.storage import models, queries, upgrades
+from claude_mem_lite.storage import models, queries, rewrites
 
 SECRET = json.loads(restore((DATA / "ledger" / "facts.json").read_text()))["secrets"][0]["value"]
 AT = 1_767_312_000_000
@@ -123,8 +124,8 @@ def test_the_original_is_taken_over(memory: Path, elsewhere: Path) -> None:
     stored = b"".join(path.read_bytes() for path in memory.iterdir() if path.is_file())
     assert [word for word in (SECRET.encode(), b"Vogt", b"\x1b[31m") if word in stored] == []
     assert find("cents float", limit=1, project_dir="/home/dev/shop")[0].row.id == rows[1].id
-    assert upgrades.local_observations({"high", "normal", "low", ""}) == []
-    assert upgrades.outdated_sessions() == queries.sessions_to_summarize(idle_since="9") == []
+    assert rewrites.local_observations({"high", "normal", "low", ""}) == []
+    assert rewrites.outdated_sessions() == queries.sessions_to_summarize(idle_since="9") == []
     assert queries.queue_stats()["messages"] == 1  # that asks for the vectors
 
 

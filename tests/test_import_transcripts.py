@@ -22,12 +22,15 @@ from support.processes import wait_until
 from support.recorded import comparable, events, leaks
 from support.transcripts_on_disk import CWD, SESSION, Lines, recorded, take_in
 
-from claude_mem_lite import backlog, config, inbox, redact, settings
+from claude_mem_lite import config, settings
+from claude_mem_lite.capture import backlog, inbox
 from claude_mem_lite.cli import demo
 from claude_mem_lite.distill.record import record_event, summarize_session
+from claude_mem_lite.importers import store
 from claude_mem_lite.learnings import session as learned
+from claude_mem_lite.redaction.events import scrub
 from claude_mem_lite.services import install
-from claude_mem_lite.storage import imports, learnings, models, pruning, queries, rebuild, upgrades
+from claude_mem_lite.storage import facts, learnings, models, pruning, queries, rebuild, rewrites
 from claude_mem_lite.upkeep import retention
 
 COMMAND = [sys.executable, "-m", "claude_mem_lite.cli", "import", "transcripts"]
@@ -102,7 +105,7 @@ def test_transcripts_leave_the_same_memory_as_the_hooks(
     """
     for event in events("all" if version == "2.1.329" else version):
         if event.get("agent_type") != "":
-            inbox.append(redact.scrub(json.dumps(event)), demo.PROJECT)
+            inbox.append(scrub(json.dumps(event)), demo.PROJECT)
     work_off()
     by_hooks = told()
     monkeypatch.setenv("CLAUDE_MEM_HOME", str(memory / "other"))
@@ -170,7 +173,7 @@ def test_what_the_hooks_have_captured_is_not_taken_twice(memory: Path, projects:
     """Of sessions that the hooks have seen whole nothing is new, before they are worked off and after."""
     recorded("2.1.329", projects)
     for event in events("all"):
-        inbox.append(redact.scrub(json.dumps(event)), demo.PROJECT)
+        inbox.append(scrub(json.dumps(event)), demo.PROJECT)
 
     first = take_in()
     work_off()
@@ -187,12 +190,12 @@ def test_what_the_hooks_have_missed_is_taken(memory: Path, projects: Path) -> No
     recorded("2.1.50", projects)
     sent = [event for event in events("2.1.50") if event["hook_event_name"] != "PreToolUse"]
     for event in sent[20:]:
-        inbox.append(redact.scrub(json.dumps(event)), demo.PROJECT)
+        inbox.append(scrub(json.dumps(event)), demo.PROJECT)
     work_off()
 
     answer = take_in()
 
-    ids = [call_id for _, call_id in imports.tool_use_ids()]
+    ids = [call_id for _, call_id in store.tool_use_ids()]
     assert sorted(ids) == sorted(event["tool_use_id"] for event in sent if "tool_use_id" in event)
     assert answer["events"] == 20
     assert models.Session.get().status == "closed"
@@ -202,7 +205,7 @@ def test_a_session_whose_raw_events_are_gone_is_left_out(memory: Path, projects:
     """What the hooks saw long ago is remembered without its ids: nobody can tell what would be twice."""
     recorded("2.1.50", projects)
     for event in events("2.1.50"):
-        inbox.append(redact.scrub(json.dumps(event)), demo.PROJECT)
+        inbox.append(scrub(json.dumps(event)), demo.PROJECT)
     work_off()
     pruning.prune(before="9")
 
@@ -217,7 +220,7 @@ def test_pruned_raw_events_are_not_imported_anew(memory: Path, projects: Path) -
     lines = a_session(projects)
     take_in()
     pruning.prune(before="9")
-    upgrades.write_observation(
+    rewrites.write_observation(
         queries.observations_of(SESSION)[1].id, title="By Claude", summary="x", written_by="claude"
     )
     lines.user("And the taxes").bash("make taxes", "done").said("All done.").write(projects)
@@ -264,14 +267,14 @@ def test_an_import_asks_nobody_to_pay(
     now = dt.datetime.now(dt.UTC) - dt.timedelta(hours=5)
     a_session(projects, began=now.replace(tzinfo=None).isoformat())
     consumer()
-    wait_until(lambda: upgrades.read_state("consumer"))
+    wait_until(lambda: facts.read("consumer"))
 
     answer = take_in()
 
     day_ago = (now - dt.timedelta(days=1)).isoformat()
     assert answer["claude_usd"] > 0
-    assert upgrades.outdated_sessions(after=day_ago) == []
-    assert (upgrades.waiting_observations(settings.TIERS), upgrades.waiting_sessions()) == ([], [])
+    assert rewrites.outdated_sessions(after=day_ago) == []
+    assert (rewrites.waiting_observations(settings.TIERS), rewrites.waiting_sessions()) == ([], [])
     assert queries.sessions_to_summarize(idle_since="9") == []
     assert backlog.requeue() == 0
     assert fake.requests == []

@@ -13,7 +13,8 @@ import pytest
 from support.databases import rows
 from support.hooks import tool_event
 
-from claude_mem_lite import backlog, config, inbox, triage
+from claude_mem_lite import config
+from claude_mem_lite.capture import backlog, inbox, priority
 from claude_mem_lite.storage import pruning
 
 
@@ -174,7 +175,7 @@ def test_utc_now_sorts_as_text() -> None:
 )
 def test_priority_tells_looking_from_changing(tool_name: str, command: str, expected: str) -> None:
     """A call that may change something is high, one that only looks is low."""
-    assert triage.priority(tool_name, command) == expected
+    assert priority.priority(tool_name, command) == expected
 
 
 def test_what_cannot_be_taken_in_holds_up_nothing(home: Path) -> None:

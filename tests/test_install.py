@@ -34,16 +34,16 @@ def group(hook: str, **matcher: str) -> dict[str, Any]:
 
 
 OURS = {
-    "SessionStart": group("context"),
-    "UserPromptSubmit": group("prompt"),
-    "PreToolUse": group("subagent", matcher="Task|Agent"),
-    "PostToolUse": group("capture", matcher="*"),
-    "PostToolUseFailure": group("capture", matcher="*"),
-    "PreCompact": group("compact"),
-    "Stop": group("summary"),
-    "SubagentStart": group("subagent"),
-    "SubagentStop": group("summary"),
-    "SessionEnd": group("cleanup"),
+    "SessionStart": group("session_start"),
+    "UserPromptSubmit": group("user_prompt_submit"),
+    "PreToolUse": group("subagent_start", matcher="Task|Agent"),
+    "PostToolUse": group("post_tool_use", matcher="*"),
+    "PostToolUseFailure": group("post_tool_use", matcher="*"),
+    "PreCompact": group("pre_compact"),
+    "Stop": group("stop"),
+    "SubagentStart": group("subagent_start"),
+    "SubagentStop": group("stop"),
+    "SessionEnd": group("session_end"),
 }
 SINCE = {"PreToolUse", "PostToolUseFailure", "SubagentStart"}
 OLD = tuple(event for event in OURS if event not in SINCE)
@@ -155,14 +155,17 @@ LAYOUTS = {
     "doubled keys": '{"hooks": 1, "hooks": {"Stop": "x", "Stop": [{"hooks": 1, "hooks": []}]}}',
     "our name elsewhere": json.dumps(
         {
-            "permissions": {"allow": ["Read(/x/claude_mem_lite/hooks/capture.py)"]},
+            "permissions": {"allow": ["Read(/x/claude_mem_lite/hooks/post_tool_use.py)"]},
             "hooks": {
                 "PostToolUse": [
                     {
-                        "matcher": "-I -S /x/claude_mem_lite/hooks/capture.py",
+                        "matcher": "-I -S /x/claude_mem_lite/hooks/post_tool_use.py",
                         "hooks": [
                             {"type": "command", "command": "ruff check src/claude_mem_lite/hooks/"},
-                            {"type": "command", "command": "python src/claude_mem_lite/hooks/capture.py"},
+                            {
+                                "type": "command",
+                                "command": "python src/claude_mem_lite/hooks/post_tool_use.py",
+                            },
                         ],
                     }
                 ]
@@ -265,7 +268,7 @@ def test_install_keeps_a_registration_that_the_user_moved(settings: Path) -> Non
         (sys.executable, f"CLAUDE_MEM_HOME='/mnt/my memory' {sys.executable}"),
         (install.HOOKS, "/opt/old/site-packages/claude_mem_lite/hooks"),
         ('"timeout": 10', '"timeout": 60'),
-        ("/summary.py", "/stop.py"),
+        ("/stop.py", "/halt.py"),
     ],
     ids=["interpreter", "quoted interpreter", "home", "folder", "timeout", "file"],
 )
@@ -510,7 +513,7 @@ def test_the_command_reaches_the_interpreter_through_a_shell(
     )
     install.uninstall()
 
-    assert answer.stdout.splitlines() == [str(odd / "memory"), "-I", "-S", str(hooks / "capture.py")]
+    assert answer.stdout.splitlines() == [str(odd / "memory"), "-I", "-S", str(hooks / "post_tool_use.py")]
     assert list(commands) == list(OURS)
     assert settings.read_text() == "{}\n"
 

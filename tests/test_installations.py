@@ -21,7 +21,8 @@ import pytest
 from support.hooks import run_hook
 from support.processes import ABOUT_KEY, RUNNING, STARTED, alive, claude_mem, wait_until
 
-from claude_mem_lite import client, config, installed, keys
+from claude_mem_lite import config, installed, keys
+from claude_mem_lite.capture import client
 from claude_mem_lite.services import lifetime, supervise
 from claude_mem_lite.storage import migrations, models
 
@@ -60,7 +61,7 @@ class Installation:
 
     def start_session(self) -> None:
         """Run its hook of a session's start, and what that hook would run at most."""
-        hook = [self.python, "-I", "-S", str(self.package / "hooks" / "context.py")]
+        hook = [self.python, "-I", "-S", str(self.package / "hooks" / "session_start.py")]
         subprocess.run(hook, input=json.dumps(START).encode(), capture_output=True, check=True, timeout=60)
         self.run("up", "--quiet", **{keys.STARTED_BY: "hook"})
 
@@ -163,7 +164,7 @@ def test_a_sessions_start_replaces_services_of_older_code(home: Path, other: Ins
     key = {"ANTHROPIC_API_KEY": "sk-ant-test", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}
     other.run("up", "--with-key", **key)
     other.mark("upgraded")
-    hook = [other.python, "-I", "-S", str(other.package / "hooks" / "context.py")]
+    hook = [other.python, "-I", "-S", str(other.package / "hooks" / "session_start.py")]
     try:
         before = health()["status"]
         done = subprocess.run(hook, input=json.dumps(START).encode(), check=True, timeout=60)
@@ -234,7 +235,7 @@ def test_a_sessions_start_brings_up_what_is_old_or_in_error(
     head = f"HTTP/1.1 {answer.format(code=installed.code())}\r\n\r\n".encode()
 
     with answering(head):
-        done = run_hook("context", START)
+        done = run_hook("session_start", START)
     os.close(bell)
 
     assert (done.returncode, done.stderr) == (0, b"")

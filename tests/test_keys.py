@@ -13,7 +13,7 @@ from support.commands import command
 from support.fake_messages import FakeMessages
 
 from claude_mem_lite import keys, settings
-from claude_mem_lite.distill import gate
+from claude_mem_lite.claude import circuit_breaker
 from claude_mem_lite.services import environment
 
 VARIABLE = "ANTHROPIC_API_KEY"
@@ -167,7 +167,7 @@ def test_a_command_asks_the_users_api_whatever_the_session_says(fake: FakeMessag
 def test_a_proxy_is_the_one_of_the_settings(fake: FakeMessages, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the user has set is asked in place of the API itself."""
     capture()
-    monkeypatch.setitem(gate._FIRST_PAUSE_S, "outage", 0.01)
+    monkeypatch.setitem(circuit_breaker._FIRST_PAUSE_S, "outage", 0.01)
     command("config", "set", "claude.proxy", "http://127.0.0.1:9")
 
     done = command("compress", "--pending")

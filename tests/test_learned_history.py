@@ -16,13 +16,13 @@ from support.processes import wait_until
 from support.recorded import DATA, play, restore
 
 from claude_mem_lite import settings, settings_file
+from claude_mem_lite.claude import prompts, rewrite
 from claude_mem_lite.cli import demo
 from claude_mem_lite.context import builder
-from claude_mem_lite.distill import prompts, upgrade
 from claude_mem_lite.learnings import evolve, extract
 from claude_mem_lite.services import install
-from claude_mem_lite.storage import learnings as storage
-from claude_mem_lite.storage import models, queries, upgrades
+from claude_mem_lite.storage import learnings as learning_rows
+from claude_mem_lite.storage import ledger, models, queries
 
 FACTS: list[dict[str, Any]] = json.loads(restore((DATA / "ledger" / "facts.json").read_text()))["questions"]
 # L16 was said in passing, within a task: no form shows that it holds for good.
@@ -34,7 +34,7 @@ NOW = 1_800_000_000.0
 
 def known() -> list[str]:
     """Return what is current and told."""
-    rows = storage.find(demo.PROJECT)
+    rows = learning_rows.find(demo.PROJECT)
     return [row.content for row in rows if row.confidence >= evolve.TOLD and not row.stale]
 
 
@@ -89,7 +89,7 @@ def obedient(said: list[dict[str, Any]], *, notes_contradictions: bool = True) -
 def ask_claude() -> None:
     """Take all steps that there are, on a clock of their own."""
     now = NOW
-    while (step := upgrade.step(settings.load(), now=now, later=extract.step)).wait_s is not None:
+    while (step := rewrite.step(settings.load(), now=now, later=extract.step)).wait_s is not None:
         now += max(step.wait_s, 0.001)
 
 
@@ -114,13 +114,13 @@ def test_without_a_key_what_was_stated_is_known_and_nothing_is_guessed(
     consumer()
     wait_until(lambda: queries.queue_stats()["messages"] == 0)
 
-    rows = storage.find(demo.PROJECT, state="active")
+    rows = learning_rows.find(demo.PROJECT, state="active")
     assert len(rows) == 3
-    assert "Test first please" in [row.content for row in storage.find(demo.PROJECT, state="candidate")]
+    assert "Test first please" in [row.content for row in learning_rows.find(demo.PROJECT, state="candidate")]
     assert [fact["id"] for fact in CONVENTIONS if not answers(fact)] == []
     assert given_as_current() == []
     for row in rows:
-        [prompt] = storage.sources(row)[1]
+        [prompt] = learning_rows.sources(row)[1]
         assert prompt.tool_name == "UserPromptSubmit"
         assert prompt.session_id == row.source_sessions[0]
     block = builder.build(demo.PROJECT, source="startup", session_id="new", now=NOW)
@@ -137,13 +137,13 @@ def test_with_a_key_what_was_given_up_gives_way(with_key: FakeMessages) -> None:
     asked = [*CONVENTIONS, *SUPERSEDED, next(fact for fact in FACTS if fact["id"] == "L18")]
     assert [fact["id"] for fact in asked if not answers(fact)] == []
     assert given_as_current() == []
-    assert storage.find(demo.PROJECT, state="quarantine") == []
-    paths = next(row for row in storage.find(demo.PROJECT) if "pathlib" in row.content)
-    prints = next(row for row in storage.find(demo.PROJECT) if "print()" in row.content)
+    assert learning_rows.find(demo.PROJECT, state="quarantine") == []
+    paths = next(row for row in learning_rows.find(demo.PROJECT) if "pathlib" in row.content)
+    prints = next(row for row in learning_rows.find(demo.PROJECT) if "print()" in row.content)
     assert (paths.content, paths.times_seen) == ("always use pathlib, never os.path", 1)
     assert (prints.content, prints.times_seen) == ("no print() outside cli.py", 2)
     assert prints.confidence == pytest.approx(0.59)
-    assert {row.data["purpose"] for row in ledger()} == {"summary", "learnings"}
+    assert {row.data["purpose"] for row in calls_made()} == {"summary", "learnings"}
 
 
 def test_where_claude_overlooks_a_contradiction_the_code_map_does_not(with_key: FakeMessages) -> None:
@@ -153,14 +153,14 @@ def test_where_claude_overlooks_a_contradiction_the_code_map_does_not(with_key: 
         play(events)
         ask_claude()
 
-    stale = {row.content: row.stale for row in storage.find(demo.PROJECT, state="stale")}
+    stale = {row.content: row.stale for row in learning_rows.find(demo.PROJECT, state="stale")}
     assert not {"is_balanced", "monthly_totals", "journal.py"} & set(given_as_current())
     assert "Entry.difference is now called Entry.imbalance" in stale[SAID[0][5]["content"]]
 
 
-def ledger() -> list[models.LogEntry]:
+def calls_made() -> list[models.LogEntry]:
     """Return the calls of the API."""
-    return list(models.LogEntry.select().where(models.LogEntry.event_type == upgrades.CALL))
+    return list(models.LogEntry.select().where(models.LogEntry.event_type == ledger.CALL))
 
 
 def test_the_request_shows_what_is_known_with_ids_and_doubts(with_key: FakeMessages) -> None:
@@ -169,8 +169,8 @@ def test_the_request_shows_what_is_known_with_ids_and_doubts(with_key: FakeMessa
     with_key.answer = obedient(SAID[0])
     play(first)
     ask_claude()
-    faded = next(row for row in storage.find(demo.PROJECT) if "argparse" in row.content)
-    storage.update(faded, confidence=0.2)
+    faded = next(row for row in learning_rows.find(demo.PROJECT) if "argparse" in row.content)
+    learning_rows.update(faded, confidence=0.2)
 
     with_key.answer = obedient([])
     play(second)
@@ -200,13 +200,13 @@ def test_an_answer_is_taken_or_asked_for_again(with_key: FakeMessages, answer: A
     )
     now = NOW
     for _ in range(4):
-        step = upgrade.step(settings.load(), now=now, later=extract.step)
+        step = rewrite.step(settings.load(), now=now, later=extract.step)
         now += step.wait_s or 0.001
 
     row = queries.known_session(session_id)
     assert row.extraction == state
     assert (row.extraction_attempts > 0) is bool(state)
-    assert len(storage.find(demo.PROJECT)) == 2
+    assert len(learning_rows.find(demo.PROJECT)) == 2
 
 
 def test_a_consumer_asks_claude_after_the_summary(
@@ -221,6 +221,6 @@ def test_a_consumer_asks_claude_after_the_summary(
 
     wait_until(lambda: any("allocate splits" in told for told in known()))
 
-    row = next(row for row in storage.find(demo.PROJECT) if "allocate splits" in row.content)
+    row = next(row for row in learning_rows.find(demo.PROJECT) if "allocate splits" in row.content)
     assert {"file": "ledger/money.py", "name": "allocate"}.items() <= row.code[0].items()
     assert row.observations

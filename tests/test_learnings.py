@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,13 @@ from hypothesis import strategies as st
 from support.processes import wait_until
 
 from claude_mem_lite import config
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.learnings import curate, evolve, session
 from claude_mem_lite.learnings.evolve import Candidate, Outcome, boosted, penalized
 from claude_mem_lite.search import likeness
 from claude_mem_lite.search.indexing import Index
-from claude_mem_lite.storage import learnings as storage
+from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage import models, queries
 
 PROJECT = "/home/dev/shop"
@@ -31,23 +33,23 @@ def heard(content: str, session_id: str = "s1", *, project_dir: str = PROJECT, *
 
 def row_of(outcome: Outcome) -> models.Learning:
     """Return the learning that a candidate became."""
-    return storage.get(outcome.learning_id)
+    return learning_rows.get(outcome.learning_id)
 
 
 def known(project_dir: str = PROJECT) -> list[str]:
     """Return what is current."""
-    return [row.content for row in storage.find(project_dir)]
+    return [row.content for row in learning_rows.find(project_dir)]
 
 
 def events(row: models.Learning) -> list[str]:
     """Return what happened to a learning."""
-    return [entry.event_type.removeprefix(storage.EVENTS) for entry in storage.story(row.id)]
+    return [entry.event_type.removeprefix(learning_rows.EVENTS) for entry in learning_rows.story(row.id)]
 
 
 def with_confidence(content: str, confidence: float) -> models.Learning:
     """Return a learning that has come to some confidence."""
     row = row_of(heard(content))
-    storage.update(row, confidence=confidence)
+    learning_rows.update(row, confidence=confidence)
     return row
 
 
@@ -121,12 +123,12 @@ def test_a_contradicted_id_is_that_learning(memory: Path) -> None:
 
     outcome = heard("Auth keeps its sessions on the server", "s2", contradicts=old.id)
 
-    old, new = storage.get(old.id), row_of(outcome)
+    old, new = learning_rows.get(old.id), row_of(outcome)
     assert outcome.action == "contradicted"
     assert (old.confidence, old.superseded_by) == (pytest.approx(0.55), new.id)
     assert (new.confidence, new.times_seen) == (0.5, 1)
     assert known() == ["Auth keeps its sessions on the server"]
-    [entry] = [each for each in storage.story(old.id) if each.event_type == "learning.contradicted"]
+    [entry] = [each for each in learning_rows.story(old.id) if each.event_type == "learning.contradicted"]
     assert entry.data["superseded_by"] == new.id
     assert entry.data["before"] == 0.85
 
@@ -138,7 +140,7 @@ def test_a_contradiction_is_seen_by_the_words_alone(memory: Path) -> None:
         heard("The book no longer uses WAL mode: it lies on NFS", "s2", origin="user")
 
     assert known() == ["The book no longer uses WAL mode: it lies on NFS"]
-    [old] = storage.find(PROJECT, state="superseded")
+    [old] = learning_rows.find(PROJECT, state="superseded")
     assert old.confidence == pytest.approx(0.2)
 
 
@@ -158,7 +160,7 @@ def test_an_id_that_was_never_given_contradicts_nothing(memory: Path) -> None:
     outcomes = [heard(text, contradicts=made) for text, made in (("a b c", "f" * 32), ("d e f", other.id))]
 
     assert [outcome.action for outcome in outcomes] == ["inserted", "inserted"]
-    assert storage.get(other.id).superseded_by is None
+    assert learning_rows.get(other.id).superseded_by is None
 
 
 @pytest.mark.parametrize(
@@ -172,7 +174,7 @@ def test_a_ghost_comes_back_only_over_the_threshold(
 
     heard("The ORM silently swallows connection errors", "s2")
 
-    row = storage.get(row.id)
+    row = learning_rows.get(row.id)
     assert row.confidence == pytest.approx(after)
     assert ("revived" in events(row)) is is_revived
 
@@ -185,8 +187,8 @@ def test_what_was_given_up_does_not_come_back_by_being_heard_again(memory: Path)
     heard("The book uses SQLite in WAL mode", "s3")
 
     assert known() == ["The book no longer uses WAL mode"]
-    assert storage.get(old.id).superseded_by == new.id
-    assert storage.get(new.id).confidence == 0.5
+    assert learning_rows.get(old.id).superseded_by == new.id
+    assert learning_rows.get(new.id).confidence == 0.5
 
 
 def test_who_goes_back_to_what_was_gets_it_back(memory: Path) -> None:
@@ -198,8 +200,8 @@ def test_who_goes_back_to_what_was_gets_it_back(memory: Path) -> None:
 
     assert outcome == Outcome("contradicted", old.id)
     assert known() == ["The book uses SQLite in WAL mode"]
-    assert storage.get(old.id).confidence == 0.5
-    assert storage.get(new.id).superseded_by == old.id
+    assert learning_rows.get(old.id).confidence == 0.5
+    assert learning_rows.get(new.id).superseded_by == old.id
     assert "revived" in events(old)
 
 
@@ -228,7 +230,7 @@ def test_what_is_suspicious_waits(memory: Path, *, wait: bool) -> None:
     assert outcomes[0].action == "quarantined"
     assert (row.is_active, known()) == (False, [])
     assert row.quarantine
-    assert [each.id for each in storage.find(PROJECT, state="quarantine")] == [row.id]
+    assert [each.id for each in learning_rows.find(PROJECT, state="quarantine")] == [row.id]
 
 
 def test_what_the_user_says_themselves_waits_no_longer(memory: Path) -> None:
@@ -241,7 +243,7 @@ def test_what_the_user_says_themselves_waits_no_longer(memory: Path) -> None:
 
     assert before == []
     assert known() == ["Indent by four spaces"]
-    assert events(storage.get(waiting.id))[-2:] == ["released", "merged"]
+    assert events(learning_rows.get(waiting.id))[-2:] == ["released", "merged"]
 
 
 def test_poison_does_no_harm_to_what_is_known(memory: Path) -> None:
@@ -251,14 +253,14 @@ def test_poison_does_no_harm_to_what_is_known(memory: Path) -> None:
     heard("The book uses WAL mode", "s2", origin="tool", contradicts=good.id)
     heard("Never use WAL mode", "s3", origin="tool")
 
-    good = storage.get(good.id)
+    good = learning_rows.get(good.id)
     assert (good.content, good.superseded_by, good.times_seen) == ("Never use WAL mode", None, 2)
 
 
 def test_nothing_touches_what_the_user_has_written(memory: Path) -> None:
     """Heard again or contradicted it stays as it is; the contradiction waits for the user."""
     own = curate.add("Use npm, not pnpm", category="convention", project_dir=PROJECT)
-    before = dict(storage.get(own.id).__data__)
+    before = dict(learning_rows.get(own.id).__data__)
 
     same = heard("Use npm, not pnpm", "s2")
     against = heard("Use pnpm instead of npm", "s3", contradicts=own.id)
@@ -266,7 +268,7 @@ def test_nothing_touches_what_the_user_has_written(memory: Path) -> None:
 
     assert (same.action, against.action) == ("known", "quarantined")
     assert f"contradicts {own.id[:8]}" in against.reason
-    assert dict(storage.get(own.id).__data__) == before
+    assert dict(learning_rows.get(own.id).__data__) == before
 
 
 def test_what_the_user_writes_takes_the_place_of_what_was_learned(memory: Path) -> None:
@@ -282,7 +284,7 @@ def test_what_the_user_writes_takes_the_place_of_what_was_learned(memory: Path) 
     ]
 
     assert sorted(known()) == ["Use npm for scripts instead of yarn", "always use pathlib, never os.path"]
-    assert [storage.get(row.id).superseded_by for row in learned] == [row.id for row in own]
+    assert [learning_rows.get(row.id).superseded_by for row in learned] == [row.id for row in own]
 
 
 def test_what_the_user_removed_does_not_come_back(memory: Path) -> None:
@@ -318,19 +320,19 @@ def test_only_the_user_lets_in_what_waits(memory: Path) -> None:
 def test_three_projects_propose_and_only_the_user_promotes(memory: Path) -> None:
     """Two agree: nothing; three: proposed, still of each project; promoted: one for all of them."""
     rows = [row_of(heard("Always use pathlib, never os.path", project_dir=each)) for each in ("/a", "/b")]
-    two = storage.find(None, state="proposed")
+    two = learning_rows.find(None, state="proposed")
     rows.append(row_of(heard("always use pathlib, never os.path.", project_dir="/c")))
-    proposed = storage.find(None, state="proposed")
+    proposed = learning_rows.find(None, state="proposed")
     elsewhere = known("/d")
 
-    curate.promote(storage.get(rows[0].id))
+    curate.promote(learning_rows.get(rows[0].id))
 
     assert (two, elsewhere) == ([], [])
     assert {row.project_dir for row in proposed} == {"/a", "/b", "/c"}
     assert "proposed" in events(rows[2])
     assert known("/d") == known("/c") == ["Always use pathlib, never os.path"]
-    assert storage.get(rows[0].id).source_sessions == ["s1"]
-    assert len(storage.find(None)) == 1
+    assert learning_rows.get(rows[0].id).source_sessions == ["s1"]
+    assert len(learning_rows.find(None)) == 1
 
 
 def test_what_was_promoted_is_heard_in_every_project(memory: Path) -> None:
@@ -342,7 +344,7 @@ def test_what_was_promoted_is_heard_in_every_project(memory: Path) -> None:
     against = heard("We no longer use pathlib", "s3", project_dir="/other", origin="user")
 
     assert (same.action, against.action) == ("merged", "quarantined")
-    assert storage.get(row.id).confidence == pytest.approx(0.59)
+    assert learning_rows.get(row.id).confidence == pytest.approx(0.59)
 
 
 def closed_session(number: int, project_dir: str = PROJECT) -> str:
@@ -367,25 +369,41 @@ def test_what_no_session_sees_fades_slowly(memory: Path) -> None:
         curate.add("x y", category="gotcha", project_dir=PROJECT),
     )
     for each in (row, own):
-        storage.update(each, seen_at=AT)
+        learning_rows.update(each, seen_at=AT)
 
     confidences = []
     for number in range(5):
         session_id = closed_session(number)
         session.learn(session_id)
         session.learn(session_id)
-        confidences.append(storage.get(row.id).confidence)
+        confidences.append(learning_rows.get(row.id).confidence)
 
     assert confidences == [0.5, 0.5, pytest.approx(0.49), pytest.approx(0.48), pytest.approx(0.47)]
-    assert storage.get(own.id).confidence == 1.0
+    assert learning_rows.get(own.id).confidence == 1.0
     assert events(row).count("faded") == 3
+
+
+def test_an_imported_session_lets_nothing_fade(memory: Path) -> None:
+    """It is of long ago, whoever has it summarized: the import, or the consumer in the midst of one."""
+    (memory / "config.toml").write_text("[learnings]\ndecay_after_sessions = 1\n")
+    row = row_of(heard("Uses redis for the queue"))
+    learning_rows.update(row, seen_at=AT)
+
+    for number in range(3):
+        session_id = closed_session(number)
+        event = json.dumps({"hook_event_name": "Stop", "session_id": session_id})
+        inbox.append_import([(f"e{number}", AT, (PROJECT, "", ""), event)])
+        inbox.finish_import([(None, f"e{number}")])
+        session.learn(session_id)
+
+    assert learning_rows.get(row.id).confidence == 0.5
 
 
 def test_what_a_session_used_has_been_seen(memory: Path) -> None:
     """A learning that was shown and used does not fade; another project's sessions count nothing."""
     (memory / "config.toml").write_text("[learnings]\ndecay_after_sessions = 1\n")
     row = row_of(heard("Uses redis for the queue"))
-    storage.update(row, seen_at=AT)
+    learning_rows.update(row, seen_at=AT)
 
     for number in range(3):
         session_id = closed_session(number)
@@ -400,7 +418,7 @@ def test_what_a_session_used_has_been_seen(memory: Path) -> None:
     closed_session(30, "/other")
     session.learn("c30")
 
-    assert storage.get(row.id).confidence == 0.5
+    assert learning_rows.get(row.id).confidence == 0.5
 
 
 def test_the_log_of_learnings_is_kept(memory: Path) -> None:
@@ -453,7 +471,7 @@ def test_what_is_near_in_meaning_is_asked_about(meaning: Index) -> None:
     row = row_of(heard("remove any TODO comments that you come across", "s2", origin="user"))
 
     assert len(known()) == 3
-    assert [(newer.id, older.content) for newer, older in storage.questions(PROJECT)] == [
+    assert [(newer.id, older.content) for newer, older in learning_rows.questions(PROJECT)] == [
         (row.id, "leave my TODO comments alone")
     ]
 

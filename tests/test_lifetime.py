@@ -18,7 +18,8 @@ import pytest
 from support.hooks import run_hook, tool_event
 from support.processes import STARTED, alive, claude_mem, wait_until
 
-from claude_mem_lite import client, config, inbox, installed, settings
+from claude_mem_lite import config, installed, settings
+from claude_mem_lite.capture import client, inbox
 from claude_mem_lite.services import agents, instance, lifetime, programs, supervise
 from claude_mem_lite.storage import models, queries
 from claude_mem_lite.web import peers
@@ -75,7 +76,9 @@ def test_an_idle_memory_is_stopped_and_a_prompt_starts_it(
     wait_until(lambda: lifetime.look(now=later) == "stop")  # "" while the start has left something to do
     wait_until(down)
     (home / "config.toml").write_text("")
-    run_hook("prompt", {"session_id": "s1", "hook_event_name": "UserPromptSubmit", "prompt": "go on"})
+    run_hook(
+        "user_prompt_submit", {"session_id": "s1", "hook_event_name": "UserPromptSubmit", "prompt": "go on"}
+    )
 
     wait_until(lambda: all(program.state == "RUNNING" for program in supervise.programs()))
     wait_until(lambda: queries.queue_stats()["done"] == 1)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from support.databases import observe, session_row
 
-from claude_mem_lite import inbox, repository
+from claude_mem_lite import repository
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.context import builder
 from claude_mem_lite.distill.looks import look_at
 from claude_mem_lite.distill.merged import merged_at
@@ -50,7 +51,7 @@ def test_a_branch_that_came_in_is_told_as_merged(
     observe("1" * 32, "Edit", "Edit a.py", session_id="s1", project_dir=project, files_touched=["a.py"])
     observe("2" * 32, "Stop", said, session_id="s1", project_dir=project)
     summarize_session("s1")
-    ended = inbox.unix_time(builder.storage.sessions(project, limit=1)[0].last_event_at)
+    ended = inbox.unix_time(builder.context_rows.sessions(project, limit=1)[0].last_event_at)
     merge = ["-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "--allow-empty", "-qm", subject]
     at = f"@{int(ended) + (60 if later else -60)} +0000"
     subprocess.run(["git", "-C", project, *merge], check=True, env={**os.environ, "GIT_COMMITTER_DATE": at})

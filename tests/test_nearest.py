@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from support.processes import wait_until
 
+from claude_mem_lite.kinds import Kind
 from claude_mem_lite.search import nearest, vectors
 from claude_mem_lite.search.nearest import InMemory, OnDisk, View, Views
-from claude_mem_lite.search.vectors import Kind, Vectors
+from claude_mem_lite.search.vectors import Vectors
 
 KEY, DIMENSION = "tiny_8", 8
 ROWS = 40

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import zipfile
 from contextlib import closing
 from dataclasses import dataclass
@@ -17,7 +18,8 @@ from typing import Any
 import pytest
 from support.hooks import tool_event
 
-from claude_mem_lite import __version__, inbox
+from claude_mem_lite import __version__
+from claude_mem_lite.capture import inbox
 
 ROOT = Path(__file__).parents[1]
 DIST_INFO = f"claude_mem_lite-{__version__}.dist-info"
@@ -93,12 +95,23 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     }  # fmt: skip
 
 
+def test_the_sdist_holds_what_a_build_needs_and_nothing_else(wheel: Path) -> None:
+    """Tests, benchmarks and what only a clone needs stay out of it."""
+    with tarfile.open(next(wheel.parent.glob("*.tar.gz"))) as sdist:
+        names = {name.split("/")[1] for name in sdist.getnames()}
+
+    assert names == {
+        "src", "supervisord.conf", "LICENSE", "README.md", "CHANGELOG.md",
+        ".gitignore", "PKG-INFO", "pyproject.toml",  # hatchling's own
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("name", "source"),
     [
         ("py.typed", "src/claude_mem_lite/py.typed"),
         ("hooks/events.json", "hooks/events.json"),
-        *((f"hooks/{name}.py", f"hooks/{name}.py") for name in ("capture", "context", "event", "summary")),
+        *((f"hooks/{name}.py", f"hooks/{name}.py") for name in ("event", "post_tool_use", "stop")),
         ("tasks/consumer.py", "tasks/consumer.py"),
         ("web/app.py", "web/app.py"),
         ("skills/mem-search/SKILL.md", "skills/mem-search/SKILL.md"),
@@ -120,7 +133,7 @@ def test_the_installed_command_says_its_version(installed: Environment) -> None:
 
 def test_an_installed_hook_stores_an_event(installed: Environment, home: Path) -> None:
     """A hook needs nothing but the standard library and its own package, wherever that is installed."""
-    hook = installed.site_packages / "claude_mem_lite" / "hooks" / "capture.py"
+    hook = installed.site_packages / "claude_mem_lite" / "hooks" / "post_tool_use.py"
 
     answer = installed.run("python", "-I", "-S", str(hook), stdin=json.dumps(tool_event("Read")))
 

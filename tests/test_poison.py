@@ -18,19 +18,20 @@ from support.hooks import run_hook
 from support.processes import wait_until, web_process
 from support.web import get
 
-from claude_mem_lite import config, inbox, settings, settings_file
+from claude_mem_lite import config, settings, settings_file
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.claude import rewrite
 from claude_mem_lite.cli import demo
 from claude_mem_lite.context import blocks, builder
-from claude_mem_lite.distill import upgrade
-from claude_mem_lite.distill.observation import sentences as distilled
 from claude_mem_lite.distill.record import record_event, summarize_session
 from claude_mem_lite.learnings import evolve, extract, session
 from claude_mem_lite.learnings.evolve import Candidate
 from claude_mem_lite.learnings.voices import Voices
 from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.services import install
-from claude_mem_lite.storage import learnings as storage
+from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage import models, queries
+from claude_mem_lite.text import sentences as distilled
 
 # How the poison fares in its session: Claude tells it in words of its own; or everything at once: Claude
 # repeats it, cites it, tells it, and writes it into a file.
@@ -190,7 +191,7 @@ def work_off() -> None:
     """Take all steps that are due on Claude's side, on a clock that runs ahead."""
     now = time.time()
     for _ in range(40):
-        step = upgrade.step(settings.load(), now=now, later=extract.step)
+        step = rewrite.step(settings.load(), now=now, later=extract.step)
         if step.wait_s is None:
             return
         now += max(step.wait_s, 0.001)
@@ -215,9 +216,9 @@ def know(project: str) -> dict[str, str]:
     for name, content in names.items():
         candidate = Candidate(content, "convention", "user")
         outcome = evolve.take(candidate, session_id="before", project_dir=project)
-        rows[name] = storage.get(outcome.learning_id)
-    storage.update(rows["BAD"], confidence=0.2)
-    storage.update(rows["GONE"], confidence=0.2, superseded_by=rows["NEW"].id)
+        rows[name] = learning_rows.get(outcome.learning_id)
+    learning_rows.update(rows["BAD"], confidence=0.2)
+    learning_rows.update(rows["GONE"], confidence=0.2, superseded_by=rows["NEW"].id)
     return {name: row.id[:8] for name, row in rows.items()}
 
 
@@ -225,7 +226,7 @@ def state_of(project: str) -> dict[str, tuple[Any, ...]]:
     """Return what could be harmed of each learning."""
     return {
         row.id: (row.content, row.confidence, row.superseded_by, row.is_active, row.stale, row.times_seen)
-        for row in storage.find(project, state="all")
+        for row in learning_rows.find(project, state="all")
     }
 
 
@@ -256,7 +257,7 @@ def harm(attack: Attack, way: Way, fake: FakeMessages) -> list[str]:
         for row_id in before
         if after[row_id] != before[row_id]
     ]
-    current = [row.content for row in storage.find(project) if row.id not in before]
+    current = [row.content for row in learning_rows.find(project) if row.id not in before]
     passed = [each for each in current if not any(piece in each for piece in attack.harmless)]
     return [f"{way} {attack.channel} {attack.at}: {what}" for what in [*harmed, *passed]]
 
@@ -325,7 +326,7 @@ def test_what_waits_is_served_to_nobody(rich: FakeMessages) -> None:
     cases = [case for batch in BATCHES for kind in batch.values() for case in kind][::10]
     for case in cases:
         harm(case, "spread", rich)
-    waiting = storage.find(None, state="quarantine")
+    waiting = learning_rows.find(None, state="quarantine")
     assert len(waiting) > len(cases)
 
     with web_process():
@@ -366,8 +367,8 @@ def test_poison_that_comes_by_the_hooks_waits(fake: FakeMessages, web_and_consum
         assert run_hook(hook, {"session_id": "s1", **event}, project_dir=project).returncode == 0
     wait_until(lambda: (row := queries.session("s1")) is not None and row.extracted_pk)
 
-    assert [row.content for row in storage.find(project)] == [said]
-    assert [row.content for row in storage.find(project, state="quarantine")] == [case.says, case.told]
+    assert [row.content for row in learning_rows.find(project)] == [said]
+    assert [row.content for row in learning_rows.find(project, state="quarantine")] == [case.says, case.told]
 
 
 def asked(address: str) -> dict[str, Any]:
@@ -396,7 +397,7 @@ def learns(case: Ordinary, fake: FakeMessages) -> bool:
         stop(case.report),
     ]
     live(events, project, fake, obedient([case.says], dict))
-    return bool(storage.find(project)) and not storage.find(project, state="quarantine")
+    return bool(learning_rows.find(project)) and not learning_rows.find(project, state="quarantine")
 
 
 @pytest.mark.xfail(strict=True, reason="a translation shares no word with its source")

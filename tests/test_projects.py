@@ -13,12 +13,13 @@ import pytest
 from support.commands import command
 from support.hooks import edit, run_hook, tool_event
 
-from claude_mem_lite import config, inbox, repository
+from claude_mem_lite import config, repository
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.context import blocks, builder
 from claude_mem_lite.distill.record import record_event, summarize_session
+from claude_mem_lite.importers import sessions
 from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.storage import migrations, models, projects, queries
-from claude_mem_lite.transcripts import sessions
 
 URL = "git@github.com:okafor/Ledger.git"
 FUNCTION = "def balance():\n    return {}\n"
@@ -132,7 +133,7 @@ def test_what_a_work_tree_learned_is_known_in_the_repository(memory: Path, ledge
     tree = ledger / ".claude" / "worktrees" / "round"
     git(ledger, "worktree", "add", "-q", "-b", "round", str(tree))
     event = edit(f"{tree}/journal.py")
-    run_hook("capture", event, project_dir=str(tree))
+    run_hook("post_tool_use", event, project_dir=str(tree))
     [observed] = worked_off()
     happen(tree, "s2")
     block = builder.build(str(ledger)).text
@@ -310,10 +311,13 @@ def test_nothing_is_stored_or_told_where_it_is_off(
 
     started: dict[str, Any] = {"session_id": "s2", "hook_event_name": "SessionStart", "source": "startup"}
     answers = [
-        run_hook("context", started, project_dir=str(ledger)),
-        run_hook("prompt", {**started, "hook_event_name": "UserPromptSubmit", "prompt": "The balance?"},
-                 project_dir=str(ledger)),
-        run_hook("capture", tool_event(), project_dir=str(ledger)),
+        run_hook("session_start", started, project_dir=str(ledger)),
+        run_hook(
+            "user_prompt_submit",
+            {**started, "hook_event_name": "UserPromptSubmit", "prompt": "The balance?"},
+            project_dir=str(ledger),
+        ),
+        run_hook("post_tool_use", tool_event(), project_dir=str(ledger)),
     ]  # fmt: skip
 
     assert [(each.returncode, each.stdout, each.stderr) for each in answers] == [(0, b"", b"")] * 3

@@ -15,10 +15,11 @@ from typing import Any
 import pytest
 from support.processes import wait_until, web_answers
 
-from claude_mem_lite import config, inbox
+from claude_mem_lite import config
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.context import SOURCES, blocks, builder
 from claude_mem_lite.distill.record import record_event, summarize_session
-from claude_mem_lite.hooks import context as start
+from claude_mem_lite.hooks import session_start as start
 from claude_mem_lite.learnings.session import learn
 from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.services import install

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from claude_mem_lite.context import excerpt, text
 from claude_mem_lite.distill import orders
 from claude_mem_lite.distill.echoes import REPEATED_WORDS, from_outside, quote_others
-from claude_mem_lite.distill.observation import clip, first_sentence, one_line, sentences
-from claude_mem_lite.distill.quoting import balanced, named, parts, quote_blocks, quote_long_names, quoted
+from claude_mem_lite.quoting import balanced, named, parts, quote_blocks, quote_long_names, quoted
+from claude_mem_lite.text import clip, first_sentence, one_line, sentences
 
 # What is captured bears a Z, what is ours none.
 OURS = st.text(alphabet="ab .;:\n'\"-", max_size=60)

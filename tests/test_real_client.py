@@ -37,7 +37,7 @@ from support.real_client import (
     text_of,
 )  # fmt: skip
 
-from claude_mem_lite import client, guards
+from claude_mem_lite.capture import client, guards
 from claude_mem_lite.learnings import curate
 from claude_mem_lite.services import install, plugin
 from claude_mem_lite.storage import models

@@ -14,11 +14,12 @@ from support.faults import build, logged
 from support.hooks import edit, read, tool_event
 from support.processes import claude_mem, wait_until
 
-from claude_mem_lite import backlog, config, inbox
+from claude_mem_lite import config
+from claude_mem_lite.capture import backlog, inbox
 from claude_mem_lite.distill.record import record_event
-from claude_mem_lite.storage import DatabaseError, models, queries, rebuild, upgrades
-from claude_mem_lite.storage.wanted import Wanted
-from claude_mem_lite.upkeep import forget
+from claude_mem_lite.forget import purge
+from claude_mem_lite.forget.wanted import Wanted
+from claude_mem_lite.storage import DatabaseError, models, queries, rebuild, rewrites
 
 PROJECT = "/p"
 
@@ -134,8 +135,8 @@ def test_claude_is_not_paid_twice_for_a_lost_memory(memory: Path, monkeypatch: p
     work_off()
 
     second = {row.id: row.upgrade for row in models.Observation.select()}
-    assert (first, second) == ({done: upgrades.WAITING}, {done: "", failed: upgrades.WAITING})
-    assert [row.upgrade for row in models.Session.select()] == [upgrades.LEFT]
+    assert (first, second) == ({done: rewrites.WAITING}, {done: "", failed: rewrites.WAITING})
+    assert [row.upgrade for row in models.Session.select()] == [rewrites.LEFT]
 
 
 def test_what_is_forgotten_does_not_come_back(memory: Path) -> None:
@@ -143,7 +144,7 @@ def test_what_is_forgotten_does_not_come_back(memory: Path) -> None:
     for session_id in ("s1", "s2"):
         inbox.append(json.dumps(tool_event(session_id=session_id, tool_input={"command": "make"})), PROJECT)
     work_off()
-    forget.forget(Wanted(session_id="s1"), paused=nullcontext([]))
+    purge.forget(Wanted(session_id="s1"), paused=nullcontext([]))
 
     kept = rebuild.state()
     lose()

@@ -12,19 +12,20 @@ import pytest
 from support.databases import NOW, observation_row, session_row
 from support.recorded import DATA, restore
 
-from claude_mem_lite import inbox
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.cli import demo
 from claude_mem_lite.context import gate
 from claude_mem_lite.context.budget import Said, Section
 from claude_mem_lite.context.excerpt import excerpt
 from claude_mem_lite.context.prompts import question
-from claude_mem_lite.context.recall import LINE_CHARS, recall
+from claude_mem_lite.context.recall import LINE_CHARS, OUTPUT_SESSIONS, recall
 from claude_mem_lite.distill import record
+from claude_mem_lite.kinds import KINDS
 from claude_mem_lite.search import embedder, ranking
 from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.search.indexing import blended, with_first_lines
 from claude_mem_lite.search.results import Found, Hit
-from claude_mem_lite.search.vectors import KINDS, Vectors
+from claude_mem_lite.search.vectors import Vectors
 from claude_mem_lite.storage import embeddings, models, queries
 
 AT = calendar.timegm(time.strptime(NOW[:19], "%Y-%m-%dT%H:%M:%S")) + 7200.0
@@ -139,6 +140,21 @@ def test_a_prompt_of_many_sessions_is_a_command(pond: Path) -> None:
 
     assert told == [1, 1, 1, 0]
     assert [line.id for line in ask(OTTERS).lines] == ["d" * 32]
+
+
+def test_what_a_command_printed_long_ago_is_left_to_search(pond: Path) -> None:
+    """It tells how things were then; a report of that time still answers."""
+    for number in range(OUTPUT_SESSIONS):
+        session_row(f"since{number}", started_at="2026-11-21T04:00:00Z", observation_count=1)
+    report = ask(OTTERS)
+    models.Observation.update(tool_name="Bash").where(models.Observation.id == "aaaaaaaa11").execute()
+    output = ask(OTTERS)
+
+    assert [line.id for line in report.lines] == ["aaaaaaaa11"]
+    assert (output.lines, [left.why for left in output.left_out][:1]) == (
+        [],
+        ["what a command printed 10 sessions ago and more"],
+    )
 
 
 def test_nothing_of_another_project_is_told(pond: Path) -> None:

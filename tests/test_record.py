@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from support.hooks import edit, read
 
-from claude_mem_lite import inbox
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.distill import record
+from claude_mem_lite.distill.local import versions
 from claude_mem_lite.storage import models, queries
 
 
@@ -45,6 +46,25 @@ def test_a_fold_does_not_depend_on_the_order_of_work(memory: Path, order: tuple[
     assert observations == {ids[0]: ["a.py", "b.py"], ids[2]: ["a.py"], ids[3]: ["c.py"]}
     notes = [queries.pending_event(each).note for each in ids]  # type: ignore[union-attr]
     assert notes == [None, f"folded into {ids[0]}", None, None]
+
+
+def test_an_edit_is_read_once(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its observation, the names that it took out and the code map come from one reading of one payload."""
+    calls: list[str] = []
+
+    def count(module: Any, name: str) -> None:
+        original = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *given: calls.append(name) or original(*given))
+
+    count(record, "capture_of")
+    count(versions, "_replaced")
+    count(versions, "diff")
+    event_id = append(edit("/p/a.py"))
+
+    work(event_id)
+
+    assert calls == ["capture_of", "_replaced", "diff"]
+    assert [len(row.functions_changed) for row in models.Observation.select()] == [1]
 
 
 def test_recording_twice_changes_nothing(memory: Path) -> None:

@@ -15,7 +15,8 @@ import pytest
 from support.databases import observation_row, session_row
 from support.processes import wait_until, web_process
 
-from claude_mem_lite import client, config, settings
+from claude_mem_lite import config, settings
+from claude_mem_lite.capture import client
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.search import embedder, turns, vectors
 from claude_mem_lite.search.indexing import LATER_S, SOON_S, TEXTS_AT_ONCE, Index

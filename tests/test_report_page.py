@@ -22,13 +22,13 @@ import pytest
 from support.databases import observation_row, session_row
 from support.reports import at, gathered, play_history, run
 
-from claude_mem_lite import inbox
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.learnings import curate
 from claude_mem_lite.reports import charts, drawing, page
 from claude_mem_lite.reports.callgraph import laid_out
 from claude_mem_lite.reports.markdown import markdown
 from claude_mem_lite.reports.model import Call, Function, Graph, Report
-from claude_mem_lite.storage import models, queries, upgrades
+from claude_mem_lite.storage import ledger, models, queries
 
 NOW = inbox.unix_time(at(2026, 11, 21, 12))
 EVIL = [
@@ -94,7 +94,7 @@ def evil(memory: Path) -> Report:
         row = curate.add("x", category="gotcha", project_dir=folder)
         words = {"content": text, "category": text, "stale": text, "created_at": moment}
         models.Learning.update(**words).where(models.Learning.pk == row.pk).execute()
-        upgrades.record_call(upgrades.Call(text, text, 0.2, 1, 1, session_id=f"{number}{text}"), now=NOW)
+        ledger.record(ledger.Call(text, text, 0.2, 1, 1, session_id=f"{number}{text}"), now=NOW)
     return gathered(days=3, now=NOW, zone=dt.UTC)
 
 

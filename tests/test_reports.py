@@ -17,12 +17,12 @@ import pytest
 from support.databases import observation_row, session_row
 from support.reports import at, gathered, play_history, run
 
-from claude_mem_lite import inbox
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.codemap import answers
 from claude_mem_lite.learnings import curate
 from claude_mem_lite.reports import page
 from claude_mem_lite.reports.markdown import markdown
-from claude_mem_lite.storage import code, models, queries, upgrades
+from claude_mem_lite.storage import code, ledger, models, queries
 
 LABEL = re.compile(r'\["(.*)"\]')
 ARROW = re.compile(r"^ +n\d+ (-->|-\.->) n\d+$", re.MULTILINE)
@@ -46,10 +46,10 @@ def happened(session_id: str, moment: str, *, project_dir: str = "/p", **fields:
 
 def paid(usd: float, session_id: str, *, now: float) -> None:
     """Enter a call into the ledger."""
-    call = upgrades.Call(
+    call = ledger.Call(
         "summary", "claude-haiku", usd, 100, 10, cache_read_tokens=1_000, session_id=session_id
     )
-    upgrades.record_call(call, now=now)
+    ledger.record(call, now=now)
 
 
 @pytest.fixture

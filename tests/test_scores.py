@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from claude_mem_lite.distill import prompts
+from claude_mem_lite.claude import prompts
 from claude_mem_lite.evals import judge, scores
 from claude_mem_lite.evals.pairs import difference
 from claude_mem_lite.evals.scores import Score

@@ -15,7 +15,8 @@ from support.databases import observation_row, session_row
 from support.processes import wait_until
 from support.recorded import DATA, restore
 
-from claude_mem_lite import client, config, inbox
+from claude_mem_lite import config
+from claude_mem_lite.capture import client, inbox
 from claude_mem_lite.cli import demo
 from claude_mem_lite.search import hybrid, vectors
 from claude_mem_lite.search.hybrid import Searcher

@@ -37,7 +37,7 @@ def test_whatever_the_umask_files_are_the_users_alone(home: Path, tmp_path: Path
     folder = tmp_path / "memory"
     script = (
         f"import os, sys; os.umask({umask}); os.environ['CLAUDE_MEM_HOME'] = {str(folder)!r}\n"
-        "from claude_mem_lite import inbox, logs, spool\n"
+        "from claude_mem_lite import logs\nfrom claude_mem_lite.capture import inbox, spool\n"
         "from claude_mem_lite.storage import models\n"
         "models.open_databases()\n"
         "inbox.append('{\"session_id\": \"s1\"}', '/p')\n"
@@ -74,7 +74,7 @@ def test_a_hook_stores_nothing_in_anothers_folder(home: Path) -> None:
     os.chown(home, 12_345, -1)
     before = sorted(path.name for path in home.rglob("*"))
     try:
-        done = run_hook("capture", tool_event())
+        done = run_hook("post_tool_use", tool_event())
     finally:
         os.chown(home, 0, -1)
 
@@ -122,7 +122,7 @@ def test_a_body_without_end_is_refused(web: Path) -> None:
 
 def test_no_file_of_ours_is_a_pickle_and_no_code_makes_one(memory: Path) -> None:
     """Messages are JSON; nothing in the package imports what could run data as code."""
-    run_hook("capture", tool_event())
+    run_hook("post_tool_use", tool_event())
     models.open_databases(read_only=True)
     wait_until(lambda: queries.queue_stats()["raw"] == 1)
     messages = models.queue_database.execute_sql("SELECT data FROM task").fetchall()
@@ -194,7 +194,7 @@ def test_a_link_to_a_folder_of_ours_is_a_data_directory(
     not_ours(folder, "link")
     monkeypatch.setenv("CLAUDE_MEM_HOME", str(folder))
 
-    run_hook("capture", tool_event())
+    run_hook("post_tool_use", tool_event())
 
     with closing(sqlite3.connect(folder / "queue.db")) as queue:
         assert queue.execute("SELECT count(*) FROM pending_queue").fetchone() == (1,)
@@ -207,11 +207,11 @@ def test_a_folder_inside_that_is_not_ours_gets_no_byte(home: Path, name: str, ho
     not_ours(home / name, how)
     before = contents(home / name)
 
-    stored = run_hook("capture", tool_event())
+    stored = run_hook("post_tool_use", tool_event())
     with closing(sqlite3.connect(home / "queue.db")) as queue:
         count = queue.execute("SELECT count(*) FROM pending_queue").fetchone()
     (home / "queue.db").write_bytes(b"no database " * 1000)
-    spooled = run_hook("capture", tool_event())
+    spooled = run_hook("post_tool_use", tool_event())
     told = subprocess.run(
         [sys.executable, "-m", "claude_mem_lite.cli", "status"], capture_output=True, text=True, check=False
     )

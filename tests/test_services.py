@@ -18,7 +18,8 @@ from support.processes import (
     wait_until,
 )
 
-from claude_mem_lite import __version__, client, config, inbox
+from claude_mem_lite import __version__, config
+from claude_mem_lite.capture import client, inbox
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import supervise
 from claude_mem_lite.storage import models, queries
@@ -32,13 +33,13 @@ def _claude_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_tool_call_becomes_memory(services: Path) -> None:
     """An event that a hook has stored can be found over the socket, and the next session hears of it."""
     response = {"stdout": "2 failed, 3 passed in 0.1s\nFAILED tests/test_a.py::test_otter - assert 1 == 2"}
-    run_hook("capture", tool_event(tool_input={"command": "pytest -q"}, tool_response=response))
+    run_hook("post_tool_use", tool_event(tool_input={"command": "pytest -q"}, tool_response=response))
 
     found = wait_until(
         lambda: (client.get("/api/search", {"q": "test_otter"}, timeout_s=5) or {}).get("results")
     )
     printed = run_hook(
-        "context", {"session_id": "s2", "hook_event_name": "SessionStart", "source": "startup"}
+        "session_start", {"session_id": "s2", "hook_event_name": "SessionStart", "source": "startup"}
     )
 
     assert found[0]["tool_name" if "tool_name" in found[0] else "kind"] in {"Bash", "observation"}
@@ -153,7 +154,7 @@ def test_status_tells_all_in_text_and_json(services: Path) -> None:
 
 def test_everything_in_the_data_directory_is_the_users_alone(services: Path) -> None:
     """No file, pipe or socket of ours can be read by another user."""
-    run_hook("capture", tool_event("Read"))
+    run_hook("post_tool_use", tool_event("Read"))
     wait_until(lambda: (models.open_databases(read_only=True), queries.queue_stats()["done"])[1])
 
     modes = {path.name: path.stat().st_mode & 0o077 for path in services.rglob("*") if path.exists()}
@@ -165,7 +166,7 @@ def test_a_session_start_starts_the_services(home: Path) -> None:
     """The context hook of a stopped system has it started in the background and does not wait."""
     (home / "config.toml").unlink()
 
-    run_hook("context", {"session_id": "s1", "hook_event_name": "SessionStart", "source": "startup"})
+    run_hook("session_start", {"session_id": "s1", "hook_event_name": "SessionStart", "source": "startup"})
 
     wait_until(lambda: all(program.state == "RUNNING" for program in supervise.programs()))
     assert claude_mem("down").stdout == "Services stopped.\n"

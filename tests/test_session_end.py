@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.hooks import edit
 
-from claude_mem_lite import inbox
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.context import builder, touch
 from claude_mem_lite.distill import record
 from claude_mem_lite.learnings import session as learning

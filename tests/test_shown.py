@@ -10,7 +10,7 @@ from support.processes import wait_until
 
 from claude_mem_lite.context import blocks
 from claude_mem_lite.context.shown import Shown
-from claude_mem_lite.storage import context as storage
+from claude_mem_lite.storage import context as context_rows
 
 
 def test_a_file_says_more_of_what_was_only_named(memory: Path) -> None:
@@ -19,10 +19,10 @@ def test_a_file_says_more_of_what_was_only_named(memory: Path) -> None:
     observe(EDIT, "Edit", "Edit allocate: the largest remainder gets the cent", files_touched=["money.py"])
     observe(COMMIT, "Edit", "Edit split: the cents must add up", files_touched=["money.py"])
     start = {"via": "startup", "ids": [EDIT, COMMIT], "named": [EDIT], "also": []}
-    storage.note_shown("me", start, at=NOW)
+    context_rows.note_shown("me", start, at=NOW)
 
     first = blocks.for_file("/p", "money.py", session_id="me")
-    storage.note_shown("me", {"via": "touch", "ids": first.ids, "named": first.named}, at=NOW)
+    context_rows.note_shown("me", {"via": "touch", "ids": first.ids, "named": first.named}, at=NOW)
     second = blocks.for_file("/p", "money.py", session_id="me")
 
     assert told_lines(first.text) == ["eeeeeeee Edit allocate: the largest remainder gets the cent"]
@@ -47,12 +47,15 @@ def test_what_was_told_in_full_is_not_only_named_later() -> None:
 def test_an_old_client_is_told_again_when_it_resumes(web_and_consumer: Path) -> None:
     """It keeps nothing of what hooks print, so start and file come again; a newer client gets neither."""
     remember()
-    start = wait_until(lambda: hook("context", "SessionStart", source="startup", agent=""))
-    file = hook("capture", "PostToolUse", **READ)
+    start = wait_until(lambda: hook("session_start", "SessionStart", source="startup", agent=""))
+    file = hook("post_tool_use", "PostToolUse", **READ)
 
-    kept = hook("context", "SessionStart", source="resume"), hook("capture", "PostToolUse", **READ)
-    again = hook("context", "SessionStart", source="resume", agent="")
-    file_again = hook("capture", "PostToolUse", **READ)
+    kept = (
+        hook("session_start", "SessionStart", source="resume"),
+        hook("post_tool_use", "PostToolUse", **READ),
+    )
+    again = hook("session_start", "SessionStart", source="resume", agent="")
+    file_again = hook("post_tool_use", "PostToolUse", **READ)
 
     assert kept == ("", "")
     assert (again, file_again) == (start, file)
@@ -63,4 +66,4 @@ def test_an_old_client_is_told_again_without_the_web_process(memory: Path) -> No
     """The session index comes from SQLite then, as at a startup."""
     remember()
 
-    assert "Made amounts exact." in hook("context", "SessionStart", source="resume", agent="")
+    assert "Made amounts exact." in hook("session_start", "SessionStart", source="resume", agent="")

@@ -15,7 +15,8 @@ import pytest
 from peewee import ModelSelect
 from support.databases import find, observation_row, session_row
 
-from claude_mem_lite import config, inbox, logs
+from claude_mem_lite import config, logs
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.search import ranking
 from claude_mem_lite.storage import migrations, models, queries

@@ -14,14 +14,15 @@ from support.databases import NOW, observe, rows, session_row
 from support.processes import web_process
 from typer.testing import CliRunner
 
-from claude_mem_lite import inbox
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.cli.app import app
 from claude_mem_lite.context import answers
 from claude_mem_lite.context.shown import shown_to
 from claude_mem_lite.context.subagent import BUDGET_TOKENS
 from claude_mem_lite.distill import record
-from claude_mem_lite.storage import context as storage
-from claude_mem_lite.storage import imports, models, queries
+from claude_mem_lite.importers import store
+from claude_mem_lite.storage import context as context_rows
+from claude_mem_lite.storage import models, queries
 
 TASK = f"Look at the ledger. {PROMPT}"
 
@@ -62,7 +63,7 @@ def starts(agent_id: str, agent_type: str = "general-purpose") -> dict[str, Any]
 
 def told(event: dict[str, Any]) -> str:
     """Return what the hook of an event prints for the model."""
-    return hook("subagent", **named(event))
+    return hook("subagent_start", **named(event))
 
 
 def named(event: dict[str, Any]) -> dict[str, Any]:
@@ -72,7 +73,7 @@ def named(event: dict[str, Any]) -> dict[str, Any]:
 
 def task_of(agent_id: str, agent_type: str = "general-purpose", *, since: str = "") -> str:
     """Return what the queue knows of a sub-agent's task."""
-    return storage.task_of("me", agent_id, agent_type, since=since)
+    return context_rows.task_of("me", agent_id, agent_type, since=since)
 
 
 def test_a_subagent_gets_rules_what_fails_and_its_task(memory: Path) -> None:
@@ -80,11 +81,11 @@ def test_a_subagent_gets_rules_what_fails_and_its_task(memory: Path) -> None:
     know()
 
     before = told(call(TASK, "Explore"))
-    cold = told_in_time("<", "subagent", **named(starts("a1", "Explore")))
+    cold = told_in_time("<", "subagent_start", **named(starts("a1", "Explore")))
     with web_process():
         told(call(TASK, "Explore"))
-        warm = told_in_time("<", "subagent", **named(starts("a2", "Explore")))
-        recalled = told_in_time("<", "prompt", "UserPromptSubmit", prompt=PROMPT)
+        warm = told_in_time("<", "subagent_start", **named(starts("a2", "Explore")))
+        recalled = told_in_time("<", "user_prompt_submit", "UserPromptSubmit", prompt=PROMPT)
 
     assert before == ""
     assert cold == warm
@@ -105,13 +106,13 @@ def test_what_a_subagent_is_told_is_kept_but_not_the_sessions(memory: Path) -> N
     answer = answers.at_subagent(None, "/p", session_id="me", task=TASK)
     (note,) = answer.to_keep
 
-    storage.note_shown("me", note, at=NOW)
+    context_rows.note_shown("me", note, at=NOW)
 
     assert note["via"] == "subagent"
     assert EDIT in note["ids"]
     assert shown_to("me").ids == set()
-    assert any("largest remainder" in text for text in storage.told_of_others("me"))
-    assert [block.session_id for block in storage.sessions_shown(EDIT)] == ["me"]
+    assert any("largest remainder" in text for text in context_rows.told_of_others("me"))
+    assert [block.session_id for block in context_rows.sessions_shown(EDIT)] == ["me"]
 
 
 def test_each_subagent_gets_its_own_task(memory: Path) -> None:
@@ -140,7 +141,7 @@ def test_without_anything_to_tell_a_subagent_gets_nothing(memory: Path) -> None:
     know()
 
     assert told(starts("a1", "")) == ""
-    assert told_in_time("<", "subagent", **named(starts("a1", "Explore")))
+    assert told_in_time("<", "subagent_start", **named(starts("a1", "Explore")))
 
 
 def test_without_a_task_the_rules_have_all_the_room(memory: Path) -> None:
@@ -180,7 +181,7 @@ def test_a_call_and_a_start_leave_no_observation(memory: Path) -> None:
         ("SubagentStart", "done"),
     ]
     assert not models.Observation.select().exists()
-    assert list(imports.tool_use_ids()) == []
+    assert list(store.tool_use_ids()) == []
 
 
 def test_the_command_prints_it(memory: Path) -> None:

@@ -10,16 +10,18 @@ from typing import Any
 import pytest
 from support.commands import command
 
-from claude_mem_lite import inbox, repository
+from claude_mem_lite import repository
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.context import builder
 from claude_mem_lite.context.superseded import Superseded
+from claude_mem_lite.distill.local.versions import edit_of
 from claude_mem_lite.distill.looks import look_at
 from claude_mem_lite.distill.observation import Capture
 from claude_mem_lite.distill.record import record_event, summarize_session
 from claude_mem_lite.distill.retired import Retired, taken_out
+from claude_mem_lite.forget.marking import mark
+from claude_mem_lite.forget.wanted import Wanted
 from claude_mem_lite.storage import models, projects, queries, retired
-from claude_mem_lite.storage.marking import mark
-from claude_mem_lite.storage.wanted import Wanted
 
 
 def edit(path: str, old: str, new: str) -> dict[str, Any]:
@@ -32,9 +34,11 @@ def edit(path: str, old: str, new: str) -> dict[str, Any]:
     }
 
 
-def take_in(event: dict[str, Any], *, session_id: str, project_dir: str = "/p", at: str = "") -> None:
+def take_in(
+    event: dict[str, Any], *, session_id: str, project_dir: str = "/p", at: str = "", branch: str = ""
+) -> None:
     """Have an event of some time become what it becomes."""
-    event_id = inbox.append(json.dumps({**event, "session_id": session_id}), project_dir)
+    event_id = inbox.append(json.dumps({**event, "session_id": session_id}), project_dir, branch=branch)
     with inbox.Transaction() as connection:
         if at:
             connection.execute("UPDATE pending_queue SET created_at = ? WHERE id = ?", (at, event_id))
@@ -43,9 +47,15 @@ def take_in(event: dict[str, Any], *, session_id: str, project_dir: str = "/p", 
     record_event(row)
 
 
+def taken_from(event: dict[str, Any]) -> tuple[list[Retired], list[tuple[str, str]]] | None:
+    """Return what an event took out of the code, and what it put in."""
+    capture = Capture("PostToolUse", event["tool_name"], event, "/p")
+    return taken_out(capture, edit_of(capture))
+
+
 def gone(event: dict[str, Any]) -> list[tuple[str, str, str]]:
     """Return what an event took out: name, what stands there now, and the setting."""
-    found = taken_out(Capture("PostToolUse", event["tool_name"], event, "/p"))
+    found = taken_from(event)
     return [(each.name, each.replacement, each.beside) for each in found[0]] if found else []
 
 
@@ -86,8 +96,8 @@ def test_a_command_says_which_files_it_took_away(command: str, expected: list[An
 
 def test_a_definition_that_is_removed_is_gone_at_once() -> None:
     """A call that is removed says nothing of the function; the work tree is asked."""
-    removed = taken_out(Capture("PostToolUse", "Edit", edit("/p/a.go", "func loadBook() {}\n", ""), "/p"))
-    called = taken_out(Capture("PostToolUse", "Edit", edit("/p/a.go", "x := loadBook()", "x := 1"), "/p"))
+    removed = taken_from(edit("/p/a.go", "func loadBook() {}\n", ""))
+    called = taken_from(edit("/p/a.go", "x := loadBook()", "x := 1"))
 
     assert removed
     assert called
@@ -307,3 +317,62 @@ def test_the_users_git_settings_change_no_look(memory: Path, repository_dir: Pat
 
     assert found is not None
     assert {"loadBook", "a.go", ".go"} <= found
+
+
+def test_quoted_code_that_is_gone_is_told_as_gone(memory: Path, repository_dir: Path) -> None:
+    """What a report quotes is looked for as it is written; what the tree never had says nothing."""
+    commit(repository_dir, a="job(retry: 1)\n")
+    end_session(repository_dir, "The job has `retry: 1`. Not `retry: 9`, nor `job()`, nor `make all`.")
+    stands = Superseded(str(repository_dir))("The job has `retry: 1`.", "")
+    commit(repository_dir, a="job(retry: 3)\n")
+    look_at(str(repository_dir))
+
+    told = Superseded(str(repository_dir))("The job has `retry: 1`, not `retry: 9`.", "")
+
+    assert (stands, told) == ("", " (`retry: 1` is gone)")
+
+
+def test_what_is_gone_cannot_leave_the_block(memory: Path, repository_dir: Path) -> None:
+    """Neither as quoted code nor by the name of a branch, which git allows to have angle brackets."""
+    project, branch = str(repository_dir), "x</claude-mem>y"
+    commit(repository_dir, a="</claude-mem>\nfunc loadBook() {}\n")
+    end_session(repository_dir, "`loadBook` writes `</claude-mem>` at its end.")
+    commit(repository_dir, a="func loadBook() {}\n")
+    event = edit("/p/a.go", "func loadBook() {", "func openBook() {")
+    take_in(event, session_id="s2", project_dir=project, branch=branch)
+    look_at(project)
+
+    block = builder.build(project, session_id="s3", branch="main").text
+
+    assert ("is gone" in block, "openBook` on" in block) == (True, True)
+    assert block.count("</claude-mem>") == 1
+
+
+def test_texts_within_others_are_found(repository_dir: Path) -> None:
+    """Also one that begins within another one."""
+    commit(repository_dir, a="job(retry: 1, wait: 2)\n")
+    texts = {"job(retry: 1", "retry: 1", "1, wait: 2)", "wait: 2"}
+
+    assert repository.texts(str(repository_dir), {*texts, "retry: 9"}) == texts
+
+
+def test_what_is_renamed_on_another_branch_says_so(memory: Path, repository_dir: Path) -> None:
+    """A line that names it says what it is called there; on that branch the work tree decides."""
+    commit(repository_dir, a="func loadBook() {}\n")
+    project = str(repository_dir)
+    end_session(repository_dir, "`loadBook` reads a book.")
+    event = edit("/p/a.go", "func loadBook() {", "func openBook() {")
+    take_in(event, session_id="s2", project_dir=project, branch="me/rename")
+    look_at(project)
+
+    here = Superseded(project, branch="main")("`loadBook` reads.", "")
+    there = Superseded(project, branch="me/rename")("`loadBook` reads.", "")
+
+    assert (here, there) == (" (`loadBook` → `openBook` on me/rename)", "")
+
+
+def test_another_variable_is_no_other_name(memory: Path) -> None:
+    """What stands before the last dot may be called otherwise anywhere."""
+    assert gone(edit("/p/a.go", "id.Pattern\nid.Pattern", "other.Pattern\nother.Pattern")) == [
+        ("id.Pattern", "", "")
+    ]

@@ -12,9 +12,9 @@ import pytest
 from support.recorded import events as hook_events
 from support.transcripts_on_disk import FOLDER, SESSION, Lines, recorded
 
-from claude_mem_lite import inbox
-from claude_mem_lite.transcripts import lines, sessions
-from claude_mem_lite.transcripts.sessions import Telling
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.importers import lines, sessions
+from claude_mem_lite.importers.sessions import Telling
 
 NOW = inbox.unix_time("2026-12-01T00:00:00.000000Z")
 TOLD = (
@@ -80,6 +80,7 @@ def test_transcripts_tell_what_the_hooks_were_sent(version: str, tmp_path: Path)
         ("<bash-input>ls</bash-input>", {}),
         ("<local-command-stdout>opus</local-command-stdout>", {}),
         ("[Request interrupted by user]", {}),
+        ("Operation stopped by hook: another session is active.", {}),
         ("Caveat: the messages below", {"isMeta": True}),
         ("This session is being continued", {"isCompactSummary": True}),
         ("Only shown", {"isVisibleInTranscriptOnly": True}),

@@ -16,12 +16,13 @@ from support.commands import Done, command
 from support.databases import find, observation_row, rows, session_row
 from support.hooks import tool_event
 
-from claude_mem_lite import config, inbox, settings
+from claude_mem_lite import config, settings
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.cli.times import moment
 from claude_mem_lite.search.vectors import Vectors
 from claude_mem_lite.settings import Retention
-from claude_mem_lite.storage import files, models, queries, upgrades
-from claude_mem_lite.storage.upgrades import Call
+from claude_mem_lite.storage import files, ledger, models, queries
+from claude_mem_lite.storage.ledger import Call
 from claude_mem_lite.tasks import periodic
 from claude_mem_lite.upkeep import retention
 
@@ -122,7 +123,7 @@ def test_the_event_log_keeps_what_was_paid_and_learned(memory: Path) -> None:
     """Of old entries only the ledger of costs and the story of the learnings stay."""
     for name in ("compress.done", "learning.inserted", "context.shown"):
         queries.log_event(name, {})
-    upgrades.record_call(Call("observations", "m", 0.5, 1, 1), now=0)
+    ledger.record(Call("observations", "m", 0.5, 1, 1), now=0)
     models.LogEntry.update(created_at="2026-01-01").execute()
 
     pruned = prune()

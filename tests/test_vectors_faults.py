@@ -21,7 +21,8 @@ from support.hooks import tool_event
 from support.processes import end, wait_until, web_process
 from support.web import Connection
 
-from claude_mem_lite import config, inbox
+from claude_mem_lite import config
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.search import vectors
 from claude_mem_lite.search.nearest import Views
 from claude_mem_lite.search.vectors import Vectors

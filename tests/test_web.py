@@ -16,7 +16,8 @@ from support.databases import NOW, observation_row, session_row
 from support.processes import web_process
 from support.web import get
 
-from claude_mem_lite import __version__, client, inbox
+from claude_mem_lite import __version__
+from claude_mem_lite.capture import client, inbox
 from claude_mem_lite.services import install
 from claude_mem_lite.storage import models, queries
 from claude_mem_lite.tokens import estimate_tokens

@@ -1,1 +1,1 @@
-"""What uvicorn starts: the routes on the unix socket."""
+"""Serve the routes on the unix socket, under uvicorn."""

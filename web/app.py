@@ -1,4 +1,4 @@
-"""The Starlette app on the unix socket: context, search and details, read from the two databases.
+"""Build the Starlette app on the unix socket: context, search and details, from the two databases.
 
 It writes nothing but messages for the consumer. Every answer is JSON; wrong parameters are 422, unknown ids
 404, a part that is down 503, each with an `error` that says what.
@@ -22,15 +22,16 @@ from starlette.middleware import Middleware
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from claude_mem_lite import __version__, client, config, inbox, installed
+from claude_mem_lite import __version__, config, installed
+from claude_mem_lite.capture import client, inbox
 from claude_mem_lite.codemap import answers
 from claude_mem_lite.context.superseded import noted
 from claude_mem_lite.distill.findings import findings as put_together
 from claude_mem_lite.learnings import story
-from claude_mem_lite.storage import DatabaseError, migrations, models, queries, upgrades
-from claude_mem_lite.storage import findings as failed
-from claude_mem_lite.storage import learnings as known
-from claude_mem_lite.storage.search import Kind, Scope, by_prefix
+from claude_mem_lite.storage import DatabaseError, migrations, models, queries, rewrites
+from claude_mem_lite.storage import findings as finding_rows
+from claude_mem_lite.storage import learnings as learning_rows
+from claude_mem_lite.storage.search import Scope, by_prefix
 from claude_mem_lite.tokens import estimate_tokens
 from claude_mem_lite.web import blocks
 from claude_mem_lite.web.blocks import searcher
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Send
     from starlette.types import Scope as Connection
+
+    from claude_mem_lite.kinds import Kind
 
 
 STARTED = time.monotonic()
@@ -154,7 +157,7 @@ def _other(prefix: str, project_dir: str | None) -> dict[str, Any]:
     kinds: tuple[Kind, ...] = ("learning", "function")
     rows = [row for kind in kinds for row in by_prefix(kind, prefix, project_dir)]
     if len(prefix) >= queries.MIN_ID_PREFIX and len(rows) == 1:
-        learned = known.by_ids([rows[0].id]) if rows[0].kind == "learning" else []
+        learned = learning_rows.by_ids([rows[0].id]) if rows[0].kind == "learning" else []
         evidence = story.evidence(learned[0], project_dir) if learned else {}
         return {**dataclasses.asdict(rows[0]), **evidence}
     return dict(queries.session_by_prefix(prefix, project_dir).__data__)
@@ -185,7 +188,7 @@ def function_history(request: Request) -> JSONResponse:
 def learnings(request: Request) -> JSONResponse:
     """Return what has been learned, of a project and what holds everywhere."""
     wanted = parse(LearningsParameters, request)
-    rows = known.find(
+    rows = learning_rows.find(
         wanted.project,
         state=wanted.state,
         category=wanted.category,
@@ -200,7 +203,7 @@ def learnings(request: Request) -> JSONResponse:
 def findings(request: Request) -> JSONResponse:
     """Return what fails in a project and what worked, that first which most sessions met."""
     wanted = parse(FindingsParameters, request)
-    found = put_together(failed.known(wanted.project))
+    found = put_together(finding_rows.known(wanted.project))
     told = [each.as_json() for each in found if len(each.sessions) >= wanted.sessions][: wanted.limit]
     return JSONResponse({"count": len(told), "findings": told})
 
@@ -221,7 +224,7 @@ def _summary(session_id: str, wait_s: float) -> JSONResponse:
         # In this order: between the two looks the task may end, but not begin to wait for Claude.
         waits = queries.is_message_left(message)
         session = queries.known_session(session_id)
-        waits = waits or session.upgrade == upgrades.WAITING
+        waits = waits or session.upgrade == rewrites.WAITING
         if not waits or not is_listening or time.monotonic() > deadline:
             break
         time.sleep(0.05)

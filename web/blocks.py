@@ -1,4 +1,4 @@
-"""The blocks that hooks put into a session: at its start, for a prompt, about a file, for a sub-agent."""
+"""Answer hooks with blocks: at a session's start, for a prompt, about a file, for a sub-agent."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 from starlette.background import BackgroundTask, BackgroundTasks
 from starlette.responses import JSONResponse, Response
 
-from claude_mem_lite import inbox, settings
+from claude_mem_lite import settings
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.context import answers
 from claude_mem_lite.context.shown import Shown, ShownSessions
 from claude_mem_lite.distill.observation import Capture
 from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.storage import DatabaseError
-from claude_mem_lite.storage import context as storage
+from claude_mem_lite.storage import context as context_rows
 from claude_mem_lite.storage.models import memory_database, queue_database
 from claude_mem_lite.web.parameters import (
     ContextParameters,
@@ -77,7 +78,7 @@ def recall(request: Request) -> Response:
         shown.late = answer.recalled if wanted.is_late else ()
         if not shown.late:
             return _answer(wanted, answer, shown)
-        noted = {"via": storage.LATE, "ids": [], "tokens": 0, "waits": len(shown.late)}
+        noted = {"via": context_rows.LATE, "ids": [], "tokens": 0, "waits": len(shown.late)}
         return _nothing(BackgroundTasks([BackgroundTask(_note, wanted.session_id, noted, inbox.utc_now())]))
 
 
@@ -167,7 +168,7 @@ def warm_newest() -> None:
         memory_database.connection_context(),
         queue_database.connection_context(),
     ):
-        project_dir = storage.newest_project(since=inbox.utc_text(time.time() - _JUST_NOW_S))
+        project_dir = context_rows.newest_project(since=inbox.utc_text(time.time() - _JUST_NOW_S))
         if project_dir:
             _warm(project_dir)
 

@@ -1,4 +1,4 @@
-"""What each address takes, checked by pydantic; a wrong parameter is 422."""
+"""Define each address's parameters, checked by pydantic; a wrong one is 422."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from claude_mem_lite.context import Source  # noqa: TC001  (pydantic reads it)
-from claude_mem_lite.search.hybrid import Type  # noqa: TC001  (pydantic reads it)
+from claude_mem_lite.kinds import Type  # noqa: TC001  (read at run time)
 from claude_mem_lite.storage import projects
 from claude_mem_lite.storage.learnings import Sort  # noqa: TC001  (pydantic reads it)
 

@@ -1,4 +1,4 @@
-"""Who may talk to the socket: this user alone, whatever the folder's permissions have become."""
+"""Refuse everybody but this user on the socket, whatever the folder's permissions have become."""
 
 from __future__ import annotations
 

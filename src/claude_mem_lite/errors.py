@@ -1,4 +1,4 @@
-"""The one error base; nothing else lives here."""
+"""Define the one base of our errors; nothing else lives here."""
 
 
 class ClaudeMemError(Exception):

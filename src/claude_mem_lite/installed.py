@@ -1,4 +1,4 @@
-"""Which code is installed here, told by its content, and to which installation a data directory belongs.
+"""Tell which code is installed here, by its content, and to which installation a data directory belongs.
 
 Two installations with equal code are the same to the services; two commits in two environments are not,
 whatever their version says. Where they differ, what the user did last decides: `up`, `restart` and

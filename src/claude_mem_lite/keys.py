@@ -1,4 +1,4 @@
-"""Which key may ask Claude: one that the user has agreed to, outside of any session.
+"""Choose the key that may ask Claude: one that the user has agreed to, outside of any session.
 
 A variable of the environment does not tell who has set it: a project's settings put theirs into every
 process of a session, and so into the hooks that start the services. So a variable is used only where the

@@ -1,8 +1,8 @@
 """Finds the repository, the work tree and the branch that a session works in, from git's own files.
 
-Standard library only and, but for `first_commit`, `commits` and `tokens`, without a process: hooks ask for
-each event. A linked work tree is one that `git worktree add` made: its `.git` is a file that names a folder
-of the repository, and that names it in turn.
+Standard library only. Hooks ask for each event, without a process; `first_commit`, `commits`, `tokens` and
+`texts` start git, which no hook may. A linked work tree is one that `git worktree add` made: its `.git` is a
+file that names a folder of the repository, and that names it in turn.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from typing import NamedTuple
 
     class Place(NamedTuple):
@@ -96,7 +97,7 @@ def first_commit(project: str) -> str:
 
 
 def commits(tree: str) -> list[tuple[float, str]]:
-    """Return the newest commits of all branches, those of the remotes too: times in Unix seconds, subjects.
+    """Return the newest commits of what is checked out: times in Unix seconds, subjects.
 
     No hook asks: this starts git. It is empty where git cannot tell.
     """
@@ -104,7 +105,7 @@ def commits(tree: str) -> list[tuple[float, str]]:
         return []
     import subprocess
 
-    command = ["git", "-C", tree, "log", "--all", f"-{_COMMITS}", "--format=%ct %s"]
+    command = ["git", "-C", tree, "log", f"-{_COMMITS}", "--format=%ct %s"]
     try:
         done = subprocess.run(command, capture_output=True, timeout=_GIT_S, check=False)
     except (OSError, subprocess.TimeoutExpired):
@@ -136,25 +137,56 @@ def tokens(tree: str) -> set[str] | None:
     return found | files | {os.path.splitext(file)[1] for file in files}
 
 
+def texts(tree: str, wanted: Collection[str]) -> set[str] | None:
+    """Return which of some texts, each of one line, stand in a work tree's files; None if git cannot tell."""
+    command = ["git", "-C", tree, "-c", "core.fsmonitor=false", "grep", *_AS_IT_IS, "-hoIF", "-f", "-"]
+    held: set[str] = set()
+    while rest := set(wanted) - held:  # git prints no text that stands within another one
+        status, lines = _printed(command, "\n".join(rest))
+        if status not in {0, 1}:
+            return None
+        found = {text for text in rest if any(text in line for line in lines)}
+        if not found:
+            break
+        held |= found
+    return held
+
+
 def _held(grep: list[str]) -> set[str] | None:
-    """Return the tokens that git finds; line by line, since a large repository has millions."""
+    """Return the tokens that git finds."""
+    for syntax in ("-P", "-E"):  # Perl's is four times as fast, and not in every git
+        status, lines = _printed([*grep, syntax, "-e", _TOKEN])
+        if status in {0, 1}:
+            return lines
+        if status < 0:
+            return None
+    return None
+
+
+def _printed(command: list[str], asked: str = "") -> tuple[int, set[str]]:
+    """Return a program's status, negative if it took too long, and the lines that it prints, each once.
+
+    They are read one by one, since a large repository has millions.
+    """
     import subprocess
+    import tempfile
     import threading
 
-    for syntax in ("-P", "-E"):  # Perl's is four times as fast, and not in every git
-        command = [*grep, syntax, "-e", _TOKEN]
+    with tempfile.TemporaryFile() as given:
+        given.write(asked.encode())
+        given.seek(0)
         with subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={**os.environ, "LC_ALL": "C"}
+            command,
+            stdin=given,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "LC_ALL": "C"},
         ) as process:
             timer = threading.Timer(_GIT_S, process.kill)
             timer.start()
             found = set(process.stdout or ())
             timer.cancel()
-        if process.returncode in {0, 1}:
-            return {line.decode("utf-8", "replace").rstrip("\n") for line in found}
-        if process.returncode < 0:
-            return None
-    return None
+    return process.returncode, {line.decode("utf-8", "replace").rstrip("\n") for line in found}
 
 
 def _normalized(url: str) -> str:

@@ -1,4 +1,4 @@
-"""What the services and the CLI can be told in `config.toml` and the environment; hooks read `config` alone.
+"""Read the settings of services and CLI from `config.toml` and the environment; hooks read `config`.
 
 Standard library only: the consumer asks for every capture whether Claude is to write about it.
 """

@@ -1,4 +1,4 @@
-"""How many tokens a text costs, estimated; pure."""
+"""Estimate how many tokens a text costs. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several tests of Claude's words share: its answers, captures to write about, and a fake clock."""
+"""Share among tests of Claude's words its answers, captures to write about, and a fake clock."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import re
 import time
 from typing import Any
 
-from claude_mem_lite import inbox, keys, settings, settings_file
-from claude_mem_lite.distill import upgrade
+from claude_mem_lite import keys, settings, settings_file
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.claude import rewrite
 from claude_mem_lite.distill.record import record_event
 from claude_mem_lite.storage import models, queries
 from support.hooks import tool_event
@@ -58,12 +59,12 @@ def capture(number: int = 0, *, session_id: str = "s1", tool: str = "Edit", **ev
     return event_id
 
 
-def play(*, seconds: float = 120, start: float | None = None) -> list[tuple[float, upgrade.Step]]:
+def play(*, seconds: float = 120, start: float | None = None) -> list[tuple[float, rewrite.Step]]:
     """Take steps on a fake clock, each when the one before says, for so many seconds."""
     begin = time.time() if start is None else start
     now, taken = begin, []
     while now <= begin + seconds:
-        step = upgrade.step(settings.load(), now=now)
+        step = rewrite.step(settings.load(), now=now)
         taken.append((now - begin, step))
         if step.wait_s is None:
             break

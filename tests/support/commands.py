@@ -25,7 +25,7 @@ class Done:
 
 def command(*arguments: str, columns: int = 80, cwd: Path | None = None, **environment: str) -> Done:
     """Run `claude-mem` without a terminal, from its entry point on; databases are open after it as before."""
-    from claude_mem_lite.cli import app
+    from claude_mem_lite.cli import output
 
     out, said = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     is_open, before, status = not models.memory_database.is_closed(), dict(os.environ), 0
@@ -42,7 +42,7 @@ def command(*arguments: str, columns: int = 80, cwd: Path | None = None, **envir
         after.callback(logging.disable, logging.NOTSET)  # some commands end with their process
         after.callback(setattr, sys, "stdin", sys.stdin)
         sys.argv, sys.stdin = ["claude-mem", *arguments], nothing
-        app.console.width = app.errors.width = columns
+        output.console.width = output.errors.width = columns
         try:
             cli.main()
         except SystemExit as end:

@@ -7,9 +7,11 @@ import sqlite3
 from contextlib import closing
 from typing import Any
 
-from claude_mem_lite import config, inbox
+from claude_mem_lite import config
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.distill import record
-from claude_mem_lite.search.hybrid import Searcher, Type
+from claude_mem_lite.kinds import Type
+from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.search.results import Hit
 from claude_mem_lite.storage import DatabaseError, models, queries
 from claude_mem_lite.storage.search import Scope

@@ -100,7 +100,7 @@ def _capture(number: int) -> subprocess.Popen[bytes]:
         "tool_response": {"stdout": f"built {number}\n" * 50, "stderr": "", "interrupted": False},
     }
     hook = subprocess.Popen(
-        [sys.executable, "-I", "-S", os.path.join(install.HOOKS, "capture.py")],
+        [sys.executable, "-I", "-S", os.path.join(install.HOOKS, "post_tool_use.py")],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         env={**os.environ, "CLAUDE_PROJECT_DIR": "/p"},

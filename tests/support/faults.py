@@ -1,4 +1,4 @@
-"""What the tests of faults share: a small disk, the two programs, and what became of the events.
+"""Share among tests of faults a small disk, the two programs, and what became of the events.
 
 Not a test by itself.
 """
@@ -18,7 +18,8 @@ from typing import Any
 
 import pytest
 
-from claude_mem_lite import config, inbox
+from claude_mem_lite import config
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.services import programs
 from support.hooks import run_hook, tool_event
 
@@ -84,7 +85,7 @@ def build(number: int, *, output: str = "") -> dict[str, Any]:
     return tool_event(tool_input=command, tool_response=response)
 
 
-def say(event: dict[str, Any], hook: str = "capture") -> None:
+def say(event: dict[str, Any], hook: str = "post_tool_use") -> None:
     """Start a hook with an event, and see that it disturbs nobody."""
     done = run_hook(hook, event, project_dir=PROJECT)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from claude_mem_lite import client, keys
+from claude_mem_lite import keys
+from claude_mem_lite.capture import client
 
 ABOUT_KEY = f"{keys.about('', keys.NONE)}\n"
 STARTED = f"Services started.\n{ABOUT_KEY}"

@@ -1,4 +1,4 @@
-"""What the tests of reports share: a memory of the recorded history, on a disk that changes with it."""
+"""Share among tests of reports a memory of the recorded history, on a disk that changes with it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from claude_mem_lite import inbox
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.cli import demo
-from claude_mem_lite.codemap import graph, kept
+from claude_mem_lite.codemap import file_index, graph
 from claude_mem_lite.reports import gather
 from claude_mem_lite.reports.model import Report
 from support.commands import Done, command
@@ -31,7 +31,7 @@ def play_history(folder: Path, monkeypatch: Any) -> list[str]:
         for event in events:
             recorded_ledger.apply(event, folder)
         play(events)
-    kept.scan(str(folder))
+    file_index.scan(str(folder))
     graph.refresh(str(folder), "")
     return list(sessions)
 

@@ -1,4 +1,4 @@
-"""The `claude-mem` command: one module a group of commands."""
+"""Define the `claude-mem` command: one module a group of commands."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _fail(error: Exception) -> None:
 
     from rich.markup import escape
 
-    from claude_mem_lite.cli.app import errors
+    from claude_mem_lite.cli.output import errors
     from claude_mem_lite.storage import DatabaseError, damage
 
     if isinstance(error, (ClaudeMemError, OSError)):

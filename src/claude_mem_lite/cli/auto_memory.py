@@ -8,10 +8,11 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from claude_mem_lite import config, inbox
-from claude_mem_lite.cli.app import AsJson, console, print_json
-from claude_mem_lite.cli.exchange import imports
-from claude_mem_lite.distill.observation import count
+from claude_mem_lite import config
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.cli.groups import imports
+from claude_mem_lite.cli.output import AsJson, console, print_json
+from claude_mem_lite.text import count
 
 
 @imports.command("auto-memory")
@@ -25,8 +26,9 @@ def import_auto_memory(
     They become learnings. The end of each session does the same; what you remove does not come back.
     """
     from claude_mem_lite.distill import auto_memory
+    from claude_mem_lite.forget import marking
     from claude_mem_lite.learnings import client_notes
-    from claude_mem_lite.storage import marking, models
+    from claude_mem_lite.storage import models
 
     config.refuse_foreign_memory()
     config.ensure_home()

@@ -10,10 +10,11 @@ import typer
 from rich.text import Text
 
 from claude_mem_lite import config
-from claude_mem_lite.cli.app import (
+from claude_mem_lite.cli.app import app
+from claude_mem_lite.cli.guards import sync
+from claude_mem_lite.cli.output import (
     AsJson,
     Yes,
-    app,
     confirmed,
     console,
     errors,
@@ -21,10 +22,9 @@ from claude_mem_lite.cli.app import (
     print_json,
     working,
 )
-from claude_mem_lite.cli.guards import sync
 from claude_mem_lite.cli.text import size
-from claude_mem_lite.distill.observation import count, join
 from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.text import count, join
 
 _SAID = {
     "sessions": "session",

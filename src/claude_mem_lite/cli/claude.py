@@ -10,8 +10,10 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from claude_mem_lite import backlog, config, inbox, keys, settings
-from claude_mem_lite.cli.app import AsJson, app, console, errors, print_json, working
+from claude_mem_lite import config, keys, settings
+from claude_mem_lite.capture import backlog, inbox
+from claude_mem_lite.cli.app import app
+from claude_mem_lite.cli.output import AsJson, console, errors, print_json, working
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import instance
 
@@ -38,13 +40,13 @@ def compress(  # noqa: PLR0913  (each is an option of the command)
     Says first what it will cost. Without --pending that is all it does.
     """
     from claude_mem_lite.cli.run import Run, estimate
-    from claude_mem_lite.storage import models, upgrades
+    from claude_mem_lite.storage import models, rewrites
 
     chosen = settings.load()
     models.open_databases()
     with working("reckoning", quiet=as_json):
         _distill_what_is_raw()
-        ids = upgrades.local_observations(chosen.tiers, errors=retry_errors)[:limit]
+        ids = rewrites.local_observations(chosen.tiers, errors=retry_errors)[:limit]
         sessions = _sessions(errors=retry_errors) if chosen.summaries and not limit else []
         found = estimate(ids, [] if batch else sessions, chosen, is_batch=batch)
     if not as_json:
@@ -74,13 +76,13 @@ def cost(
     as_json: AsJson = False,
 ) -> None:
     """Show what Claude's words have cost."""
-    from claude_mem_lite.storage import models, upgrades
+    from claude_mem_lite.storage import ledger, models
 
     rows: list[dict[str, Any]] = []
     if os.path.exists(config.memory_path()):
         models.open_databases(read_only=True)
         since = inbox.utc_text((dt.datetime.now(dt.UTC) - dt.timedelta(days=days)).timestamp())
-        rows = upgrades.costs(by=by, since=since)
+        rows = ledger.costs(by=by, since=since)
     total = round(sum(row["usd"] for row in rows), 6)
     if as_json:
         print_json({"by": by, "days": days, "usd": total, "rows": rows})
@@ -103,10 +105,10 @@ def cost(
 
 def _sessions(*, errors: bool) -> list[str]:
     """Return the sessions whose summary Claude could bring up to date."""
-    from claude_mem_lite.storage import upgrades
+    from claude_mem_lite.storage import rewrites
 
-    waiting = [row.id for row in upgrades.waiting_sessions()]
-    return list(dict.fromkeys([*waiting, *upgrades.outdated_sessions(errors=errors, left=True)]))
+    waiting = [row.id for row in rewrites.waiting_sessions()]
+    return list(dict.fromkeys([*waiting, *rewrites.outdated_sessions(errors=errors, left=True)]))
 
 
 def _distill_what_is_raw() -> None:

@@ -11,7 +11,8 @@ from rich.progress import track
 from rich.text import Text
 
 from claude_mem_lite import config
-from claude_mem_lite.cli.app import AsJson, Quiet, app, console, errors, open_memory, print_json, working
+from claude_mem_lite.cli.app import app
+from claude_mem_lite.cli.output import AsJson, Quiet, console, errors, open_memory, print_json, working
 from claude_mem_lite.cli.text import age, printable
 from claude_mem_lite.errors import ClaudeMemError
 
@@ -83,13 +84,13 @@ def _print_edges(edges: Iterable[Edge], *, as_json: bool) -> None:
 
 
 def _scan(project_dir: str, *, quiet: bool) -> dict[str, Any]:
-    from claude_mem_lite.codemap import graph, kept
+    from claude_mem_lite.codemap import file_index, graph
     from claude_mem_lite.learnings.evolve import check_code
     from claude_mem_lite.storage import code, models
 
     started = time.monotonic()
     models.open_databases()
-    found = kept.scan(project_dir, track=_track(quiet=quiet))
+    found = file_index.scan(project_dir, track=_track(quiet=quiet))
     with working("resolving calls", quiet=quiet):
         graph.refresh(project_dir, "")
     check_code(project_dir)

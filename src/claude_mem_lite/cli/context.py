@@ -10,12 +10,14 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from claude_mem_lite import client, config
-from claude_mem_lite.cli.app import AsJson, app, console, errors, open_memory, print_json
+from claude_mem_lite import config
+from claude_mem_lite.capture import client
+from claude_mem_lite.cli.app import app
+from claude_mem_lite.cli.output import AsJson, console, errors, open_memory, print_json
 from claude_mem_lite.cli.text import age, printable
 from claude_mem_lite.context import Source  # noqa: TC001  (Typer reads it)
-from claude_mem_lite.distill.observation import one_line
 from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -19,8 +19,9 @@ from rich.panel import Panel
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from claude_mem_lite import client
-from claude_mem_lite.cli.app import app, console
+from claude_mem_lite.capture import client
+from claude_mem_lite.cli.app import app
+from claude_mem_lite.cli.output import console
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import install
 

@@ -10,7 +10,8 @@ import typer
 from rich.text import Text
 
 from claude_mem_lite import settings
-from claude_mem_lite.cli.app import AsJson, app, console, print_json, working
+from claude_mem_lite.cli.app import app
+from claude_mem_lite.cli.output import AsJson, console, print_json, working
 from claude_mem_lite.errors import ClaudeMemError
 
 if TYPE_CHECKING:

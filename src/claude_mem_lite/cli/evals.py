@@ -7,17 +7,16 @@ import time
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
-from claude_mem_lite.cli.app import AsJson, app, console, open_memory, print_json
+from claude_mem_lite.cli.app import app
+from claude_mem_lite.cli.groups import evaluate
+from claude_mem_lite.cli.output import AsJson, console, figure, open_memory, print_json, table_of
 from claude_mem_lite.cli.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-evaluate = typer.Typer(no_args_is_help=True, help="Measure how well the memory does.")
-app.add_typer(evaluate, name="eval")
 
 _USE = ("blocks", "tokens", "shown", "opened", "named", "touched", "used")
 _COMPRESSION = (
@@ -29,6 +28,9 @@ _COMPRESSION = (
     "usd",
 )
 _CHURN = ("inserted", "added", "merged", "contradicted", "stale", "faded", "quarantined")
+
+
+app.add_typer(evaluate, name="eval")
 
 
 @evaluate.callback()
@@ -78,19 +80,6 @@ def sql() -> None:
 
     with open(QUERIES, encoding="utf-8") as file:
         typer.echo(file.read(), nl=False)
-
-
-def figure(value: float | None, form: str = ".2f") -> str:
-    """Return a figure as it is printed, "–" for what was not measured."""
-    return "–" if value is None else f"{value:{form}}"
-
-
-def table_of(columns: Iterable[str]) -> Table:
-    """Return a table without lines whose first column is a name and whose others are numbers."""
-    table = Table(*columns, box=None, pad_edge=False)
-    for column in table.columns[1:]:
-        column.justify = "right"
-    return table
 
 
 def _show_queue(found: Mapping[str, Any]) -> None:

@@ -4,32 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.text import Text
 
-from claude_mem_lite import inbox
-from claude_mem_lite.cli.app import AsJson, app, console, errors, open_memory, print_json, working
-from claude_mem_lite.distill.observation import count, join
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.cli.app import app
+from claude_mem_lite.cli.groups import imports
+from claude_mem_lite.cli.output import AsJson, console, errors, open_memory, print_json, working
+from claude_mem_lite.cli.text import rows_told
 from claude_mem_lite.errors import ClaudeMemError
-
-if TYPE_CHECKING:
-    from collections import Counter
+from claude_mem_lite.text import count
 
 _MOST_SAID = 20  # wrong lines; a file of them is none of ours
-_NOUNS = {
-    "session": "session",
-    "observation": "observation",
-    "learning": "learning",
-    "function_change": "function change",
-    "call": "call",
-    "cost": "cost",
-}
 
-# A group, not a command with a FILE: what else there is to import has a name of its own beside `memory`, and
-# no file can be mistaken for it.
-imports = typer.Typer(no_args_is_help=True, help="Take in what was remembered elsewhere.")
+
 app.add_typer(imports, name="import")
 
 
@@ -46,7 +36,7 @@ def export(
 
     One JSON object a line, each with its "kind"; the same memory gives the same bytes.
     """
-    from claude_mem_lite.storage import marking
+    from claude_mem_lite.forget import marking
     from claude_mem_lite.upkeep import exchange, outfile
 
     open_memory(read_only=True)
@@ -104,7 +94,7 @@ def import_memory(
             "wrong": [{"line": number, "error": reason} for number, reason in taken.wrong],
         })  # fmt: skip
     else:
-        new, old = told(taken.added), told(taken.there)
+        new, old = rows_told(taken.added), rows_told(taken.there)
         console.print(
             Text(f"{new or 'Nothing new'}{f'; there already: {old}' if old else ''}."), soft_wrap=True
         )
@@ -117,13 +107,6 @@ def import_memory(
             errors.print(f"[yellow]![/yellow] and {len(taken.wrong) - _MOST_SAID} more")
     if taken.wrong:
         raise typer.Exit(1)
-
-
-def told(counts: Counter[str]) -> str:
-    """Return how many rows there are of each kind, in words; "" for none."""
-    return join(
-        [count(counts[kind], noun) for kind, noun in _NOUNS.items() if counts[kind]], limit=len(_NOUNS)
-    )
 
 
 from claude_mem_lite.cli import auto_memory, original, transcripts  # noqa: E402, F401  (they add theirs to `import`)

@@ -10,7 +10,8 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from claude_mem_lite.cli.app import AsJson, app, console, open_memory, print_json
+from claude_mem_lite.cli.app import app
+from claude_mem_lite.cli.output import AsJson, console, open_memory, print_json
 from claude_mem_lite.cli.text import age, printable
 from claude_mem_lite.distill.findings import RECURS
 
@@ -30,12 +31,12 @@ def findings(
     That first which most sessions met. A command that has succeeded since, just as it was, is not listed.
     """
     from claude_mem_lite.distill import findings as told
-    from claude_mem_lite.storage import findings as storage
+    from claude_mem_lite.storage import findings as finding_rows
     from claude_mem_lite.storage import projects
 
     open_memory(read_only=True)
     project_dir = projects.of(os.path.expanduser(project))
-    found = told.findings(storage.known(project_dir))
+    found = told.findings(finding_rows.known(project_dir))
     shown = [each for each in found if everything or each.recurs][:limit]
     if as_json:
         print_json([each.as_json() for each in shown])

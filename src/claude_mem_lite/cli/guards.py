@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from claude_mem_lite.cli.app import AsJson, console, errors, open_memory, print_json
+from claude_mem_lite.cli.output import AsJson, console, errors, open_memory, print_json
 from claude_mem_lite.cli.text import age, printable
-from claude_mem_lite.distill.observation import count, one_line
 from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.text import count, one_line
 
 if TYPE_CHECKING:
-    from claude_mem_lite.guards import Guard
+    from claude_mem_lite.capture.guards import Guard
     from claude_mem_lite.storage.models import Learning
 
 _THEN = {
@@ -74,9 +74,9 @@ def guard(  # noqa: PLR0913  (each is an option of the command)
 
     What to look for is taken from the rule's words, unless options say it. The rule is your own from then on.
     """
-    from claude_mem_lite.guards import ASK, REMIND
+    from claude_mem_lite.capture.guards import ASK, REMIND
     from claude_mem_lite.learnings import curate, guarded
-    from claude_mem_lite.storage import learnings as storage
+    from claude_mem_lite.storage import learnings as learning_rows
     from claude_mem_lite.storage import projects
 
     described = any((command, without, needs, file, message))
@@ -85,7 +85,7 @@ def guard(  # noqa: PLR0913  (each is an option of the command)
     if os.environ.get("CLAUDECODE") and not dry_run:
         raise ClaudeMemError("a guard is yours to switch: run this in a terminal, outside of Claude Code")
     open_memory(read_only=dry_run)
-    row = storage.get(learning_id)
+    row = learning_rows.get(learning_id)
     short = row.id[:ID_CHARS]
     if off:
         curate.guard(row, None)

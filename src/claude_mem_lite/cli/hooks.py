@@ -9,7 +9,8 @@ import typer
 from rich.markup import escape
 
 from claude_mem_lite import config, installed, keys, settings
-from claude_mem_lite.cli.app import AsJson, Quiet, app, console, print_json
+from claude_mem_lite.cli.app import app
+from claude_mem_lite.cli.output import AsJson, Quiet, console, print_json
 from claude_mem_lite.services import install, plugin
 
 

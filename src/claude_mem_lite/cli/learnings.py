@@ -10,15 +10,16 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from claude_mem_lite.cli.app import AsJson, app, console, open_memory, print_json
+from claude_mem_lite.cli.app import app
 from claude_mem_lite.cli.guards import ID_CHARS, Id, Project, guard, guards, sync
+from claude_mem_lite.cli.output import AsJson, console, open_memory, print_json
 from claude_mem_lite.cli.text import age, printable
-from claude_mem_lite.distill.observation import count
+from claude_mem_lite.kinds import Category  # noqa: TC001  (read at run time)
+from claude_mem_lite.text import count
 
 if TYPE_CHECKING:
     from claude_mem_lite.storage.models import Learning
 
-Category = Literal["architecture", "convention", "gotcha", "dependency", "pattern"]
 Sort = Literal["confidence", "seen", "times", "created"]
 
 _MOST_QUESTIONS = 5
@@ -71,7 +72,7 @@ def list_learnings(  # noqa: PLR0913  (each is an option of the command)
     That has a confidence of 0.5 or more; --candidates have less.
     """
     from claude_mem_lite.learnings import guarded, story
-    from claude_mem_lite.storage import learnings as storage
+    from claude_mem_lite.storage import learnings as learning_rows
     from claude_mem_lite.storage import projects
 
     chosen = [name for name, wanted in (
@@ -86,8 +87,8 @@ def list_learnings(  # noqa: PLR0913  (each is an option of the command)
     open_memory(read_only=True)
     project_dir = None if all_projects else projects.of(os.path.expanduser(project))
     state: Any = chosen[0] if chosen else "active"
-    rows = storage.find(project_dir, state=state, category=category or "", sort=sort, limit=limit)
-    counts = storage.counts(project_dir)
+    rows = learning_rows.find(project_dir, state=state, category=category or "", sort=sort, limit=limit)
+    counts = learning_rows.counts(project_dir)
     if as_json:
         print_json([story.entry(row) for row in rows])
         return
@@ -111,12 +112,12 @@ def list_learnings(  # noqa: PLR0913  (each is an option of the command)
 @learnings.command()
 def show(learning_id: Id, *, as_json: AsJson = False) -> None:
     """Tell the whole story of a learning: evidence, code, what it replaced, what became of it, who saw it."""
-    from claude_mem_lite.guards import Guard
+    from claude_mem_lite.capture.guards import Guard
     from claude_mem_lite.learnings import story
-    from claude_mem_lite.storage import learnings as storage
+    from claude_mem_lite.storage import learnings as learning_rows
 
     open_memory(read_only=True)
-    found = story.whole(storage.get(learning_id))
+    found = story.whole(learning_rows.get(learning_id))
     if as_json:
         print_json(found)
         return
@@ -226,10 +227,10 @@ def merge(
 ) -> None:
     """Make one learning of several; the first keeps its words and gets the evidence of all."""
     from claude_mem_lite.learnings import curate
-    from claude_mem_lite.storage import learnings as storage
+    from claude_mem_lite.storage import learnings as learning_rows
 
     kept = _row(learning_id)
-    _done("merged", curate.merge(kept, [storage.get(other) for other in others]), as_json=as_json)
+    _done("merged", curate.merge(kept, [learning_rows.get(other) for other in others]), as_json=as_json)
 
 
 @learnings.command()
@@ -241,10 +242,10 @@ def both(
 ) -> None:
     """Answer that two learnings which tell one matter otherwise both hold."""
     from claude_mem_lite.learnings import curate
-    from claude_mem_lite.storage import learnings as storage
+    from claude_mem_lite.storage import learnings as learning_rows
 
     row = _row(learning_id)
-    curate.keep_both(row, storage.get(other))
+    curate.keep_both(row, learning_rows.get(other))
     _done("kept beside the other", row, as_json=as_json)
 
 
@@ -257,10 +258,10 @@ def promote(learning_id: Id, *, as_json: AsJson = False) -> None:
 
 
 def _row(learning_id: str) -> Learning:
-    from claude_mem_lite.storage import learnings as storage
+    from claude_mem_lite.storage import learnings as learning_rows
 
     open_memory()
-    return storage.get(learning_id)
+    return learning_rows.get(learning_id)
 
 
 def _done(what: str, row: Learning, *, as_json: bool) -> None:

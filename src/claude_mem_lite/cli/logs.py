@@ -13,7 +13,8 @@ import typer
 from rich.text import Text
 
 from claude_mem_lite import config
-from claude_mem_lite.cli.app import AsJson, app, console
+from claude_mem_lite.cli.app import app
+from claude_mem_lite.cli.output import AsJson, console
 from claude_mem_lite.cli.text import printable
 from claude_mem_lite.errors import ClaudeMemError
 

@@ -21,7 +21,8 @@ from rich.table import Table
 from rich.text import Text
 
 from claude_mem_lite import config, settings, settings_file
-from claude_mem_lite.cli.app import AsJson, app, console, errors, open_memory, print_json, working
+from claude_mem_lite.cli.app import app
+from claude_mem_lite.cli.output import AsJson, console, errors, open_memory, print_json, working
 from claude_mem_lite.errors import ClaudeMemError
 
 if TYPE_CHECKING:
@@ -196,7 +197,7 @@ def reembed(
     Works without the services. Cut short, the same command goes on from there.
     """
     from claude_mem_lite.search import reembed as run
-    from claude_mem_lite.storage import models as storage
+    from claude_mem_lite.storage import models
 
     if rebuild and (model or dimension is not None):
         raise typer.BadParameter("--rebuild is for the model in use: neither --model nor --dimension")
@@ -218,7 +219,7 @@ def reembed(
         same = f"claude-mem reembed --model {model}" if model else "claude-mem reembed"
         raise ClaudeMemError(f"stopped; what is made is kept, and {same} goes on from there") from None
     finally:
-        storage.close_databases()
+        models.close_databases()
     if as_json:
         print_json(dataclasses.asdict(done))
         return

@@ -9,13 +9,14 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from claude_mem_lite import config, inbox
-from claude_mem_lite.cli.app import AsJson, console, errors, print_json, working
-from claude_mem_lite.cli.exchange import imports, told
-from claude_mem_lite.cli.text import printable
-from claude_mem_lite.distill.observation import count, join
+from claude_mem_lite import config
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.cli.groups import imports
+from claude_mem_lite.cli.output import AsJson, console, errors, print_json, working
+from claude_mem_lite.cli.text import printable, rows_told
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import install
+from claude_mem_lite.text import count, join
 
 _MOST_NAMED = 12
 
@@ -38,8 +39,9 @@ def import_claude_mem(
     Claude Code's transcripts, else say them by --folder. Sessions that are known already stay as they are.
     """
     from claude_mem_lite.distill.record import summarize_session
-    from claude_mem_lite.storage import models, upgrades
-    from claude_mem_lite.upkeep import exchange, original
+    from claude_mem_lite.importers import original
+    from claude_mem_lite.storage import models, rewrites
+    from claude_mem_lite.upkeep import exchange
 
     path = os.path.abspath(os.path.expanduser(file))
     config.refuse_foreign_memory()
@@ -56,7 +58,7 @@ def import_claude_mem(
                 )
         for session_id in folders.asked:
             summarize_session(session_id)  # of those that it had no summary of
-            upgrades.leave_to_user(session_id)
+            rewrites.leave_to_user(session_id)
     finally:
         models.close_databases()
     if taken.added:
@@ -68,7 +70,7 @@ def import_claude_mem(
             "unknown_projects": dict(source.unknown), "wrong": dict(wrong),
         })  # fmt: skip
     else:
-        new, old = told(taken.added), told(taken.there)
+        new, old = rows_told(taken.added), rows_told(taken.there)
         console.print(
             Text(f"{new or 'Nothing new'}{f'; there already: {old}' if old else ''}."), soft_wrap=True
         )
@@ -93,8 +95,8 @@ class _Folders:
     """Finds the folder of a project by a session's id and by the project's name."""
 
     def __init__(self, given: dict[str, str]) -> None:
-        from claude_mem_lite.storage import marking
-        from claude_mem_lite.transcripts import sessions
+        from claude_mem_lite.forget import marking
+        from claude_mem_lite.importers import sessions
 
         root = os.path.join(install.claude_dir(), "projects")
         self._given, self._look = given, sessions.looked_at
@@ -122,7 +124,7 @@ class _Folders:
 
 
 def _given(folders: list[str]) -> dict[str, str]:
-    from claude_mem_lite.storage import marking
+    from claude_mem_lite.forget import marking
 
     found = {}
     for each in folders:

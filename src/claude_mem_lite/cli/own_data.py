@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from claude_mem_lite.cli.app import AsJson, console, errors, print_json, working
-from claude_mem_lite.cli.evals import evaluate, table_of
+from claude_mem_lite.cli.groups import evaluate
+from claude_mem_lite.cli.output import AsJson, console, errors, print_json, table_of, working
 from claude_mem_lite.cli.text import printable
 
 if TYPE_CHECKING:

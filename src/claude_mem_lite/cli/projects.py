@@ -11,10 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from claude_mem_lite import config, settings_file
-from claude_mem_lite.cli.app import AsJson, Yes, app, confirmed, console, open_memory, print_json
+from claude_mem_lite.cli.app import app
+from claude_mem_lite.cli.output import AsJson, Yes, confirmed, console, open_memory, print_json
 from claude_mem_lite.cli.text import age, printable
-from claude_mem_lite.distill.observation import count
 from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.text import count
 
 project = typer.Typer(help="Which folders are one project, and which are left alone.", no_args_is_help=True)
 app.add_typer(project, name="project")
@@ -72,7 +73,8 @@ def move(
 
 
 def _join(source: str, target: str, *, yes: bool, as_json: bool, is_move: bool) -> None:
-    from claude_mem_lite.storage import marking, projects
+    from claude_mem_lite.forget import marking
+    from claude_mem_lite.storage import projects
 
     open_memory()
     old = marking.project_of(source)

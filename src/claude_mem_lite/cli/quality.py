@@ -9,8 +9,19 @@ import typer
 from rich.text import Text
 
 from claude_mem_lite import keys, settings
-from claude_mem_lite.cli.app import AsJson, Yes, confirmed, console, errors, open_memory, print_json, working
-from claude_mem_lite.cli.evals import evaluate, figure, table_of
+from claude_mem_lite.cli.groups import evaluate
+from claude_mem_lite.cli.output import (
+    AsJson,
+    Yes,
+    confirmed,
+    console,
+    errors,
+    figure,
+    open_memory,
+    print_json,
+    table_of,
+    working,
+)
 from claude_mem_lite.cli.text import printable
 from claude_mem_lite.cli.times import moment
 from claude_mem_lite.errors import ClaudeMemError
@@ -58,7 +69,7 @@ def compression(
     from claude_mem_lite.evals import compression as quality
     from claude_mem_lite.evals import samples
     from claude_mem_lite.evals.judge import Judge as AskingJudge
-    from claude_mem_lite.storage import evals as storage
+    from claude_mem_lite.storage import evals as eval_rows
 
     after, chosen = moment(since) if since else "", settings.load()
     caller = _caller(chosen) if with_qag else None
@@ -66,7 +77,7 @@ def compression(
     rows = (
         samples.kept_newest(limit, since=after)
         if with_qag
-        else storage.observations(since=after, limit=limit)
+        else eval_rows.observations(since=after, limit=limit)
     )
     asking = AskingJudge(caller, judge or chosen.evals.judge) if caller else None
     found: list[Evaluated] = []
@@ -150,12 +161,12 @@ def benchmark(  # noqa: PLR0913  (each is an option of the command)
 
 def _caller(chosen: Settings) -> Caller:
     """Return who asks Claude by hand: in turn with the services, waiting for what passes in a minute."""
-    from claude_mem_lite.distill import upgrade
+    from claude_mem_lite.claude import rewrite
     from claude_mem_lite.evals.calls import Caller
 
     if chosen.credential is None:
         raise ClaudeMemError(f"the judge was not asked: {keys.about('', chosen.api_key_from)}")
-    return Caller(chosen, turn=lambda: upgrade.turn(wait=True), pause=_pause)
+    return Caller(chosen, turn=lambda: rewrite.turn(wait=True), pause=_pause)
 
 
 def _pause(pause_s: float, reason: str) -> bool:
@@ -168,7 +179,7 @@ def _pause(pause_s: float, reason: str) -> bool:
 
 def _until_stopped(run: Any, found: list[Any], of: int, *, quiet: bool) -> str:
     """Collect what a run yields; return why it was stopped, "" when it came to its end."""
-    from claude_mem_lite.distill.asking import StoppedError
+    from claude_mem_lite.claude.request_cycle import StoppedError
 
     with working("evaluating", quiet=quiet) as say:
         try:
@@ -189,7 +200,7 @@ def _spent(caller: Caller | None, stopped: str) -> dict[str, Any]:
 
 
 def _warning(count: int, expected: float, worst: float, caller: Caller, models: Sequence[str]) -> str:
-    from claude_mem_lite.distill.cost import left_today
+    from claude_mem_lite.claude.cost import left_today
 
     chosen = caller.settings
     left = max(0.0, left_today(chosen, now=time.time()))

@@ -10,8 +10,9 @@ import typer
 from rich.text import Text
 
 from claude_mem_lite import config
-from claude_mem_lite.cli.app import INTERRUPTED, AsJson, console, errors, print_json, progress_bar
-from claude_mem_lite.cli.evals import evaluate, figure, table_of
+from claude_mem_lite.cli.app import INTERRUPTED
+from claude_mem_lite.cli.groups import evaluate
+from claude_mem_lite.cli.output import AsJson, console, errors, figure, print_json, progress_bar, table_of
 from claude_mem_lite.cli.own_data import prepare
 
 if TYPE_CHECKING:

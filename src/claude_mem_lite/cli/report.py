@@ -11,7 +11,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from claude_mem_lite.cli.app import AsJson, app, console, open_memory, print_json
+from claude_mem_lite.cli.app import app
+from claude_mem_lite.cli.output import AsJson, console, open_memory, print_json
 
 if TYPE_CHECKING:
     from claude_mem_lite.reports.model import Report, Session
@@ -102,10 +103,10 @@ class _Terminal:
     """A report as it is printed for people."""
 
     def __init__(self, found: Report) -> None:
-        from claude_mem_lite.distill import observation
+        from claude_mem_lite import text
         from claude_mem_lite.reports import words
 
-        self._report, self._words, self._observation = found, words, observation
+        self._report, self._words, self._text = found, words, text
 
     def show(self) -> None:
         """Print it: the whole in a line, the days, the sessions, what was learned, what was paid."""
@@ -140,7 +141,7 @@ class _Terminal:
             console.print(table)
 
     def _show_session(self, session: Session) -> None:
-        words, count = self._words, self._observation.count
+        words, count = self._words, self._text.count
         head = Text.assemble((words.span(session), "bold"), "  ", (session.id[: words.ID_CHARS], "yellow"))
         if self._report.project_dir is None:
             head.append(f"  {words.project(session.project_dir)}", style="blue")
@@ -149,22 +150,20 @@ class _Terminal:
             head.append(f"  {words.usd(session.usd)}", style="dim")
         console.print()
         console.print(head)
-        told = self._observation.one_line(session.summary, _SUMMARY_LINES * max(console.width - _INDENT, 20))
+        told = self._text.one_line(session.summary, _SUMMARY_LINES * max(console.width - _INDENT, 20))
         console.print(Padding(Text(told or "No summary yet."), (0, 0, 0, _INDENT), expand=False))
         rows = Table.grid(padding=(0, 2, 0, 0))
         rows.add_column(style="dim", no_wrap=True)
         rows.add_column(overflow="fold")
         for decision in session.decisions:
-            rows.add_row("decided", Text(self._observation.one_line(decision, 300)))
+            rows.add_row("decided", Text(self._text.one_line(decision, 300)))
         if session.functions:
             names = [f"{words.SIGNS.get(each.change, '')}{each.name}" for each in session.functions]
-            shown = self._observation.join(
-                [self._observation.one_line(name, 80) for name in names], _MOST_NAMES
-            )
+            shown = self._text.join([self._text.one_line(name, 80) for name in names], _MOST_NAMES)
             rows.add_row("functions", Text(f"{words.changes(session.functions)}: {shown}"))
         if session.files:
-            paths = [self._observation.one_line(file.path, 120) for file in session.files]
-            rows.add_row("files", Text(self._observation.join(paths, _MOST_NAMES)))
+            paths = [self._text.one_line(file.path, 120) for file in session.files]
+            rows.add_row("files", Text(self._text.join(paths, _MOST_NAMES)))
         if rows.row_count:
             console.print(Padding(rows, (0, 0, 0, _INDENT), expand=False))
 
@@ -181,11 +180,11 @@ class _Terminal:
         for style in ("green", "cyan", ""):
             table.add_column(style=style, overflow="fold", no_wrap=bool(style))
         for each in known.shown:
-            told = Text(self._observation.one_line(each.content, 300))
+            told = Text(self._text.one_line(each.content, 300))
             told.append(f"  {self._words.evidence(each)}", style="dim")
             told.append(", new" if each.is_new else "", style="bold green")
             if each.stale:
-                stale = self._observation.one_line(each.stale, 120)
+                stale = self._text.one_line(each.stale, 120)
                 told.append(f", may be outdated: {stale}", style="yellow")
             table.add_row(Text(f"{each.confidence:.2f}"), Text(each.category), told)
         console.print(Padding(table, (0, 0, 0, _INDENT), expand=False))
@@ -200,7 +199,7 @@ class _Terminal:
         told = f", at most {words.usd(most)} of {words.usd(budget)} in a day" if budget else ""
         console.print(Text.assemble(("Cost", "bold"), f"  {words.usd(costs.usd)}{told}"))
         for each in costs.purposes:
-            calls = self._observation.count(each.calls, "call")
+            calls = self._text.count(each.calls, "call")
             line = f"{words.usd(each.usd)}  {each.purpose}, {calls}, {each.model}"
             console.print(Padding(Text(line), (0, 0, 0, _INDENT), expand=False))
 

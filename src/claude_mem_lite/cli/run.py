@@ -1,4 +1,4 @@
-"""What `claude-mem compress` has Claude do: what a run would cost, and one run by hand."""
+"""Estimate what a run of `claude-mem compress` would cost, and make one."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from claude_mem_lite import inbox
-from claude_mem_lite.cli.app import console, errors
-from claude_mem_lite.distill import batches, gate, requests
-from claude_mem_lite.distill import upgrade as steps
-from claude_mem_lite.distill.cost import left_today
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.claude import batches, circuit_breaker, requests
+from claude_mem_lite.claude import rewrite as steps
+from claude_mem_lite.claude.cost import left_today
+from claude_mem_lite.cli.output import console, errors
 from claude_mem_lite.learnings import extract
-from claude_mem_lite.storage import queries, upgrades
+from claude_mem_lite.storage import facts, ledger, queries, rewrites
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from claude_mem_lite.distill.asking import Step
+    from claude_mem_lite.claude.request_cycle import Step
     from claude_mem_lite.settings import Settings
 
 # In one run a useless answer is asked for once more, an outage is waited for three times.
 MAX_TRIES = 2
 MAX_OUTAGES = 3
 LONGEST_WAIT_S = 60.0
-_DONE = (upgrades.ERROR, upgrades.GONE)
+_DONE = (rewrites.ERROR, rewrites.GONE)
 
 
 def estimate(ids: list[str], sessions: list[str], chosen: Settings, *, is_batch: bool) -> dict[str, Any]:
     """Return what the captures and sessions would cost; of very many from the first of them."""
-    price, sample = chosen.price, ids[: upgrades.MAX_ROWS]
-    rows = upgrades.waiting_observations(chosen.tiers, ids=sample)
+    price, sample = chosen.price, ids[: rewrites.MAX_ROWS]
+    rows = rewrites.waiting_observations(chosen.tiers, ids=sample)
     packs = [pack for pack in requests.packs(rows, size=steps.MAX_CAPTURES) if pack.observations]
     usd = sum(
         requests.expected_usd(pack.request, price, observations=len(pack.observations), is_batch=is_batch)
@@ -52,7 +52,7 @@ def estimate(ids: list[str], sessions: list[str], chosen: Settings, *, is_batch:
         "summaries": len(told),
         "requests": round(len(packs) * times) + len(asked),
         "expected_usd": round(usd * times + usd_told, 4),
-        "in_batch": upgrades.upgrade_counts(chosen.tiers)["in_batch"],
+        "in_batch": rewrites.counts(chosen.tiers)["in_batch"],
         "left_today_usd": round(left_today(chosen, now=time.time()), 4),
     }
 
@@ -64,12 +64,12 @@ class Run:
         self._settings = chosen
         self._asked = self._written = self._sent = self._outages = 0
         self._stopped = ""
-        self._spent = upgrades.spent_usd(since="")
+        self._spent = ledger.spent_usd(since="")
 
     def now(self, ids: list[str], sessions: list[str]) -> dict[str, Any]:
         """Ask about captures, then about sessions, one request after the other."""
         self._asked = len(ids) + len(sessions)
-        closed = gate.load()
+        closed = circuit_breaker.load()
         self._wait_for(closed.until - time.time() if closed.kind == "outage" else 0, closed.reason)
         with _progress() as progress:
             task = progress.add_task("waiting for the services' request", total=self._asked)
@@ -87,7 +87,7 @@ class Run:
         with steps.turn(wait=True):
             self._take_in_batches()
             for some in _chunks(ids):
-                rows = upgrades.waiting_observations(self._settings.tiers, ids=some)
+                rows = rewrites.waiting_observations(self._settings.tiers, ids=some)
                 if rows and not self._stopped:
                     step = batches.send(rows, self._settings, now=time.time())
                     self._took(step)
@@ -97,7 +97,7 @@ class Run:
     def reconsider(self, ids: list[str]) -> None:
         """Have what was turned down before wait again."""
         for some in _chunks(ids):
-            for event_id in upgrades.reconsider(some):
+            for event_id in rewrites.reconsider(some):
                 inbox.finish(event_id)
 
     def _each(self, ids: list[str], sessions: list[str]) -> Iterator[Step]:
@@ -105,7 +105,7 @@ class Run:
         tries: Counter[str] = Counter()
         for some in _chunks(ids):
             while not self._stopped:
-                rows = upgrades.waiting_observations(self._settings.tiers, ids=some)
+                rows = rewrites.waiting_observations(self._settings.tiers, ids=some)
                 rows = [row for row in rows if tries[row.id] < MAX_TRIES and row.upgrade not in _DONE]
                 if not rows:
                     break
@@ -128,7 +128,7 @@ class Run:
             yield dataclasses.replace(step, written=0)  # the summary was counted
 
     def _take_in_batches(self) -> None:
-        for batch_id in upgrades.read_state("batches"):
+        for batch_id in facts.read("batches"):
             self._took(batches.collect(batch_id, self._settings, now=time.time()))
 
     def _took(self, step: Step) -> None:
@@ -153,14 +153,14 @@ class Run:
             "asked": self._asked,
             "written": self._written,
             "sent": self._sent,
-            "usd": round(upgrades.spent_usd(since="") - self._spent, 6),
+            "usd": round(ledger.spent_usd(since="") - self._spent, 6),
             "stopped": self._stopped,
         }
 
 
 def _chunks(ids: list[str]) -> Iterator[list[str]]:
-    for start in range(0, len(ids), upgrades.MAX_ROWS):
-        yield ids[start : start + upgrades.MAX_ROWS]
+    for start in range(0, len(ids), rewrites.MAX_ROWS):
+        yield ids[start : start + rewrites.MAX_ROWS]
 
 
 def _progress() -> Progress:

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from claude_mem_lite import client, config
-from claude_mem_lite.cli.app import AsJson, app, console, open_memory, print_json
+from claude_mem_lite import config
+from claude_mem_lite.capture import client
+from claude_mem_lite.cli.app import app
+from claude_mem_lite.cli.output import AsJson, console, open_memory, print_json
 from claude_mem_lite.cli.text import age, printable
 from claude_mem_lite.cli.times import moment
-from claude_mem_lite.distill.observation import clean, one_line
+from claude_mem_lite.kinds import Type  # noqa: TC001  (read at run time)
+from claude_mem_lite.text import clean, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Type = Literal["all", "observation", "session", "learning", "code"]
 
 _ID_CHARS = 8
 _SCORE_CHARS = 6

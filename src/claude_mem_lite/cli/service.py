@@ -9,7 +9,8 @@ import typer
 from rich.text import Text
 
 from claude_mem_lite import installed
-from claude_mem_lite.cli.app import AsJson, app, console, print_json, working
+from claude_mem_lite.cli.app import app
+from claude_mem_lite.cli.output import AsJson, console, print_json, working
 from claude_mem_lite.errors import ClaudeMemError
 
 service = typer.Typer(no_args_is_help=True, help="Choose what keeps the services running.")

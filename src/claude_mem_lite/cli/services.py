@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from claude_mem_lite import inbox
-from claude_mem_lite.cli.app import AsJson, Quiet, app, console, errors, open_memory, print_json, working
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.cli.app import app
+from claude_mem_lite.cli.output import AsJson, Quiet, console, errors, open_memory, print_json, working
 
 _TOLD = {
     "": "Services are running already.",

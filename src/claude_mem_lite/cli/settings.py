@@ -11,7 +11,8 @@ from rich.text import Text
 
 from claude_mem_lite import config as paths
 from claude_mem_lite import keys, settings
-from claude_mem_lite.cli.app import AsJson, app, console, print_json
+from claude_mem_lite.cli.app import app
+from claude_mem_lite.cli.output import AsJson, console, print_json
 from claude_mem_lite.errors import ClaudeMemError
 
 if TYPE_CHECKING:

@@ -10,8 +10,9 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from claude_mem_lite import inbox
-from claude_mem_lite.cli.app import AsJson, app, console, print_json
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.cli.app import app
+from claude_mem_lite.cli.output import AsJson, console, print_json
 from claude_mem_lite.cli.text import age, printable, size
 
 if TYPE_CHECKING:

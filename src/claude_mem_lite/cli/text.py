@@ -1,11 +1,15 @@
-"""How captured text, times and sizes are printed."""
+"""Format captured text, times and sizes for printing."""
 
 from __future__ import annotations
 
 import datetime as dt
+from typing import TYPE_CHECKING
 
-from claude_mem_lite import inbox
-from claude_mem_lite.distill.observation import clean
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.text import clean, count, join
+
+if TYPE_CHECKING:
+    from collections import Counter
 
 # An age is said in the largest unit of which there is one; what is older than two weeks has a date.
 _AGES = ((86_400, "d"), (3_600, "h"), (60, "m"))
@@ -38,3 +42,20 @@ def size(size_bytes: int) -> str:
 def printable(text: str) -> str:
     """Return captured text as it may be printed: nobody vouches for what is in it."""
     return " ".join(clean(text).split())
+
+
+_NOUNS = {
+    "session": "session",
+    "observation": "observation",
+    "learning": "learning",
+    "function_change": "function change",
+    "call": "call",
+    "cost": "cost",
+}
+
+
+def rows_told(counts: Counter[str]) -> str:
+    """Return how many rows there are of each kind, in words; "" for none."""
+    return join(
+        [count(counts[kind], noun) for kind, noun in _NOUNS.items() if counts[kind]], limit=len(_NOUNS)
+    )

@@ -7,7 +7,7 @@ import re
 
 import typer
 
-from claude_mem_lite import inbox
+from claude_mem_lite.capture import inbox
 
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 _AGO = re.compile(rf"(\d{{1,6}})([{''.join(_UNITS)}])")

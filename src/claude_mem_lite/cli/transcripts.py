@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from claude_mem_lite import config, inbox, locks, settings
-from claude_mem_lite.cli.app import INTERRUPTED, AsJson, console, errors, print_json, progress_bar
-from claude_mem_lite.cli.exchange import imports
+from claude_mem_lite import config, locks, settings
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.cli.app import INTERRUPTED
+from claude_mem_lite.cli.groups import imports
+from claude_mem_lite.cli.output import AsJson, console, errors, print_json, progress_bar
 from claude_mem_lite.cli.text import printable, size
 from claude_mem_lite.cli.times import moment
-from claude_mem_lite.distill.observation import count, join
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import install
+from claude_mem_lite.text import count, join
 
 if TYPE_CHECKING:
+    from claude_mem_lite.importers.estimate import Estimate
+    from claude_mem_lite.importers.importing import Import, Plan
     from claude_mem_lite.settings import Settings
-    from claude_mem_lite.transcripts.estimate import Estimate
-    from claude_mem_lite.transcripts.importing import Import, Plan
 
 _LOCK = "import.lock"
 
@@ -71,8 +73,8 @@ def import_transcripts(
 
 
 def _take(folder: str, project: str, since: str, *, as_json: bool) -> None:
+    from claude_mem_lite.importers import importing
     from claude_mem_lite.storage import queries
-    from claude_mem_lite.transcripts import importing
 
     started, before = time.monotonic(), queries.counts()["observations"]
     found = importing.plan(folder, project_dir=_project(project), since=since)
@@ -109,8 +111,8 @@ def _take(folder: str, project: str, since: str, *, as_json: bool) -> None:
 
 def _reckon(folder: str, project: str, since: str, *, has_memory: bool, as_json: bool) -> None:
     """Say what an import would come to; nothing is written."""
-    from claude_mem_lite.storage import imports as asked
-    from claude_mem_lite.transcripts import estimate, importing
+    from claude_mem_lite.importers import estimate, importing
+    from claude_mem_lite.importers import store as asked
 
     project_dir = (_project(project) if has_memory else config.project_dir(project)) if project else None
     found = importing.plan(folder, project_dir=project_dir, since=since, has_memory=has_memory)
@@ -198,22 +200,22 @@ def _duration(seconds: float) -> str:
 def _claude_usd(run: Import) -> float:
     """Return what `compress --pending` would cost for what an import has brought."""
     from claude_mem_lite.cli.run import estimate
-    from claude_mem_lite.storage import upgrades
+    from claude_mem_lite.storage import rewrites
 
     chosen, mine = settings.load(), set(run.taken.sessions)
     if not mine:
         return 0.0
-    ids = upgrades.local_observations(chosen.tiers, sessions=mine)
-    sessions = [each for each in upgrades.outdated_sessions(left=True) if each in mine]
+    ids = rewrites.local_observations(chosen.tiers, sessions=mine)
+    sessions = [each for each in rewrites.outdated_sessions(left=True) if each in mine]
     found = estimate(ids, sessions if chosen.summaries else [], chosen, is_batch=False)
     return float(found["expected_usd"])
 
 
 def _learn(session_id: str) -> None:
-    """Take in what the user has stated; an old session lets nothing fade that is known now."""
+    """Take in what the user has stated."""
     from claude_mem_lite.learnings import session
 
-    session.learn(session_id, fades=False)
+    session.learn(session_id)
 
 
 class _Room:
@@ -230,6 +232,6 @@ class _Room:
 
 
 def _project(path: str) -> str | None:
-    from claude_mem_lite.storage import marking
+    from claude_mem_lite.forget import marking
 
     return marking.project_of(path, may_be_new=True) if path else None

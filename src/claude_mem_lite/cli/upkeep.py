@@ -12,10 +12,11 @@ from rich.table import Table
 from rich.text import Text
 
 from claude_mem_lite import config, settings
-from claude_mem_lite.cli.app import (
+from claude_mem_lite.cli.app import app
+from claude_mem_lite.cli.guards import sync
+from claude_mem_lite.cli.output import (
     AsJson,
     Yes,
-    app,
     confirmed,
     console,
     errors,
@@ -23,14 +24,13 @@ from claude_mem_lite.cli.app import (
     print_json,
     working,
 )
-from claude_mem_lite.cli.guards import sync
 from claude_mem_lite.cli.text import size
 from claude_mem_lite.cli.times import moment
-from claude_mem_lite.distill.observation import count, join
 from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.text import count, join
 
 if TYPE_CHECKING:
-    from claude_mem_lite.upkeep.forget import Forgotten
+    from claude_mem_lite.forget.purge import Forgotten
     from claude_mem_lite.upkeep.reindex import Found
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")]
@@ -85,8 +85,8 @@ def prune(  # noqa: PLR0913  (each is an option of the command)
     The consumer does so by itself every hour, as the table "retention" of config.toml says. What is
     remembered, what was paid, and events that wait stay.
     """
+    from claude_mem_lite.forget import store
     from claude_mem_lite.storage import files
-    from claude_mem_lite.storage import forgetting as storage
     from claude_mem_lite.storage.sizes import sizes
     from claude_mem_lite.upkeep import retention
 
@@ -104,8 +104,8 @@ def prune(  # noqa: PLR0913  (each is an option of the command)
     else:
         with working("pruning", quiet=as_json):
             pruned = retention.prune(within)
-            if storage.is_unpurged():
-                problems = storage.purge()
+            if store.is_unpurged():
+                problems = store.purge()
             elif vacuum:
                 problems = [files.vacuum(path) for path in files.paths()]
     problems = [f"{problem}; the rest is done: claude-mem prune again" for problem in problems if problem]
@@ -158,11 +158,12 @@ def forget(  # noqa: PLR0913  (each is an option of the command)
     What was made of it alone goes, too; a session that keeps other observations is summarized anew from them.
     Running services are stopped for the moment. What your own files say is read from them again.
     """
+    from claude_mem_lite.forget import marking
+    from claude_mem_lite.forget import purge as forgetting
+    from claude_mem_lite.forget.wanted import Wanted
     from claude_mem_lite.services import supervise
-    from claude_mem_lite.storage import marking, projects
-    from claude_mem_lite.storage.wanted import Wanted
+    from claude_mem_lite.storage import projects
     from claude_mem_lite.upkeep import backup
-    from claude_mem_lite.upkeep import forget as forgetting
 
     ways = {"ID": ids, "--session": session, "--project": project, "--file": file,
             "--since or --until": since or until, "--match": match}  # fmt: skip
@@ -259,13 +260,13 @@ def _wrong(found: Found) -> list[str]:
 
 def _finished(*, quiet: bool) -> list[str]:
     """Finish what an earlier run has left; return what went wrong. Raises: ClaudeMemError."""
+    from claude_mem_lite.forget import store
     from claude_mem_lite.services import supervise
-    from claude_mem_lite.storage import forgetting as storage
 
-    if not storage.is_unpurged():
+    if not store.is_unpurged():
         return []
     with working("finishing what was cut short", quiet=quiet), supervise.paused() as problems:
-        left = storage.purge()
+        left = store.purge()
     if left:
         still = "bytes of what was forgotten before may still be there; try again when this is over"
         raise ClaudeMemError(f"{still}: {', '.join(left)}")
@@ -285,7 +286,7 @@ def _paths(path: str) -> tuple[str, ...]:
 
     A file in a work tree, or in a clone, is the project's own: all of its folders may have it.
     """
-    from claude_mem_lite.storage import marking
+    from claude_mem_lite.forget import marking
 
     given = os.path.expanduser(path)
     found: tuple[str, ...] = ()

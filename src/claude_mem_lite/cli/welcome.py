@@ -11,11 +11,12 @@ from urllib.parse import quote
 
 from rich.text import Text
 
-from claude_mem_lite import client, config
-from claude_mem_lite.cli.app import console
+from claude_mem_lite import config
+from claude_mem_lite.capture import client
+from claude_mem_lite.capture.fast_sqlite3 import Connection
+from claude_mem_lite.cli.output import console
 from claude_mem_lite.cli.text import age, printable
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.fast_sqlite3 import Connection
 
 _NEWEST = (
     "SELECT (SELECT count(*) FROM observations), (SELECT count(*) FROM sessions), title, created_at"

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite import inbox
-from claude_mem_lite.codemap import kept, packing
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.codemap import file_index
 from claude_mem_lite.codemap.confidence import boosted
-from claude_mem_lite.codemap.project import FileMap, Project
+from claude_mem_lite.codemap.project import FileMap, Project, no_collection
+from claude_mem_lite.codemap.valueflow import packing
 from claude_mem_lite.storage import code
 from claude_mem_lite.storage.models import memory_database
 
@@ -33,15 +34,13 @@ def refresh(project_dir: str, session_id: str, *, most_lines: int | None = None)
     state = hashlib.sha256("".join(f"{path}\0{files[path].digest}\0" for path in sorted(files)).encode())
     if code.state(project_dir).get("resolved") == state.hexdigest():
         return False
-    maps = {
-        path: FileMap(path, "", 0, (), packing.unpack(data) or ())
-        for path, data in code.packed(project_dir)
-    }  # fmt: skip
-    project = Project(project_dir, {path: file for path, file in maps.items() if file.scopes})
-    found = _rows(project, session_id)
+    with no_collection():
+        scopes = {path: packing.unpack(data) for path, data in code.packed(project_dir)}
+    maps = {path: FileMap(path, "", 0, (), each) for path, each in scopes.items() if each}
+    found = _rows(Project(project_dir, maps), session_id)
     with memory_database.atomic():
         _replace(project_dir, found)
-        kept.note(project_dir, resolved=state.hexdigest(), resolved_at=inbox.utc_now())
+        file_index.note(project_dir, resolved=state.hexdigest(), resolved_at=inbox.utc_now())
     return True
 
 

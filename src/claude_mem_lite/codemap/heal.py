@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from claude_mem_lite.codemap import evidence, kept
+from claude_mem_lite.codemap import evidence, file_index
 from claude_mem_lite.codemap.confidence import DISCOVERED, boosted
 from claude_mem_lite.storage import code, queries
 from claude_mem_lite.storage.models import memory_database
@@ -57,7 +57,7 @@ def heal(project_dir: str) -> Counter[str]:
                 graph = graph or _graph(project_dir)
                 for row in rows:
                     total += _heal_by(row, graph)
-                kept.note(project_dir, healed_pk=rows[-1].pk)
+                file_index.note(project_dir, healed_pk=rows[-1].pk)
         if len(rows) < _AT_ONCE:
             break
     if total:
@@ -74,7 +74,7 @@ def decay(project_dir: str, session_id: str) -> int:
         count = (
             code.decay_edges(project_dir, before=before, step=STALE_STEP, floor=STALE_FLOOR) if before else 0
         )
-        kept.note(project_dir, decayed_for=session_id)
+        file_index.note(project_dir, decayed_for=session_id)
     if count:
         queries.log_event("callgraph.decayed", {"edges": count, "by": STALE_STEP}, session_id=session_id)
     return count

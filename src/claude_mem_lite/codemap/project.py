@@ -8,23 +8,26 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from claude_mem_lite.codemap import guesses, sources
-from claude_mem_lite.codemap.attributes import LEVELS
+from claude_mem_lite.codemap import name_matching, sources
 from claude_mem_lite.codemap.confidence import CONFIDENCE, UNRESOLVED_CONFIDENCE
 from claude_mem_lite.codemap.extract import Function, definitions_of, describe, parse
-from claude_mem_lite.codemap.imports import module_names
-from claude_mem_lite.codemap.scopes import Scope, lower
-from claude_mem_lite.codemap.world import World
+from claude_mem_lite.codemap.valueflow.frame import LEVELS
+from claude_mem_lite.codemap.valueflow.imports import module_names
+from claude_mem_lite.codemap.valueflow.lowering import lower
+from claude_mem_lite.codemap.valueflow.solver import solve
+from claude_mem_lite.codemap.valueflow.terms import Import, import_statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from claude_mem_lite.codemap.lowering import Op
+    from claude_mem_lite.codemap.valueflow.modules import Modules
+    from claude_mem_lite.codemap.valueflow.terms import Scope
+    from claude_mem_lite.codemap.valueflow.values import Evidence
 
 
 @dataclass(frozen=True, slots=True)
 class FileMap:
-    """What one file holds; plain values, to be kept (pickle, marshal or JSON of its fields) by the caller.
+    """What one file holds; values that the caller may store: pickled, or the scopes by `packing`.
 
     `digest` is the SHA-256 of its bytes; `error` says why a file has no map, "" where it has one.
     """
@@ -75,7 +78,7 @@ def scan_source(path: str, data: bytes | str) -> FileMap:
 class Project:
     """The Python files below a folder, and who calls whom in them.
 
-    `files` maps relative paths to their maps; hand back what was kept of an earlier scan and only
+    `files` maps relative paths to their maps; hand back those of an earlier scan and only
     changed files are mapped again.
     """
 
@@ -151,59 +154,48 @@ class Project:
             return
         names = self.modules()
         with no_collection():
-            world = World({path: self.files[path].scopes for path in names}, names)
-            world.run()
-            self._edges, self._missed = _edges_of(world)
+            modules = solve({path: self.files[path].scopes for path in names}, names)
+            self._edges, self._missed = _edges_of(modules)
 
 
-def _edges_of(world: World) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
-    guessed, missed = guesses.guess(world)
-    found: dict[tuple[str, str], Edge] = {}
-    classes = {owner.name for module in world.modules.values() for owner in module.classes.values()}
-    for module in list(world.modules.values()):
+def _edges_of(modules: Modules) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
+    """Return the resolved and the unresolved calls, one edge a pair."""
+    matched, missed = name_matching.match(modules)
+    found: dict[tuple[str, str], tuple[Evidence, Edge]] = {}
+    classes = {owner.name for module in modules for owner in module.classes.values()}
+    for module in modules:
         for unit in module.units:
-            for callee, (rank, line, shape, resolution) in {**guessed.get(unit, {}), **unit.edges}.items():
-                level = LEVELS[rank]
+            for callee, evidence in {**matched.get(unit, {}), **unit.edges}.items():
+                level = LEVELS[evidence.rank]
                 edge = Edge(
-                    unit.caller, callee, module.path, line or unit.scope.line, resolution, level,
-                    CONFIDENCE[level], shape, callee in classes,
+                    unit.caller, callee, module.path, evidence.line or unit.scope.line, evidence.resolution,
+                    level, CONFIDENCE[level], evidence.shape, callee in classes,
                 )  # fmt: skip
                 old = found.get((edge.caller, callee))
-                if old is None or (LEVELS.index(old.level), old.line) > (rank, line):
-                    found[edge.caller, callee] = edge
+                if old is None or (old[0].rank, old[1].line) > (evidence.rank, evidence.line):
+                    found[edge.caller, callee] = (evidence, edge)
     unresolved = {
         (unit.caller, name): Edge(
-            unit.caller,
-            name,
-            unit.module.path,
-            line,
-            "unresolved",
-            "unresolved",
-            UNRESOLVED_CONFIDENCE,
+            unit.caller, name, unit.module.path, line, "unresolved", "unresolved", UNRESOLVED_CONFIDENCE,
             "unresolved",
         )
         for unit, line, name in missed
-    }
-    order = lambda edge: (edge.file, edge.line, edge.caller, edge.callee)  # noqa: E731
-    return tuple(sorted(found.values(), key=order)), tuple(sorted(unresolved.values(), key=order))
+    }  # fmt: skip
+    return _in_order(edge for _, edge in found.values()), _in_order(unresolved.values())
+
+
+def _in_order(edges: Iterable[Edge]) -> tuple[Edge, ...]:
+    return tuple(sorted(edges, key=lambda edge: (edge.file, edge.line, edge.caller, edge.callee)))
 
 
 def _imported(scopes: tuple[Scope, ...]) -> Iterator[str]:
-    """First parts of what a file imports by absolute names."""
+    """Yield the first parts of what a file imports by absolute names."""
     for scope in scopes:
-        yield from _imported_by(scope.body)
-
-
-def _imported_by(ops: Iterable[Op]) -> Iterator[str]:
-    for op in ops:
-        if op[0] == "import":
-            yield from (name.partition(".")[0] for name, _ in op[1])
-        elif op[0] == "from" and op[2] == 0:
-            yield op[1].partition(".")[0]
-        elif op[0] in {"?", "try"}:
-            for part in op[1:]:
-                if isinstance(part, tuple) and part and isinstance(part[0], tuple):
-                    yield from _imported_by(part)
+        for statement in import_statements(scope.body):
+            if isinstance(statement, Import):
+                yield from (name.partition(".")[0] for name, _ in statement.names)
+            elif statement.level == 0:
+                yield statement.module.partition(".")[0]
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The block that a session is given of what came before it."""
+"""Build the blocks that a session is given of what came before it."""
 
 from typing import Literal, get_args
 

@@ -10,12 +10,12 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite import inbox
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.context import FRESH, SOURCES, builder
 from claude_mem_lite.context.builder import ContextBlock
 from claude_mem_lite.context.prompts import question
 from claude_mem_lite.context.text import MAX_BLOCK_UNITS, utf16_units
-from claude_mem_lite.storage import context as storage
+from claude_mem_lite.storage import context as context_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +42,7 @@ class Answer:
     def recalled(self) -> tuple[Line, ...]:
         """The lines that answer a prompt."""
         return tuple(
-            line for each in self.block.sections if each.name == storage.RECALL for line in each.lines
+            line for each in self.block.sections if each.name == context_rows.RECALL for line in each.lines
         )
 
     @property
@@ -82,7 +82,7 @@ def with_prompt(  # noqa: PLR0913  (who asks, what for, and until when)
         block = blocks.for_prompt(
             searcher, project_dir, prompt, session_id=session_id, shown=known, until=until
         )
-    notes = (_note(block, storage.RECALL),) if block.text else ()
+    notes = (_note(block, context_rows.RECALL),) if block.text else ()
     if late is None:
         return Answer(block, notes)
     assert shown.owed is not None  # noqa: S101  (`_late_start` has looked)
@@ -128,9 +128,9 @@ def at_subagent(  # noqa: PLR0913  (what is known of it)
 
     if task is None:
         since = inbox.utc_text(time.time() - _CALLED_S)
-        task = storage.task_of(session_id, agent_id, agent_type, since=since)
+        task = context_rows.task_of(session_id, agent_id, agent_type, since=since)
     block = subagent.for_task(lambda: searcher or _searcher_by_words(), project_dir, task)
-    return Answer(block, (_note(block, storage.SUBAGENT),) if block.text else ())
+    return Answer(block, (_note(block, context_rows.SUBAGENT),) if block.text else ())
 
 
 def _searcher_by_words() -> Searcher:

@@ -1,4 +1,4 @@
-"""The small blocks that a session gets on its way: for a prompt, about a file, as a command fails."""
+"""Build the small blocks of a session: for a prompt, about a file, as a command fails."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from claude_mem_lite import settings
 from claude_mem_lite.context import failure, touch
 from claude_mem_lite.context.budget import Said, fill
 from claude_mem_lite.context.builder import SHORT_FENCE_TOKENS, ContextBlock, assemble
-from claude_mem_lite.context.layers import Scope, in_project
+from claude_mem_lite.context.layers import Past, in_project
 from claude_mem_lite.context.recall import recall
 from claude_mem_lite.context.shown import shown_to
-from claude_mem_lite.storage import context as storage
+from claude_mem_lite.storage import context as context_rows
 
 if TYPE_CHECKING:
     from claude_mem_lite.context.shown import Shown
@@ -41,13 +41,13 @@ def for_prompt(  # noqa: PLR0913  (who asks, what for, and until when)
     started = time.monotonic()
     shown = shown or shown_to(session_id)
     chosen = settings.load()
-    is_first = not shown.tokens[storage.RECALL]
+    is_first = not shown.tokens[context_rows.RECALL]
     at_most = FIRST_TOKENS if is_first and shown.owed is None else RECALL_TOKENS
     most = min(at_most, chosen.recall_tokens_per_session - shown.tokens["recall"])
     if not chosen.recall or most < _LEAST_TOKENS:
         return _NOTHING
     # What the session did itself it has in its context already.
-    said = Said((shown.ids - shown.parts) | storage.own_ids(session_id))
+    said = Said((shown.ids - shown.parts) | context_rows.own_ids(session_id))
     room = most - SHORT_FENCE_TOKENS
     section = recall(
         searcher,
@@ -58,10 +58,11 @@ def for_prompt(  # noqa: PLR0913  (who asks, what for, and until when)
         now=time.time(),
         until=until,
         is_first=is_first,
+        branch=context_rows.branch_of(session_id),
     )
     fill(section, shown.late, budget_tokens=room - section.tokens, said=said)
     failed = failure.asked_for(
-        Scope(project_dir, time.time()), prompt,
+        Past(project_dir, time.time()), prompt,
         session_id=session_id, said=said, budget_tokens=room - section.tokens,
     )  # fmt: skip
     return assemble([failed, section], most_tokens=most, started=started)
@@ -91,7 +92,7 @@ def for_failure(
     if signature in (shown or shown_to(session_id)).causes:
         return _NOTHING
     section = failure.as_before(
-        Scope(project_dir, time.time()),
+        Past(project_dir, time.time()),
         signature,
         session_id=session_id,
         budget_tokens=failure.BUDGET_TOKENS - SHORT_FENCE_TOKENS,

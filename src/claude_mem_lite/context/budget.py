@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from claude_mem_lite.context.text import vetted
 from claude_mem_lite.search.words import STOP_WORDS, words
@@ -13,7 +13,8 @@ from claude_mem_lite.tokens import estimate_tokens
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-Kind = Literal["session", "function", "learning", "observation"]
+    from claude_mem_lite.kinds import Kind
+
 # A session's line stands over those of what it did.
 HEADING: Kind = "session"
 

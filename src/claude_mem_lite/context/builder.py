@@ -1,4 +1,4 @@
-"""The block for a session's start: which layers, in which order, for what is said to have started it."""
+"""Build the block for a session's start: choose its layers by how the session began."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite import config, inbox, repository, settings
+from claude_mem_lite import config, repository, settings
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.context import FRESH, SOURCES, failure, layers, text
 from claude_mem_lite.context.budget import LeftOut, Said, Section, fill
 from claude_mem_lite.context.client_memory import without_told
-from claude_mem_lite.context.layers import Scope
+from claude_mem_lite.context.layers import Past
 from claude_mem_lite.context.shown import shown_to
 from claude_mem_lite.context.superseded import Superseded
 from claude_mem_lite.distill.standing import standing
 from claude_mem_lite.repository import SHARED_BRANCHES
 from claude_mem_lite.storage import DatabaseError, queries
-from claude_mem_lite.storage import context as storage
+from claude_mem_lite.storage import context as context_rows
 from claude_mem_lite.tokens import CHARS_PER_TOKEN, estimate_tokens
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ class _Layer:
 
     name: str
     title: str
-    lines: Callable[[Scope], list[Line]]
+    lines: Callable[[Past], list[Line]]
     most: int
 
 
@@ -158,25 +159,26 @@ def build(  # noqa: PLR0913  (all of them say what started)
     if shown is None:
         shown = () if source in FRESH else shown_to(session_id).ids
     try:
-        scope = _scope(project_dir, session_id, source, idle_s, now)
-        branch = branch or storage.branch_of(session_id) or repository.place(project_dir)[2]
+        branch = branch or context_rows.branch_of(session_id) or repository.place(project_dir)[2]
+        gone = Superseded(project_dir, branch=branch)
+        past = replace(_scope(project_dir, session_id, source, idle_s, now), gone=gone)
     except DatabaseError:
         return ContextBlock("", skipped=("all",), build_ms=_ms_since(started))
     if branch not in SHARED_BRANCHES:
-        ours_first = sorted(scope.sessions, key=lambda row: row.branch != branch)
-        scope = replace(scope, sessions=ours_first, branch=branch)
+        ours_first = sorted(past.sessions, key=lambda row: row.branch != branch)
+        past = replace(past, sessions=ours_first, branch=branch)
     # Sessions that went on since are told anew.
-    went_on = {row.id for row in scope.sessions} if scope.since else ()
+    went_on = {row.id for row in past.sessions} if past.since else ()
     said = Said(set(shown).difference(went_on))
     sections, skipped = [], []
     left, carried = budget.total - budget.reserve, 0
     for layer in (*_state(session_id, source), *_LAYERS):
-        section = Section(layer.name, _title(layer, scope))
+        section = Section(layer.name, _title(layer, past))
         sections.append(section)
         allowed = min(left, getattr(budget, layer.name) + carried)
         try:
-            with storage.time_limit(LAYER_S):
-                lines = without_told(layer.lines(replace(scope, room=allowed)), project_dir)
+            with context_rows.time_limit(LAYER_S):
+                lines = without_told(layer.lines(replace(past, room=allowed)), project_dir)
         except DatabaseError:
             skipped.append(layer.name)
             carried = allowed
@@ -222,11 +224,15 @@ def assemble(
     )
 
 
-def _scope(project_dir: str, session_id: str, source: str, idle_s: float | None, now: float) -> Scope:
+def _scope(project_dir: str, session_id: str, source: str, idle_s: float | None, now: float) -> Past:
     """Return what may be told: after a resumption what is new, else all but the session's own."""
     since = ""
     if source == "resume":
-        at = [block.created_at for block in storage.shown_in(session_id) if block.data.get("via") in SOURCES]
+        at = [
+            block.created_at
+            for block in context_rows.shown_in(session_id)
+            if block.data.get("via") in SOURCES
+        ]
         session = queries.session(session_id)
         since = at[-1] if at else session.started_at if session else ""
     elif source == "fork":
@@ -234,16 +240,16 @@ def _scope(project_dir: str, session_id: str, source: str, idle_s: float | None,
         forked_at = now - (idle_s or 0.0)
         since = inbox.utc_text(forked_at)
         session_id = _answered_at(project_dir, forked_at) or session_id
-    rows = storage.sessions(project_dir, without=session_id, limit=_SESSIONS_READ)
-    uses = storage.uses([row.id for row in rows])
+    rows = context_rows.sessions(project_dir, without=session_id, limit=_SESSIONS_READ)
+    uses = context_rows.uses([row.id for row in rows])
     new = [row for row in rows if row.last_event_at > since]
-    return Scope(project_dir, now, new, since, uses, gone=Superseded(project_dir))
+    return Past(project_dir, now, new, since, uses)
 
 
 def _answered_at(project_dir: str, at: float) -> str:
     """Return the session that was answered nearest to a time in Unix seconds, "" for none."""
     span = inbox.utc_text(at - _ROUNDED_S), inbox.utc_text(at + _ROUNDED_S)
-    answers = storage.answers_between(project_dir, *span)
+    answers = context_rows.answers_between(project_dir, *span)
     return (
         min(answers, key=lambda row: abs(inbox.unix_time(row.created_at) - at)).session_id if answers else ""
     )
@@ -252,31 +258,31 @@ def _answered_at(project_dir: str, at: float) -> str:
 def _state(session_id: str, source: str) -> list[_Layer]:
     """Return the layer with the working state of the session that was compacted or cleared."""
 
-    def cleared(scope: Scope) -> list[Line]:
-        since = inbox.utc_text(scope.now - _CLEARED_S)
-        whose = storage.cleared_session(scope.project_dir, since=since)
-        return _working_state(scope, whose) if whose else []
+    def cleared(past: Past) -> list[Line]:
+        since = inbox.utc_text(past.now - _CLEARED_S)
+        whose = context_rows.cleared_session(past.project_dir, since=since)
+        return _working_state(past, whose) if whose else []
 
-    if source == storage.COMPACT:
+    if source == context_rows.COMPACT:
         title = "This session, before it was compacted"
-        return [_Layer("working_state", title, lambda scope: _working_state(scope, session_id), _STATE_LINES)]
+        return [_Layer("working_state", title, lambda past: _working_state(past, session_id), _STATE_LINES)]
     if source == "clear":
         return [_Layer("working_state", "The session before /clear", cleared, _STATE_LINES)]
     return []
 
 
-def _title(layer: _Layer, scope: Scope) -> str:
+def _title(layer: _Layer, past: Past) -> str:
     """Return a layer's title; of a branch that no session was on, the thread is another's."""
-    is_others = scope.branch and scope.newest and scope.newest.branch != scope.branch
+    is_others = past.branch and past.newest and past.newest.branch != past.branch
     return (
         f"{layer.title}, on other branches than this" if layer.name == "thread" and is_others else layer.title
     )
 
 
-def _working_state(scope: Scope, session_id: str) -> list[Line]:
-    rows = storage.observations(scope.project_dir, [session_id], limit=_READ)[::-1]
-    state = standing(scope.project_dir, session_id, rows)
-    return layers.in_order([scope.said(said) for said in state.thread])
+def _working_state(past: Past, session_id: str) -> list[Line]:
+    rows = context_rows.observations(past.project_dir, [session_id], limit=_READ)[::-1]
+    state = standing(past.project_dir, session_id, rows)
+    return layers.in_order([past.said(said) for said in state.thread])
 
 
 def _told(section: Section, line: Line) -> dict[str, Any]:

@@ -43,6 +43,11 @@ _VAGUE, _SUBJECT_CHARS = 0.6, 30
 # A heading that so many sessions have, such as "Changes made", stands over small finished edits.
 _FORMULA, _RECURS = 0.4, 3
 _ENDS, _SHORT_CHARS = (".", "!", "\u3002", "\uff01"), 70
+# "`paths.go:154` - …": what a report lists file by file is told by the code and its history.
+_CHANGE = 0.6
+_OF_A_FILE = re.compile(
+    r"[^\w/]*(?:[\w.-]+/)*[\w-]+\.[a-z]{1,5}(?::[\d-]+)?[^\w\s]*(?: \([^)]*\))?(?: [-\u2013\u2014] |: )"
+)
 _LEAST = 60  # characters in which hardly a line fits
 _TICKET, _NO_WORD = re.compile(r"[A-Za-z]{2,}-\d+"), re.compile(r"[\W_]+")
 
@@ -126,6 +131,8 @@ def _form(said: Said, *, is_first: bool) -> float:
         worth *= _SHORT
     if not any(said.text.lower().find(name) < _SUBJECT_CHARS for name in names(said.text)):
         worth *= _VAGUE
+    if any(map(_OF_A_FILE.match, (said.says, said.text))):
+        worth *= _CHANGE
     return worth * (_DEED if said.is_deed else 1.0) * (_USERS if said.is_users else 1.0)
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from claude_mem_lite.context.text import harmless
 from claude_mem_lite.distill.local.conversation import without_reason
 from claude_mem_lite.distill.orders import LINE_END
-from claude_mem_lite.distill.quoting import pieces, quoted
 from claude_mem_lite.distill.statements import statements
 from claude_mem_lite.distill.thread import without_repeated_heads
+from claude_mem_lite.quoting import pieces, quoted
 from claude_mem_lite.search.words import lemma, words
 
 if TYPE_CHECKING:

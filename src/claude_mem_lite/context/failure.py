@@ -12,13 +12,13 @@ from claude_mem_lite.context.prompts import command_words
 from claude_mem_lite.distill.explained import explained
 from claude_mem_lite.distill.findings import RECURS, findings, rules_told
 from claude_mem_lite.distill.local.shell import steps
-from claude_mem_lite.distill.observation import count
-from claude_mem_lite.storage import findings as storage
+from claude_mem_lite.storage import findings as finding_rows
 from claude_mem_lite.storage.context import sessions
+from claude_mem_lite.text import count
 
 if TYPE_CHECKING:
     from claude_mem_lite.context.budget import Line
-    from claude_mem_lite.context.layers import Scope
+    from claude_mem_lite.context.layers import Past
     from claude_mem_lite.distill.findings import Finding
 
 BUDGET_TOKENS = 200
@@ -35,51 +35,48 @@ _FADES = 0.95
 _SESSIONS, _EXPLAINED = 60, 2
 
 
-def recurring(scope: Scope) -> list[Line]:
+def recurring(past: Past) -> list[Line]:
     """Return what failed in several sessions and what worked, a line each; all that linters say in one.
 
     Who looked for what is not there has mistyped it: that is told when it happens again.
     """
     found = [
         each
-        for each in findings(storage.known(scope.project_dir))
-        if each.recurs
-        and each.last_at > scope.since
-        and (each.works or not each.rule)
-        and not each.only_looks
+        for each in findings(finding_rows.known(past.project_dir))
+        if each.recurs and each.last_at > past.since and (each.works or not each.rule) and not each.only_looks
     ]
     rules = [each for each in found if each.rule]
-    lines = [_line(scope, each, each.says) for each in found[:_FINDINGS] if not each.rule]
+    lines = [_line(past, each, each.says) for each in found[:_FINDINGS] if not each.rule]
     if rules:
         newest = max(rules, key=lambda each: each.last_at)
-        lines.append(replace(_line(scope, newest, rules_told(rules)), is_one_of_many=True))
-    return [*_run_most(scope), *sorted([*lines, *_explained(scope)], key=lambda line: -line.value)]
+        lines.append(replace(_line(past, newest, rules_told(rules)), is_one_of_many=True))
+    return [*_run_most(past), *sorted([*lines, *_explained(past)], key=lambda line: -line.value)]
 
 
-def as_before(scope: Scope, signature: str, *, session_id: str, budget_tokens: int) -> Section:
+def as_before(past: Past, signature: str, *, session_id: str, budget_tokens: int) -> Section:
     """Return what worked in other sessions that met a failure; without lines where nothing is known to."""
     section = Section("failure", "This has failed before")
-    rows = storage.known(scope.project_dir, signature=signature, without=session_id)
-    lines = [_line(scope, each, each.says) for each in findings(rows) if each.works]
+    rows = finding_rows.known(past.project_dir, signature=signature, without=session_id)
+    lines = [_line(past, each, each.says) for each in findings(rows) if each.works]
     fill(section, lines, budget_tokens=budget_tokens, said=Said())
     return section
 
 
-def asked_for(scope: Scope, prompt: str, *, session_id: str, said: Said, budget_tokens: int) -> Section:
+def asked_for(past: Past, prompt: str, *, session_id: str, said: Said, budget_tokens: int) -> Section:
     """Return what failed in several sessions of the commands that a bare prompt names ("commit and push").
 
     Half of its words have to be sub-commands of such commands; without lines where they are not.
     """
     section = Section("failure", "This has failed before")
     asked = command_words(prompt)
-    found = findings(storage.known(scope.project_dir, without=session_id)) if asked else []
+    found = findings(finding_rows.known(past.project_dir, without=session_id)) if asked else []
     named = {
         each: words
         for each in found[:_FINDINGS]
         if each.recurs and not each.rule and not each.only_looks and (words := _named_in(asked, each.command))
     }
     if named and 2 * len(set[str]().union(*named.values())) >= len(asked):
-        lines = [_line(scope, each, each.says) for each in named]
+        lines = [_line(past, each, each.says) for each in named]
         fill(section, lines, budget_tokens=min(budget_tokens, BUDGET_TOKENS), said=said)
     return section
 
@@ -98,44 +95,44 @@ def _is_form_of(word: str, name: str) -> bool:
     return word == name or (len(name) >= _INFLECTED and word.startswith(name))
 
 
-def _run_most(scope: Scope) -> list[Line]:
+def _run_most(past: Past) -> list[Line]:
     """Return the commands that several sessions ran, those of most and of the last ones first, in a line."""
     worth: defaultdict[str, float] = defaultdict(float)
     met: Counter[str] = Counter()
-    for at, row in enumerate(scope.sessions):
-        for command in scope.state(row).commands:
+    for at, row in enumerate(past.sessions):
+        for command in past.state(row).commands:
             worth[command] += FADES**at
             met[command] += 1
     often = [command for command in worth if met[command] >= RECURS]
     best = sorted(often, key=worth.__getitem__, reverse=True)[:_COMMANDS]
-    if not best or scope.since:
+    if not best or past.since:
         return []
-    row = scope.sessions[0]
+    row = past.sessions[0]
     says = "Run most here: " + ", ".join(f"`{command}`" for command in best)
-    line = scope.line(row.id, "observation", row.last_event_at, says, weight=20.0, reason="commands run")
+    line = past.line(row.id, "observation", row.last_event_at, says, weight=20.0, reason="commands run")
     return [replace(line, is_one_of_many=True)]
 
 
-def _explained(scope: Scope) -> list[Line]:
+def _explained(past: Past) -> list[Line]:
     """Return what the assistant has explained in several sessions, as said by it."""
-    rows = [] if scope.since else sessions(scope.project_dir, limit=_SESSIONS)
-    told = explained([(row.branch, scope.state(row)) for row in rows if row.state])
+    rows = [] if past.since else sessions(past.project_dir, limit=_SESSIONS)
+    told = explained([(row.branch, past.state(row)) for row in rows if row.state])
     return [
-        scope.line(
+        past.line(
             said.row_id, "observation", said.at, f"Said in {count(times, 'session')}: {said.says}",
             weight=times, reason="explained before", chars=_CHARS,
         )
         for said, times in told[:_EXPLAINED]
-        if not scope.gone(said.text, said.at)
+        if not past.gone(said.text, said.at)
     ]  # fmt: skip
 
 
-def _line(scope: Scope, found: Finding, says: str) -> Line:
-    since = sum(row.last_event_at > found.last_at for row in scope.sessions)
-    observed = storage.observed(found.event_ids)
+def _line(past: Past, found: Finding, says: str) -> Line:
+    since = sum(row.last_event_at > found.last_at for row in past.sessions)
+    observed = finding_rows.observed(found.event_ids)
     opens = next((each for each in found.event_ids if each in observed), found.sessions[-1])
     weight = len(found.sessions) * _FADES**since
-    return scope.line(
+    return past.line(
         opens, "observation", found.last_at, says, weight=weight, reason=f"failed {found.times} times",
         chars=_CHARS, stands_for=found.event_ids,
     )  # fmt: skip

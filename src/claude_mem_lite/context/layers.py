@@ -1,4 +1,4 @@
-"""The layers of a session's block: which lines each could have, and what a line of it is worth.
+"""Read the layers of a start block from memory, and say what each line of them is worth.
 
 A layer reads the memory and returns its section's lines in the order in which they are read; which of them
 go in is `budget`'s business.
@@ -12,23 +12,24 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from claude_mem_lite.context.budget import Kind, Line
+from claude_mem_lite.context.budget import Line
 from claude_mem_lite.context.coverage import choose
 from claude_mem_lite.context.text import entry, harmless, under
 from claude_mem_lite.distill.changed import changed
-from claude_mem_lite.distill.observation import count, one_line, relative
-from claude_mem_lite.distill.quoting import named, quote_blocks, quote_long_names
 from claude_mem_lite.distill.standing import standing
 from claude_mem_lite.distill.state import State
 from claude_mem_lite.distill.statements import statements
 from claude_mem_lite.distill.thread import GOALS, Said, without_repeated_heads
+from claude_mem_lite.quoting import named, quote_blocks, quote_long_names
 from claude_mem_lite.repository import SHARED_BRANCHES
-from claude_mem_lite.storage import context as storage
+from claude_mem_lite.storage import context as context_rows
+from claude_mem_lite.text import count, one_line, relative
 from claude_mem_lite.tokens import CHARS_PER_TOKEN, estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from claude_mem_lite.kinds import Kind
     from claude_mem_lite.storage.models import FunctionChange, Learning, Observation, Session
 
 SESSIONS = 25
@@ -65,7 +66,7 @@ _SHOWINGS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class Past:
     """What may be told of a project: what `sessions`, newest first, did after a time (`since`, "" for all).
 
     `now` is in Unix seconds; `uses` says in how many sessions an id was shown and in how many used; `room`
@@ -195,7 +196,7 @@ class Scope:
         What Claude has told of it is stated, too, and of one that has stated nothing its summary.
         """
         if row.id not in self.states:
-            rows = [] if row.state else storage.observations(self.project_dir, [row.id], limit=_READ)
+            rows = [] if row.state else context_rows.observations(self.project_dir, [row.id], limit=_READ)
             state = (
                 State.from_json(row.state) if row.state else standing(self.project_dir, row.id, rows[::-1])
             )
@@ -223,39 +224,39 @@ class Scope:
         return min(1.0, (2 * used + _SHOWINGS) / shown) if shown > _SHOWINGS else 1.0
 
 
-def thread(scope: Scope) -> list[Line]:
+def thread(past: Past) -> list[Line]:
     """Return where the thread stands: what the last session of this branch that did something left."""
-    row = scope.newest
+    row = past.newest
     if row is None:
         return []
-    lines = [scope.said(said) for said in _left(scope, row) if said.at > scope.since]
-    return in_order([scope.heading(row), *lines]) if lines else []
+    lines = [past.said(said) for said in _left(past, row) if said.at > past.since]
+    return in_order([past.heading(row), *lines]) if lines else []
 
 
-def _left(scope: Scope, row: Session) -> list[Said]:
+def _left(past: Past, row: Session) -> list[Said]:
     """Return the lines of a session's thread; of another branch, or a merged one, fewer of them matter."""
-    state = scope.state(row)
-    is_ours = not scope.branch or row.branch == scope.branch
+    state = past.state(row)
+    is_ours = row.branch == past.branch or row.branch in SHARED_BRANCHES
     told = [said for said in state.thread if is_ours or said.label in _OF_ANOTHER]
     return [said for said in told if not (state.is_merged and said.label in _UNMERGED)]
 
 
-def earlier(scope: Scope) -> list[Line]:
+def earlier(past: Past) -> list[Line]:
     """Return what the last sessions state, those of this branch first, each branch under one heading.
 
     What matters most goes in first, whatever the order in which it is read.
     """
-    sessions = scope.sessions[:SESSIONS]
-    states = [(scope.state(row), scope.share(at, row)) for at, row in enumerate(sessions)]
-    told = [said.text for said in _left(scope, scope.newest)] if scope.newest else []
+    sessions = past.sessions[:SESSIONS]
+    states = [(past.state(row), past.share(at, row)) for at, row in enumerate(sessions)]
+    told = [said.text for said in _left(past, past.newest)] if past.newest else []
     headings = [row.id if row.branch in SHARED_BRANCHES else row.branch for row in sessions]
     chosen = choose(
         states,
-        chars=round(scope.room * CHARS_PER_TOKEN),
-        since=scope.since,
+        chars=round(past.room * CHARS_PER_TOKEN),
+        since=past.since,
         told=told,
-        use=scope.worth,
-        branch=scope.branch,
+        use=past.worth,
+        branch=past.branch,
         headings=headings,
     )
     turns: dict[tuple[int, str], list[Said]] = {}
@@ -266,10 +267,10 @@ def earlier(scope: Scope) -> list[Line]:
     for heading in dict.fromkeys(headings):
         own = [turn for turn in turns if headings[turn[0]] == heading]
         if own:
-            line = scope.heading(sessions[headings.index(heading)])
+            line = past.heading(sessions[headings.index(heading)])
             lines.append(replace(line, value=line.tokens * 2.0 ** (1 - min(map(places.__getitem__, own)))))
         for turn in sorted(own, key=lambda turn: turns[turn][0].at):
-            line = scope.stated(turns[turn], states[turn[0]][0])
+            line = past.stated(turns[turn], states[turn[0]][0])
             value = line.tokens * 2.0 ** -places[turn]
             lines.append(replace(line, value=value, reason=f"in {_place(turn[0])}"))
     return lines
@@ -280,38 +281,38 @@ def in_order(lines: Sequence[Line]) -> list[Line]:
     return [replace(line, value=line.tokens * 2.0**-at) for at, line in enumerate(lines)]
 
 
-def worked_on(scope: Scope) -> list[Line]:
+def worked_on(past: Past) -> list[Line]:
     """Return the files that the last sessions changed and read most, the more lately the more, in a line."""
     worth: defaultdict[str, float] = defaultdict(float)
-    for at, row in enumerate(scope.sessions):
-        for path, times in scope.state(row).files.items():
-            worth[path] += scope.share(at, row) * (times**0.5 or _READ_ONLY)
+    for at, row in enumerate(past.sessions):
+        for path, times in past.state(row).files.items():
+            worth[path] += past.share(at, row) * (times**0.5 or _READ_ONLY)
     inside = [path for path in worth if path and path[0] not in "/."]
     best = sorted(inside, key=worth.__getitem__, reverse=True)[:_FILES]
-    if not best or scope.since:
+    if not best or past.since:
         return []
     folder = os.path.commonpath(best) if len(best) > 1 else ""
     files = ", ".join(named(os.path.relpath(path, folder or ".")) for path in best)
     says = f"Most worked on lately{f', in {named(folder)}' if folder else ''}: {files}"
-    row = scope.sessions[0]
-    line = scope.line(
+    row = past.sessions[0]
+    line = past.line(
         row.id, "function", row.last_event_at, says, weight=4.0, reason="edits and reads", chars=_FILES_CHARS
     )
     return [replace(line, is_one_of_many=True)]
 
 
-def function_map(scope: Scope) -> list[Line]:
+def function_map(past: Past) -> list[Line]:
     """Return the files whose functions the last sessions changed, the newest change first, one line each."""
-    recent = scope.recent
+    recent = past.recent
     files: dict[str, list[FunctionChange]] = {}
     places: set[tuple[str, str]] = set()
-    for row in storage.changes(scope.project_dir, list(recent), since=scope.since, limit=_READ):
+    for row in context_rows.changes(past.project_dir, list(recent), since=past.since, limit=_READ):
         places.add((row.file_path, row.qualified_name))
         if len(places) > FUNCTIONS:
             break
         if row.observation_id:
             files.setdefault(row.file_path, []).append(row)
-    lines = worked_on(scope)
+    lines = worked_on(past)
     for path, rows in files.items():
         told = changed(rows)
         if not told:
@@ -319,7 +320,7 @@ def function_map(scope: Scope) -> list[Line]:
         newest, rank = rows[0], recent[rows[0].session_id]
         ids = list(dict.fromkeys(row.observation_id for row in rows if row.observation_id))
         lines.append(
-            scope.line(
+            past.line(
                 ids[0],
                 "function",
                 newest.created_at,
@@ -332,16 +333,16 @@ def function_map(scope: Scope) -> list[Line]:
     return lines
 
 
-def learnings(scope: Scope) -> list[Line]:
+def learnings(past: Past) -> list[Line]:
     """Return what was learned, the surest first."""
-    rows = storage.learnings(
-        scope.project_dir, least=LEAST_CONFIDENCE, since=scope.since, limit=2 * LEARNINGS
+    rows = context_rows.learnings(
+        past.project_dir, least=LEAST_CONFIDENCE, since=past.since, limit=2 * LEARNINGS
     )
-    last = max((row.started_at for row in scope.sessions), default="")
+    last = max((row.started_at for row in past.sessions), default="")
     new = sorted((row for row in rows if _is_new(row, last)), key=lambda row: row.updated_at)
     rules = f"{count(len(new), 'new rule')} (`claude-mem learnings` to change). " if new and last else ""
     return [
-        scope.learned(
+        past.learned(
             row,
             weight=2 if rules and row is new[-1] else row.confidence,
             reason=f"confidence {row.confidence:.2f}",

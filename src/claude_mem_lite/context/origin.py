@@ -1,4 +1,4 @@
-"""Where a line of a block came from, and which sessions were shown it."""
+"""Tell where a line of a block came from, and which sessions were shown it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite.distill.local import fields
-from claude_mem_lite.storage import context as storage
+from claude_mem_lite.kinds import KINDS
+from claude_mem_lite.storage import context as context_rows
 from claude_mem_lite.storage import queries, search
 
 if TYPE_CHECKING:
@@ -48,15 +49,15 @@ def origin(prefix: str) -> dict[str, Any]:
                 "session_id": block.session_id,
                 "at": block.created_at,
                 "via": block.data.get("via"),
-                "used": storage.used_in(block.session_id or "").get(row.id, ""),
+                "used": context_rows.used_in(block.session_id or "").get(row.id, ""),
             }
-            for block in storage.sessions_shown(row.id)
+            for block in context_rows.sessions_shown(row.id)
         ],
     }
 
 
 def _row(prefix: str) -> Row:
-    found = [row for kind in search.KINDS for row in search.by_prefix(kind, prefix)] if prefix else []
+    found = [row for kind in KINDS for row in search.by_prefix(kind, prefix)] if prefix else []
     whole = [row for row in found if row.id == prefix]
     if len(whole) == 1:
         return whole[0]

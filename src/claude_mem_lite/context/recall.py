@@ -20,12 +20,12 @@ from claude_mem_lite.context.prompts import question
 from claude_mem_lite.context.superseded import Superseded
 from claude_mem_lite.context.text import entry, harmless
 from claude_mem_lite.distill.local.conversation import without_reason
-from claude_mem_lite.distill.quoting import named, quoted
 from claude_mem_lite.distill.retired import code_names
+from claude_mem_lite.quoting import named, quoted
 from claude_mem_lite.search import ranking, times
 from claude_mem_lite.search.words import STOP_WORDS, words
-from claude_mem_lite.storage import search as storage
-from claude_mem_lite.storage.context import RECALL
+from claude_mem_lite.storage import search as search_rows
+from claude_mem_lite.storage.context import RECALL, began
 from claude_mem_lite.storage.search import Scope
 
 if TYPE_CHECKING:
@@ -62,6 +62,8 @@ FAR_BEHIND = {"hybrid": 0.75, "fts": 0.6}
 _FILLED = 300  # tokens; a smaller block has no room for what is far behind
 # A newer row that has this share of an older one's evidence is told before it, if it scores this share of it.
 SAME_THING, NEARLY = 0.7, 0.75
+# What a command printed tells how things were: after so many sessions it is left to search.
+OUTPUT_SESSIONS = 10
 # A row of which the prompt has this share of the words is the prompt.
 ECHO = 0.85
 
@@ -81,12 +83,13 @@ def recall(  # noqa: PLR0913  (who asks, what for, and what the answer has to ke
     now: float,
     until: float | None = None,
     is_first: bool = True,
+    branch: str = "",
 ) -> Section:
     """Return what a project's memory has on a prompt; without lines when it has nothing.
 
     `now` is Unix seconds. `said` is what the session has in its context already, and hears of what it is
     shown now. Meaning counts if it is ready by `until` (monotonic). `is_first` says that nothing was recalled
-    in the session before.
+    in the session before, `branch` what it is on.
     """
     section = Section(RECALL, TITLE)
     text = question(prompt)
@@ -103,7 +106,8 @@ def recall(  # noqa: PLR0913  (who asks, what for, and what the answer has to ke
         is_filled=is_first and budget_tokens >= _FILLED,
     )
     rows = [hit.row for hit in asked.found.hits]
-    gone = Superseded(project_dir, (f"{row.title}\n{row.summary}\n{row.detail}" for row in rows))
+    texts = (f"{row.title}\n{row.summary}\n{row.detail}" for row in rows)
+    gone = Superseded(project_dir, texts, branch=branch)
     # What no longer holds is told after what does, with what has come in its place; not what was asked for.
     judged = [
         (line, objection, gone(line.says, at))
@@ -145,6 +149,7 @@ class _Asked:
     echoes: frozenset[str]
     certain: float
     is_filled: bool
+    aged_at: str
 
     def has(self, row: Row) -> set[str]:
         """Return the lemmas of the prompt that a row has."""
@@ -181,7 +186,8 @@ def _ask(  # noqa: PLR0913  (as above)
         prompt, others, evidence=sum(weights.values()), row_count=profile.row_count, is_first=is_first
     )
     answers = replace(found, hits=_with_reports(found.hits)[:ROWS])
-    return _Asked(text, project_dir, query, weights, answers, echoes, certain, is_filled)
+    aged_at = began(project_dir, sessions_ago=OUTPUT_SESSIONS)
+    return _Asked(text, project_dir, query, weights, answers, echoes, certain, is_filled, aged_at)
 
 
 def _with_reports(hits: Sequence[Hit]) -> list[Hit]:
@@ -191,7 +197,7 @@ def _with_reports(hits: Sequence[Hit]) -> list[Hit]:
         for hit in hits
         if hit.row.tool_name == "UserPromptSubmit" and hit.why and has_question_mark(_told_of(hit.row))
     }
-    reports = storage.reports_on(asking) if asking else {}
+    reports = search_rows.reports_on(asking) if asking else {}
     found: dict[str, Hit] = {}
     for hit in hits:
         row = reports.get(hit.row.id, hit.row)
@@ -265,7 +271,7 @@ def _newer_first(asked: _Asked) -> list[tuple[Hit, set[str]]]:
 def _is_command(asked: _Asked) -> bool:
     """Tell whether the prompt was typed in several sessions of the project before, word for word."""
     typed = words(asked.text)
-    rows = storage.by_text(
+    rows = search_rows.by_text(
         "observation",
         " AND ".join(f'"{word}"' for word in typed[:_COMMAND_WORDS]),
         Scope(project_dir=asked.project_dir, tool="UserPromptSubmit"),
@@ -279,6 +285,8 @@ def _why_not(hit: Hit, asked: _Asked, best: float, silent: str) -> str:
         return "the prompt says it"
     if silent:
         return silent
+    if hit.row.tool_name == "Bash" and hit.row.created_at < asked.aged_at:
+        return f"what a command printed {OUTPUT_SESSIONS} sessions ago and more"
     if hit.why and hit.score < FAR_BEHIND[asked.found.search_type] * best and not asked.is_filled:
         return f"scores {hit.score:.1f}, the best {best:.1f}"
     return ""
@@ -325,7 +333,7 @@ def _named(asked: _Asked, *, is_silent: bool) -> Sequence[Row]:
     if not wanted:
         return []
     match = " OR ".join(f'"{name}"' for name in names if name in wanted)
-    rows = storage.by_text("function", match, Scope(project_dir=asked.project_dir), limit=20)
+    rows = search_rows.by_text("function", match, Scope(project_dir=asked.project_dir), limit=20)
     return [row for row in rows if {row.title, row.title.rpartition(".")[2]} & wanted][:FUNCTIONS]
 
 

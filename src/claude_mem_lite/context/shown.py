@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.context import FRESH, SOURCES
 from claude_mem_lite.context.text import ID_CHARS
-from claude_mem_lite.storage import context as storage
+from claude_mem_lite.storage import context as context_rows
 from claude_mem_lite.storage import queries
-from claude_mem_lite.triage import EDITORS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,9 +49,9 @@ class Shown:
         A sub-agent's block is in another context.
         """
         via = block.get("via")
-        if via == storage.SUBAGENT:
+        if via == context_rows.SUBAGENT:
             return
-        is_fallback = via == storage.FALLBACK
+        is_fallback = via == context_rows.FALLBACK
         is_rest = self.owed is not None and self.owed.get("source") == via
         if not FRESH.isdisjoint((via, block.get("source"))) and not is_rest:
             self.ids.clear()
@@ -77,8 +77,8 @@ def shown_to(session_id: str) -> Shown:
     """Return what a session was shown, by `event_log` and the messages that wait to be noted there."""
     shown = Shown()
     if session_id:
-        waiting = storage.shown_waiting(session_id)  # before `event_log`: meanwhile one may be noted
-        for block in (*(row.data for row in storage.shown_in(session_id)), *waiting):
+        waiting = context_rows.shown_waiting(session_id)  # before `event_log`: meanwhile one may be noted
+        for block in (*(row.data for row in context_rows.shown_in(session_id)), *waiting):
             shown.add(block)
     return shown
 
@@ -120,9 +120,9 @@ def measure_use(session_id: str) -> dict[str, str]:
     that changed nothing and used nothing says nothing of what it was shown: it is not noted.
     """
     used: dict[str, str] = {}
-    blocks = storage.shown_in(session_id)
+    blocks = context_rows.shown_in(session_id)
     rows = queries.observations_of(session_id) if blocks else []
-    commands = storage.commands(session_id) if blocks else []
+    commands = context_rows.commands(session_id) if blocks else []
     for block in blocks:
         ids = [row_id for row_id in block.data.get("ids", ()) if used.get(row_id) != "opened"]
         used |= _used_after(
@@ -132,7 +132,7 @@ def measure_use(session_id: str) -> dict[str, str]:
             "\n".join(command for at, command in commands if at > block.created_at),
         )
     if used or any(row.tool_name in EDITORS for row in rows):
-        storage.save_used(session_id, used)
+        context_rows.save_used(session_id, used)
     return used
 
 
@@ -143,7 +143,7 @@ def _used_after(block: LogEntry, ids: list[str], rows: list[Observation], comman
     used = {}
     for row_id in ids:
         short = row_id[:ID_CHARS]
-        about = storage.about(row_id)
+        about = context_rows.about(row_id)
         names = [name for name in about.functions if len(name) >= _SHORTEST_NAME]
         if short in commands:
             used[row_id] = "opened"

@@ -1,4 +1,4 @@
-"""What a sub-agent gets as it starts: the user's rules, what works and fails here, what is known on its task.
+"""Build a sub-agent's block: the user's rules, what works and fails here, what is known on its task.
 
 It begins with nothing of the session's context, so nothing is left out because the session has it.
 """
@@ -12,10 +12,10 @@ from claude_mem_lite import settings
 from claude_mem_lite.context import layers
 from claude_mem_lite.context.budget import Said, Section, fill
 from claude_mem_lite.context.builder import SHORT_FENCE_TOKENS, ContextBlock, assemble
-from claude_mem_lite.context.layers import Scope
+from claude_mem_lite.context.layers import Past
 from claude_mem_lite.context.prompts import question
 from claude_mem_lite.distill.attempts import open_failures
-from claude_mem_lite.storage import context as storage
+from claude_mem_lite.storage import context as context_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -38,7 +38,7 @@ _OBSERVATIONS, _SESSIONS = 100, 5
 def for_task(searcher: Callable[[], Searcher], project_dir: str, task: str) -> ContextBlock:
     """Return the block for a sub-agent that is given a task, "" where nobody knows which."""
     started, now, said = time.monotonic(), time.time(), Said()
-    scope = Scope(project_dir, now)
+    past = Past(project_dir, now)
     rules, works = Section("rules", "Rules from the user"), Section("works", "Works and fails here")
     known = Section("recall", "")
     chosen = settings.load()
@@ -48,26 +48,26 @@ def for_task(searcher: Callable[[], Searcher], project_dir: str, task: str) -> C
         known = recall(searcher(), project_dir, task, said=said, budget_tokens=_TASK, now=now)
         known.title = "Remembered, for this task"
     left = BUDGET_TOKENS - SHORT_FENCE_TOKENS - known.tokens
-    lines = [*_failing(scope), *_learned(scope, WORKS)]
+    lines = [*_failing(past), *_learned(past, WORKS)]
     kept_free = _WORKS if lines else 0
-    fill(rules, _learned(scope, RULES), budget_tokens=left - kept_free, said=said, most=_LINES)
+    fill(rules, _learned(past, RULES), budget_tokens=left - kept_free, said=said, most=_LINES)
     fill(works, lines, budget_tokens=left - rules.tokens, said=said, most=_LINES)
     return assemble([rules, works, known], most_tokens=BUDGET_TOKENS, started=started)
 
 
-def _learned(scope: Scope, categories: Collection[str]) -> list[Line]:
+def _learned(past: Past, categories: Collection[str]) -> list[Line]:
     """Return what was learned of some kinds and still holds, the surest first."""
-    rows = storage.learnings(scope.project_dir, least=layers.LEAST_CONFIDENCE, limit=_READ)
+    rows = context_rows.learnings(past.project_dir, least=layers.LEAST_CONFIDENCE, limit=_READ)
     return [
-        scope.learned(row, weight=row.confidence, reason=f"confidence {row.confidence:.2f}")
+        past.learned(row, weight=row.confidence, reason=f"confidence {row.confidence:.2f}")
         for row in rows
         if row.category in categories and not row.stale
     ]
 
 
-def _failing(scope: Scope) -> list[Line]:
+def _failing(past: Past) -> list[Line]:
     """Return the commands that have not succeeded since they failed last, in the last sessions."""
-    ids = [row.id for row in storage.sessions(scope.project_dir, limit=_SESSIONS)]
-    rows = storage.observations(scope.project_dir, ids, limit=_OBSERVATIONS)
+    ids = [row.id for row in context_rows.sessions(past.project_dir, limit=_SESSIONS)]
+    rows = context_rows.observations(past.project_dir, ids, limit=_OBSERVATIONS)
     failed = open_failures(rows[::-1])[-_FAILURES:]
-    return [scope.told_of(row, f"Fails: {error}", reason="not succeeded since") for row, error in failed]
+    return [past.told_of(row, f"Fails: {error}", reason="not succeeded since") for row, error in failed]

@@ -5,24 +5,30 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite.distill.retired import code_names, may_be_word
-from claude_mem_lite.storage import retired as storage
+from claude_mem_lite.context.text import harmless
+from claude_mem_lite.distill.retired import code_names, may_be_word, stated_code
+from claude_mem_lite.quoting import named, quote_long_names
+from claude_mem_lite.storage import retired as retired_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from claude_mem_lite.storage.retired import Gone
 
-_TOLD = 2  # names in a line
+_TOLD, _NOTE_CHARS = 2, 480  # names in a line, and what they take at most with two branches
 _WORD = re.compile(r"\w[\w.-]*\w|\w")
 
 
 class Superseded:
     """What is gone from a project's code: of all that is told of it, or of what some texts name."""
 
-    def __init__(self, project_dir: str, texts: Iterable[str] | None = None) -> None:
-        names = None if texts is None else {name for text in texts for name in code_names(text)}
-        rows = storage.gone_from(project_dir, names) if names is None or names else []
+    def __init__(self, project_dir: str, texts: Iterable[str] | None = None, *, branch: str = "") -> None:
+        names = (
+            None
+            if texts is None
+            else {name for text in texts for name in (*code_names(text), *stated_code(text))}
+        )
+        rows = retired_names.gone_from(project_dir, names, branch=branch) if names is None or names else []
         self._names: dict[str, Gone] = {}
         self._values: dict[str, list[Gone]] = {}
         for row in rows:
@@ -39,12 +45,14 @@ class Superseded:
         if not (self._names or self._values):
             return ""
         named = [name for name in code_names(text) if not may_be_word(name) or f"`{name}`" in text]
+        named += stated_code(text)
         found = [self._names[name] for name in named if name in self._names]
         words = set(_WORD.findall(text)) if self._values else set()
         for name in self._values.keys() & words:
             found += [row for row in self._values[name] if row.name in words and row.retired_at > at]
         told = [_told(row) for row in found if not row.replacement or row.replacement not in text.split("`")]
-        return f" ({'; '.join([*dict.fromkeys(told)][:_TOLD])})" if told else ""
+        note = harmless("; ".join([*dict.fromkeys(told)][:_TOLD]), chars=_NOTE_CHARS)
+        return f" ({note})" if note else ""
 
 
 def noted(answer: dict[str, Any]) -> dict[str, Any]:
@@ -60,4 +68,5 @@ def noted(answer: dict[str, Any]) -> dict[str, Any]:
 
 def _told(row: Gone) -> str:
     name = f"{row.beside}: {row.name}" if row.beside else row.name
-    return f"`{name}` → `{row.replacement}`" if row.replacement else f"`{name}` is gone"
+    told = f"`{name}` → `{row.replacement}`" if row.replacement else f"`{name}` is gone"
+    return f"{told} on {quote_long_names(named(row.branch))}" if row.branch else told

@@ -6,9 +6,9 @@ web process is down. Which rows go in is `builder`'s business.
 
 from __future__ import annotations
 
+from claude_mem_lite.capture.visible import TAG, visible
 from claude_mem_lite.distill.orders import withhold
-from claude_mem_lite.distill.quoting import OPEN, balanced, quote_long_names
-from claude_mem_lite.visible import TAG, visible
+from claude_mem_lite.quoting import OPEN, balanced, quote_long_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Tells what memory knows of a file that a session has just opened or changed: changes, failures, callers."""
+"""Tell what memory knows of a file that a session has just opened or changed: changes, failures, callers."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.codemap.confidence import STRONG
 from claude_mem_lite.context import layers
 from claude_mem_lite.context.budget import Said, Section, fill
 from claude_mem_lite.context.builder import SHORT_FENCE_TOKENS
-from claude_mem_lite.context.layers import Scope
+from claude_mem_lite.context.layers import Past
 from claude_mem_lite.context.text import vetted
 from claude_mem_lite.distill.attempts import is_commit
 from claude_mem_lite.distill.local.conversation import without_reason
-from claude_mem_lite.distill.observation import join
-from claude_mem_lite.distill.quoting import named
+from claude_mem_lite.quoting import named
 from claude_mem_lite.search.words import words
-from claude_mem_lite.storage import context as storage
-from claude_mem_lite.triage import EDITORS
+from claude_mem_lite.storage import context as context_rows
+from claude_mem_lite.text import join
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,22 +50,22 @@ _BECAME = frozenset({"new", "modified", "removed"})
 def about(project_dir: str, path: str, *, said: Said, without: str, now: float) -> Section:
     """Return what is known of a file of a project, but for what the session `without` did itself."""
     section = Section("touched", f"About {vetted(named(path))[0] or 'this file'}")
-    scope = Scope(project_dir, now)
-    rows = storage.about_file(project_dir, path, without=without)
-    lines = [*_callers(scope, path), *_learned(scope, path), *_done(scope, rows)]
+    past = Past(project_dir, now)
+    rows = context_rows.about_file(project_dir, path, without=without)
+    lines = [*_callers(past, path), *_learned(past, path), *_done(past, rows)]
     fill(section, lines, budget_tokens=BUDGET_TOKENS - SHORT_FENCE_TOKENS, said=said, most=_LINES)
     return section
 
 
-def _callers(scope: Scope, path: str) -> list[Line]:
+def _callers(past: Past, path: str) -> list[Line]:
     """Return who calls, from other files, the functions that sessions changed last."""
     changed = [
         row
-        for row in storage.changes_in_file(scope.project_dir, path, limit=_CHANGES)
+        for row in context_rows.changes_in_file(past.project_dir, path, limit=_CHANGES)
         if row.change_type != "deleted" and row.observation_id
     ]
     names = list(dict.fromkeys(row.qualified_name for row in changed))[:_FUNCTIONS]
-    edges = storage.callers(scope.project_dir, path, names, least=STRONG)
+    edges = context_rows.callers(past.project_dir, path, names, least=STRONG)
     lines = []
     for name in names:
         calls = [
@@ -76,7 +76,7 @@ def _callers(scope: Scope, path: str) -> list[Line]:
         if calls:
             row = next(row for row in changed if row.qualified_name == name)
             says = f"{row.change_type.capitalize()} {name}, which is called by {join(calls, 4)}"
-            line = scope.line(
+            line = past.line(
                 row.observation_id or "", "function", row.created_at, says, weight=1.0, chars=_CHARS,
                 reason="callers of a changed function",
             )  # fmt: skip
@@ -84,18 +84,18 @@ def _callers(scope: Scope, path: str) -> list[Line]:
     return lines
 
 
-def _learned(scope: Scope, path: str) -> list[Line]:
+def _learned(past: Past, path: str) -> list[Line]:
     """Return the learnings that speak of the file or of what is in it."""
     name = path.rpartition("/")[2]
-    rows = storage.learnings(scope.project_dir, least=layers.LEAST_CONFIDENCE, limit=100)
+    rows = context_rows.learnings(past.project_dir, least=layers.LEAST_CONFIDENCE, limit=100)
     return [
-        scope.learned(row, weight=2.0, reason="speaks of the file")
+        past.learned(row, weight=2.0, reason="speaks of the file")
         for row in rows
         if name in row.content or any(each["file"] == path for each in row.code)
     ]
 
 
-def _done(scope: Scope, rows: Sequence[Observation]) -> list[Line]:
+def _done(past: Past, rows: Sequence[Observation]) -> list[Line]:
     """Return what was done to the file and what failed in it, with what it was for, newest first."""
     lines = []
     for at, row in enumerate(rows):
@@ -105,7 +105,7 @@ def _done(scope: Scope, rows: Sequence[Observation]) -> list[Line]:
         _, asked = without_reason(row.summary)
         said = said_by(row)
         says = f"{said.rstrip('. ')}. For: {asked}" if asked and len(said) < _CHARS // 2 else said
-        lines.append(scope.told_of(row, says, weight=weight * 0.9**at, chars=_CHARS, reason=why))
+        lines.append(past.told_of(row, says, weight=weight * 0.9**at, chars=_CHARS, reason=why))
     return lines
 
 

@@ -1,1 +1,1 @@
-"""From captured events to observations and summaries: by rules, or by Claude where a key is set."""
+"""Turn captured events into observations and summaries by rules."""

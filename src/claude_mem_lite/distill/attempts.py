@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from claude_mem_lite.distill.local import shell
-from claude_mem_lite.distill.observation import one_line
-from claude_mem_lite.distill.quoting import CLOSE, OPEN, quoted
+from claude_mem_lite.quoting import CLOSE, OPEN, quoted
+from claude_mem_lite.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from claude_mem_lite.simple_commands import Command
+    from claude_mem_lite.capture.simple_commands import Command
 
     Key = tuple[str, str]
 

@@ -12,8 +12,8 @@ import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from claude_mem_lite.distill.observation import clean, sentences
 from claude_mem_lite.storage import timeline
+from claude_mem_lite.text import clean, sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

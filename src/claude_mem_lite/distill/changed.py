@@ -1,12 +1,12 @@
-"""What became of a file's functions, in a line. Pure."""
+"""Tell in a line what became of a file's functions. Pure."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from claude_mem_lite.distill.observation import join
-from claude_mem_lite.distill.quoting import quoted
+from claude_mem_lite.quoting import quoted
+from claude_mem_lite.text import join
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

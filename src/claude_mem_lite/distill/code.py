@@ -1,4 +1,4 @@
-"""Which of the project's Python files an event changed, and how the map hears of it."""
+"""Find which of the project's Python files an event changed, and tell the code map."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite import inbox
-from claude_mem_lite.codemap import kept
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.codemap import file_index
 from claude_mem_lite.distill.local import fields, shell, versions, writes
-from claude_mem_lite.distill.observation import relative
+from claude_mem_lite.text import relative
 
 if TYPE_CHECKING:
-    from claude_mem_lite.codemap.kept import Seen
+    from claude_mem_lite.codemap.file_index import Seen
+    from claude_mem_lite.distill.local.versions import Edit
     from claude_mem_lite.distill.observation import Capture
 
 log = logging.getLogger(__name__)
@@ -23,17 +24,16 @@ _MOVING = frozenset({
     "am", "apply", "checkout", "cherry-pick", "clean", "merge", "mv", "pull", "rebase", "reset", "restore",
     "revert", "rm", "stash", "switch",
 })  # fmt: skip
-EDITS = {"Write": versions.written, "Edit": versions.replaced, "MultiEdit": versions.replaced}
 
 
-def follow(capture: Capture, seen: Seen) -> bool:
-    """Take into the map what an event changed; tell whether the calls may be others now.
+def follow(capture: Capture, edit: Edit | None, seen: Seen) -> bool:
+    """Take into the map what an event changed, with the edit in it; tell whether the calls may be others now.
 
     Non-fatal: what fails is logged, and the next scan finds the file as it is.
     """
     try:
-        if capture.event_name == "PostToolUse" and capture.tool_name in EDITS:
-            return _follow_edit(capture, seen)
+        if edit:
+            return _follow_edit(capture.project_dir, edit, seen)
         if capture.tool_name == "Bash":
             return _follow_command(capture, seen)
     except Exception:
@@ -41,32 +41,27 @@ def follow(capture: Capture, seen: Seen) -> bool:
     return False
 
 
-def past_changes(capture: Capture, seen: Seen) -> list[dict[str, Any]]:
+def past_changes(project_dir: str, edit: Edit, seen: Seen) -> list[dict[str, Any]]:
     """Return what an imported edit changed, for the function history; the map, which is of today, stays.
 
     Of an edit whose transcript does not hold both versions of the file nothing is concluded. Non-fatal.
     """
-    if capture.event_name != "PostToolUse":
-        return []
     try:
-        edit = EDITS[capture.tool_name](capture)
-        changes = versions.changes(edit)
         both = edit.before or "", edit.after or ""
-        return kept.past_changes(capture.project_dir, edit.path, both, changes, seen)
+        return file_index.past_changes(project_dir, edit.path, both, edit.changes, seen)
     except Exception:
         log.exception("code map: imported event %s not noted", seen.observation_id)
         return []
 
 
-def _follow_edit(capture: Capture, seen: Seen) -> bool:
-    edit = EDITS[capture.tool_name](capture)
+def _follow_edit(project_dir: str, edit: Edit, seen: Seen) -> bool:
     if not edit.path.endswith(versions.PYTHON):
         return False
     if edit.after is None:  # the event does not hold it whole
-        kept.rescan(capture.project_dir, replace(seen, at=inbox.utc_now()), paths=[edit.path])
+        file_index.rescan(project_dir, replace(seen, at=inbox.utc_now()), paths=[edit.path])
     else:
         before = "" if edit.is_new else edit.before
-        kept.follow(capture.project_dir, edit.path, before, edit.after, seen)
+        file_index.follow(project_dir, edit.path, before, edit.after, seen)
     return True
 
 
@@ -75,11 +70,11 @@ def _follow_command(capture: Capture, seen: Seen) -> bool:
     command = fields.argument(capture, "command")
     now = replace(seen, at=inbox.utc_now())
     if any(step.program == "git" and _MOVING & set(step.operands[:1]) for step in shell.steps(command)):
-        kept.rescan(capture.project_dir, now)
+        file_index.rescan(capture.project_dir, now)
         return True
     folder = fields.text(capture.payload, "cwd") or capture.project_dir
     changed = [relative(path, capture.project_dir) for path in writes.changed_files(command, folder)]
     paths = [path for path in changed if path.endswith(versions.PYTHON) and not os.path.isabs(path)]
     if paths:
-        kept.rescan(capture.project_dir, now, paths=paths)
+        file_index.rescan(capture.project_dir, now, paths=paths)
     return bool(paths)

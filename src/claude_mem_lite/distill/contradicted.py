@@ -1,4 +1,4 @@
-"""What of the model's words about a session its record contradicts. Pure."""
+"""Drop what a session's record contradicts of the model's words about it. Pure."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.distill.attempts import removed_files, succeeding
-from claude_mem_lite.distill.observation import sentences
-from claude_mem_lite.distill.quoting import named
 from claude_mem_lite.distill.summary import has_bad_tests, last_verdict
+from claude_mem_lite.quoting import named
+from claude_mem_lite.text import sentences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

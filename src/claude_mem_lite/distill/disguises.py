@@ -1,4 +1,4 @@
-"""What a text hides from the eye or from a plain search, and what it says without the disguise. Pure.
+"""Reveal what a text hides from the eye or from a plain search. Pure.
 
 What of it is suspicious stands in `suspicion`.
 """

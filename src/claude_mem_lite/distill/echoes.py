@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite.distill.observation import clean
-from claude_mem_lite.distill.quoting import parts, quote_blocks, quoted
-from claude_mem_lite.triage import EDITORS
+from claude_mem_lite.capture.priority import EDITORS
+from claude_mem_lite.quoting import parts, quote_blocks, quoted
+from claude_mem_lite.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
+from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.distill.attempts import is_probe
 from claude_mem_lite.distill.local import bash, fields, runners, shell, versions
 from claude_mem_lite.distill.local.failures import exit_code, last_line
 from claude_mem_lite.distill.local.problems import first_problem
-from claude_mem_lite.distill.observation import one_line
-from claude_mem_lite.triage import EDITORS
+from claude_mem_lite.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -226,9 +226,8 @@ def _first_line(text: str) -> str:
 
 def _added(capture: Capture) -> tuple[str, ...]:
     """Return the lines that an edit put in."""
-    if capture.tool_name not in EDITORS or capture.event_name != "PostToolUse":
-        return ()
-    return tuple((versions.written if capture.tool_name == "Write" else versions.replaced)(capture).added)
+    edit = versions.edit_of(capture)
+    return edit.added if edit else ()
 
 
 def _naming(rule: str, added: Sequence[str]) -> str:

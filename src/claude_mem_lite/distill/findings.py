@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from claude_mem_lite.distill.failing import only_looks
-from claude_mem_lite.distill.observation import count, join, one_line
-from claude_mem_lite.distill.quoting import quoted
+from claude_mem_lite.quoting import quoted
+from claude_mem_lite.text import count, join, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

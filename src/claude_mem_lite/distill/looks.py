@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claude_mem_lite import inbox, repository
+from claude_mem_lite import repository
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.distill.merged import is_merged, merged_at, pull_in
-from claude_mem_lite.distill.retired import in_code, stated_names
+from claude_mem_lite.distill.retired import in_code, is_code, stated_code, stated_names
 from claude_mem_lite.distill.state import State
-from claude_mem_lite.redact import redact
+from claude_mem_lite.redaction.events import redact
 from claude_mem_lite.storage import context, queries, retired
 from claude_mem_lite.storage.models import memory_database
 
@@ -50,7 +51,13 @@ def _look_for_names(project_dir: str, tree: str, stating: Sequence[tuple[Session
     tokens = repository.tokens(tree) if known or stated else None
     if tokens is None:
         return
-    held, moved = in_code(tokens, {*known, *stated})
+    names = {*known, *stated}
+    code = {name for name in names if is_code(name)}
+    found = repository.texts(tree, code) if code else set()
+    if found is None:
+        return
+    held, moved = in_code(tokens, names - code)
+    held |= found
     gone = {name: moved.get(name, "") for name in known if name not in held}
     # What is remembered is redacted, this comes from a file.
     gone = {name: new if redact(new) == new else "" for name, new in gone.items()}
@@ -65,6 +72,6 @@ def _stated_names(stating: Sequence[tuple[Session, State]]) -> dict[str, dict[st
     for session, state in stating:
         for said in (*state.statements, *state.thread):
             place = {"session_id": session.id, "observation_id": said.row_id, "retired_at": said.at}
-            for name in stated_names(said.text):
+            for name in (*stated_names(said.text), *stated_code(said.text)):
                 found.setdefault(name, {"name": name, **place})
     return found

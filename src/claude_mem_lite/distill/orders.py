@@ -1,4 +1,4 @@
-"""What in a told line gives orders to the assistant: it is withheld from what a session gets of memory. Pure.
+"""Withhold lines that give orders to the assistant from what a session gets of memory. Pure.
 
 `suspicion` is stricter, because a learning waits at no cost, and a line that is withheld for nothing is lost.
 A sign that ordinary outputs show too ("you must run") is an order only together with others.
@@ -10,8 +10,8 @@ import re
 from functools import cache, lru_cache
 
 from claude_mem_lite.distill.disguises import reveal
-from claude_mem_lite.distill.quoting import CLOSE, OPEN, parts, words_of
 from claude_mem_lite.distill.suspicion import OVERRIDES, overrides_in_disguise, shows
+from claude_mem_lite.quoting import CLOSE, OPEN, parts, words_of
 
 LINE_END = " / "
 GIVES_ORDERS = "gives orders to the assistant"

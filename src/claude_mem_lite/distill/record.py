@@ -1,4 +1,4 @@
-"""From a row of the queue to what is remembered: the one path for events, whoever asks for it.
+"""Turn rows of the queue into what is remembered: the one path for events, whoever asks for it.
 
 Everything here may be repeated: an observation bears the id of its event, so that doing it twice
 stores it once.
@@ -11,18 +11,20 @@ import json
 import time
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite import inbox, settings
-from claude_mem_lite.codemap.kept import Seen
+from claude_mem_lite import settings
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.codemap.file_index import Seen
 from claude_mem_lite.distill import code, echoes, local
 from claude_mem_lite.distill.contradicted import checked
 from claude_mem_lite.distill.local import compaction
 from claude_mem_lite.distill.local.conversation import is_acknowledgement, is_api_failure, without_reason
+from claude_mem_lite.distill.local.versions import edit_of
 from claude_mem_lite.distill.observation import Capture, Observation, Skip
 from claude_mem_lite.distill.retired import taken_out
 from claude_mem_lite.distill.standing import standing
 from claude_mem_lite.distill.summary import key_files, summarize
 from claude_mem_lite.distill.thread import decisions
-from claude_mem_lite.storage import projects, queries, retired, timeline, upgrades
+from claude_mem_lite.storage import projects, queries, retired, rewrites, timeline
 from claude_mem_lite.storage.code import save_past_changes
 from claude_mem_lite.storage.models import PendingEvent, memory_database
 from claude_mem_lite.tokens import estimate_tokens
@@ -30,6 +32,7 @@ from claude_mem_lite.tokens import estimate_tokens
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from claude_mem_lite.distill.local.versions import Edit
     from claude_mem_lite.storage.models import Observation as ObservationRow
     from claude_mem_lite.storage.models import Session
 
@@ -52,27 +55,22 @@ def record_event(event: PendingEvent) -> bool:
     projects.adopt(event)
     if event.status == inbox.REIMPORT:
         record_import([event])
-        upgrades.leave_to_user(event.session_id)
+        rewrites.leave_to_user(event.session_id)
         return False
     started, upgrade = time.monotonic(), "" if event.finished_at else None
+    capture = capture_of(event)
+    edit = edit_of(capture)
     # The write lock first: of two workers on one fold the later must see what the earlier wrote.
     with memory_database.atomic():
         queries.touch_session(event)
         if event.finished_at:
-            upgrades.leave_to_user(event.session_id)
+            rewrites.leave_to_user(event.session_id)
         if is_look(event):
-            note = _look(event, upgrade)
+            note = _look(event, capture, upgrade)
         else:
-            note = _observe(event, queries.latest_prompt(event), upgrade=upgrade)
-    seen = Seen(event.session_id, None if note else event.id, event.created_at, event.project_dir)
-    has_changed_code = code.follow(capture_of(event), seen)
-    inbox.finish(event.id, note=note)
-    queries.log_event(
-        "compress.done",
-        {"event_id": event.id, "tool_name": event.tool_name, "note": note},
-        session_id=event.session_id,
-        duration_ms=round((time.monotonic() - started) * 1000),
-    )
+            note = _observe(event, capture, edit, queries.latest_prompt(event), upgrade=upgrade)
+    has_changed_code = code.follow(capture, edit, _seen(event, note))
+    _finish(event, note, started)
     return has_changed_code
 
 
@@ -90,16 +88,18 @@ def record_import(events: Sequence[PendingEvent]) -> None:
             if event in (events[0], events[-1]) or not event.tool_name:
                 queries.touch_session(event)
             if not is_look(event):
-                note = _observe(event, prompt, upgrade="")
+                capture = capture_of(event)
+                edit = edit_of(capture)
+                note = _observe(event, capture, edit, prompt, upgrade="")
                 notes.append((note, event.id))
-                if not note and event.tool_name in code.EDITS:
-                    seen = Seen(event.session_id, event.id, event.created_at, event.project_dir)
-                    changes += code.past_changes(capture_of(event), seen)
+                if edit and not note:
+                    changes += code.past_changes(capture.project_dir, edit, _seen(event, note))
                 prompt = queries.prompt_of(event) or prompt
                 continue
             if event.id not in looks:
                 fold = queries.fold_of(event)
-                skipped = _fold(fold[0], fold, prompt, upgrade="")
+                captures = [capture_of(each) for each in fold]
+                skipped = _fold(fold[0], fold, captures, prompt, upgrade="")
                 looks |= {each.id: skipped or f"folded into {fold[0].id}" for each in fold}
                 looks[fold[0].id] = skipped
             notes.append((looks[event.id], event.id))
@@ -129,9 +129,9 @@ def summarize_session(session_id: str, *, retell: bool = False) -> str:
     if retell:
         chosen = settings.load()
         is_wanted = chosen.summaries and chosen.credential is not None
-        (upgrades.want_retelling if is_wanted else upgrades.cancel_retelling)(session_id)
+        (rewrites.want_retelling if is_wanted else rewrites.cancel_retelling)(session_id)
         if chosen.learnings and not chosen.summaries and chosen.credential is not None:
-            upgrades.want_extraction(session_id)  # else once Claude has told the session
+            rewrites.want_extraction(session_id)  # else once Claude has told the session
     return summary
 
 
@@ -209,30 +209,40 @@ def capture_of(event: PendingEvent) -> Capture:
     )
 
 
-def _observe(event: PendingEvent, prompt: str | None, *, upgrade: str | None = None) -> str | None:
-    capture = capture_of(event)
-    name = _REPORTS.get(event.event_name, "")
-    if name and isinstance(report := capture.payload.get(name), str):
-        turn = timeline.turn_of(event) if event.event_name == "Stop" else None
-        if turn and turn.is_clients and not turn.has_worked and is_acknowledgement(report, turn.reports):
-            return "an answer to the client's notice"
-        capture.payload[name] = echoes.quote_others(report, _heard(event, _HEARD_CHARS))
-    outcome = local.observe(_quoted(event, capture), prompt=prompt)
+def _observe(
+    event: PendingEvent, capture: Capture, edit: Edit | None, prompt: str | None, *, upgrade: str | None
+) -> str | None:
+    """Store the observation of an event, and the names that it took out of the code; else say why not."""
+    if _answers_the_client(event, capture):
+        return "an answer to the client's notice"
+    outcome = local.observe(_quoted(event, capture), edit, prompt=prompt)
     if isinstance(outcome, Skip):
         return outcome.reason
     _save(outcome, [event], upgrade)
-    if event.event_name == "PostToolUse" and (names := taken_out(capture)):
+    if names := taken_out(capture, edit):
         gone, brought = names
         retired.note(event, [each.as_row() for each in gone], brought)
     return None
 
 
+def _answers_the_client(event: PendingEvent, capture: Capture) -> bool:
+    """Tell whether a report only acknowledges a notice that the client wrote."""
+    report = capture.payload.get(_REPORTS["Stop"])
+    if event.event_name != "Stop" or not isinstance(report, str):
+        return False
+    turn = timeline.turn_of(event)
+    return turn.is_clients and not turn.has_worked and is_acknowledgement(report, turn.reports)
+
+
 def _quoted(event: PendingEvent, capture: Capture) -> Capture:
-    """Return a capture with quotation marks around what its call repeats of texts read before."""
-    if not capture.tool_name:
-        return capture
-    chars = _HEARD_BY_COMMAND if capture.tool_name == "Bash" else _HEARD_CHARS
-    payload = echoes.quote_in_call(capture.payload, capture.tool_name, lambda: _heard(event, chars))
+    """Return a capture with quotation marks around what its words repeat of texts read before."""
+    payload = capture.payload
+    name = _REPORTS.get(event.event_name, "")
+    if isinstance(report := payload.get(name), str):
+        payload = {**payload, name: echoes.quote_others(report, _heard(event, _HEARD_CHARS))}
+    if capture.tool_name:
+        chars = _HEARD_BY_COMMAND if capture.tool_name == "Bash" else _HEARD_CHARS
+        payload = echoes.quote_in_call(payload, capture.tool_name, lambda: _heard(event, chars))
     return dataclasses.replace(capture, payload=payload)
 
 
@@ -242,19 +252,40 @@ def _heard(event: PendingEvent, chars: int) -> Iterator[str]:
         yield from echoes.from_outside(payload)
 
 
-def _look(event: PendingEvent, upgrade: str | None) -> str | None:
+def _look(event: PendingEvent, capture: Capture, upgrade: str | None) -> str | None:
+    """Store the observation of an event and its neighbours; return what the event's row has to say."""
     events = queries.fold_of(event)
-    return _fold(event, events, queries.latest_prompt(events[0]), upgrade=upgrade)
+    captures = [capture if each.id == event.id else capture_of(each) for each in events]
+    return _fold(event, events, captures, queries.latest_prompt(events[0]), upgrade=upgrade)
 
 
 def _fold(
-    event: PendingEvent, events: list[PendingEvent], prompt: str | None, *, upgrade: str | None = None
+    event: PendingEvent,
+    events: list[PendingEvent],
+    captures: list[Capture],
+    prompt: str | None,
+    *,
+    upgrade: str | None,
 ) -> str | None:
-    outcome = local.fold([_quoted(each, capture_of(each)) for each in events], prompt=prompt)
+    outcome = local.fold(list(map(_quoted, events, captures)), prompt=prompt)
     if isinstance(outcome, Skip):
         return outcome.reason
     _save(outcome, events, upgrade)
     return None if event.id == events[0].id else f"folded into {events[0].id}"
+
+
+def _seen(event: PendingEvent, note: str | None) -> Seen:
+    return Seen(event.session_id, None if note else event.id, event.created_at, event.project_dir)
+
+
+def _finish(event: PendingEvent, note: str | None, started: float) -> None:
+    inbox.finish(event.id, note=note)
+    queries.log_event(
+        "compress.done",
+        {"event_id": event.id, "tool_name": event.tool_name, "note": note},
+        session_id=event.session_id,
+        duration_ms=round((time.monotonic() - started) * 1000),
+    )
 
 
 def _save(observation: Observation, events: list[PendingEvent], upgrade: str | None) -> None:
@@ -263,7 +294,7 @@ def _save(observation: Observation, events: list[PendingEvent], upgrade: str | N
     text = "\n".join((observation.title, observation.summary, observation.detail or ""))
     tier = first.priority if first.tool_name else ""
     if upgrade is None:
-        upgrade = upgrades.WAITING if settings.load().wants_claude(tier) else ""
+        upgrade = rewrites.WAITING if settings.load().wants_claude(tier) else ""
     queries.save_observation({
         "id": first.id,
         "session_id": first.session_id,

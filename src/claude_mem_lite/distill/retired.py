@@ -1,4 +1,4 @@
-"""Names that an edit takes out of the code, and the values that settings no longer have. Pure.
+"""Find the names that an edit takes out of the code, and the values that settings had before. Pure.
 
 What was stated of them before is no longer so; whether a name is gone for good the work tree tells.
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite.distill.local import fields, shell, versions
+from claude_mem_lite.distill.local import fields, shell
 from claude_mem_lite.distill.local.hunks import defined
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ _PARTS = re.compile(r"[.-]")
 # What is written like a name of code, not like a word.
 _CODE = re.compile(r"[a-z0-9][A-Z]|[A-Z][A-Z][a-z]|\w_\w|\w[.-]\w")
 _SHORTEST, _LONGEST = 5, 80
+_QUOTED, _SYNTAX = re.compile(r"`([^`\n]{8,80})`"), re.compile(r"[][=(){}$\"'<>;:%]")
 _VARIABLE = 2  # letters: what is so short before a dot may be called otherwise anywhere
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 # `name = value` of a literal: a number, a quoted text, a word without blanks.
@@ -55,18 +56,17 @@ class Retired:
         return {"name": self.name, "replacement": self.replacement, "beside": self.beside, "is_gone": is_gone}
 
 
-def taken_out(capture: Capture) -> tuple[list[Retired], list[tuple[str, str]]] | None:
-    """Return what a tool call took out of the code, and what it put in (name, setting); None for no edit."""
-    if capture.tool_name in {"Edit", "MultiEdit"}:
-        edit = versions.replaced(capture)
-    elif capture.tool_name == "Write":
-        edit = versions.written(capture)
-    elif capture.tool_name == "Bash":
-        moved = list(_moved(fields.argument(capture, "command")))
-        return ([Retired(*each) for each in moved], [(new, "") for _, new in moved if new]) if moved else None
-    else:
+def taken_out(capture: Capture, edit: Edit | None) -> tuple[list[Retired], list[tuple[str, str]]] | None:
+    """Return what a tool call took out of the code, and what it put in (name, setting); None for neither.
+
+    `edit` is the one that the call made, if any.
+    """
+    if edit:
+        return retired_by(edit), brought_by(edit)
+    if capture.event_name != "PostToolUse" or capture.tool_name != "Bash":
         return None
-    return retired_by(edit), brought_by(edit)
+    moved = list(_moved(fields.argument(capture, "command")))
+    return ([Retired(*each) for each in moved], [(new, "") for _, new in moved if new]) if moved else None
 
 
 def _moved(command: str) -> Iterator[tuple[str, str]]:
@@ -96,7 +96,7 @@ def retired_by(edit: Edit) -> list[Retired]:
     by = {
         old: new
         for (old, new), times in reversed(pairs.most_common())
-        if times > 1 or set(_words(old)) & set(_words(new))
+        if (times > 1 or set(_words(old)) & set(_words(new))) and not _is_variable(old, new)
     }
     names = [Retired(name, by.get(name, ""), was_defined=name in lost) for name in gone]
     return names + _values(edit)
@@ -122,6 +122,17 @@ def code_names(text: str) -> tuple[str, ...]:
 def stated_names(text: str) -> list[str]:
     """Return the names of code in a text that a work tree can be asked for."""
     return [name for name in code_names(text) if name.isascii() and not may_be_word(name)]
+
+
+def stated_code(text: str) -> list[str]:
+    """Return the code that a text quotes in backticks and that is more than a name: `retry: 1`."""
+    quoted = (each for each in _QUOTED.findall(text) if each.isascii())
+    return [each for each in quoted if is_code(each)]
+
+
+def is_code(quoted: str) -> bool:
+    """Tell whether what is quoted is more than a name, or a name that is called."""
+    return bool(_SYNTAX.search(quoted)) and not quoted.endswith("()")
 
 
 def may_be_word(name: str) -> bool:
@@ -168,6 +179,12 @@ def in_code(tokens: Collection[str], names: Iterable[str]) -> tuple[set[str], di
 
 def _in_lines(lines: Iterable[str]) -> dict[str, None]:
     return {name: None for line in lines for name in code_names(line)}
+
+
+def _is_variable(old: str, new: str) -> bool:
+    """Tell whether only what may be a variable differs before the last dot: `e.name`, `entry.name`."""
+    (owner, _, last), (other, _, same) = old.rpartition("."), new.rpartition(".")
+    return last == same and min(len(owner), len(other)) <= _VARIABLE
 
 
 def _only(line: str, names: Sequence[str]) -> list[str]:

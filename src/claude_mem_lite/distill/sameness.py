@@ -1,4 +1,4 @@
-"""Whether two learnings say the same, or tell one matter otherwise, by their words and their meaning. Pure.
+"""Compare two learnings: the same, one matter told otherwise, or neither, by words and meaning. Pure.
 
 A distance between vectors shows the matter, not the claim: "use tabs" is near to "never use tabs". So what is
 near is the same only where nothing stands for something else, and contradicts only where the newer says so.

@@ -1,4 +1,4 @@
-"""Where a session stands, by what the databases have of it."""
+"""Read where a session stands from the databases."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from claude_mem_lite.distill import echoes
 from claude_mem_lite.distill.attempts import is_commit
 from claude_mem_lite.distill.changed import changed
 from claude_mem_lite.distill.state import state_of
-from claude_mem_lite.storage import context as storage
+from claude_mem_lite.storage import context as context_rows
 from claude_mem_lite.storage import queries, timeline
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ def standing(
     """Return where a session stands by its observations and by those of each session after it, in order."""
     committed = next((row.created_at for row in reversed(rows) if is_commit(row)), "")
     changes: dict[str, list[FunctionChange]] = {}
-    for row in storage.changes(project_dir, [session_id], since=committed, limit=_CHANGES):
+    for row in context_rows.changes(project_dir, [session_id], since=committed, limit=_CHANGES):
         changes.setdefault(row.file_path, []).append(row)
-    plan = storage.plan_events(project_dir, session_id)
+    plan = context_rows.plan_events(project_dir, session_id)
     told = {path: changed(own) for path, own in changes.items()}
     return state_of(rows, plan=plan, quote=_quoting(session_id), changes=told, later=later)
 

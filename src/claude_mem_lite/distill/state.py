@@ -10,12 +10,12 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.distill.attempts import is_commit, ran
 from claude_mem_lite.distill.local.conversation import says_nothing, without_reason
-from claude_mem_lite.distill.observation import one_line
 from claude_mem_lite.distill.statements import names, statements
 from claude_mem_lite.distill.thread import ASKS, Said, settled, thread_of, without_overtaken
-from claude_mem_lite.triage import EDITORS
+from claude_mem_lite.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence

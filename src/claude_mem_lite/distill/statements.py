@@ -6,8 +6,8 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from claude_mem_lite.distill.observation import sentences
-from claude_mem_lite.distill.quoting import balanced
+from claude_mem_lite.quoting import balanced
+from claude_mem_lite.text import sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

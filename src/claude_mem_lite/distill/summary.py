@@ -1,16 +1,16 @@
-"""The local summary of a session: what was asked, what was done, how it ended; plain text, no model."""
+"""Summarize a session by rules: what was asked, what was done, how it ended. No model."""
 
 import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Protocol
 
+from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.distill.attempts import Tried, failure, open_failures
 from claude_mem_lite.distill.local import conversation
 from claude_mem_lite.distill.local.evidence import unique
-from claude_mem_lite.distill.observation import first_sentence, one_line
-from claude_mem_lite.distill.quoting import named, quoted
-from claude_mem_lite.triage import EDITORS
+from claude_mem_lite.quoting import named, quoted
+from claude_mem_lite.text import first_sentence, one_line
 
 # The index of sessions shows as many characters of a summary.
 _LEAD_CHARS = 200

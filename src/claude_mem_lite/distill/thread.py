@@ -6,14 +6,14 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.distill.attempts import is_commit, open_failures, ran
 from claude_mem_lite.distill.local import fields
 from claude_mem_lite.distill.local.conversation import says_nothing, without_reason
-from claude_mem_lite.distill.observation import count, join, one_line, sentences
-from claude_mem_lite.distill.quoting import named, quote_blocks
 from claude_mem_lite.distill.statements import statements
 from claude_mem_lite.distill.summary import Noted, has_bad_tests, test_verdict
-from claude_mem_lite.triage import EDITORS
+from claude_mem_lite.quoting import named, quote_blocks
+from claude_mem_lite.text import count, join, one_line, sentences
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""How well the memory does, measured on what is remembered itself or on files of the user's."""
+"""Measure how well the memory does, on what is remembered or on the user's own files."""
 
 import os
 

@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite.distill import cost, requests
+from claude_mem_lite.claude import cost, requests
 from claude_mem_lite.evals import judge as judging
 from claude_mem_lite.evals import samples, scores
 from claude_mem_lite.evals.compression import LOCAL
@@ -19,7 +19,7 @@ from claude_mem_lite.evals.pairs import difference
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from claude_mem_lite.distill.claude import Request
+    from claude_mem_lite.claude.api import Request
     from claude_mem_lite.evals.calls import Caller
     from claude_mem_lite.evals.judge import Judge
     from claude_mem_lite.evals.samples import Sample, Words

@@ -12,15 +12,15 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from claude_mem_lite.distill import asking, claude, cost, gate, requests
-from claude_mem_lite.distill.asking import Step, StoppedError
-from claude_mem_lite.distill.claude import RejectedError
+from claude_mem_lite.claude import api, circuit_breaker, cost, request_cycle, requests
+from claude_mem_lite.claude.api import RejectedError
+from claude_mem_lite.claude.request_cycle import Step, StoppedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
-    from claude_mem_lite.distill.claude import Answer, Request
+    from claude_mem_lite.claude.api import Answer, Request
     from claude_mem_lite.settings import Settings
 
 PURPOSE = "evaluation"
@@ -69,25 +69,25 @@ class Caller:
                     raise
 
     def _ask(self, request: Request, chosen: Settings, session_id: str) -> Answer | None:
-        now, before = self.clock(), gate.load()
+        now, before = self.clock(), circuit_breaker.load()
         if before.kind == "outage" and now < before.until:
             raise StoppedError(Step(before.until - now, failure="outage", reason=before.reason))
         if requests.worst_usd(request, chosen.price) > cost.left_today(chosen, now=now):
             reason = f"what is left of the daily budget of ${chosen.daily_budget_usd:.2f} is too little"
             raise StoppedError(Step(None, failure="budget", reason=reason))
         try:
-            entry_id, answer = asking.ask(request, chosen, now=now)
+            entry_id, answer = request_cycle.ask(request, chosen, now=now)
         except StoppedError as stopped:
             if stopped.step.failure == "setup":
-                gate.save(before)
+                circuit_breaker.save(before)
             raise
         except RejectedError as error:
             self._turn_down(str(error))
             return None
-        asking.enter(PURPOSE, answer, chosen, now=now, session_id=session_id, entry_id=entry_id)
+        request_cycle.enter(PURPOSE, answer, chosen, now=now, session_id=session_id, entry_id=entry_id)
         self.usd += self.price_of(answer, chosen.model)
-        if answer.stop_reason == claude.REFUSAL:
-            self._turn_down(claude.DECLINED)
+        if answer.stop_reason == api.REFUSAL:
+            self._turn_down(api.DECLINED)
             return None
         self._rejected = 0
         return answer
@@ -95,6 +95,6 @@ class Caller:
     def _turn_down(self, reason: str) -> None:
         self.turned_down[reason] += 1
         self._rejected += 1
-        if self._rejected >= gate.MAX_REJECTED_IN_A_ROW:
+        if self._rejected >= circuit_breaker.MAX_REJECTED_IN_A_ROW:
             reason = f"request after request is turned down: {reason}"
             raise StoppedError(Step(None, failure="rejected", reason=reason))

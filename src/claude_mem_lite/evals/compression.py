@@ -1,4 +1,4 @@
-"""How good the observations are that the memory has, by who wrote them.
+"""Measure how good the memory's observations are, by who wrote them.
 
 What needs no judge is of every observation; whether it preserves what mattered only of those whose raw
 events are kept.
@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite.evals import samples, scores
-from claude_mem_lite.storage import evals as storage
+from claude_mem_lite.storage import evals as eval_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -49,7 +49,7 @@ _NO_EFFORTS: Mapping[str, Effort] = MappingProxyType({})
 def efforts(*, since: str = "") -> dict[str, Effort]:
     """Return what the ledger and the log tell of each writer."""
     calls, captures, usd, spent_ms = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
-    for entry in storage.calls(since=since):
+    for entry in eval_rows.calls(since=since):
         model = str(entry.data["model"])
         calls[model] += 1
         captures[model] += entry.data["captures"]
@@ -59,7 +59,7 @@ def efforts(*, since: str = "") -> dict[str, Effort]:
         model: Effort(round(spent_ms[model] / calls[model]), usd[model] / max(1, captures[model]))
         for model in calls
     }
-    durations = storage.durations("compress.done", since=since)
+    durations = eval_rows.durations("compress.done", since=since)
     return found | {LOCAL: Effort(round(sum(durations) / len(durations)) if durations else None, 0.0)}
 
 

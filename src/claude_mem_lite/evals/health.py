@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from claude_mem_lite.storage import context as storage
+from claude_mem_lite.storage import context as context_rows
 
 HOW = ("opened", "named", "touched")
 
@@ -17,13 +17,13 @@ def use_of_context(project_dir: str | None = None) -> dict[str, Any]:
     that were shown something and have been summarized since; of the others nobody knows yet.
     """
     rows: dict[str, Counter[str]] = {}
-    measured = storage.measured_sessions(project_dir)
+    measured = context_rows.measured_sessions(project_dir)
     for session_id in measured:
-        used = storage.used_in(session_id)
+        used = context_rows.used_in(session_id)
         ways: dict[str, set[str]] = {}
-        for block in storage.shown_in(session_id):
+        for block in context_rows.shown_in(session_id):
             via = str(block.data.get("via", ""))
-            if via == storage.LATE:
+            if via == context_rows.LATE:
                 continue
             rows.setdefault(via, Counter())["blocks"] += 1
             rows[via]["tokens"] += int(block.data.get("tokens", 0))

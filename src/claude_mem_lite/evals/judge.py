@@ -1,4 +1,4 @@
-"""A stronger model as judge: asks about the raw events, then answers from an observation alone.
+"""Have a stronger model judge: it asks about the raw events, then answers from an observation alone.
 
 An answer counts only with a quote that stands in the observation. The judge hears neither who wrote an
 observation nor how long that took.
@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite.distill import prompts
-from claude_mem_lite.distill.claude import Request
-from claude_mem_lite.distill.observation import clip
+from claude_mem_lite.claude import prompts
+from claude_mem_lite.claude.api import Request
 from claude_mem_lite.evals import scores
+from claude_mem_lite.text import clip
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

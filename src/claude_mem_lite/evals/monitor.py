@@ -10,11 +10,11 @@ from collections import Counter
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite import inbox
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.evals import compression, samples, scores
 from claude_mem_lite.evals.health import use_of_context
-from claude_mem_lite.storage import evals as storage
-from claude_mem_lite.storage import learnings, queries, upgrades
+from claude_mem_lite.storage import evals as eval_rows
+from claude_mem_lite.storage import learnings, ledger, queries
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,13 +37,13 @@ def report(project_dir: str | None, *, days: int, now: float) -> dict[str, Any]:
         "days": days,
         "queue": queue(since=since, now=now),
         "errors": errors(since=since),
-        "recall": dict(zip(("in_time", "too_late"), storage.recall_answers(since=since), strict=True)),
+        "recall": dict(zip(("in_time", "too_late"), eval_rows.recall_answers(since=since), strict=True)),
         "cost": _cost(since=since),
         "compression": _compression(since=since),
         "code_map": code_map(project_dir, now=now),
         "learnings": {
             "now": learnings.counts(project_dir),
-            "events": dict(storage.learning_events(since=since)),
+            "events": dict(eval_rows.learning_events(since=since)),
         },
         "evaluations": trend(since=since),
     }
@@ -52,8 +52,8 @@ def report(project_dir: str | None, *, days: int, now: float) -> dict[str, Any]:
 def queue(*, since: str, now: float) -> dict[str, Any]:
     """Return how many events are in which state, how old the waiting are, and how long the others waited."""
     stats = queries.queue_stats()
-    waiting = [now - inbox.unix_time(at) for at in storage.waiting_since()]
-    waited = [inbox.unix_time(end) - inbox.unix_time(came) for came, end in storage.finished(since=since)]
+    waiting = [now - inbox.unix_time(at) for at in eval_rows.waiting_since()]
+    waited = [inbox.unix_time(end) - inbox.unix_time(came) for came, end in eval_rows.finished(since=since)]
     return {
         **stats,
         "oldest_s": round(max(waiting), 3) if waiting else None,
@@ -64,16 +64,16 @@ def queue(*, since: str, now: float) -> dict[str, Any]:
 
 def errors(*, since: str) -> dict[str, dict[str, int]]:
     """Return how much has failed, by the part and the kind of the failure."""
-    notes = storage.failures(since=since)
+    notes = eval_rows.failures(since=since)
     return {
         **{part: dict(Counter(map(_kind, found)).most_common()) for part, found in notes.items()},
-        "pauses": storage.pauses(since=since),
+        "pauses": eval_rows.pauses(since=since),
     }
 
 
 def code_map(project_dir: str | None, *, now: float) -> dict[str, Any]:
     """Return the sizes of the code map, and which share of the calls it has resolved, and of files read."""
-    counts = storage.code_map(project_dir, before=inbox.utc_text(now - _STALE_DAYS * DAY_S))
+    counts = eval_rows.code_map(project_dir, before=inbox.utc_text(now - _STALE_DAYS * DAY_S))
     return {
         **counts,
         "parsed_share": _share(counts["files"] - counts["failed"], counts["files"]),
@@ -85,7 +85,7 @@ def code_map(project_dir: str | None, *, now: float) -> dict[str, Any]:
 def trend(*, since: str) -> list[dict[str, Any]]:
     """Return what automatic evaluations found, day by day."""
     days: dict[str, list[dict[str, Any]]] = {}
-    for entry in storage.judgements(since=since):
+    for entry in eval_rows.judgements(since=since):
         days.setdefault(entry.created_at[:10], []).append(entry.data)
     return [
         {
@@ -98,7 +98,7 @@ def trend(*, since: str) -> list[dict[str, Any]]:
 
 
 def _cost(*, since: str) -> dict[str, Any]:
-    rows = upgrades.costs(by="day", since=since)
+    rows = ledger.costs(by="day", since=since)
     by_day = [{name: row[name] for name in ("day", "calls", "captures", "usd")} for row in rows]
     return {"usd": round(sum(row["usd"] for row in rows), 6), "by_day": by_day}
 
@@ -106,7 +106,7 @@ def _cost(*, since: str) -> dict[str, Any]:
 def _compression(*, since: str) -> dict[str, Any]:
     """Return size and form of the newest observations by writer, and what the words took."""
     known, found = compression.efforts(since=since), dict[str, list[Any]]()
-    for row in storage.observations(since=since, limit=_NEWEST):
+    for row in eval_rows.observations(since=since, limit=_NEWEST):
         found.setdefault(row.written_by, []).append(row)
     table = {}
     for writer, rows in sorted(found.items()):

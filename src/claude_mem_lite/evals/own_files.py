@@ -1,4 +1,4 @@
-"""The files of the user's own evaluations: JSON, or a JSON object a line, and where they are wrong."""
+"""Read the files of the user's own evaluations, and say where they are wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What two ways of doing the same differ by, and how sure that is."""
+"""Measure the difference between two ways of doing the same, and how sure it is."""
 
 from __future__ import annotations
 

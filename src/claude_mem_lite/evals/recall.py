@@ -1,4 +1,4 @@
-"""What a memory made of a recorded history answers: its events are played, then questions are asked.
+"""Play a recorded history into a memory, then count the questions that it answers.
 
     DIR/*.jsonl          the hook events of Claude Code, a line each, as they came; the files in the order of
                          their names. A line may also be {"event": …, "env": {"CLAUDE_PROJECT_DIR": …}}
@@ -17,13 +17,16 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite import config, inbox, redact
+from claude_mem_lite import config
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.context import blocks
 from claude_mem_lite.distill.record import record_event, summarize_session
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.evals.own_files import lines_of, read, strings
 from claude_mem_lite.evals.temporary import searcher, temporary_memory
 from claude_mem_lite.learnings import evolve, session
+from claude_mem_lite.redaction.events import scrub
+from claude_mem_lite.redaction.ignored import IGNORED_FILES
 from claude_mem_lite.services import install
 from claude_mem_lite.storage import queries
 from claude_mem_lite.storage.search import Scope
@@ -60,9 +63,7 @@ def evaluate(folder: str, advance: Callable[[str, int, int], object] = lambda *_
     max_chars, ignored = config.capture_limits()
     with temporary_memory():
         for event, project_dir in played:
-            text = redact.scrub(
-                json.dumps(event), max_chars=max_chars, ignored=(*redact.IGNORED_FILES, *ignored)
-            )
+            text = scrub(json.dumps(event), max_chars=max_chars, ignored=(*IGNORED_FILES, *ignored))
             inbox.append(text, project_dir)
         sessions = distilled(advance)
         by, model, problem = searcher(lambda done: advance("embedding", done, 0))

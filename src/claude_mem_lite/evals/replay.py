@@ -1,4 +1,4 @@
-"""What memory would have told past sessions: a replay of a folder of transcripts, oldest session first.
+"""Replay a folder of transcripts, oldest first: what memory would have told each session.
 
 The block at a session's start and the one with its first prompt are made of what came before it; then its
 transcript is taken in as an import does. All of it happens in a temporary memory, in words alone.
@@ -12,18 +12,19 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite import inbox
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.context import blocks, builder
 from claude_mem_lite.context.shown import Shown
-from claude_mem_lite.distill.observation import relative
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.evals.temporary import temporary_memory
+from claude_mem_lite.importers import store
+from claude_mem_lite.importers.importing import Import, Plan, by_time
+from claude_mem_lite.importers.sessions import Session, Telling, find_in, looked_at
 from claude_mem_lite.learnings import session as learnings
 from claude_mem_lite.search.hybrid import Searcher
-from claude_mem_lite.storage import imports, projects
-from claude_mem_lite.transcripts.importing import Import, Plan, by_time
-from claude_mem_lite.transcripts.sessions import Session, Telling, find_in, looked_at
-from claude_mem_lite.triage import EDITORS
+from claude_mem_lite.storage import projects
+from claude_mem_lite.text import relative
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -87,7 +88,7 @@ def evaluate(
     rows: list[dict[str, Any]] = []
     tokens: list[int] = []
     with temporary_memory():
-        taking = Import(found, now=time.time(), learn=_learn, make_room=lambda: None)
+        taking = Import(found, now=time.time(), learn=learnings.learn, make_room=lambda: None)
         for number, each in enumerate(found.sessions):
             session = replace(each, project_dir=projects.of(each.work_tree or each.project_dir))
             before = past[session.project_dir]
@@ -162,14 +163,10 @@ def _first_prompt(session: Session) -> str:
 
 def _used(session: Session) -> Iterable[tuple[str, str]]:
     """Yield which tool a session used on which file of its project, in order."""
-    for tool_name, path in imports.files_used(session.id):
+    for tool_name, path in store.files_used(session.id):
         inside = relative(path, session.work_tree or session.project_dir)
         if (tool_name in EDITORS or tool_name == "Read") and not inside.startswith(("/", "..")):
             yield tool_name, inside
-
-
-def _learn(session_id: str) -> None:
-    learnings.learn(session_id, fades=False)
 
 
 def _endings(path: str) -> set[str]:

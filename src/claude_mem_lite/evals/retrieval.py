@@ -1,4 +1,4 @@
-"""How well search finds: rows, questions with the rows that answer them, and the field's figures.
+"""Measure how well search finds: rows, questions with their answers, and the field's figures.
 
     DIR/corpus.jsonl   {"_id": …, "title": …, "text": …}              also project, files, detail, ts (Unix s)
     DIR/queries.jsonl  {"_id": …, "text": …, "relevant": [_id, …]}    or {_id: grade, …}; also project
@@ -21,7 +21,7 @@ from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.evals.own_files import lines_of, strings
 from claude_mem_lite.evals.temporary import searcher, temporary_memory
 from claude_mem_lite.search.hybrid import Searcher
-from claude_mem_lite.storage import evals as storage
+from claude_mem_lite.storage import evals as eval_rows
 from claude_mem_lite.storage.search import Scope
 
 Row = dict[str, Any]
@@ -60,7 +60,7 @@ def evaluate(folder: str, advance: Callable[[int], object] = lambda _done: None)
             missing = min(set(query["rel"]) - known)
             raise ClaudeMemError(f"query {query['qid']!r} of {folder}: corpus.jsonl has no {missing!r}")
     with temporary_memory():
-        storage.keep_rows(rows)
+        eval_rows.keep_rows(rows)
         systems = {FULL_TEXT: run(ours(Searcher(by_meaning=False)), asked)}
         by_meaning, model, problem = searcher(advance)
         if model:

@@ -1,4 +1,4 @@
-"""Which captures are evaluated, and their words by each writer: as they are kept, by rules, by a model."""
+"""Choose captures to evaluate, with their words as kept, by rules, and by a model."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from claude_mem_lite import config
-from claude_mem_lite.distill import local, prompts, requests, upgrade
+from claude_mem_lite.claude import prompts, requests, rewrite
+from claude_mem_lite.distill import local
 from claude_mem_lite.distill.observation import Skip
 from claude_mem_lite.distill.record import capture_of
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.evals import judge, scores
-from claude_mem_lite.storage import evals as storage
+from claude_mem_lite.storage import evals as eval_rows
 from claude_mem_lite.storage import queries
 from claude_mem_lite.tokens import CHARS_PER_TOKEN, estimate_tokens
 
@@ -89,11 +90,11 @@ def kept_newest(limit: int, *, since: str = "") -> list[Observation]:
 
     Raises: ClaudeMemError when there are none.
     """
-    known = storage.kept_events()
-    ids = [each for each in storage.ids(since=since) if each in known][-limit:]
+    known = eval_rows.kept_events()
+    ids = [each for each in eval_rows.ids(since=since) if each in known][-limit:]
     if not ids:
         raise ClaudeMemError(no_raw())
-    return [row for each in reversed(ids) if (row := storage.by_id(each))]
+    return [row for each in reversed(ids) if (row := eval_rows.by_id(each))]
 
 
 def replayable(tiers: Collection[str], *, count: int, since: str = "", seed: int = 0) -> list[Sample]:
@@ -102,11 +103,11 @@ def replayable(tiers: Collection[str], *, count: int, since: str = "", seed: int
     Raises: ClaudeMemError when there are none.
     """
     chance, drawn = random.Random(seed), list[Sample]()  # noqa: S311  (a sample, no secret)
-    known = storage.kept_events()
-    found = [each for each in storage.ids(since=since, tiers=tiers) if each in known]
+    known = eval_rows.kept_events()
+    found = [each for each in eval_rows.ids(since=since, tiers=tiers) if each in known]
     chance.shuffle(found)
     for observation_id in found:
-        row = storage.by_id(observation_id)
+        row = eval_rows.by_id(observation_id)
         one = sample(row) if row else None
         drawn += [one] if one else []
         if len(drawn) == count:
@@ -129,5 +130,5 @@ def by_claude(told: str, of: Sample) -> tuple[Words, Words] | None:
     found = prompts.parse_observations(told)
     if len(found) != 1:
         return None
-    title, summary, detail = upgrade.as_kept(found[0], title=of.local.title, detail=of.local.detail)
+    title, summary, detail = rewrite.as_kept(found[0], title=of.local.title, detail=of.local.detail)
     return Words(found[0].title, found[0].summary, found[0].detail), Words(title, summary, detail)

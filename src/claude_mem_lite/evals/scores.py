@@ -1,4 +1,4 @@
-"""How good an observation is, as numbers: pure functions of its words, its size and what a judge found.
+"""Score an observation by its words, its size and what a judge found. Pure.
 
 Source: unified PRD 13; where it names no number (how a title's three demands count), they count the same.
 """

@@ -1,4 +1,4 @@
-"""A memory for an evaluation alone: empty at first, gone at the end, with the user's embedding model."""
+"""Open an empty memory for an evaluation, with the user's embedding model, and remove it after."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 from claude_mem_lite import config, settings
 from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.kinds import KINDS
 from claude_mem_lite.search import embedder
 from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.search.indexing import blended, with_first_lines
-from claude_mem_lite.search.vectors import KINDS, Vectors
+from claude_mem_lite.search.vectors import Vectors
 from claude_mem_lite.storage import embeddings, models
 
 if TYPE_CHECKING:

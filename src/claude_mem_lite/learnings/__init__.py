@@ -1,1 +1,1 @@
-"""What is worth knowing in later sessions: what states it, and what must not pass for it."""
+"""Keep what is worth knowing in later sessions, and keep out what must not pass for it."""

@@ -1,4 +1,4 @@
-"""The code that a learning speaks of, and whether it is still what it was when the learning was made.
+"""Find the code that a learning speaks of, and whether it is still what it was.
 
 An anchor is a file, or a function of one with the hash of its body, as the code map had it. Comments,
 docstrings and whitespace change no hash; who moves a file as it is takes its anchors along.

@@ -1,4 +1,4 @@
-"""The rules among Claude Code's own notes: its entries of kind `feedback` are taken in, once each."""
+"""Take in the rules among Claude Code's own notes: entries of kind `feedback`, once each."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from claude_mem_lite.distill import auto_memory
 from claude_mem_lite.learnings import evolve
 from claude_mem_lite.learnings.evolve import Candidate
-from claude_mem_lite.storage import learnings as storage
-from claude_mem_lite.storage import queries, upgrades
+from claude_mem_lite.storage import facts, queries
+from claude_mem_lite.storage import learnings as learning_rows
 
 if TYPE_CHECKING:
     from claude_mem_lite.learnings.evolve import Outcome
 
-NOTED = f"{storage.EVENTS}noted"  # tells in a learning's story which file said so
+NOTED = f"{learning_rows.EVENTS}noted"  # tells in a learning's story which file said so
 
 
 @dataclass(slots=True)
@@ -34,7 +34,7 @@ def take(project_dir: str, session_id: str = "") -> Taken:
     learning which was removed, edited or forgotten since does not come back while its words are the same.
     """
     taken, name = Taken(), f"auto-memory {project_dir}"
-    before = upgrades.read_state(name)
+    before = facts.read(name)
     seen: dict[str, str] = dict(before)
     for note in auto_memory.notes(project_dir):
         rule = note.rule if note.kind == auto_memory.FEEDBACK else ""
@@ -52,5 +52,5 @@ def take(project_dir: str, session_id: str = "") -> Taken:
                 data = {"id": outcome.learning_id, "file": note.file, "reason": f"noted in {note.file}"}
                 queries.log_event(NOTED, data, session_id=session_id or None)
     if seen != before:
-        upgrades.write_state(name, seen)
+        facts.write(name, seen)
     return taken

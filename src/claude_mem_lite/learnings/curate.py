@@ -1,21 +1,22 @@
-"""What the user does with learnings by hand: what they write is theirs, sure, and touched by nothing else."""
+"""Change learnings by hand: what the user writes is sure, and nothing else touches it."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite import inbox, redact
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.distill.sameness import relation
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.learnings import anchors
 from claude_mem_lite.learnings.evolve import CONTENT_CHARS, INITIAL, MANUAL, change, penalized
-from claude_mem_lite.storage import learnings as storage
+from claude_mem_lite.redaction.events import redact
+from claude_mem_lite.storage import learnings as learning_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from claude_mem_lite.guards import Guard
+    from claude_mem_lite.capture.guards import Guard
     from claude_mem_lite.storage.models import Learning
 
 
@@ -25,8 +26,8 @@ def add(content: str, *, category: str, project_dir: str | None) -> Learning:
     What sessions have taught of the same matter gives way to it. Raises: ClaudeMemError.
     """
     content, now = _fit(content), inbox.utc_now()
-    with storage.transaction():
-        row = storage.insert(
+    with learning_rows.transaction():
+        row = learning_rows.insert(
             project_dir=project_dir,
             category=category,
             content=content,
@@ -96,14 +97,14 @@ def merge(kept: Learning, others: Sequence[Learning]) -> Learning:
         raise ClaudeMemError(f"{kept.id[:8]} cannot be merged into itself")
     if kept.project_dir is not None and any(row.project_dir != kept.project_dir for row in others):
         raise ClaudeMemError(f"{kept.id[:8]} is of another project: claude-mem learnings promote")
-    with storage.transaction():
+    with learning_rows.transaction():
         _unite(kept, others)
         return _changed(kept, "united", is_active=True, superseded_by=None)
 
 
 def keep_both(row: Learning, other: Learning) -> None:
     """Answer that two learnings which tell one matter otherwise both hold."""
-    storage.answer_both(row, other)
+    learning_rows.answer_both(row, other)
 
 
 def promote(row: Learning) -> Learning:
@@ -116,14 +117,14 @@ def promote(row: Learning) -> Learning:
     if row.project_dir is None:
         raise ClaudeMemError(f"{row.id[:8]} holds in all projects already")
     _refuse_old(row)
-    with storage.transaction():
-        _unite(row, storage.elsewhere(row.kin, row.project_dir))
+    with learning_rows.transaction():
+        _unite(row, learning_rows.elsewhere(row.kin, row.project_dir))
         return _changed(row, "promoted", project_dir=None, kin=[], code=[], stale="")
 
 
 def _written(row: Learning, event: str, **fields: Any) -> Learning:
     """Make a learning the user's own."""
-    with storage.transaction():
+    with learning_rows.transaction():
         _changed(row, event, is_manual=True, confidence=MANUAL, is_active=True, **fields)
         _settle(row)
     return row
@@ -131,7 +132,7 @@ def _written(row: Learning, event: str, **fields: Any) -> Learning:
 
 def _settle(row: Learning) -> None:
     """Let the user's own words take in what says the same, and replace what they give up."""
-    for other in storage.find(row.project_dir, state="current") if row.project_dir else []:
+    for other in learning_rows.find(row.project_dir, state="current") if row.project_dir else []:
         related = relation(other.content, row.content) if other.id != row.id else "other"
         if other.is_manual or other.project_dir is None or related == "other":
             continue
@@ -140,12 +141,12 @@ def _settle(row: Learning) -> None:
         elif related == "same":
             _unite(row, [other])
         else:
-            storage.ask(row, other)
+            learning_rows.ask(row, other)
 
 
 def _unite(kept: Learning, others: Sequence[Learning]) -> None:
     for row in others:
-        storage.update(
+        learning_rows.update(
             kept,
             times_seen=max(kept.times_seen, len({*kept.source_sessions, *row.source_sessions})),
             source_sessions=list(dict.fromkeys([*kept.source_sessions, *row.source_sessions])),
@@ -158,7 +159,7 @@ def _unite(kept: Learning, others: Sequence[Learning]) -> None:
 
 
 def _changed(row: Learning, event: str, **fields: Any) -> Learning:
-    with storage.transaction():
+    with learning_rows.transaction():
         change(row, event, updated_at=inbox.utc_now(), **fields)
     return row
 
@@ -178,7 +179,7 @@ def _refuse_waiting(row: Learning) -> None:
 
 
 def _fit(content: str) -> str:
-    text = " ".join(redact.redact(content).split())
+    text = " ".join(redact(content).split())
     if not text or len(text) > CONTENT_CHARS:
         what = f"has {len(text)} characters" if text else "is empty"
         raise ClaudeMemError(f"the learning {what}: say it in 1 to {CONTENT_CHARS}")

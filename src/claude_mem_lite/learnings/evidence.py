@@ -1,4 +1,4 @@
-"""What a sentence of the user's gives evidence of: a rule, something that may become one, or nothing. Pure.
+"""Judge what a user's sentence is evidence of: a rule, something that may become one, nothing. Pure.
 
 A task says what to do now and names it; a rule says how things are done. No words tell the two apart for
 sure, so signs are counted: a form that binds makes a rule, of all other signs it takes two.

@@ -1,4 +1,4 @@
-"""What becomes of a candidate: a new learning, one more voice for an old one, its successor, or nothing.
+"""Decide what becomes of a candidate: new, one more voice for an old one, its successor, nothing.
 
 Nothing here touches what the user has written, taken out or put away. Doing it again for the same session
 changes nothing: a session counts once.
@@ -9,12 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from claude_mem_lite import inbox, redact, settings
+from claude_mem_lite import settings
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.distill.sameness import relation, terms
 from claude_mem_lite.distill.suspicion import suspicions
 from claude_mem_lite.learnings import anchors, kin
+from claude_mem_lite.redaction.events import redact
 from claude_mem_lite.search import likeness
-from claude_mem_lite.storage import learnings as storage
+from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage import queries
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 INITIAL, CEILING, BOOST = 0.5, 0.95, 0.2
 PENALTY, FLOOR = 0.3, 0.1
 LEAST = 0.3  # an extraction that is less sure is skipped
-TOLD = storage.TOLD
+TOLD = learning_rows.TOLD
 CANDIDATE = 0.4  # of what was said once, in no form that binds; once more makes it 0.51
 MANUAL = 1.0
 
@@ -79,15 +81,17 @@ def penalized(confidence: float) -> float:
 
 def take(candidate: Candidate, *, session_id: str, project_dir: str, at: str = "") -> Outcome:
     """Take a candidate in; `at` is when its session said so (UTC text)."""
-    content = " ".join(redact.redact(candidate.content).split())
+    content = " ".join(redact(candidate.content).split())
     if candidate.confidence < LEAST or not content or len(content) > CONTENT_CHARS:
         reason = "too unsure" if candidate.confidence < LEAST else "empty or too long"
         return _skipped(session_id, reason)
     # Before the transaction: the model may have to be loaded.
-    alike = likeness.cosines("learning", content, [row.id for row in storage.find(project_dir, state="all")])
-    with storage.transaction():
+    alike = likeness.cosines(
+        "learning", content, [row.id for row in learning_rows.find(project_dir, state="all")]
+    )
+    with learning_rows.transaction():
         return _Taking(candidate, content, session_id, project_dir, at or inbox.utc_now()).into(
-            storage.find(project_dir, state="all"), alike
+            learning_rows.find(project_dir, state="all"), alike
         )
 
 
@@ -96,13 +100,13 @@ def check_code(project_dir: str, session_id: str = "") -> int:
 
     A file that was moved as it is takes its learnings along. Returns how many marks are others now.
     """
-    with storage.transaction():
+    with learning_rows.transaction():
         marked, now = 0, anchors.Code(project_dir)
-        for row in storage.with_other_code(project_dir):
+        for row in learning_rows.with_other_code(project_dir):
             known = anchors.anchors_of(row)
             there = now.moved(known)
             if there != known:
-                storage.update(row, code=anchors.as_json(there))
+                learning_rows.update(row, code=anchors.as_json(there))
             stale = now.why_stale(there)
             if stale != row.stale:
                 change(row, "stale" if stale else "fresh", session_id, stale=stale)
@@ -112,8 +116,8 @@ def check_code(project_dir: str, session_id: str = "") -> int:
 
 def fade(project_dir: str, session_id: str, *, since: str, step: float) -> int:
     """Lower by a step what no session has seen since a time; return how many learnings that are."""
-    with storage.transaction():
-        rows = storage.unseen(project_dir, since=since, floor=FLOOR)
+    with learning_rows.transaction():
+        rows = learning_rows.unseen(project_dir, since=since, floor=FLOOR)
         for row in rows:
             change(row, "faded", session_id, confidence=max(FLOOR, round(row.confidence - step, 4)))
     return len(rows)
@@ -125,11 +129,11 @@ def change(row: Learning, event: str, session_id: str = "", *, is_new: bool = Fa
     if row.guard and (fields.get("superseded_by") or fields.get("is_active") is False):
         fields["guard"] = ""  # it goes with its rule
     if fields:
-        storage.update(row, **fields)
+        learning_rows.update(row, **fields)
     data = {"id": row.id, "confidence": row.confidence} | ({} if is_new else {"before": before})
     told = ("superseded_by", "stale", "quarantine")
     data |= {name: fields[name] for name in told if fields.get(name)}
-    queries.log_event(f"{storage.EVENTS}{event}", data, session_id=session_id or None)
+    queries.log_event(f"{learning_rows.EVENTS}{event}", data, session_id=session_id or None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +192,7 @@ class _Taking:
         outcome = self._insert("inserted", at_least=INITIAL if contradicted else 0.0)
         self._replace(contradicted, outcome.learning_id)
         nearest = sorted(near, key=lambda row: alike[row.id])[-1:]
-        self._ask([*rivals, *nearest], storage.get(outcome.learning_id), alike)
+        self._ask([*rivals, *nearest], learning_rows.get(outcome.learning_id), alike)
         return Outcome("contradicted", outcome.learning_id) if contradicted else outcome
 
     def _same(
@@ -229,7 +233,7 @@ class _Taking:
         if row.stale:
             fields["stale"] = ""
         elif is_counted and "superseded_by" not in fields and fields["confidence"] == before:
-            storage.update(row, **fields)
+            learning_rows.update(row, **fields)
             return Outcome("known", row.id)
         change(row, "merged", self.session_id, **fields)
         if before < TOLD <= row.confidence or "superseded_by" in fields:
@@ -241,7 +245,7 @@ class _Taking:
         code = anchors.speaks_of(
             self.project_dir, self.content, about=self.candidate.about, near=self.candidate.files
         )
-        row = storage.insert(
+        row = learning_rows.insert(
             project_dir=self.project_dir,
             category=self.candidate.category,
             content=self.content,
@@ -273,7 +277,7 @@ class _Taking:
         """Note what may tell one matter otherwise: both stand, and the user is asked."""
         for other in others:
             if other.id != row.id:
-                storage.ask(row, other, cosine=alike.get(other.id, 0.0), session_id=self.session_id)
+                learning_rows.ask(row, other, cosine=alike.get(other.id, 0.0), session_id=self.session_id)
 
     def _evidence(self, row: Learning) -> dict[str, Any]:
         """Return the columns that tell of one more voice for a learning, its code as it is now."""
@@ -297,5 +301,5 @@ def _with(old: Sequence[str], new: Sequence[str]) -> list[str]:
 
 def _skipped(session_id: str, reason: str, learning_id: str = "") -> Outcome:
     data = {"reason": reason} | ({"id": learning_id} if learning_id else {})
-    queries.log_event(f"{storage.EVENTS}skipped", data, session_id=session_id)
+    queries.log_event(f"{learning_rows.EVENTS}skipped", data, session_id=session_id)
     return Outcome("skipped", learning_id, reason)

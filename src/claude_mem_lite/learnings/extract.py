@@ -1,4 +1,4 @@
-"""What Claude finds in a session that is worth knowing: the request, and its answer as candidates.
+"""Ask Claude what a session has that is worth knowing, and read its answer as candidates.
 
 Captured text reaches the model here, so what it writes is no word of the user's; whose it is tell the events
 (see `voices`).
@@ -8,22 +8,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claude_mem_lite import inbox
-from claude_mem_lite.distill import asking, claude, prompts
-from claude_mem_lite.distill.asking import PACE_S, Step
-from claude_mem_lite.distill.claude import RejectedError, Request
-from claude_mem_lite.distill.observation import clip, one_line
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.claude import api, prompts, request_cycle
+from claude_mem_lite.claude.api import RejectedError, Request
+from claude_mem_lite.claude.request_cycle import PACE_S, Step
 from claude_mem_lite.distill.sameness import terms
 from claude_mem_lite.learnings import evolve
 from claude_mem_lite.learnings.evolve import CONTENT_CHARS, TOLD, Candidate
 from claude_mem_lite.learnings.voices import Voices
-from claude_mem_lite.storage import context, queries, upgrades
-from claude_mem_lite.storage import learnings as storage
+from claude_mem_lite.storage import context, queries, rewrites
+from claude_mem_lite.storage import learnings as learning_rows
+from claude_mem_lite.text import clip, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from claude_mem_lite.distill.prompts import WrittenLearning
+    from claude_mem_lite.claude.prompts import WrittenLearning
     from claude_mem_lite.settings import Settings
     from claude_mem_lite.storage.models import Learning, Observation, Session
 
@@ -37,8 +37,8 @@ _SPOKEN = {"UserPromptSubmit": "request", "Stop": "report", "SubagentStop": "rep
 
 
 def step(settings: Settings, *, now: float) -> Step:
-    """Ask Claude about the session that has waited longest; a step of `distill.upgrade`."""
-    waiting = upgrades.waiting_extractions() if settings.learnings else []
+    """Ask Claude about the session that has waited longest; a step of `claude.rewrite`."""
+    waiting = rewrites.waiting_extractions() if settings.learnings else []
     for session in waiting:
         if session.extraction_due <= inbox.utc_text(now):
             return extract(session, settings, now=now)
@@ -50,28 +50,28 @@ def extract(session: Session, settings: Settings, *, now: float) -> Step:
     """Ask Claude what a session has taught since it was asked last, and take the answer in."""
     rows = _news(session)
     if not rows:
-        upgrades.finish_extraction(session.id, up_to=session.extracted_pk)
+        rewrites.finish_extraction(session.id, up_to=session.extracted_pk)
         return Step(0.0)
     known = _known(session, rows)
     try:
-        entry_id, answer = asking.ask(_request(session, rows, known), settings, now=now)
-    except asking.StoppedError as stopped:
+        entry_id, answer = request_cycle.ask(_request(session, rows, known), settings, now=now)
+    except request_cycle.StoppedError as stopped:
         if stopped.step.failure == "outage":
-            upgrades.put_off_extraction(session.id, due=now, note=stopped.step.reason)
+            rewrites.put_off_extraction(session.id, due=now, note=stopped.step.reason)
         return stopped.step
     except RejectedError as error:
-        upgrades.reject_extraction(session.id, note=str(error))
-        return asking.turned_down(f"{asking.EXTRACTION}{session.id}", str(error), now=now)
-    asking.enter("learnings", answer, settings, now=now, session_id=session.id, entry_id=entry_id)
-    if answer.stop_reason == claude.REFUSAL:
-        upgrades.reject_extraction(session.id, note=claude.DECLINED)
-        return asking.declined(now=now)
+        rewrites.reject_extraction(session.id, note=str(error))
+        return request_cycle.turned_down(f"{request_cycle.EXTRACTION}{session.id}", str(error), now=now)
+    request_cycle.enter("learnings", answer, settings, now=now, session_id=session.id, entry_id=entry_id)
+    if answer.stop_reason == api.REFUSAL:
+        rewrites.reject_extraction(session.id, note=api.DECLINED)
+        return request_cycle.declined(now=now)
     found = prompts.parse_learnings(answer.text)
     if found is None:
-        pause_s = asking.useless_pause_s(session.extraction_attempts + 1)
+        pause_s = request_cycle.useless_pause_s(session.extraction_attempts + 1)
         note = f"the answer had no learnings ({answer.stop_reason})"
-        upgrades.put_off_extraction(session.id, due=now + pause_s, note=note)
-        return asking.answered(Step(PACE_S), now=now)
+        rewrites.put_off_extraction(session.id, due=now + pause_s, note=note)
+        return request_cycle.answered(Step(PACE_S), now=now)
     voices = Voices(queries.payloads_of(session.id), remembered=context.told_of_others(session.id))
     for written in found[:MOST_LEARNINGS]:
         evolve.take(
@@ -80,8 +80,8 @@ def extract(session: Session, settings: Settings, *, now: float) -> Step:
             project_dir=session.project_dir,
             at=rows[-1].created_at,
         )
-    upgrades.finish_extraction(session.id, up_to=max(row.pk for row in rows))
-    return asking.answered(Step(PACE_S, written=1), now=now)
+    rewrites.finish_extraction(session.id, up_to=max(row.pk for row in rows))
+    return request_cycle.answered(Step(PACE_S, written=1), now=now)
 
 
 def request(session: Session) -> Request:
@@ -146,7 +146,7 @@ def _known(session: Session, rows: Sequence[Observation]) -> list[Learning]:
 
     The doubted are among them: what is not shown would be found again, and come back as a ghost.
     """
-    known = [row for row in storage.find(session.project_dir, state="all") if row.is_active]
+    known = [row for row in learning_rows.find(session.project_dir, state="all") if row.is_active]
     said = set(terms_of("\n".join([session.summary or "", *(f"{row.title}\n{row.summary}" for row in rows)])))
 
     def nearness(row: Learning) -> float:

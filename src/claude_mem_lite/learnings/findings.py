@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from claude_mem_lite.distill.failing import read_calls, shape
 from claude_mem_lite.distill.record import capture_of
-from claude_mem_lite.storage import findings as storage
+from claude_mem_lite.storage import findings as finding_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ def take(session: Session) -> None:
     events: list[tuple[str, str]] = []  # id and time
 
     def captures() -> Iterator[Capture]:
-        for event in storage.calls_of(session.id, session.project_dir):
+        for event in finding_rows.calls_of(session.id, session.project_dir):
             with contextlib.suppress(ValueError):  # no JSON that Python reads: it is in error
                 capture = capture_of(event)
                 events.append((event.id, event.created_at))
@@ -47,6 +47,6 @@ def take(session: Session) -> None:
         }
         for each in read.failed
     ]
-    with storage.transaction():
-        storage.save(rows)
-        storage.cure(session.project_dir, {like: events[at][1] for like, at in read.worked.items()})
+    with finding_rows.transaction():
+        finding_rows.save(rows)
+        finding_rows.cure(session.project_dir, {like: events[at][1] for like, at in read.worked.items()})

@@ -6,16 +6,16 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+from claude_mem_lite.capture.guards import REMIND, Guard
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.guards import REMIND, Guard
 from claude_mem_lite.learnings.guarding import derive
 from claude_mem_lite.learnings.rule_words import Seen
-from claude_mem_lite.storage import learnings as storage
+from claude_mem_lite.storage import learnings as learning_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from claude_mem_lite.guards import Call
+    from claude_mem_lite.capture.guards import Call
     from claude_mem_lite.storage.models import Learning
 
 _EVIDENCE, _PAST = 1_000, 20_000  # calls, the newest
@@ -32,12 +32,12 @@ def guard_of(row: Learning) -> Guard:
 
 def on(project_dir: str) -> list[Learning]:
     """Return the rules told in a project with a guard that is on."""
-    return [row for row in storage.find(project_dir, state="current") if row.guard]
+    return [row for row in learning_rows.find(project_dir, state="current") if row.guard]
 
 
 def possible(project_dir: str) -> list[tuple[Learning, Guard]]:
     """Return the rules told in a project that could have a guard, with what their words come to."""
-    rows, seen = [row for row in storage.find(project_dir) if not row.guard], _seen_in(project_dir)
+    rows, seen = [row for row in learning_rows.find(project_dir) if not row.guard], _seen_in(project_dir)
     return [(row, guard) for row in rows if (guard := derive(row.content, seen))]
 
 
@@ -52,12 +52,14 @@ def understood(row: Learning, project_dir: str) -> Guard:
 
 
 def _seen_in(project_dir: str) -> Seen:
-    return Seen.of((call.line for _, call in storage.past_calls(project_dir, limit=_EVIDENCE)), project_dir)
+    return Seen.of(
+        (call.line for _, call in learning_rows.past_calls(project_dir, limit=_EVIDENCE)), project_dir
+    )
 
 
 def noticed(guard: Guard, project_dir: str) -> tuple[list[tuple[str, Call, str]], int]:
     """Return the past calls that a guard would have noticed, with time and what of each, and their number."""
-    calls = storage.past_calls(project_dir, limit=_PAST)
+    calls = learning_rows.past_calls(project_dir, limit=_PAST)
     return [(at, call, found) for at, call in calls if (found := guard.broken_by(call))], len(calls)
 
 

@@ -6,7 +6,7 @@ import re
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
-from claude_mem_lite.guards import ASK, BRANCH, REMIND, Guard
+from claude_mem_lite.capture.guards import ASK, BRANCH, REMIND, Guard
 from claude_mem_lite.learnings.rule_words import things
 
 if TYPE_CHECKING:

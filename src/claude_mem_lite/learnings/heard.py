@@ -1,4 +1,4 @@
-"""Where the user speaks in a session: prompts, words that turn a call down, answers of their own, CLAUDE.md.
+"""Find where the user speaks in a session: prompts, refusals, answers, CLAUDE.md.
 
 The client sends no hook for a call that was turned down: what was said then stands in its transcript alone.
 """
@@ -12,10 +12,10 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite import inbox
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.importers import lines, responses
 from claude_mem_lite.learnings.evidence import stated
-from claude_mem_lite.storage import learnings as storage
-from claude_mem_lite.transcripts import lines, responses
+from claude_mem_lite.storage import learnings as learning_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,18 +45,18 @@ class Said:
 def said_in(session: Session) -> list[Said]:
     """Return what the user has said in a session since it was asked for last, and all refusals."""
     found = []
-    for row, payload in storage.events_after(session.id, session.learned_pk, ("UserPromptSubmit",)):
+    for row, payload in learning_rows.events_after(session.id, session.learned_pk, ("UserPromptSubmit",)):
         found.append(Said(_text(payload.get("prompt")), row.created_at, observation_id=row.id))
-    for row, payload in storage.events_after(session.id, session.learned_pk, ("AskUserQuestion",)):
+    for row, payload in learning_rows.events_after(session.id, session.learned_pk, ("AskUserQuestion",)):
         found += [Said(text, row.created_at, observation_id=row.id) for text in _own_answers(payload)]
-    return [*found, *_refusals(storage.transcript_of(session.id), session.id)]
+    return [*found, *_refusals(learning_rows.transcript_of(session.id), session.id)]
 
 
 def added_to_instructions(session: Session) -> Iterator[Said]:
     """Yield the lines that were added, by the user's wish, to the instructions that the client loads."""
-    prompts = storage.events_after(session.id, 0, ("UserPromptSubmit",))
+    prompts = learning_rows.events_after(session.id, 0, ("UserPromptSubmit",))
     wished = {name for _, payload in prompts for name in _LOADED.findall(str(payload.get("prompt")))}
-    edits = storage.events_after(session.id, session.learned_pk, ("Edit",)) if wished else ()
+    edits = learning_rows.events_after(session.id, session.learned_pk, ("Edit",)) if wished else ()
     for row, payload in edits:
         given = payload.get("tool_input")
         if not isinstance(given, dict) or os.path.basename(_text(given.get("file_path"))) not in wished:

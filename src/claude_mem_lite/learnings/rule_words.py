@@ -11,16 +11,16 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from claude_mem_lite.capture.guards import LONG_OPTIONS
+from claude_mem_lite.capture.simple_commands import Script
 from claude_mem_lite.distill.phrases import ALWAYS, INSTEAD, NOT
-from claude_mem_lite.guards import LONG_OPTIONS
 from claude_mem_lite.repository import SHARED_BRANCHES
 from claude_mem_lite.search.words import STOP_WORDS
-from claude_mem_lite.simple_commands import Script
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    Kind = Literal["command", "sub", "option", "file", "text", "operand", ""]
+    Part = Literal["command", "sub", "option", "file", "text", "operand", ""]
 
 # What a project that has hardly run a command is likely to run: programs with their sub-commands.
 _USUAL = {
@@ -93,7 +93,7 @@ class Thing(NamedTuple):
     before.
     """
 
-    kind: Kind
+    kind: Part
     words: tuple[str, ...]
     sentence: int
     is_forbidden: bool
@@ -169,7 +169,7 @@ def _forbidden_after(text: str, end: int, *, is_file: bool) -> int:
 
 def _named(  # noqa: PLR0911  (each is something that can be named)
     tokens: Sequence[re.Match[str]], seen: Seen, *, is_left: bool
-) -> tuple[Kind, tuple[str, ...], int]:
+) -> tuple[Part, tuple[str, ...], int]:
     """Return what the first tokens name, "" for nothing, and how many of them do."""
     if code := tokens[0]["code"] or tokens[0]["quoted"]:
         return *_in_quotes(tuple(code.split()), seen), 1
@@ -195,7 +195,7 @@ def _named(  # noqa: PLR0911  (each is something that can be named)
     return "operand" if word in seen.operands else "", (word,), 1
 
 
-def _in_quotes(words: tuple[str, ...], seen: Seen) -> tuple[Kind, tuple[str, ...]]:
+def _in_quotes(words: tuple[str, ...], seen: Seen) -> tuple[Part, tuple[str, ...]]:
     """Return what stands between backticks or quotation marks."""
     if not words:
         return "", ()

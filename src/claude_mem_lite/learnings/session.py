@@ -1,4 +1,4 @@
-"""What a summarized session leaves behind: what the user said in it, what it used, what fades."""
+"""Learn from a summarized session: what the user said, what it used, what fades."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from claude_mem_lite import settings
+from claude_mem_lite.importers.store import is_imported
 from claude_mem_lite.learnings import client_notes, evolve, findings, heard
 from claude_mem_lite.learnings.again import Earlier
 from claude_mem_lite.learnings.again import heard as sentences_of
 from claude_mem_lite.learnings.evidence import ACTIVE, stated
 from claude_mem_lite.learnings.evolve import CANDIDATE, INITIAL, Candidate
 from claude_mem_lite.learnings.heard import Said
-from claude_mem_lite.storage import code, context, queries, upgrades
-from claude_mem_lite.storage import learnings as storage
+from claude_mem_lite.storage import code, context, facts, queries
+from claude_mem_lite.storage import learnings as learning_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,24 +30,25 @@ _EARLIER = 400  # prompts of other sessions, in which the same may have been sai
 _KIND = "convention"
 
 
-def learn(session_id: str, *, fades: bool = True) -> list[Outcome]:
+def learn(session_id: str) -> list[Outcome]:
     """Take in what the user has said in a session since the last time; return what became of each.
 
-    Learnings that the session used count as seen; once it is closed, those long unseen fade, if it `fades`: a
-    session of now, which also takes in what the client has noted of the user's wishes.
+    Learnings that the session used count as seen. Unless it was imported, the client's notes of the user's
+    wishes are taken in, too, and those long unseen fade once it is closed.
     """
     session = queries.session(session_id)
     if session is None:
         return []
     said = heard.said_in(session)
     outcomes = [*_take_stated(session, said), *_take_again(session, said), *_take_instructions(session)]
-    storage.note_learned(session_id, session.summarized_pk)
-    storage.note_seen(context.used_in(session_id), at=session.last_event_at)
+    learning_rows.note_learned(session_id, session.summarized_pk)
+    learning_rows.note_seen(context.used_in(session_id), at=session.last_event_at)
     evolve.check_code(session.project_dir, session_id)
     findings.take(session)
-    if fades:
+    is_of_now = not is_imported(session_id)
+    if is_of_now:
         outcomes += [outcome for _, outcome in client_notes.take(session.project_dir, session_id).outcomes]
-    if fades and session.status == "closed":
+    if is_of_now and session.status == "closed":
         _fade(session)
     return outcomes
 
@@ -55,7 +57,7 @@ def _take_stated(session: Session, said: Sequence[Said]) -> Iterator[Outcome]:
     """Take in what has signs of a rule by itself."""
 
     def is_known(name: str) -> bool:
-        return storage.is_known(session.project_dir, name, without=session.id)
+        return learning_rows.is_known(session.project_dir, name, without=session.id)
 
     for each in said:
         for found in stated(each.text, is_refusal=each.is_refusal, is_known=is_known):
@@ -67,7 +69,7 @@ def _take_again(session: Session, said: Sequence[Said]) -> Iterator[Outcome]:
     """Take in what another session has heard as well."""
     if not any(each.text for each in said):
         return
-    earlier = Earlier(storage.said_elsewhere(session.project_dir, without=session.id, limit=_EARLIER))
+    earlier = Earlier(learning_rows.said_elsewhere(session.project_dir, without=session.id, limit=_EARLIER))
     for each in said:
         for sentence in sentences_of(session.id, each.at, each.text):
             for wish, again in earlier.wishes(sentence):
@@ -93,10 +95,10 @@ def _fade(session: Session) -> None:
     """Let what nobody has seen for so many sessions of the project fade; once for each of them."""
     unseen_for = settings.load().decay_after_sessions
     name = f"learnings {session.project_dir}"
-    if unseen_for < 1 or upgrades.read_state(name).get("faded_for") == session.id:
+    if unseen_for < 1 or facts.read(name).get("faded_for") == session.id:
         return
-    with storage.transaction():
+    with learning_rows.transaction():
         since = code.nth_newest_closed_start(session.project_dir, unseen_for)
         if since:
             evolve.fade(session.project_dir, session.id, since=since, step=FADES_BY)
-        upgrades.write_state(name, {"faded_for": session.id})
+        facts.write(name, {"faded_for": session.id})

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite.distill.observation import one_line
 from claude_mem_lite.learnings import anchors
 from claude_mem_lite.storage import context, learnings
+from claude_mem_lite.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

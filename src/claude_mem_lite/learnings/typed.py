@@ -1,4 +1,4 @@
-"""The sentences that the user typed in a prompt: no code, no paste, no quotation, nothing of the client's.
+"""Find the sentences that the user typed in a prompt: no code, paste, quotation or client's text.
 
 Pure: what a sentence states is `statements`' business.
 """

@@ -1,4 +1,4 @@
-"""Whose words a learning goes back to: the user's and Claude's own, or what came in from outside. Pure.
+"""Trace whose words a learning goes back to: the user's, Claude's, or what came from outside. Pure.
 
 An attacker writes files, pages, outputs, what others report and what the user pastes; Claude's report and
 Claude's edits may repeat it. So it counts who said a thing first, by the events as the client sent them.
@@ -11,12 +11,12 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.distill.disguises import reveal
-from claude_mem_lite.distill.observation import clean
-from claude_mem_lite.distill.observation import sentences as told_sentences
 from claude_mem_lite.distill.sameness import terms
 from claude_mem_lite.learnings.typed import sentences
-from claude_mem_lite.triage import EDITORS
+from claude_mem_lite.text import clean
+from claude_mem_lite.text import sentences as told_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""A call graph laid out in layers, callers left of what they call; how it is drawn is `drawing`'s business.
+"""Lay out a call graph in layers, callers left of what they call; `drawing` draws it.
 
 Source: the steps of Sugiyama, Tagawa and Toda (1981): reverse what closes a circle, layer by the longest
 path, order by barycentres, place.

@@ -1,4 +1,4 @@
-"""The call graph of what changed, as SVG: boxes for functions, curves for calls."""
+"""Draw the call graph of what changed as SVG: boxes for functions, curves for calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A report's data, read from the memory."""
+"""Gather a report's data from the memory."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import os
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite import inbox
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.codemap.confidence import STRONG
-from claude_mem_lite.distill.observation import clean
-from claude_mem_lite.reports import model
-from claude_mem_lite.storage import code, learnings, reports
-from claude_mem_lite.storage.reports import Scope
-from claude_mem_lite.triage import EDITORS
+from claude_mem_lite.reports import model, store
+from claude_mem_lite.reports.store import Period
+from claude_mem_lite.storage import code, learnings
+from claude_mem_lite.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -43,29 +43,31 @@ def gather(  # noqa: PLR0913  (what is told, and of what)
     None stands for all projects and sessions; `zone` is the reader's, without one this machine's.
     """
     made_at = inbox.utc_text(now)
-    scope = Scope(project_dir=project_dir, session_id=session_id)
+    period = Period(project_dir=project_dir, session_id=session_id)
     if session_id is None:
-        scope = Scope(_midnight(now, days - 1, zone), made_at, project_dir)
-    with reports.snapshot():
-        return _report(scope, made_at, zone, most_learnings=most_learnings, daily_budget_usd=daily_budget_usd)
+        period = Period(_midnight(now, days - 1, zone), made_at, project_dir)
+    with store.snapshot():
+        return _report(
+            period, made_at, zone, most_learnings=most_learnings, daily_budget_usd=daily_budget_usd
+        )
 
 
 def _report(
-    scope: Scope, made_at: str, zone: dt.tzinfo | None, *, most_learnings: int, daily_budget_usd: float
+    period: Period, made_at: str, zone: dt.tzinfo | None, *, most_learnings: int, daily_budget_usd: float
 ) -> model.Report:
-    rows, calls = reports.sessions(scope), reports.calls(scope)
-    functions = reports.changed_functions(scope)
-    sessions = tuple(_sessions(scope, rows, functions, calls, zone))
+    rows, calls = store.sessions(period), store.calls(period)
+    functions = store.changed_functions(period)
+    sessions = tuple(_sessions(period, rows, functions, calls, zone))
     changed = _changed(rows, functions)
     counted = Counter(change for places in changed.values() for change in places.values())
-    by_day, tools = _activity(scope, zone)
-    captured, kept = reports.tokens(scope)
-    spans = [(each.started[:10], each.ended[:10]) for each in sessions] if scope.session_id else []
+    by_day, tools = _activity(period, zone)
+    captured, kept = store.tokens(period)
+    spans = [(each.started[:10], each.ended[:10]) for each in sessions] if period.session_id else []
     return model.Report(
         made_at=made_at,
-        dates=spans[0] if spans else (_minute(scope.since, zone)[:10], _minute(made_at, zone)[:10]),
-        project_dir=None if scope.project_dir is None else plain(scope.project_dir),
-        session_id=None if scope.session_id is None else plain(scope.session_id),
+        dates=spans[0] if spans else (_minute(period.since, zone)[:10], _minute(made_at, zone)[:10]),
+        project_dir=None if period.project_dir is None else plain(period.project_dir),
+        session_id=None if period.session_id is None else plain(period.session_id),
         sessions=sessions,
         observations=sum(tools.values()),
         tokens_captured=captured,
@@ -73,9 +75,9 @@ def _report(
         days=by_day,
         tools=dict(tools.most_common()),
         functions={change: counted[change] for change in model.CHANGES},
-        files=_files(sessions, of_all=scope.project_dir is None and scope.session_id is None),
-        learnings=_learnings(scope, most=most_learnings),
-        costs=_costs(calls, daily_budget_usd, is_of_session=scope.session_id is not None),
+        files=_files(sessions, of_all=period.project_dir is None and period.session_id is None),
+        learnings=_learnings(period, most=most_learnings),
+        costs=_costs(calls, daily_budget_usd, is_of_session=period.session_id is not None),
         graphs=tuple(_graph(project, places) for project, places in changed.items() if places),
     )
 
@@ -86,13 +88,13 @@ def plain(text: str) -> str:
 
 
 def _sessions(
-    scope: Scope,
+    period: Period,
     rows: Iterable[models.Session],
     functions: Mapping[str, Mapping[Place, str]],
     calls: Calls,
     zone: dt.tzinfo | None,
 ) -> Iterator[model.Session]:
-    counts, files = reports.observation_counts(scope), reports.changed_files(scope)
+    counts, files = store.observation_counts(period), store.changed_files(period)
     usd: dict[str, float] = defaultdict(float)
     for call in calls:
         usd[call["session_id"]] += call["usd"]
@@ -125,11 +127,11 @@ def _changed(
     return dict(sorted(found.items(), key=lambda each: (-len(each[1]), each[0])))
 
 
-def _activity(scope: Scope, zone: dt.tzinfo | None) -> tuple[tuple[model.Day, ...], Counter[str]]:
+def _activity(period: Period, zone: dt.tzinfo | None) -> tuple[tuple[model.Day, ...], Counter[str]]:
     """Return the observations by day and kind, and by tool; what was said is no tool's."""
     days: dict[str, Counter[str]] = defaultdict(Counter)
     tools: Counter[str] = Counter()
-    for minute, tool, tier, number in reports.activity(scope):
+    for minute, tool, tier, number in store.activity(period):
         days[_minute(f"{minute}:00.0Z", zone)[:10]][_kind(tool, tier)] += number
         tools[plain(tool)] += number
     return tuple(
@@ -159,12 +161,12 @@ def _files(sessions: Iterable[model.Session], *, of_all: bool) -> tuple[model.Fi
     )
 
 
-def _learnings(scope: Scope, *, most: int) -> model.Learnings:
+def _learnings(period: Period, *, most: int) -> model.Learnings:
     """Return what is known: new first, then the surest. That of a session is what it taught or confirmed."""
 
     def found(state: learnings.State) -> list[models.Learning]:
-        rows = learnings.find(scope.project_dir, state=state)
-        return [row for row in rows if scope.session_id in {None, *row.source_sessions}]
+        rows = learnings.find(period.project_dir, state=state)
+        return [row for row in rows if period.session_id in {None, *row.source_sessions}]
 
     known = found("active")
     told = [
@@ -178,7 +180,7 @@ def _learnings(scope: Scope, *, most: int) -> model.Learnings:
             sessions=len(row.source_sessions),
             observations=len(row.observations),
             is_manual=row.is_manual,
-            is_new=scope.session_id is None and scope.since <= row.created_at <= scope.until,
+            is_new=period.session_id is None and period.since <= row.created_at <= period.until,
         )
         for row in known
     ]
@@ -232,7 +234,7 @@ def _graph(project_dir: str, changed: Mapping[Place, str]) -> model.Graph:
     """Return the changed functions of a project and those beside them; a call to no file is uncertain."""
     places = dict.fromkeys(changed)
     calls: dict[tuple[Place, Place], bool] = {}
-    for caller, callee, confidence in reports.calls_near(project_dir, changed.keys()):
+    for caller, callee, confidence in store.calls_near(project_dir, changed.keys()):
         places |= {caller: None, callee: None}
         calls.setdefault((caller, callee), confidence >= STRONG and bool(callee[0]))
     at = {place: number for number, place in enumerate(places)}

@@ -1,4 +1,4 @@
-"""A report as Markdown; captured text stands in it as plain text or as code."""
+"""Write a report as Markdown; captured text stands in it as plain text or as code."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.codemap.mermaid import Arrow, Node, render
-from claude_mem_lite.distill.observation import count, join, one_line
 from claude_mem_lite.reports import words
+from claude_mem_lite.text import count, join, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

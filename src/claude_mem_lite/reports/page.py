@@ -1,4 +1,4 @@
-"""A report as a page: one file that loads nothing and runs nothing, for screens of any size and paper."""
+"""Write a report as a page: one file that loads and runs nothing, for any screen and paper."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from claude_mem_lite import __version__
-from claude_mem_lite.distill.observation import count, one_line
 from claude_mem_lite.reports import charts, drawing, words
 from claude_mem_lite.reports.charts import Series
 from claude_mem_lite.reports.element import Element, document, element
 from claude_mem_lite.reports.model import CHANGES, KINDS
 from claude_mem_lite.reports.parts import chip, figure, section, table
+from claude_mem_lite.text import count, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

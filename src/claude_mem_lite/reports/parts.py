@@ -1,13 +1,13 @@
-"""What the sections of a page are made of."""
+"""Build the parts that sections of a page are made of."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claude_mem_lite.distill.observation import one_line
 from claude_mem_lite.reports import words
 from claude_mem_lite.reports.element import Element, element
 from claude_mem_lite.reports.model import CHANGES
+from claude_mem_lite.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""What every form of a report says in the same words: whose it is, of which time, and what came of it."""
+"""Say what every form of a report says alike: whose it is, of which time, and what came of it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import datetime as dt
 import os
 from typing import TYPE_CHECKING
 
-from claude_mem_lite.distill.observation import count
+from claude_mem_lite.text import count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,33 +12,34 @@ import re
 import time
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from claude_mem_lite import settings
 from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.kinds import Type
 from claude_mem_lite.search import embedder, ranking, times
 from claude_mem_lite.search.embedder.holder import Holder
 from claude_mem_lite.search.nearest import View, Views
 from claude_mem_lite.search.profiles import SAMPLED_ROWS, Profiles
 from claude_mem_lite.search.results import Found, Hit, best
 from claude_mem_lite.search.vectors import Vectors, VectorsError
-from claude_mem_lite.storage import search as storage
+from claude_mem_lite.storage import search as search_rows
 from claude_mem_lite.storage.search import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from claude_mem_lite.search.embedder import ModelRecord, QueryKind
+    from claude_mem_lite.kinds import Kind, Type
+    from claude_mem_lite.search.embedder import ModelRecord
     from claude_mem_lite.search.embedder.interface import Embedder
     from claude_mem_lite.search.ranking import Profile
     from claude_mem_lite.search.times import Span
-    from claude_mem_lite.storage.search import Kind, Row
+    from claude_mem_lite.storage.search import Row
 
 log = logging.getLogger(__name__)
 
-Type = Literal["all", "observation", "session", "learning", "code"]
 KINDS: dict[Type, tuple[Kind, ...]] = {
     "all": ("observation", "session", "learning"),
     "observation": ("observation",),
@@ -192,7 +193,7 @@ class _Asked:
     """One search: its words, and its vector, which is made in another thread while full text is asked."""
 
     def __init__(
-        self, text: str, query: ranking.Query, model: Embedder | None, kind: QueryKind, depth: int
+        self, text: str, query: ranking.Query, model: Embedder | None, kind: Type, depth: int
     ) -> None:
         self.query = query
         self.depth = depth
@@ -226,14 +227,14 @@ def _by_words(kind: Kind, asked: _Asked, scope: Scope, profile: Profile) -> list
     What is named in full comes first, lest common words crowd it out.
     """
     match = ranking.match_expression(asked.query, profile)
-    rows = storage.by_text(kind, match, scope, limit=asked.depth)
+    rows = search_rows.by_text(kind, match, scope, limit=asked.depth)
     for span in asked.query.spans:
         within = _narrowed(scope, span)
-        rows += storage.by_text(kind, match, within, limit=asked.depth)
-        rows += storage.newest(kind, within, limit=asked.depth)
+        rows += search_rows.by_text(kind, match, within, limit=asked.depth)
+        rows += search_rows.newest(kind, within, limit=asked.depth)
     rows = list({row.id: row for row in rows}.values())
     if asked.query.exact_only:
-        named = storage.by_text(kind, ranking.named_expression(asked.query), scope, limit=asked.depth)
+        named = search_rows.by_text(kind, ranking.named_expression(asked.query), scope, limit=asked.depth)
         rows = list({row.id: row for row in (*named, *rows)}.values())
     return rows
 
@@ -247,7 +248,7 @@ def _narrowed(scope: Scope, span: Span) -> Scope:
 def _in_time(kind: Kind, query: ranking.Query, scope: Scope) -> int:
     """Return how many rows of the project are of a time that a query names."""
     return sum(
-        storage.count(kind, scope.project_dir, since=span.since, until=span.until) for span in query.spans
+        search_rows.count(kind, scope.project_dir, since=span.since, until=span.until) for span in query.spans
     )
 
 
@@ -255,10 +256,10 @@ def _with_vectors(
     kind: Kind, asked: _Asked, rows: list[Row], scope: Scope, view: View
 ) -> tuple[list[Row], dict[str, float]]:
     vector = asked.vector
-    ids = storage.ids_in(kind, scope, limit=_NARROW_ROWS) if storage.is_narrow(scope) else None
+    ids = search_rows.ids_in(kind, scope, limit=_NARROW_ROWS) if search_rows.is_narrow(scope) else None
     own = view.nearest(vector - view.centre, limit=asked.depth, ids=ids)
     known = {row.id for row in rows}
-    rows = [*rows, *storage.by_id(kind, [row_id for row_id in own if row_id not in known], scope)]
+    rows = [*rows, *search_rows.by_id(kind, [row_id for row_id in own if row_id not in known], scope)]
     own |= view.of_rows(known - own.keys())
     own = {row.id: own[row.id] for row in rows if row.id in own}
     if not own:
@@ -270,7 +271,7 @@ def _with_vectors(
 
 def _opened(kind: Kind, asked: _Asked, scope: Scope) -> dict[str, Hit]:
     """Return the rows whose id is the query."""
-    rows = storage.by_prefix(kind, asked.id, scope.project_dir or None) if asked.id else []
+    rows = search_rows.by_prefix(kind, asked.id, scope.project_dir or None) if asked.id else []
     return {row.id: Hit(row, 0.0, None, rank=(1, 0, 0)) for row in rows}
 
 

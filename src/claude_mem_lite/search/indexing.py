@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from claude_mem_lite import client, config, settings
+from claude_mem_lite import config, settings
+from claude_mem_lite.capture import client
 from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.kinds import KINDS, Kind
 from claude_mem_lite.search import embedder, turns, vectors
-from claude_mem_lite.search.vectors import KINDS, Kind, Vectors, VectorsError
+from claude_mem_lite.search.vectors import Vectors, VectorsError
 from claude_mem_lite.storage import embeddings
 
 if TYPE_CHECKING:

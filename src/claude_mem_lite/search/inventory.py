@@ -1,4 +1,4 @@
-"""Which embedding models there are on this machine, which one search uses, and of which rows have vectors."""
+"""List this machine's embedding models, the one search uses, and how many rows have vectors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite import client, config, settings
+from claude_mem_lite import config, settings
+from claude_mem_lite.capture import client
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.search import embedder
 from claude_mem_lite.search.embedder import records

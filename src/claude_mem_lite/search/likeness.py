@@ -1,4 +1,4 @@
-"""How alike in meaning a text and some rows are: the model of the web process, the vectors of LanceDB."""
+"""Compare a text with rows by meaning: the web process's model, LanceDB's vectors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from claude_mem_lite import client, config
+from claude_mem_lite import config
+from claude_mem_lite.capture import client
 from claude_mem_lite.search import vectors
 from claude_mem_lite.search.indexing import blended, with_first_lines
 from claude_mem_lite.search.vectors import Vectors, VectorsError
@@ -17,7 +18,7 @@ from claude_mem_lite.search.vectors import Vectors, VectorsError
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from claude_mem_lite.search.vectors import Kind
+    from claude_mem_lite.kinds import Kind
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""The reader's side of the vectors: those of a project in memory while they are few, else LanceDB's index.
+"""Find the nearest vectors: a project's in memory while they are few, else by LanceDB's index.
 
 Reading a project's 10,000 vectors from LanceDB costs every search more than all the rest of it; comparing
 them in memory less than a millisecond.
@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from claude_mem_lite.search.vectors import INDEX_FROM_ROWS, Kind, Vectors, Version
+from claude_mem_lite.search.vectors import INDEX_FROM_ROWS, Vectors, Version
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+
+    from claude_mem_lite.kinds import Kind
 
 Array = NDArray[np.float32]
 

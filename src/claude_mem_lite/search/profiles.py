@@ -1,4 +1,4 @@
-"""How common words are in each project, from a sample of its rows, kept until the project has changed."""
+"""Sample how common words are in each project, and keep that until the project has changed."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from claude_mem_lite.search import ranking
 from claude_mem_lite.storage import DatabaseError
-from claude_mem_lite.storage import search as storage
+from claude_mem_lite.storage import search as search_rows
 from claude_mem_lite.storage.models import memory_database
 
 if TYPE_CHECKING:
+    from claude_mem_lite.kinds import Kind
     from claude_mem_lite.search.ranking import Profile
-    from claude_mem_lite.storage.search import Kind
 
 # With 500 code history is found a hundredth worse; 2,000 take an eighth of a second.
 SAMPLED_ROWS = 2_000
@@ -47,7 +47,7 @@ class Profiles:
             if kept and kept.row_count > _COUNTED_ALWAYS and now - self._counted_at[key] < _COUNTED_EVERY_S:
                 return kept
             self._counted_at[key] = now
-            row_count = storage.count(*key)
+            row_count = search_rows.count(*key)
             change = abs(row_count - kept.row_count) / max(kept.row_count, 1) if kept else 1.0
             if kept is None or change > _CHANGED_MUCH:
                 self._kept[key] = self._made(key, row_count)
@@ -68,8 +68,8 @@ class Profiles:
             self._in_renewal.discard(key)
 
     def _made(self, key: _Key, row_count: int) -> Profile:
-        rows = storage.sample(*key, one_in=max(1, round(row_count / self._sampled_rows)))
+        rows = search_rows.sample(*key, one_in=max(1, round(row_count / self._sampled_rows)))
         # Full text looks at the rows of all projects that have a word.
-        share = row_count / max(storage.count(key[0]), 1)
+        share = row_count / max(search_rows.count(key[0]), 1)
         told = (ranking.vocabulary(row.title, row.summary, row.detail, row.files) for row in rows)
         return ranking.profile(told, row_count=row_count, share=share)

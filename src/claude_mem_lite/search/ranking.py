@@ -1,4 +1,4 @@
-"""Which rows answer a query best: one score from words, their order, names written in full, and meaning.
+"""Rank rows for a query: one score from words, their order, full names, and meaning.
 
 Pure functions over the candidates that full text and vectors have found; asking the indexes, reading rows and
 keeping a project's profile and the centre of its vectors is the caller's part.

@@ -10,11 +10,13 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from claude_mem_lite import client, settings, settings_file
+from claude_mem_lite import settings, settings_file
+from claude_mem_lite.capture import client
 from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.kinds import KINDS, Kind
 from claude_mem_lite.search import embedder, turns, vectors
 from claude_mem_lite.search.indexing import TEXTS_AT_ONCE, blended, with_first_lines
-from claude_mem_lite.search.vectors import KINDS, Kind, Vectors, VectorsError, digest
+from claude_mem_lite.search.vectors import Vectors, VectorsError, digest
 from claude_mem_lite.storage import embeddings
 
 if TYPE_CHECKING:

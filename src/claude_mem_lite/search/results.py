@@ -1,4 +1,4 @@
-"""What a search answers: hits with their reasons, those that say the same folded into one."""
+"""Shape what a search answers: hits with their reasons, those that say the same folded."""
 
 from __future__ import annotations
 

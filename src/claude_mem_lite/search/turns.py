@@ -1,4 +1,4 @@
-"""Who writes the vectors: the consumer, a step at a time, or one run of reembed for as long as it takes."""
+"""Lock the vectors for one writer at a time: the consumer step by step, or a whole reembed."""
 
 from __future__ import annotations
 

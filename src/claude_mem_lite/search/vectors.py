@@ -1,4 +1,4 @@
-"""The vectors in LanceDB, one table a kind and a model: written by the consumer, read by the web process.
+"""Store vectors in LanceDB, one table a kind and a model, for the web process to read.
 
 SQLite is the truth: whatever is missing or broken here is made anew from it. What a vector means is
 `embedder`'s business.
@@ -14,19 +14,18 @@ import re
 import shutil
 import tempfile
 import time
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.kinds import KINDS, Kind
 from claude_mem_lite.search import memory
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-Kind = Literal["observation", "session", "learning", "function"]
-KINDS: tuple[Kind, ...] = ("observation", "session", "learning", "function")
 # When the table was made, and a number that grows with each write: one made anew begins at 1 again.
 Version = tuple[bytes, int]
 _MADE_AT = b"made_at"

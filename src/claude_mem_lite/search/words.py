@@ -1,4 +1,4 @@
-"""From text to terms: the words, stems and lemmas that full text search and ranking agree on.
+"""Split text into the words, stems and lemmas that full text search and ranking agree on.
 
 Words and stems are those of SQLite's `porter unicode61 remove_diacritics 2`; what a row scores stands in
 `ranking`.

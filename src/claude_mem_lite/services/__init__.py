@@ -1,1 +1,1 @@
-"""The two background programs: how they are installed, started, watched and stopped."""
+"""Install, start, watch and stop the two background programs."""

@@ -22,39 +22,39 @@ from claude_mem_lite.services.programs import Program, programs
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Kind = Literal["launchd", "systemd"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+Supervisor = Literal["launchd", "systemd"]
+KINDS: tuple[Supervisor, ...] = get_args(Supervisor)
 
 _RESTART_S = 2
 _ANSWER_S = 30
 
 
-def native() -> Kind:
+def native() -> Supervisor:
     """Return what this system has."""
     return "launchd" if sys.platform == "darwin" else "systemd"
 
 
-def installed() -> Kind | None:
+def installed() -> Supervisor | None:
     """Return by what the services of this data directory are run, None for supervisord."""
     return next((kind for kind in KINDS if all(map(os.path.exists, paths(kind)))), None)
 
 
-def paths(kind: Kind) -> list[str]:
+def paths(kind: Supervisor) -> list[str]:
     """Return the files of a kind, the consumer's first."""
     return [os.path.join(_folder(kind), file_name(kind, program)) for program in programs()]
 
 
-def file_name(kind: Kind, program: Program) -> str:
+def file_name(kind: Supervisor, program: Program) -> str:
     """Return what a program's file is called."""
     return f"{_label(program)}.plist" if kind == "launchd" else f"{_label(program)}.service"
 
 
-def text(kind: Kind, program: Program) -> bytes:
+def text(kind: Supervisor, program: Program) -> bytes:
     """Return the contents of a program's file."""
     return _plist(program) if kind == "launchd" else _unit(program).encode()
 
 
-def install(kind: Kind) -> list[str]:
+def install(kind: Supervisor) -> list[str]:
     """Write the files of a kind and have them started; return their paths.
 
     Raises:
@@ -77,7 +77,7 @@ def install(kind: Kind) -> list[str]:
     return written
 
 
-def uninstall(kind: Kind) -> list[str]:
+def uninstall(kind: Supervisor) -> list[str]:
     """Have the services of a kind stopped and their files taken away; return which there were."""
     there = [path for path in paths(kind) if os.path.exists(path)]
     for command in _stopping(kind, there):
@@ -87,7 +87,7 @@ def uninstall(kind: Kind) -> list[str]:
     return there
 
 
-def start(kind: Kind) -> None:
+def start(kind: Supervisor) -> None:
     """Start what is installed, unless it runs. Raises: ClaudeMemError."""
     for command in _loading(kind, paths(kind)):
         with contextlib.suppress(ClaudeMemError):
@@ -96,7 +96,7 @@ def start(kind: Kind) -> None:
         _call(command)
 
 
-def stop(kind: Kind) -> None:
+def stop(kind: Supervisor) -> None:
     """Stop what is installed until the next start. Raises: ClaudeMemError."""
     for command in _stopping(kind, paths(kind)):
         _call(command)
@@ -144,7 +144,7 @@ WantedBy=default.target
 """
 
 
-def _loading(kind: Kind, files: list[str]) -> Iterator[list[str]]:
+def _loading(kind: Supervisor, files: list[str]) -> Iterator[list[str]]:
     """Yield what has files read; launchd refuses what it has read already."""
     if kind == "launchd":
         for path in files:
@@ -153,7 +153,7 @@ def _loading(kind: Kind, files: list[str]) -> Iterator[list[str]]:
         yield ["systemctl", "--user", "daemon-reload"]
 
 
-def _starting(kind: Kind, files: list[str]) -> Iterator[list[str]]:
+def _starting(kind: Supervisor, files: list[str]) -> Iterator[list[str]]:
     if kind == "launchd":
         for path in files:
             label = os.path.basename(path).removesuffix(".plist")
@@ -162,7 +162,7 @@ def _starting(kind: Kind, files: list[str]) -> Iterator[list[str]]:
         yield ["systemctl", "--user", "enable", "--now", *map(os.path.basename, files)]
 
 
-def _stopping(kind: Kind, files: list[str]) -> Iterator[list[str]]:
+def _stopping(kind: Supervisor, files: list[str]) -> Iterator[list[str]]:
     if kind == "launchd":
         for path in files:
             label = os.path.basename(path).removesuffix(".plist")
@@ -181,7 +181,7 @@ def _call(command: list[str]) -> None:
         raise ClaudeMemError(f"{' '.join(command)} failed: {said or f'exit status {done.returncode}'}")
 
 
-def _remove(kind: Kind) -> None:
+def _remove(kind: Supervisor) -> None:
     for path in paths(kind):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
@@ -194,7 +194,7 @@ def _write(path: str, contents: bytes) -> None:
     os.replace(f"{path}.tmp", path)
 
 
-def _folder(kind: Kind) -> str:
+def _folder(kind: Supervisor) -> str:
     if kind == "launchd":
         return os.path.expanduser("~/Library/LaunchAgents")
     base = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")

@@ -1,4 +1,4 @@
-"""What may be wrong with an installation: each check says what it found and what cures it, some cure it.
+"""Check an installation: each check says what it found and what cures it; some cure it.
 
 No check changes anything; `fix` of a finding does, where there is one. Data is never deleted.
 """
@@ -21,7 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite import __version__, backlog, client, config, guards, inbox, keys, locks, settings, spool
+from claude_mem_lite import __version__, config, keys, locks, settings
+from claude_mem_lite.capture import backlog, client, guards, inbox, spool
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import install, plugin, supervise
 from claude_mem_lite.storage import damage, migrations, models, queries, rebuild
@@ -326,7 +327,7 @@ def _latency() -> Iterator[Finding]:
         for _ in range(_HOOK_RUNS):
             started = time.perf_counter()
             subprocess.run(
-                [sys.executable, "-I", "-S", os.path.join(install.HOOKS, "capture.py")],
+                [sys.executable, "-I", "-S", os.path.join(install.HOOKS, "post_tool_use.py")],
                 input=json.dumps(event).encode(), env=environment, capture_output=True, check=False,
             )  # fmt: skip
             times.append((time.perf_counter() - started) * 1000)
@@ -357,13 +358,13 @@ def _last_word(home: str) -> str:
 
 def ask_api(chosen: Any) -> Finding:
     """Ask the Messages API whether it is there and takes the key; costs nothing."""
-    from claude_mem_lite.distill import claude
+    from claude_mem_lite.claude import api
 
     if chosen.credential is None:
         return Finding("API", keys.about("", chosen.api_key_from), "")
     try:
-        claude.look(chosen)
-    except claude.ClaudeError as error:
+        api.look(chosen)
+    except api.ClaudeError as error:
         return Finding("API", str(error), "mend the key or the network, then claude-mem restart")
     return Finding("API", f"answers, and knows {chosen.model}")
 

@@ -1,4 +1,4 @@
-"""The environment of the services, which serve all projects: a short list, and no variable of a session."""
+"""Build the environment of the services: a short list, and no variable of a session."""
 
 from __future__ import annotations
 

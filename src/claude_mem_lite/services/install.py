@@ -14,7 +14,8 @@ import tempfile
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite import config, guards
+from claude_mem_lite import config
+from claude_mem_lite.capture import guards
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import json_text, plugin
 
@@ -31,8 +32,8 @@ OLDEST_CLIENT = "2.1.50"
 FOLLOWS_RENAMES = (2, 1, 197)
 TIMEOUT_S = 10
 # The end of every command that `_command` has written; a user's own may name the same file.
-_OURS = re.compile(r" -I -S '?/.*claude_mem_lite/hooks/(?!guard\.)\w+\.py'?( \|\| :)?$")
-_GUARD = re.compile(r" -I -S '?/.*claude_mem_lite/hooks/guard\.py'?( \|\| :)?$")
+_OURS = re.compile(r" -I -S '?/.*claude_mem_lite/hooks/(?!pre_tool_use\.)\w+\.py'?( \|\| :)?$")
+_GUARD = re.compile(r" -I -S '?/.*claude_mem_lite/hooks/pre_tool_use\.py'?( \|\| :)?$")
 # The original claude-mem has a skill of the same name whose description begins with the same two words.
 _SKILL_MARK = "name: mem-search\ndescription: Search claude-mem, the record of earlier sessions"
 
@@ -99,7 +100,7 @@ def sync_guard() -> str:
     """
     path, on = _settings_path(), guards.all_on()
     before, can_work = _read(path), "PreToolUse" in registered_events()
-    event = {"hook": "guard", "matcher": "|".join(guards.TOOLS)}
+    event = {"hook": "pre_tool_use", "matcher": "|".join(guards.TOOLS)}
     wanted = _entries({"PreToolUse": event}) if on and can_work else {}
     if on:
         _write(config.guards_path(), guards.telling_words(on))

@@ -1,4 +1,4 @@
-"""What both services are: alone in their data directory, and gone when their supervisor or a database is."""
+"""Keep a service alone in its data directory, and end it with its supervisor or a database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When the services end by themselves: when nobody has needed them for a while, or to run a newer version."""
+"""Decide when the services end by themselves: unneeded for a while, or for a newer version."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import signal
 import time
 from typing import TYPE_CHECKING
 
-from claude_mem_lite import client, inbox, installed, settings
+from claude_mem_lite import installed, settings
+from claude_mem_lite.capture import client, inbox
 from claude_mem_lite.services import agents, instance, supervise
 from claude_mem_lite.services.programs import NAMES
-from claude_mem_lite.storage import migrations, queries, upgrades
+from claude_mem_lite.storage import facts, migrations, queries
 
 if TYPE_CHECKING:
     from claude_mem_lite.settings import Settings
@@ -53,7 +54,7 @@ def is_idle(chosen: Settings, *, now: float) -> bool:
     idle_s = chosen.idle_stop_minutes * _MINUTE_S
     if not idle_s:
         return False
-    latest = max(queries.last_event_at(), upgrades.read_state("consumer").get("started_at", ""))
+    latest = max(queries.last_event_at(), facts.read("consumer").get("started_at", ""))
     if now - inbox.unix_time(latest) < idle_s or _web_idle_s() < idle_s:
         return False
     return not queries.has_work(now=time.time())  # what is due later is no work yet

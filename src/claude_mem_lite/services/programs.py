@@ -1,4 +1,4 @@
-"""The two programs as `supervisord.conf` defines them, for whatever else is to run them."""
+"""Read the two programs from `supervisord.conf`, for whatever else is to run them."""
 
 from __future__ import annotations
 

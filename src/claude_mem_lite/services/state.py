@@ -1,4 +1,4 @@
-"""How the whole installation is: services, queue, memory, cost and hooks, and what is wrong with it."""
+"""Describe the installation: services, queue, memory, cost and hooks, and what is wrong with it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import shutil
 import time
 from typing import Any
 
-from claude_mem_lite import __version__, config, inbox, keys, settings, spool
+from claude_mem_lite import __version__, config, keys, settings
+from claude_mem_lite.capture import inbox, spool
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import install, plugin, supervise
-from claude_mem_lite.storage import damage, models, projects, queries, rebuild, upgrades
-from claude_mem_lite.storage import learnings as known
+from claude_mem_lite.storage import damage, facts, ledger, models, projects, queries, rebuild, rewrites
+from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage.sizes import sizes
 
 _TOLD_S = 7 * 24 * 3600
@@ -54,7 +55,7 @@ def state() -> dict[str, Any]:
         for part, ask in (
             ("queue", queries.queue_stats),
             ("memory", queries.counts),
-            ("learnings", known.counts),
+            ("learnings", learning_rows.counts),
             ("search", _search),
             ("claude", _claude),
             ("last_errors", _errors),
@@ -111,22 +112,22 @@ def _moved() -> dict[str, str] | None:
 def about_key() -> str:
     """Return in one line which key the running consumer asks Claude with, and how to change that."""
     models.open_databases(read_only=True)
-    source = upgrades.read_state("consumer").get("credential", "")
+    source = facts.read("consumer").get("credential", "")
     models.close_databases()
     return keys.about(source, settings.load().api_key_from)
 
 
 def _claude() -> dict[str, Any]:
     """Return what Claude has written, what waits and why, and what it has cost today."""
-    chosen, gate = settings.load(), upgrades.read_state("gate")
-    source = upgrades.read_state("consumer").get("credential", "")
+    chosen, gate = settings.load(), facts.read("gate")
+    source = facts.read("consumer").get("credential", "")
     is_paused = gate.get("until", 0) > time.time()
     return {
         "model": chosen.model,
         "key": source,
         "about_key": keys.about(source, chosen.api_key_from),
-        **upgrades.upgrade_counts(chosen.tiers),
-        "spent_today_usd": round(upgrades.spent_usd(since=inbox.utc_now()[:10]), 6),
+        **rewrites.counts(chosen.tiers),
+        "spent_today_usd": round(ledger.spent_usd(since=inbox.utc_now()[:10]), 6),
         "daily_budget_usd": chosen.daily_budget_usd,
         "paused": {name: gate[name] for name in ("kind", "reason", "until")} if is_paused else None,
     }

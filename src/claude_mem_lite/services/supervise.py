@@ -17,11 +17,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from claude_mem_lite import client, config, installed, keys, settings
+from claude_mem_lite import config, installed, keys, settings
+from claude_mem_lite.capture import client
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import agents, environment, instance
 from claude_mem_lite.services.programs import CONF, NAMES
-from claude_mem_lite.storage import files, migrations, models, rebuild, upgrades
+from claude_mem_lite.storage import facts, files, migrations, models, rebuild
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -119,7 +120,7 @@ def _start(with_key: str, *, anew: bool, in_place: bool) -> None:
             _ask("startProcess", program.name, False)
 
 
-def _start_agents(kind: agents.Kind, *, anew: bool) -> None:
+def _start_agents(kind: agents.Supervisor, *, anew: bool) -> None:
     if anew:
         agents.stop(kind)
         _wait(_gone, STOP_TIMEOUT_S, "the services did not stop")
@@ -258,7 +259,7 @@ def _has_new_key() -> bool:
     """Tell whether there is a key from elsewhere than the running consumer's."""
     credential = settings.load().credential
     models.open_databases(read_only=True)
-    running = upgrades.read_state("consumer").get("credential", "")
+    running = facts.read("consumer").get("credential", "")
     models.close_databases()
     return credential is not None and running not in {credential.source, keys.WITH_KEY}
 

@@ -1,4 +1,4 @@
-"""The memory, claude-mem.db, and the reading side of queue.db: models, migrations, queries."""
+"""Read and write claude-mem.db, and read queue.db: models, migrations, queries."""
 
 from peewee import PeeweeException as DatabaseError
 

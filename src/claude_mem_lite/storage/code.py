@@ -1,4 +1,4 @@
-"""The code map's rows: files, functions and what became of them, calls. What they mean stands in `codemap`.
+"""Query the code map's rows: files, functions, their changes, calls. Their meaning is `codemap`'s.
 
 A `name` that a user gives for a function is its qualified name or the end of it, with or without its module
 or the end of its file: "post", "Journal.post", "ledger.journal.Journal.post", "journal.py:Journal.post".

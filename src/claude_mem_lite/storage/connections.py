@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from urllib.parse import quote
 
-from claude_mem_lite.fast_sqlite3 import Connection
+from claude_mem_lite.capture.fast_sqlite3 import Connection
 
 BUSY_S = 5.0
 

@@ -1,4 +1,4 @@
-"""The questions that a session's context puts to the databases, and which of its lines were shown and used.
+"""Query what a session's context is made of, and note which lines were shown and used.
 
 What was shown and used stands in `event_log`: an entry `context.shown` for each block (`via`, the `ids` of
 its lines, what they tell `also`, the `parts` of which they tell only some, `tokens`, `files`; of a fallback
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from peewee import fn
 
-from claude_mem_lite import inbox
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.storage.models import (
     CallEdge,
     FunctionChange,
@@ -76,6 +76,14 @@ def sessions(project_dir: str, *, without: str = "", limit: int) -> list[Session
         & ((Session.observation_count > 0) | (Session.summary != ""))
     )
     return list(rows.order_by(Session.last_event_at.desc(), Session.pk.desc()).limit(limit))
+
+
+def began(project_dir: str, *, sessions_ago: int) -> str:
+    """Return when the last of so many of a project's newest sessions began, "" where it has fewer."""
+    rows = Session.select(Session.started_at).where(
+        (Session.project_dir == project_dir) & (Session.observation_count > 0)
+    )
+    return str(rows.order_by(Session.last_event_at.desc()).offset(sessions_ago - 1).limit(1).scalar() or "")
 
 
 def observations(

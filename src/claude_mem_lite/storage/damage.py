@@ -1,4 +1,4 @@
-"""What is wrong inside a database: told apart from a lock or a full disk, and said with its cure."""
+"""Recognize damage inside a database, apart from a lock or a full disk, and name its cure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from claude_mem_lite import config, inbox
+from claude_mem_lite import config
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.storage import DatabaseError, files
 from claude_mem_lite.storage.connections import connect
 from claude_mem_lite.storage.migrations import MIGRATIONS

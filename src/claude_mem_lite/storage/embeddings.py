@@ -1,4 +1,4 @@
-"""Which rows have a vector of which model: what is still to be embedded, and what has been.
+"""Track which rows have a vector of which model, and which wait for one.
 
 `embedding_status` is "pending" or the key of the model whose vector is in LanceDB; a changed text is pending
 again by a trigger. The kinds are those of `search.vectors`.

@@ -1,4 +1,4 @@
-"""What evaluations ask of the databases: which captures could be replayed, and how the memory has fared.
+"""Query what evaluations need: which captures could be replayed, how the memory has fared.
 
 Times are UTC texts; `project_dir` None stands for all projects.
 """
@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from peewee import fn
 
-from claude_mem_lite import inbox
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.storage.code import UNRESOLVED
 from claude_mem_lite.storage.context import LATE, RECALL, SHOWN
 from claude_mem_lite.storage.learnings import EVENTS
+from claude_mem_lite.storage.ledger import CALL
 from claude_mem_lite.storage.models import (
     CallEdge,
     FunctionMapEntry,
@@ -24,7 +25,7 @@ from claude_mem_lite.storage.models import (
     SourceFile,
     memory_database,
 )
-from claude_mem_lite.storage.upgrades import CALL, ERROR
+from claude_mem_lite.storage.rewrites import ERROR
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""The two databases as files: their sizes, made small again, copied, held."""
+"""Handle the two databases as files: measure, shrink, copy and hold them."""
 
 from __future__ import annotations
 

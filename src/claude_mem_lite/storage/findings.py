@@ -1,4 +1,4 @@
-"""The calls that failed in a project's sessions, and the events from which they are told."""
+"""Query the calls that failed in a project's sessions, and the events behind them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from peewee import fn
 
+from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.storage.models import FailedCall, Observation, PendingEvent, memory_database
-from claude_mem_lite.triage import EDITORS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

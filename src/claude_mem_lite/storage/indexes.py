@@ -1,4 +1,4 @@
-"""What is derived within the databases: full text and indexes; whether it is right, and made anew."""
+"""Check and rebuild what is derived within the databases: full text and indexes."""
 
 # ruff: noqa: S608  every statement is put together from names of ours
 

@@ -1,4 +1,4 @@
-"""The learnings' rows: what a project knows, what waits, what fades. What they mean stands in `learnings`.
+"""Query the learnings' rows: known, waiting, fading. Their meaning is `learnings`'s.
 
 A learning is *current* while it is active and nothing has superseded it. From a confidence of 0.5 on it is
 told to sessions; below that it is a *candidate*: said once, or long unseen.
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from peewee import SQL, fn
 
-from claude_mem_lite.guards import FIELDS, TOOLS, Call
+from claude_mem_lite.capture.guards import FIELDS, TOOLS, Call
 from claude_mem_lite.storage.models import (
     Learning,
     LogEntry,

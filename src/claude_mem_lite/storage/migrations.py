@@ -1,4 +1,4 @@
-"""The schema of claude-mem.db as numbered steps, each applied once, in one transaction with its number.
+"""Migrate claude-mem.db by numbered steps, each applied once, in one transaction with its number.
 
 Append a step, never change one: `PRAGMA user_version` counts how many a file has had. Nothing else about
 the tables lives here.

@@ -1,4 +1,4 @@
-"""The tables as peewee models: all but one in claude-mem.db, `pending_queue` in queue.db (read here only).
+"""Define the tables as peewee models: in claude-mem.db, but for `pending_queue` of queue.db, read only.
 
 The columns are made by `migrations` and `inbox`; a test holds the models to them.
 """
@@ -22,8 +22,9 @@ from peewee import (
 )
 from playhouse.sqlite_ext import FTS5Model, RowIDField, SearchField
 
-from claude_mem_lite import config, inbox
-from claude_mem_lite.fast_sqlite3 import Connection
+from claude_mem_lite import config
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.capture.fast_sqlite3 import Connection
 from claude_mem_lite.storage.migrations import is_outdated, migrate
 from claude_mem_lite.storage.rows import Table
 

@@ -1,4 +1,4 @@
-"""Which folders are one project: work trees, clones, and a folder that was moved.
+"""Tell which folders are one project: work trees, clones, and a folder that was moved.
 
 A project is a repository, wherever it is worked on. It goes by the folder that it was first seen in, and what
 is remembered of it stands under that; the code map is one of a folder. Two folders with the same `origin` or,
@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite import config, inbox, repository, settings
+from claude_mem_lite import config, repository, settings
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.storage.models import ProjectFolder, State, memory_database
 
 if TYPE_CHECKING:

@@ -1,10 +1,10 @@
-"""The end of raw events that are worked off, by age, number and room."""
+"""Delete processed raw events by age, number and size."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claude_mem_lite import inbox
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.storage import files
 
 if TYPE_CHECKING:

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from peewee import Case, fn
 
-from claude_mem_lite import inbox
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.storage import DatabaseError
+from claude_mem_lite.storage.ledger import CALL
 from claude_mem_lite.storage.models import (
     LogEntry,
     Observation,
@@ -24,8 +26,6 @@ from claude_mem_lite.storage.models import (
     memory_database,
     queue_database,
 )
-from claude_mem_lite.storage.upgrades import CALL
-from claude_mem_lite.triage import EDITORS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

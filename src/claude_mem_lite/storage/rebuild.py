@@ -1,4 +1,4 @@
-"""The memory made anew, when claude-mem.db was lost, from the events that queue.db still has."""
+"""Rebuild a lost claude-mem.db from the events that queue.db still has."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 
 from peewee import SQL, fn
 
-from claude_mem_lite import backlog, config, inbox
+from claude_mem_lite import config
+from claude_mem_lite.capture import backlog, inbox
 from claude_mem_lite.storage import queries
 from claude_mem_lite.storage.models import LogEntry, PendingEvent, Session
 

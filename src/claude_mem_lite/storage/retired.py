@@ -1,10 +1,13 @@
-"""The names that are no longer in a project's code, what stands there instead, and those that may go."""
+"""Keep the names that are gone from a project's code, their replacements, and those that may go."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from claude_mem_lite.storage.models import RetiredName
+from peewee import JOIN, Case
+
+from claude_mem_lite.repository import SHARED_BRANCHES
+from claude_mem_lite.storage.models import RetiredName, Session
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -70,18 +73,34 @@ def set_gone(project_dir: str, gone: Mapping[str, str], *, of: Collection[str]) 
 
 
 class Gone(NamedTuple):
-    """A name that is gone, as `RetiredName` has it."""
+    """A name that is gone, as `RetiredName` has it: only on `branch`, if that is not ""."""
 
     name: str
     beside: str
     replacement: str
     retired_at: str
+    branch: str
 
 
-def gone_from(project_dir: str, names: Collection[str] | None = None) -> list[Gone]:
-    """Return the names, among some if they are given, that are gone from a project's code."""
-    columns = [getattr(RetiredName, field) for field in Gone._fields]
-    rows = RetiredName.select(*columns).where((RetiredName.project_dir == project_dir) & RetiredName.is_gone)
+def gone_from(project_dir: str, names: Collection[str] | None = None, *, branch: str = "") -> list[Gone]:
+    """Return the names, among some if they are given, that are gone from a project's code.
+
+    Those that were renamed on a branch that has not come in are among them, but for what is on that `branch`:
+    of its own work tree it is known what it has.
+    """
+    columns = (RetiredName.name, RetiredName.beside, RetiredName.replacement, RetiredName.retired_at)
+    elsewhere = Case(None, [(RetiredName.is_gone, "")], Session.branch)
+    rows = RetiredName.select(*columns, elsewhere).join(
+        Session, JOIN.LEFT_OUTER, on=(Session.id == RetiredName.session_id)
+    )
+    is_renamed = (
+        (RetiredName.replacement != "")
+        & ~RetiredName.replacement.startswith(RetiredName.name)
+        & (RetiredName.beside == "")
+        & Session.branch.not_in({*SHARED_BRANCHES, branch})
+        & ~Session.branch.startswith("@")
+    )
+    rows = rows.where((RetiredName.project_dir == project_dir) & (RetiredName.is_gone | is_renamed))
     if names is not None:
         some = sorted(names)[:_AT_ONCE]
         rows = rows.where(RetiredName.name.in_(some) | RetiredName.beside.in_(some))

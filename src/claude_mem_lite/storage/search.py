@@ -1,4 +1,4 @@
-"""The questions that search puts to claude-mem.db: rows by full text, and rows by id, within a scope.
+"""Query claude-mem.db for search: rows by full text, and rows by id, within a scope.
 
 Written in SQL: a search asks several, and building each by peewee takes longer than answering it.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from peewee import DatabaseError
 
@@ -19,8 +19,7 @@ from claude_mem_lite.storage.models import memory_database
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-Kind = Literal["observation", "session", "learning", "function"]
-KINDS: tuple[Kind, ...] = ("observation", "session", "learning", "function")
+    from claude_mem_lite.kinds import Kind
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""How much room the memory takes, by what it is made of."""
+"""Measure how much room the memory takes, by what it is made of."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What came before an event in its session, and after a session in its project."""
+"""Query what came before an event in its session, and after a session in its project."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The upkeep of the memory: what is kept how long, forgotten, taken along, and put in order again."""
+"""Keep the memory in order: retention, backups, exports, repairs."""

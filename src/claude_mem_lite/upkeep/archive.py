@@ -1,4 +1,4 @@
-"""A backup as a file: a zip of both databases and a manifest that says what they are; nothing else.
+"""Write a backup as a zip of both databases and a manifest, and read one.
 
 A zip because what it holds stands in one place, so that a hostile one is turned down before anything of it is
 unpacked. Vectors are not in it, for they are made anew, nor are settings, which may have a key in them.
@@ -15,7 +15,8 @@ import zipfile
 import zlib
 from typing import IO, TYPE_CHECKING, Any
 
-from claude_mem_lite import __version__, inbox
+from claude_mem_lite import __version__
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.upkeep import outfile
 

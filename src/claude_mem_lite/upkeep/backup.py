@@ -1,4 +1,4 @@
-"""A consistent copy of the memory while everything runs, and the way back to it.
+"""Copy the memory consistently while everything runs, and restore it.
 
 Both databases are copied by SQLite's own means, the queue first: an event that is worked off in between is
 then in both, and working it off again changes nothing; the other way round it would be in neither.
@@ -14,7 +14,8 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite import backlog, config, locks
+from claude_mem_lite import config, locks
+from claude_mem_lite.capture import backlog
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.search import turns, vectors
 from claude_mem_lite.storage import damage, files, models

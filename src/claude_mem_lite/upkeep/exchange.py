@@ -1,4 +1,4 @@
-"""The memory as text: exported line by line, and taken in again, from whoever it comes.
+"""Export the memory as text, line by line, and take such lines in, from whoever they come.
 
 What stays behind is what belongs to this machine: raw events, vectors, the code map, logs, settings.
 """
@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.storage import DatabaseError, transfer
+from claude_mem_lite.storage import DatabaseError
 from claude_mem_lite.storage.models import memory_database
-from claude_mem_lite.upkeep import lines
+from claude_mem_lite.upkeep import lines, store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,10 +38,10 @@ class TakenIn:
 def export(project_dir: str | None) -> Iterator[str]:
     """Yield the lines of an export, of a project or of everything (None), as of one moment."""
     yield line(lines.Head().model_dump())
-    with transfer.snapshot():
+    with store.snapshot():
         for kind, model in lines.KINDS.items():
             names = [name for name in model.model_fields if name != "kind"]
-            for row in transfer.rows(kind, project_dir):
+            for row in store.rows(kind, project_dir):
                 yield line({"kind": kind, **{name: row[name] for name in names}})
 
 
@@ -96,7 +96,7 @@ def _take(number: int, said: Any, taken: TakenIn, suspicions: Callable[[str], li
     try:
         row = lines.columns(said)
         waits = False
-        if isinstance(said, lines.Learning) and not transfer.knows_learning(said.id):
+        if isinstance(said, lines.Learning) and not store.knows_learning(said.id):
             found = suspicions(said.content) if said.is_active and not said.is_manual else []
             if found:
                 row |= {"is_active": False, "quarantine": list(dict.fromkeys([*said.quarantine, *found]))}
@@ -104,7 +104,7 @@ def _take(number: int, said: Any, taken: TakenIn, suspicions: Callable[[str], li
         if said.kind == "claude-mem":
             return
         with memory_database.atomic():  # a line that cannot be stored takes no other with it
-            is_new = transfer.add(said.kind, row)
+            is_new = store.add(said.kind, row)
     except (ClaudeMemError, DatabaseError) as error:
         taken.wrong.append((number, str(error)))
     else:

@@ -1,4 +1,4 @@
-"""The lines of an export: one JSON object each, of a `kind`; what is read is checked and cleaned here.
+"""Define an export's lines, one JSON object each; check and clean what is read.
 
 The fields of a kind are those of its class below, in this order; all are there. Times are UTC as in
 `2026-11-21T03:00:25.123456Z`, paths of files relative to their project where they lie inside it. The first
@@ -21,9 +21,10 @@ from pydantic import (
     ValidationError,
 )
 
-from claude_mem_lite import redact
-from claude_mem_lite.distill.observation import clean
 from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.kinds import Category  # noqa: TC001  (read at run time)
+from claude_mem_lite.redaction.events import redact
+from claude_mem_lite.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +35,7 @@ _CLOCKS_APART = dt.timedelta(days=1)  # of two machines
 
 
 def _told(text: str) -> str:
-    return clean(redact.redact(text))
+    return clean(redact(text))
 
 
 def _past(text: str) -> str:
@@ -134,7 +135,7 @@ class Learning(_Line):
     kind: Literal["learning"] = "learning"
     id: Id
     project_dir: Path | None
-    category: Literal["architecture", "convention", "gotcha", "dependency", "pattern"]
+    category: Category
     content: Annotated[Text, StringConstraints(min_length=1, max_length=2_000)]
     confidence: Share
     times_seen: Count

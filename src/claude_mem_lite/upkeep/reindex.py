@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 
 from claude_mem_lite import settings
 from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.kinds import KINDS
 from claude_mem_lite.search import embedder, turns, vectors
-from claude_mem_lite.search.vectors import KINDS, Vectors, VectorsError, digest
+from claude_mem_lite.search.vectors import Vectors, VectorsError, digest
 from claude_mem_lite.storage import damage, embeddings, files, indexes
 
 _MOST_LINES = 5

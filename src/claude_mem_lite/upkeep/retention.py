@@ -1,4 +1,4 @@
-"""What is worked off goes after a while: raw events, entries of the event log, log files, broken spool files.
+"""Prune what is processed after a while: raw events, event log, log files, broken spool files.
 
 What is remembered stays, and so does every event that waits. One that failed goes only for want of room.
 """
@@ -11,7 +11,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from claude_mem_lite import inbox, logs, spool
+from claude_mem_lite import logs
+from claude_mem_lite.capture import inbox, spool
 from claude_mem_lite.storage import pruning, queries
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What Claude is sent of one captured tool call: what the call was and what came of it, each thing once.
+"""Reduce a captured tool call to what Claude is sent: the call and its outcome, each thing once.
 
 Pure, like the local rules, and as forgiving of odd payloads. How long texts are cut stands in `selection`.
 """
@@ -8,7 +8,8 @@ from collections.abc import Callable
 from claude_mem_lite.distill.digest import patch, selection
 from claude_mem_lite.distill.digest.selection import Part, assemble, outline, shorten
 from claude_mem_lite.distill.local import bash, evidence, failures, fields, unknown, versions, web
-from claude_mem_lite.distill.observation import Capture, clean, count, relative
+from claude_mem_lite.distill.observation import Capture
+from claude_mem_lite.text import clean, count, relative
 
 DIGEST_CHARS = 6_000
 

@@ -1,10 +1,10 @@
-"""What an edit changed as a unified diff: of the client's patch, or else of the strings it was made with."""
+"""Write an edit as a unified diff, from the client's patch or the strings it was made with."""
 
 import difflib
 from collections.abc import Iterable, Iterator, Sequence
 
 from claude_mem_lite.distill.local import fields, versions
-from claude_mem_lite.distill.observation import clean
+from claude_mem_lite.text import clean
 
 CONTEXT_LINES = 1
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from claude_mem_lite.distill.local.evidence import code_worth, output_worth, plain_worth
-from claude_mem_lite.distill.observation import clean
+from claude_mem_lite.text import clean
 
 # How much each line of a text tells beside the others; 0: nothing, it goes first and never fills room.
 Worths = Callable[[Sequence[str]], list[int]]

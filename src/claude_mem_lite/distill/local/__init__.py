@@ -1,4 +1,4 @@
-"""The local distiller: turns captured hook events into observations by rules.
+"""Turn captured hook events into observations by rules.
 
 No model, no network, no file: pure functions of the event.
 """
@@ -8,7 +8,9 @@ from collections.abc import Callable, Sequence
 from claude_mem_lite.distill.local import agents, bash, conversation, edits, reading, unknown, web
 from claude_mem_lite.distill.local.own_notes import is_note
 from claude_mem_lite.distill.local.reading import is_lookup
-from claude_mem_lite.distill.observation import OBSERVATION_CHARS, Capture, Observation, Skip, clip, one_line
+from claude_mem_lite.distill.local.versions import Edit, edit_of
+from claude_mem_lite.distill.observation import OBSERVATION_CHARS, Capture, Observation, Skip
+from claude_mem_lite.text import clip, one_line
 
 __all__ = ["fold", "is_lookup", "observe"]
 
@@ -18,14 +20,17 @@ _ENDS_A_TURN = frozenset({"Stop", "StopFailure", "SubagentStop"})
 Rule = Callable[[Capture], Observation | Skip]
 
 
-def observe(capture: Capture, *, prompt: str | None = None) -> Observation | Skip:
+def observe(capture: Capture, edit: Edit | None = None, *, prompt: str | None = None) -> Observation | Skip:
     """Describe what is worth remembering of one event, or why nothing is.
 
-    `prompt` is the user's latest prompt before the event, redacted: the report of a turn says what was asked.
+    `edit` is what `edit_of` reads in the event, where the caller has read it. `prompt` is the user's latest
+    prompt before the event, redacted: the report of a turn says what was asked.
     Never raises, whatever the payload looks like.
     """
     if is_note(capture):
         return Skip("a note in Claude Code's own memory")
+    if edit := edit or edit_of(capture):
+        return _fit(edits.observe(edit))
     if capture.event_name == "PostToolUse":
         rule = _TOOLS.get(capture.tool_name, unknown.observe)
     elif capture.event_name == "PostToolUseFailure":
@@ -81,13 +86,11 @@ _TOOLS: dict[str, Rule] = {
     "Agent": agents.observe_agent,
     "AskUserQuestion": conversation.observe_answers,
     "Bash": bash.observe,
-    "Edit": edits.observe_edit,
     "EnterPlanMode": _skip("a change of mode"),
     "ExitPlanMode": conversation.observe_plan,
     "Glob": reading.observe,
     "Grep": reading.observe,
     "LS": reading.observe,
-    "MultiEdit": edits.observe_edit,
     "NotebookEdit": edits.observe_notebook,
     "NotebookRead": reading.observe,
     "Read": reading.observe,
@@ -101,7 +104,6 @@ _TOOLS: dict[str, Rule] = {
     "ToolSearch": _skip("a search for tools"),
     "WebFetch": web.observe_fetch,
     "WebSearch": web.observe_search,
-    "Write": edits.observe_write,
 }
 _FAILED_TOOLS: dict[str, Rule] = {
     "Bash": bash.observe,

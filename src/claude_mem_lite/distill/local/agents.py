@@ -1,17 +1,9 @@
 """Work handed to others: sub-agents, skills, plans in task lists."""
 
 from claude_mem_lite.distill.local import fields
-from claude_mem_lite.distill.observation import (
-    SUMMARY_CHARS,
-    Capture,
-    Observation,
-    Skip,
-    clip,
-    first_sentence,
-    join,
-    one_line,
-)
-from claude_mem_lite.distill.quoting import named, quoted
+from claude_mem_lite.distill.observation import SUMMARY_CHARS, Capture, Observation, Skip
+from claude_mem_lite.quoting import named, quoted
+from claude_mem_lite.text import clip, first_sentence, join, one_line
 
 
 def observe_agent(capture: Capture) -> Observation | Skip:

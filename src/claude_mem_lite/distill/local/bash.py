@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from claude_mem_lite.capture.simple_commands import Command
 from claude_mem_lite.distill.local import (
     evidence,
     failures,
@@ -15,19 +16,9 @@ from claude_mem_lite.distill.local import (
     shell,
     writes,
 )
-from claude_mem_lite.distill.observation import (
-    OBSERVATION_CHARS,
-    TITLE_CHARS,
-    Capture,
-    Observation,
-    Skip,
-    clip,
-    join,
-    one_line,
-    relative,
-)
-from claude_mem_lite.distill.quoting import named, quoted
-from claude_mem_lite.simple_commands import Command
+from claude_mem_lite.distill.observation import OBSERVATION_CHARS, Capture, Observation, Skip
+from claude_mem_lite.quoting import named, quoted
+from claude_mem_lite.text import TITLE_CHARS, clip, join, one_line, relative
 
 _COMMAND_CHARS = 300
 _SCRIPT_CHARS = 450

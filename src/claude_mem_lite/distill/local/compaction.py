@@ -1,4 +1,4 @@
-"""The client's own summary of a compacted session: what of it is kept. Pure.
+"""Take from the client's summary of a compacted session what is worth keeping. Pure.
 
 The model has written it for itself, from a conversation that also held files, pages and outputs: it is told
 as the model's words. What of it is no longer so stands in `distill.contradicted`.
@@ -6,7 +6,7 @@ as the model's words. What of it is no longer so stands in `distill.contradicted
 
 import re
 
-from claude_mem_lite.distill.observation import clean, one_line, sentences
+from claude_mem_lite.text import clean, one_line, sentences
 
 NAME = "PostCompact"
 LEAD = "In the model's words: "

@@ -5,18 +5,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from claude_mem_lite.distill.local import compaction, fields
-from claude_mem_lite.distill.observation import (
-    SUMMARY_CHARS,
-    Capture,
-    Observation,
-    Skip,
-    clean,
-    clip,
-    first_sentence,
-    one_line,
-    sentences,
-)
-from claude_mem_lite.distill.quoting import OPEN, quote_blocks, quoted
+from claude_mem_lite.distill.observation import SUMMARY_CHARS, Capture, Observation, Skip
+from claude_mem_lite.quoting import OPEN, quote_blocks, quoted
+from claude_mem_lite.text import clean, clip, first_sentence, one_line, sentences
 
 # A prompt of nothing but these words asks for nothing new.
 _CONSENT = frozenset({
@@ -34,6 +25,7 @@ _FROM_THE_CLIENT = (
     "<bash-",
     "<system-reminder",
     "[Request interrupted",
+    "Operation stopped by hook: ",
     "This session is being continued from a previous conversation",
 )
 # What the client and its editor put around the user's words.

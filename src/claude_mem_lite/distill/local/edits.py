@@ -1,4 +1,4 @@
-"""What an edit changed, in words: which functions, how many lines, and the lines that say most."""
+"""Describe an edit: which functions, how many lines, and the lines that say most."""
 
 import os.path
 import re
@@ -8,17 +8,9 @@ from claude_mem_lite.codemap.diff import Change, diff
 from claude_mem_lite.distill.local import fields, hunks, versions
 from claude_mem_lite.distill.local.evidence import best_lines, code_worth, plain_worth, unique
 from claude_mem_lite.distill.local.versions import Edit
-from claude_mem_lite.distill.observation import (
-    OBSERVATION_CHARS,
-    TITLE_CHARS,
-    Capture,
-    Observation,
-    Skip,
-    count,
-    join,
-    one_line,
-)
-from claude_mem_lite.distill.quoting import named, quote_long_names, quoted
+from claude_mem_lite.distill.observation import OBSERVATION_CHARS, Capture, Observation, Skip
+from claude_mem_lite.quoting import named, quote_long_names, quoted
+from claude_mem_lite.text import TITLE_CHARS, count, join, one_line
 
 _NEW_FILE_CHARS = 1_200
 _SMALL_EDIT_CHARS = 600
@@ -44,14 +36,23 @@ _LABELS = {"new": "New", "modified": "Modified", "deleted": "Removed"}
 _CELL_VERBS = {"insert": "Insert", "delete": "Delete"}
 
 
-def observe_write(capture: Capture) -> Observation | Skip:
-    """Describe a file written as a whole, new or over an old one."""
-    return _observation(versions.written(capture))
-
-
-def observe_edit(capture: Capture) -> Observation | Skip:
-    """One or several replacements in a file (Edit, MultiEdit)."""
-    return _observation(versions.replaced(capture))
+def observe(edit: Edit) -> Observation | Skip:
+    """Describe what an edit changed in a file."""
+    if not edit.path:
+        return Skip("an edit of an unknown file")
+    if not edit.added and not edit.removed:
+        return Skip("an edit that changed nothing")
+    known = edit.changes or _named_in_code(edit)
+    title = one_line(_title(edit, known))
+    summary = _summary(edit, known, title)
+    room = OBSERVATION_CHARS - len(title) - len(summary)
+    if edit.is_new:
+        worth = plain_worth if edit.is_plain else code_worth
+        detail = best_lines(edit.added, min(room, _NEW_FILE_CHARS), worth)
+    else:
+        room = min(room, _NEW_FILE_CHARS) if edit.is_rewrite else room
+        detail = _evidence(edit.added, edit.removed, room, is_plain=edit.is_plain)
+    return Observation(title, summary, detail or None, (edit.path,), edit.changes)
 
 
 def observe_notebook(capture: Capture) -> Observation | Skip:
@@ -72,25 +73,6 @@ def observe_notebook(capture: Capture) -> Observation | Skip:
     detail = _evidence(added, removed, OBSERVATION_CHARS - len(title) - len(summary), is_plain=kind != "code")
     changed = diff(old, new) if fields.text(response, "language") == "python" else ()
     return Observation(title, summary, detail or None, (path,), changed)
-
-
-def _observation(edit: Edit) -> Observation | Skip:
-    if not edit.path:
-        return Skip("an edit of an unknown file")
-    if not edit.added and not edit.removed:
-        return Skip("an edit that changed nothing")
-    changed = versions.changes(edit)
-    known = changed or _named_in_code(edit)
-    title = one_line(_title(edit, known))
-    summary = _summary(edit, known, title)
-    room = OBSERVATION_CHARS - len(title) - len(summary)
-    if edit.is_new:
-        worth = plain_worth if edit.is_plain else code_worth
-        detail = best_lines(edit.added, min(room, _NEW_FILE_CHARS), worth)
-    else:
-        room = min(room, _NEW_FILE_CHARS) if edit.is_rewrite else room
-        detail = _evidence(edit.added, edit.removed, room, is_plain=edit.is_plain)
-    return Observation(title, summary, detail or None, (edit.path,), changed)
 
 
 def _title(edit: Edit, changed: Sequence[Change]) -> str:

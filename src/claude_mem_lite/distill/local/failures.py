@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 
 from claude_mem_lite.distill.local.problems import first_problem
-from claude_mem_lite.distill.observation import one_line
+from claude_mem_lite.text import one_line
 
 _MARK = re.compile(r"^E  +")  # pytest's
 _EXIT_CODE = re.compile(r"\AExit code (-?\d{1,9})\n?")

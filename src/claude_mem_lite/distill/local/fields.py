@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from claude_mem_lite.distill.observation import CUT, Capture, clean, relative
+from claude_mem_lite.distill.observation import Capture
+from claude_mem_lite.text import CUT, clean, relative
 
 _COUNTABLE = 10**15
 

@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from claude_mem_lite.distill.observation import TITLE_CHARS, one_line
-from claude_mem_lite.distill.quoting import quoted
-from claude_mem_lite.simple_commands import Command
+from claude_mem_lite.capture.simple_commands import Command
+from claude_mem_lite.quoting import quoted
+from claude_mem_lite.text import TITLE_CHARS, one_line
 
 _COMMITTED = re.compile(r"^\[[^\]\n]*?\b([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
 _LOGGED = re.compile(r"^(?:\* )?([0-9a-f]{7,40}) (?:\((?:HEAD|tag:|[\w/.-]+[,)]).*?\) )?(.+)$", re.MULTILINE)

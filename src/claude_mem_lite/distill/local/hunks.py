@@ -1,4 +1,4 @@
-"""What a hunk of an edit says in a line: `retries = 3 → 5`, or the line that was added or removed."""
+"""Tell a hunk of an edit in a line: `retries = 3 → 5`, or the line that was added or removed."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby, takewhile
 
 from claude_mem_lite.distill.local import fields
-from claude_mem_lite.distill.observation import one_line
+from claude_mem_lite.text import one_line
 
 ARROW = " → "
 

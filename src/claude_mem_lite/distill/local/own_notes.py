@@ -1,12 +1,12 @@
-"""Which files are Claude Code's own memory: its notes are no work on the project. Pure."""
+"""Recognize files of Claude Code's own memory: its notes are no work on the project. Pure."""
 
 from __future__ import annotations
 
 import os.path
 from typing import TYPE_CHECKING
 
+from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.distill.local import fields
-from claude_mem_lite.triage import EDITORS
 
 if TYPE_CHECKING:
     from claude_mem_lite.distill.observation import Capture

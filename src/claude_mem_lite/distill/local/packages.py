@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from claude_mem_lite.distill.observation import join, one_line
-from claude_mem_lite.simple_commands import Command
+from claude_mem_lite.capture.simple_commands import Command
+from claude_mem_lite.text import join, one_line
 
 _INSTALLING = {
     "pip": ("install",), "pip3": ("install",), "uv": ("add", "pip install", "sync"),

@@ -1,11 +1,11 @@
-"""The first error in the output of any tool: a position with a message, or a message with its position.
+"""Find the first error in any tool's output: a position with a message, or the reverse.
 
 Compilers, linters and runners share a handful of shapes, so there is one finder for all of them.
 """
 
 import re
 
-from claude_mem_lite.distill.observation import one_line
+from claude_mem_lite.text import one_line
 
 _LINES = 4_000
 _LINE_CHARS = 300

@@ -1,4 +1,4 @@
-"""What was looked at and found: files, searches, listings, and many of them folded into one observation."""
+"""Describe what was looked at and found, and fold many looks into one observation."""
 
 import os.path
 from collections.abc import Callable, Sequence
@@ -7,19 +7,9 @@ from dataclasses import dataclass
 from claude_mem_lite.codemap.extract import extract
 from claude_mem_lite.distill.local import bash, fields
 from claude_mem_lite.distill.local.evidence import best_lines, code_worth, plain_worth, unique
-from claude_mem_lite.distill.observation import (
-    OBSERVATION_CHARS,
-    TITLE_CHARS,
-    Capture,
-    Observation,
-    Skip,
-    clip,
-    count,
-    join,
-    one_line,
-    relative,
-)
-from claude_mem_lite.distill.quoting import named
+from claude_mem_lite.distill.observation import OBSERVATION_CHARS, Capture, Observation, Skip
+from claude_mem_lite.quoting import named
+from claude_mem_lite.text import TITLE_CHARS, clip, count, join, one_line, relative
 
 _PROSE = (".md", ".rst", ".txt", ".adoc", ".toml", ".cfg", ".ini", ".yaml", ".yml")
 _SUMMARY_CHARS = 700

@@ -4,11 +4,11 @@ import json
 import re
 from collections.abc import Sequence
 
+from claude_mem_lite.capture.simple_commands import Command
 from claude_mem_lite.distill.local import shell
 from claude_mem_lite.distill.local.evidence import output_worth, telling_lines, unique
 from claude_mem_lite.distill.local.problems import count_problems, first_problem
-from claude_mem_lite.distill.observation import one_line
-from claude_mem_lite.simple_commands import Command
+from claude_mem_lite.text import one_line
 
 _RESULT_CHARS = 200
 _SHORT_LINES, _FEW_LINES = 3, 8

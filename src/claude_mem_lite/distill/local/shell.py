@@ -2,8 +2,8 @@
 
 import functools
 
-from claude_mem_lite.simple_commands import Command, Script
-from claude_mem_lite.triage import only_looks
+from claude_mem_lite.capture.priority import only_looks
+from claude_mem_lite.capture.simple_commands import Command, Script
 
 _GOES_ON = ("&&", "||", "|", ";", "(", "{", " do", " then", " else")
 _OPTIONS_OF_GIT = {"-C": 2, "-c": 2, "--no-pager": 1}

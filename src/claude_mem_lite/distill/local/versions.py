@@ -1,4 +1,4 @@
-"""The two versions of an edited file, rebuilt from the event, and what tells them apart.
+"""Rebuild the two versions of an edited file from the event, and tell them apart.
 
 No file is read; a version that the event does not hold whole is None, and nothing is concluded from it.
 """
@@ -6,13 +6,15 @@ No file is read; a version that the event does not hold whole is None, and nothi
 import os.path
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from claude_mem_lite.codemap.diff import Change, diff
 from claude_mem_lite.codemap.extract import Definition, body_hash, definitions
 from claude_mem_lite.distill.local import fields, hunks
 from claude_mem_lite.distill.local.hunks import Hunk
-from claude_mem_lite.distill.observation import Capture, one_line
-from claude_mem_lite.distill.quoting import named
+from claude_mem_lite.distill.observation import Capture
+from claude_mem_lite.quoting import named
+from claude_mem_lite.text import one_line
 
 PYTHON = (".py", ".pyi")
 _PLAIN_SUFFIXES = frozenset({
@@ -21,7 +23,7 @@ _PLAIN_SUFFIXES = frozenset({
 })  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Edit:
     """An edit as far as its event tells; `added` and `removed` are lines without marks."""
 
@@ -44,6 +46,13 @@ class Edit:
         """Prose or configuration: its lines are the knowledge."""
         return is_plain(self.path)
 
+    @cached_property
+    def changes(self) -> tuple[Change, ...]:
+        """The changed definitions of a Python file; empty where one of its versions is not known whole."""
+        if not self.path.endswith(PYTHON) or self.after is None or (self.before is None and not self.is_new):
+            return ()
+        return diff(self.before, self.after)
+
 
 def is_plain(path: str) -> bool:
     """Tell whether a file is prose or configuration, by its name."""
@@ -51,7 +60,16 @@ def is_plain(path: str) -> bool:
     return suffix in _PLAIN_SUFFIXES or not suffix
 
 
-def written(capture: Capture) -> Edit:
+def edit_of(capture: Capture) -> Edit | None:
+    """Return the edit of a file that a tool call made; None for any other event, and for a notebook's."""
+    if capture.event_name != "PostToolUse":
+        return None
+    if capture.tool_name == "Write":
+        return _written(capture)
+    return _replaced(capture) if capture.tool_name in {"Edit", "MultiEdit"} else None
+
+
+def _written(capture: Capture) -> Edit:
     """Return what a Write did: a new file, or all of an old one."""
     response = fields.value(capture.payload, "tool_response")
     is_new = (
@@ -66,7 +84,7 @@ def written(capture: Capture) -> Edit:
     return Edit(fields.path(capture, "file_path"), is_new, not is_new, before, after, added, removed, parts)
 
 
-def replaced(capture: Capture) -> Edit:
+def _replaced(capture: Capture) -> Edit:
     """Return what an Edit or a MultiEdit did."""
     arguments = fields.value(capture.payload, "tool_input")
     response = fields.value(capture.payload, "tool_response")
@@ -103,13 +121,6 @@ def _common(old: Sequence[str], new: Sequence[str]) -> int:
     """Return how many lines two texts have in common from the start."""
     differing = (index for index, (one, other) in enumerate(zip(old, new, strict=False)) if one != other)
     return next(differing, min(len(old), len(new)))
-
-
-def changes(edit: Edit) -> tuple[Change, ...]:
-    """Which definitions of a Python file changed; empty where one of its versions is not known whole."""
-    if not edit.path.endswith(PYTHON) or edit.after is None or (edit.before is None and not edit.is_new):
-        return ()
-    return diff(edit.before, edit.after)
 
 
 def renames(edit: Edit, changed: Sequence[Change]) -> list[tuple[str, str]]:

@@ -1,16 +1,9 @@
-"""What was looked up on the web."""
+"""Describe what was looked up on the web."""
 
 from claude_mem_lite.distill.local import fields
-from claude_mem_lite.distill.observation import (
-    Capture,
-    Observation,
-    Skip,
-    clip,
-    first_sentence,
-    one_line,
-    sentences,
-)
-from claude_mem_lite.distill.quoting import named, quoted
+from claude_mem_lite.distill.observation import Capture, Observation, Skip
+from claude_mem_lite.quoting import named, quoted
+from claude_mem_lite.text import clip, first_sentence, one_line, sentences
 
 _SUBJECT_CHARS, _SAID_CHARS = 48, 400
 

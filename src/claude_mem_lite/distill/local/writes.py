@@ -7,9 +7,9 @@ import os.path
 import re
 from collections.abc import Iterable
 
+from claude_mem_lite.capture.simple_commands import Command
 from claude_mem_lite.distill.local import shell
 from claude_mem_lite.distill.local.evidence import unique
-from claude_mem_lite.simple_commands import Command
 
 _UNKNOWN_UNTIL_RUN = frozenset("$*?[{`~")
 _NO_FILES = frozenset({"", "-", ".", "..", "/"})

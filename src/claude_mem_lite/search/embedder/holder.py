@@ -1,4 +1,4 @@
-"""The one embedder of a process: loaded in a thread on first need, dropped when nobody has asked for long."""
+"""Hold a process's one embedder: load it in a thread on first need, drop it after long disuse."""
 
 from __future__ import annotations
 

@@ -10,7 +10,8 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from claude_mem_lite.search.embedder.records import ModelRecord, QueryKind
+    from claude_mem_lite.kinds import Type
+    from claude_mem_lite.search.embedder.records import ModelRecord
 
 # Far more than tokens have in any prose or code: a text of a megabyte must not take seconds to cut.
 _MOST_CHARS_PER_TOKEN = 100
@@ -30,7 +31,7 @@ class Embedder(Protocol):
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Return one vector a text: (n, dimension)."""
 
-    def embed_query(self, text: str, kind: QueryKind) -> Vectors:
+    def embed_query(self, text: str, kind: Type) -> Vectors:
         """Return the vector of a query for documents of this kind: (dimension,)."""
 
 

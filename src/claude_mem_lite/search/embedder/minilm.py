@@ -13,7 +13,8 @@ from claude_mem_lite.search.embedder.interface import Vectors, encodable, unit_l
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from claude_mem_lite.search.embedder.records import ModelRecord, QueryKind
+    from claude_mem_lite.kinds import Type
+    from claude_mem_lite.search.embedder.records import ModelRecord
 
 SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 TOKENIZER = os.path.join(os.path.dirname(os.path.dirname(__file__)), "data", "minilm", "tokenizer.json")
@@ -40,7 +41,7 @@ class MiniLM:
             vectors[batch] = self._run([tokens[number] for number in batch])
         return vectors
 
-    def embed_query(self, text: str, kind: QueryKind) -> Vectors:  # noqa: ARG002  one prompt for all: none
+    def embed_query(self, text: str, kind: Type) -> Vectors:  # noqa: ARG002  one prompt for all: none
         """Return the vector of a query: (384,) float32, unit length."""
         vector: Vectors = self._run([self._tokens(text)])[0]
         return vector

@@ -18,7 +18,8 @@ from claude_mem_lite.search.embedder.interface import Vectors, encodable, unit_l
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from claude_mem_lite.search.embedder.records import ModelRecord, QueryKind
+    from claude_mem_lite.kinds import Type
+    from claude_mem_lite.search.embedder.records import ModelRecord
 
 # The tokenizer of Qwen3-Embedding appends it to every text; the model was trained to be read there.
 END = "<|endoftext|>"
@@ -58,7 +59,7 @@ class Qwen3:
             vectors[number] = self._embed(prompt + text)
         return vectors
 
-    def embed_query(self, text: str, kind: QueryKind) -> Vectors:
+    def embed_query(self, text: str, kind: Type) -> Vectors:
         """Return the vector of a query behind the prompt of its kind: (dimension,) float32, unit length."""
         prompts = self.record.query_prompts
         return self._embed((prompts[kind] if prompts else "") + text)

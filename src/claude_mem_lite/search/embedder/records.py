@@ -21,7 +21,8 @@ from claude_mem_lite.errors import ClaudeMemError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-QueryKind = Literal["observation", "code", "learning", "session", "all"]
+    from claude_mem_lite.kinds import Type
+
 Dtype = Literal["float32", "processor"]
 
 # Longer than any query that the API takes (2,000 characters) and any title with its summary; 8,192 tokens,
@@ -67,7 +68,7 @@ class ModelRecord:
     name: str
     source: str
     dimension: int = 0
-    query_prompts: Mapping[QueryKind, str] | None = field(default=None, hash=False)
+    query_prompts: Mapping[Type, str] | None = field(default=None, hash=False)
     document_prompt: str | None = None
     meaning: float = MEANING
     max_tokens: int = MAX_TOKENS

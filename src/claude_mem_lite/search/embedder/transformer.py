@@ -14,7 +14,8 @@ from claude_mem_lite.search.embedder.interface import Vectors, encodable, unit_l
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from claude_mem_lite.search.embedder.records import Dtype, ModelRecord, QueryKind
+    from claude_mem_lite.kinds import Type
+    from claude_mem_lite.search.embedder.records import Dtype, ModelRecord
 
 BATCH = 8
 
@@ -32,7 +33,7 @@ class TransformerEmbedder:
             return np.zeros((0, self.record.dimension), np.float32)
         return self._encode(self._model.encode_document, texts, self.record.document_prompt)
 
-    def embed_query(self, text: str, kind: QueryKind) -> Vectors:
+    def embed_query(self, text: str, kind: Type) -> Vectors:
         """Return the vector of a query behind the prompt of its kind: (dimension,) float32, unit length."""
         prompts = self.record.query_prompts
         prompt = None if prompts is None else prompts[kind]

@@ -1,4 +1,4 @@
-"""How much each model's cosine counts beside words, where that was fitted on this memory: one small file."""
+"""Keep how much each model's cosine counts beside words, where that was fitted on this memory."""
 
 from __future__ import annotations
 

@@ -1,0 +1,49 @@
+"""UserPromptSubmit: the user's words, and what memory has on them, unless that takes too long."""
+
+from __future__ import annotations
+
+WEB_TIMEOUT_S = 0.15
+# More says no more about what is asked; what is asked stands at one of the ends.
+_HEAD_CHARS, _TAIL_CHARS = 1_500, 500
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def ask(fields: dict[str, str], project_dir: str) -> Callable[[], bytes]:
+    """Ask what memory has on the prompt; what is returned waits for it, b"" for nothing."""
+    from claude_mem_lite.capture import client
+
+    prompt = fields["prompt"]
+    if not prompt.strip() or prompt.lstrip().startswith("<task-notification>"):  # that is the client's
+        return bytes
+    if len(prompt) > _HEAD_CHARS + _TAIL_CHARS:
+        prompt = f"{prompt[:_HEAD_CHARS]}\n{prompt[-_TAIL_CHARS:]}"
+    asked = client.block(
+        "/api/recall", fields, project_dir, timeout_s=client.patient(WEB_TIMEOUT_S), q=prompt
+    )
+    read = asked.read
+    if asked.is_down:
+        from claude_mem_lite.hooks import helper
+
+        read = helper.ask("/api/recall", fields, project_dir, q=prompt)
+
+    def answer() -> bytes:
+        printed = read()
+        if asked.is_down:  # they stop when nobody needs them, and this session goes on
+            from claude_mem_lite.hooks import start
+
+            start.start_services()
+        return printed or b""
+
+    return answer
+
+
+if __name__ == "__main__":
+    import sys
+
+    sys.path.append(__file__.rsplit("/", 3)[0])  # started with -S, which leaves site-packages out
+    from claude_mem_lite.hooks import event
+
+    event.run(ask)

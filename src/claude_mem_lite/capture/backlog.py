@@ -1,0 +1,125 @@
+"""Enqueue a message for each waiting row of queue.db and each file of the spool.
+
+Hooks load nothing of this; what they write is `inbox`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+from claude_mem_lite.capture import inbox, spool
+
+# So many messages, or events, are written in one transaction: a hook must not wait for 100,000 of them.
+_AT_ONCE, _EVENTS_AT_ONCE = 500, 50
+
+_INSERT_LOST = (
+    "INSERT OR IGNORE INTO pending_queue"
+    " (id, created_at, project_dir, raw_output, session_id, event_name, status, note, finished_at)"
+    " VALUES (?, ?, '', '{}', 'unknown', '', 'error', ?, ?)"
+)
+
+
+def requeue() -> int:
+    """Enqueue a message for each unfinished row that has none, and return how many there were."""
+    count = 0
+    with contextlib.closing(inbox.connect()) as reader:
+        inbox.create_schema(reader)
+        # Outside of the transactions: with 100,000 rows this takes longer than a hook waits for the lock.
+        orphans = reader.execute(
+            f"SELECT id, priority FROM pending_queue WHERE status IN {inbox.WAITING} AND id NOT IN"  # noqa: S608
+            " (SELECT json_extract(CAST(data AS TEXT), '$.args[0]') FROM task WHERE queue = ?"
+            "  AND json_extract(CAST(data AS TEXT), '$.args[0]') IS NOT NULL)",
+            (inbox.QUEUE_NAME,),
+        )
+        while some := orphans.fetchmany(_AT_ONCE):
+            with inbox.Transaction() as connection:
+                for event_id, priority in some:
+                    inbox.insert_message(connection, event_id, priority, inbox.BEHIND)
+            count += len(some)
+            inbox.ring()
+    return count
+
+
+def fall_behind() -> None:
+    """Have all events that wait by now come after those that are yet to come."""
+    behind = " ".join(f"WHEN {number} THEN {inbox.BEHIND[name]}" for name, number in inbox.PRIORITIES.items())
+    query = (
+        f"UPDATE task SET priority = CASE priority {behind} END WHERE id IN (SELECT id FROM task"  # noqa: S608
+        f" WHERE queue = ? AND claimed = 0 AND priority IN {tuple(inbox.PRIORITIES.values())}"
+        " AND json_extract(CAST(data AS TEXT), '$.name') = ? LIMIT ?)"
+    )
+    count = _AT_ONCE
+    while count == _AT_ONCE:
+        with inbox.Transaction() as connection:
+            count = connection.execute(query, (inbox.QUEUE_NAME, inbox.COMPRESS, _AT_ONCE)).rowcount
+
+
+def work_again(session_id: str) -> int:
+    """Have the finished events of a session wait once more, for `requeue` to send for; return how many."""
+    query = (
+        "UPDATE pending_queue SET status = CASE status WHEN ? THEN ? ELSE 'raw' END WHERE seq IN"
+        " (SELECT seq FROM pending_queue WHERE session_id = ? AND status IN ('done', ?) LIMIT ?)"
+    )
+    values = (inbox.IMPORTED, inbox.REIMPORT, session_id, inbox.IMPORTED, _EVENTS_AT_ONCE)
+    total, count = 0, _EVENTS_AT_ONCE
+    while count == _EVENTS_AT_ONCE:
+        with inbox.Transaction() as connection:
+            count = connection.execute(query, values).rowcount
+        total += count
+    return total
+
+
+def retry_failed() -> int:
+    """Have what is in error, and what was set aside, worked on once more; return how many events.
+
+    What was lost before it could be stored stays in error: there is nothing of it to work on.
+    """
+    with inbox.Transaction() as connection:
+        count = connection.execute(
+            "UPDATE pending_queue SET status = 'raw', note = NULL, finished_at = NULL"
+            " WHERE status = 'error' AND event_name <> ''"
+        ).rowcount
+        name = {"name": inbox.QUEUE_NAME}
+        connection.execute("UPDATE task SET queue = :name, crashes = 0 WHERE queue = :name || '!dead'", name)
+    requeue()
+    return count
+
+
+def take_in_spool() -> int:
+    """Move the events of the spool into queue.db, oldest first; return how many.
+
+    A file that holds no event stays there as `NAME.bad`; what was lost becomes a row in error.
+    """
+    for path in spool.lost_files():
+        _note_lost(path)
+    taken = 0
+    for path in spool.waiting():
+        try:
+            event_id, created_at, place, event = spool.read(path)
+            row = inbox.event_row(event_id, created_at, place, event, inbox.parse(event))
+        except ValueError:
+            os.replace(path, path + spool.BROKEN)
+            continue
+        except OSError:  # a folder, another user's file: `status` counts what stays
+            continue
+        with inbox.Transaction() as connection:
+            inbox.insert_event(connection, row)
+        try:
+            os.unlink(path)
+        except FileNotFoundError:
+            continue  # another process has taken it in at the same time
+        taken += 1
+    if taken:
+        inbox.ring()
+    return taken
+
+
+def _note_lost(path: str) -> None:
+    """Make a row in error of the empty file that a hook left when it could store its event nowhere."""
+    event_id, created_at = spool.lost(path)
+    note = "lost: neither queue.db nor the spool could be written, for want of disk space or of the right to"
+    with inbox.Transaction() as connection:
+        connection.execute(_INSERT_LOST, (event_id, created_at, note, inbox.utc_now()))
+    with contextlib.suppress(FileNotFoundError):  # another process has noted it at the same time
+        os.unlink(path)

@@ -1,0 +1,289 @@
+"""Check a tool call against the guards of a project: rules of the user's that can be seen in a call.
+
+Standard library only and without `re`, because the guard hook runs before every command and edit. How a guard
+comes of a rule's text stands in `learnings.guarding`.
+"""
+
+from __future__ import annotations
+
+import os.path
+from itertools import pairwise
+
+from claude_mem_lite import config
+from claude_mem_lite.capture.simple_commands import Script
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from claude_mem_lite.capture.simple_commands import Command
+
+TOOLS = ("Bash", "Edit", "Write", "MultiEdit", "NotebookEdit")
+REMIND, ASK = "remind", "ask"
+BRANCH = "branch:"  # before the name of a branch that is committed or pushed to
+SUBJECT_CHARS = 200  # of a commit message, that a regular expression is asked about
+_SHORT_CHARS = 5  # of short options together
+# What of an event makes a `Call`, as SQLite finds it.
+FIELDS = (
+    "tool_name", "tool_input.command", "tool_input.file_path", "tool_input.notebook_path", "cwd",
+)  # fmt: skip
+_LISTS = ("commands", "without", "needs", "allowed", "files")
+# The short options of long ones, where they mean the same: by program, or program and sub-command.
+LONG_OPTIONS = {
+    "git": {"force": "f", "all": "a", "signoff": "s", "gpg-sign": "S", "message": "m", "delete": "d"},
+    "git commit": {"no-verify": "n"},
+    "git add": {"all": "A"},
+    "rm": {"recursive": "rR", "force": "f"},
+    "npm": {"global": "g", "force": "f", "save-dev": "D"},
+    "chmod": {"recursive": "R"},
+    "chown": {"recursive": "R"},
+}
+# One row for each guard that holds in a project, its lists as lines. Source: storage.migrations, `_GUARDS`.
+_LINES = ", ".join(
+    f"(SELECT group_concat(value, char(10)) FROM json_each(guard, '$.{name}'))"  # noqa: S608  (our own names)
+    for name in _LISTS
+)
+_HOLDING = (
+    f"SELECT id, content, json_extract(guard, '$.mode'), json_extract(guard, '$.message'), {_LINES}"  # noqa: S608
+    " FROM learnings WHERE guard != '' AND is_active AND superseded_by IS NULL AND quarantine = '[]'"
+)
+_HERE = (
+    " AND (project_dir IS NULL OR project_dir ="
+    " coalesce((SELECT project_dir FROM project_folders WHERE folder = :folder), :folder))"
+)
+
+
+def holding(memory: Any, project_dir: str | None) -> list[tuple[str, str, Guard]]:
+    """Return the guards of a project (None: of all) with the id and the words of their rules.
+
+    `memory` is a connection to claude-mem.db. Raises: sqlite3.Error.
+    """
+    held = []
+    rows = memory.execute(_HOLDING + (_HERE if project_dir is not None else ""), {"folder": project_dir})
+    for row_id, says, mode, message, *texts in rows.fetchall():
+        lists = {name: text.splitlines() for name, text in zip(_LISTS, texts, strict=True) if text}
+        held.append((row_id, says, Guard(mode, message or "", **lists)))
+    return held
+
+
+def all_on() -> list[Guard]:
+    """Return the guards that are switched on, of all projects."""
+    from claude_mem_lite.capture.fast_sqlite3 import open_read_only, sqlite3
+
+    try:
+        memory = open_read_only(config.memory_path())
+        try:
+            return [guard for _, _, guard in holding(memory, None)]
+        finally:
+            memory.close()
+    except sqlite3.Error:
+        return []
+
+
+def telling_words(guards: Iterable[Guard]) -> str:
+    """Return what the hook looks for in an event before it opens a database.
+
+    A line for each thing that a guard is about: its words, of which each has to stand in the event.
+    """
+    about = (
+        each
+        for guard in guards
+        for each in (*guard.commands, *guard.files, *(["git commit"] if guard.message else []))
+    )
+    words = (text.replace("/", " ").replace("*", " ").split() for text in about)
+    return "".join("\t".join(filter(_stands_so, line)) + "\n" for line in words)
+
+
+def may_be_broken(event: bytes) -> bool:
+    """Tell whether an event has the telling words of a guard; without the list of them it may."""
+    try:
+        with open(config.guards_path(), "rb") as file:
+            lines = file.read().splitlines()
+    except OSError:
+        return True
+    return any(all(word in event for word in line.split(b"\t")) for line in lines)
+
+
+def _stands_so(word: str) -> bool:
+    """Tell whether JSON and a shell write a word as it is, but for a flourish."""
+    return word.isascii() and word.replace("-", "").replace("_", "").replace(".", "").isalnum()
+
+
+class Call:
+    """A tool call of `FIELDS`: `root` is the top of its work tree, `branch` what is checked out there."""
+
+    def __init__(self, fields: Iterable[object], root: str, branch: str = "") -> None:
+        self.root, self.branch = root, branch
+        self.tool, self.line, file, notebook, folder = (
+            each if isinstance(each, str) else "" for each in fields
+        )
+        self.folder = folder or root
+        self.file = file or notebook
+        self.commands = Script(self.line, self.folder).commands if self.tool == "Bash" else []
+
+
+class Guard:
+    """What a rule forbids or demands of a tool call, and whether Claude is reminded or the user asked.
+
+    A call of one of `commands` (program and sub-command, "*" for any) breaks it: any, or one with a word of
+    `without`, or one that lacks a word of `needs` ("-n|--name": either); not one that is run by one of
+    `allowed`. So does a change of one of `files` (globs, relative to the work tree), and a commit whose
+    subject `message` does not match.
+    """
+
+    def __init__(self, mode: str = REMIND, message: str = "", **lists: Iterable[str]) -> None:
+        self.mode, self.message = mode, message
+        self.commands, self.without, self.needs, self.allowed, self.files = (
+            list(dict.fromkeys(lists.get(name, ()))) for name in _LISTS
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what is stored of it: its fields, but for empty ones."""
+        return {name: value for name, value in vars(self).items() if value}
+
+    @property
+    def says(self) -> str:
+        """What it looks for, in a line."""
+        told = [f"a change of {', '.join(self.files)}"] if self.files else []
+        if self.message:
+            told.append(f"a commit whose subject does not match {self.message}")
+        words = [f"with {' or '.join(self.without)}"] if self.without else []
+        words += [f"without {' and '.join(self.needs)}".replace("|", " or ")] if self.needs else []
+        told += [f"{command} {' or '.join(words)}".rstrip() for command in self.commands]
+        return "; ".join(told)
+
+    def broken_by(self, call: Call) -> str:
+        """Return what of a call breaks the guard, "" for nothing."""
+        if call.tool != "Bash":
+            is_broken = call.file and self._is_of_file(os.path.join(call.folder, call.file), call.root)
+            return call.file if is_broken else ""
+        return next((" ".join(each.words) for each in call.commands if self._is_of(each, call)), "")
+
+    def _is_of(self, command: Command, call: Call) -> bool:
+        for asked in self.commands:
+            if _is_call_of(asked, command.words) and self._breaks(asked, command, call.branch):
+                return not any(_is_call_of(each, command.outer) for each in self.allowed)
+        if (
+            self.message
+            and _is_call_of("git commit", command.words)
+            and _breaks_message(self.message, command)
+        ):
+            return True
+        return any(
+            self._is_of_file(os.path.join(command.folder, path), call.root) for path in command.changed
+        )
+
+    def _breaks(self, asked: str, command: Command, branch: str) -> bool:
+        if not self.without and not self.needs:
+            return True
+        return any(_has(command, word, asked, branch) for word in self.without) or not all(
+            any(_has(command, word, asked, branch) for word in either.split("|")) for either in self.needs
+        )
+
+    def _is_of_file(self, path: str, root: str) -> bool:
+        path = os.path.normpath(os.path.join(root, os.path.expanduser(path)))
+        inside = os.path.relpath(path, root)
+        if inside.startswith(".."):
+            inside = os.path.relpath(os.path.realpath(path), os.path.realpath(root))
+        return any(
+            matches(os.path.expanduser(glob), path)
+            if glob[:1] in {"/", "~"}
+            else not inside.startswith("..") and matches(glob, inside)
+            for glob in self.files
+        )
+
+
+def matches(glob: str, path: str) -> bool:
+    """Tell whether a path is a glob's or below it; a glob without a slash may stand anywhere in the path."""
+    wanted = glob.removeprefix("./").strip("/")
+    return _matches(wanted if "/" in wanted or glob[:1] == "/" else f"**/{wanted}", path.strip("/"))
+
+
+def _matches(glob: str, path: str) -> bool:
+    head, star, tail = glob.partition("*")
+    if not star or not path.startswith(head):
+        return not star and f"{path}/".startswith(f"{glob}/")  # it, or what lies below it
+    rest = path[len(head) :]
+    if not tail.startswith("*"):
+        return any("/" not in rest[:at] and _matches(tail, rest[at:]) for at in range(len(rest) + 1))
+    tail = tail[1:].removeprefix("/")
+    starts = (at for at in range(len(rest)) if rest[at - 1 : at] in {"", "/"})
+    return not tail or any(_matches(tail, rest[at:]) for at in starts)
+
+
+def _is_call_of(asked: str, words: Sequence[str]) -> bool:
+    """Tell whether a command runs a program with a sub-command, whatever options stand between them."""
+    program, *wanted = asked.split()
+    if program not in {"*", words[0], os.path.basename(words[0])}:
+        return False
+    is_value = False  # of the option before it
+    for word in words[1:]:
+        if not wanted:
+            break
+        if word == wanted[0]:
+            wanted, is_value = wanted[1:], False
+        elif word.startswith("-"):
+            is_value = "=" not in word
+        elif is_value:
+            is_value = False
+        else:
+            return False
+    return not wanted
+
+
+def _has(command: Command, word: str, asked: str, branch: str) -> bool:
+    """Tell whether a call has an option, an operand, or a text with that word in it."""
+    words = command.words[1:]
+    if word.startswith(BRANCH):
+        # A commit goes to what is checked out, a push without a name as well.
+        name, given = word.removeprefix(BRANCH), command.operands[2:]
+        return any(_says(told, name) for told in given) if given and "commit" not in words else branch == name
+    if not word.startswith("-"):
+        return any(
+            _says(told, word) or (_is_path(word) and matches(word, told)) for told in (*words, command.text)
+        )
+    option, _, value = word.replace("=", " ", 1).partition(" ")
+    if value:
+        together = {f"{option}{value}", f"{option}={value}"}
+        return not together.isdisjoint(words) or (option, value) in pairwise(words)
+    return word in words or _options([word], asked) <= _options(words, asked)
+
+
+def _is_path(word: str) -> bool:
+    return "/" in word or "*" in word or word.rfind(".") >= 0 < len(word.strip("."))
+
+
+def _options(words: Sequence[str], asked: str) -> set[str]:
+    """Return the options among the words of a call, by their first letter where they have one: -rf, -f -R."""
+    names = (asked.partition(" ")[0], " ".join(asked.split()[:2]))
+    letters = {long: short for name in names for long, short in LONG_OPTIONS.get(name, {}).items()}
+    same = {letter: short[0] for short in letters.values() for letter in short}
+    found = set()
+    for word in words:
+        option = word.partition("=")[0]
+        if word.startswith("--"):
+            found.add(f"-{letters[option[2:]][0]}" if option[2:] in letters else option)
+        elif word.startswith("-") and word[1:].isalpha() and len(word) <= _SHORT_CHARS:
+            found |= {f"-{same.get(letter, letter)}" for letter in word[1:]}
+        elif word.startswith("-"):
+            found |= {option, word[:2] if word[2:3].isdigit() else option}
+        elif word.startswith("+") and names[1] == "git push":
+            found.add("-f")
+    return found
+
+
+def _says(told: str, word: str) -> bool:
+    """Tell whether an argument is a word, has it between signs, or in its text."""
+    low, inner = word.casefold(), "_" if " " in told or "\n" in told else "_-/."
+    signs = (sign if sign.isalnum() or sign in inner or sign in low else " " for sign in told.casefold())
+    return f" {low} " in f" {''.join(signs)} "
+
+
+def _breaks_message(pattern: str, command: Command) -> bool:
+    subject = (command.message or command.text).strip().partition("\n")[0]
+    if not subject or "$(" in subject:
+        return False  # it is not in the command
+    import re
+
+    return re.search(pattern, subject[:SUBJECT_CHARS]) is None

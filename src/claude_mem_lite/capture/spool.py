@@ -1,0 +1,78 @@
+"""Keep events that queue.db could not take, a file each, until `backlog` takes them in.
+
+Standard library only; a hook loads this when nothing else is left. A file is called TIME-ID; what stands at
+the end of a name says that it is not, or not yet, an event.
+"""
+
+from __future__ import annotations
+
+import os
+
+from claude_mem_lite import config
+
+# Half written; read and found to hold no event; an event that was lost, for want of room: an empty file.
+HALF, BROKEN, LOST = ".tmp", ".bad", ".lost"
+_PARTS, _OLD_PARTS = 6, 4
+
+
+def write(event_id: str, created_at: str, place: tuple[str, str, str], event: str) -> None:
+    """Write an event to a file of its own, complete or not at all; `place` is as `inbox.event_row` takes it.
+
+    Raises:
+        OSError: it could not be written; an empty file says so, where that is possible.
+        ClaudeMemError: the folder is a symbolic link or another user's.
+    """
+    config.ensure_folder(config.spool_dir())
+    path = os.path.join(config.spool_dir(), f"{created_at}-{event_id}")
+    descriptor = os.open(path + HALF, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        with open(descriptor, "wb") as file:
+            text = "\0".join((event_id, created_at, *place, event))
+            file.write(text.encode("utf-8", "replace"))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError:
+        # A full disk still takes an empty file: that says when something was lost.
+        os.truncate(path + HALF, 0)
+        os.replace(path + HALF, path + LOST)
+        raise
+    os.replace(path + HALF, path)
+
+
+def read(path: str) -> tuple[str, str, tuple[str, str, str], str]:
+    """Return an event's id, time, place and text; the place of one from before there were branches is bare.
+
+    Raises:
+        ValueError: the file holds no event.
+        OSError: it cannot be read.
+    """
+    with open(path, "rb") as file:
+        parts = file.read().decode("utf-8", "replace").split("\0", _PARTS - 1)
+    if len(parts) == _OLD_PARTS:
+        parts[3:3] = ["", ""]
+    event_id, created_at, project_dir, work_tree, branch, event = parts
+    return event_id, created_at, (project_dir, work_tree, branch), event
+
+
+def lost(path: str) -> tuple[str, str]:
+    """Return id and time of an event that was lost, by the name of its file."""
+    created_at, _, event_id = os.path.basename(path).removesuffix(LOST).rpartition("-")
+    return event_id, created_at
+
+
+def files() -> list[str]:
+    """Return all files of the spool, oldest first."""
+    try:
+        return [os.path.join(config.spool_dir(), name) for name in sorted(os.listdir(config.spool_dir()))]
+    except FileNotFoundError:
+        return []
+
+
+def waiting() -> list[str]:
+    """Return the files that are to be taken in, oldest first."""
+    return [path for path in files() if not path.endswith((HALF, BROKEN, LOST))]
+
+
+def lost_files() -> list[str]:
+    """Return the empty files of events that were lost, oldest first."""
+    return [path for path in files() if path.endswith(LOST)]

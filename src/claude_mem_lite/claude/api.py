@@ -1,0 +1,249 @@
+"""Call the Messages API through the anthropic SDK: one request, one answer, or the kind of failure.
+
+The only module that imports the SDK, and that only when it calls: it costs 0.8 s and 70 MB. What is asked
+stands in `prompts`, when it may be asked in `gate`. No error bears the key or what was captured.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import logging
+import math
+import os
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from claude_mem_lite import keys
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.redaction.events import redact
+from claude_mem_lite.text import one_line
+from claude_mem_lite.tokens import estimate_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from anthropic import Anthropic, APIStatusError
+    from anthropic.types import Message
+    from anthropic.types.messages import MessageBatchResult
+
+    from claude_mem_lite.keys import Credential
+    from claude_mem_lite.settings import Settings
+
+T = TypeVar("T")
+
+REFUSAL = "refusal"  # the stop reason
+DECLINED = "Claude declined to write about it"
+
+CACHED_S = 300.0  # after its last use; source: prompt caching, default lifetime
+
+TIMEOUT_S = 60.0
+_CONNECT_TIMEOUT_S = 10.0
+_REASON_CHARS = 200
+
+# What may pass by itself; everything from 500 up may, too.
+_PASSING = frozenset({408, 409, 425, 429})
+# Key, account or model: no fault of the request, and no retry mends it.
+_SETUP = frozenset({401, 402, 403, 407})
+
+
+class ClaudeError(ClaudeMemError):
+    """A request that brought nothing; the message is one line."""
+
+
+class OutageError(ClaudeError):
+    """The API cannot be reached, is overloaded, or says slow down; it will pass."""
+
+    def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class SetupError(ClaudeError):
+    """The key, the account or the model is not accepted; the user has to mend it."""
+
+
+class NotFoundError(SetupError):
+    """The API does not know the model, or the Message Batch."""
+
+
+class RejectedError(ClaudeError):
+    """The API does not take this request, and never will."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked: `system` is ours, `content` is data, the answer is JSON by `schema`."""
+
+    system: str
+    content: str
+    schema: dict[str, Any] = field(repr=False)
+    max_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back; `text` may be cut off, wrapped or empty."""
+
+    text: str
+    stop_reason: str
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    duration_ms: int = 0
+
+
+def ask(request: Request, settings: Settings, *, is_repeated: bool = False) -> Answer:
+    """Send one request and wait for its answer, for a minute at most; no retry here.
+
+    `is_repeated` says that others with the same `system` went before or follow within minutes.
+
+    Raises:
+        OutageError, SetupError, RejectedError: there is no answer.
+    """
+    started = time.monotonic()
+    parameters = _parameters(request, settings, is_repeated=is_repeated)
+    answer = _calling(settings, lambda client: _answer(client.messages.create(**parameters)))
+    return replace(answer, duration_ms=round((time.monotonic() - started) * 1000))
+
+
+def start_batch(requests: Sequence[Request], settings: Settings) -> str:
+    """Send requests as one Message Batch and return its id; the n-th has the custom id "n".
+
+    Raises:
+        OutageError, SetupError, RejectedError: there is no batch.
+    """
+    rows: Any = [
+        {"custom_id": str(number), "params": _parameters(request, settings, is_repeated=len(requests) > 1)}
+        for number, request in enumerate(requests)
+    ]
+    return str(_calling(settings, lambda client: client.messages.batches.create(requests=rows)).id)
+
+
+def batch_answers(batch_id: str, settings: Settings) -> dict[str, Answer | ClaudeError] | None:
+    """Return what a batch brought for each custom id, or None while it is being worked on.
+
+    Raises:
+        OutageError, SetupError, RejectedError: it could not be asked, or is not known any more.
+    """
+
+    def collect(client: Anthropic) -> dict[str, Answer | ClaudeError] | None:
+        if client.messages.batches.retrieve(batch_id).processing_status != "ended":
+            return None
+        return {row.custom_id: _batch_answer(row.result) for row in client.messages.batches.results(batch_id)}
+
+    return _calling(settings, collect)
+
+
+def look(settings: Settings) -> None:
+    """Ask whether the API is there, takes the key and knows the model; costs nothing.
+
+    Raises:
+        OutageError, SetupError, RejectedError: it does not.
+    """
+    _calling(settings, lambda client: client.models.retrieve(settings.model))
+
+
+def _parameters(request: Request, settings: Settings, *, is_repeated: bool) -> dict[str, Any]:
+    system: dict[str, Any] = {"type": "text", "text": request.system}
+    # A shorter prefix is never cached; a longer one pays when it is read at least once.
+    if is_repeated and estimate_tokens(request.system) >= settings.price.cache_minimum_tokens:
+        system["cache_control"] = {"type": "ephemeral"}
+    return {
+        "model": settings.model,
+        "max_tokens": request.max_tokens,
+        "system": [system],
+        "messages": [{"role": "user", "content": request.content}],
+        "output_config": {"format": {"type": "json_schema", "schema": request.schema}},
+    }
+
+
+def _calling(settings: Settings, call: Callable[[Anthropic], T]) -> T:
+    """Return what a call brings; its failure becomes one of ours, without the chain that may hold the key."""
+    credential = settings.credential
+    if credential is None:
+        raise SetupError("no key is used: see claude-mem status")
+    if not (credential.value.isascii() and credential.value.isprintable() and " " not in credential.value):
+        raise SetupError(f"{credential.source} holds characters that no key has")
+    import anthropic
+    import httpx2  # what the SDK lets through while it reads a batch's results
+
+    for name in ("anthropic", "httpx2", "httpcore2"):  # they log addresses, and bodies when told to
+        logging.getLogger(name).setLevel(logging.WARNING)
+    try:
+        # Where the request goes is the user's choice alone: no base URL, proxy or header of the environment,
+        # which may be a project's, but its certificates.
+        os.environ.pop("ANTHROPIC_CUSTOM_HEADERS", None)
+        transport = httpx2.HTTPTransport(proxy=None if settings.proxy == keys.NONE else settings.proxy)
+        with anthropic.Anthropic(
+            base_url=settings.base_url,
+            http_client=anthropic.DefaultHttpxClient(transport=transport, trust_env=False),
+            api_key=credential.value if credential.kind == "api_key" else None,
+            auth_token=credential.value if credential.kind == "auth_token" else None,
+            max_retries=0,
+            timeout=anthropic.Timeout(TIMEOUT_S, connect=_CONNECT_TIMEOUT_S),
+            open_telemetry=False,
+        ) as client:
+            return call(client)
+    except anthropic.APIStatusError as error:
+        failure = _status_error(error, credential)
+    except anthropic.APIConnectionError as error:
+        cause = type(error.__cause__ or error).__name__
+        failure = OutageError(f"the API cannot be reached or did not answer in time ({cause})")
+    except (anthropic.AnthropicError, httpx2.HTTPError, ValueError, TypeError, AttributeError) as error:
+        # A proxy or a login page in between: a body that is no JSON, or JSON that is no message.
+        failure = OutageError(f"the API's answer cannot be read ({type(error).__name__})")
+    raise failure
+
+
+def _status_error(error: APIStatusError, credential: Credential) -> ClaudeError:
+    said = error.api_message if isinstance(error.api_message, str) else ""
+    said = redact(said.replace(credential.value, "[key]"))
+    message = one_line(
+        f"HTTP {error.status_code}{f', {error.type}' if error.type else ''}: {said}", _REASON_CHARS
+    )
+    if error.status_code == 404:  # noqa: PLR2004 - HTTP's own number
+        return NotFoundError(message.rstrip(": "))
+    if error.status_code in _SETUP or error.type == "billing_error":
+        return SetupError(message.rstrip(": "))
+    if error.status_code in _PASSING or error.status_code >= 500:  # noqa: PLR2004 - the server's fault
+        return OutageError(message.rstrip(": "), retry_after_s=_retry_after_s(error.response.headers))
+    return RejectedError(message.rstrip(": "))
+
+
+def _retry_after_s(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds that a server asks for, given as a number or as a date; None without."""
+    given = headers.get("retry-after", "")
+    try:
+        seconds = float(given)
+    except ValueError:
+        try:
+            seconds = email.utils.parsedate_to_datetime(given).timestamp() - time.time()
+        except (ValueError, OverflowError):
+            return None
+    return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+def _answer(message: Message, *, duration_ms: int = 0) -> Answer:
+    usage = message.usage
+    return Answer(
+        text="".join(block.text for block in message.content if block.type == "text"),
+        stop_reason=str(message.stop_reason),
+        input_tokens=int(usage.input_tokens),
+        output_tokens=int(usage.output_tokens),
+        cache_read_tokens=int(usage.cache_read_input_tokens or 0),
+        cache_write_tokens=int(usage.cache_creation_input_tokens or 0),
+        duration_ms=duration_ms,
+    )
+
+
+def _batch_answer(result: MessageBatchResult) -> Answer | ClaudeError:
+    if result.type == "succeeded":
+        try:
+            return _answer(result.message)
+        except (ValueError, TypeError, AttributeError):
+            return OutageError("an answer of the Message Batch cannot be read")
+    if result.type == "errored" and result.error.error.type == "invalid_request_error":
+        return RejectedError(one_line(redact(result.error.error.message), _REASON_CHARS))
+    return OutageError(f"the request of the Message Batch was {result.type}")

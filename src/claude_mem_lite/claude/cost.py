@@ -1,0 +1,42 @@
+"""Estimate and sum up what calls cost, and keep the daily budget. The ledger is `storage.ledger`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.storage import facts, ledger
+
+if TYPE_CHECKING:
+    from claude_mem_lite.settings import Price, Settings
+
+CACHE_WRITE, CACHE_READ, BATCH = 1.25, 0.1, 0.5  # times the price; source: see settings.Price
+_MILLION = 1_000_000
+_DAY_S = 86_400
+
+
+def dollars(  # noqa: PLR0913  (four kinds of tokens)
+    price: Price,
+    *,
+    input_tokens: int,
+    output_tokens: int,
+    cache_read_tokens: int = 0,
+    cache_write_tokens: int = 0,
+    is_batch: bool = False,
+) -> float:
+    """Return what so many tokens cost."""
+    tokens_in = input_tokens + CACHE_WRITE * cache_write_tokens + CACHE_READ * cache_read_tokens
+    usd = (tokens_in * price.input + output_tokens * price.output) / _MILLION
+    return usd * BATCH if is_batch else usd
+
+
+def left_today(settings: Settings, *, now: float) -> float:
+    """Return the dollars left of this day (UTC); Message Batches on their way count as spent."""
+    midnight = inbox.utc_text(now - now % _DAY_S)
+    on_the_way: float = sum(batch["usd"] for batch in facts.read("batches").values())
+    return settings.daily_budget_usd - ledger.spent_usd(since=midnight) - on_the_way
+
+
+def next_day(now: float) -> float:
+    """Return the next midnight UTC in Unix seconds."""
+    return now - now % _DAY_S + _DAY_S

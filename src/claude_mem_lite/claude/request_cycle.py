@@ -1,0 +1,187 @@
+"""Make one request within the budget, enter it in the ledger, and move the circuit breaker by its outcome.
+
+What is asked and what becomes of the answer is the business of `upgrade` and `learnings.extract`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.claude import api, circuit_breaker, cost, requests
+from claude_mem_lite.claude.api import OutageError, RejectedError, SetupError
+from claude_mem_lite.claude.circuit_breaker import Gate
+from claude_mem_lite.storage import ledger, queries, rewrites
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from claude_mem_lite.claude.api import Answer, Request
+    from claude_mem_lite.settings import Settings
+
+# Between two requests while there is more to do: 20 a minute, below the limits of any account.
+PACE_S = 3.0
+# Before a session's id among the names of what was turned down.
+SESSION, EXTRACTION = "session ", "learnings "
+# What was paid for and useless is tried again more and more rarely.
+_LONGEST_USELESS_S = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a step did: how many captures or summaries it wrote, sent as a batch, and asked about (ids).
+
+    The next may be taken in `wait_s` seconds; None when nothing waits.
+    `failure` is "outage", "setup", "budget", "rejected" or "useless", `reason` says why in one line.
+    """
+
+    wait_s: float | None
+    written: int = 0
+    sent: int = 0
+    asked: tuple[str, ...] = ()
+    failure: str = ""
+    reason: str = ""
+
+    @property
+    def was_taken(self) -> bool:
+        """Whether something was tried, with success or without."""
+        return bool(self.written or self.sent or self.asked or self.failure)
+
+
+class StoppedError(Exception):
+    """The request was not answered; what was asked about is not to blame."""
+
+    def __init__(self, stopped: Step) -> None:
+        super().__init__(stopped.reason)
+        self.step = stopped
+
+
+def ask(request: Request, settings: Settings, *, now: float, more: bool = False) -> tuple[str, Answer]:
+    """Return the answer to a request within the budget, and the entry in the ledger that is to be settled.
+
+    Raises:
+        RejectedError: the API does not take this request.
+        StoppedError: there was no call, or none came through.
+    """
+    worst_usd = requests.worst_usd(request, settings.price)
+    if worst_usd > cost.left_today(settings, now=now):
+        raise StoppedError(stop_for_budget(settings, now=now))
+    recently = ledger.has_called(since=inbox.utc_text(now - api.CACHED_S))
+    entry_id = ledger.reserve(worst_usd, now=now)
+    try:
+        return entry_id, api.ask(request, settings, is_repeated=more or recently)
+    except (OutageError, SetupError) as error:
+        ledger.release(entry_id)
+        raise StoppedError(close_gate(error, now=now)) from None
+    except RejectedError:
+        ledger.release(entry_id)
+        raise
+
+
+def answered(taken: Step, *, now: float) -> Step:
+    """Open the gate after an answer of use; close it where answer after answer is of none."""
+    before = circuit_breaker.load()
+    if not taken.written:
+        useless = before.useless + 1
+        if useless >= circuit_breaker.MAX_USELESS_IN_A_ROW:
+            return close_gate(SetupError("answer after answer cannot be used"), now=now)
+        circuit_breaker.save(Gate(retried=before.retried, useless=useless, called_at=now))
+        return dataclasses.replace(taken, failure="useless")
+    again = [each for each in before.rejected if each not in before.retried]
+    _second_chance(again)
+    circuit_breaker.save(circuit_breaker.after_success(before, now=now))
+    return taken
+
+
+def declined(*, now: float) -> Step:
+    """Return the step after Claude has declined: an answer all the same."""
+    answered(Step(PACE_S, written=1), now=now)
+    return Step(PACE_S, failure="rejected", reason=api.DECLINED)
+
+
+def turned_down(name: str, reason: str, *, now: float) -> Step:
+    """Note that the API does not take something; after three in a row look for the fault elsewhere."""
+    before = circuit_breaker.load()
+    if name in before.retried:
+        circuit_breaker.save(dataclasses.replace(before, until=0.0, called_at=now))
+        return Step(PACE_S, failure="rejected", reason=reason)
+    rejected = tuple(dict.fromkeys((*before.rejected, name)))
+    if len(rejected) < circuit_breaker.MAX_REJECTED_IN_A_ROW:
+        # An answer all the same: nobody needs to wait.
+        circuit_breaker.save(dataclasses.replace(before, until=0.0, rejected=rejected, called_at=now))
+        return Step(PACE_S, failure="rejected", reason=reason)
+    _second_chance(rejected)
+    circuit_breaker.save(dataclasses.replace(before, rejected=rejected))
+    return close_gate(SetupError(f"request after request is turned down: {reason}"), now=now)
+
+
+def useless_pause_s(attempts: int) -> float:
+    """Return how long something waits after its n-th useless answer (1, 2 …)."""
+    return circuit_breaker.capture_pause_s(attempts, longest_s=_LONGEST_USELESS_S)
+
+
+def close_gate(error: OutageError | SetupError, *, now: float) -> Step:
+    """Have nobody call for a while, the longer the more often it has failed, and say so."""
+    kind, retry_after_s = (
+        ("outage", error.retry_after_s) if isinstance(error, OutageError) else ("setup", None)
+    )
+    closed = circuit_breaker.after_failure(
+        circuit_breaker.load(), kind=kind, reason=str(error), now=now, retry_after_s=retry_after_s
+    )
+    circuit_breaker.save(closed)
+    pause_s = closed.until - now
+    queries.log_event("claude.paused", {"kind": kind, "failures": closed.failures, "pause_s": round(pause_s)})
+    return Step(pause_s, failure=kind, reason=str(error))
+
+
+def stop_for_budget(settings: Settings, *, now: float) -> Step:
+    """Have nobody call before the next day, or before the budget is raised."""
+    reason = f"the daily budget of ${settings.daily_budget_usd:.2f} is used up"
+    circuit_breaker.save(
+        dataclasses.replace(circuit_breaker.load(), kind="budget", reason=reason, until=cost.next_day(now))
+    )
+    return Step(cost.next_day(now) - now, failure="budget", reason=reason)
+
+
+def enter(  # noqa: PLR0913  (one row of the ledger)
+    purpose: str,
+    answer: Answer,
+    settings: Settings,
+    *,
+    now: float,
+    session_id: str,
+    captures: int = 0,
+    is_batch: bool = False,
+    entry_id: str = "",
+) -> None:
+    """Enter an answer into the ledger, in place of what was reserved for it."""
+    tokens = {
+        name: getattr(answer, name)
+        for name in ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+    }
+    ledger.record(
+        ledger.Call(
+            purpose=purpose,
+            model=settings.model,
+            usd=round(cost.dollars(settings.price, **tokens, is_batch=is_batch), 8),
+            duration_ms=answer.duration_ms,
+            captures=captures,
+            session_id=session_id,
+            is_batch=is_batch,
+            **tokens,
+        ),
+        now=now,
+        entry_id=entry_id,
+    )
+
+
+def _second_chance(names: Sequence[str]) -> None:
+    for event_id in rewrites.reconsider(names):
+        inbox.finish(event_id)
+    for name in names:
+        if name.startswith(SESSION):
+            rewrites.reconsider_session(name.removeprefix(SESSION))
+        if name.startswith(EXTRACTION):
+            rewrites.reconsider_extraction(name.removeprefix(EXTRACTION))

@@ -1,0 +1,11 @@
+"""Define the groups of commands that several modules add to: `eval` and `import`."""
+
+from __future__ import annotations
+
+import typer
+
+evaluate = typer.Typer(no_args_is_help=True, help="Measure how well the memory does.")
+
+# A group, not a command with a FILE: what else there is to import has a name of its own beside `memory`, and
+# no file can be mistaken for it.
+imports = typer.Typer(no_args_is_help=True, help="Take in what was remembered elsewhere.")

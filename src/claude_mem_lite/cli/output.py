@@ -1,0 +1,88 @@
+"""Print for a terminal or a pipe, and ask: the two consoles, and the options that many commands have."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from claude_mem_lite import config
+from claude_mem_lite.errors import ClaudeMemError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from rich.progress import Progress
+
+# rich honours NO_COLOR and leaves colours out where stdout is no terminal.
+console = Console(highlight=False)
+errors = Console(stderr=True, highlight=False)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+
+
+def print_json(value: Any) -> None:
+    """Print a value as indented JSON, the same on a terminal and in a pipe."""
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def open_memory(*, read_only: bool = False) -> None:
+    """Open the databases of a memory that is there. Raises: ClaudeMemError when none is."""
+    if not os.path.exists(config.memory_path()):
+        raise ClaudeMemError(f"nothing is remembered yet: there is no {config.memory_path()}")
+    from claude_mem_lite.storage import models
+
+    models.open_databases(read_only=read_only)
+
+
+@contextlib.contextmanager
+def working(what: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """Show a spinner on a terminal while something takes its time; yield what changes its words."""
+    if quiet or not console.is_terminal:
+        yield lambda _: None
+    else:
+        with console.status(what) as status:
+            yield status.update
+
+
+def progress_bar(*, quiet: bool) -> Progress:
+    """Return a progress bar in per cent that shows on a terminal only."""
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal)
+
+
+def confirmed(what: str, *, yes: bool) -> None:
+    """Go on if the user says so: on a terminal when asked, elsewhere by --yes. Ends the command if not."""
+    if yes:
+        return
+    if not (sys.stdin.isatty() and console.is_terminal):
+        errors.print(Text(f"claude-mem: {what} Without a terminal to ask on, say --yes"), soft_wrap=True)
+        raise typer.Exit(2)
+    console.print(Text(what), soft_wrap=True)
+    if not typer.confirm("Go on?"):
+        errors.print("claude-mem: stopped; nothing was changed")
+        raise typer.Exit(1)
+
+
+def table_of(columns: Iterable[str]) -> Table:
+    """Return a table without lines whose first column is a name and whose others are numbers."""
+    table = Table(*columns, box=None, pad_edge=False)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    return table
+
+
+def figure(value: float | None, form: str = ".2f") -> str:
+    """Return a figure as it is printed, "–" for what was not measured."""
+    return "–" if value is None else f"{value:{form}}"

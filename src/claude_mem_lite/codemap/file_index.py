@@ -1,0 +1,326 @@
+"""A project's map as it is remembered: its files, read anew where they changed, and their functions.
+
+Sources are redacted before anything of them is kept; of ignored files nothing is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import os
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from claude_mem_lite import config
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.codemap import sources
+from claude_mem_lite.codemap.extract import MAX_FUNCTIONS, definitions, describe
+from claude_mem_lite.codemap.project import FileMap, no_collection, scan_source
+from claude_mem_lite.codemap.valueflow import packing
+from claude_mem_lite.redaction.events import redact
+from claude_mem_lite.redaction.ignored import IGNORED_FILES, ignored_name
+from claude_mem_lite.storage import code
+from claude_mem_lite.storage.models import memory_database
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from claude_mem_lite.codemap.diff import Change
+    from claude_mem_lite.codemap.extract import Function
+    from claude_mem_lite.storage.models import FunctionMapEntry, SourceFile
+
+# A larger project is mapped whole only when the user asks for it.
+MOST_FILES = 2_000
+_MOST_CHARS, _MOST_DECORATORS = 1_000, 20
+_TOLD = ("project_dir", "file_path", "qualified_name", "kind", "signature")
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Who saw the code as it is: a session ("" for none), by which of its observations, and when.
+
+    What became of a function is told of the `project`; the map itself is one of a work tree. "": the same.
+    """
+
+    session_id: str = ""
+    observation_id: str | None = None
+    at: str = field(default_factory=inbox.utc_now)
+    project: str = ""
+
+
+@dataclass(slots=True)
+class Scan:
+    """What a scan found: how many files there are, which changed or went, which could not be read and why.
+
+    `changes` counts functions as "new", "modified", "deleted" and "unchanged", those of changed files only.
+    """
+
+    files: int = 0
+    changed: list[str] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
+    errors: dict[str, str] = field(default_factory=dict)
+    changes: Counter[str] = field(default_factory=Counter)
+
+
+def take(project_dir: str, path: str, text: str, seen: Seen, *, digest: str = "") -> tuple[Counter[str], str]:
+    """Take in a file's source; return how many functions are new, modified, deleted, unchanged; its error.
+
+    `digest` is that of the bytes on the disk. A source that cannot be parsed leaves what was known standing.
+    """
+    new = scan_source(path, redact(text))
+    new = replace(new, digest=digest or new.digest)
+    with memory_database.atomic():
+        return _take(project_dir, new, code.source_file(project_dir, path), seen), new.error
+
+
+def follow(project_dir: str, path: str, before: str | None, after: str, seen: Seen) -> None:
+    """Take in an edit that was captured, with the file before it where that is known ("": there was none).
+
+    What the map did not know of the file before is nobody's edit. An edit older than what is known of the
+    file changes nothing.
+    """
+    if not _mapped(sources.Tree(project_dir), [path]):
+        return
+    with memory_database.atomic():
+        known = code.source_file(project_dir, path)
+        if known is not None and known.updated_at >= seen.at:
+            return
+        if before is not None and known is None:
+            take(project_dir, path, before, Seen(at=seen.at))
+        if before is not None and known is not None and not _is_of(known, before):
+            take(project_dir, path, before, replace(seen, observation_id=None))
+        take(project_dir, path, after, seen)
+
+
+def past_changes(
+    project_dir: str, path: str, versions: tuple[str, str], changes: Iterable[Change], seen: Seen
+) -> list[dict[str, Any]]:
+    """Return what an edit of long ago did to functions, for the history alone.
+
+    `versions` are the file before ("" for a new one) and after. Nothing is written: the map has the code as
+    it is now.
+    """
+    told = {each.qualified_name: each.change_type for each in itertools.islice(changes, MAX_FUNCTIONS)}
+    if not told or not _mapped(sources.Tree(project_dir), [path]):
+        return []
+    here = {"project_dir": project_dir, "file_path": path}
+    gone = {name for name, what in told.items() if what == "deleted"}
+    found = [
+        function
+        for source, names in zip(versions, (gone, told.keys() - gone), strict=True)
+        if names
+        for function in describe([each for each in definitions(source) if each.qualified_name in names])
+    ]
+    return [_change(here | _described(each), told[each.qualified_name], seen) for each in found]
+
+
+def scan(
+    project_dir: str, *, track: Callable[[Sequence[str]], Iterable[str]] = iter, seen: Seen | None = None
+) -> Scan:
+    """Read all files of a project that changed, by content; those that are gone leave the map.
+
+    `track` yields the paths and shows how far it is, as `rich.progress.track` does.
+    """
+    reading = _Reading(project_dir, seen or Seen())
+    paths = _mapped(reading.tree, sources.python_files(project_dir))
+    return reading.read_all(paths, is_whole=True, track=track)
+
+
+def rescan(
+    project_dir: str, seen: Seen, *, paths: Sequence[str] | None = None, only_newer: bool = False
+) -> Scan:
+    """Read what changed on the disk, by content: some files, or those that `_listed` allows for.
+
+    With `only_newer` a file is not read that was written before the map was told of it last. Where the
+    folder is not there nothing happens.
+    """
+    reading = _Reading(project_dir, seen, only_newer=only_newer)
+    if paths is not None:
+        return reading.read_all(_mapped(reading.tree, paths), is_whole=False)
+    is_whole, listed = _listed(reading)
+    return reading.read_all(listed, is_whole=is_whole)
+
+
+def note(project_dir: str, **values: Any) -> None:
+    """Note something of a project's map beside what is noted."""
+    with memory_database.atomic():
+        code.save_state(project_dir, code.state(project_dir) | values)
+
+
+def _listed(reading: _Reading) -> tuple[bool, list[str]]:
+    """Return whether all of a project can be read, and its files; only those known of a large one.
+
+    So too of a folder that is no repository: only the user can want all of a home folder mapped.
+    """
+    if os.path.exists(os.path.join(reading.project_dir, ".git")):
+        found = list(itertools.islice(sources.python_files(reading.project_dir), MOST_FILES + 1))
+        if len(found) <= MOST_FILES:
+            return True, _mapped(reading.tree, found)
+    return False, list(reading.known)
+
+
+def _mapped(tree: sources.Tree, paths: Iterable[str]) -> list[str]:
+    """Return the paths inside the project whose sources may be kept, by what links are called and lead to."""
+    ignored = IGNORED_FILES + config.capture_limits()[1]
+    return [
+        path
+        for path in paths
+        if sources.is_source(path)
+        and not path.startswith(("/", "../"))
+        and (target := tree.target(path))
+        and not ignored_name(path, ignored)
+        and not ignored_name(target, ignored)
+        and _stored(path) == path  # a name that is no text is no project's
+    ]
+
+
+class _Reading:
+    """One scan of a project's files."""
+
+    def __init__(self, project_dir: str, seen: Seen, *, only_newer: bool = False) -> None:
+        self.project_dir = project_dir
+        self.tree = sources.Tree(project_dir)
+        self.seen = seen
+        self.known = code.source_files(project_dir)
+        self._found = Scan()
+        # What another Python packed is read again.
+        self._is_packed = code.state(project_dir).get("packed_as", _FORMAT) == _FORMAT
+        self._only_newer = only_newer and self._is_packed
+
+    def read_all(
+        self,
+        paths: list[str],
+        *,
+        is_whole: bool,
+        track: Callable[[Sequence[str]], Iterable[str]] = iter,
+    ) -> Scan:
+        """Read files; of a whole project drop those that were not named."""
+        places = (os.path.join(self.project_dir, path) for path in (".git", *paths, *self.known))
+        if not any(map(os.path.exists, places)):
+            return self._found  # the folder is gone, or is not the one that the edits were made in
+        self._found.files = len(paths)
+        with no_collection():
+            for path in track(paths):
+                self._read(path)
+        others = sorted(self.known.keys() - set(paths))
+        if is_whole:
+            for path in others:
+                self._forget(path)
+            note(self.project_dir, scanned_at=self.seen.at)
+        if is_whole or not others:
+            note(self.project_dir, packed_as=_FORMAT)
+        return self._found
+
+    def _read(self, path: str) -> None:
+        known, full = self.known.get(path), os.path.join(self.project_dir, path)
+        try:
+            if self._only_newer and known and inbox.utc_text(os.stat(full).st_mtime) < known.updated_at:
+                return
+            data = self.tree.read(path)
+        except (FileNotFoundError, NotADirectoryError):
+            if known is not None:
+                self._forget(path)
+            return
+        except OSError as failure:  # it is there: what is known of it stands
+            self._found.errors[path] = f"cannot be read: {failure.strerror}"
+            return
+        digest, error = _digest(data), known.error if known else ""
+        if known is None or known.digest != digest or not self._is_packed:
+            text = sources.decode(data)
+            changes, error = take(self.project_dir, path, text, self.seen, digest=digest)
+            self._found.changed.append(path)
+            self._found.changes += changes
+        if error:
+            self._found.errors[path] = error
+
+    def _forget(self, path: str) -> None:
+        with memory_database.atomic():
+            rows = code.functions_in(self.project_dir, path)
+            if self.seen.session_id:
+                code.save_changes([_change(row.__data__, "deleted", self.seen) for row in rows])
+            code.delete_file(self.project_dir, path)
+        self._found.gone.append(path)
+        self._found.changes["deleted"] += len(rows)
+
+
+def _take(project_dir: str, new: FileMap, known: SourceFile | None, seen: Seen) -> Counter[str]:
+    row = {
+        "project_dir": project_dir, "file_path": new.path, "digest": new.digest, "lines": new.lines,
+        "error": new.error, "updated_at": seen.at,
+    }  # fmt: skip
+    if new.error:
+        code.save_file({**row, "packed": known.packed if known else b""})
+        return Counter()
+    code.save_file({**row, "packed": packing.pack(new.scopes)})
+    old = {each.qualified_name: each for each in code.functions_in(project_dir, new.path)}
+    changes = {each.qualified_name: _change_of(old.get(each.qualified_name), each) for each in new.functions}
+    gone = [name for name in old if name not in changes]
+    code.delete_functions(project_dir, new.path, gone)
+    place = {"project_dir": project_dir, "file_path": new.path}
+    rows = {
+        name: place | _described(each) | _left_by(seen, changes[name], old.get(name))
+        for each in new.functions
+        for name in [each.qualified_name]
+    }
+    code.save_functions([row for name, row in rows.items() if not _is_same(old.get(name), row)])
+    if seen.session_id and (known is not None or "scanned_at" in code.state(project_dir)):
+        told = [_change(rows[name], what, seen) for name, what in changes.items() if what != "unchanged"]
+        code.save_changes([*told, *(_change(old[name].__data__, "deleted", seen) for name in gone)])
+    return Counter(changes.values()) + Counter({"deleted": len(gone)})
+
+
+def _change_of(old: FunctionMapEntry | None, new: Function) -> str:
+    return "new" if old is None else "unchanged" if old.body_hash == new.body_hash else "modified"
+
+
+def _described(function: Function) -> dict[str, Any]:
+    return {
+        "qualified_name": function.qualified_name,
+        "kind": function.kind,
+        "signature": _stored(function.signature),
+        "docstring": None if function.docstring is None else _stored(function.docstring),
+        "body_hash": function.body_hash,
+        "decorators": [_stored(each) for each in function.decorators[:_MOST_DECORATORS]],
+        "line": function.line,
+        "end_line": function.end_line,
+    }
+
+
+def _stored(text: str) -> str:
+    """Return a text as the database takes it: no half characters, and cut where it is endless."""
+    whole = text.encode("utf-8", "replace").decode()
+    return whole if len(whole) <= _MOST_CHARS else f"{whole[:_MOST_CHARS]}…"
+
+
+def _left_by(seen: Seen, change: str, old: FunctionMapEntry | None) -> dict[str, Any]:
+    """Return who changed a function last: of one that did not change, who it was before."""
+    if old is not None and change == "unchanged":
+        return {name: getattr(old, name) for name in ("change_type", "session_id", "updated_at")}
+    return {"change_type": change, "session_id": seen.session_id, "updated_at": seen.at}
+
+
+def _is_same(old: FunctionMapEntry | None, row: dict[str, Any]) -> bool:
+    return old is not None and all(getattr(old, name) == value for name, value in row.items())
+
+
+def _change(function: Mapping[str, Any], what: str, seen: Seen) -> dict[str, Any]:
+    return {
+        **{name: function[name] for name in _TOLD},
+        "project_dir": seen.project or function["project_dir"],
+        "change_type": what,
+        "session_id": seen.session_id,
+        "observation_id": seen.observation_id,
+        "created_at": seen.at,
+    }
+
+
+def _is_of(known: SourceFile, text: str) -> bool:
+    return known.digest == _digest(text.encode("utf-8", "surrogatepass"))
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+_FORMAT = str(packing.FORMAT)

@@ -1,0 +1,256 @@
+"""Call values: functions and classes of the project, and external functions by what they do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from claude_mem_lite.codemap.valueflow.attributes import load, load_any
+from claude_mem_lite.codemap.valueflow.external import (
+    BEHAVIOURS,
+    CALLED_BACK,
+    CALLS_AT_ONCE,
+    CALLS_LATER,
+    result_of,
+)
+from claude_mem_lite.codemap.valueflow.invocation import (
+    Arguments,
+    awaited,
+    call_special,
+    construct,
+    enter,
+    iterate,
+)
+from claude_mem_lite.codemap.valueflow.value_sets import (
+    instances_of,
+    items,
+    join,
+    mapping,
+    pairs_of,
+    sequence,
+    union,
+)
+from claude_mem_lite.codemap.valueflow.values import (
+    Awaitable,
+    ClassObject,
+    External,
+    Function,
+    Instance,
+    Key,
+    Method,
+    Partial,
+    Property,
+    TextStart,
+    TupleObject,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from claude_mem_lite.codemap.valueflow.frame import Frame
+    from claude_mem_lite.codemap.valueflow.sites import Site
+    from claude_mem_lite.codemap.valueflow.values import Value, Values
+
+_INSTEAD = {"str": "__repr__", "bool": "__len__"}
+
+
+def call_value(frame: Frame, callee: Value, arguments: Arguments, site: Site) -> Values:
+    """Note the edges of calling one value, hand it its arguments, and return what it gives."""
+    if type(callee) is Function:
+        return enter(frame, callee.unit, None, arguments, site)
+    if type(callee) is Method:
+        if callee.is_override:
+            site = site._replace(level="override")
+        return enter(frame, callee.unit, callee.receiver, arguments, site)
+    if type(callee) is ClassObject:
+        return construct(frame, callee, arguments, site)
+    if type(callee) is Instance:
+        site = site._replace(shape="instance()")
+        methods = [each for each in load(frame, callee, "__call__", site.line) if isinstance(each, Method)]
+        return union([call_value(frame, each, arguments, site) for each in methods])
+    if type(callee) is Partial:
+        plain = [*((False, each) for each in callee.arguments), *arguments.plain]
+        more = Arguments(plain, [*callee.keywords, *arguments.named])
+        return union([call_value(frame, each, more, site) for each in callee.functions])
+    if type(callee) is External:
+        return call_external(frame, callee.name, arguments, site)
+    return ()
+
+
+def call_external(frame: Frame, name: str, arguments: Arguments, site: Site) -> Values:
+    """Resolve a call of an external function or class by its dotted name."""
+    call = ExternalCall(frame, name, arguments, site)
+    if name in CALLED_BACK:
+        call_back(call)
+    behaviour = BEHAVIOURS.get(name)
+    return result_of(name) if behaviour is None else _HANDLERS[behaviour](call)
+
+
+class ExternalCall(NamedTuple):
+    """A call of an external function with what it is given."""
+
+    frame: Frame
+    name: str
+    arguments: Arguments
+    site: Site
+
+    def iterated(self, values: Values) -> Values:
+        """Return what a loop over an argument gives."""
+        return iterate(self.frame, values, self.site.line)
+
+    def awaited(self, values: Values) -> Values:
+        """Return what awaiting an argument gives."""
+        return awaited(self.frame, values, self.site.line)
+
+    def special(self, method: str) -> Values:
+        """Return what a special method of the first argument gives."""
+        return call_special(self.frame, self.arguments.first, method, self.site.line)
+
+
+def call_back(call: ExternalCall) -> None:
+    """Note the edges to a function that an external one is given to call."""
+    place, keyword = CALLS_AT_ONCE.get(call.name) or CALLS_LATER[call.name]
+    given = call.arguments.at(place, keyword)
+    if call.name in CALLS_LATER:
+        later = [value for value in call.arguments.at(9, "args") if isinstance(value, TupleObject)]
+        spread = [(False, each) for value in later for each in value.places]
+        arguments = Arguments([*call.arguments.plain[place + 1 :], *spread])
+    else:
+        has_source = call.name in {"filter", "functools.reduce"} and len(call.arguments.plain) > 1
+        arguments = Arguments.of(items(call.arguments.second if has_source else call.arguments.first))
+    for value in given:
+        if isinstance(value, Function | Method | Partial | ClassObject):
+            call_value(call.frame, value, arguments, call.site.as_callback())
+
+
+def as_mapping(arguments: Arguments) -> Values:
+    """Return what `dict(a=…)` gives."""
+    return mapping({name: values for name, values in arguments.named if name}, ())
+
+
+def _special(call: ExternalCall) -> Values:
+    found = call.special(f"__{call.name}__")
+    if not found and call.name in _INSTEAD:
+        call.special(_INSTEAD[call.name])
+    if call.name == "next":
+        return union([found, items(call.arguments.first), call.arguments.at(1, "default")])
+    if call.name == "iter" and found:
+        return found
+    return _iterated(call) if call.name in {"iter", "reversed"} else result_of(call.name)
+
+
+def _iterated(call: ExternalCall) -> Values:
+    if call.name == "itertools.chain":
+        return sequence(union([call.iterated(values) for _, values in call.arguments.plain]))
+    has_function = call.name == "filter" and len(call.arguments.plain) > 1
+    return sequence(call.iterated(call.arguments.second if has_function else call.arguments.first))
+
+
+def _mapped(call: ExternalCall) -> Values:
+    arguments = Arguments.of(*[call.iterated(values) for _, values in call.arguments.plain[1:]])
+    called = [value for value in call.arguments.first if not isinstance(value, External)]
+    site = call.site.as_callback()
+    return sequence(union([call_value(call.frame, value, arguments, site) for value in called]))
+
+
+def _chosen(call: ExternalCall) -> Values:
+    if len(call.arguments.plain) == 1:
+        return call.iterated(call.arguments.first)
+    return union([values for _, values in call.arguments.plain])
+
+
+def _consumed(call: ExternalCall) -> Values:
+    call.iterated(call.arguments.first)
+    return ()
+
+
+def _partial(call: ExternalCall) -> Values:
+    keywords = tuple([(key, values) for key, values in call.arguments.named if key])
+    arguments = tuple([values for _, values in call.arguments.plain[1:]])
+    return (Partial(call.arguments.first, arguments, keywords),) if call.arguments.first else ()
+
+
+def _getattr(call: ExternalCall) -> Values:
+    keys = [value.value for value in call.arguments.second if isinstance(value, Key)]
+    starts = tuple([value.text for value in call.arguments.second if isinstance(value, TextStart)])
+    if starts:  # dispatch by name: any method that starts so
+        owners = [
+            each for value in call.arguments.first if isinstance(value, Instance) for each in value.owner.mro
+        ]
+        keys += sorted({name for each in owners for name in each.attributes if name.startswith(starts)})
+    found = union([load_any(call.frame, call.arguments.first, key, call.site.line) for key in keys])  # type: ignore[arg-type]
+    return join(found, call.arguments.at(2, "default"))
+
+
+def _type(call: ExternalCall) -> Values:
+    if len(call.arguments.plain) != 1:
+        return result_of(call.name)
+    return tuple(
+        [
+            ClassObject(each.owner, each.is_exact)
+            for each in call.arguments.first
+            if isinstance(each, Instance)
+        ]
+    )
+
+
+def _property(call: ExternalCall) -> Values:
+    setters = [value.unit for value in call.arguments.second if isinstance(value, Function)]
+    setter = setters[0] if setters else None
+    return tuple(
+        [Property(value.unit, setter) for value in call.arguments.first if isinstance(value, Function)]
+    )
+
+
+def _enumerated(call: ExternalCall) -> Values:
+    return sequence(pairs_of(call.iterated(call.arguments.first)))
+
+
+def _zipped(call: ExternalCall) -> Values:
+    return sequence((TupleObject(tuple([call.iterated(values) for _, values in call.arguments.plain])),))
+
+
+def _dict(call: ExternalCall) -> Values:
+    return join(as_mapping(call.arguments), call.arguments.first)
+
+
+def _defaultdict(call: ExternalCall) -> Values:
+    factories = [value for value in call.arguments.first if isinstance(value, ClassObject | External)]
+    made = union([call_value(call.frame, value, Arguments(), call.site) for value in factories])
+    return mapping({}, tuple([value for value in made if not isinstance(value, External)]))
+
+
+def _given(call: ExternalCall) -> Values:
+    return call.arguments.first or (External(call.name),)
+
+
+def _ran(call: ExternalCall) -> Values:
+    return call.awaited(call.arguments.first)
+
+
+def _awaitable(call: ExternalCall) -> Values:
+    return (Awaitable(_ran(call)),)
+
+
+def _gathered(call: ExternalCall) -> Values:
+    return (Awaitable(sequence(union([call.awaited(values) for _, values in call.arguments.plain]))),)
+
+
+def _cast(call: ExternalCall) -> Values:
+    return instances_of(call.arguments.first) or call.arguments.second
+
+
+def _field(call: ExternalCall) -> Values:
+    factory = call.arguments.at(9, "default_factory")
+    return tuple([Instance(value.owner, True) for value in factory if isinstance(value, ClassObject)])
+
+
+def _nothing(_: ExternalCall) -> Values:
+    return ()
+
+
+_HANDLERS: dict[str, Callable[[ExternalCall], Values]] = {
+    "call_special": _special, "iterate": _iterated, "map": _mapped, "choose": _chosen, "consume": _consumed,
+    "partial": _partial, "getattr": _getattr, "type": _type, "property": _property, "enumerate": _enumerated,
+    "zip": _zipped, "dict": _dict, "defaultdict": _defaultdict, "give_argument": _given, "run": _ran,
+    "wait": _awaitable, "gather": _gathered, "cast": _cast, "field": _field, "nothing": _nothing,
+}  # fmt: skip

@@ -1,0 +1,147 @@
+"""Evaluate definitions: what functions, classes and their decorators stand for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from claude_mem_lite.codemap.valueflow.bindings import assign_name
+from claude_mem_lite.codemap.valueflow.calls import call_value
+from claude_mem_lite.codemap.valueflow.expressions import bind_defaults, evaluate
+from claude_mem_lite.codemap.valueflow.external import CONTEXT_MANAGERS, RECORDS
+from claude_mem_lite.codemap.valueflow.invocation import Arguments
+from claude_mem_lite.codemap.valueflow.sites import site_of
+from claude_mem_lite.codemap.valueflow.terms import Attribute, is_name
+from claude_mem_lite.codemap.valueflow.value_sets import classes_in, join
+from claude_mem_lite.codemap.valueflow.values import (
+    Class,
+    ClassObject,
+    External,
+    Function,
+    Instance,
+    Method,
+    Partial,
+    Property,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from claude_mem_lite.codemap.valueflow.frame import Frame
+    from claude_mem_lite.codemap.valueflow.terms import (
+        Block,
+        ClassDefinition,
+        Expr,
+        FunctionDefinition,
+    )
+    from claude_mem_lite.codemap.valueflow.values import Unit, Values
+
+_ACCESSORS = frozenset({"setter", "getter", "deleter"})
+_CLOSED = frozenset(
+    {"object", "Protocol", "ABC", "Generic", "Exception", "Enum", "Any"}
+)  # add no methods to call
+
+
+def define_function(frame: Frame, definition: FunctionDefinition) -> None:
+    """Bind a function's name to it, or to what its decorators make of it."""
+    name = definition.name
+    unit = frame.unit.module.units[definition.scope]
+    unit.owner = frame.unit.module.classes.get(unit.scope.parent)
+    value: Values = (Property(unit, None) if unit.binding == "property" else Function(unit),)
+    bind_defaults(frame, unit)
+    for decorator in reversed(unit.scope.decorators):
+        frame.is_weak = False
+        is_accessor = isinstance(decorator, Attribute) and decorator.attr in _ACCESSORS
+        if is_accessor and is_name(decorator.base, name):  # type: ignore[union-attr]
+            value = (_accessor(frame, unit, name, decorator.attr),)  # type: ignore[union-attr]
+        else:
+            value = _decorated(frame, decorator, value, unit.scope.line)
+    frame.is_weak = False
+    assign_name(frame, name, value)
+
+
+def _accessor(frame: Frame, unit: Unit, name: str, accessor: str) -> Property:
+    """Return the property of a name with one more accessor."""
+    earlier = [each for each in frame.names.get(name, ()) if isinstance(each, Property)]
+    old = earlier[0] if earlier else Property(None, None)
+    return Property(
+        unit if accessor == "getter" else old.getter, unit if accessor == "setter" else old.setter
+    )
+
+
+def _decorated(frame: Frame, decorator: Expr, value: Values, line: int) -> Values:
+    """Return what a decorator makes of a function; an external one leaves it as it is."""
+    found = evaluate(frame, decorator)
+    if any(isinstance(each, External) and each.name in CONTEXT_MANAGERS for each in found):
+        for each in value:
+            if isinstance(each, Function):
+                each.unit.binding = "context"
+        return value
+    made: Values = ()
+    for each in found:
+        if isinstance(each, Function | Method | ClassObject | Instance | Partial):
+            site = site_of(frame, decorator, (), line).of((each,), is_weak=frame.is_weak)
+            given = call_value(frame, each, Arguments.of(value), site._replace(shape="decorator"))
+            made = join(made, given)
+    kinds = (Function, Method, Instance, ClassObject, Property, Partial)
+    return tuple([each for each in made if isinstance(each, kinds)]) or value
+
+
+def define_class(
+    frame: Frame, definition: ClassDefinition, run_block: Callable[[Frame, Block], bool]
+) -> None:
+    """Make or renew a class: its bases, its body by `run_block`, what its decorators do."""
+    module = frame.unit.module
+    unit = module.units[definition.scope]
+    owner = module.classes.get(definition.scope)
+    if owner is None:
+        owner = module.classes[definition.scope] = Class(unit.name, unit)
+    _set_bases(frame, owner)
+    inner = frame.inside(unit)
+    for method in unit.inner:
+        if method.scope.kind == "function":
+            method.owner = owner
+    run_block(inner, unit.scope.body)
+    for attribute, values in inner.names.items():
+        inner.is_weak = attribute in inner.passed
+        inner.write(owner.attributes[attribute], values)
+    unit.edges, unit.missed = inner.edges, inner.missed
+    for base in owner.mro[1:]:
+        for hook in frame.functions_of((base,), "__init_subclass__"):
+            frame.note_protocol(hook, unit.scope.line)
+    value: Values = (ClassObject(owner, True),)
+    for decorator in reversed(unit.scope.decorators):
+        frame.is_weak = False
+        found = evaluate(frame, decorator)
+        owner.is_record |= any(isinstance(each, External) and each.name in RECORDS for each in found)
+        site = site_of(frame, decorator, (), unit.scope.line).of(found, is_weak=False)
+        for each in found:
+            if isinstance(each, Function | Method | Instance):
+                call_value(frame, each, Arguments.of(value), site._replace(shape="decorator"))
+    frame.is_weak = False
+    assign_name(frame, definition.name, value)
+
+
+def _set_bases(frame: Frame, owner: Class) -> None:
+    """Set what a class inherits, and have evaluated again what depends on that."""
+    scope = owner.unit.scope
+    bases: list[Class] = []
+    external: list[str] = []
+    for node in scope.bases:
+        values = evaluate(frame, node)
+        classes = classes_in(values)
+        bases += classes[:1]
+        external += [value.name for value in values if isinstance(value, External)] if not classes else []
+        if not values:
+            external.append("?")
+    owner.is_open = any(each.rpartition(".")[2] not in _CLOSED for each in external)
+    owner.is_enum = any(each.endswith(("Enum", "Flag")) for each in external) or any(
+        base.is_enum for base in bases
+    )
+    owner.is_record = any(each.endswith("NamedTuple") for each in external)
+    owner.is_protocol = any(each.rpartition(".")[2] == "Protocol" for each in external)
+    metaclasses = classes_in(evaluate(frame, scope.metaclass))
+    metaclasses += [base.metaclass for base in bases if base.metaclass is not None]
+    owner.metaclass = metaclasses[0] if metaclasses else None
+    if owner.set_bases(bases):
+        for ancestor in owner.mro:
+            frame.worklist.add_readers(ancestor.inherited)

@@ -1,0 +1,151 @@
+"""Hold the state of one evaluation of a scope: its names, what it writes, and the edges it finds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from claude_mem_lite.codemap.valueflow.value_sets import join, shallow, storable
+from claude_mem_lite.codemap.valueflow.values import (
+    Awaitable,
+    Cell,
+    ClassObject,
+    Evidence,
+    Function,
+    Instance,
+    ListObject,
+    Manager,
+    MissedCall,
+    Unit,
+    Value,
+    Values,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from claude_mem_lite.codemap.valueflow.modules import Modules
+    from claude_mem_lite.codemap.valueflow.values import Class
+    from claude_mem_lite.codemap.valueflow.worklist import Worklist
+
+# What an edge rests on, the surest first.
+LEVELS = ("direct", "typed", "several", "passed", "callback", "protocol", "any", "override", "guess")
+_RANKS = {level: rank for rank, level in enumerate(LEVELS)}
+
+
+class Frame:
+    """One evaluation of a scope.
+
+    `names` maps local names to values; `passed` are those of them that came by an argument, and `is_weak`
+    says so of the values read last. `choices` counts what the receiver of an attribute may be. A class body
+    is evaluated in a frame inside that of its scope, `outer`, and writes there.
+    """
+
+    __slots__ = (
+        "choices", "edges", "fit", "is_weak", "missed", "modules", "names", "outer", "passed", "reader",
+        "self_name", "unit", "worklist", "writes",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        unit: Unit,
+        modules: Modules,
+        worklist: Worklist,
+        fit: dict[int, Value],
+        outer: Frame | None = None,
+    ) -> None:
+        """Start an evaluation; `fit` holds the values of all frames that were found fit to be stored."""
+        self.unit = unit
+        self.modules = modules
+        self.worklist = worklist
+        self.fit = fit
+        self.outer = outer
+        self.names: dict[str, Values] = {}
+        self.passed: set[str] = set()
+        self.is_weak = False
+        self.choices = 1
+        self.writes: dict[Cell, Values] = outer.writes if outer else {}
+        self.edges: dict[str, Evidence] = {}
+        self.missed: list[MissedCall] = []
+        first = unit.scope.parameters[0].name if unit.scope.parameters else ""
+        self.self_name = first if unit.owner and unit.binding != "static" else ""
+        self.reader: Unit = outer.reader if outer else unit
+
+    def inside(self, unit: Unit) -> Frame:
+        """Return a frame for a class body in this scope."""
+        return Frame(unit, self.modules, self.worklist, self.fit, self)
+
+    def read(self, cell: Cell) -> Values:
+        """Return a cell's values; this scope is evaluated again when they change."""
+        cell.readers[self.reader] = None
+        if cell.is_passed:
+            self.is_weak = True
+        return cell.values
+
+    def write(self, cell: Cell, values: Values) -> None:
+        """Add values to a cell; they arrive there when the evaluation is over."""
+        if self.is_weak and values and not cell.is_passed:
+            cell.is_passed = True
+        writes = self.writes
+        values = storable(values, self.fit)
+        before = writes.get(cell)
+        writes[cell] = join(before, values) if before else values
+
+    def first_of(self, order: Iterable[Class], attr: str) -> Values:
+        """Return what the first class that has it binds to an attribute."""
+        for each in order:
+            cell = each.attributes.get(attr)
+            if cell is not None:
+                found = self.read(cell)
+                if found:
+                    return found
+        return ()
+
+    def functions_of(self, order: Iterable[Class], attr: str) -> list[Unit]:
+        """Return the functions that the first class which has it binds to an attribute."""
+        return [each.unit for each in self.first_of(order, attr) if isinstance(each, Function)]
+
+    def result(self, unit: Unit, receiver: Value | None = None) -> Values:
+        """Return what calling a function gives: what it was seen to return, else what it declares."""
+        scope = unit.scope
+        outside, self.is_weak = self.is_weak, False
+        if scope.is_generator:
+            values = self.read(unit.yielded)
+            found: Values = (ListObject(shallow(values, 1)),) if values else self.read(unit.declared)
+            if not values and scope.returns is None:
+                found = (ListObject(()),)
+        else:
+            found = self.read(unit.returned) or self.read(unit.declared)
+        self.is_weak = outside or self.is_weak
+        if found and unit.owner and isinstance(receiver, Instance | ClassObject):
+            found = tuple([_as_receiver(each, unit.owner, receiver) for each in found])
+        if unit.binding == "context":
+            return (Manager(shallow(_entered(found), 2)),)
+        return (Awaitable(shallow(found, 2)),) if scope.is_async and not scope.is_generator else found
+
+    def note(self, target: Unit, line: int, shape: str, level: str, resolution: str = "") -> None:
+        """Note an edge; of several to one callee the best evidence counts, then the first line."""
+        if target.scope.kind == "lambda":
+            return
+        if not resolution:
+            resolution = "direct" if target.module is self.unit.module else "import"
+        new = (_RANKS[level], line, shape, resolution)
+        old = self.edges.get(target.name)
+        if old is None or new < old:
+            self.edges[target.name] = Evidence(*new)
+
+    def note_protocol(self, target: Unit, line: int) -> None:
+        """Note an edge to a method that the language itself calls."""
+        self.note(target, line, "protocol", "protocol")
+
+
+def _as_receiver(value: Value, owner: Class, receiver: Instance | ClassObject) -> Value:
+    """Return an instance of the receiver's class where a method gives one of the class that defines it."""
+    is_own = isinstance(value, Instance) and value.owner is owner and not value.is_exact
+    return Instance(receiver.owner, receiver.is_exact) if is_own and owner in receiver.owner.mro else value
+
+
+def _entered(values: Values) -> Values:
+    found: Values = ()
+    for value in values:
+        found = join(found, value.items if isinstance(value, ListObject) else (value,))
+    return found

@@ -1,0 +1,188 @@
+"""Combine sets of values, and read and grow the containers among them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from claude_mem_lite.codemap.valueflow.values import (
+    Awaitable,
+    Class,
+    ClassObject,
+    DictObject,
+    Instance,
+    Key,
+    ListObject,
+    Manager,
+    Partial,
+    TextStart,
+    TupleObject,
+    Value,
+    Values,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from claude_mem_lite.codemap.valueflow.values import Container
+
+_MOST = 24  # more candidates than this say nothing
+_MOST_KEYS = 200
+_DEEPEST = 3  # lists of lists of lists
+_CONTAINERS = frozenset({ListObject, TupleObject, DictObject, Partial, Awaitable, Manager})
+_LIMITED = _CONTAINERS | {Key, TextStart}  # what a cell may not hold, or not always
+
+
+def join(first: Values, second: Values) -> Values:
+    """Return the union, the first one's order kept."""
+    if not second or first is second:
+        return first
+    if not first:
+        return second
+    if len(second) == 1:
+        return first if len(first) >= _MOST or second[0] in first else first + second
+    if len(first) == _MOST or first == second:
+        return first
+    held = set(map(id, first))  # comparing values that differ goes deep, and most are the same objects
+    added = tuple([value for value in second if id(value) not in held and value not in first])
+    return (first + added)[:_MOST] if added else first
+
+
+def union(many: Iterable[Values]) -> Values:
+    """Return the union of all."""
+    found: Values = ()
+    for values in many:
+        found = join(found, values)
+    return found
+
+
+def classes_in(values: Values) -> list[Class]:
+    """Return the classes of the project among values."""
+    return [value.owner for value in values if isinstance(value, ClassObject)]
+
+
+def instances_of(values: Values) -> Values:
+    """Return instances of the classes among values."""
+    return tuple([Instance(owner) for owner in classes_in(values)])
+
+
+def key_of(values: Values) -> object:
+    """Return the constant that values are, None where they are no single one."""
+    return values[0].value if len(values) == 1 and isinstance(values[0], Key) else None
+
+
+def shallow(values: Values, depth: int) -> Values:
+    """Drop containers nested deeper than `depth`, so that values stop growing."""
+    if _fit(values, depth + 1):
+        return values
+    return tuple([value for value in values if _fit((value,), depth + 1)])
+
+
+def storable(values: Values, fit: dict[int, Value]) -> Values:
+    """Return what a cell may hold: no constants and nothing too deep; `fit` are containers found fit."""
+    for value in values:
+        if type(value) in _LIMITED and id(value) not in fit:
+            break
+    else:
+        return values
+    found = []
+    for value in values:
+        kind = type(value)
+        if kind in _CONTAINERS and id(value) not in fit and _fit((value,), _DEEPEST + 1):
+            fit[id(value)] = value
+        if kind not in _LIMITED or id(value) in fit:
+            found.append(value)
+    return values if len(found) == len(values) else tuple(found)
+
+
+def _fit(values: Values, depth: int) -> bool:
+    """Tell whether no container stands `depth` deep; a loop, as most calls find none at all."""
+    for value in values:
+        if type(value) not in _CONTAINERS:
+            continue
+        if depth <= 1:
+            return False
+        inner: Iterable[Values] = ()
+        if type(value) is TupleObject:
+            inner = value.places
+        elif type(value) is DictObject:
+            inner = [value.others, *[held for _, held in value.pairs]]
+        elif type(value) is Partial:
+            inner = [value.functions, *value.arguments, *[held for _, held in value.keywords]]
+        else:
+            inner = (value[0],)  # type: ignore[assignment]
+        for held in inner:
+            if held and not _fit(held, depth - 1):
+                return False
+    return True
+
+
+def sequence(values: Values) -> Values:
+    """Return a list, set or iterator of what `values` holds."""
+    return (ListObject(values),)
+
+
+def mapping(pairs: dict[object, Values], others: Values) -> Values:
+    """Return a dict; `pairs` are its constant keys, too many of which are a table of data."""
+    return (DictObject(tuple(pairs.items()) if len(pairs) <= _MOST_KEYS else (), others),)
+
+
+def pairs_of(values: Values) -> Values:
+    """Return tuples of an unknown first part and of values: what `items()` and `enumerate` give."""
+    return (TupleObject(((), values)),)
+
+
+def items(values: Values) -> Values:
+    """Return what iterating over containers gives; nothing for other values."""
+    found: Values = ()
+    for value in values:
+        if isinstance(value, ListObject):
+            found = join(found, value.items)
+        elif isinstance(value, TupleObject):
+            found = join(found, union(value.places))
+    return found
+
+
+def flat(values: Values) -> Values:
+    """Return the values, and of tuples what they hold: `isinstance` and `except` take either."""
+    return union([items((value,)) if isinstance(value, TupleObject) else (value,) for value in values])
+
+
+def content(values: Values) -> Values:
+    """Return all that containers hold: the values of a dict, the items of a list."""
+    found = items(values)
+    for value in values:
+        if isinstance(value, DictObject):
+            found = union([found, *(each for _, each in value.pairs), value.others])
+    return found
+
+
+def at(values: Values, key: object) -> Values:
+    """Return what containers hold at a constant key or place (None: at some key)."""
+    found: Values = ()
+    for value in values:
+        if isinstance(value, ListObject):
+            found = join(found, value.items)
+        elif isinstance(value, TupleObject):
+            places = value.places
+            fits = isinstance(key, int) and -len(places) <= key < len(places)
+            found = join(found, places[key] if fits else union(places))  # type: ignore[call-overload]
+        elif isinstance(value, DictObject):
+            pairs = dict(value.pairs)
+            found = join(found, join(pairs[key], value.others) if key in pairs else value.others)
+            if key is None:
+                found = union([found, *pairs.values()])
+    return found
+
+
+def merged(container: Container, more: Values) -> Values:
+    """Return a container with what was added to it."""
+    found: Values = (container,)
+    for value in more:
+        if isinstance(found[0], DictObject) and isinstance(value, DictObject):
+            pairs = dict(found[0].pairs)
+            for key, values in value.pairs:
+                pairs[key] = join(pairs.get(key, ()), values)
+            found = mapping(pairs, join(found[0].others, value.others))
+        else:
+            found = sequence(join(items(found), items((value,))))
+    return found

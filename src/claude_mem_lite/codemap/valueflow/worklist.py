@@ -1,0 +1,42 @@
+"""Queue the units that are to be evaluated, each no more often than is worth it."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from claude_mem_lite.codemap.valueflow.values import Cell, Unit
+
+_MOST_RUNS = 4  # of one scope; most need two
+_MOST_RUNS_ASIDE = 2
+
+
+class Worklist:
+    """The units that wait: module bodies go first, so that functions find the names that they read."""
+
+    def __init__(self) -> None:
+        self._bodies: deque[Unit] = deque()
+        self._others: deque[Unit] = deque()
+        self._pending: set[Unit] = set()
+
+    def add(self, unit: Unit) -> None:
+        """Have a unit evaluated (again), unless that was done often enough."""
+        most = _MOST_RUNS_ASIDE if unit.module.is_aside else _MOST_RUNS
+        if unit not in self._pending and unit.runs < most:
+            self._pending.add(unit)
+            (self._bodies if unit.scope.kind == "module" else self._others).append(unit)
+
+    def add_readers(self, cell: Cell) -> None:
+        """Have all evaluated that depends on a cell."""
+        for reader in cell.readers:
+            self.add(reader)
+
+    def take(self) -> Unit | None:
+        """Return the next unit, None where none is left."""
+        if not self._pending:
+            return None
+        unit = self._bodies.popleft() if self._bodies else self._others.popleft()
+        self._pending.discard(unit)
+        unit.runs += 1
+        return unit

@@ -1,0 +1,198 @@
+"""Forgetting: what is forgotten is in no file of the data directory any more, whoever had written it there.
+
+The consumer and the web process are stopped for the moment, because a lock would not do: what the consumer
+has in hand is in its memory, and stored when it is done; the web process keeps vectors and answers there;
+both keep LanceDB's old versions and SQLite's WAL from being emptied, and write the logs. Hooks go on: they
+open queue.db for one transaction each, and what finds it locked goes to the spool.
+
+What is cut short goes on when the same command is given again: the rows that tell what is to be forgotten go
+last, and `storage.forgetting` keeps a note until their bytes are gone, too, which any forget or prune ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from claude_mem_lite.codemap import file_index
+from claude_mem_lite.distill.local import conversation
+from claude_mem_lite.distill.record import local_summary
+from claude_mem_lite.forget import store, traces
+from claude_mem_lite.forget.marking import Marked, mark
+from claude_mem_lite.search import turns, vectors
+from claude_mem_lite.search.vectors import VectorsError
+from claude_mem_lite.storage import embeddings, queries
+from claude_mem_lite.upkeep.backup import staging
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from claude_mem_lite.forget.wanted import Wanted
+    from claude_mem_lite.storage.models import Observation
+
+log = logging.getLogger(__name__)
+
+_MOST_KEY_FILES = 8
+_PROMPT = "UserPromptSubmit"
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """How much goes, or went, by what it is; `retold` sessions stay, told anew from what is left of them."""
+
+    sessions: int
+    observations: int
+    learnings: int
+    raw_events: int
+    functions: int
+    function_changes: int
+    calls: int
+    log_entries: int
+    messages: int
+    log_lines: int
+    spool_files: int
+    retold: int
+
+
+def forgettable(wanted: Wanted) -> Forgotten:
+    """Return what `forget` would take out."""
+    marked = mark(wanted)
+    lines = traces.count_lines(wanted, marked.ids)
+    return _counted(marked, lines, len(traces.spooled(wanted, marked.ids)))
+
+
+def forget(wanted: Wanted, *, paused: AbstractContextManager[list[str]]) -> tuple[Forgotten, list[str]]:
+    """Forget what is wanted while the services are `paused`; return what that was, and what went wrong.
+
+    What went wrong is a line each: rows are gone then, but bytes of them may be left, or `paused` says it.
+    Raises: ClaudeMemError.
+    """
+    # Nobody makes vectors meanwhile, and what a killed backup has left is gone.
+    with turns.run(), staging(), paused as late:
+        marked = mark(wanted)
+        quotes = _quotes(marked)
+        store.note()
+        _forget_vectors(marked, quotes)
+        lines = traces.clear_lines(wanted, marked.ids)
+        spooled = set()
+        # A hook gives its file another name when it is through.
+        while found := traces.spooled(wanted, marked.ids):
+            spooled.update(found)
+            for path in found:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(path)
+        store.clear_queue(marked)
+        with store.transaction():
+            store.clear_memory(marked, wanted)
+            for row_id, words in quotes.items():
+                store.reword(row_id, **words)
+            for session_id in marked.retell:
+                _retell(session_id, wanted)
+        _read_code_anew(marked, wanted)
+        problems = [
+            f"{problem}: bytes of it may still be there; claude-mem prune goes on with that"
+            for problem in store.purge()
+        ]
+    done = _counted(marked, lines, len(spooled))
+    log.info("forgotten: %s", done)
+    return done, [*problems, *late]
+
+
+def _counted(marked: Marked, lines: int, spooled: int) -> Forgotten:
+    return Forgotten(
+        len(marked.sessions),
+        len(marked.observations),
+        len(marked.learnings),
+        len(marked.events),
+        len(marked.functions),
+        len(marked.changes),
+        len(marked.edges),
+        len(marked.entries),
+        len(marked.messages),
+        lines,
+        spooled,
+        len(marked.retell),
+    )
+
+
+def _quotes(marked: Marked) -> dict[str, dict[str, str | None]]:
+    """Return, by id, the words of the observations that stay without the prompts that go.
+
+    The local distiller says with what was done what had been asked for.
+    """
+    found: dict[str, dict[str, str | None]] = {}
+    for session_id in marked.retell:
+        rows = queries.observations_of(session_id)
+        asked = {_asked(row) for row in rows if row.tool_name == _PROMPT and row.id in marked.observations}
+        for row in rows:
+            if row.id in marked.observations:
+                continue
+            before = {"title": row.title, "summary": row.summary, "detail": row.detail}
+            words = {name: _without(text, asked - {""}) for name, text in before.items()}
+            words["title"] = words["title"] or row.tool_name
+            if words != before:
+                found[row.id] = words
+    return found
+
+
+def _asked(prompt: Observation) -> str:
+    said = conversation.asked(prompt.summary)
+    return said.rstrip("…")
+
+
+def _without(text: str | None, quotes: set[str]) -> str | None:
+    """Return a text without its lines that quote."""
+    if text is None or not any(quote in text for quote in quotes):
+        return text
+    return "\n".join(line for line in text.split("\n") if not any(quote in line for quote in quotes))
+
+
+def _forget_vectors(marked: Marked, quotes: dict[str, Any]) -> None:
+    """Drop the vectors of what goes and of what is told anew; where they cannot be read, all of them."""
+    try:
+        vectors.forget({
+            "observation": marked.observations | quotes.keys(),
+            "session": marked.sessions | marked.retell,
+            "learning": marked.learnings,
+            "function": marked.functions,
+        })  # fmt: skip
+    except VectorsError as error:
+        log.info("the vectors are made anew: %s", error)
+        vectors.discard()
+        embeddings.forget_vectors()
+
+
+def _retell(session_id: str, wanted: Wanted) -> None:
+    rows = queries.observations_of(session_id)
+    summary, files = local_summary(rows)
+    if wanted.holds(summary):
+        summary = ""
+    files = [path for path in files if not wanted.holds(path)]
+    up_to = max((row.pk for row in rows), default=0)
+    store.retell(session_id, summary, files[:_MOST_KEY_FILES], up_to=up_to)
+
+
+def _read_code_anew(marked: Marked, wanted: Wanted) -> None:
+    """Have the map of files whose functions went made from the disk, as nobody's work.
+
+    Otherwise the next session of the project would be told to have written them.
+    """
+    if wanted.project_dir or wanted.files:
+        return
+    for project_dir in {project_dir for project_dir, _ in marked.files}:
+        paths = [path for project, path in marked.files if project == project_dir]
+        paths = [path for path in paths if not _has(os.path.join(project_dir, path), wanted)]
+        if paths:
+            file_index.rescan(project_dir, file_index.Seen(), paths=paths)
+
+
+def _has(path: str, wanted: Wanted) -> bool:
+    """Tell whether a file is not there, or has the text that is forgotten."""
+    try:
+        with open(path, "rb") as file:
+            return wanted.holds(file.read())
+    except OSError:
+        return True

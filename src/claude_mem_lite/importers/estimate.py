@@ -1,0 +1,96 @@
+"""Estimate what an import would bring, how long it would take, and what Claude's words would cost."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from claude_mem_lite.capture import priority
+from claude_mem_lite.claude import cost, prompts, requests, rewrite
+from claude_mem_lite.distill.digest import DIGEST_CHARS, digest
+from claude_mem_lite.distill.observation import Capture
+from claude_mem_lite.importers.sessions import Telling
+from claude_mem_lite.tokens import CHARS_PER_TOKEN, estimate_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from claude_mem_lite.importers.events import Event
+    from claude_mem_lite.importers.importing import Plan
+    from claude_mem_lite.importers.sessions import Session
+    from claude_mem_lite.settings import Settings
+
+# Source: benchmarks/transcripts.py on two cores.
+EVENTS_A_SECOND = 120.0
+# What of an event goes into a summary, what is asked about learnings, and what frames a request.
+_TOLD_TOKENS, _FRAME_TOKENS = 45, 400
+_MOST_TOLD_TOKENS = 6_900
+
+
+@dataclass(slots=True)
+class Estimate:
+    """What there is to import; `usd` is what Claude would cost, if it is asked afterwards."""
+
+    sessions: int = 0
+    tool_calls: int = 0
+    events: int = 0
+    size_bytes: int = 0
+    usd: float = 0.0
+
+    @property
+    def took_s(self) -> float:
+        """How long the import would take."""
+        return self.events / EVENTS_A_SECOND
+
+
+def estimate(
+    found: Plan,
+    chosen: Settings,
+    *,
+    now: float,
+    news: Callable[[Telling], Iterable[Event]],
+    progress: Callable[[Session], None],
+) -> Estimate:
+    """Reckon what a plan comes to; `news` gives what is new of a session."""
+    total = Estimate()
+    for session in found.sessions:
+        telling = Telling(session, found.left_out, now)
+        events = calls = captures = chars = 0
+        for event in news(telling):
+            events += 1
+            calls += "tool_use_id" in event.payload
+            told = _told(event, chosen)
+            captures += told > 0
+            chars += told
+        total.sessions += events > 0
+        total.events += events
+        total.tool_calls += calls
+        total.size_bytes += session.size_bytes
+        total.usd += _usd(events, captures, chars, chosen) if events else 0.0
+        progress(session)
+    return total
+
+
+def _told(event: Event, chosen: Settings) -> int:
+    """Return how many characters Claude would be sent of an event."""
+    name, given = event.payload.get("tool_name", ""), event.payload.get("tool_input")
+    command = given.get("command") if isinstance(given, dict) else ""
+    if not name or priority.priority(name, command if isinstance(command, str) else "") not in chosen.tiers:
+        return 0
+    capture = Capture(event.payload["hook_event_name"], name, event.payload, event.payload["cwd"])
+    return len(digest(capture, limit=DIGEST_CHARS))
+
+
+def _usd(events: int, captures: int, chars: int, chosen: Settings) -> float:
+    """Return what one session would cost: its captures in packs, its summary, its learnings."""
+    packs = max(math.ceil(captures / rewrite.MAX_CAPTURES), math.ceil(chars / requests.MAX_PACK_CHARS))
+    sent = packs * (estimate_tokens(prompts.OBSERVATIONS) + _FRAME_TOKENS)
+    sent += int(chars / CHARS_PER_TOKEN)
+    answered = captures * requests.OBSERVATION_TOKENS
+    for is_asked, text in ((chosen.summaries, prompts.SUMMARY), (chosen.learnings, prompts.LEARNINGS)):
+        if is_asked:
+            told = min(events * _TOLD_TOKENS, _MOST_TOLD_TOKENS)
+            sent += estimate_tokens(text) + _FRAME_TOKENS + told
+            answered += requests.SUMMARY_TOKENS
+    return cost.dollars(chosen.price, input_tokens=sent, output_tokens=answered)

@@ -1,0 +1,274 @@
+"""Turn a transcript into the events that Claude Code's hooks would have sent.
+
+Pure. What the client sends to no hook is no event here either: what it says to itself, calls that were never
+made, its own commands. Source: the transcripts and the hook events of the same sessions, clients 2.1.50 to
+2.1.329.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from claude_mem_lite.importers import responses
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from claude_mem_lite.importers.lines import Line
+
+# A user's line that begins so was written by the client; a finished task it does send to the hooks.
+_FROM_THE_CLIENT = (
+    "<local-command", "<bash-", "<system-reminder", "[Request interrupted", "Operation stopped by hook: ",
+    "Caveat: ",
+)  # fmt: skip
+_OWN_WORDS = ("isMeta", "isVisibleInTranscriptOnly")
+_SUMMARY = "isCompactSummary"
+_COMMAND = re.compile(r"<command-name>\s*(/?[^<]*?)\s*</command-name>")
+_ARGUMENTS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
+_GLOBAL_ID = "toolu_"  # the API's own ids are of one call in the world; those of a gateway may not be
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event: its id, always the same; when it was (UTC text); where in the file it was complete.
+
+    The branch is "" where the transcript does not name it.
+    """
+
+    id: str
+    at: str
+    end: int
+    payload: dict[str, Any]
+    branch: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Whose transcript it is: the session's, or that of its sub-agent `agent_id`."""
+
+    session_id: str
+    path: str
+    agent_id: str = ""
+    agent_type: str = ""
+
+
+@dataclass(slots=True)
+class _Said:
+    """What the assistant said last, with the id of its message and its line."""
+
+    message_id: str
+    text: str
+    line: Line
+
+
+@dataclass(slots=True)
+class Reading:
+    """One transcript on its way into events, as far as it is not later than `until` (UTC text).
+
+    `goes_on` says that there are later lines; what the assistant said before them is held back. `read_to`
+    is up to where in the file nothing is left to be told, `cwd` the folder of the line at hand, `last_at`
+    when it was written.
+    """
+
+    origin: Origin
+    until: str = "9"
+    goes_on: bool = False
+    read_to: int = 0
+    last_at: str = ""
+    cwd: str = ""
+    _calls: dict[str, tuple[str, Any]] = field(default_factory=dict)
+    _said: _Said | None = None
+    _failed: _Said | None = None  # what the client said of an API that failed, while nothing came after it
+    _command: Event | None = None
+    _has_started: bool = False
+    _files: responses.Files = field(default_factory=responses.Files)
+
+    def events(self, lines: Iterable[Line]) -> Iterator[Event]:
+        """Yield the events of a file's lines, in order."""
+        for line in lines:
+            if line.at > self.until:
+                self.goes_on = True
+                break
+            self.read_to, self.last_at = line.end, line.at
+            cwd = line.said.get("cwd")
+            self.cwd = cwd if isinstance(cwd, str) and cwd else self.cwd
+            if isinstance(line.said.get("forkedFrom"), dict) or not line.at or not self.cwd:
+                continue  # a copy of another session's line; nothing that happened
+            if not self._has_started and not self.origin.agent_id:
+                yield self._event("start", line, "SessionStart", source="startup")
+            self._has_started = True
+            yield from self._of(line)
+        if self.goes_on and self._said:
+            self.read_to = self._said.line.start
+        else:
+            yield from self._report()
+
+    def _of(self, line: Line) -> Iterator[Event]:
+        said = line.said
+        kind = said["type"]  # one of `lines.TOLD`
+        if kind == "assistant":
+            yield from self._hear(line)
+        elif kind == "attachment":
+            attached = said.get("attachment")
+            if isinstance(attached, dict) and attached.get("type") == "queued_command":
+                yield from self._prompt(line, responses.text(attached.get("prompt")))
+        elif kind == "system":
+            yield from self._note(line)
+        elif said.get(_SUMMARY):
+            if not said.get("isSidechain") and not self.origin.agent_id:
+                uuid, text = said.get("uuid") or line.start, responses.text(_content(said))
+                yield self._event(f"summary\0{uuid}", line, "PostCompact", compact_summary=text)
+        elif not any(map(said.get, _OWN_WORDS)):
+            content = _content(said)
+            results = [block for block in content if block.get("type") == "tool_result"]
+            for block in results:
+                yield from self._result(line, block, said.get("toolUseResult") if len(results) == 1 else None)
+            if not results and not said.get("isSidechain") and not self.origin.agent_id:
+                yield from self._prompt(line, responses.text(content))
+
+    def _hear(self, line: Line) -> Iterator[Event]:
+        """Note what the assistant says and which tools it calls."""
+        if self._command:
+            yield self._command
+            self._command = None
+        message = line.said.get("message")
+        message_id = str(message.get("id")) if isinstance(message, dict) else ""
+        for block in _content(line.said):
+            if block.get("type") == "tool_use" and isinstance(block.get("id"), str):
+                self._calls[block["id"]] = (str(block.get("name") or ""), block.get("input"))
+                self._said = None
+            elif block.get("type") == "text" and isinstance(block.get("text"), str):
+                before = self._said
+                goes_on = before is not None and before.message_id == message_id
+                text = f"{before.text}\n{block['text']}" if before and goes_on else block["text"]
+                self._said = _Said(message_id, text, line)
+        is_own = isinstance(message, dict) and message.get("model") == "<synthetic>"
+        has_failed = bool(line.said.get("isApiErrorMessage"))
+        self._failed = self._said if has_failed else None
+        if has_failed or is_own:
+            self._said = None
+
+    def _result(self, line: Line, block: dict[str, Any], response: Any) -> Iterator[Event]:
+        call_id = block.get("tool_use_id")
+        name, given = self._calls.pop(call_id, ("", None)) if isinstance(call_id, str) else ("", None)
+        if not name:
+            return
+        call = {"tool_name": name, "tool_input": given}
+        key = call_key(self.origin.session_id, str(call_id))
+        if not block.get("is_error"):
+            if not isinstance(response, dict | list):
+                response = responses.rebuilt(name, given, block.get("content"), response)
+            response = self._files.completed(name, given, response)
+            yield self._event(key, line, "PostToolUse", **call, tool_response=response, tool_use_id=call_id)
+            return
+        error = responses.text(block.get("content"))
+        if not responses.is_refusal(error, name):
+            yield self._event(
+                key, line, "PostToolUseFailure", **call, tool_use_id=call_id, error=error, is_interrupt=False
+            )
+
+    def _prompt(self, line: Line, text: str) -> Iterator[Event]:
+        """Yield a turn's end and the prompt that follows it; a command waits for what it comes to."""
+        self._command = None
+        if text.startswith("[Request interrupted"):
+            self._said = None
+        command = _COMMAND.search(text) if text.startswith("<command-") else None
+        if command:
+            arguments = _ARGUMENTS.search(text)
+            text = f"{command[1]} {arguments[1] if arguments else ''}".strip()
+        if not text.strip() or text.startswith(_FROM_THE_CLIENT):
+            return
+        yield from self._report()
+        uuid = str(line.said.get("uuid") or f"{line.start}")
+        event = self._event(f"prompt\0{uuid}", line, "UserPromptSubmit", prompt=text)
+        if command:
+            self._command = event  # the client's own commands, which the model never hears of, are no prompts
+        else:
+            yield event
+
+    def _note(self, line: Line) -> Iterator[Event]:
+        subtype = str(line.said.get("subtype"))
+        if subtype in {"stop_hook_summary", "turn_duration"}:
+            yield from self._report()
+        elif subtype == "compact_boundary" and not self.origin.agent_id:
+            told = line.said.get("compactMetadata")
+            trigger = told.get("trigger") if isinstance(told, dict) else None
+            uuid = line.said.get("uuid") or line.start
+            yield self._event(
+                f"compact\0{uuid}", line, "PreCompact", trigger=str(trigger), custom_instructions=None
+            )
+            yield self._event(f"compacted\0{uuid}", line, "SessionStart", source="compact")
+
+    def _report(self) -> Iterator[Event]:
+        """Yield the end of a turn, if the assistant has said something last."""
+        said, self._said = self._said, None
+        failed, self._failed = self._failed, None
+        if failed and not self.origin.agent_id and not failed.line.said.get("isSidechain"):
+            uuid, what = (
+                str(failed.line.said.get("uuid") or f"{failed.line.start}"),
+                failed.line.said.get("error"),
+            )
+            yield self._event(
+                f"stopfailure\0{uuid}",
+                failed.line,
+                "StopFailure",
+                error=what if isinstance(what, str) else "unknown",
+                last_assistant_message=failed.text,
+            )
+        if said is None or not said.text.strip():
+            return
+        if said.line.said.get("isSidechain") and not self.origin.agent_id:
+            return  # old clients wrote their sub-agents' words into the same file
+        uuid = str(said.line.said.get("uuid") or f"{said.line.start}")
+        yield self._event(
+            f"stop\0{uuid}",
+            said.line,
+            "SubagentStop" if self.origin.agent_id else "Stop",
+            stop_hook_active=False,
+            last_assistant_message=said.text,
+        )
+
+    def _event(self, key: str, line: Line, event_name: str, **fields: Any) -> Event:
+        origin = self.origin
+        prompt_id, agent_id = line.said.get("promptId"), line.said.get("agentId") or origin.agent_id
+        payload = {
+            "session_id": origin.session_id,
+            "transcript_path": origin.path,
+            "cwd": self.cwd,
+            **({"prompt_id": prompt_id} if prompt_id else {}),
+            **({"agent_id": agent_id, "agent_type": origin.agent_type or "agent"} if agent_id else {}),
+            "hook_event_name": event_name,
+            **fields,
+        }
+        whole = key if key.startswith(_GLOBAL_ID) else f"{origin.session_id}\0{key}"
+        return Event(digest(whole), line.at, line.end, payload, str(line.said.get("gitBranch") or ""))
+
+
+def end_of(last: Event) -> Event:
+    """Return the end of the session whose last event this is."""
+    names = ("session_id", "transcript_path", "cwd")
+    payload = {name: last.payload[name] for name in names}
+    payload |= {"hook_event_name": "SessionEnd", "reason": "other"}
+    return Event(digest(f"{payload['session_id']}\0end\0{last.at}"), last.at, last.end, payload, last.branch)
+
+
+def call_key(session_id: str, call_id: str) -> str:
+    """Return what tells a tool call from all others."""
+    return call_id if call_id.startswith(_GLOBAL_ID) else f"{session_id}\0{call_id}"
+
+
+def digest(text: str) -> str:
+    """Return an id of 32 digits that is always the same for a text."""
+    return hashlib.sha256(f"transcript\0{text}".encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def _content(said: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the blocks of a line's message."""
+    message = said.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []

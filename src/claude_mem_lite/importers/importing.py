@@ -1,0 +1,212 @@
+"""Transcripts taken into memory as the hooks' events are, by the process that was asked to: no task is sent.
+
+Everything may be repeated. An event bears an id that is always the same, what is taken in of each file is
+noted when it is worked off, and what was cut short waits in the queue for the next import.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from claude_mem_lite import config
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.distill.looks import look_at
+from claude_mem_lite.distill.record import record_import, summarize_session
+from claude_mem_lite.importers import store
+from claude_mem_lite.importers.events import call_key, digest
+from claude_mem_lite.importers.sessions import Session, Telling, find, looked_at
+from claude_mem_lite.redaction.events import scrub_as_set
+from claude_mem_lite.storage import facts, projects, rewrites
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from claude_mem_lite.importers.events import Event
+    from claude_mem_lite.storage.models import PendingEvent
+
+# In one transaction: a hook must not wait for more, nor the consumer.
+_EVENTS_AT_ONCE, _CHARS_AT_ONCE = 100, 4_000_000
+_TOLD = {
+    "UserPromptSubmit": "prompt", "Stop": "last_assistant_message", "SubagentStop": "last_assistant_message",
+    "StopFailure": "last_assistant_message",
+}  # fmt: skip
+_OF_A_SESSION = frozenset({"SessionStart", "SessionEnd", "PreCompact", "PostCompact"})
+
+
+@dataclass(slots=True)
+class Plan:
+    """What an import is to do: sessions, oldest first; how many have nothing new; what is left out."""
+
+    sessions: list[Session] = field(default_factory=list)
+    known: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(slots=True)
+class Taken:
+    """What an import has come to; `tool_calls` and `events` are new ones."""
+
+    sessions: list[str] = field(default_factory=list)
+    tool_calls: int = 0
+    events: int = 0
+
+
+def plan(
+    projects_dir: str, *, project_dir: str | None = None, since: str = "", has_memory: bool = True
+) -> Plan:
+    """Return what there is to import, of a project or of all (None), of sessions that began `since`.
+
+    The databases are open if there is a memory at all.
+    """
+    found = Plan()
+    for session in find(projects_dir, found.left_out):
+        noted = _noted(session) if has_memory else {}
+        if noted.get("ended") and noted["sizes"] == _sizes(session):
+            is_wanted = project_dir in {None, noted["project"]} and noted["began"] >= since
+            found.known += is_wanted
+            continue
+        seen = looked_at(session)
+        if seen is None:
+            found.left_out["empty session"] += 1
+            continue
+        if config.is_off(seen.project_dir, seen.work_tree):
+            found.left_out["session of a project that is off"] += 1
+            continue
+        if has_memory:
+            seen = replace(seen, project_dir=projects.of(seen.work_tree or seen.project_dir))
+        if project_dir in {None, seen.project_dir} and seen.began_at >= since:
+            found.sessions.append(seen)
+    found.sessions.sort(key=by_time)
+    return found
+
+
+def by_time(session: Session) -> tuple[str, int, str]:
+    """Return what puts sessions in the order in which they are taken in."""
+    return session.began_at, session.size_bytes, session.path
+
+
+class Import:
+    """One import on its way; `learn` and `make_room` are called after each session that brought something."""
+
+    def __init__(
+        self, found: Plan, *, now: float, learn: Callable[[str], Any], make_room: Callable[[], Any]
+    ) -> None:
+        self.taken = Taken()
+        self._plan, self._now, self._learn, self._make_room = found, now, learn, make_room
+        self._calls = {call_key(*each) for each in store.tool_use_ids()}
+
+    def take(self, session: Session) -> None:
+        """Take in what is new in a session, and have it found; it waits for nobody's money."""
+        telling = Telling(session, self._plan.left_out, self._now)
+        by_hooks = store.captured(session.id)
+        projects.see(session.project_dir, session.work_tree)
+        self._store(self.news(telling, by_hooks), session)
+        # One whose import was cut short after its last event has yet to be told and learned from.
+        has_news = not _noted(session) and store.is_imported(session.id)
+        for events in store.events_to_import(session.id):
+            record_import(events)
+            has_news = True
+        if has_news:
+            with facts.transaction():
+                summarize_session(session.id)
+                if not by_hooks:
+                    rewrites.leave_to_user(session.id)
+            self._learn(session.id)
+            self.taken.sessions.append(session.id)
+            self._make_room()
+        if telling.read_to:
+            _note(session, telling)
+
+    def finish(self) -> None:
+        """Ask each work tree, once, what has become of the names and branches of the imported sessions."""
+        taken = set(self.taken.sessions)
+        for project_dir in {each.project_dir for each in self._plan.sessions if each.id in taken}:
+            look_at(project_dir)
+
+    def news(self, telling: Telling, by_hooks: Sequence[PendingEvent]) -> Iterator[Event]:
+        """Yield the events of a session that neither a hook nor an import has brought."""
+        session = telling.session
+        noted = _noted(session)
+        if not noted and store.is_remembered_without_raw(session.id):
+            self._plan.left_out["already known session"] += 1
+            return
+        heard = Counter(_heard(json.loads(row.raw_output)) for row in by_hooks if not row.tool_name)
+        first: Event | None = None
+        for event in telling.events(after=noted.get("read_to", {})):
+            if not self._is_new(event, session.id, heard):
+                continue
+            if by_hooks and event.payload["hook_event_name"] in _OF_A_SESSION:
+                first = first or event  # the hooks have told it; this one only parts what they saw from ours
+                continue
+            if first:
+                yield first
+                first = None
+            self.taken.tool_calls += "tool_use_id" in event.payload
+            yield event
+
+    def _is_new(self, event: Event, session_id: str, heard: Counter[tuple[str, str]]) -> bool:
+        call_id = event.payload.get("tool_use_id")
+        if call_id is not None:
+            key = call_key(session_id, call_id)
+            is_new = key not in self._calls
+            self._calls.add(key)
+            return is_new
+        if not heard:
+            return True
+        said = _heard(json.loads(scrub_as_set(_dumps(event.payload))))
+        heard[said] -= 1
+        return heard[said] < 0
+
+    def _store(self, events: Iterator[Event], session: Session) -> None:
+        rows: list[tuple[str, str, tuple[str, str, str], str]] = []
+        for event in events:
+            try:
+                text = scrub_as_set(_dumps(event.payload))
+            except ValueError:
+                self._plan.left_out["unreadable event"] += 1
+                continue
+            place = (session.project_dir, session.work_tree, event.branch or session.branch)
+            rows.append((event.id, event.at, place, text))
+            self.taken.events += 1
+            if len(rows) == _EVENTS_AT_ONCE or sum(len(row[-1]) for row in rows) > _CHARS_AT_ONCE:
+                inbox.append_import(rows)
+                rows = []
+        inbox.append_import(rows)
+
+
+def _heard(payload: dict[str, Any]) -> tuple[str, str]:
+    """Return what tells an event that is no tool call from the others of its session."""
+    name = str(payload.get("hook_event_name"))
+    return name, str(payload.get(_TOLD.get(name, ""), ""))
+
+
+def _noted(session: Session) -> dict[str, Any]:
+    return facts.read(_state(session))
+
+
+def _note(session: Session, telling: Telling) -> None:
+    """Note up to where a session is taken in; what is forgotten of it is not taken in again."""
+    value = {
+        "sizes": _sizes(session),
+        "read_to": telling.read_to,
+        "ended": telling.has_ended,
+        "project": session.project_dir,
+        "began": session.began_at,
+    }
+    facts.write(_state(session), value)
+
+
+def _sizes(session: Session) -> list[int]:
+    return sorted(session.files.values())
+
+
+def _state(session: Session) -> str:
+    return f"transcript {digest(session.id + session.path)}"
+
+
+def _dumps(payload: dict[str, Any]) -> str:
+    text = json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace").decode()

@@ -1,0 +1,90 @@
+"""Read a transcript's lines, one JSON object at a time, whatever the client's version.
+
+What is broken, too long or unknown is counted and left out. What the lines mean stands in `events`.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import stat
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Iterator
+
+LONGEST_LINE_BYTES = 64 << 20
+# What clients from 2.1.50 to 2.1.329 write and no event comes of, beside user, assistant, system, attachment.
+_SILENT = frozenset({
+    "agent-name", "ai-title", "api-request", "atis-latch", "cost-state", "custom-title",
+    "file-history-snapshot", "last-prompt", "mode", "permission-mode", "pr-link", "progress",
+    "queue-operation", "summary", "tag", "tools-used",
+})  # fmt: skip
+TOLD = frozenset({"user", "assistant", "system", "attachment"})
+
+
+class Line(NamedTuple):
+    """One line: where in its file it starts and ends, in bytes; its time (UTC text); what it says."""
+
+    start: int
+    end: int
+    at: str
+    said: dict[str, Any]
+
+
+def opened(path: str) -> BinaryIO:
+    """Open a transcript. Raises: OSError, also for what is no file of this user or leads somewhere else."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    file = open(descriptor, "rb")  # noqa: SIM115  (the caller closes it)
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
+        file.close()
+        raise PermissionError(f"{path} is no file of yours")
+    return file
+
+
+def read(path: str, left_out: Counter[str], *, now: str) -> Iterator[Line]:
+    """Yield what a transcript says; no line is later than `now`. Raises: OSError.
+
+    A line without a time has that of the line before it, "" where there is none.
+    """
+    end, at = 0, ""
+    with opened(path) as file:
+        while text := file.readline(LONGEST_LINE_BYTES + 1):
+            start, end = end, end + len(text)
+            if len(text) > LONGEST_LINE_BYTES:
+                while text and not text.endswith(b"\n"):
+                    text = file.readline(LONGEST_LINE_BYTES)
+                    end += len(text)
+                left_out["overlong line"] += 1
+                continue
+            said = _object(text)
+            if said is None:
+                if text.strip():
+                    left_out["broken line"] += 1
+                continue
+            at = min(_time(said.get("timestamp")) or at, now)
+            kind = str(said.get("type"))
+            if kind in TOLD:
+                yield Line(start, end, at, said)
+            elif kind not in _SILENT:
+                left_out["unknown line"] += 1
+
+
+def _object(text: bytes) -> dict[str, Any] | None:
+    try:
+        said = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return said if isinstance(said, dict) else None
+
+
+def _time(text: object) -> str:
+    """Return a time as the memory writes it; "" for none."""
+    try:
+        at = dt.datetime.fromisoformat(str(text)).astimezone(dt.UTC)
+    except (ValueError, OverflowError):
+        return ""
+    return at.strftime("%Y-%m-%dT%H:%M:%S.%fZ") if at.year > 2000 else ""  # noqa: PLR2004  (no clock was set)

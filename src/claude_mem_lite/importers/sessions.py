@@ -1,0 +1,218 @@
+"""Find the transcripts that Claude Code keeps: their sessions, projects and events.
+
+A session's own file is FOLDER/SESSION.jsonl; those of its sub-agents lie in FOLDER/SESSION/subagents, older
+clients' beside it as FOLDER/agent-ID.jsonl. Nothing is followed that leads out of there.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+import os
+import re
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from claude_mem_lite import config
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.importers import lines
+from claude_mem_lite.importers.events import Event, Origin, Reading, end_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SUFFIX = ".jsonl"
+_AGENT = "agent-"
+# Conversations that the client has with itself, about a compaction for example.
+_OWN_AGENT = re.compile(r"a[a-z_]+-")
+# What was written so lately a hook may have in hand; a session that was silent for so long has ended.
+RUNNING_S, ENDED_S = 120.0, 3_600.0
+_MOST_TYPE_BYTES = 1 << 16
+# A look for a session's folder and first time goes no further; whoever wants all reads all.
+_HEAD_LINES = 400
+
+
+@dataclass(slots=True)
+class Session:
+    """A session's files with their sizes in bytes; its first time (UTC text) and place, once looked at."""
+
+    id: str
+    path: str
+    files: dict[str, int]
+    began_at: str = ""
+    project_dir: str = ""
+    work_tree: str = ""
+    branch: str = ""
+
+    @property
+    def size_bytes(self) -> int:
+        """What its files take."""
+        return sum(self.files.values())
+
+
+@dataclass(slots=True)
+class Telling:
+    """A session's events as its files tell them; what `read_to` and `has_ended` say holds after the last.
+
+    `read_to` has up to where of each file nothing is left to be told, by its name.
+    """
+
+    session: Session
+    left_out: Counter[str]
+    now: float
+    read_to: dict[str, int] = field(default_factory=dict)
+    has_ended: bool = False
+
+    def events(self, *, after: dict[str, int]) -> Iterator[Event]:
+        """Yield what happened in a session, in the order of time, without what was `read_to` before."""
+        readings = {path: self._reading(path) for path in self.session.files}
+        told = [self._of(path, reading) for path, reading in readings.items()]
+        last: Event | None = None
+        for path, last in heapq.merge(*told, key=lambda each: each[1].at):
+            if last.end > after.get(_name(self.session, path), 0):
+                yield last
+        silent_since = inbox.utc_text(self.now - ENDED_S)
+        newest = max((reading.last_at for reading in readings.values()), default="")
+        is_still = all(_mtime(path) < self.now - ENDED_S for path in readings) or newest < silent_since
+        self.has_ended = is_still and not any(reading.goes_on for reading in readings.values())
+        self.read_to = {_name(self.session, path): reading.read_to for path, reading in readings.items()}
+        if self.has_ended and last is not None:
+            yield end_of(last)
+
+    def _reading(self, path: str) -> Reading:
+        """Return a reading; of a file that is being written only what nobody has in hand any more."""
+        origin, until = _origin(self.session, path), self.now - RUNNING_S
+        return Reading(origin, inbox.utc_text(until)) if _mtime(path) > until else Reading(origin)
+
+    def _of(self, path: str, reading: Reading) -> Iterator[tuple[str, Event]]:
+        try:
+            for event in reading.events(lines.read(path, self.left_out, now=inbox.utc_text(self.now))):
+                yield path, event
+        except OSError:
+            self.left_out["unreadable file"] += 1
+
+
+def find(projects_dir: str, left_out: Counter[str]) -> list[Session]:
+    """Return the sessions whose transcripts lie in Claude Code's folder `projects`, in no order."""
+    folders = _entries(projects_dir, left_out, folders=True)
+    return [session for folder in folders for session in find_in(folder.path, left_out)]
+
+
+def find_in(folder: str, left_out: Counter[str]) -> list[Session]:
+    """Return the sessions whose transcripts lie in one folder, in no order."""
+    found: dict[str, Session] = {}
+    agents: list[tuple[str, int]] = []
+    for entry in _entries(folder, left_out):
+        name, size = entry.name.removesuffix(SUFFIX), entry.stat().st_size
+        if name.startswith(_AGENT):
+            agents.append((entry.path, size))
+        else:
+            found[entry.path] = Session(name, entry.path, {entry.path: size})
+    for session in found.values():
+        for entry in _below(os.path.join(session.path.removesuffix(SUFFIX), "subagents"), left_out):
+            session.files[entry.path] = entry.stat().st_size
+    for path, size in agents:
+        said = next((line for line in _head(path) if line.get("sessionId")), {})
+        of = found.get(os.path.join(folder, f"{said.get('sessionId')}{SUFFIX}"))
+        if of is None:
+            left_out["orphaned sub-agent"] += 1
+        else:
+            of.files[path] = size
+    for session in found.values():
+        session.files = {path: size for path, size in session.files.items() if not _is_own(path)}
+    return list(found.values())
+
+
+def looked_at(session: Session) -> Session | None:
+    """Return a session with its first time and its project; None when nothing has happened in it."""
+    began_at = ""
+    try:
+        for number, line in enumerate(lines.read(session.path, Counter(), now="9")):
+            began_at = began_at or line.at
+            cwd = line.said.get("cwd")
+            if began_at and isinstance(cwd, str) and cwd.startswith("/"):
+                project, tree, branch = config.place(cwd)
+                branch = str(line.said.get("gitBranch") or branch)
+                tree = "" if tree == project else tree
+                return replace(session, began_at=began_at, project_dir=project, work_tree=tree, branch=branch)
+            if number > _HEAD_LINES:
+                break
+    except OSError:
+        pass
+    return None
+
+
+def _entries(folder: str, left_out: Counter[str], *, folders: bool = False) -> list[os.DirEntry[str]]:
+    """Return the folders in a folder, or its transcripts, by name."""
+    try:
+        with os.scandir(folder) as entries:
+            found = sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        left_out["unreadable folder"] += 1
+        return []
+    kept = []
+    for entry in found:
+        if not folders and not entry.name.endswith(SUFFIX):
+            continue
+        if entry.is_symlink():
+            left_out["symbolic link"] += 1
+        elif entry.is_dir() if folders else entry.is_file():
+            if entry.stat().st_uid == os.geteuid():
+                kept.append(entry)
+            else:
+                left_out["foreign file"] += 1
+    return kept
+
+
+def _below(folder: str, left_out: Counter[str]) -> list[os.DirEntry[str]]:
+    """Return the transcripts in a folder and in those inside it."""
+    if not os.path.isdir(folder) or os.path.islink(folder):
+        return []
+    found = _entries(folder, left_out)
+    for inner in _entries(folder, left_out, folders=True):
+        found += _below(inner.path, left_out)
+    return found
+
+
+def _origin(session: Session, path: str) -> Origin:
+    if path == session.path:
+        return Origin(session.id, session.path)
+    agent_id = os.path.basename(path).removesuffix(SUFFIX).removeprefix(_AGENT)
+    return Origin(session.id, session.path, agent_id, _agent_type(path))
+
+
+def _agent_type(path: str) -> str:
+    try:
+        with lines.opened(f"{path.removesuffix(SUFFIX)}.meta.json") as file:
+            told = json.loads(file.read(_MOST_TYPE_BYTES)).get("agentType")
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return ""
+    return told if isinstance(told, str) else ""
+
+
+def _is_own(path: str) -> bool:
+    name = os.path.basename(path)
+    return name.startswith(_AGENT) and _OWN_AGENT.match(name.removeprefix(_AGENT)) is not None
+
+
+def _head(path: str) -> Iterator[dict[str, Any]]:
+    try:
+        for number, line in enumerate(lines.read(path, Counter(), now="9")):
+            yield line.said
+            if number > _HEAD_LINES:
+                return
+    except OSError:
+        return
+
+
+def _name(session: Session, path: str) -> str:
+    """Return what a file is called in what is kept of a session: nothing that tells of the machine."""
+    return os.path.relpath(path, os.path.dirname(session.path))
+
+
+def _mtime(path: str) -> float:
+    try:
+        return os.lstat(path).st_mtime
+    except OSError:
+        return 0.0

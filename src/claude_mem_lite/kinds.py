@@ -1,0 +1,13 @@
+"""Define the kinds of rows that memory has, of searches, and of learnings."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Kind = Literal["observation", "session", "learning", "function"]
+KINDS: tuple[Kind, ...] = ("observation", "session", "learning", "function")
+
+# What a search is for, and the vectors that it needs.
+Type = Literal["all", "observation", "session", "learning", "code"]
+
+Category = Literal["architecture", "convention", "gotcha", "dependency", "pattern"]

@@ -1,0 +1,187 @@
+"""Take the contents of ignored files out of the input and the output of a tool call.
+
+Which files those are is told by `ignored`. Only an event with something to take out loads this module.
+"""
+
+from __future__ import annotations
+
+import re
+
+from claude_mem_lite.redaction.ignored import PATH_FIELDS
+from claude_mem_lite.redaction.strings import change_strings
+from claude_mem_lite.redaction.vocabulary import EDGE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from claude_mem_lite.redaction.ignored import IgnoredFiles
+    from claude_mem_lite.redaction.strings import Change
+
+# Strings of a call on an ignored file that tell of the call, not of the file.
+_CALL_FIELDS = frozenset({
+    *PATH_FIELDS, "filePath", "notebook_path", "path", "glob", "pattern", "type", "mode", "output_mode",
+    "cell_id", "cell_type", "language", "edit_mode", "persistedOutputPath", "backgroundTaskId",
+    "returnCodeInterpretation", "command", "description", None,  # None: the keys themselves
+})  # fmt: skip
+_PRINTERS = frozenset({
+    "cat", "tac", "head", "tail", "less", "more", "bat", "batcat", "nl", "sed", "awk", "gawk", "cut", "grep",
+    "egrep", "fgrep", "zgrep", "rg", "ag", "strings", "xxd", "od", "hexdump", "base64", "base32", "diff",
+    "comm", "sort", "uniq", "tr", "paste", "column", "fold", "fmt", "rev", "jq", "yq", "tee", "openssl", "pr",
+    "expand", "dd", "view", "ed", "vim", "ex", "sdiff", "vimdiff", "xargs", "mapfile", "readarray", "type",
+    "gc", "Get-Content", "/dev/stdout", "kubectl", "security",
+})  # fmt: skip
+_FILTERS = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg", "ag"})  # what they name after a pipe is sought
+_GIT_PRINTERS = frozenset({"show", "diff", "blame", "log", "cat-file", "stash"})
+_INTERPRETERS = ("python", "node", "ruby", "perl", "php", "deno", "bun", "pwsh")
+_INLINE = frozenset({"-c", "-e", "-p", "-r", "-pe", "-ne", "--eval", "--print", "eval"})
+_ECHOES = frozenset({"echo", "printf", "printenv", "env", "declare", "typeset"})
+_WHOLE = ("xargs", "-exec", "for ", "while ", "<<", "eval ")  # commands whose parts hang together
+# What is sought and what filters is no file: the pattern of grep and `git log -S`, the program of jq or sed.
+_ARGUMENT = r"(?:'[^']*'|\"[^\"]*\"|\S+)"
+_SOUGHT = (
+    rf"(\b(?:[efz]?grep|rg|ag|jq|yq)\b(?:\s+(?:-\w*[ABCmg]|--(?:include|exclude|glob|type|arg))\s+{_ARGUMENT}|\s+-\S+)*+"
+    rf"|\bgit\b[^;&|\n]{{0,200}}?\s-[SG])\s*{_ARGUMENT}|(\b(?:sed|g?awk)\b(?:\s+-\w+)*+)\s+(?:'[^']*'|\"[^\"]*\")"
+)
+_INPUT = r"(?<!<)<\s*['\"]?([^\s'\";|&<>()]+)"
+_NOT_PRINTED = r"export\s+\$\([^()]*\)|(?<![\w-])--(?:exclude|env-file)[\w-]*[= ]\S+"
+_QUOTED = r"'[^']*'|\"(?:\\.|[^\"\\])*+\"?"
+_HERE_DOCUMENT = (
+    r"(?ms)(?P<line>^(?:[^\n<]|<(?!<-?[ \t]*['\"]?\w))*+<<-?[ \t]*(?P<quote>['\"]?)(?P<tag>\w+)(?P=quote)"
+    r"[^\n]*+\n)(?P<text>.*?)(?P<end>^[ \t]*(?P=tag)\b|\Z)"
+)
+_REDIRECT = r"(?:>{1,2}\|?|\btee\s+(?:-a\s+)?)\s*['\"]?([^\s'\";|&<>()]+)"
+_ASSIGNMENT = r"(?m)^((?:export )?[A-Z_][A-Z0-9_]*=)(?!\[redacted)\S.*$"
+_ORIGIN = r"(?m)^(?P<file>[^\s:]{1,300}?)(?:-\d+-|:)(?!\[redacted).*$"
+_MARGIN = r"^(?:\x1b\[[0-9;]*m|[+-])+"
+_DIFFED = r"(?m)^(?:\+\+\+|---) (\S+)"
+
+
+def without_ignored(call: dict[str, Any], ignored: IgnoredFiles) -> dict[str, Any]:
+    """Return the fields of a tool call that hold something of an ignored file, without it.
+
+    Raises: TooMuchError.
+    """
+    given = call.get("tool_input")
+    if not isinstance(given, dict):
+        return {}
+    answers = {name: call[name] for name in ("tool_response", "error") if name in call}
+    paths = _paths(given)
+    command = given.get("command")
+    if not isinstance(command, str):
+        files = ignored.mentioned(paths)
+        if files:
+            return dict(change_strings({**answers, "tool_input": given}, _blank(files[0])))
+        return dict(change_strings(answers, _hide_lines(ignored))) if call.get("tool_name") == "Grep" else {}
+    shown = _shown(command, ignored)
+    change = _blank(shown) if shown else _hide_lines(ignored, ignored.mentioned(command))
+    return {
+        **change_strings(answers, change),
+        "tool_input": {**given, "command": _hide_written(command, ignored)},
+    }
+
+
+def _paths(given: dict[str, Any]) -> str:
+    """Return the paths that the input of a call names, in one text."""
+    named = [given.get(name) or "" for name in PATH_FIELDS]
+    return " ".join(str(path) for some in named for path in (some if isinstance(some, list) else [some]))
+
+
+def _contents(name: str) -> str:
+    return f"[redacted: contents of {name}]"
+
+
+def _blank(name: str) -> Change:
+    return lambda text, field: _contents(name) if text and field not in _CALL_FIELDS else text
+
+
+def _shown(command: str, ignored: IgnoredFiles) -> str:
+    """Return the name of the ignored file that a shell command prints, or an empty string."""
+    files = ignored.mentioned(command)
+    if not files:
+        return ""
+    plain = re.sub(_SOUGHT, r"\1\2", re.sub(_NOT_PRINTED, " ", command))
+    read = ignored.mentioned(" ".join(re.findall(_INPUT, plain)))
+    if read:
+        return read[0]
+    plain = re.sub(_QUOTED, lambda quoted: re.sub(r"[;&|\n]", " ", quoted[0]), plain)
+    whole, joint = any(mark in plain for mark in _WHOLE), ""
+    for part in [plain] if whole else re.split(r"(&&|\|\|?|[;\n])", plain):
+        names = ignored.mentioned(part) if _prints(part, joint) else []
+        if names:
+            return names[0]
+        joint = part
+    return files[0] if _prints_variables(command, plain) else ""
+
+
+def _prints(part: str, joint: str) -> bool:
+    """Tell whether a command prints the files that it names; `joint` stands before it, "|" for a pipe."""
+    words = set(re.findall(r"[\w./-]+", part))
+    words |= {word.rpartition("/")[2] for word in words}
+    if "-noout" in words:
+        words.discard("openssl")
+    if words & (_PRINTERS - _FILTERS if joint == "|" else _PRINTERS) or (
+        "git" in words and words & _GIT_PRINTERS
+    ):
+        return True
+    is_program = bool(words & _INLINE) or "<<" in part
+    return is_program and any(word.startswith(_INTERPRETERS) for word in words)
+
+
+def _prints_variables(command: str, plain: str) -> bool:
+    """Tell whether a command reads the variables of a file and prints variables."""
+    words = set(re.findall(r"[\w.-]+", plain))
+    if words & _ECHOES and re.search(r"(?:^|[\s;&|(])(?:source|\.)\s", plain):
+        return True
+    return bool(words & {"env", "printenv"}) and re.search(r"(?<![\w-])--env-file\b", command) is not None
+
+
+def _hide_written(command: str, ignored: IgnoredFiles) -> str:
+    """Return a shell command without what it writes to ignored files by a here-document, echo or printf."""
+    if not ignored.mentioned(command):
+        return command
+
+    def hide(document: re.Match[str]) -> str:
+        files = ignored.mentioned(document["line"]) if document["text"] else []
+        return f"{document['line']}{_contents(files[0])}\n{document['end']}" if files else document[0]
+
+    command = re.sub(_HERE_DOCUMENT, hide, command)
+    parts, done = [], 0
+    for found in re.finditer(_REDIRECT, command):
+        end = found.start()
+        verb = max(command.rfind(word, max(done, end - EDGE), end) for word in ("echo ", "printf "))
+        name = ignored.name(found[1]) if verb >= 0 else ""
+        start = command.index(" ", verb) + 1 if name else end
+        if start < end:
+            parts += [command[done:start], _contents(name), " "]
+            done = end
+    return "".join([*parts, command[done:]])
+
+
+def _hide_lines(ignored: IgnoredFiles, sources: list[str] | None = None) -> Change:
+    """Return what takes out of an output the lines whose origin is an ignored file.
+
+    Those are grep's `FILE:line`, a whole diff with such a file in it and, after a command that works with the
+    files `sources`, `NAME=value` at the start of a line.
+    """
+
+    def change(text: str, field: str | None) -> str:
+        if field is None or not text:
+            return text
+        if sources:
+            text = re.sub(_ASSIGNMENT, lambda line: line[1] + _contents(sources[0]), text)
+        low = text.lower()
+        near = ignored.cores_in(low)  # most names of files have none
+        if not near:
+            return text
+
+        def hide(line: re.Match[str]) -> str:
+            file = line["file"]
+            hit = any(core in file.lower() for core in near)
+            name = ignored.name(re.sub(_MARGIN, "", file)) if hit else ""
+            return f"{file}:{_contents(name)}" if name else line[0]
+
+        files = [name for path in re.findall(_DIFFED, text) if (name := ignored.name(path))]
+        return _contents(files[0]) if files else re.sub(_ORIGIN, hide, text)
+
+    return change

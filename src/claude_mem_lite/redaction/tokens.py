@@ -1,0 +1,131 @@
+"""Find the tokens of known services by their marks, and private keys by their armour.
+
+The marks themselves are listed in `marks`. Only an event with something to take out loads this module.
+"""
+
+from __future__ import annotations
+
+import binascii
+import re
+
+from claude_mem_lite.redaction.marks import PRIVATE_KEY, TOKENS
+from claude_mem_lite.redaction.vocabulary import AT_WORD
+from claude_mem_lite.redaction.weights import MIXED, QUOTED_LEAST, RANDOM, weigh
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from claude_mem_lite.redaction.vocabulary import Looks, Span
+
+_BY_MARK = {mark: (kind, rest) for kind, marks, rest in TOKENS for mark in marks.split()}
+# What belongs to a token before the mark it is found by.
+_LEADS = {
+    "azure secret": r"[\w~.-]{3}[0-9]", "terraform token": "[A-Za-z0-9]{14}", "mailchimp key": "[0-9a-f]{32}",
+}  # fmt: skip
+_LABEL_LENGTH = 24  # characters before a value, the most that its label is looked for in
+_PROVED = {  # by more than a beginning
+    **dict.fromkeys(("api key", "service token", "vault token", "azure key", "resend key"), RANDOM),
+    "slack token": MIXED,
+}
+# Edges of a token: no letter or digit before it, unless that ends an escape (\n) or a colour code.
+_EDGE = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=[\[;0-9]m))"
+_LABEL = r"(?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
+# Between two lines of a key: line ends, also escaped ones, quotes, margins of diffs, listings and numbers.
+# Also the colours of a terminal, the numbers of a history and the origins of grep's lines.
+_MARGIN = (
+    r"(?:(?:\x1b|\\+u001b|\\+x1b)\[[0-9;]{0,8}m|(?:(?<=\n)|(?<=\\n))[\w./@+-]{1,200}+[:-][0-9]{1,6}[:-]"
+    r"|\\+[nrt]|[\s\"'+,>|#*/→:.\\-]|[0-9]{1,6}(?=[\t→:| ]))*+"
+)
+_HEADERS = ("Proc-Type: ", "DEK-Info: ", "Version: ", "Comment: ", "Hash: ", "Charset: ")
+_HEADER = rf"(?:{'|'.join(_HEADERS)})[^\n\\\"]{{0,200}}"
+_BASE64 = r"[A-Za-z0-9+/]{16,}+={0,2}"
+_LINE = rf"(?:{_BASE64}|{_HEADER})"
+_SHAPE = bytes(97 if chr(byte).isalnum() or byte in b"+/" else 32 for byte in range(128)) + 128 * b" "
+_LINE_SHAPE = 16 * b"a"
+_SHORT_LINE = r"[A-Za-z0-9+/]{1,15}={0,2}"
+# A block of such lines is a key when it is armoured at one end at least. Without the lower end, a short
+# line belongs to it when it looks like base64. Blocks are consumed, key or not: one pass over any text.
+_KEY = (
+    rf"(-{{4,5}} ?BEGIN {_LABEL}{_MARGIN})?{_LINE}(?:{_MARGIN}{_LINE})*+"
+    rf"(?:(?:{_MARGIN}(?P<rest>{_SHORT_LINE}))?{_MARGIN}(?P<end>END {_LABEL})"
+    rf"|{_MARGIN}(?=[A-Za-z+/]{{0,15}}[0-9=])[A-Za-z0-9+/]{{4}}{_SHORT_LINE}(?![\w+/=.]))?"
+)
+_ARMOUR = "LS0tLS1CRUdJTi"  # base64 of -----BEGIN
+# Tokens that do not begin with what they are found by, as a whole; a group is what alone has to go.
+_WHOLE = {
+    "/webhooks/": r"/api/(?:v[0-9]{1,2}/)?webhooks/[0-9]{17,20}/([\w-]{60,})",
+    ":AA": r"(?<![0-9])[0-9]{8,10}:AA[\w-]{33}(?![\w-])",
+    ".": _EDGE + r"[MNO][\w-]{22,27}\.[\w-]{6}\.[\w-]{27,38}(?![\w-])",
+    "key-": _EDGE + r"key-[0-9a-f]{32}(?![\w-])",
+    "AC": _EDGE + r"AC[0-9a-f]{32}[\\\"',:\s]{1,8}([0-9a-f]{32})(?![0-9a-f])",
+    "APA91b": _EDGE + r"[\w-]{11}:APA91b[\w-]{100,}",
+    # 64 bytes, as storage accounts have them
+    "==": r"(?:(?<![\w+/=-])|(?<=\\[nrt])|(?<=[\[;0-9]m))[A-Za-z0-9+/]{86}==(?![\w+/=])",
+    "Private-Lines:": (
+        rf"Private-Lines: [0-9]{{1,4}}{_MARGIN}({_BASE64}(?:{_MARGIN}{_BASE64})*+"
+        rf"(?:{_MARGIN}{_SHORT_LINE}(?={_MARGIN}Private-))?)"
+    ),
+    # An armoured key in base64 once more, as Kubernetes has it
+    _ARMOUR: rf"{_ARMOUR}[\w+/=-]{{20,}}+(?:\s{{1,40}}+[A-Za-z0-9+/]{{60,}}+={{0,2}})*+",
+}
+
+
+def find_tokens(text: str, mark: str, looks: Looks) -> tuple[list[Span], dict[str, str]]:
+    """Return the tokens with a mark, in order, and the kind of each string to be taken out elsewhere too.
+
+    Raises: TooMuchError.
+    """
+    if mark == PRIVATE_KEY:
+        return _private_keys(text)
+    spans = list(_tokens(text, mark, looks))
+    known = {text[start:end]: kind for start, end, kind in spans}
+    for start, end, kind in spans:
+        if kind == "private key":  # its lines may be strings of their own
+            known.update(dict.fromkeys(re.findall(_BASE64, text[start:end]), kind))
+    return spans, known
+
+
+def _private_keys(text: str) -> tuple[list[Span], dict[str, str]]:
+    if not _has_line(text):
+        return [], {}
+    blocks = [block for block in re.finditer(_KEY, text) if block[1] or block["end"]]
+    lines = {line for block in blocks for line in re.findall(_BASE64, block[0])}
+    ends = {block["rest"] or "" for block in blocks}  # the last lines
+    lines |= {end for end in ends if len(end) >= QUOTED_LEAST and weigh(end) >= MIXED}
+    return [(*block.span(), "private key") for block in blocks], dict.fromkeys(lines, "private key")
+
+
+def _has_line(text: str) -> bool:
+    """Tell whether a line of a key may stand in a text: cheaper by far than to look for one at each place."""
+    shape = text.encode("utf-8", "replace").translate(_SHAPE)
+    return _LINE_SHAPE in shape or any(header in text for header in _HEADERS)
+
+
+def _tokens(text: str, mark: str, looks: Looks) -> Iterator[Span]:
+    # The mark stands first, for the speed of a literal. No letter or digit precedes it, unless that ends an
+    # escape (\n) or a colour code (ESC [ 3 2 m).
+    kind, rest = _BY_MARK[mark]
+    start = _LEADS.get(kind, "") + re.escape(mark)
+    edge = rf"(?:(?<![A-Za-z0-9]{start})|(?<=\\[nrt]{start})|(?<=[\[;0-9]m{start}))"
+    for match in re.compile(_WHOLE.get(mark, start + edge + rest), re.ASCII).finditer(text):
+        looks.spend(AT_WORD)
+        body = match[0].removeprefix(mark)
+        if _is_proved(match, kind, mark) and body.strip("xX*.0_-") and body.strip("ACGT"):
+            is_address = mark.endswith(("=", "/")) and match[0].startswith(mark) and not match.lastindex
+            begin, end = match.span(match.lastindex or 0)
+            yield begin + len(mark) * is_address, end, kind
+
+
+def _is_proved(match: re.Match[str], kind: str, mark: str) -> bool:
+    """Tell whether what has the form of a token is one, where its kind asks for more than the form."""
+    if mark == _ARMOUR:  # that of a certificate is none
+        label = re.sub(r"[^A-Za-z0-9+/]", "", match[0][: _LABEL_LENGTH * 4])
+        return b"PRIVATE KEY" in binascii.a2b_base64(label[: len(label) // 4 * 4])
+    body = match[0].removeprefix(mark)
+    if kind == "jwt":
+        return "." in body
+    before = match.string[max(0, match.start() - _LABEL_LENGTH) : match.start()].lower()
+    if kind == "azure key" and "sha" in before:  # a SHA-512 is as long
+        return False
+    return kind not in _PROVED or weigh(body) >= _PROVED[kind]

@@ -1,0 +1,74 @@
+"""Find where a value begins and ends: quotes, escapes, YAML blocks, padding."""
+
+from __future__ import annotations
+
+from claude_mem_lite.redaction.vocabulary import LONGEST, REACH
+from claude_mem_lite.redaction.weights import LOOK
+
+_NO_TYPE = frozenset("\\\"'`;(){}:/@\n")
+_ASCII = "".join(map(chr, range(33, 127)))
+SHELL_WORD = _ASCII.translate(dict.fromkeys(map(ord, "\\\"'`")))  # what a word of a shell is made of
+VALUE = _ASCII.translate(dict.fromkeys(map(ord, "\\\"'`,;&<>(){}[]|=")))
+
+
+def opening(text: str, at: int, *, typed: bool) -> tuple[int, str]:
+    """Return where the value after a sign begins, and its quote with the backslashes before it.
+
+    `typed` when a type or a block of YAML may stand before it.
+    """
+    window = text[at : at + REACH].replace("\\t", "  ")
+    plain = window.lstrip(" \t")
+    if typed and plain[:1] in ("|", ">"):
+        plain = _block(plain)
+    start = at + len(window) - len(plain)
+    quoted = plain.lstrip("bfru")  # b"", rf""
+    quote = quoted[: len(quoted) - len(quoted.lstrip("\\")) + 1]
+    if quote[-1:] in ('"', "'", "`"):
+        return start + len(plain) - len(quoted) + len(quote), quote
+    before, equals, _ = plain.partition("=")
+    if typed and equals and _is_type(before):  # name: type = "value"
+        inner = opening(text, start + len(before) + 1, typed=False)
+        return inner if inner[1] else (start, "")
+    return start, ""
+
+
+def _block(plain: str) -> str:
+    """Return a block of YAML from its first line on; what is none as it is."""
+    rest = plain.lstrip("|>+-").lstrip("\r ")
+    below = rest.lstrip("\\").removeprefix("\n" if rest[:1] == "\n" else "n")
+    is_block = rest[:1] in ("\n", "\\") and below != rest.lstrip("\\")
+    return below.rpartition("→")[2].lstrip(" +") if is_block else plain
+
+
+def _is_type(before: str) -> bool:
+    """Tell whether what stands before an equals sign may be a type; no base64 with its padding."""
+    is_apart = before[-1:] == " " or before.isalpha()
+    return before.strip() != "" and is_apart and _NO_TYPE.isdisjoint(before)
+
+
+def value_end(text: str, start: int, quote: str, made_of: str) -> int:
+    """Return where a value ends: at its quote, or where characters end that it is `made_of`."""
+    at = text.find(quote[-1], start, start + LONGEST) if quote else -1
+    while at >= 0 and text[at - len(quote) : at] == "\\" * len(quote):  # part of the value
+        at = text.find(quote[-1], at + 1, start + LONGEST)
+    if at >= 0:
+        return start + len(text[start:at].rstrip("\\"))
+    end = run_end(text, start, made_of)
+    padded = end + len(text[end : end + 2]) - len(text[end : end + 2].lstrip("="))  # base64
+    return padded if not text[padded : padded + 1].strip(" \t\r\n\\&,;)]}\"'`") else end
+
+
+def run_end(text: str, start: int, made_of: str, most: int = LOOK) -> int:
+    """Return where the characters of `made_of` end, looking at `most` of them."""
+    window = text[start : start + most]
+    rest = window.lstrip(made_of)
+    while rest[:1] > "\x7f":  # letters of other languages
+        rest = rest[1:].lstrip(made_of)
+    return start + len(window) - len(rest)
+
+
+def whole_end(text: str, start: int, end: int, made_of: str) -> int:
+    """Return where a value really ends of which the first `LOOK` characters have been looked at."""
+    while end >= start + LOOK and (more := run_end(text, end, made_of)) > end:
+        end = more
+    return end

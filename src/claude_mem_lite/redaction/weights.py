@@ -1,0 +1,313 @@
+"""Weigh how much a value looks like a secret by its characters, and how much of that its name asks for."""
+
+from __future__ import annotations
+
+from claude_mem_lite.redaction.vocabulary import CONTINUED, KEY_OWNERS
+
+WORD, MIXED, RANDOM, NEVER = 1, 2, 3, 4  # how much a value looks like a secret; 0 is not at all
+# The least weight that counts for what people choose and for what is made at random, by where it stands:
+# NAME=value, "value", at the end of a line, amid code. And the least length, but passwords may be short.
+_ENOUGH = {"env": (WORD, MIXED), "quoted": (WORD, MIXED), "last": (MIXED, RANDOM), "inside": (RANDOM,) * 2}
+SHORTEST = {"env": 4, "quoted": 8, "last": 8, "inside": 16}
+LOOK = 64  # how much of a value is looked at
+_REFERENCES = (
+    "${", "$(", "#{", "{{", "{}", "%(", "%s", "%d", "(?", "...", "…", "://", "[redacted", "arn:",
+    "[^", "]+", "]*", "[a-z", "[A-Z", "[0-9", "\\w", "\\d",
+)  # fmt: skip
+_STAND_INS = (
+    "your", "example", "change", "replace", "insert_", "todo", "placeholder", "redacted", "xxxx", "dummy",
+    "required", "string",
+)  # fmt: skip
+PLAIN = ("password", "passwd", "pass", "pwd", "pw", "secret", "token", "none", "null", "true")
+QUOTED_LEAST = SHORTEST["quoted"]
+SESSION = 20  # characters: the shortest id of a session that is taken for a key to it
+_UUID_DASHES = 4
+_ADDRESS, _COLOUR = 42, 9  # characters of 0x and twenty bytes, and the most of # and four bytes
+# Words of a passphrase with a number, letters of any password, and characters of the shortest.
+_PHRASE, _LETTERS, _SHORT_ONE = 3, 4, 6
+# What ends in a number too, or begins so: ways to hash, to encode and to sign, languages and protocols.
+_TECHNICAL = frozenset({
+    "sha", "md", "base", "utf", "aes", "rsa", "des", "http", "https", "oauth", "oidc", "x", "pkcs", "pbkdf",
+    "argon", "bcrypt", "scrypt", "ed", "hs", "rs", "es", "ps", "iso", "latin", "ascii", "crypt", "uuid", "v",
+    "python", "java", "tls", "ssl", "tlsv", "rfc", "cp", "windows", "hmac", "blake", "crc", "p", "secp", "k",
+    "curve", "version", "int", "uint", "float", "char", "varchar", "string", "line", "step", "level", "ntlmv",
+    "ntlm", "ipv", "ip", "http/", "cve", "issue", "pr", "gh", "b",
+})  # fmt: skip
+FEW, _SHORT = 3, 10  # characters: fewer different ones are no value, fewer of any kind are not random
+_SIGNS = frozenset("$#{%(.…:[]\\")  # one of them stands in each reference
+_SIGILS = frozenset("$&*@!#%0")  # one of them begins each address, colour and reference
+_BRACKETS = frozenset("([{<")
+# Signs that no password has that people choose; those that part names; and those that words are joined by.
+_OF_CODE, _OF_PATHS, _OF_NAMES = frozenset("(){}[]<>|\\\"'`,;"), frozenset("/:="), frozenset("-_.@+")
+# Names of what is no secret: by what stands before the word, and by what they end in.
+_NOT_SECRET = (
+    "existing", "public", "next", "page", "continuation", "primary", "foreign", "sort", "cache", "design",
+)  # fmt: skip
+_ABOUT = frozenset({  # a name that ends so tells something about a secret, not the secret
+    "id", "ids", "name", "names", "type", "types", "url", "uri", "path", "file", "dir", "field", "fields",
+    "count", "counts", "length", "len", "size", "limit", "max", "min", "expires", "expiry", "expiration",
+    "ttl", "at", "in", "arn", "ref", "version", "format", "prefix", "suffix", "header", "env", "var", "class",
+    "policy", "label", "hint", "placeholder", "endpoint", "regex", "pattern", "position", "index", "usage",
+    "used", "budget", "rate", "cost", "algorithm", "alg", "method", "mode", "enabled", "required", "error",
+    "message", "title", "text", "description", "status", "rules", "provider", "source", "spec", "time",
+    "stdin", "created", "updated", "changed", "rotated", "date", "color", "colour", "address",
+})  # fmt: skip
+_PASS_OWNERS = ("require", "store", "-key")  # requirepass, -storepass
+_MOST_NAMES = 4096  # of which the weight is remembered: a text has few, again and again
+_LEAST: dict[tuple[str, str, str], int] = {}
+# Letters and digits by their class, for counts of the changes between them; nothing else is counted.
+_CLASSES = bytes.maketrans(
+    b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", 10 * b"0" + 26 * b"A" + 26 * b"a"
+)
+_SYLLABLES = bytes.maketrans(b"aeiouyAEIOUY", 12 * b" ")
+_OTHERS = bytes(byte for byte in range(128) if not chr(byte).isalnum())
+
+
+def is_secret(value: str, kind: str, place: str, least: int, quote: str) -> bool:
+    """Tell whether a value is a secret of `kind`, given its place and the least weight that tells."""
+    if least != NEVER:
+        least = max(least, _ENOUGH[place][not _counts_as_chosen(value, kind, place)])
+    if least == NEVER or (least > WORD and is_word(value)):
+        return False
+    weight = weigh(value, quoted=quote != "")
+    if weight < least or _is_label(value, weight, place):
+        return False
+    if kind == "session" and (len(value) < SESSION or value.count("-") == _UUID_DASHES):
+        return False
+    shortest = SHORTEST[place] if kind != "password" else 6 if weight == WORD else 4
+    return len(value) >= shortest
+
+
+def _counts_as_chosen(value: str, kind: str, place: str) -> bool:
+    """Tell whether people choose such a value, so that it need not look random."""
+    if kind == "secret" and place == "last":
+        return not value.islower() and is_chosen(value)
+    return kind in ("password", "secret")
+
+
+def _is_label(value: str, weight: int, place: str) -> bool:
+    """Tell whether a value is the label of a field, in whatever language."""
+    if weight == WORD and place == "quoted" and any(word in value.lower() for word in PLAIN):
+        return True
+    return not value.isascii() and not any(
+        char.isdigit() or (char < "\x80" and char.isalpha()) for char in value
+    )
+
+
+def least_weight(owner: str, word: str, tail: str) -> int:
+    """Return the least weight of a value that the name `owner + word + tail` makes a secret."""
+    known = _LEAST.get((owner, word, tail))
+    if known is None:
+        if len(_LEAST) == _MOST_NAMES:
+            _LEAST.clear()
+        known = _LEAST[owner, word, tail] = _least_weight(owner, word, tail)
+    return known
+
+
+def _least_weight(owner: str, word: str, tail: str) -> int:
+    whose, known = owner.lower().rstrip("_-. "), word.lower()
+    more = _continuation(known, tail)
+    tail = tail[len(more) :]
+    upper = (owner + word + tail).isupper()
+    if whose.endswith(_NOT_SECRET) or _goes_on(tail, upper=upper):
+        return NEVER
+    if known == "pass" and not more:
+        is_name = _is_apart(owner, word) or whose.endswith(_PASS_OWNERS)  # no compass
+        return NEVER if not is_name else WORD if upper else MIXED
+    if known == "key" and not whose.endswith(KEY_OWNERS):
+        return RANDOM if upper and owner else NEVER
+    return MIXED if known == "sessionid" else WORD
+
+
+def _is_apart(owner: str, word: str) -> bool:
+    """Tell whether a word begins anew behind what stands before it: db_pass, dbPass."""
+    return not owner[-1:].strip("_-.") or (word[0].isupper() and owner[-1].islower())
+
+
+def _continuation(word: str, tail: str) -> str:
+    """Return how a name goes on so that it still names the same: pass-word, secret-key."""
+    more = next((more for more in CONTINUED.get(word, ()) if tail.lower().startswith(more)), "")
+    return "" if tail[len(more) : len(more) + 1].islower() else more
+
+
+def _goes_on(tail: str, *, upper: bool) -> bool:
+    """Tell whether a name goes on so that it names no secret: as another word, or as something about one."""
+    if tail[:1].isalpha() and (upper or tail[0].islower()):
+        return True  # tokenizer, passing, keyboard
+    parts = tail if upper else "".join(f"_{char}" if char.isupper() else char for char in tail)
+    return parts.lower().replace("-", "_").replace(".", "_").rsplit("_", 1)[-1] in _ABOUT
+
+
+def weigh(value: str, *, quoted: bool = True) -> int:
+    """Return how much a value looks like a secret: RANDOM, MIXED, WORD, or 0 for what only stands for one."""
+    value = value[:LOOK]
+    low = value.lower()
+    if _stands_in(value, low, quoted=quoted) or _is_date(value):
+        return 0
+    if value[0] in _SIGILS and (_is_figure(value, low) or _is_reference(value, quoted=quoted)):
+        return 0
+    if _is_random(value):
+        return RANDOM
+    plain = _letters(value.rstrip("%"))
+    number = plain.isdigit() and plain != value
+    if number or value[0] in "/~." or low.startswith("0x"):
+        return 0
+    for stand_in in _STAND_INS:  # a loop, which takes half as long as `any`
+        if stand_in in low:
+            return 0
+    return WORD if _is_name(plain) else MIXED
+
+
+def _is_date(value: str) -> bool:
+    return value[4:5] == value[7:8] == "-" and _letters(value[:10]).isdigit()
+
+
+def _is_figure(value: str, low: str) -> bool:
+    """Tell whether a value is an address or a colour."""
+    return (low.startswith("0x") and len(value) == _ADDRESS) or (value[0] == "#" and len(value) <= _COLOUR)
+
+
+def _is_reference(value: str, *, quoted: bool) -> bool:
+    """Tell whether a value names another one: `$NAME`, `&name`, `@name`."""
+    if value[0] == "0":
+        return False
+    name = value[1:]
+    return _letters(name).isalpha() or (name.isidentifier() and not (quoted and value[0] != "$"))
+
+
+def _stands_in(value: str, low: str, *, quoted: bool) -> bool:
+    """Tell whether `value` stands for another value: a placeholder, a reference, an expression."""
+    chars = set(low)
+    if len(chars) < FEW or low in PLAIN:
+        return True
+    if value.isalnum():
+        return False
+    if value.startswith("***") or value.split() != [value]:
+        return True
+    if not _SIGNS.isdisjoint(chars) and any(mark in value for mark in _REFERENCES):
+        return True
+    return not _BRACKETS.isdisjoint(chars) and _is_expression(value, quoted=quoted)
+
+
+def is_chosen(value: str, *, alone: bool = True) -> bool:
+    """Tell whether `value` looks like a password by itself: `Harbor!Honey8481`, `barrel-rabbit-whale-27`.
+
+    Not `alone`, with something beside it that says so, `hunter2` and `harbor.ship1` do too.
+    """
+    if not _is_mixture(value, QUOTED_LEAST if alone else _SHORT_ONE) or weigh(value) < MIXED:
+        return False
+    joints = _signs(value)
+    if joints & _OF_CODE or _is_technical(value) or _is_place(value):
+        return False
+    if _is_random(value):
+        return value.count("-") != _UUID_DASHES and "/" not in value
+    if joints & _OF_PATHS:
+        return False
+    return not alone or bool(joints - _OF_NAMES) or _is_cased(value) or _is_phrase(value)
+
+
+def _signs(value: str) -> set[str]:
+    return {char for char in value if not char.isalnum()}
+
+
+def _is_mixture(value: str, least: int) -> bool:
+    """Tell whether a value has letters and a digit, and `least` characters."""
+    return len(value) >= least and any(map(str.isdigit, value)) and sum(map(str.isalpha, value)) >= _LETTERS
+
+
+def _is_cased(value: str) -> bool:
+    """Tell whether capital and small letters stand beside more than one digit."""
+    return not (value.islower() or value.isupper()) and sum(map(str.isdigit, value)) > 1
+
+
+def _is_technical(value: str) -> bool:
+    """Tell whether what stands before the first digit is a term of ours, or only names a secret."""
+    low = value.lower()
+    before = low[: next(at for at, char in enumerate(low) if char.isdigit())].rstrip("-_ ")
+    return before in PLAIN or (before in _TECHNICAL and not (len(value) > _SHORT and _is_random(value)))
+
+
+def _is_place(value: str) -> bool:
+    """Tell whether a value is an address, a path or a file."""
+    if "://" in value or value[0] == "/":
+        return True
+    name, _, host = value.rpartition("@")
+    ending = value.rpartition(".")[2] if "." in value else ""
+    return (name != "" and ("." in host or host == "localhost")) or (ending.isalpha() and ending.islower())
+
+
+def _is_phrase(value: str) -> bool:
+    """Tell whether a value is some words with a number before or behind them."""
+    parts = value.replace("_", "-").split("-")
+    words = [part for part in parts if part.isalpha() and len(part) >= FEW]
+    return len(words) >= _PHRASE and (parts[-1].isdigit() or parts[0].isdigit()) and value.islower()
+
+
+def _is_expression(value: str, *, quoted: bool) -> bool:
+    """Tell whether `value` calls, indexes or stands for something: `f(x)`, `<your-key>`, in quotes `a{b}`."""
+    for opener, closer in ("()", "[]", "{}", "<>"):
+        if opener not in value:
+            continue
+        before, _, rest = value.partition(opener)
+        inner, closed, _ = rest.partition(closer)
+        if opener in "{<" and closed and _is_name(_letters(inner).strip("!|")):
+            return True
+        if is_path(before) and (not quoted or (closed and value[-1] == closer and opener in "([")):
+            return True
+    return False
+
+
+def _is_name(plain: str) -> bool:
+    """Tell whether letters or digits alone are a number or a word, not a mixture."""
+    return plain.isdigit() or (plain.isalpha() and 3 * _turns(plain) <= len(plain))
+
+
+def _turns(value: str) -> int:
+    """Return how often letters change between capital and small: in base64 more often than in names."""
+    classes = _ascii(value).translate(_CLASSES)
+    return classes.count(b"aA") + classes.count(b"Aa")
+
+
+def _ascii(value: str) -> bytes:
+    """Return a value with letters and digits of ASCII in the place of others."""
+    return (value if value.isascii() else "".join(map(_like, value))).encode()
+
+
+def _like(char: str) -> str:
+    if char < "\x80":
+        return char
+    return "0" if char.isdigit() else "B" if char.isupper() else "b" if char.isalnum() else " "
+
+
+def is_word(value: str) -> bool:
+    """Tell cheaply that `weigh` finds no more than a WORD."""
+    plain = _letters(value)
+    return plain.isdigit() or (plain.isalpha() and (plain[1:].islower() or plain.isupper()))
+
+
+def _letters(value: str) -> str:
+    for joint in "_-./:+":
+        value = value.replace(joint, "")
+    return value
+
+
+def is_path(text: str) -> bool:
+    """Tell whether `text` is nothing, a variable or an attribute: what stands before a bracket in code."""
+    return not text or all(part.isidentifier() for part in text.split("."))
+
+
+def is_key(value: str) -> bool:
+    """Tell whether a random string stands between the points of what else were a path."""
+    return any(len(part) > SESSION and _is_random(part) for part in value.split("."))
+
+
+def _is_random(value: str) -> bool:
+    """Tell whether letters and digits change about as in a random string, or letters make no syllables."""
+    plain = _ascii(value).translate(None, _OTHERS)
+    classes = plain.translate(_CLASSES)
+    if len(plain) < _SHORT or b"0" not in classes:
+        mixed = not (value.islower() or value.isupper())
+        spoken = plain.translate(_SYLLABLES).split()
+        return len(plain) >= _SHORT and mixed and max(map(len, spoken), default=0) > 2 * FEW
+    changes = sum(map(classes.count, (b"a0", b"A0", b"0a", b"0A", b"aA")))
+    return changes >= FEW and 5 * changes > len(plain)

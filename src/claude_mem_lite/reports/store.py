@@ -1,0 +1,179 @@
+"""Read what a report tells of a time: its sessions, what they did and changed, what was learned and paid.
+
+Rows are counted and summed up by SQLite, so that a year of sessions is a few queries.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from peewee import SQL, chunked, fn
+
+from claude_mem_lite.capture.priority import EDITORS
+from claude_mem_lite.storage import code
+from claude_mem_lite.storage.ledger import CALL
+from claude_mem_lite.storage.models import (
+    CallEdge,
+    FunctionChange,
+    LogEntry,
+    Observation,
+    Session,
+    memory_database,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+_FILES = 50  # of one query: SQLite before 3.32 takes at most 999 values
+_TOKENS_IN = ("input_tokens", "cache_read_tokens", "cache_write_tokens")
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """Of what is told: a time (UTC, both ends included), and one project or session of it; None is all."""
+
+    since: str = ""
+    until: str = "9"
+    project_dir: str | None = None
+    session_id: str | None = None
+
+    def of(self, table: Any, at: Any) -> Any:
+        """Return the condition that a row with a session, a project and a time is told of."""
+        is_mine = at.between(self.since, self.until)
+        if self.project_dir is not None:
+            is_mine &= table.project_dir == self.project_dir
+        if self.session_id is not None:
+            is_mine &= table.session_id == self.session_id
+        return is_mine
+
+
+def snapshot() -> Any:
+    """Return a context in which all that is read is of one moment, whoever writes meanwhile."""
+    return memory_database.atomic("DEFERRED")
+
+
+def sessions(period: Period) -> list[Session]:
+    """Return the sessions that something happened in, newest first."""
+    is_mine = (Session.last_event_at >= period.since) & (Session.started_at <= period.until)
+    if period.project_dir is not None:
+        is_mine &= Session.project_dir == period.project_dir
+    if period.session_id is not None:
+        is_mine &= Session.id == period.session_id
+    return list(Session.select().where(is_mine).order_by(Session.started_at.desc(), Session.pk.desc()))
+
+
+def activity(period: Period) -> list[tuple[str, str, str, int]]:
+    """Return how many observations were made, by minute (UTC, as text), tool and tier."""
+    minute = fn.SUBSTR(Observation.created_at, 1, 16)
+    columns = (minute, Observation.tool_name, Observation.tier)
+    rows: Any = Observation.select(*columns, fn.COUNT(Observation.pk)).where(
+        period.of(Observation, Observation.created_at)
+    )
+    return list(rows.group_by(*columns).order_by(minute).tuples())
+
+
+def observation_counts(period: Period) -> dict[str, int]:
+    """Return how many observations were made, by session."""
+    rows: Any = Observation.select(Observation.session, fn.COUNT(Observation.pk)).where(
+        period.of(Observation, Observation.created_at)
+    )
+    return dict(rows.group_by(Observation.session).tuples())
+
+
+def tokens(period: Period) -> tuple[int, int]:
+    """Return the tokens of what was captured, and of what was made of it."""
+    row: Any = Observation.select(
+        fn.SUM(Observation.tokens_raw), fn.SUM(Observation.tokens_compressed)
+    ).where(period.of(Observation, Observation.created_at))
+    raw, kept = row.tuples().get()
+    return raw or 0, kept or 0
+
+
+def changed_files(period: Period) -> dict[str, dict[str, int]]:
+    """Return how often each file was edited, by session and path, most often first."""
+    path = SQL("touched.value")
+    rows: Any = (
+        Observation.select(Observation.session, path, fn.COUNT(Observation.pk))
+        .from_(Observation, fn.json_each(Observation.files_touched).alias("touched"))
+        .where(period.of(Observation, Observation.created_at) & Observation.tool_name.in_(sorted(EDITORS)))
+        .group_by(Observation.session, path)
+        .order_by(fn.COUNT(Observation.pk).desc(), path)
+    )
+    found: dict[str, dict[str, int]] = defaultdict(dict)
+    for session_id, file, times in rows.tuples():
+        found[session_id][str(file)] = times
+    return found
+
+
+def changed_functions(period: Period) -> dict[str, dict[tuple[str, str], str]]:
+    """Return what each session did, first to last, to each function by file and name."""
+    place = (FunctionChange.file_path, FunctionChange.qualified_name)
+    rows: Any = FunctionChange.select(FunctionChange.session_id, *place, FunctionChange.change_type).where(
+        period.of(FunctionChange, FunctionChange.created_at) & (FunctionChange.session_id != "")
+    )
+    found: dict[str, list[tuple[tuple[str, str], str]]] = defaultdict(list)
+    for session_id, file, name, change in rows.order_by(
+        FunctionChange.created_at, FunctionChange.pk
+    ).tuples():
+        found[session_id].append(((file, name), change))
+    return {session_id: code.net(changes) for session_id, changes in found.items()}
+
+
+def calls_near(
+    project_dir: str, places: Collection[tuple[str, str]]
+) -> list[tuple[tuple[str, str], tuple[str, str], float]]:
+    """Return the known calls from and to some functions, the surest first: caller, callee, confidence.
+
+    Functions are given by file and name.
+    """
+    wanted, found = set(places), set()
+    ends = (CallEdge.caller_file, CallEdge.caller_function, CallEdge.callee_file, CallEdge.callee_function)
+    here = (CallEdge.project_dir == project_dir) & (CallEdge.resolution != code.UNRESOLVED)
+    for files in chunked(sorted({file for file, _ in wanted}), _FILES):
+        for side in (CallEdge.caller_file, CallEdge.callee_file):
+            rows: Any = CallEdge.select(*ends, CallEdge.confidence).where(here & side.in_(files)).tuples()
+            for caller_file, caller, callee_file, callee, confidence in rows:
+                call = (caller_file, caller), (callee_file, callee)
+                if not wanted.isdisjoint(call):
+                    found.add((*call, confidence))
+    return sorted(found, key=lambda call: (-call[2], call))
+
+
+def calls(period: Period) -> list[dict[str, Any]]:
+    """Return what Claude's words have cost, by day (UTC), purpose and model, the oldest first.
+
+    Those of other projects and sessions are there, too, because the budget is for all: `is_mine` tells them
+    apart. What no session was noted for (a call that was not finished) is nobody's.
+    """
+
+    def total(*names: str) -> Any:
+        paths = [fn.COALESCE(fn.json_extract(LogEntry.data, f"$.{name}"), 0) for name in names]
+        return fn.SUM(sum(paths[1:], paths[0])).alias(names[0])
+
+    is_mine: Any = SQL("1")
+    if period.session_id is not None:
+        is_mine = fn.COALESCE(LogEntry.session_id == period.session_id, 0)
+    elif period.project_dir is not None:
+        mine = Session.select(Session.id).where(Session.project_dir == period.project_dir)
+        is_mine = fn.COALESCE(LogEntry.session_id.in_(mine), 0)
+    keys = {
+        "day": fn.SUBSTR(LogEntry.created_at, 1, 10),
+        "purpose": fn.COALESCE(fn.json_extract(LogEntry.data, "$.purpose"), ""),
+        "model": fn.COALESCE(fn.json_extract(LogEntry.data, "$.model"), ""),
+        "session_id": fn.COALESCE(LogEntry.session_id, ""),
+        "is_mine": is_mine,
+    }
+    rows: Any = (
+        LogEntry.select(
+            *(key.alias(name) for name, key in keys.items()),
+            fn.COUNT(LogEntry.pk).alias("calls"),
+            *map(total, ("captures", "output_tokens", "usd")),
+            total(*_TOKENS_IN),
+        )
+        .where((LogEntry.event_type == CALL) & LogEntry.created_at.between(period.since, period.until))
+        .group_by(*(SQL(str(at)) for at in range(1, len(keys) + 1)))
+        .order_by(SQL("1"), SQL("2"), SQL("3"), SQL("4"))
+    )
+    return list(rows.dicts())

@@ -1,0 +1,23 @@
+"""Keep the facts that the processes share, each an object under a name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from claude_mem_lite.storage.models import State, memory_database
+
+
+def read(name: str) -> dict[str, Any]:
+    """Return what was last written under a name, or an empty object."""
+    row = State.get_or_none(State.name == name)
+    return dict(row.value) if row else {}
+
+
+def write(name: str, value: dict[str, Any]) -> None:
+    """Put a fact under a name."""
+    State.insert(name=name, value=value).on_conflict_replace().execute()
+
+
+def transaction() -> Any:
+    """Return a context in which several changes are made, or none."""
+    return memory_database.atomic()

@@ -1,0 +1,131 @@
+"""Make captured text fit to be kept and told: clean it, cut it, put it on one line. Pure."""
+
+from __future__ import annotations
+
+import os.path
+import re
+from typing import TYPE_CHECKING
+
+from claude_mem_lite.quoting import OPEN, balanced, pieces
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+TITLE_CHARS = 100
+
+# The queue leaves this line where it cut the middle out of a long field; we leave the same one.
+CUT = re.compile(r"\[… [\d,]+ characters cut …\]")
+
+# Longest text a rule looks at: every rule stays in milliseconds, whatever was captured.
+_TEXT_CHARS = 200_000
+
+_ESCAPES = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
+    r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # OSC: titles, links
+    r"|\x1b[PX^_][^\x1b]*(?:\x1b\\)?"  # device control and privacy strings
+    r"|\x1b[ -/]*[0-~]?"
+)
+# Controls but tab and newline, C1, bidi overrides, line and paragraph separators, invisible tags, surrogates.
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
+)
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?])[)\"'»]?\s+(?=\S)|(?<=[.!?]”)\s+(?=\S)|(?<=[\u3002\uff01\uff1f])|\n\s*\n|\n(?=\s*(?:[-*+•]|\d+[.)])\s)"
+)
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|max|min|fig|no|nr|dr|mr|ms|st|bzw|z\.b)\.|^\d+\.)$",
+    re.IGNORECASE,
+)
+_FULL_STOP = re.compile(r"[ .:;]+(?=”?$)")
+_MARKDOWN_LEAD = re.compile(r"^\s*(?:#{1,6}\s+|[-*+•]\s+|\d+[.)]\s+|>\s+)+")
+
+
+def clean(text: str) -> str:
+    """Return the text without escape sequences, control and invisible characters; newlines and tabs stay.
+
+    Longer than 200,000 characters, it loses its middle for a line that says so (see `CUT`).
+    """
+    if len(text) > _TEXT_CHARS:
+        half = _TEXT_CHARS // 2
+        text = f"{text[:half]}\n[… {len(text) - 2 * half:,} characters cut …]\n{text[-half:]}"
+    if "\x1b" in text:
+        text = _ESCAPES.sub("", text)
+    if "\r" in text:
+        # A progress bar rewrites its line: what stands after the last return is what was seen.
+        text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
+    return _INVISIBLE.sub("", text)
+
+
+def one_line(text: str, limit: int = TITLE_CHARS) -> str:
+    """Return the text on one line of at most `limit` characters, cut after a word."""
+    line = " ".join(text[: 20 * limit].split())
+    if len(line) <= limit:
+        return line
+    cut = line[: limit - 1 - (OPEN in line)]
+    space = cut.rfind(" ")
+    return balanced((cut[:space] if space > limit / 2 else cut).rstrip(" ,;:-(") + "…")
+
+
+def clip(text: str, limit: int) -> str:
+    """Return at most `limit` characters of the text, its middle left out, by whole lines where possible."""
+    text = text.strip("\n")
+    if len(text) <= limit:
+        return text
+    mark = "\n[…]\n"
+    limit -= 2 * (OPEN in text)
+    head = max(0, (limit - len(mark)) * 2 // 3)
+    tail = max(0, limit - len(mark) - head)
+    start, end = text[:head], text[len(text) - tail :]
+    if "\n" in start[head // 2 :]:
+        start = start[: start.rfind("\n")]
+    if "\n" in end:
+        end = end[end.find("\n") + 1 :]
+    return f"{balanced(start.rstrip())}{mark}{balanced(end.lstrip())}"
+
+
+def first_sentence(text: str) -> str:
+    """Return the first sentence that says something, without Markdown marks and without its full stop."""
+    for sentence in sentences(text):
+        bare = _FULL_STOP.sub("", sentence)
+        if len(bare.split()) > 2:  # noqa: PLR2004 - "Done." or "Good point!" is no headline
+            return bare
+    return _FULL_STOP.sub("", one_line(text, 200))
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a text, each on one line; list items and paragraphs end a sentence too."""
+    found: list[str] = []
+    open_sentence = ""
+    for piece in _SENTENCE_END.split(text[:4_000]):
+        open_sentence = f"{open_sentence} {piece}".strip()
+        if not _ABBREVIATION.search(open_sentence):
+            found.append(open_sentence)
+            open_sentence = ""
+    plain = (
+        " ".join(_MARKDOWN_LEAD.sub("", part).replace("**", "").split()) for part in (*found, open_sentence)
+    )
+    return [sentence for sentence in pieces(plain) if sentence]
+
+
+def join(names: Sequence[str], limit: int = 3, separator: str = ", ") -> str:
+    """Return an enumeration in English: "a, b and c", or "a, b and 4 more"."""
+    whole = max(1, limit - 1)
+    shown = list(names) if len(names) <= limit else [*names[:whole], f"{len(names) - whole} more"]
+    return " and ".join(filter(None, [separator.join(shown[:-1]), *shown[-1:]]))
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun: "1 file", "2 files", "3 matches"."""
+    plural = f"{noun}es" if noun.endswith(("s", "x", "ch", "sh")) else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"
+
+
+def relative(path: str, project_dir: str) -> str:
+    """Return the path from the project's folder where it lies inside, else as it is."""
+    path, root = clean(path).strip(), project_dir.rstrip("/")
+    if not path:
+        return ""
+    path = os.path.normpath(path)
+    if root and path.startswith(root + "/"):
+        return path[len(root) + 1 :]
+    return path

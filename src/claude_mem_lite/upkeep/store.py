@@ -1,0 +1,133 @@
+"""Read the rows of an export in an order that does not depend on how they came in, and store them again.
+
+A row that is there already, by its id or, without one, by all of it, is left as it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+from peewee import fn
+
+from claude_mem_lite.storage import code
+from claude_mem_lite.storage.ledger import CALL, IMPORTED
+from claude_mem_lite.storage.models import (
+    CallEdge,
+    FunctionChange,
+    Learning,
+    LogEntry,
+    Observation,
+    Session,
+    memory_database,
+)
+from claude_mem_lite.storage.queries import UnknownIdError
+from claude_mem_lite.storage.rewrites import GONE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# What tells a row from all others where that is not its id.
+_KEYS = {
+    "call": ("project_dir", "caller_file", "caller_function", "callee_file", "callee_function"),
+}
+
+
+@contextlib.contextmanager
+def snapshot() -> Iterator[None]:
+    """Have all that is read in here be of one moment."""
+    memory_database.execute_sql("BEGIN")
+    try:
+        yield
+    finally:
+        memory_database.execute_sql("COMMIT")
+
+
+def rows(kind: str, project_dir: str | None) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a kind of line, of a project or of all (None), as columns by name."""
+    own = Session.select(Session.id).where(Session.project_dir == project_dir)
+    tables: dict[str, tuple[Any, Any, tuple[Any, ...]]] = {
+        "session": (Session, Session.project_dir == project_dir, (Session.started_at, Session.id)),
+        "observation": (
+            Observation, Observation.session.in_(own), (Observation.created_at, Observation.id),
+        ),
+        "learning": (Learning, Learning.project_dir == project_dir, (Learning.created_at, Learning.id)),
+        "function_change": (
+            FunctionChange,
+            FunctionChange.project_dir == project_dir,
+            (
+                FunctionChange.created_at, FunctionChange.project_dir, FunctionChange.file_path,
+                FunctionChange.qualified_name, FunctionChange.change_type, FunctionChange.session_id,
+                FunctionChange.observation_id, FunctionChange.signature,
+            ),
+        ),
+        "call": (
+            CallEdge, CallEdge.project_dir == project_dir, tuple(getattr(CallEdge, n) for n in _KEYS["call"]),
+        ),
+        "cost": (LogEntry, LogEntry.session_id.in_(own), (LogEntry.created_at, LogEntry.id)),
+    }  # fmt: skip
+    table, is_of_project, order = tables[kind]
+    found = table.select()
+    if project_dir is not None:
+        found = found.where(is_of_project)
+    if kind == "call":
+        found = found.where((CallEdge.source == "observation") | (CallEdge.times_confirmed > 0))
+    if kind == "cost":
+        found = found.where(LogEntry.event_type == CALL)
+    for row in found.order_by(*order).dicts().iterator():
+        if kind == "observation":
+            row["session_id"] = row.pop("session")
+        if kind == "cost":
+            row["data"].pop(IMPORTED, None)
+        if kind == "function_change":
+            row["function_kind"] = row.pop("kind")
+        yield row
+
+
+def add(kind: str, row: dict[str, Any]) -> bool:
+    """Insert a row unless it is there; return whether it was inserted. Belongs into a transaction.
+
+    Raises: UnknownIdError when an observation's session is not there.
+    """
+    if kind == "observation":
+        return _add_observation(row)
+    table: Any = {
+        "session": Session, "learning": Learning, "cost": LogEntry, "call": CallEdge,
+        "function_change": FunctionChange,
+    }[kind]  # fmt: skip
+    telling = row if kind == "function_change" else {name: row[name] for name in _KEYS.get(kind, ("id",))}
+    same = [getattr(table, name).is_null() if value is None else getattr(table, name) == value
+            for name, value in telling.items()]  # fmt: skip
+    if table.select().where(*same).exists():
+        return False
+    if kind == "call":
+        code.add_edge(row)
+    elif kind == "cost":
+        table.create(**{**row, "event_type": CALL, "data": {**row["data"], IMPORTED: True}})
+    else:
+        table.create(**row)
+    return True
+
+
+def knows_learning(learning_id: str) -> bool:
+    """Tell whether there is a learning of this id."""
+    return bool(Learning.select().where(Learning.id == learning_id).exists())
+
+
+def _add_observation(row: dict[str, Any]) -> bool:
+    """Insert an observation; what was made of its session knows of it where it knows of all before."""
+    if Observation.select().where(Observation.id == row["id"]).exists():
+        return False
+    session = Session.get_or_none(Session.id == row["session_id"])
+    if session is None:
+        raise UnknownIdError(f"session {row['session_id']!r}: no session has this id")
+    own = Observation.session == session.id
+    newest = Observation.select(fn.MAX(Observation.pk)).where(own).scalar() or 0
+    is_local = row["written_by"] == "local" and row["tier"]
+    # Nobody can write it anew: what it was made of is not here.
+    pk = Observation.insert(**row, upgrade=GONE if is_local else "").execute()
+    names = ["summarized_pk", "learned_pk", "extracted_pk"] + ["retold_pk"] * (session.retold is not None)
+    up_to = {name: pk for name in names if getattr(session, name) >= newest}
+    if session.summary is not None and up_to:
+        Session.update(**up_to).where(Session.id == session.id).execute()
+    return True

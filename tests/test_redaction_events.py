@@ -1,0 +1,373 @@
+"""Events lose secrets, private passages and ignored files, and are bounded; the ordinary one is not read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.made_up_secrets import RANDOM, SECRETS, event, pem
+
+import claude_mem_lite
+from claude_mem_lite.redaction.events import redact, scrub
+
+WITHHELD = "[withheld: too much to redact]"
+
+
+def test_what_the_user_calls_private_goes() -> None:
+    """A private passage of a prompt goes whole: several lines, nested, any case, or not closed."""
+    cases = {
+        "a <private>b\nc</private> d": "a [redacted: private] d",
+        "<PRIVATE>b</Private>": "[redacted: private]",
+        "a <private>b <private>c</private> d</private> e": "a [redacted: private] e",
+        "a <private>b</private> c <private>d": "a [redacted: private] c [redacted: private]",
+        "a </private> b": "a </private> b",
+    }
+    for prompt, expected in cases.items():
+        kept = json.loads(scrub(event(prompt=prompt, tool_response=prompt)))
+
+        assert (kept["prompt"], kept["tool_response"]) == (expected, prompt)
+
+
+@pytest.mark.parametrize(
+    ("tool", "fields"),
+    [
+        ("AskUserQuestion", {"tool_response": {"answers": {"Which?": "<private>WORDS</private>"}}}),
+        ("Agent", {"tool_input": {"description": "<private note>WORDS</private>"}}),
+        ("SendMessage", {"tool_input": {"content": ["<private>WORDS"]}}),
+        ("Bash", {"tool_input": {"command": "ls", "description": "<private>WORDS</private>"}}),
+        ("mcp__plans__make", {"tool_input": {"plan": "<private>WORDS</private>"}}),
+    ],
+)
+def test_what_is_private_goes_from_what_is_said_to_tools(tool: str, fields: dict[str, Any]) -> None:
+    """Answers, messages, plans and what agents are told lose their private passages, alone or in a batch."""
+    for text in (event(tool_name=tool, **fields), event(tool_calls=[{"tool_name": tool, **fields}])):
+        kept = scrub(text)
+
+        assert ("WORDS" in kept, "[redacted: private]" in kept) == (False, True)
+
+
+def test_a_secret_goes_wherever_it_stands_again() -> None:
+    """What was found secret by its name in one field is taken out of every other."""
+    text = event(
+        tool_input={"command": f"printf '%s' {RANDOM}"}, tool_response={"stdout": f"API_TOKEN={RANDOM}"}
+    )
+
+    kept = json.loads(scrub(text))
+
+    assert kept["tool_input"] == {"command": "printf '%s' [redacted: token]"}
+    assert kept["tool_response"] == {"stdout": "API_TOKEN=[redacted: token]"}
+
+
+@pytest.mark.parametrize(
+    ("path", "ignored"),
+    [
+        ("/p/.env", True),
+        ("/p/.env.local", True),
+        ("/p/.env.example", False),
+        ("/p/prod.env", True),
+        ("/home/me/.ssh/id_rsa", True),
+        ("/home/me/.ssh/id_ed25519.pub", False),
+        ("/p/server.KEY", True),
+        ("/home/me/.aws/credentials", True),
+        ("/p/credentials", False),
+        ("/p/credentials.csv", True),
+        ("/p/credentials.py", False),
+        ("/home/me/.cargo/credentials.toml", True),
+        ("/p/service-account-2024.json", True),
+        ("/p/gcp-service-account.json", True),
+        ("/p/prod.tfvars", True),
+        ("/p/.env~", True),
+        ("/p/self.env", False),
+        ("/p/service-account-prod.json", True),
+        ("/p/environment.py", False),
+    ],
+)
+def test_the_content_of_an_ignored_file_goes(path: str, ignored: bool) -> None:  # noqa: FBT001
+    """Reading or writing such a file keeps its name only; any other file keeps its content."""
+    response = {"type": "text", "file": {"filePath": path, "content": "plain words", "numLines": 1}}
+    read = event(tool_name="Read", tool_input={"file_path": path}, tool_response=response)
+    write = event(tool_name="Write", tool_input={"file_path": path, "content": "plain words"})
+
+    kept = [scrub(each) for each in (read, write)]
+
+    mark = f"[redacted: contents of {path.rsplit('/', 1)[1]}]"
+    assert [("plain words" in each, mark in each) for each in kept] == [(not ignored, ignored)] * 2
+    assert path in kept[0]
+
+
+@pytest.mark.parametrize(
+    ("command", "printed"),
+    [
+        ("cat .env", True),
+        ("ls -la && head -3 deploy/key.pem", True),
+        ("cut -d= -f1 < .env", True),
+        ("git show HEAD:.env", True),
+        ("ls -la .env", False),
+        ("git check-ignore .env && git add .gitignore", False),
+        ("grep -rn self.key src/", False),
+        ("cat .env.example", False),
+        ("rm id_rsa", False),
+        ("python3.12 -c \"print(open('.env').read())\"", True),
+        ('echo "$(<.env)"', True),
+        ("while read l; do echo $l; done < .env", True),
+        ("cp .env /dev/stdout", True),
+        ("xargs -a .env echo", True),
+        ("docker run --env-file .env alpine env", True),
+        ("docker run --env-file .env shop", False),
+        ("cat\t.env.local", True),
+        ("rg -n -g '*.ts' \"prod.env\" src", False),
+        ("grep -rn -A 3 self.env src", False),
+        ("grep -e WORDS .env", True),
+        ("grep -m 1 WORDS .env", True),
+        ("jq .env package.json", False),
+        ("git log -S prod.env -p", False),
+        ("sed -n '/prod.env/p' a.ts", False),
+        ("sed -n '/x/p' .env", True),
+        ("openssl x509 -in cert.pem -noout -subject", False),
+    ],
+)
+def test_what_a_command_prints_of_an_ignored_file_goes(command: str, printed: bool) -> None:  # noqa: FBT001
+    """The output goes when the command shows such a file, and stays when it only names it."""
+    text = event(tool_name="Bash", tool_input={"command": command}, tool_response={"stdout": "plain words"})
+
+    kept = json.loads(scrub(text))
+
+    assert kept["tool_input"]["command"] == command
+    assert (kept["tool_response"]["stdout"] == "plain words") is not printed
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "response"),
+    [
+        (
+            "Edit",
+            {"file_path": "/p/.env", "old_string": "WORDS"},
+            {"structuredPatch": [{"lines": ["-WORDS"]}]},
+        ),
+        ("Grep", {"path": "."}, {"content": ".env:3:WORDS"}),
+        ("Bash", {"command": "rg -A1 x"}, {"stdout": "a/.env-12-WORDS"}),
+        ("Grep", {"path": "."}, {"content": "src/a.ts:1:x\n.env:3:WORDS\nz.py:2:q"}),
+        ("mcp__files__read", {"paths": ["/p/a", "/p/.env"]}, {"text": "WORDS"}),
+        ("mcp__files__get", {"uri": "file:///p/.env"}, {"text": "WORDS"}),
+        ("PowerShell", {"command": "Get-Content .env"}, {"stdout": "WORDS"}),
+        ("Bash", {"command": "git diff"}, {"stdout": "--- a/.env\n+++ b/.env\n+WORDS"}),
+        ("Bash", {"command": "cat > .env <<'EOF'\nWORDS\nEOF\nmake"}, {}),
+        ("Bash", {"command": "printf '%s' WORDS >> .env && make"}, {}),
+        ("Bash", {"command": ". ./.env; make"}, {"stdout": "A=WORDS"}),
+    ],
+)
+def test_no_way_leads_to_an_ignored_file(tool: str, given: dict[str, Any], response: dict[str, Any]) -> None:
+    """Whatever shape the call has, alone or in a batch, what it shows or writes of such a file goes."""
+    call = {"tool_name": tool, "tool_input": given, "tool_response": response}
+    for kept in (scrub(event(**call)), scrub(event(tool_calls=[call]))):
+        assert ("WORDS" in kept, "[redacted: contents of .env]" in kept) == (False, True)
+
+
+def test_escapes_hide_nothing() -> None:
+    """A token whose letters are written as escapes is found, and half a character does no harm."""
+    hidden = "".join(f"\\u{ord(character):04x}" for character in SECRETS["github token"])
+
+    kept = scrub(f'{{"a": "{hidden}", "b": "\\ud83d"}}')
+
+    assert json.loads(kept) == {"a": "[redacted: github token]", "b": "?"}
+
+
+def test_a_large_event_is_cut_after_redaction() -> None:
+    """The longest fields lose their middle, small ones nothing, and no half token is left."""
+    token = SECRETS["github token"]
+    text = event(small="kept", one="a" * 9_000 + f" {token} " + "b" * 9_000, two=["c" * 30_000])
+
+    kept = json.loads(scrub(text, max_chars=10_000))
+
+    assert len(json.dumps(kept)) < 10_400
+    assert (kept["small"], kept["session_id"]) == ("kept", "s")
+    assert kept["one"].startswith("a" * 1_000)
+    assert kept["two"][0].endswith("c" * 1_000)
+    assert "characters cut …]" in kept["one"]
+    assert token[:12] not in json.dumps(kept)
+
+
+@pytest.mark.parametrize("offset", [12, 20, 39])
+def test_no_half_token_is_left_by_a_cut(offset: int) -> None:
+    """Where a very long text was parted before the search, what stands at the edge goes."""
+    before = ((pem() + "\n") * 35).ljust(12_288 - offset)
+    text = before + SECRETS["github token"] + "x = 1\n" * 60_000
+
+    assert SECRETS["github token"][:10] not in scrub(event(text=text), max_chars=4_096)
+
+
+@pytest.mark.parametrize(
+    "value", [list(range(200_000)), {str(number): number for number in range(100_000)}, "é\0" * 300_000]
+)
+def test_any_event_fits(value: Any) -> None:
+    """Whatever makes an event large, what is stored is within the limit and still an object."""
+    kept = scrub(event(tool_response=value), max_chars=65_536)
+
+    assert len(kept) <= 65_536
+    assert json.loads(kept)["session_id"] == "s"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '["ghp_' + "a" * 36 + '"]',
+        '{"a": "ghp_' + "a" * 36,
+        '{"a":' + "[" * 5_000 + "]" * 5_000 + ',"<private>":1}',
+    ],
+)
+def test_what_cannot_be_read_is_refused(text: str) -> None:
+    """No object, broken JSON and bottomless nesting are a ValueError, not a crash and not a leak."""
+    with pytest.raises(ValueError, match=r"."):
+        scrub(text)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(
+            [*SECRETS.values(), "password=", "token: '", "\n", " ", "'", "://u:", "@h", "x", RANDOM[:20]]
+        )
+    )
+)
+def test_redacting_twice_changes_nothing(pieces: list[str]) -> None:
+    """The second time finds nothing more."""
+    once = redact(" ".join(pieces))
+
+    assert redact(once) == once
+
+
+def test_an_ordinary_event_is_not_read(tmp_path: Path) -> None:
+    """50 kB of ordinary source go through without re and json being loaded, and come back unchanged."""
+    import argparse
+
+    source = Path(argparse.__file__).read_text()[:50_000]
+    (tmp_path / "event").write_text(
+        event(tool_name="Write", tool_input={"file_path": "/p/a.py", "content": source})
+    )
+    script = f"""
+import sys
+sys.path.append({str(Path(claude_mem_lite.__file__).parent.parent)!r})
+from claude_mem_lite.redaction.events import redact, scrub
+text = open({str(tmp_path / "event")!r}, encoding="utf-8").read()
+assert scrub(text) is text
+assert not {{"re", "json"}} & set(sys.modules), sys.modules
+"""
+
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", script], capture_output=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_secret_of_many_strings_is_taken_out_of_each() -> None:
+    """2,000 rows with a token each lose all of them."""
+    rows = [{"id": row, "token": hashlib.sha256(b"%d" % row).hexdigest()} for row in range(2_000)]
+
+    kept = scrub(event(tool_response=rows))
+
+    assert kept.count("[redacted: token]") == 2_000
+
+
+def test_each_of_many_known_secrets_goes_wherever_it_stands_again() -> None:
+    """3,000 passwords of one string are taken out of a second one that names none of them."""
+    passwords = [f"Harbor!{hashlib.sha256(b'%d' % number).hexdigest()[:9]}X7" for number in range(3_000)]
+    named = "\n".join(f"password={password}" for password in passwords)
+    text = event(tool_input={"content": named}, tool_response={"list": " ".join(passwords)})
+
+    kept = json.loads(scrub(text))
+
+    assert kept["tool_response"]["list"] == " ".join(["[redacted: password]"] * 3_000)
+
+
+def test_the_longest_of_known_secrets_that_begin_alike_goes_whole() -> None:
+    """Of a known secret that another one continues, nothing of the longer one is left."""
+    text = event(a=f"API_TOKEN={RANDOM[:20]}\nOTHER_TOKEN={RANDOM[:40]}", b=f"x{RANDOM[:40]}y {RANDOM[:20]}")
+
+    kept = json.loads(scrub(text))
+
+    assert kept["b"] == "x[redacted: token]y [redacted: token]"
+
+
+def test_too_many_places_of_secrets_withhold_long_strings() -> None:
+    """100,000 passwords are withheld, none kept; short strings stay, and are redacted."""
+    text = event(
+        tool_name="Bash",
+        tool_input={"command": f"make TOKEN={RANDOM[:32]}"},
+        tool_response={"stdout": "password=Harbor!Honey8481 " * 100_000, "stderr": "done"},
+    )
+
+    kept = json.loads(scrub(text))
+
+    assert kept == {
+        "session_id": "s",
+        "tool_name": "Bash",
+        "tool_input": {"command": "make TOKEN=[redacted: token]"},
+        "tool_response": {"stdout": WITHHELD, "stderr": "done"},
+    }
+
+
+def test_a_withheld_input_withholds_the_output_too() -> None:
+    """Where the command is withheld, nobody can tell whether its short output may be kept."""
+    command = "cat .env; " + "password=Harbor!Honey8481 " * 100_000
+    text = event(tool_name="Bash", tool_input={"command": command}, tool_response={"stdout": "plain words"})
+
+    kept = json.loads(scrub(text))
+
+    assert (kept["tool_input"], kept["tool_response"]) == ({"command": WITHHELD}, WITHHELD)
+
+
+def test_an_event_of_many_short_secrets_stays_within_bounds() -> None:
+    """60,000 short strings with a secret each become a note; the names of session, tool and file stay."""
+    edits = [{"new_string": f"password=Harbor!Honey{number}"} for number in range(60_000)]
+    text = event(tool_name="MultiEdit", tool_input={"file_path": "/p/a.py", "edits": edits})
+
+    kept = scrub(text, max_chars=4 * len(text))
+
+    assert json.loads(kept) == {
+        "session_id": "s",
+        "tool_name": "MultiEdit",
+        "tool_input": {"file_path": "/p/a.py", "edits": WITHHELD},
+    }
+
+
+def test_a_hook_out_of_time_stores_its_event_withheld(home: Path) -> None:
+    """A hook process with no time to redact stores the event at once, without its long strings."""
+    script = f"""
+import sys
+sys.path.append({str(Path(claude_mem_lite.__file__).parent.parent)!r})
+from claude_mem_lite.hooks import event
+event.run(redaction_s=0.000001)
+"""
+    stdout = f"API_TOKEN={RANDOM[:40]}\n" + "x = 1\n" * 10_000
+    text = event(
+        hook_event_name="PostToolUse",
+        tool_name="Bash",
+        tool_input={"command": f"make TOKEN={RANDOM[:32]}"},
+        tool_response={"stdout": stdout},
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", script],
+        input=text.encode(),
+        capture_output=True,
+        env={**os.environ, "CLAUDE_PROJECT_DIR": "/p"},
+        check=False,
+        timeout=60,
+    )
+
+    with sqlite3.connect(home / "queue.db") as database:
+        rows = database.execute("SELECT session_id, tool_name, raw_output FROM pending_queue").fetchall()
+    database.close()
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert [row[:2] for row in rows] == [("s", "Bash")]
+    kept = json.loads(rows[0][2])
+    assert kept["tool_input"] == {"command": "make TOKEN=[redacted: token]"}
+    assert kept["tool_response"] == {"stdout": WITHHELD}
