@@ -8,11 +8,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
+import anyio
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from starlette.requests import Request
 from support.blocks import COMMIT, EDIT, PROMPT, READ, hook, remember, told_in_time, told_lines
 from support.databases import NOW, observe, rows, session_row
 from support.hooks import run_hook
@@ -29,6 +32,10 @@ from claude_mem_lite.context.touch import BUDGET_TOKENS
 from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.storage import context as context_rows
 from claude_mem_lite.storage import evals, models
+from claude_mem_lite.web import blocks as web_blocks
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
 
 
 def noted() -> list[tuple[str, list[str]]]:
@@ -136,6 +143,28 @@ def test_a_late_answer_is_none_and_counts_as_none(web_alone: Path) -> None:
 
     assert late == b""
     assert "cccccccc" in hook("session_start", "SessionStart", source="startup")
+
+
+def test_what_was_sent_too_late_counts_as_not_shown(memory: Path) -> None:
+    """A hook that gave up while its answer was on the way asks again, and is told."""
+    remember()
+    asked = {"hook": "PostToolUse", "project_path": "/p", "session_id": "me", "file": "/p/money.py"}
+
+    def touch(wait_s: float) -> Response:
+        query = urlencode({**asked, "deadline": time.monotonic() + wait_s}).encode()
+        return web_blocks.touch(Request({"type": "http", "query_string": query}))
+
+    late = touch(wait_s=1)
+    assert b"About money.py" in late.body
+    time.sleep(1)
+    anyio.run(late.background)
+    assert context_rows.shown_waiting("me") == []
+
+    in_time = touch(wait_s=60)
+    assert late.body == in_time.body
+    anyio.run(in_time.background)
+    assert [block["ids"] for block in context_rows.shown_waiting("me")] == [[EDIT]]
+    assert touch(wait_s=60).status_code == 204
 
 
 def test_an_answer_that_came_too_late_comes_with_the_next_prompt(web_and_consumer: Path) -> None:

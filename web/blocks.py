@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from starlette.background import BackgroundTask, BackgroundTasks
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 
 from claude_mem_lite import settings
@@ -28,6 +29,8 @@ from claude_mem_lite.web.parameters import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from starlette.requests import Request
 
     from claude_mem_lite.context.answers import Answer
@@ -133,15 +136,23 @@ def _answer(wanted: BlockParameters, answer: Answer, shown: Shown) -> Response:
         return _too_late(wanted)
     for note in answer.notes:
         shown.add(note)
-    afterwards = BackgroundTasks()
-    for note in answer.to_keep:
-        afterwards.add_task(_note, wanted.session_id, note, inbox.utc_now())
+    afterwards = BackgroundTasks([BackgroundTask(_sent, wanted, answer.to_keep)])
     if wanted.hook == "SessionStart":
         afterwards.add_task(_warm, wanted.project_path)
     if not answer.block.text:
         return _nothing(afterwards)
     printed = {"hookSpecificOutput": {"hookEventName": wanted.hook, "additionalContext": answer.block.text}}
     return JSONResponse(printed, background=afterwards)
+
+
+async def _sent(wanted: BlockParameters, notes: Iterable[dict[str, Any]]) -> None:
+    """Have noted what was shown, unless its hook had given up before all of it was sent."""
+    if wanted.is_late:
+        shown_sessions.forget(wanted.session_id)
+        return
+    at = inbox.utc_now()
+    for note in notes:
+        await run_in_threadpool(_note, wanted.session_id, note, at)
 
 
 def _too_late(wanted: BlockParameters) -> Response:
