@@ -19,6 +19,8 @@ log = logging.getLogger(__name__)
 IDLE = dt.timedelta(minutes=2)
 # A session that nobody has ended is told by Claude after so long; older ones only when asked for.
 SILENT, FORGOTTEN = dt.timedelta(minutes=30), dt.timedelta(days=1)
+# A work tree is looked at after a checkout if it was worked in so lately.
+WORKED_IN = dt.timedelta(days=7)
 URGENT = 50  # before every event: a long queue must not keep the spool waiting
 
 
@@ -71,6 +73,16 @@ def look_after() -> None:
     from claude_mem_lite.services import lifetime
 
     lifetime.look()
+
+
+@huey.periodic_task(crontab(minute="*"), priority=URGENT)
+def look_at_trees(now: dt.datetime | None = None) -> None:
+    """Ask work trees in which another commit was checked out what has become of what sessions stated."""
+    from claude_mem_lite.distill.looks import look_again
+    from claude_mem_lite.storage import timeline
+
+    for last in timeline.last_events(since=_stamp(now, WORKED_IN)):
+        look_again(last)
 
 
 @huey.periodic_task(crontab(minute="37", hour="*"), priority=URGENT)

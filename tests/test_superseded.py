@@ -22,6 +22,7 @@ from claude_mem_lite.distill.retired import Retired, taken_out
 from claude_mem_lite.forget.marking import mark
 from claude_mem_lite.forget.wanted import Wanted
 from claude_mem_lite.storage import models, projects, queries, retired
+from claude_mem_lite.tasks import periodic
 
 
 def edit(path: str, old: str, new: str) -> dict[str, Any]:
@@ -118,6 +119,35 @@ def test_what_the_work_tree_has_is_not_gone(memory: Path, tmp_path: Path) -> Non
     assert told("`lostBook` reads, `keptBook` writes.", "") == " (`lostBook` is gone)"
     take_in(edit(file, "x", "lostBook()"), **place)
     assert Superseded(str(tmp_path))("`lostBook` reads.", "") == ""
+
+
+def test_another_checkout_is_looked_at_once(memory: Path, tmp_path: Path) -> None:
+    """What is gone on one branch may stand on another: the timer asks again after git has moved."""
+
+    def git(*words: str) -> None:
+        who = ("-c", "user.name=A", "-c", "user.email=a@b.c")
+        subprocess.run(["git", "-C", tmp_path, *who, *words], check=True, capture_output=True)
+
+    def told() -> str:
+        return Superseded(str(tmp_path))("`keptBook` reads.", "")
+
+    git("init", "-q", "-b", "main")
+    (tmp_path / "b.go").write_text("func keptBook() {}\n")
+    git("add", "-A")
+    git("commit", "-qm", "Keep books")
+    git("checkout", "-qb", "without")
+    git("rm", "-q", "b.go")
+    git("commit", "-qm", "Keep none")
+    place = {"session_id": "s1", "project_dir": str(tmp_path)}
+    take_in(edit(f"{tmp_path}/a.go", "keptBook()", ""), **place)
+    periodic.look_at_trees.call_local()
+    assert told() == ""  # nothing has moved since the edit
+
+    look_at(str(tmp_path))
+    assert told() == " (`keptBook` is gone)"
+    git("checkout", "-q", "main")
+    periodic.look_at_trees.call_local()
+    assert told() == ""
 
 
 def test_the_next_session_is_told_what_has_come_instead(memory: Path) -> None:

@@ -96,6 +96,14 @@ def first_commit(project: str) -> str:
     return done.stdout.split()[-1] if not done.returncode and done.stdout.strip() else ""
 
 
+def moved_at(tree: str) -> float:
+    """Return when git last moved what is checked out, in Unix seconds; 0.0 where it keeps no log of that."""
+    try:
+        return os.stat(os.path.join(_git_dir(tree), "logs", "HEAD")).st_mtime
+    except OSError:
+        return 0.0
+
+
 def commits(tree: str) -> list[tuple[float, str]]:
     """Return the newest commits of what is checked out: times in Unix seconds, subjects.
 

@@ -16,9 +16,22 @@ from claude_mem_lite.storage.models import memory_database
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from claude_mem_lite.storage.models import Session
+    from claude_mem_lite.storage.models import PendingEvent, Session
 
 _STATING = 25  # sessions, as many as a start block tells of
+
+
+# When git had moved what is checked out, as each work tree was last asked.
+_moves: dict[str, float] = {}
+
+
+def look_again(last: PendingEvent) -> None:
+    """Ask the work tree of a project's last event once more if git has moved it since."""
+    tree = last.work_tree or last.project_dir
+    at = repository.moved_at(tree)
+    if at > _moves.get(tree, inbox.unix_time(last.created_at)):
+        _moves[tree] = at
+        look_at(last.project_dir, tree)
 
 
 def look_at(project_dir: str, tree: str = "") -> None:

@@ -118,3 +118,9 @@ def last_event(session_id: str) -> PendingEvent | None:
     rows = PendingEvent.select().where(PendingEvent.session_id == session_id)
     found: PendingEvent | None = rows.order_by(PendingEvent.seq.desc()).first()
     return found
+
+
+def last_events(*, since: str) -> list[PendingEvent]:
+    """Return the last event of each project that had one since a time (UTC text) and still has it."""
+    rows = Session.select(Session.id, fn.MAX(Session.last_event_at)).where(Session.last_event_at > since)
+    return [event for row in rows.group_by(Session.project_dir) if (event := last_event(row.id))]
