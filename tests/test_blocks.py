@@ -81,6 +81,35 @@ def test_a_file_is_told_of_once_with_its_callers(web_and_consumer: Path) -> None
     assert second == ""
 
 
+def test_a_branch_that_a_session_comes_to_is_told_of_once(web_and_consumer: Path, tmp_path: Path) -> None:
+    """Where the work stands on it, with the first prompt there, however that is worded."""
+    project = str(tmp_path / "ledger")
+
+    def git(*words: str) -> None:
+        subprocess.run(["git", "-C", project, *words], check=True, capture_output=True)
+
+    def prompt(says: str) -> str:
+        return hook("user_prompt_submit", "UserPromptSubmit", project, prompt=says)
+
+    os.mkdir(project)
+    git("init", "-q", "-b", "main")
+    session_row("s1", project_dir=project, branch="export")
+    observe("f" * 32, "UserPromptSubmit", "Export the ledger as CSV.", project_dir=project)
+    observe(EDIT, "Edit", "Add to_csv", project_dir=project, files_touched=["export.py"])
+    start = wait_until(lambda: hook("session_start", "SessionStart", project, source="startup"))
+    assert "Where the work stands, on other branches" not in start
+
+    assert prompt("yes") == ""
+    git("checkout", "-qb", "export")
+    told = wait_until(lambda: prompt("weiter"))
+    again = prompt("weiter")
+
+    assert "## Where the work stands on this branch" in told
+    assert "Goal: Export the ledger as CSV." in told
+    assert "Changed, not committed: export.py" in told
+    assert again == ""
+
+
 def test_what_the_file_says_is_not_told(memory: Path) -> None:
     """Its imports stand in it; what a title has said of a change is not said again."""
     session_row("s1")

@@ -15,6 +15,7 @@ from claude_mem_lite.context import FRESH, SOURCES, builder
 from claude_mem_lite.context.builder import ContextBlock
 from claude_mem_lite.context.prompts import question
 from claude_mem_lite.context.text import MAX_BLOCK_UNITS, utf16_units
+from claude_mem_lite.repository import SHARED_BRANCHES
 from claude_mem_lite.storage import context as context_rows
 
 if TYPE_CHECKING:
@@ -73,14 +74,19 @@ def with_prompt(  # noqa: PLR0913  (who asks, what for, and until when)
     it meaning counts if it is ready by `until` (monotonic).
     """
     late = _late_start(project_dir, session_id, shown)
-    known = replace(shown, ids={*shown.ids, *late.ids, *late.also}) if late else shown
+    known = shown
+    if late:
+        known = replace(
+            shown, ids={*shown.ids, *late.ids, *late.also}, branches={*shown.branches, late.branch or ""}
+        )
     block = ContextBlock("")
-    if question(prompt) or shown.late:
+    branch = context_rows.branch_of(session_id)
+    if question(prompt) or shown.late or branch not in {*SHARED_BRANCHES, *known.branches}:
         from claude_mem_lite.context import blocks
 
         searcher = searcher or _searcher_by_words()
         block = blocks.for_prompt(
-            searcher, project_dir, prompt, session_id=session_id, shown=known, until=until
+            searcher, project_dir, prompt, session_id=session_id, shown=known, until=until, branch=branch
         )
     notes = (_note(block, context_rows.RECALL),) if block.text else ()
     if late is None:
@@ -171,4 +177,5 @@ def _note(
     return {
         "via": via, "ids": block.ids, "also": block.also, "named": block.named, "parts": block.parts,
         "tokens": block.tokens, "files": list(files), **({"causes": list(causes)} if causes else {}),
+        **({"branches": [block.branch]} if block.branch else {}),
     }  # fmt: skip

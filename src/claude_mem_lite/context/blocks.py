@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from claude_mem_lite import settings
-from claude_mem_lite.context import failure, touch
-from claude_mem_lite.context.budget import Said, fill
+from claude_mem_lite.context import failure, layers, touch
+from claude_mem_lite.context.budget import HEADING, Said, Section, fill
 from claude_mem_lite.context.builder import SHORT_FENCE_TOKENS, ContextBlock, assemble
-from claude_mem_lite.context.layers import Past, in_project
+from claude_mem_lite.context.layers import SESSIONS, Past, in_project
 from claude_mem_lite.context.recall import recall
 from claude_mem_lite.context.shown import shown_to
+from claude_mem_lite.context.superseded import Superseded
+from claude_mem_lite.repository import SHARED_BRANCHES
 from claude_mem_lite.storage import context as context_rows
 
 if TYPE_CHECKING:
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 # What a session needs of memory it mostly needs at first; beside a late start's block there is less room.
 RECALL_TOKENS, FIRST_TOKENS = 600, 900
 _LEAST_TOKENS = 100
+THREAD_TOKENS = 400
 _NOTHING = ContextBlock("")
 
 
@@ -32,9 +36,11 @@ def for_prompt(  # noqa: PLR0913  (who asks, what for, and until when)
     session_id: str,
     shown: Shown | None = None,
     until: float | None = None,
+    branch: str = "",
 ) -> ContextBlock:
     """Return what memory has on a prompt, within what the session may still spend on that.
 
+    It begins with where the work stands on `branch`, if the session has come to that since its start.
     `shown` is what the session was shown already (default: what `event_log` knows); what came too late for
     the prompt before fills the room that is left. Meaning counts if it is ready by `until` (monotonic).
     """
@@ -49,6 +55,10 @@ def for_prompt(  # noqa: PLR0913  (who asks, what for, and until when)
     # What the session did itself it has in its context already.
     said = Said((shown.ids - shown.parts) | context_rows.own_ids(session_id))
     room = most - SHORT_FENCE_TOKENS
+    arrived = Section("thread", "")
+    if branch not in {*SHARED_BRANCHES, *shown.branches}:
+        arrived = _thread(project_dir, branch, without=session_id, said=said, budget_tokens=room)
+    room -= arrived.tokens
     section = recall(
         searcher,
         project_dir,
@@ -58,14 +68,27 @@ def for_prompt(  # noqa: PLR0913  (who asks, what for, and until when)
         now=time.time(),
         until=until,
         is_first=is_first,
-        branch=context_rows.branch_of(session_id),
+        branch=branch,
     )
     fill(section, shown.late, budget_tokens=room - section.tokens, said=said)
     failed = failure.asked_for(
         Past(project_dir, time.time()), prompt,
         session_id=session_id, said=said, budget_tokens=room - section.tokens,
     )  # fmt: skip
-    return assemble([failed, section], most_tokens=most, started=started)
+    block = assemble([arrived, failed, section], most_tokens=most, started=started)
+    return replace(block, branch=branch if arrived.lines else None)
+
+
+def _thread(project_dir: str, branch: str, *, without: str, said: Said, budget_tokens: int) -> Section:
+    """Return where the work stands on a branch, by the sessions on it but for this one."""
+    section = Section("thread", "Where the work stands on this branch")
+    rows = context_rows.sessions(project_dir, without=without, branch=branch, limit=SESSIONS)
+    if rows:
+        gone = Superseded(project_dir, branch=branch)
+        past = Past(project_dir, time.time(), rows, gone=gone, branch=branch)
+        lines = [replace(line, says_more=line.kind == HEADING) for line in layers.thread(past)]
+        fill(section, lines, budget_tokens=min(budget_tokens, THREAD_TOKENS), said=said)
+    return section
 
 
 def for_file(project_dir: str, file: str, *, session_id: str, shown: Shown | None = None) -> ContextBlock:

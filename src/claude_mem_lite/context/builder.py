@@ -59,7 +59,10 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class ContextBlock:
-    """The text for the model and what it is made of; `skipped` are layers that could not be read in time."""
+    """The text for the model and what it is made of; `skipped` are layers that could not be read in time.
+
+    `branch` is the one whose thread it has been asked for, None for none.
+    """
 
     text: str
     tokens: int = 0
@@ -67,6 +70,7 @@ class ContextBlock:
     skipped: tuple[str, ...] = ()
     build_ms: float = 0.0
     sections: tuple[Section, ...] = ()
+    branch: str | None = None
 
     @property
     def ids(self) -> list[str]:
@@ -185,9 +189,10 @@ def build(  # noqa: PLR0913  (all of them say what started)
             continue
         carried = fill(section, lines, budget_tokens=allowed, said=said, most=layer.most)
         left -= section.tokens
-    return assemble(
+    block = assemble(
         sections, project_dir=project_dir, skipped=skipped, most_tokens=budget.total, started=started
     )
+    return replace(block, branch=branch)
 
 
 def assemble(

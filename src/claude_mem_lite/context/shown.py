@@ -31,7 +31,7 @@ class Shown:
 
     `named` are those of the ids that were only named: a later block about a file may say more of them;
     `parts` are those of which a part was told: recall may tell the rest; `causes` are the failures that
-    were told of as they happened.
+    were told of as they happened; `branches` those of which it was told where the work stands.
     """
 
     ids: set[str] = field(default_factory=set)
@@ -39,6 +39,7 @@ class Shown:
     parts: set[str] = field(default_factory=set)
     files: set[str] = field(default_factory=set)
     causes: set[str] = field(default_factory=set)
+    branches: set[str] = field(default_factory=set)
     tokens: Counter[str] = field(default_factory=Counter)
     owed: dict[str, Any] | None = None  # the fallback of a start that has not had its whole block yet
     late: tuple[Line, ...] = ()  # the answer to the last prompt, if it came too late
@@ -59,6 +60,7 @@ class Shown:
             self.parts.clear()
             self.files.clear()
             self.causes.clear()
+            self.branches.clear()
         if is_fallback or via in SOURCES:
             self.owed = block if is_fallback else None
         ids, named = {*block.get("ids", ()), *block.get("also", ())}, set(block.get("named", ()))
@@ -70,6 +72,7 @@ class Shown:
         self.ids |= ids
         self.files.update(block.get("files", ()))
         self.causes.update(block.get("causes", ()))
+        self.branches.update(block.get("branches", ()))
         self.tokens[str(via)] += int(block.get("tokens", 0))
 
 

@@ -64,8 +64,11 @@ def time_limit(seconds: float) -> Iterator[None]:
 # --- recent work -----------------------------------------------------------------------------------
 
 
-def sessions(project_dir: str, *, without: str = "", limit: int) -> list[Session]:
-    """Return a project's sessions that something happened in, newest first; only with what a line tells."""
+def sessions(project_dir: str, *, without: str = "", branch: str = "", limit: int) -> list[Session]:
+    """Return a project's sessions that something happened in, newest first; only with what a line tells.
+
+    With a `branch` those on it alone.
+    """
     columns = (
         Session.id, Session.last_event_at, Session.status, Session.summary, Session.observation_count,
         Session.branch, Session.written_by, Session.state, Session.started_at,
@@ -75,6 +78,7 @@ def sessions(project_dir: str, *, without: str = "", limit: int) -> list[Session
         & (Session.id != without)
         & ((Session.observation_count > 0) | (Session.summary != ""))
     )
+    rows = rows.where(Session.branch == branch) if branch else rows
     return list(rows.order_by(Session.last_event_at.desc(), Session.pk.desc()).limit(limit))
 
 
