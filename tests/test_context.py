@@ -16,6 +16,7 @@ from support.databases import NOW, change, observe, session_row
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.context import blocks, builder, text
 from claude_mem_lite.context.budget import Line, Said, Section, fill
+from claude_mem_lite.distill.record import summarize_session
 from claude_mem_lite.storage import context as context_rows
 from claude_mem_lite.storage import models, queries
 
@@ -158,6 +159,34 @@ def test_sessions_of_little_hide_no_work(memory: Path) -> None:
         "bbbbbbbb Decided: Amounts are cents because floats round.",
     ]
     assert "state of the build" not in block.text
+
+
+def test_work_under_way_goes_before_what_was_merged(memory: Path) -> None:
+    """Where there is room for one of two statements, it is not the one that the code shows by now."""
+    for number, (branch, says) in enumerate(
+        [
+            ("lexer", "`Lexer.tokens` keeps comments in `lexer.py`."),
+            ("parser", "`Parser.rules` keeps comments in `parser.py`."),
+        ]
+    ):
+        session_row(f"s{number}", branch=branch, last_event_at=at(-20 + number))
+        observe(str(number) * 32, "Stop", says, session_id=f"s{number}", created_at=at(-20 + number))
+    session_row("s2", last_event_at=at(0))
+    observe("2" * 32, "Edit", "Edit a.py", session_id="s2", files_touched=["a.py"])
+
+    budget = builder.Budget(thread=40, learnings=0, function_map=0, failures=0, earlier=35)
+
+    def told() -> str:
+        return builder.build("/p", now=AT, budget=budget).text
+
+    assert "Parser.rules" in told()
+    summarize_session("s1")
+    row = queries.session("s1")
+    assert row is not None
+    queries.save_summary("s1", row.summary or "", state={**row.state, "is_merged": True})
+
+    assert "Lexer.tokens" in told()
+    assert "Parser.rules" not in told()
 
 
 @pytest.mark.parametrize(("branch", "told"), [("", 1), ("main", 1), ("parser", 2)])

@@ -43,8 +43,9 @@ _GOAL_CHARS = 60
 # The files that were worked on most: how many, in how many characters, and what only reading one is worth.
 _FILES, _FILES_CHARS, _READ_ONLY = 10, 600, 0.3
 _TURN_CHARS = 480
-# A session is worth so much of the one after it, and one of the own branch so much of another.
-FADES, _OWN_BRANCH = 0.9, 4.0
+# A session is worth so much of the one after it, one of the own branch so much of another, and what a merged
+# one stated so much of what is still under way: the code shows the rest.
+FADES, _OWN_BRANCH, _MERGED = 0.9, 4.0, 0.4
 # What is no longer so is worth so much of what is.
 _OUTDATED = 0.3
 # A session that states less has no thread; of a merged one's these lines say nothing any more, of another
@@ -247,7 +248,11 @@ def earlier(past: Past) -> list[Line]:
     What matters most goes in first, whatever the order in which it is read.
     """
     sessions = past.sessions[:SESSIONS]
-    states = [(past.state(row), past.share(at, row)) for at, row in enumerate(sessions)]
+    states = [
+        (state, past.share(at, row) * (_MERGED if state.is_merged else 1.0))
+        for at, row in enumerate(sessions)
+        for state in [past.state(row)]
+    ]
     told = [said.text for said in _left(past, past.newest)] if past.newest else []
     headings = [row.id if row.branch in SHARED_BRANCHES else row.branch for row in sessions]
     chosen = choose(
