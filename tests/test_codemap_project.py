@@ -321,7 +321,7 @@ def test_import_means_the_full_name_then_a_neighbour_then_the_only_ending() -> N
     assert finder.absolute("json", "helper") is None
 
 
-def test_python_files_leave_out_environments_and_hidden_folders(tmp_path: Path) -> None:
+def test_source_files_leave_out_environments_and_hidden_folders(tmp_path: Path) -> None:
     """Only the project's own sources are listed, in order."""
     for name in (
         "b.py",
@@ -339,7 +339,7 @@ def test_python_files_leave_out_environments_and_hidden_folders(tmp_path: Path) 
     (tmp_path / "a" / "build").mkdir()
     (tmp_path / "a" / "build" / "__init__.py").write_text("")
 
-    assert list(sources.python_files(str(tmp_path))) == ["b.py", "a/c.pyi", "a/build/__init__.py"]
+    assert list(sources.source_files(str(tmp_path))) == ["b.py", "a/c.pyi", "a/build/__init__.py"]
 
 
 def test_a_link_out_of_the_folder_leads_to_no_file(tmp_path: Path) -> None:

@@ -189,15 +189,31 @@ def test_lines_of_a_document_are_the_knowledge() -> None:
 
 
 def test_other_languages_are_read_by_pattern() -> None:
-    """A new function of a TypeScript file is named, without a claim about the rest of the file."""
-    new = "const a = 1;\nexport async function render(x: number) {\n  // the chart needs zero\n  return x;\n}"
+    """A new function of a Scala file is named, without a claim about the rest of the file."""
+    new = "val a = 1\ndef render(x: Int) = {\n  // the chart needs zero\n  x\n}"
 
-    observation = observe(_edit("/shop/src/app.ts", "const a = 1;", new, original="const a = 1;\n"))
+    observation = observe(_edit("/shop/src/App.scala", "val a = 1", new, original="val a = 1\n"))
 
     assert isinstance(observation, Observation)
-    assert observation.title == "Add render to src/app.ts"
-    assert observation.summary == "Edited src/app.ts (4 lines). Changes: “// the chart needs zero”."
+    assert observation.title == "Add render to src/App.scala"
     assert observation.functions_changed == ()
+
+
+def test_functions_of_typescript_are_told_as_those_of_python() -> None:
+    """A new function is named with what it is for, a changed one by its name, a renamed one by both."""
+    old = "const a = 1;\nexport class Chart {\n  draw() { return a; }\n}\n"
+    new = "/** Draws it. */\nexport async function render(x: number) {\n  return x;\n}\nexport class Chart {"
+    changed, renamed = (
+        observe(_patched("/shop/src/app.ts", old, old.replace(*words)))
+        for words in (("export class Chart {", new), ("draw()", "paint()"))
+    )
+
+    assert isinstance(changed, Observation)
+    assert changed.title == "Add render to src/app.ts"
+    assert changed.summary == "Edited src/app.ts (4 lines). New: render (“Draws it”)."
+    assert changed.functions_changed == (Change("render", "async_function", "new"),)
+    assert isinstance(renamed, Observation)
+    assert renamed.title == "Rename Chart.draw → Chart.paint in src/app.ts"
 
 
 def _patched(path: str, before: str, after: str) -> Capture:
@@ -231,7 +247,7 @@ def _patched(path: str, before: str, after: str) -> Capture:
          "get in src/http.ts: “return fetch(url → url, { cache }”"),
         ("src/lib.rs", "impl Store {\n    pub fn save(&self) {\n        self.flush();\n    }\n}",
          "impl Store {\n    pub fn save(&self) {\n        self.flush().unwrap();\n    }\n}",
-         "save in src/lib.rs: “self.flush() → self.flush().unwrap()”"),
+         "Store.save in src/lib.rs: “self.flush() → self.flush().unwrap()”"),
         ("Shop.java", "class A {\n  private int limit = 1;\n}", "class A {\n  private long limit = 1;\n}",
          "A in Shop.java: “private int → long”"),
         ("a.c", "#include <a.h>\nint x;\n", "#include <a.h>\n#include <errno.h>\nint x;\n",

@@ -65,7 +65,7 @@ def _edges_below(folder: str, *, quiet: bool) -> list[Edge]:
     from claude_mem_lite.codemap.project import Project
 
     project = Project(folder)
-    for path in _track(quiet=quiet)(list(sources.python_files(folder))):
+    for path in _track(quiet=quiet)(list(sources.source_files(folder, sources.PYTHON))):
         project.scan([path])
     edges = project.edges(least=STRONG, guesses=False)
     return [edge for edge in edges if not edge.is_class]

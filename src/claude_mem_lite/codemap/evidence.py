@@ -8,6 +8,8 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from claude_mem_lite.codemap.extract import TYPES
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -63,7 +65,7 @@ class Functions:
             return None
         row = max(inside, key=lambda each: each.line)
         is_it = not name or row.qualified_name.rpartition(".")[2] == name
-        return (path, row.qualified_name) if is_it and row.kind != "class" else None
+        return (path, row.qualified_name) if is_it and row.kind not in TYPES else None
 
 
 def neighbours(observation: Observation, functions: Functions) -> list[Place]:

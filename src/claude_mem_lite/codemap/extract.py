@@ -4,7 +4,6 @@ Pure functions over text; which of them changed is `diff`'s business.
 """
 
 import ast
-import functools
 import hashlib
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,6 +15,8 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 DefinitionNode = FunctionNode | ast.ClassDef
 
 MAX_FUNCTIONS = 500  # a file with more is generated; Source: unified PRD 8
+# The kinds that are no functions; the members of one are its methods.
+TYPES = frozenset({"class", "struct", "interface", "trait", "enum", "type", "module"})
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _SIMPLE = frozenset({
@@ -34,7 +35,7 @@ _SCOPED_KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function, method or class as its file defines it."""
+    """A function, method or type as its file defines it; one that `is_empty` does nothing yet."""
 
     qualified_name: str
     kind: str
@@ -44,6 +45,7 @@ class Function:
     line: int
     end_line: int
     body_hash: str
+    is_empty: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,6 @@ def extract(source: str, *, limit: int = MAX_FUNCTIONS) -> tuple[Function, ...]:
         raise SyntaxError(f"source nested too deeply to describe: {error}") from error
 
 
-@functools.lru_cache(maxsize=4)  # an edit is asked for its changes, its docstrings and its renames
 def definitions(source: str) -> tuple[Definition, ...]:
     """Return what `extract` describes, still as syntax; the tree holds no docstrings any more.
 
@@ -196,6 +197,7 @@ def _describe(definition: Definition) -> Function:
         line=node.lineno,
         end_line=definition.last_line,
         body_hash=body_hash(node),
+        is_empty=not node.body,
     )
 
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite import config
 from claude_mem_lite.capture import inbox
-from claude_mem_lite.codemap import sources
-from claude_mem_lite.codemap.extract import MAX_FUNCTIONS, definitions, describe
+from claude_mem_lite.codemap import languages, sources
+from claude_mem_lite.codemap.extract import MAX_FUNCTIONS
 from claude_mem_lite.codemap.project import FileMap, no_collection, scan_source
 from claude_mem_lite.codemap.valueflow import packing
 from claude_mem_lite.redaction.events import redact
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 # A larger project is mapped whole only when the user asks for it.
 MOST_FILES = 2_000
 _MOST_CHARS, _MOST_DECORATORS = 1_000, 20
+_FIRST_MAPPED = ("Python",)  # by a version that did not note what it mapped
 _TOLD = ("project_dir", "file_path", "qualified_name", "kind", "signature")
 
 
@@ -110,7 +111,8 @@ def past_changes(
         function
         for source, names in zip(versions, (gone, told.keys() - gone), strict=True)
         if names
-        for function in describe([each for each in definitions(source) if each.qualified_name in names])
+        for function in languages.extract(path, source)
+        if function.qualified_name in names
     ]
     return [_change(here | _described(each), told[each.qualified_name], seen) for each in found]
 
@@ -123,7 +125,7 @@ def scan(
     `track` yields the paths and shows how far it is, as `rich.progress.track` does.
     """
     reading = _Reading(project_dir, seen or Seen())
-    paths = _mapped(reading.tree, sources.python_files(project_dir))
+    paths = _mapped(reading.tree, sources.source_files(project_dir))
     return reading.read_all(paths, is_whole=True, track=track)
 
 
@@ -154,7 +156,7 @@ def _listed(reading: _Reading) -> tuple[bool, list[str]]:
     So too of a folder that is no repository: only the user can want all of a home folder mapped.
     """
     if os.path.exists(os.path.join(reading.project_dir, ".git")):
-        found = list(itertools.islice(sources.python_files(reading.project_dir), MOST_FILES + 1))
+        found = list(itertools.islice(sources.source_files(reading.project_dir), MOST_FILES + 1))
         if len(found) <= MOST_FILES:
             return True, _mapped(reading.tree, found)
     return False, list(reading.known)
@@ -169,6 +171,7 @@ def _mapped(tree: sources.Tree, paths: Iterable[str]) -> list[str]:
         if sources.is_source(path)
         and not path.startswith(("/", "../"))
         and (target := tree.target(path))
+        and not tree.ignored.file(path)
         and not ignored_name(path, ignored)
         and not ignored_name(target, ignored)
         and _stored(path) == path  # a name that is no text is no project's
@@ -203,11 +206,12 @@ class _Reading:
         with no_collection():
             for path in track(paths):
                 self._read(path)
-        others = sorted(self.known.keys() - set(paths))
+        # Of a language whose grammar was taken out nothing is known to have gone.
+        others = sorted(path for path in self.known.keys() - set(paths) if languages.of(path) is not None)
         if is_whole:
             for path in others:
                 self._forget(path)
-            note(self.project_dir, scanned_at=self.seen.at)
+            note(self.project_dir, scanned_at=self.seen.at, languages=languages.installed())
         if is_whole or not others:
             note(self.project_dir, packed_as=_FORMAT)
         return self._found
@@ -264,10 +268,17 @@ def _take(project_dir: str, new: FileMap, known: SourceFile | None, seen: Seen) 
         for name in [each.qualified_name]
     }
     code.save_functions([row for name, row in rows.items() if not _is_same(old.get(name), row)])
-    if seen.session_id and (known is not None or "scanned_at" in code.state(project_dir)):
+    if seen.session_id and (known is not None or _was_scanned(project_dir, new.path)):
         told = [_change(rows[name], what, seen) for name, what in changes.items() if what != "unchanged"]
         code.save_changes([*told, *(_change(old[name].__data__, "deleted", seen) for name in gone)])
     return Counter(changes.values()) + Counter({"deleted": len(gone)})
+
+
+def _was_scanned(project_dir: str, path: str) -> bool:
+    """Tell whether a project was read whole since the language of a file is mapped."""
+    state, language = code.state(project_dir), languages.of(path)
+    scanned = state.get("languages", _FIRST_MAPPED) if "scanned_at" in state else ()
+    return language is not None and language.name in scanned
 
 
 def _change_of(old: FunctionMapEntry | None, new: Function) -> str:

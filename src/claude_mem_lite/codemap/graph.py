@@ -6,7 +6,7 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite.capture import inbox
-from claude_mem_lite.codemap import file_index
+from claude_mem_lite.codemap import file_index, languages
 from claude_mem_lite.codemap.confidence import boosted
 from claude_mem_lite.codemap.project import FileMap, Project, no_collection
 from claude_mem_lite.codemap.valueflow import packing
@@ -28,7 +28,7 @@ def refresh(project_dir: str, session_id: str, *, most_lines: int | None = None)
 
     Those of a project with more lines stay as they are.
     """
-    files = code.source_files(project_dir)
+    files = {path: file for path, file in code.source_files(project_dir).items() if _has_calls(path)}
     if most_lines is not None and sum(file.lines for file in files.values()) > most_lines:
         return False
     state = hashlib.sha256("".join(f"{path}\0{files[path].digest}\0" for path in sorted(files)).encode())
@@ -42,6 +42,11 @@ def refresh(project_dir: str, session_id: str, *, most_lines: int | None = None)
         _replace(project_dir, found)
         file_index.note(project_dir, resolved=state.hexdigest(), resolved_at=inbox.utc_now())
     return True
+
+
+def _has_calls(path: str) -> bool:
+    language = languages.of(path)
+    return language is not None and language.has_calls
 
 
 def _rows(project: Project, session_id: str) -> dict[Pair, dict[str, Any]]:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from claude_mem_lite.codemap import name_matching, sources
+from claude_mem_lite.codemap import languages, name_matching, sources
 from claude_mem_lite.codemap.confidence import CONFIDENCE, UNRESOLVED_CONFIDENCE
 from claude_mem_lite.codemap.extract import Function, definitions_of, describe, parse
 from claude_mem_lite.codemap.valueflow.frame import LEVELS
@@ -66,8 +66,11 @@ def scan_source(path: str, data: bytes | str) -> FileMap:
     lines = raw.count(b"\n") + (raw[-1:] not in {b"\n", b""})
     if len(raw) > sources.MAX_BYTES:
         return FileMap(path, digest, lines, (), (), f"{len(raw)} bytes; at most {sources.MAX_BYTES} are read")
+    text = data if isinstance(data, str) else sources.decode(data)
     try:
-        tree = parse(data if isinstance(data, str) else sources.decode(data))
+        if not path.endswith(sources.PYTHON):
+            return FileMap(path, digest, lines, languages.extract(path, text), ())
+        tree = parse(text)
         functions = describe(definitions_of(tree))
         scopes = lower(tree)
     except (SyntaxError, RecursionError, MemoryError) as error:
@@ -96,12 +99,12 @@ class Project:
         more keeps its last good map, with its error.
         """
         tree = sources.Tree(self.folder)
-        wanted = list(sources.python_files(self.folder)) if paths is None else list(paths)
+        wanted = list(sources.source_files(self.folder, sources.PYTHON)) if paths is None else list(paths)
         changed = [path for path in self.files if path not in set(wanted)] if paths is None else []
         for path in changed:
             del self.files[path]
         with no_collection():
-            sure = (path for path in wanted if path.endswith(sources.SUFFIXES))
+            sure = (path for path in wanted if path.endswith(sources.PYTHON))
             changed += [path for path in sure if self._scan_file(tree, path)]
         if changed:
             self._edges = None

@@ -1,4 +1,4 @@
-"""Python files as a folder holds them: which there are, and their bytes as text."""
+"""Sources as a folder holds them: which there are, and their bytes as text."""
 
 from __future__ import annotations
 
@@ -9,21 +9,28 @@ import stat
 import tokenize
 from typing import TYPE_CHECKING
 
+from claude_mem_lite.codemap import languages
+from claude_mem_lite.codemap.gitignore import Ignored
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SUFFIXES = (".py", ".pyi")
+PYTHON = (".py", ".pyi")
 MAX_BYTES = 2_000_000  # a larger file is generated; parsing 1 MB takes about a second
 _SKIPPED = frozenset({
-    "__pycache__", "node_modules", "site-packages", "venv", "env", "build", "dist", "__pypackages__",
+    "__pycache__", "node_modules", "bower_components", "site-packages", "venv", "env", "build", "dist",
+    "target", "vendor", "__pypackages__",
 })  # fmt: skip
+_GENERATED = (".min.js", ".min.mjs", ".bundle.js")
 
 
-def python_files(folder: str) -> Iterator[str]:
-    """Paths relative to a folder, posix, sorted; hidden folders, environments and builds are left out.
+def source_files(folder: str, suffixes: tuple[str, ...] = ()) -> Iterator[str]:
+    """Paths of the files that are mapped, relative to a folder, posix, sorted; those of some suffixes alone.
 
-    A package that is named like one is kept.
+    Hidden and vendored folders, environments, builds and what .gitignore names are left out; a Python package
+    that is named like one is kept.
     """
+    ignored = Ignored(folder)
     for current, folders, names in os.walk(folder):
         folders[:] = sorted(
             name
@@ -32,17 +39,27 @@ def python_files(folder: str) -> Iterator[str]:
             and (name not in _SKIPPED or os.path.exists(os.path.join(current, name, "__init__.py")))
             and not name.endswith(".egg-info")
             and not os.path.exists(os.path.join(current, name, "pyvenv.cfg"))
+            and not ignored.folder(_relative(os.path.join(current, name), folder))
         )
-        inside = os.path.relpath(current, folder).replace(os.sep, "/")
         for name in sorted(names):
-            if name.endswith(SUFFIXES):
-                yield name if inside == "." else f"{inside}/{name}"
+            if name.endswith(suffixes) if suffixes else _is_source_name(name):
+                path = _relative(os.path.join(current, name), folder)
+                if not ignored.file(path):
+                    yield path
+
+
+def _relative(path: str, folder: str) -> str:
+    return os.path.relpath(path, folder).replace(os.sep, "/")
+
+
+def _is_source_name(name: str) -> bool:
+    return languages.of(name) is not None and not name.endswith(_GENERATED)
 
 
 def is_source(path: str) -> bool:
-    """Tell whether a path from the folder is a Python file that `python_files` would come to by its name."""
-    *folders, _ = path.split("/")
-    return path.endswith(SUFFIXES) and not any(name[:1] == "." or name in _SKIPPED for name in folders)
+    """Tell whether a path from the folder is a file that `source_files` would come to by its name."""
+    *folders, name = path.split("/")
+    return _is_source_name(name) and not any(each[:1] == "." or each in _SKIPPED for each in folders)
 
 
 class Tree:
@@ -51,6 +68,7 @@ class Tree:
     def __init__(self, folder: str) -> None:
         self._root = os.path.join(os.path.realpath(folder), "")
         self._folders: dict[str, str] = {}  # resolved; of a file that is no link this leaves one look
+        self.ignored = Ignored(folder)
 
     def target(self, path: str) -> str:
         """Return where a path from the folder leads to, as a path from the folder, "" for outside."""

@@ -1,4 +1,4 @@
-"""Find which of the project's Python files an event changed, and tell the code map."""
+"""Find which of the project's sources an event changed, and tell the code map."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite.capture import inbox
-from claude_mem_lite.codemap import file_index
-from claude_mem_lite.distill.local import fields, shell, versions, writes
+from claude_mem_lite.codemap import file_index, languages
+from claude_mem_lite.distill.local import fields, shell, writes
 from claude_mem_lite.text import relative
 
 if TYPE_CHECKING:
@@ -55,14 +55,15 @@ def past_changes(project_dir: str, edit: Edit, seen: Seen) -> list[dict[str, Any
 
 
 def _follow_edit(project_dir: str, edit: Edit, seen: Seen) -> bool:
-    if not edit.path.endswith(versions.PYTHON):
+    language = languages.of(edit.path)
+    if language is None:
         return False
     if edit.after is None:  # the event does not hold it whole
         file_index.rescan(project_dir, replace(seen, at=inbox.utc_now()), paths=[edit.path])
     else:
         before = "" if edit.is_new else edit.before
         file_index.follow(project_dir, edit.path, before, edit.after, seen)
-    return True
+    return language.has_calls
 
 
 def _follow_command(capture: Capture, seen: Seen) -> bool:
@@ -74,7 +75,8 @@ def _follow_command(capture: Capture, seen: Seen) -> bool:
         return True
     folder = fields.text(capture.payload, "cwd") or capture.project_dir
     changed = [relative(path, capture.project_dir) for path in writes.changed_files(command, folder)]
-    paths = [path for path in changed if path.endswith(versions.PYTHON) and not os.path.isabs(path)]
-    if paths:
-        file_index.rescan(capture.project_dir, now, paths=paths)
-    return bool(paths)
+    mapped = {path: languages.of(path) for path in changed if not os.path.isabs(path)}
+    known = {path: language for path, language in mapped.items() if language is not None}
+    if known:
+        file_index.rescan(capture.project_dir, now, paths=list(known))
+    return any(language.has_calls for language in known.values())

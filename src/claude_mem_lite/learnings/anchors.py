@@ -14,6 +14,7 @@ from collections import defaultdict
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from claude_mem_lite.codemap.extract import TYPES
 from claude_mem_lite.storage import code
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def speaks_of(
     for name, is_code in _names(rest).items():
         rows = now.named(name)
         if not is_code:
-            rows = [row for row in rows if row.name == name and (row.kind == "class" or row.file in files)]
+            rows = [row for row in rows if row.name == name and (row.kind in TYPES or row.file in files)]
         for preferred in (words, {*files, *near}):
             rows = [row for row in rows if {row.file, _owner(row.name)} & preferred] or rows
         rows = [row for row in rows if row.name == name] or rows
@@ -121,7 +122,7 @@ class Code:
         ]
         if rows or not owner:
             return rows
-        classes = [row for row in self._by_last[_folded(_last(owner))] if row.kind == "class"]
+        classes = [row for row in self._by_last[_folded(_last(owner))] if row.kind in TYPES]
         return [found for row in classes for found in self._member(row, last)]
 
     def files(self, path: str) -> list[str]:
@@ -198,12 +199,12 @@ class Code:
         return [*above[:1], *found]
 
     def _bases(self, row: Definition) -> list[Definition]:
-        names = map(_last, _NAME.findall(row.signature.partition("(")[2]))
+        _, *names = map(_last, _NAME.findall(row.signature))
         return [
             base
             for name in names
             for base in self._by_last[_folded(name)]
-            if base.kind == "class" and _last(base.name) == name
+            if base.kind in TYPES and _last(base.name) == name
         ]
 
     @functools.cached_property

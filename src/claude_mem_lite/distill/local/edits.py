@@ -4,7 +4,9 @@ import os.path
 import re
 from collections.abc import Sequence
 
+from claude_mem_lite.codemap import languages
 from claude_mem_lite.codemap.diff import Change, diff
+from claude_mem_lite.codemap.sources import PYTHON
 from claude_mem_lite.distill.local import fields, hunks, versions
 from claude_mem_lite.distill.local.evidence import best_lines, code_worth, plain_worth, unique
 from claude_mem_lite.distill.local.versions import Edit
@@ -189,8 +191,9 @@ def _outermost(changed: Sequence[Change]) -> list[Change]:
 
 
 def _named_in_code(edit: Edit) -> list[Change]:
-    """Return what came and what went in a language that only a pattern reads."""
-    if edit.is_plain or edit.path.endswith(versions.PYTHON):
+    """Return what came and what went where only a pattern can tell."""
+    is_read = edit.is_whole and languages.of(edit.path) is not None
+    if edit.is_plain or is_read or edit.path.endswith(PYTHON):
         return []
     come, gone = (unique(map(hunks.defined, lines)) for lines in (edit.added, edit.removed))
     return [

@@ -4,7 +4,7 @@ import os.path
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from claude_mem_lite.codemap.extract import extract
+from claude_mem_lite.codemap import languages
 from claude_mem_lite.distill.local import bash, fields
 from claude_mem_lite.distill.local.evidence import best_lines, code_worth, plain_worth, unique
 from claude_mem_lite.distill.observation import OBSERVATION_CHARS, Capture, Observation, Skip
@@ -148,7 +148,7 @@ def _outline(path: str, content: str) -> str:
     if path.endswith(_PROSE) or "." not in os.path.basename(path):
         return best_lines(lines, OBSERVATION_CHARS, plain_worth)
     try:
-        functions = extract(content) if path.endswith((".py", ".pyi")) else ()
+        functions = languages.extract(path, content)
     except SyntaxError:
         functions = ()
     if not functions:

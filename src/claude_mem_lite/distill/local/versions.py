@@ -8,15 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from claude_mem_lite.codemap import languages
 from claude_mem_lite.codemap.diff import Change, diff
-from claude_mem_lite.codemap.extract import Definition, body_hash, definitions
+from claude_mem_lite.codemap.extract import Function
 from claude_mem_lite.distill.local import fields, hunks
 from claude_mem_lite.distill.local.hunks import Hunk
 from claude_mem_lite.distill.observation import Capture
 from claude_mem_lite.quoting import named
 from claude_mem_lite.text import one_line
 
-PYTHON = (".py", ".pyi")
+_ALL = 1_000_000  # definitions
 _PLAIN_SUFFIXES = frozenset({
     ".md", ".rst", ".txt", ".adoc", ".toml", ".yaml", ".yml", ".json", ".jsonc", ".ini", ".cfg",
     ".conf", ".env", ".csv", ".xml", ".html", ".lock", ".properties",
@@ -48,10 +49,13 @@ class Edit:
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:
-        """The changed definitions of a Python file; empty where one of its versions is not known whole."""
-        if not self.path.endswith(PYTHON) or self.after is None or (self.before is None and not self.is_new):
-            return ()
-        return diff(self.before, self.after)
+        """The changed definitions of a source; empty where one of its versions is not known whole."""
+        return diff(self.before, self.after, path=self.path) if self.is_whole else ()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether both versions are known."""
+        return self.after is not None and (self.before is not None or self.is_new)
 
 
 def is_plain(path: str) -> bool:
@@ -132,36 +136,37 @@ def renames(edit: Edit, changed: Sequence[Change]) -> list[tuple[str, str]]:
         return []
     old = {
         _identity(each): each.qualified_name
-        for each in _definitions(edit.before)
+        for each in _functions(edit.path, edit.before)
         if each.qualified_name in gone
     }
     new = {
         _identity(each): each.qualified_name
-        for each in _definitions(edit.after)
+        for each in _functions(edit.path, edit.after)
         if each.qualified_name in come
     }
     return [(name, new[identity]) for identity, name in old.items() if identity in new and identity[-1]]
 
 
 def docstrings(edit: Edit) -> dict[str, str]:
-    """Return the first docstring line of each definition of a Python file, as the edit left it."""
-    found = _definitions(edit.after) if edit.path.endswith(PYTHON) else ()
+    """Return the first docstring line of each definition of a source, as the edit left it."""
     return {
-        each.qualified_name: one_line(each.docstring, 110).rstrip(".") for each in found if each.docstring
+        each.qualified_name: one_line(each.docstring, 110).rstrip(".")
+        for each in _functions(edit.path, edit.after)
+        if each.docstring
     }
 
 
-def _definitions(source: str | None) -> tuple[Definition, ...]:
+def _functions(path: str, source: str | None) -> tuple[Function, ...]:
     try:
-        return definitions(source or "")
+        return languages.extract(path, source or "", limit=_ALL)
     except SyntaxError:
         return ()
 
 
-def _identity(definition: Definition) -> tuple[str, str, str, int]:
-    """Return what stays when a definition is renamed in its place; the last item is 0 for an empty one."""
-    scope = definition.qualified_name.rpartition(".")[0]
-    return scope, definition.kind, body_hash(definition.node), len(definition.node.body)
+def _identity(function: Function) -> tuple[str, str, str, bool]:
+    """Return what stays when a definition is renamed in its place; False for an empty one."""
+    scope = function.qualified_name.rpartition(".")[0]
+    return scope, function.kind, function.body_hash, not function.is_empty
 
 
 def _substituted(text: str, replacements: Sequence[object]) -> str | None:

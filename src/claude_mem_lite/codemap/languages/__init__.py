@@ -1,0 +1,116 @@
+"""The languages that are mapped: which file is whose, its syntax tree, and what it defines.
+
+`of(path)` is the language of a file, None where none is known or its grammar is not installed. Each has a
+`name`, its `suffixes`, the `extra` of this package that installs its grammar ("" where it always is),
+`has_calls` (whether callers and callees are looked for), `parse(source)` and `extract(source)`, which returns
+`Function` rows and raises SyntaxError.
+
+Python is parsed by `ast`; its `parse` returns the module. All others are a `TreeLanguage` with a `Syntax`, a
+table of what their grammar calls things, and at most one function `named` for what a table can't say. Their
+`parse` returns `tree.Parsed`: `data` (the source's bytes), `root` (a `tree_sitter.Node`) and `text(node)`;
+their `definitions(parsed)` are `walk.Definition`, by place: the qualified name, the kind, the bytes from
+`start` to `end`, and `named.head`, the node with parameters and body. tree-sitter and a grammar are loaded
+with the first source that is read.
+
+A new language is a module with its table, a name in `LANGUAGES` and a row of cases in the tests.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import TYPE_CHECKING, Any, Protocol
+
+from claude_mem_lite.codemap.extract import MAX_FUNCTIONS, Function
+from claude_mem_lite.codemap.languages.go import GO
+from claude_mem_lite.codemap.languages.java import JAVA
+from claude_mem_lite.codemap.languages.javascript import JAVASCRIPT
+from claude_mem_lite.codemap.languages.python import PYTHON
+from claude_mem_lite.codemap.languages.rust import RUST
+from claude_mem_lite.codemap.languages.typescript import TSX, TYPESCRIPT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class Language(Protocol):
+    """A language that the code map knows."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """How its files' names end, with the dot."""
+
+    @property
+    def extra(self) -> str:
+        """The extra of this package that its grammar is in, "" for the base install."""
+
+    @property
+    def has_calls(self) -> bool:
+        """Whether its callers and callees are looked for."""
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether its grammar is there."""
+
+    def parse(self, source: str) -> Any:
+        """Return a source's syntax tree. Raises: SyntaxError."""
+
+    def extract(self, source: str, *, limit: int = ...) -> tuple[Function, ...]:
+        """Return what a source defines, one row a name, by place. Raises: SyntaxError."""
+
+
+LANGUAGES: tuple[Language, ...] = (PYTHON, TYPESCRIPT, TSX, JAVASCRIPT, GO, RUST, JAVA)
+_BY_SUFFIX = {suffix: language for language in LANGUAGES for suffix in language.suffixes}
+
+
+def of(path: str) -> Language | None:
+    """Return the language of a file by its name; None where it is none that is mapped here."""
+    language = _BY_SUFFIX.get(os.path.splitext(path)[1])
+    return language if language is not None and language.is_installed else None
+
+
+def parse(path: str, source: str) -> Any:
+    """Return the syntax tree of a source of a file that is mapped.
+
+    Raises: SyntaxError where the language's parser can't read it; ValueError for a file of no language.
+    """
+    return _known(path).parse(source)
+
+
+def extract(path: str, source: str, *, limit: int = MAX_FUNCTIONS) -> tuple[Function, ...]:
+    """Return what a source defines; nothing for a file of no language.
+
+    Raises: SyntaxError where the language's parser can't read it.
+    """
+    return _extract(os.path.splitext(path)[1], source, limit) if of(path) is not None else ()
+
+
+@functools.lru_cache(maxsize=4)  # an edit is asked for its changes, its docstrings and its renames
+def _extract(suffix: str, source: str, limit: int) -> tuple[Function, ...]:
+    return _BY_SUFFIX[suffix].extract(source, limit=limit)
+
+
+def installed() -> list[str]:
+    """Return the names of the languages that are mapped here."""
+    return [language.name for language in LANGUAGES if language.is_installed]
+
+
+def missing(paths: Iterable[str]) -> dict[str, list[str]]:
+    """Return the languages whose grammar is not installed though there are such files, by extra."""
+    found: dict[str, list[str]] = {}
+    for suffix in {os.path.splitext(path)[1] for path in paths}:
+        language = _BY_SUFFIX.get(suffix)
+        if language is not None and not language.is_installed:
+            found.setdefault(language.extra, []).append(language.name)
+    return {extra: sorted(set(names)) for extra, names in found.items()}
+
+
+def _known(path: str) -> Language:
+    language = of(path)
+    if language is None:
+        raise ValueError(f"{path}: of no language that is mapped here")
+    return language

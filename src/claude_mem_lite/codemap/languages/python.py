@@ -1,0 +1,38 @@
+"""Python, by its own parser; its calls are found by `valueflow`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from claude_mem_lite.codemap import extract
+from claude_mem_lite.codemap.extract import MAX_FUNCTIONS, Function
+
+if TYPE_CHECKING:
+    import ast
+
+
+@dataclass(frozen=True, slots=True)
+class Python:
+    """Python behind the interface of all languages."""
+
+    name: str = "Python"
+    suffixes: tuple[str, ...] = (".py", ".pyi")
+    extra: str = ""
+    has_calls: bool = True
+
+    @property
+    def is_installed(self) -> bool:
+        """It always is."""
+        return True
+
+    def parse(self, source: str) -> ast.Module:
+        """Return a source's syntax tree. Raises: SyntaxError where Python cannot parse it."""
+        return extract.parse(source)
+
+    def extract(self, source: str, *, limit: int = MAX_FUNCTIONS) -> tuple[Function, ...]:
+        """Return what a source defines. Raises: SyntaxError where Python cannot parse it."""
+        return extract.extract(source, limit=limit)
+
+
+PYTHON = Python()

@@ -1,0 +1,195 @@
+"""Describe what a source defines: a row for each name, with its signature, first line of doc, and hash."""
+
+from __future__ import annotations
+
+import bisect
+import hashlib
+import itertools
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from claude_mem_lite.codemap.extract import TYPES, Function
+from claude_mem_lite.codemap.languages.tree import Named, Parsed, body_of, merged
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tree_sitter import Node
+
+    from claude_mem_lite.codemap.languages.walk import Definition
+
+_HEAD_BYTES = 1_000  # of a definition before its body, and of a comment, that are looked at
+_MOST_COMMENTS = 50  # lines of one
+_LAST_COMMA = re.compile(rb",(?=\s*\n\s*[)\]}>])")
+# Space counts between two words and between two operators alone.
+_NEEDLESS = re.compile(
+    rb"^ | (?=[^\w$\x80-\xff\-+&|<>=!*/%^~?:.]|$)|(?<=[^\w$\x80-\xff\-+&|<>=!*/%^~?:.]) "
+    rb"|(?<=[\w$\x80-\xff]) (?=[\-+&|<>=!*/%^~?:.])|(?<=[\-+&|<>=!*/%^~?:.]) (?=[\w$\x80-\xff])"
+)
+# Space counts between two words and between two operators alone.
+_NEEDLESS = re.compile(
+    rb"^ | (?=[^\w$\x80-\xff\-+&|<>=!*/%^~?:.]|$)|(?<=[^\w$\x80-\xff\-+&|<>=!*/%^~?:.]) "
+    rb"|(?<=[\w$\x80-\xff]) (?=[\-+&|<>=!*/%^~?:.])|(?<=[\-+&|<>=!*/%^~?:.]) (?=[\w$\x80-\xff])"
+)
+_COMMENT_MARKS = re.compile(r"^\s*(?:/\*+|//[/!]?|#+|\*+/?|--)[ \t]*|\s*\*+/\s*$")
+_TAIL = re.compile(r"(?:=>|[\s={:;])+$")
+_TAGS = re.compile(r"</?(?:summary|remarks|para|inheritdoc)\s*/?>")
+# Words to a tool rather than to a reader: `@ts-ignore`, `nolint:errcheck`, `go:build`, `eslint-disable`.
+_DIRECTIVE = re.compile(r"@|[a-z][\w-]*:\S|(?:eslint|prettier|tslint|istanbul|nolint|biome|deno)\b")
+
+
+def describe(parsed: Parsed, found: Sequence[Definition], *, limit: int) -> tuple[Function, ...]:
+    """Return a row for each name, as many as `limit` allows; overloads of one name are one function.
+
+    Raises: SyntaxError for a source whose bulk is not understood.
+    """
+    _refuse_broken(parsed, found)
+    hashes = _Hashes(parsed, found)
+    rows: dict[str, Function] = {}
+    for index, each in enumerate(found):
+        earlier = rows.get(each.qualified_name)
+        if earlier is None and len(rows) >= limit:
+            break
+        row = _row(parsed, each, hashes.of(index))
+        if earlier is not None:
+            both = hashlib.md5((earlier.body_hash + row.body_hash).encode(), usedforsecurity=False)
+            row = replace(
+                earlier,
+                docstring=earlier.docstring or row.docstring,
+                end_line=max(earlier.end_line, row.end_line),
+                body_hash=both.hexdigest(),
+                is_empty=earlier.is_empty and row.is_empty,
+            )
+        rows[each.qualified_name] = row
+    return tuple(rows.values())
+
+
+def _refuse_broken(parsed: Parsed, found: Sequence[Definition]) -> None:
+    """Raise SyntaxError for a source whose bulk is not understood, but for what it defines."""
+    errors = [(node.start_byte, node.end_byte) for node in parsed.captures().get("error", ())]
+    if not errors:
+        return
+    understood = merged((each.start, each.end) for each in found)
+    lost = sum(end - start for start, end in merged(errors))
+    lost -= sum(
+        max(0, min(end, last) - max(start, first))
+        for start, end in merged(errors)
+        for first, last in understood
+    )
+    if lost > len(parsed.data) / 2:
+        raise SyntaxError(f"cannot be parsed as {parsed.grammar.name}: {lost} of {len(parsed.data)} bytes")
+
+
+def _row(parsed: Parsed, each: Definition, body_hash: str) -> Function:
+    body = body_of(each.named.head)
+    return Function(
+        qualified_name=each.qualified_name,
+        kind=each.kind,
+        signature=_signature(parsed, each.named, body),
+        docstring=_doc(parsed, each),
+        decorators=each.decorators,
+        line=each.named.at.start_point[0] + 1,
+        end_line=max(each.named.at.start_point[0], each.named.head.end_point[0]) + 1,
+        body_hash=body_hash,
+        is_empty=body is not None and body.named_child_count == 0 and body.child_count > 0,
+    )
+
+
+def _signature(parsed: Parsed, named: Named, body: Node | None) -> str:
+    """Return name, parameters and result on one line; of a type what it extends, of an alias all of it."""
+    head, at = named.head, named.at
+    end = body.start_byte if body is not None else head.end_byte
+    if head.start_byte <= at.start_byte < head.end_byte:
+        first = [at]
+        if parsed.grammar.syntax.is_type_first:
+            first += filter(None, map(head.child_by_field_name, ("type_parameters", "type", "returns")))
+        start = min(node.start_byte for node in first)
+        said = parsed.one_line(start, min(max(end, at.end_byte), start + _HEAD_BYTES))
+    else:
+        parts = list(
+            filter(None, map(head.child_by_field_name, ("type_parameters", "parameters", "parameter")))
+        )
+        start = min((node.start_byte for node in parts), default=end)
+        rest = parsed.one_line(start, min(end, start + _HEAD_BYTES)).removesuffix("=>").strip()
+        is_bare = parts and parts[0].type == "identifier"
+        said = f"{named.name.rpartition('.')[2]}{f'({rest})' if is_bare else rest}"
+    if body is None and (named.kind in TYPES or head.child_by_field_name("parameters") is None):
+        said = said.partition("{")[0]
+    return _TAIL.sub("", said)
+
+
+def _doc(parsed: Parsed, each: Definition) -> str | None:
+    """Return the first line of the comment right above a definition, without marks; None for none."""
+    return next(
+        filter(None, (_said_above(parsed, at) for at in dict.fromkeys((each.start, each.lead)))), None
+    )
+
+
+def _said_above(parsed: Parsed, at: int) -> str | None:
+    comments = parsed.comments
+    index = bisect.bisect_right(comments, (at, at)) - 1
+    block: list[str] = []
+    while index >= 0:
+        start, end = comments[index]
+        between = parsed.data[end:at]
+        line = parsed.data[parsed.data.rfind(b"\n", 0, start) + 1 : start]
+        if between.strip() or between.count(b"\n") > 1 or line.strip():
+            break
+        block.insert(0, parsed.data[start : min(end, start + _HEAD_BYTES)].decode("utf-8", "replace"))
+        at, index = start, index - 1
+        if block[0].startswith("/*") or len(block) > _MOST_COMMENTS:
+            break
+    lines = (_TAGS.sub("", _COMMENT_MARKS.sub("", line)).strip() for line in "\n".join(block).splitlines())
+    return next((line for line in lines if any(map(str.isalpha, line)) and not _DIRECTIVE.match(line)), None)
+
+
+class _Hashes:
+    """The MD5 of what definitions do: of their source without comments, needless space and their own name.
+
+    Of a type without the functions and types in it. The source is cut where definitions, names and literals
+    begin and end; the hash is that of the pieces.
+    """
+
+    def __init__(self, parsed: Parsed, found: Sequence[Definition]) -> None:
+        self._found = found
+        literals = merged((node.start_byte, node.end_byte) for node in parsed.captures().get("literal", ()))
+        cuts = {0, len(parsed.data), *itertools.chain.from_iterable(literals)}
+        for each in found:
+            cuts |= {each.start, each.end, each.named.at.start_byte, each.named.at.end_byte}
+        self._cuts = sorted(cuts)
+        starts = [start for start, _ in literals]
+        self._pieces = []
+        for start, end in itertools.pairwise(self._cuts):
+            at = bisect.bisect_right(starts, start) - 1
+            is_literal = at >= 0 and end <= literals[at][1]
+            self._pieces.append(parsed.data[start:end] if is_literal else _bare(parsed.code(start, end)))
+
+    def of(self, index: int) -> str:
+        """Return the hash of one of the definitions, 32 hex digits."""
+        each = self._found[index]
+        own = each.named.at
+        left_out = [(own.start_byte, own.end_byte)]
+        if each.kind in TYPES:
+            inside = itertools.takewhile(lambda other: other.start < each.end, self._found[index + 1 :])
+            left_out += [(other.start, other.end) for other in inside]
+        digest = hashlib.md5(each.kind.encode(), usedforsecurity=False)
+        at = each.start
+        for start, end in [*merged(left_out), (each.end, each.end)]:
+            for piece in self._pieces[
+                bisect.bisect_left(self._cuts, at) : bisect.bisect_left(self._cuts, start)
+            ]:
+                if piece:
+                    digest.update(piece + b"\0")
+            at = max(at, end)
+        return digest.hexdigest()
+
+
+def _bare(code: bytes) -> bytes:
+    """Return code without needless space, and without the comma at the end of a list of lines."""
+    words = code.split()
+    if len(words) < 2:
+        return b"".join(words)
+    if b"," in code and b"\n" in code:
+        words = _LAST_COMMA.sub(b"", code).split()
+    return _NEEDLESS.sub(b"", b" ".join(words))

@@ -1,0 +1,227 @@
+"""Parse a source by tree-sitter, and find the nodes that matter to definitions by one query.
+
+A `Syntax` says what a grammar calls the parts of its language. tree-sitter is imported here alone, and only
+once a source is read.
+"""
+
+from __future__ import annotations
+
+import bisect
+import functools
+import importlib
+import importlib.util
+import itertools
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from tree_sitter import Node, Query
+
+Range = tuple[int, int]  # of bytes
+
+_CPU_S = 2.0  # a file of 1 MB takes 0.3 s
+_WIDEST_ERROR = 10_000  # parts; a query takes time with the square of them, here 0.2 s
+_CHUNK_BYTES = 1 << 16
+_BODIES = ("_body", "block")
+
+# Kinds of what only lends its name: to all in it (an `impl`, a namespace), or to the members of an object.
+CLASS_SCOPE, NAMESPACE, OBJECT = "class scope", "namespace", "object"
+SCOPES = frozenset({CLASS_SCOPE, NAMESPACE, OBJECT})
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What a node defines: `name` may begin with its receiver ("Store.Get"), `at` is where it is written.
+
+    `head` is the node with parameters and body. What `is_member` is named after the object around it; what
+    `is_outermost` is a function outside of functions only, and an object elsewhere.
+    """
+
+    name: str
+    kind: str
+    at: Node
+    head: Node
+    is_member: bool = False
+    is_outermost: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Syntax:
+    """What a grammar calls the parts of a language.
+
+    `kinds` maps the types of nodes that define something to its kind, "" where only `named` can tell.
+    `wrappers` stand around definitions (`export`, `const`), `literals` are taken as they are written.
+    """
+
+    kinds: Mapping[str, str]
+    comments: tuple[str, ...]
+    literals: tuple[str, ...]
+    wrappers: tuple[str, ...] = ()
+    decorators: tuple[str, ...] = ()
+    is_type_first: bool = False  # `int add(int a)`
+
+
+class Parsed:
+    """A source's bytes and its syntax tree."""
+
+    def __init__(self, grammar: Grammar, source: str) -> None:
+        """Parse a source. Raises: SyntaxError where that takes too long."""
+        self.grammar = grammar
+        self.data = source.encode("utf-8", "replace")
+        self.root = _parse(grammar.load(), self.data)
+        self._captures: dict[str, list[Node]] | None = None
+
+    def text(self, node: Node) -> str:
+        """Return a node's source."""
+        return self.data[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+    def captures(self) -> dict[str, list[Node]]:
+        """Return the nodes that matter to definitions: by "definition", "wrapper", "comment" and so on.
+
+        Raises: SyntaxError where an error is so wide that this would take too long.
+        """
+        if self._captures is None:
+            from tree_sitter import QueryCursor
+
+            _refuse_wide_errors(self.root)
+            self._captures = QueryCursor(_query(self.grammar)).captures(self.root)
+        return self._captures
+
+    @functools.cached_property
+    def _comment_ends(self) -> list[int]:
+        return [end for _, end in self.comments]
+
+    @functools.cached_property
+    def comments(self) -> list[Range]:
+        """Where its comments are, without the end of the line that some grammars count in."""
+        places = ((node.start_byte, node.end_byte) for node in self.captures().get("comment", ()))
+        return merged((start, start + len(self.data[start:end].rstrip())) for start, end in places)
+
+    def code(self, start: int, end: int) -> bytes:
+        """Return a part of the source, a space for each of its comments."""
+        at = bisect.bisect_right(self._comment_ends, start)
+        if at == len(self.comments) or self.comments[at][0] >= end:
+            return self.data[start:end]
+        parts = []
+        for first, last in itertools.takewhile(
+            lambda each: each[0] < end, itertools.islice(self.comments, at, None)
+        ):
+            parts.append(self.data[start:first])
+            start = max(start, last)
+        return b" ".join([*parts, self.data[start:end]])
+
+    def one_line(self, start: int, end: int) -> str:
+        """Return a part of the source on one line, without comments."""
+        return " ".join(self.code(start, end).decode("utf-8", "replace").split())
+
+
+def by_field(parsed: Parsed, node: Node) -> Named | None:
+    """Return what a node defines whose field "name" says so."""
+    at = node.child_by_field_name("name")
+    if at is None or at.start_byte == at.end_byte:
+        return None
+    return Named(parsed.text(at), parsed.grammar.syntax.kinds[node.type], at, node)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grammar:
+    """A grammar of tree-sitter: the `package` and the `symbol` in it, and what it calls things.
+
+    `named` tells what a node defines. Nothing of tree-sitter is loaded before a source is read.
+    """
+
+    name: str
+    package: str
+    syntax: Syntax
+    named: Callable[[Parsed, Node], Named | None] = by_field
+    symbol: str = "language"
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether the grammar is there."""
+        return _is_installed(self.package)
+
+    def load(self) -> Any:
+        """Return the grammar, a `tree_sitter.Language`."""
+        return _load(self.package, self.symbol)
+
+    def parse(self, source: str) -> Parsed:
+        """Return a source's syntax tree. Raises: SyntaxError where that takes too long."""
+        return Parsed(self, source)
+
+
+def body_of(head: Node) -> Node | None:
+    """Return a definition's body; None where it has none."""
+    body = head.child_by_field_name("body")
+    if body is not None:
+        return body
+    return next((child for child in head.named_children if child.type.endswith(_BODIES)), None)
+
+
+def merged(ranges: Iterable[Range]) -> list[Range]:
+    """Return ranges in order, those that overlap as one."""
+    found: list[Range] = []
+    for start, end in sorted(ranges):
+        if found and start < found[-1][1]:
+            found[-1] = found[-1][0], max(end, found[-1][1])
+        else:
+            found.append((start, end))
+    return found
+
+
+@functools.cache
+def _is_installed(package: str) -> bool:
+    return all(importlib.util.find_spec(name) is not None for name in ("tree_sitter", package))
+
+
+@functools.cache
+def _load(package: str, symbol: str) -> Any:
+    from tree_sitter import Language
+
+    return Language(getattr(importlib.import_module(package), symbol)())
+
+
+@functools.cache
+def _query(grammar: Grammar) -> Query:
+    from tree_sitter import Query
+
+    syntax, language = grammar.syntax, grammar.load()
+    parts = []
+    for capture, types in {
+        "definition": tuple(syntax.kinds),
+        "wrapper": syntax.wrappers,
+        "decorator": syntax.decorators,
+        "comment": syntax.comments,
+        "literal": syntax.literals,
+        "error": ("ERROR",),
+    }.items():
+        # Not every version of a grammar has every type.
+        known = [f"({each})" for each in types if language.id_for_node_kind(each, True) is not None]
+        parts += [f"[{' '.join(known)}] @{capture}"] if known else []
+    return Query(language, "\n".join(parts))
+
+
+def _parse(language: Any, data: bytes) -> Node:
+    from tree_sitter import Parser
+
+    end = time.thread_time() + _CPU_S  # processor time: a busy machine may take longer
+    try:
+        tree = Parser(language).parse(
+            lambda at, _: data[at : at + _CHUNK_BYTES],
+            progress_callback=lambda _at, _has_error: time.thread_time() > end,
+        )
+    except ValueError as error:  # what it raises when it is told to stop
+        raise SyntaxError(f"takes more than {_CPU_S:.0f} s to parse") from error
+    return tree.root_node
+
+
+def _refuse_wide_errors(root: Node) -> None:
+    waiting = [root] if root.has_error else []
+    while waiting:
+        node = waiting.pop()
+        if node.type == "ERROR" and node.child_count > _WIDEST_ERROR:
+            raise SyntaxError(f"cannot be parsed: {node.child_count} parts in one error")
+        waiting += [child for child in node.children if child.has_error]

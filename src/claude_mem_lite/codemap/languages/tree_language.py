@@ -1,0 +1,39 @@
+"""A language that tree-sitter reads: its files, its grammar, and where that comes from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from claude_mem_lite.codemap.extract import MAX_FUNCTIONS, Function
+from claude_mem_lite.codemap.languages import rows, walk
+from claude_mem_lite.codemap.languages.tree import Grammar, Parsed
+
+MAX_BYTES = 1_000_000  # a larger file is generated
+_MAX_LINE_BYTES = 300  # the mean of a file that a program has minified, and no person has written
+_SMALL_BYTES = 5_000
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class TreeLanguage(Grammar):
+    """A grammar's language; `extra` is the extra of this package that installs it, "" where it always is."""
+
+    suffixes: tuple[str, ...]
+    extra: str = ""
+    has_calls: bool = False
+
+    def definitions(self, parsed: Parsed) -> tuple[walk.Definition, ...]:
+        """Return what a parsed source defines, by place. Raises: SyntaxError where it is too broken."""
+        return walk.definitions(parsed)
+
+    def extract(self, source: str, *, limit: int = MAX_FUNCTIONS) -> tuple[Function, ...]:
+        """Return what a source defines, one row a name, by place; nothing of a minified one.
+
+        Raises: SyntaxError where it is too large, or can't be understood.
+        """
+        size = len(source.encode("utf-8", "replace"))
+        if size > MAX_BYTES:
+            raise SyntaxError(f"{size} bytes; at most {MAX_BYTES} of {self.name} are read")
+        if size > _SMALL_BYTES and size > _MAX_LINE_BYTES * (source.count("\n") + 1):
+            return ()
+        parsed = self.parse(source)
+        return rows.describe(parsed, self.definitions(parsed), limit=limit)

@@ -1,0 +1,178 @@
+"""Find what a source defines: which definition is inside which, what decorates it, and what it is called.
+
+One walk over the nodes that the query found serves all languages; their order and extent tell what is where.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from claude_mem_lite.codemap.extract import TYPES
+from claude_mem_lite.codemap.languages.tree import (
+    CLASS_SCOPE,
+    NAMESPACE,
+    OBJECT,
+    SCOPES,
+    Named,
+    Parsed,
+    Range,
+    body_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+_MAX_DEPTH = 50  # of definitions inside each other
+_HEAD_BYTES = 1_000  # of a definition before its body, and of a comment, that are looked at
+_ASYNC = re.compile(rb"\b(?:async|suspend)\b")
+_BETWEEN = re.compile(rb"[\s\w]*")  # decorator and definition: `@Injectable() export class`
+_LAST_COMMA = re.compile(rb",(?=\s*\n\s*[)\]}>])")
+# Space counts between two words and between two operators alone.
+_NEEDLESS = re.compile(
+    rb"^ | (?=[^\w$\x80-\xff\-+&|<>=!*/%^~?:.]|$)|(?<=[^\w$\x80-\xff\-+&|<>=!*/%^~?:.]) "
+    rb"|(?<=[\w$\x80-\xff]) (?=[\-+&|<>=!*/%^~?:.])|(?<=[\-+&|<>=!*/%^~?:.]) (?=[\w$\x80-\xff])"
+)
+_BETWEEN = re.compile(rb"[\s\w]*")  # decorator and definition: `@Injectable() export class`
+_LAST_COMMA = re.compile(rb",(?=\s*\n\s*[)\]}>])")
+# Space counts between two words and between two operators alone.
+_NEEDLESS = re.compile(
+    rb"^ | (?=[^\w$\x80-\xff\-+&|<>=!*/%^~?:.]|$)|(?<=[^\w$\x80-\xff\-+&|<>=!*/%^~?:.]) "
+    rb"|(?<=[\w$\x80-\xff]) (?=[\-+&|<>=!*/%^~?:.])|(?<=[\-+&|<>=!*/%^~?:.]) (?=[\w$\x80-\xff])"
+)
+_WRAPPER, _DEFINITION, _DECORATOR = range(3)
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A definition in its tree; `start` (in bytes) takes in its decorators, `lead` the words before it."""
+
+    qualified_name: str
+    kind: str
+    named: Named
+    start: int
+    end: int
+    lead: int
+    decorators: tuple[str, ...]
+
+
+def definitions(parsed: Parsed) -> tuple[Definition, ...]:
+    """Return what a source defines, by place, each name as often as it is defined.
+
+    Raises: SyntaxError where it is so broken that this would take too long.
+    """
+    return tuple(_Walk(parsed).definitions())
+
+
+@dataclass(slots=True)
+class _Open:
+    """A definition whose end has not come: what the names of those in it begin with, those of members too."""
+
+    end: int
+    prefix: str
+    member_prefix: str
+    is_class: bool = False
+    is_outermost: bool = False
+
+
+class _Walk:
+    """One walk over the nodes of a source that define, wrap or decorate something, by place."""
+
+    def __init__(self, parsed: Parsed) -> None:
+        self.parsed = parsed
+        self._opened = [_Open(len(parsed.data) + 1, "", "", is_outermost=True)]
+        self._wrapper: Range = 0, 0  # the outermost around what comes next
+        self._decorators: list[Range] = []  # before what they decorate
+        self._done = 0  # what is decorated before this place has been seen
+
+    def definitions(self) -> Iterator[Definition]:
+        """Yield what the source defines."""
+        captures = self.parsed.captures()
+        nodes = sorted(
+            (
+                (node.start_byte, -node.end_byte, rank, node)
+                for rank, name in enumerate(("wrapper", "definition", "decorator"))
+                for node in captures.get(name, ())
+            ),
+            key=lambda each: each[:3],
+        )
+        for index, (start, minus_end, rank, node) in enumerate(nodes):
+            place = start, -minus_end
+            if rank == _WRAPPER:
+                self._wrapper = self._wrapper if place[1] <= self._wrapper[1] else place
+            elif rank == _DECORATOR:
+                self._decorators += [place] if start >= self._done else []
+            elif (
+                not self._decorators or place[1] > self._decorators[-1][1]
+            ):  # not in what a decorator is given
+                named = self._named(node)
+                if named is not None and named.kind not in SCOPES:
+                    rest = itertools.islice(nodes, index + 1, None)
+                    before_name = itertools.takewhile(lambda each: each[0] < named.at.start_byte, rest)  # noqa: B023 - used at once
+                    own = [(each[0], -each[1]) for each in before_name if each[2] == _DECORATOR]
+                    yield self._definition(named, place, own)
+                if named is None and node.type in self.parsed.grammar.syntax.wrappers:
+                    continue
+                self._decorators = []
+                self._done = named.at.start_byte if named is not None else place[1]
+                if named is not None and named.kind != "type":
+                    self._open(named, place[1])
+
+    def _named(self, node: Node) -> Named | None:
+        while self._opened[-1].end <= node.start_byte:
+            self._opened.pop()
+        named = self.parsed.grammar.named(self.parsed, node) if len(self._opened) <= _MAX_DEPTH else None
+        if named is not None and named.is_outermost and not self._opened[-1].is_outermost:
+            return replace(named, kind=OBJECT)
+        return named
+
+    def _name(self, named: Named) -> str:
+        above = self._opened[-1]
+        return (above.member_prefix if named.is_member else above.prefix) + named.name
+
+    def _open(self, named: Named, end: int) -> None:
+        above, name = self._opened[-1], self._name(named)
+        inside = f"{name}." if named.name else name
+        is_class = named.kind in TYPES or named.kind == CLASS_SCOPE
+        is_outermost = above.is_outermost and named.kind in {NAMESPACE, OBJECT}
+        prefix = above.prefix if named.kind == OBJECT else inside
+        self._opened.append(_Open(end, prefix, inside, is_class, is_outermost))
+
+    def _definition(self, named: Named, place: Range, own: list[Range]) -> Definition:
+        start, end = place
+        before = self._adjacent(start)
+        start = before[0][0] if before else start
+        is_wrapped = self._wrapper[0] <= start and end <= self._wrapper[1]
+        lead = self._wrapper[0] if is_wrapped else start
+        if is_wrapped:
+            self._wrapper = 0, 0
+        above = self._opened[-1]
+        is_method = named.kind == "function" and (above.is_class or named.is_member or "." in named.name)
+        kind = "method" if is_method else named.kind
+        if kind in {"function", "method"} and self._is_async(named):
+            kind = f"async_{kind}"
+        decorators = tuple(self.parsed.one_line(*each) for each in (*before, *own))
+        return Definition(self._name(named), kind, named, start, end, lead, decorators)
+
+    def _adjacent(self, start: int) -> list[Range]:
+        """Return the decorators with nothing but keywords and comments between them and a place."""
+        found: list[Range] = []
+        for each in reversed(self._decorators):
+            if not _BETWEEN.fullmatch(self.parsed.code(each[1], start)):
+                break
+            found.insert(0, each)
+            start = each[0]
+        return found
+
+    def _is_async(self, named: Named) -> bool:
+        parameters, body = named.head.child_by_field_name("parameters"), body_of(named.head)
+        end = body.start_byte if body is not None else named.head.end_byte
+        start = min(named.head.start_byte, named.at.start_byte)
+        if parameters is None:
+            return _ASYNC.search(self.parsed.code(start, min(end, start + _HEAD_BYTES))) is not None
+        around = (start, parameters.start_byte), (parameters.end_byte, end)
+        return any(_ASYNC.search(self.parsed.code(*each)) for each in around if each[0] < each[1])

@@ -1,0 +1,325 @@
+"""What sources of each language define, by hand; hashes, changes, and sources that mean harm."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+import time
+
+import pytest
+
+from claude_mem_lite.codemap import languages
+from claude_mem_lite.codemap.diff import Change, diff
+
+# A source, and what it defines: kind and qualified name, in order.
+TYPESCRIPT = [
+    ("function add(a: number, b: number): number { return a + b }", ["function add"]),
+    ("export default function () {}", ["function default"]),
+    ("export default class extends Base { run() {} }", ["class default", "method default.run"]),
+    ("export const twice = <T,>(x: T) => [x, x], half = async function (x: number) {}",
+     ["function twice", "async_function half"]),
+    ("class A<T> { #p() {} static s() {} get v() { return 1 } set v(x) {} f = () => 1; n = 1 }",
+     ["class A", "method A.#p", "method A.s", "method A.v", "method A.f"]),
+    ("abstract class B { abstract area(): number; constructor(private x: string) { super() } async *gen() {} }",
+     ["class B", "method B.area", "method B.constructor", "async_method B.gen"]),
+    ("function of(a: string): void\nfunction of(a: number): void\nfunction of(a: any) {}", ["function of"]),
+    ("interface Shape { area(): number; name: string; new (x: number): Shape }",
+     ["interface Shape", "method Shape.area"]),
+    ("type Id = string | number\nexport enum Colour { Red }\nconst enum E { A }", ["type Id", "enum Colour", "enum E"]),
+    ("namespace A.B { export function f() {} export class C { m() {} } }",
+     ["function A.B.f", "class A.B.C", "method A.B.C.m"]),
+    ("declare function g(x: number): void\ndeclare module 'm' { export function h(): void }",
+     ["function g", "function m.h"]),
+    ("function outer() { function inner() {} const arrow = () => 1; class Local { m() {} } return xs.map(x => x) }",
+     ["function outer", "function outer.inner", "function outer.arrow", "class outer.Local", "method outer.Local.m"]),
+    ("const api = { get() {}, put: async () => {}, deep: { del: function () {} }, 'a-b': () => 1, [k]: () => 2, n: 1 }",
+     ["method api.get", "async_method api.put", "method api.deep.del", "method api.a-b"]),
+    ("export const Button = memo(forwardRef((props, ref) => { return null }))\nconst n = xs.map(x => x + 1)",
+     ["function Button"]),
+    ("const useStore = create((set) => ({ add: () => set(1) })) as Store", ["method useStore.add"]),
+    ("describe('x', () => { function helper() {} it('works', () => { const local = () => 1 }) })",
+     ["function helper", "function local"]),
+    ("class Outer { inner = { m() {} }; handlers = useHandlers({ on() {} }) }",
+     ["class Outer", "method Outer.inner.m", "method Outer.handlers.on"]),
+    ("const { a, b } = c\nlet later: () => void\nx = 1\nimport type { T } from './t'\nexport * from './u'", []),
+]  # fmt: skip
+TSX = [
+    ("export const App = ({ name }: Props) => <div onClick={() => go()}>{name}</div>", ["function App"]),
+    ("function Card() { const onClick = () => {}; return <A b={<C />} /> }", ["function Card", "function Card.onClick"]),
+]  # fmt: skip
+JAVASCRIPT = [
+    ("exports.a = function () {}\nmodule.exports.b = () => 1\nexports.c = 1", ["function a", "function b"]),
+    ("module.exports = { a, b() {}, c: function () {}, d: x => x }", ["method b", "method c", "method d"]),
+    ("module.exports = function () {}", ["function default"]),
+    ("module.exports = function make() {}", ["function make"]),
+    ("module.exports = class Store { get() {} }", ["class Store", "method Store.get"]),
+    ("Store.prototype.get = function () {}\nStore.of = () => 1", ["method Store.get", "method Store.of"]),
+    ("function Old() { this.run = function () {} }", ["function Old", "function Old.run"]),
+    ("export { a }\nexport default async () => { await go() }", ["async_function default"]),
+    ("export function* steps() {}\nasync function load() {}", ["function steps", "async_function load"]),
+    ("class A extends B { static { x() } field = function () {}; 'quoted name'() {} async load() {} }",
+     ["class A", "method A.field", "method A.quoted name", "async_method A.load"]),
+    ("const C = class Named { m() {} }", ["class C", "method C.m"]),
+    ("var self = this\nif (x) { function inIf() {} }\n(function () { function inIife() {} })()",
+     ["function inIf", "function inIife"]),
+    ("export default { name: 'x', methods: { save() {} }, data: () => ({}) }",
+     ["method default.methods.save", "method default.data"]),
+    ("#!/usr/bin/env node\n'use strict'\nconst f = ({ a, b = () => 1 }) => a", ["function f"]),
+]  # fmt: skip
+GO = [
+    ("package a\nfunc F(x int) error { return nil }", ["function F"]),
+    ("package a\nfunc (s *Store) Get(k string) (int, error) { return 0, nil }", ["method Store.Get"]),
+    ("package a\nfunc (s Store) put() {}\nfunc (Store) none() {}", ["method Store.put", "method Store.none"]),
+    ("package a\nfunc (l *List[T]) Push(x T) {}\ntype List[T any] struct { items []T }",
+     ["method List.Push", "struct List"]),
+    ("package a\ntype Reader interface { Read(p []byte) (int, error); Closer }", ["interface Reader", "method Reader.Read"]),
+    ("package a\ntype (\n\tA struct{}\n\tB = int\n\tC func(int) error\n\tD map[string]int\n)",
+     ["struct A", "type B", "type C", "type D"]),
+    ("package a\nfunc Map[T, U any](xs []T, f func(T) U) []U { return nil }", ["function Map"]),
+    ("package a\nvar run = func() {}\nvar x = 1\nvar (\n\ty = func(a int) {}\n)", ["function run", "function y"]),
+    ("package a\nfunc init() { a() }\nfunc init() { b() }", ["function init"]),
+    ("package a\nfunc F() { go func() { x() }(); f := func() {}; f() }", ["function F"]),
+    ("package a\nfunc F() { type local struct { a int } }", ["function F", "struct F.local"]),
+    ('package a\nimport "fmt"\nconst A = 1\nvar B, C = 2, 3', []),
+    ('package a\nfunc TestX(t *testing.T) { t.Run("a", func(t *testing.T) { x() }) }', ["function TestX"]),
+]  # fmt: skip
+RUST = [
+    ("pub fn add(a: i32, b: i32) -> i32 { a + b }", ["function add"]),
+    ("pub async fn load<'a>(x: &'a str) -> &'a str { x }", ["async_function load"]),
+    ("struct P<T> { x: T }\nimpl<T: Clone> P<T> { pub fn new(x: T) -> Self { P { x } } fn get(&self) {} }",
+     ["struct P", "method P.new", "method P.get"]),
+    ("impl fmt::Display for P { fn fmt(&self) {} }\nimpl fmt::Debug for P { fn fmt(&self) {} }", ["method P.fmt"]),
+    ("impl a::B<C> { const fn c() {} }", ["method B.c"]),
+    ("pub trait Shape: Sized { fn area(&self) -> f64; fn name() -> &'static str { \"s\" } }",
+     ["trait Shape", "method Shape.area", "method Shape.name"]),
+    ("enum E { A, B(i32) }\nunion U { a: i32 }\nstruct Unit;\nstruct Tuple(i32);",
+     ["enum E", "struct U", "struct Unit", "struct Tuple"]),
+    ("type R<T> = Result<T, Error>;", ["type R"]),
+    ("mod tests { use super::*; #[test] fn works() { assert!(true) } }", ["function tests.works"]),
+    ("macro_rules! mine { () => {} }", ["function mine"]),
+    ('const F: fn(i32) = |x| {};\nstatic S: &str = "fn no() {}";\nconst N: i32 = 1;', ["function F"]),
+    ('extern "C" { fn puts(s: *const u8) -> i32; }', ["function puts"]),
+    ("fn outer() { fn inner() {} let f = || 1; struct L; }", ["function outer", "function outer.inner", "struct outer.L"]),
+    ("impl<T> From<T> for &str { fn from(t: T) -> Self { t } }", ["method str.from"]),
+]  # fmt: skip
+JAVA = [
+    ("class A { void run() {} }", ["class A", "method A.run"]),
+    ("public class A<T> extends B implements C { public A(int x) { super(x); } public <U> U m(U u) { return u; } }",
+     ["class A", "method A.A", "method A.m"]),
+    ("class A { int f(int a) { return 1; } int f(String a) { return 2; } }", ["class A", "method A.f"]),
+    ("interface I { void q(); default int r() { return 1; } }", ["interface I", "method I.q", "method I.r"]),
+    ("enum E { X { void z() {} }, Y; void w() {} }", ["enum E", "method E.z", "method E.w"]),
+    ("record Point(int x, int y) { Point { check(x); } int sum() { return x + y; } }",
+     ["class Point", "method Point.Point", "method Point.sum"]),
+    ("@interface Marker { int value() default 1; }", ["interface Marker"]),
+    ("class A { class B { class C { void m() {} } } static class D { D() {} } }",
+     ["class A", "class A.B", "class A.B.C", "method A.B.C.m", "class A.D", "method A.D.D"]),
+    ("class A { Runnable r = new Runnable() { public void run() {} }; int n = 1; static { x(); } }",
+     ["class A", "method A.run"]),
+    ('class A { @Override @Deprecated(since = "1") public final synchronized void m() throws E {} }',
+     ["class A", "method A.m"]),
+    ("package a.b; import java.util.*; abstract class A { protected abstract void m(); native int n(); }",
+     ["class A", "method A.m", "method A.n"]),
+    ("sealed interface S permits X {} final class X implements S {}", ["interface S", "class X"]),
+    ("class A { void m() { Runnable r = () -> {}; class Local { void x() {} } } }",
+     ["class A", "method A.m", "class A.m.Local", "method A.m.Local.x"]),
+]  # fmt: skip
+CASES = {"a.ts": TYPESCRIPT, "a.tsx": TSX, "a.js": JAVASCRIPT, "a.go": GO, "a.rs": RUST, "A.java": JAVA}
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "defined"),
+    [(path, source, defined) for path, cases in CASES.items() for source, defined in cases],
+)
+def test_a_source_defines_what_it_says(path: str, source: str, defined: list[str]) -> None:
+    """Functions, methods and types are found under the names that people call them by."""
+    assert [f"{each.kind} {each.qualified_name}" for each in languages.extract(path, source)] == defined
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "told"),
+    [
+        ("a.ts", "/**\n * Draws it.\n * Twice.\n */\n@Inject({ a: 1 })\nexport class A<T>\n  extends B<T> { }",
+         ("A<T> extends B<T>", "Draws it.", ("@Inject({ a: 1 })",), 6, 7)),
+        ("a.ts", "// eslint-disable-next-line\n// Adds.\nexport const add = (a: number, /* second */ b = 1): number => {\n}",
+         ("add(a: number, b = 1): number", "Adds.", (), 3, 4)),
+        ("a.js", "const x = 1 // not of f\nfunction f(a,\n  b) {}", ("f(a, b)", None, (), 2, 3)),
+        ("a.js", "/* of the file */\n\nexport const one = a => a", ("one(a)", None, (), 3, 3)),
+        ("a.go", "package a\n\n// Get returns it.\n//\n// More.\nfunc (s *S) Get(k string) (int, error) {\n}",
+         ("Get(k string) (int, error)", "Get returns it.", (), 6, 7)),
+        ("a.rs", "/// Makes one.\n#[inline]\n#[must_use]\npub fn new<T>(x: T) -> Self\nwhere T: Copy {\n}",
+         ("new<T>(x: T) -> Self where T: Copy", "Makes one.", ("#[inline]", "#[must_use]"), 4, 6)),
+        ("A.java", '/** Runs. @since 1 */\n@Path("/a")\n@Get\npublic class A extends B {\n}',
+         ("A extends B", "Runs. @since 1", ('@Path("/a")', "@Get"), 4, 5)),
+    ],
+)  # fmt: skip
+def test_a_definition_is_told_with_signature_doc_and_decorators(
+    path: str, source: str, told: tuple[object, ...]
+) -> None:
+    """The signature is one line without comments, the doc the first line of the comment right above."""
+    (found,) = languages.extract(path, source)
+
+    assert (found.signature, found.docstring, found.decorators, found.line, found.end_line) == told
+
+
+SAME = {
+    "a.ts": ("function f(a: A, b = 'x  y') {\n  return a.b + 1;\n}",
+             "// doc\nfunction   f( a:A,b='x  y' ) { /* why */ return a . b+1 ; }",
+             "function g(a: A, b = 'x  y') {\n  return a.b + 1;\n}"),
+    "a.go": ("package a\nfunc F(a int) int {\n\treturn f(a, 1)\n}",
+             "package a\n\n// F does.\nfunc F(a  int) int { // here\n\treturn f(\n\t\ta,\n\t\t1,\n\t)\n}",
+             "package a\nfunc G(a int) int {\n\treturn f(a, 1)\n}"),
+    "a.rs": ("fn f(a: i32) -> i32 { a + 1 }", "/// Doc.\nfn f( a : i32 )->i32\n{\n  a+1 // one\n}", "fn g(a: i32) -> i32 { a + 1 }"),
+    "A.java": ("class A { int f(int a) { return a + 1; } }", "class A {\n/** Doc. */\nint f( int a )\n{ return a+1; }\n}",
+               "class A { int g(int a) { return a + 1; } }"),
+}  # fmt: skip
+OTHER = {
+    "a.ts": [("a.b + 1", "a.b + 2"), ("'x  y'", "'x y'"), ("return a", "returna"), ("a: A", "a: B"), ("a.b + 1", "a.b - 1")],
+    "a.go": [("int {", "int32 {"), ("f(a, 1)", "g(a, 1)"), ("return f", "f")],
+    "a.rs": [("a + 1", "a - 1"), ("-> i32", "-> i64")],
+    "A.java": [("a + 1", "a"), ("int a", "long a")],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("path", SAME)
+def test_a_hash_does_not_see_comments_space_and_the_own_name(path: str) -> None:
+    """What only a reader or a formatter can tell changes no hash; of a renamed function all is the same."""
+    source, reformatted, renamed = SAME[path]
+
+    assert diff(source, reformatted, path=path) == ()
+    of = [languages.extract(path, each)[-1] for each in (source, renamed)]
+    assert of[0].body_hash == of[1].body_hash
+    assert of[0].qualified_name != of[1].qualified_name
+
+
+@pytest.mark.parametrize(("path", "change"), [(path, each) for path in OTHER for each in OTHER[path]])
+def test_a_hash_sees_every_other_change(path: str, change: tuple[str, str]) -> None:
+    """Operators, operands, literals, types and the words of a statement count."""
+    source = SAME[path][0]
+
+    changed = diff(source, source.replace(*change), path=path)
+
+    assert [each.change_type for each in changed] == ["modified"]
+
+
+def test_a_type_is_not_changed_by_its_methods() -> None:
+    """A method's change is the method's alone; a field's is the class's; one of several overloads is all's."""
+    source = "class A { n = 1; f() { return 1 } of(a: string): void; of(a: any) { x() } }"
+
+    method, field, overload, decorator, moved = (
+        diff(source, source.replace(*words), path="a.ts")
+        for words in (
+            ("return 1", "return 2"),
+            ("n = 1", "n = 2"),
+            ("a: string", "a: number"),
+            ("f()", "@Get() f()"),
+            ("f() {", "g() {} f() {"),
+        )
+    )
+
+    assert method == (Change("A.f", "method", "modified"),)
+    assert field == (Change("A", "class", "modified"),)
+    assert overload == (Change("A.of", "method", "modified"),)
+    assert decorator == (Change("A.f", "method", "modified"),)
+    assert moved == (Change("A.g", "method", "new"),)
+
+
+def test_changes_of_go_are_told_by_name() -> None:
+    """What came, went and changed between two versions of a file."""
+    before = "package a\nfunc Old() {}\nfunc (s *S) Keep() { a() }\ntype S struct{ a int }\n"
+    after = "package a\nfunc (s *S) Keep() { b() }\ntype S struct{ a, b int }\nfunc New() {}\n"
+
+    assert diff(before, after, path="a.go") == (
+        Change("Old", "function", "deleted"),
+        Change("S.Keep", "method", "modified"),
+        Change("S", "struct", "modified"),
+        Change("New", "function", "new"),
+    )
+    assert diff(None, after, path="a.go")[0] == Change("S.Keep", "method", "new")
+    assert diff(before, after, path="a.unknown") == ()
+
+
+HOSTILE = {
+    "deep brackets": "(" * 200_000,
+    "deep and whole": "x = " + "(" * 50_000 + "1" + ")" * 50_000,
+    "deep functions": "function f() {" * 5_000 + "}" * 5_000,
+    "deep classes": "class A {" * 5_000 + "}" * 5_000,
+    "angles": "a<" * 100_000,
+    "braces of all kinds": "{[(" * 60_000,
+    "templates": "`${" * 60_000,
+    "ternaries": "a?b:" * 50_000,
+    "quotes": "'" + "a" * 200_000,
+    "NUL": "\x00" * 100_000 + "function f() {}",
+    "half characters": "function f() { return '\ud800' }",
+    "open comment": "/*" * 100_000,
+    "one line": "function f(){};" * 20_000,
+    "too much": "function f() {}\n" * 100_000,
+    "slashes": "\\" * 100_000,
+    "directives": "#if A\n" * 30_000,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize(
+    "language", [each for each in languages.LANGUAGES if each.is_installed], ids=lambda each: each.name
+)
+def test_a_hostile_source_is_read_or_refused_in_time(language: languages.Language, name: str) -> None:
+    """Whatever a file holds costs seconds at most, and is functions or a SyntaxError."""
+    started = time.thread_time()
+
+    with contextlib.suppress(SyntaxError):
+        assert len(language.extract(HOSTILE[name])) <= 500
+
+    assert time.thread_time() - started < 20
+
+
+def test_sources_with_a_bom_or_windows_lines_are_as_others() -> None:
+    """A byte order mark and CRLF change no name, no line and no hash."""
+    source = "package a\n\n// F does.\nfunc F() {\n\ta(\n\t\t1,\n\t)\n}\n"
+
+    plain, windows, marked = (
+        languages.extract("a.go", each) for each in (source, source.replace("\n", "\r\n"), f"\ufeff{source}")
+    )
+
+    assert plain == windows == marked
+    assert plain[0].docstring == "F does."
+
+
+def test_a_minified_bundle_defines_nothing() -> None:
+    """A source with lines that nobody wrote is left alone; one with a single long line is not."""
+    minified = "function f(){return 1};" * 1_000
+    long_line = "const data = '" + "x" * 20_000 + "'\n" + "function g() {\n  return 1\n}\n" * 40
+
+    assert languages.extract("a.js", minified) == ()
+    assert [each.qualified_name for each in languages.extract("a.js", long_line)] == ["g"]
+
+
+def test_a_source_with_small_errors_is_mapped_as_far_as_it_goes() -> None:
+    """An error costs what is around it; a file that is all error is refused."""
+    good = "function a() { return 1 }\n" * 20
+
+    found = languages.extract("a.ts", f"{good}function b( {{ if }}\nfunction c() {{}}\n")
+
+    assert {each.qualified_name for each in found} >= {"a"}
+    with pytest.raises(SyntaxError, match="cannot be parsed as TypeScript"):
+        languages.extract("a.ts", "<<<< this is no source at all ]]]] )) :: but a text, of words >>>>\n" * 20)
+
+
+def test_no_language_is_loaded_before_a_source_is_read() -> None:
+    """To know the languages loads nothing of tree-sitter; to read Go loads Go alone."""
+    script = (
+        "import sys\n"
+        "from claude_mem_lite.codemap import file_index, graph, languages\n"
+        "def loaded(): return sorted(name for name in sys.modules if name.startswith('tree_sitter') and '.' not in name)\n"
+        "languages.of('a.go'), languages.installed()\n"
+        "print(loaded())\n"
+        "languages.extract('a.py', 'def f(): pass')\n"
+        "print(loaded())\n"
+        "languages.extract('a.go', 'package a')\n"
+        "print(loaded())\n"
+    )
+
+    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    assert said.stdout.splitlines() == ["[]", "[]", "['tree_sitter', 'tree_sitter_go']"]
