@@ -24,7 +24,7 @@ from claude_mem_lite.storage import code
 from claude_mem_lite.storage.models import memory_database
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from claude_mem_lite.codemap.diff import Change
     from claude_mem_lite.codemap.extract import Function
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 # A larger project is mapped whole only when the user asks for it.
 MOST_FILES = 2_000
+_AT_ONCE = 20  # files of one transaction: a fraction of a second
 _MOST_CHARS, _MOST_DECORATORS = 1_000, 20
 _FIRST_MAPPED = ("Python",)  # by a version that did not note what it mapped
 _TOLD = ("project_dir", "file_path", "qualified_name", "kind", "signature")
@@ -204,8 +205,10 @@ class _Reading:
             return self._found  # the folder is gone, or is not the one that the edits were made in
         self._found.files = len(paths)
         with no_collection():
-            for path in track(paths):
-                self._read(path)
+            for some in _batches(track(paths)):
+                with memory_database.atomic():
+                    for path in some:
+                        self._read(path)
         # Of a language whose grammar was taken out nothing is known to have gone.
         others = sorted(path for path in self.known.keys() - set(paths) if languages.of(path) is not None)
         if is_whole:
@@ -248,6 +251,13 @@ class _Reading:
         self._found.changes["deleted"] += len(rows)
 
 
+def _batches(paths: Iterable[str]) -> Iterator[list[str]]:
+    """Yield paths some at a time: a commit costs more than what it commits."""
+    waiting = iter(paths)
+    while some := list(itertools.islice(waiting, _AT_ONCE)):
+        yield some
+
+
 def _take(project_dir: str, new: FileMap, known: SourceFile | None, seen: Seen) -> Counter[str]:
     row = {
         "project_dir": project_dir, "file_path": new.path, "digest": new.digest, "lines": new.lines,
@@ -257,7 +267,8 @@ def _take(project_dir: str, new: FileMap, known: SourceFile | None, seen: Seen) 
         code.save_file({**row, "packed": known.packed if known else b""})
         return Counter()
     code.save_file({**row, "packed": packing.pack(new.scopes)})
-    old = {each.qualified_name: each for each in code.functions_in(project_dir, new.path)}
+    stored = code.functions_in(project_dir, new.path) if known is not None else ()
+    old = {each.qualified_name: each for each in stored}
     changes = {each.qualified_name: _change_of(old.get(each.qualified_name), each) for each in new.functions}
     gone = [name for name in old if name not in changes]
     code.delete_functions(project_dir, new.path, gone)

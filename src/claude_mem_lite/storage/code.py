@@ -126,12 +126,23 @@ def save_file(row: Mapping[str, Any]) -> None:
 
 def save_functions(rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert functions, or replace what is known of them; all rows have the same columns."""
-    place = [FunctionMapEntry.project_dir, FunctionMapEntry.file_path, FunctionMapEntry.qualified_name]
+    if not rows:
+        return
+    # peewee takes longer to write such a statement than SQLite to run it.
+    fields = [FunctionMapEntry.id, *(getattr(FunctionMapEntry, name) for name in rows[0])]
+    names = ", ".join(field.column_name for field in fields)
+    renewed = [field.column_name for field in _others(FunctionMapEntry, rows[0])]
     for some in chunked(rows, _ROWS):
-        full = [{"id": _id(row), **row} for row in some]
-        FunctionMapEntry.insert_many(full).on_conflict(
-            conflict_target=place, preserve=_others(FunctionMapEntry, rows[0])
-        ).execute()
+        values = ", ".join(f"({', '.join('?' * len(fields))})" for _ in some)
+        sql = (
+            f"INSERT INTO function_map ({names}) VALUES {values}"  # noqa: S608 - columns of ours
+            " ON CONFLICT (project_dir, file_path, qualified_name) DO UPDATE SET "
+            + ", ".join(f"{name} = excluded.{name}" for name in renewed)
+        )
+        full = ((_id(row), *row.values()) for row in some)
+        memory_database.execute_sql(
+            sql, [field.db_value(each) for row in full for field, each in zip(fields, row, strict=True)]
+        )
 
 
 def delete_functions(project_dir: str, path: str, names: Collection[str]) -> None:

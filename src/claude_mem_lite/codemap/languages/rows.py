@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     from claude_mem_lite.codemap.languages.walk import Definition
 
+# The share of a source that is neither understood nor in a definition. Of sources with a brace missing, cut
+# off, or with lines missing, .85 of the names are found up to it, with .06 false ones; beyond it .5, with .3.
+_BROKEN = 0.2
 _HEAD_BYTES = 1_000  # of a definition before its body, and of a comment, that are looked at
 _MOST_COMMENTS = 50  # lines of one
 _LAST_COMMA = re.compile(rb",(?=\s*\n\s*[)\]}>])")
@@ -77,7 +80,7 @@ def _refuse_broken(parsed: Parsed, found: Sequence[Definition]) -> None:
         for start, end in merged(errors)
         for first, last in understood
     )
-    if lost > len(parsed.data) / 2:
+    if lost > _BROKEN * len(parsed.data):
         raise SyntaxError(f"cannot be parsed as {parsed.grammar.name}: {lost} of {len(parsed.data)} bytes")
 
 

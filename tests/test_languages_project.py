@@ -1,0 +1,199 @@
+"""A project of several languages: what is scanned, what edits change, what sessions get to know of it."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.code import edited, happen
+from support.commands import command
+from support.transcripts_on_disk import Lines, take_in
+
+from claude_mem_lite.codemap import file_index, graph, languages, sources
+from claude_mem_lite.codemap.file_index import Seen
+from claude_mem_lite.context import builder, layers
+from claude_mem_lite.context.layers import Past
+from claude_mem_lite.learnings import anchors
+from claude_mem_lite.storage import code, models
+
+GO = (
+    "package shop\n\n// Store keeps.\ntype Store struct{}\n\n// Get returns one.\n"
+    "func (s *Store) Get(k string) int {\n\treturn 1\n}\n\nfunc Old() {}\n"
+)
+TS = "export class Cart {\n  /** Adds it. */\n  add(name: string) {\n    return name\n  }\n}\n"
+
+
+@pytest.fixture
+def shop(memory: Path, tmp_path: Path) -> Path:
+    """Return a repository with four languages, and with files that nobody wrote."""
+    folder = (tmp_path / "shop").resolve()
+    for path, text in {
+        "store.go": GO,
+        "web/cart.ts": TS,
+        "tools/run.py": "def run(): pass\n",
+        "core/src/lib.rs": "pub fn core() {}\n",
+        "node_modules/x/index.js": "function no() {}\n",
+        "vendor/y/y.go": "package y\nfunc No() {}\n",
+        "core/target/gen.rs": "fn no() {}\n",
+        "generated/api.ts": "export function no() {}\n",
+        "web/app.min.js": "function no(){}\n",
+        "web/out.gen.ts": "function no() {}\n",
+        "web/keep.gen.ts": "export function kept() {}\n",
+        ".gitignore": "# generated\n/generated/\n*.gen.ts\n!keep.gen.ts\n",
+        ".git/HEAD": "ref: refs/heads/main\n",
+    }.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    return folder
+
+
+def known(folder: Path) -> dict[str, list[str]]:
+    """Return the names of the functions in the map by file."""
+    found: dict[str, list[str]] = {}
+    for row in code.functions(str(folder)):
+        found.setdefault(row.file_path, []).append(row.qualified_name)
+    return found
+
+
+def noted() -> list[tuple[Any, ...]]:
+    """Return the function history: where, of what, and what became of it."""
+    rows = models.FunctionChange.select().order_by(models.FunctionChange.created_at, models.FunctionChange.pk)
+    return [(row.file_path, row.qualified_name, row.change_type) for row in rows]
+
+
+def test_a_scan_maps_every_language_and_nothing_that_is_ignored(shop: Path) -> None:
+    """Folders by name, files by .gitignore; only what has changed is read again."""
+    first = file_index.scan(str(shop))
+    (shop / "store.go").write_text(GO.replace("return 1", "return 2"))
+    (shop / "core" / "src" / "lib.rs").unlink()
+    second = file_index.scan(str(shop), seen=Seen("s1"))
+
+    assert (first.files, first.errors) == (5, {})
+    assert second.changed == ["store.go"]
+    assert second.gone == ["core/src/lib.rs"]
+    assert known(shop) == {
+        "store.go": ["Store", "Store.Get", "Old"],
+        "tools/run.py": ["run"],
+        "web/cart.ts": ["Cart", "Cart.add"],
+        "web/keep.gen.ts": ["kept"],
+    }
+    assert noted() == [
+        ("store.go", "Store.Get", "modified"),
+        ("core/src/lib.rs", "core", "deleted"),
+    ]
+
+
+@pytest.mark.process  # git tells where the project is
+def test_a_captured_edit_of_go_is_told_to_the_next_session(shop: Path) -> None:
+    """By name in the observation, in the function's history, and in the layer of changed code."""
+    file_index.scan(str(shop))
+
+    happen(shop, edited(shop, "store.go", "return 1", "return len(k)"))
+
+    (row,) = models.Observation.select()
+    block = builder.build(str(shop), session_id="next").text
+    changed = layers.function_map(Past(str(shop), time.time(), list(models.Session.select())))
+    (found,) = json.loads(command("history", "Store.Get", "--project", str(shop), "--json").stdout)
+    assert row.title == "Store.Get in store.go: “return 1 → len(k)”"
+    assert row.functions_changed == [
+        {"qualified_name": "Store.Get", "kind": "method", "change_type": "modified"}
+    ]
+    assert noted() == [("store.go", "Store.Get", "modified")]
+    assert found["history"][0]["observation_id"] == row.id
+    assert found["signature"] == "Get(k string) int"
+    assert "store.go: changed Store.Get" in block
+    assert "store.go: changed Store.Get" in changed[-1].text
+
+
+@pytest.mark.process  # git tells what is ignored
+def test_an_imported_edit_of_typescript_is_told_to_the_next_session(
+    shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Functions that past sessions wrote, changed and removed are in the history from the first day."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    root = tmp_path / "claude" / "projects"
+    root.mkdir(parents=True)
+    path = str(shop / "web" / "cart.ts")
+    lines = Lines(cwd=str(shop)).user("Write the cart")
+    lines.wrote(path, TS)
+    lines.edited(path, TS, "return name", "return name.trim()")
+    lines.said("Written.").write(root)
+
+    take_in()
+
+    assert noted() == [
+        ("web/cart.ts", "Cart", "new"),
+        ("web/cart.ts", "Cart.add", "new"),
+        ("web/cart.ts", "Cart.add", "modified"),
+    ]
+    assert "Cart" in builder.build(str(shop), session_id="next").text
+    assert known(shop) == {}  # the map is of today, and nobody has scanned
+
+
+def test_a_broken_source_keeps_its_last_good_map(shop: Path) -> None:
+    """Functions stay, with what is wrong; once it can be read again they are what the file holds."""
+    file_index.scan(str(shop))
+    (shop / "store.go").write_text("<<<< ))) this is no Go at all ((( >>>>\n" * 5)
+
+    broken = file_index.scan(str(shop), seen=Seen("s1"))
+    names = known(shop)["store.go"]
+    (shop / "store.go").write_text("package shop\n")
+    file_index.scan(str(shop), seen=Seen("s1"))
+
+    assert "cannot be parsed as Go" in broken.errors["store.go"]
+    assert names == ["Store", "Store.Get", "Old"]
+    assert "store.go" not in known(shop)
+
+
+def test_a_language_that_is_mapped_from_now_on_is_nobodys_change(shop: Path) -> None:
+    """What a project was scanned without is not new to the session that happens to be there."""
+    file_index.scan(str(shop))
+    code.delete_file(str(shop), "store.go")
+    code.delete_file(str(shop), "tools/run.py")
+    file_index.note(str(shop), languages=["Python", "TypeScript"])
+
+    file_index.rescan(str(shop), Seen("s1"))
+
+    assert known(shop)["store.go"] == ["Store", "Store.Get", "Old"]
+    assert noted() == [("tools/run.py", "run", "new")]
+
+
+def test_a_language_without_its_grammar_is_not_mapped(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its files are not listed, what was known of them stays, and the extra to install is named."""
+    file_index.scan(str(shop))
+    rust = languages.of("a.rs")
+    assert rust is not None
+    monkeypatch.setattr(type(rust), "is_installed", property(lambda self: self.name not in {"Rust", "Go"}))
+
+    scan = file_index.rescan(str(shop), Seen("s1"))
+
+    assert languages.of("a.go") is None
+    assert languages.missing(["a.go", "b.rs", "c.ts"]) == {"": ["Go", "Rust"]}
+    assert scan.gone == []
+    assert "store.go" in known(shop)
+    assert [path for path in sources.source_files(str(shop)) if path.endswith((".go", ".rs"))] == []
+
+
+def test_an_edit_without_calls_leaves_the_calls_alone(shop: Path) -> None:
+    """Go has no call graph yet: a changed Go file is no reason to resolve Python's calls again."""
+    file_index.scan(str(shop))
+    graph.refresh(str(shop), "")
+    (shop / "store.go").write_text(GO.replace("return 1", "return 2"))
+
+    file_index.scan(str(shop))
+
+    assert graph.refresh(str(shop), "") is False
+
+
+def test_a_learning_about_go_is_stale_once_its_function_has_changed(shop: Path) -> None:
+    """Anchors find functions of any language by name, and see what becomes of them."""
+    file_index.scan(str(shop))
+    found = anchors.speaks_of(str(shop), "`Store.Get` must not return zero")
+    (shop / "store.go").write_text(GO.replace("return 1", "return 2"))
+    file_index.scan(str(shop))
+
+    assert [(each.file, each.name) for each in found] == [("store.go", "Store.Get")]
+    assert anchors.Code(str(shop)).why_stale(found) == "Store.Get has changed"
