@@ -17,6 +17,7 @@ from claude_mem_lite.codemap.file_index import Seen
 from claude_mem_lite.context import builder, layers
 from claude_mem_lite.context.layers import Past
 from claude_mem_lite.learnings import anchors
+from claude_mem_lite.services import doctor
 from claude_mem_lite.storage import code, models
 
 GO = (
@@ -197,3 +198,26 @@ def test_a_learning_about_go_is_stale_once_its_function_has_changed(shop: Path) 
 
     assert [(each.file, each.name) for each in found] == [("store.go", "Store.Get")]
     assert anchors.Code(str(shop)).why_stale(found) == "Store.Get has changed"
+
+
+def test_a_project_without_its_grammar_is_told_what_to_install(
+    shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The doctor names the languages that it finds in the project, and the extra that they are in."""
+    (shop / "app").mkdir()
+    (shop / "app" / "Main.kt").write_text("fun main() {}\n")
+    (shop / "app" / "Main.cs").write_text("class A {}\n")
+    monkeypatch.chdir(shop)
+    check = next(each for each in doctor._CHECKS if each.__name__ == "_languages")
+    hidden = {"Kotlin", "C#"}
+    monkeypatch.setattr(
+        type(languages.of("a.go")), "is_installed", property(lambda self: self.name not in hidden)
+    )
+
+    (missed,) = check()
+    hidden.clear()
+    (fine,) = check()
+
+    assert missed.found == "C#, Kotlin not mapped"
+    assert missed.cure == "pip install 'claude-mem-lite[languages]' adds the grammars"
+    assert fine.is_fine

@@ -31,7 +31,7 @@ COMMANDS = {
         "project": ("projects", "Which folders are one project, and which are left alone."),
     },
     "The code": {
-        "map": ("code", "Scan a project's Python files into the code map."),
+        "map": ("code", "Scan a project's sources into the code map."),
         "history": ("code", "Tell which sessions changed a function."),
         "callers": ("code", "Tell who calls a function, how surely."),
         "callees": ("code", "Tell whom a function calls, how surely."),

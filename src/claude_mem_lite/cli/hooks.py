@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from typing import Annotated
 
 import typer
@@ -28,18 +29,25 @@ def install_hooks(
 
     Nothing else in the settings changes by a byte. Doing it again replaces what an older version registered.
     """
+    from claude_mem_lite.codemap import languages, sources
+
     config.refuse_foreign_memory()
     done = install.install(client_version=client)
     installed.claim()
     chosen = settings.load()
+    folder = config.place(os.getcwd())[1]
+    is_repository = os.path.exists(os.path.join(folder, ".git"))
+    unmapped = languages.advice(sources.unmapped(folder)) if is_repository else ""
     about_key = keys.about(chosen.credential.source if chosen.credential else "", chosen.api_key_from)
     if as_json:
-        print_json({**dataclasses.asdict(done), "key": about_key})
+        print_json({**dataclasses.asdict(done), "key": about_key, "languages": unmapped})
     if quiet or as_json:
         return
     console.print(f"{'Installed' if done.changed else 'Already installed'}: {', '.join(done.events)}")
     console.print(escape(f"Settings  {done.settings}\nSkill     {done.skill}"), soft_wrap=True)
     console.print(escape(f"Key       {about_key}"), soft_wrap=True)
+    if unmapped:
+        console.print(escape(f"Code map  {unmapped}"), soft_wrap=True)
     console.print("Sessions that start from now on are remembered.")
 
 

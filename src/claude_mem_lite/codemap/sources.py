@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+import itertools
 import os
 import stat
 import tokenize
@@ -13,7 +14,7 @@ from claude_mem_lite.codemap import languages
 from claude_mem_lite.codemap.gitignore import Ignored
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 PYTHON = (".py", ".pyi")
 MAX_BYTES = 2_000_000  # a larger file is generated; parsing 1 MB takes about a second
@@ -21,6 +22,7 @@ _SKIPPED = frozenset({
     "__pycache__", "node_modules", "bower_components", "site-packages", "venv", "env", "build", "dist",
     "target", "vendor", "__pypackages__",
 })  # fmt: skip
+_MOST_NAMES = 20_000
 _GENERATED = (".min.js", ".min.mjs", ".bundle.js")
 
 
@@ -30,6 +32,15 @@ def source_files(folder: str, suffixes: tuple[str, ...] = ()) -> Iterator[str]:
     Hidden and vendored folders, environments, builds and what .gitignore names are left out; a Python package
     that is named like one is kept.
     """
+    return _files(folder, lambda name: name.endswith(suffixes) if suffixes else _is_source_name(name))
+
+
+def unmapped(folder: str) -> dict[str, list[str]]:
+    """Return the languages of a folder's first 20,000 files whose grammar is not installed, by extra."""
+    return languages.missing(itertools.islice(_files(folder, lambda _: True), _MOST_NAMES))
+
+
+def _files(folder: str, is_wanted: Callable[[str], bool]) -> Iterator[str]:
     ignored = Ignored(folder)
     for current, folders, names in os.walk(folder):
         folders[:] = sorted(
@@ -42,7 +53,7 @@ def source_files(folder: str, suffixes: tuple[str, ...] = ()) -> Iterator[str]:
             and not ignored.folder(_relative(os.path.join(current, name), folder))
         )
         for name in sorted(names):
-            if name.endswith(suffixes) if suffixes else _is_source_name(name):
+            if is_wanted(name):
                 path = _relative(os.path.join(current, name), folder)
                 if not ignored.file(path):
                     yield path

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite import __version__, config, keys, locks, settings
 from claude_mem_lite.capture import backlog, client, guards, inbox, spool
+from claude_mem_lite.codemap import languages, sources
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import install, plugin, supervise
 from claude_mem_lite.storage import damage, migrations, models, queries, rebuild
@@ -309,6 +310,15 @@ def _hooks() -> Iterator[Finding]:
         yield Finding("hooks", f"{len(registered)} events, run by {sys.executable}")
 
 
+def _languages() -> Iterator[Finding]:
+    """Look at the project that the command is run in, if it is a repository."""
+    folder = config.place(os.getcwd())[1]
+    if os.path.exists(os.path.join(folder, ".git")):
+        advice = languages.advice(sources.unmapped(folder))
+        found, _, cure = advice.partition("; ")
+        yield Finding("languages", found or "the code map knows those of this project", cure)
+
+
 def _is_recent(python: str) -> bool:
     """Tell whether a Python can run the hooks."""
     asked = [python, "-I", "-S", "-c", "import sys; sys.exit(sys.version_info < (3, 11))"]
@@ -371,5 +381,5 @@ def ask_api(chosen: Any) -> Finding:
 
 _CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
     _folder, _disk, _settings, _databases, _rebuild, _index, _services, _queue, _recall, _spool, _hooks,
-    _latency,
+    _languages, _latency,
 )  # fmt: skip

@@ -202,7 +202,7 @@ class FunctionChange(_Table):
 
 
 class SourceFile(_Table):
-    """A Python file as it was last read; with an `error` its functions are those of the last good reading."""
+    """A source as it was last read; with an `error` its functions are those of the last good reading."""
 
     pk = IntegerField(primary_key=True)
     project_dir = TextField()

@@ -22,11 +22,18 @@ import os
 from typing import TYPE_CHECKING, Any, Protocol
 
 from claude_mem_lite.codemap.extract import MAX_FUNCTIONS, Function
+from claude_mem_lite.codemap.languages.c import C
+from claude_mem_lite.codemap.languages.c_sharp import C_SHARP
+from claude_mem_lite.codemap.languages.cpp import CPP
 from claude_mem_lite.codemap.languages.go import GO
 from claude_mem_lite.codemap.languages.java import JAVA
 from claude_mem_lite.codemap.languages.javascript import JAVASCRIPT
+from claude_mem_lite.codemap.languages.kotlin import KOTLIN
+from claude_mem_lite.codemap.languages.php import PHP
 from claude_mem_lite.codemap.languages.python import PYTHON
+from claude_mem_lite.codemap.languages.ruby import RUBY
 from claude_mem_lite.codemap.languages.rust import RUST
+from claude_mem_lite.codemap.languages.swift import SWIFT
 from claude_mem_lite.codemap.languages.typescript import TSX, TYPESCRIPT
 
 if TYPE_CHECKING:
@@ -63,7 +70,9 @@ class Language(Protocol):
         """Return what a source defines, one row a name, by place. Raises: SyntaxError."""
 
 
-LANGUAGES: tuple[Language, ...] = (PYTHON, TYPESCRIPT, TSX, JAVASCRIPT, GO, RUST, JAVA)
+LANGUAGES: tuple[Language, ...] = (
+    PYTHON, TYPESCRIPT, TSX, JAVASCRIPT, GO, RUST, JAVA, C, CPP, C_SHARP, KOTLIN, RUBY, PHP, SWIFT,
+)  # fmt: skip
 _BY_SUFFIX = {suffix: language for language in LANGUAGES for suffix in language.suffixes}
 
 
@@ -107,6 +116,14 @@ def missing(paths: Iterable[str]) -> dict[str, list[str]]:
         if language is not None and not language.is_installed:
             found.setdefault(language.extra, []).append(language.name)
     return {extra: sorted(set(names)) for extra, names in found.items()}
+
+
+def advice(missing_by_extra: dict[str, list[str]]) -> str:
+    """Return what to install for languages that are not mapped, "" for none; `missing` returns them."""
+    names = sorted(name for names in missing_by_extra.values() for name in names)
+    extras = ",".join(sorted(filter(None, missing_by_extra)))
+    what = f"claude-mem-lite[{extras}]" if extras else "claude-mem-lite"
+    return f"{', '.join(names)} not mapped; pip install '{what}' adds the grammars" if names else ""
 
 
 def _known(path: str) -> Language:
