@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.codemap.valueflow.external import BUILTIN_VALUES, UNKNOWN, attribute_of
+from claude_mem_lite.codemap.valueflow.terms import Raise
 from claude_mem_lite.codemap.valueflow.value_sets import join, union
 from claude_mem_lite.codemap.valueflow.values import (
     Awaitable,
     ClassObject,
     ContainerMethod,
+    Descriptor,
     DictObject,
     External,
     Function,
@@ -99,7 +101,7 @@ def load(frame: Frame, value: Value, attr: str, line: int) -> Values:
     if type(value) is ModuleObject:
         return member(frame, value.module, attr)
     if type(value) is ClassObject:
-        return _load_class(frame, value, attr)
+        return _load_class(frame, value, attr, line)
     if type(value) is External:
         return attribute_of(value.name, attr)
     if isinstance(value, ListObject | TupleObject | DictObject | TextStart):
@@ -109,6 +111,8 @@ def load(frame: Frame, value: Value, attr: str, line: int) -> Values:
         start = owner.mro.index(value.start) + 1 if value.start in owner.mro else 1
         found = frame.first_of(owner.mro[start:], attr)
         return bind(frame, found, value.receiver, line) or (UNKNOWN if owner.may_have_more else ())
+    if isinstance(value, Descriptor):
+        return load(frame, value.instance, attr, line)
     if isinstance(value, Method) and attr == "__self__":
         return (value.receiver,)
     if isinstance(value, Function | Method):
@@ -124,7 +128,7 @@ def _load_instance(frame: Frame, value: Instance, attr: str, line: int) -> Value
     found = bind(frame, on_class, value, line) if on_class else ()
     if found and any(each.is_protocol for each in mro):  # whoever fits runs, not the protocol's own
         found = tuple([_as_overridden(each) for each in found])
-    if not found or not isinstance(on_class[0], Function | Property):
+    if not found or _may_be_hidden(on_class[0]):
         for each in mro:
             stored = frame.read(each.fields[attr])
             if stored:
@@ -146,7 +150,17 @@ def _load_instance(frame: Frame, value: Instance, attr: str, line: int) -> Value
     return UNKNOWN if owner.may_have_more else ()
 
 
-def _load_class(frame: Frame, value: ClassObject, attr: str) -> Values:
+def _may_be_hidden(value: Value) -> bool:
+    """Tell whether an attribute of an instance is likelier meant than what its class has of that name.
+
+    A function is hidden where it does nothing but raise: one that is set later takes its place.
+    """
+    if isinstance(value, Function):
+        return all(type(each) is Raise for each in value.unit.scope.body)
+    return not isinstance(value, Property)
+
+
+def _load_class(frame: Frame, value: ClassObject, attr: str, line: int) -> Values:
     owner = value.owner
     frame.read(owner.inherited)
     found: Values = ()
@@ -156,6 +170,8 @@ def _load_class(frame: Frame, value: ClassObject, attr: str) -> Values:
             found = join(found, (Method(each.unit, value) if is_bound else each,))
         elif owner.is_enum:
             found = join(found, (Instance(owner, True),))
+        elif isinstance(each, Descriptor):
+            found = join(found, _read_descriptor(frame, each, value, line, is_override=False))
         elif not isinstance(each, Property):
             found = join(found, (each,))
     if owner.subclasses and not value.is_exact:
@@ -211,13 +227,12 @@ def bind(
         elif isinstance(each, Property):
             is_read = isinstance(value, Instance)
             new = _read_property(frame, each, value, line, is_override=is_override) if is_read else ()
+        elif isinstance(each, Descriptor):
+            new = _read_descriptor(frame, each, value, line, is_override=is_override)
         elif isinstance(each, Instance) and isinstance(value, Instance):
-            get = frame.first_of(each.owner.mro, "__get__")
-            if get:
-                new = ()
-                for method in methods_of(frame, get, each, line):
-                    frame.note_protocol(method.unit, line)
-                    new = join(new, frame.result(method.unit, each))
+            getters = _getters(frame, each, line)
+            if getters:
+                new = _given_by(frame, getters, each, line)
         found = join(found, new)
     return found
 
@@ -238,6 +253,38 @@ def _read_property(
     is_self = frame.self_name and receiver.owner is frame.unit.owner
     frame.note(value.getter, line, "property", level, "self_method" if is_self else "")
     return frame.result(value.getter, receiver)
+
+
+def _getters(frame: Frame, descriptor: Instance, line: int) -> list[Method]:
+    return methods_of(frame, frame.first_of(descriptor.owner.mro, "__get__"), descriptor, line)
+
+
+def _given_by(frame: Frame, getters: list[Method], descriptor: Instance, line: int) -> Values:
+    """Return what `__get__` gives, and note that the language calls it."""
+    for method in getters:
+        frame.note_protocol(method.unit, line)
+    return union([frame.result(method.unit, descriptor) for method in getters])
+
+
+def _read_descriptor(
+    frame: Frame, value: Descriptor, receiver: Instance | ClassObject, line: int, *, is_override: bool
+) -> Values:
+    """Return what reading a descriptor gives; one that calls the function it is around is a property."""
+    instance = value.instance
+    getters = _getters(frame, instance, line)
+    given = _given_by(frame, getters, instance, line)
+    is_property = any(each.is_property for each in instance.owner.mro) or any(
+        frame.read(each.unit.owner.got) for each in getters if each.unit.owner
+    )
+    gives_itself = any(isinstance(each, Instance) and each.owner in instance.owner.mro for each in given)
+    if not is_property or (isinstance(receiver, ClassObject) and (gives_itself or not getters)):
+        return given
+    functions = [each.unit for each in value.functions if isinstance(each, Function)]
+    read = [
+        _read_property(frame, Property(each, None), receiver, line, is_override=is_override)
+        for each in functions
+    ]
+    return union(read) or given
 
 
 def _as_override(value: Value) -> Value:

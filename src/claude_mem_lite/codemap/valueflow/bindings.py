@@ -9,6 +9,7 @@ from claude_mem_lite.codemap.valueflow.invocation import Arguments, call_special
 from claude_mem_lite.codemap.valueflow.value_sets import classes_in, items, join
 from claude_mem_lite.codemap.valueflow.values import (
     ClassObject,
+    Descriptor,
     External,
     Function,
     Instance,
@@ -57,6 +58,8 @@ def store_attribute(frame: Frame, holders: Values, target: Attribute, values: Va
         frame.is_weak = is_weak
         if type(value) is Instance:
             for each in frame.first_of(value.owner.mro, target.attr):
+                descriptor = each.instance if isinstance(each, Descriptor) else each
+                call_special(frame, (descriptor,), "__set__", target.line, (value,), values)
                 if isinstance(each, Property) and each.setter is not None:
                     frame.note(each.setter, target.line, "property", "typed")
                     pass_on(frame, each.setter, Arguments.of(values), is_bound=True)

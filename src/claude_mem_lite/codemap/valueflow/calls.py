@@ -32,6 +32,7 @@ from claude_mem_lite.codemap.valueflow.value_sets import (
 from claude_mem_lite.codemap.valueflow.values import (
     Awaitable,
     ClassObject,
+    Descriptor,
     External,
     Function,
     Instance,
@@ -67,6 +68,8 @@ def call_value(frame: Frame, callee: Value, arguments: Arguments, site: Site) ->
         site = site._replace(shape="instance()")
         methods = [each for each in load(frame, callee, "__call__", site.line) if isinstance(each, Method)]
         return union([call_value(frame, each, arguments, site) for each in methods])
+    if type(callee) is Descriptor:
+        return call_value(frame, callee.instance, arguments, site)
     if type(callee) is Partial:
         plain = [*((False, each) for each in callee.arguments), *arguments.plain]
         more = Arguments(plain, [*callee.keywords, *arguments.named])

@@ -8,13 +8,14 @@ from claude_mem_lite.codemap.valueflow.bindings import assign_name
 from claude_mem_lite.codemap.valueflow.calls import call_value
 from claude_mem_lite.codemap.valueflow.expressions import bind_defaults, evaluate
 from claude_mem_lite.codemap.valueflow.external import CONTEXT_MANAGERS, RECORDS
-from claude_mem_lite.codemap.valueflow.invocation import Arguments
+from claude_mem_lite.codemap.valueflow.invocation import Arguments, described
 from claude_mem_lite.codemap.valueflow.sites import site_of
-from claude_mem_lite.codemap.valueflow.terms import Attribute, is_name
+from claude_mem_lite.codemap.valueflow.terms import Attribute, is_name, last_name
 from claude_mem_lite.codemap.valueflow.value_sets import classes_in, join
 from claude_mem_lite.codemap.valueflow.values import (
     Class,
     ClassObject,
+    Descriptor,
     External,
     Function,
     Instance,
@@ -46,7 +47,7 @@ def define_function(frame: Frame, definition: FunctionDefinition) -> None:
     name = definition.name
     unit = frame.unit.module.units[definition.scope]
     unit.owner = frame.unit.module.classes.get(unit.scope.parent)
-    value: Values = (Property(unit, None) if unit.binding == "property" else Function(unit),)
+    value: Values = (Function(unit),)
     bind_defaults(frame, unit)
     for decorator in reversed(unit.scope.decorators):
         frame.is_weak = False
@@ -61,8 +62,12 @@ def define_function(frame: Frame, definition: FunctionDefinition) -> None:
 
 def _accessor(frame: Frame, unit: Unit, name: str, accessor: str) -> Property:
     """Return the property of a name with one more accessor."""
-    earlier = [each for each in frame.names.get(name, ()) if isinstance(each, Property)]
-    old = earlier[0] if earlier else Property(None, None)
+    old = Property(None, None)
+    for each in reversed(frame.names.get(name, ())):
+        if isinstance(each, Property):
+            old = each
+        elif isinstance(each, Descriptor) and isinstance(each.functions[0], Function):
+            old = Property(each.functions[0].unit, None)
     return Property(
         unit if accessor == "getter" else old.getter, unit if accessor == "setter" else old.setter
     )
@@ -81,9 +86,13 @@ def _decorated(frame: Frame, decorator: Expr, value: Values, line: int) -> Value
         if isinstance(each, Function | Method | ClassObject | Instance | Partial):
             site = site_of(frame, decorator, (), line).of((each,), is_weak=frame.is_weak)
             given = call_value(frame, each, Arguments.of(value), site._replace(shape="decorator"))
-            made = join(made, given)
-    kinds = (Function, Method, Instance, ClassObject, Property, Partial)
-    return tuple([each for each in made if isinstance(each, kinds)]) or value
+            made = join(made, tuple([described(frame, one, value) for one in given]))
+    kinds = (Function, Method, Instance, ClassObject, Property, Descriptor, Partial)
+    made = tuple([each for each in made if isinstance(each, kinds)])
+    names = [last_name(decorator), *[each.name for each in found if isinstance(each, External)]]
+    if made or not any(each.endswith("property") for each in names):
+        return made or value
+    return tuple([Property(each.unit, None) if isinstance(each, Function) else each for each in value])
 
 
 def define_class(
@@ -139,6 +148,7 @@ def _set_bases(frame: Frame, owner: Class) -> None:
     )
     owner.is_record = any(each.endswith("NamedTuple") for each in external)
     owner.is_protocol = any(each.rpartition(".")[2] == "Protocol" for each in external)
+    owner.is_property = any(each.endswith("property") for each in external)
     metaclasses = classes_in(evaluate(frame, scope.metaclass))
     metaclasses += [base.metaclass for base in bases if base.metaclass is not None]
     owner.metaclass = metaclasses[0] if metaclasses else None

@@ -103,7 +103,9 @@ BEHAVIOURS = {
     ),
     "map": "map", "min": "choose", "max": "choose", "any": "consume", "all": "consume", "sum": "consume",
     "functools.partial": "partial", "functools.partialmethod": "partial", "getattr": "getattr",
-    "setattr": "nothing", "type": "type", "property": "property", "enumerate": "enumerate", "zip": "zip",
+    "setattr": "nothing", "type": "type", "property": "property",
+    "functools.cached_property": "property", "abc.abstractproperty": "property",
+    "enumerate": "enumerate", "zip": "zip",
     "itertools.product": "zip", "dict": "dict", "collections.OrderedDict": "dict",
     "collections.defaultdict": "defaultdict", "asyncio.run": "run", "asyncio.wait_for": "wait",
     "asyncio.shield": "wait", "asyncio.create_task": "wait", "asyncio.ensure_future": "wait",
@@ -116,7 +118,10 @@ HANDLED = BEHAVIOURS.keys() | CALLED_BACK
 UNKNOWN: Values = (External("?"),)  # may not even be there
 BUILTIN_VALUES: dict[str, Values] = {name: (External(name),) for name in BUILTINS}
 _THING: Values = (External("?."),)  # something external that no table names
-_BASES = ("Enum", "Flag", "NamedTuple", ".Protocol", ".ABC", ".Generic", ".Exception", ".Any", ".object")
+_ENDINGS = (  # of classes that say something of those that inherit from them, or of what they decorate
+    "Enum", "Flag", "NamedTuple", ".Protocol", ".ABC", ".Generic", ".Exception", ".Any", ".object",
+    "property",
+)  # fmt: skip
 _NAMED = HANDLED | CONTEXT_MANAGERS | RECORDS
 _BEGINNINGS = {name[:place] for name in _NAMED for place, char in enumerate(name) if char == "."}
 
@@ -124,12 +129,12 @@ _BEGINNINGS = {name[:place] for name in _NAMED for place, char in enumerate(name
 @functools.cache
 def result_of(name: str) -> Values:
     """Return what an external function gives; it keeps the name where some table has one that goes on."""
-    return (External(name),) if name in _BEGINNINGS or name in RECORDS or name.endswith(_BASES) else _THING
+    return (External(name),) if name in _BEGINNINGS or name in RECORDS or name.endswith(_ENDINGS) else _THING
 
 
 @functools.cache
 def attribute_of(name: str, attr: str) -> Values:
     """Return an attribute of something external; what no table names is all one, so that sets stay small."""
     full = f"{name}.{attr}"
-    is_named = full in _BEGINNINGS or full in _NAMED or full.endswith(_BASES)
+    is_named = full in _BEGINNINGS or full in _NAMED or full.endswith(_ENDINGS)
     return (External(full),) if is_named else _THING

@@ -12,8 +12,10 @@ from claude_mem_lite.codemap.valueflow.values import (
     Awaitable,
     Cell,
     ClassObject,
+    Descriptor,
     DictObject,
     External,
+    Function,
     Instance,
     Unit,
     Values,
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from claude_mem_lite.codemap.valueflow.frame import Frame
-    from claude_mem_lite.codemap.valueflow.values import Class
+    from claude_mem_lite.codemap.valueflow.values import Class, Value
 
 
 class Arguments(NamedTuple):
@@ -59,11 +61,21 @@ def enter(
 ) -> Values:
     """Note an edge to a function, bind its parameters, return what it gives."""
     frame.note(unit, site.line, site.shape, site.level, site.resolution)
+    if receiver is None and frame.unit.is_get:
+        _note_got(frame, unit)
     if receiver is None and unit.owner and unit.is_new:
         arguments = arguments._replace(plain=arguments.plain[1:])
         receiver = ClassObject(unit.owner)
     pass_on(frame, unit, arguments, is_bound=receiver is not None)
     return frame.result(unit, receiver)
+
+
+def _note_got(frame: Frame, unit: Unit) -> None:
+    """Note a function that a `__get__` calls and that instances of its class hold."""
+    called = Function(unit)
+    for each in frame.unit.owner.mro if frame.unit.owner else ():
+        if any(called in cell.values for cell in each.fields.values()):
+            frame.write(each.got, (called,))
 
 
 def pass_on(frame: Frame, unit: Unit, arguments: Arguments, *, is_bound: bool) -> None:
@@ -124,7 +136,17 @@ def construct(frame: Frame, value: ClassObject, arguments: Arguments, site: Site
     made = [each for each in found if isinstance(each, Instance)]
     if made and not any(each.owner is owner for each in made):
         return tuple(made)
-    return (Instance(owner, value.is_exact),)
+    return (described(frame, Instance(owner, value.is_exact), arguments.first),)
+
+
+def described(frame: Frame, value: Value, given: Values) -> Value:
+    """Return an instance as a descriptor around the functions it was given, if its class makes it one."""
+    functions = tuple([each for each in given if isinstance(each, Function)])
+    if functions and isinstance(value, Instance):
+        mro = value.owner.mro
+        if frame.first_of(mro, "__get__") or any(each.is_property for each in mro):
+            return Descriptor(value, functions)
+    return value
 
 
 def _fill_record(frame: Frame, owner: Class, arguments: Arguments) -> None:

@@ -58,6 +58,14 @@ class Property(NamedTuple):
     kind: str = "property"
 
 
+class Descriptor(NamedTuple):
+    """An instance of a class of the project with `__get__`, around the functions that it was made for."""
+
+    instance: Instance
+    functions: Values
+    kind: str = "descriptor"
+
+
 class ModuleObject(NamedTuple):
     """A module of the project."""
 
@@ -149,8 +157,8 @@ class TextStart(NamedTuple):
 
 Container = Union[ListObject, TupleObject, DictObject]  # noqa: UP007 - evaluated before Values is there
 Value = Union[  # noqa: UP007
-    Instance, ClassObject, Function, Method, Property, ModuleObject, External, ListObject, TupleObject,
-    DictObject, Super, Partial, Awaitable, Manager, ContainerMethod, Key, TextStart,
+    Instance, ClassObject, Function, Method, Property, Descriptor, ModuleObject, External, ListObject,
+    TupleObject, DictObject, Super, Partial, Awaitable, Manager, ContainerMethod, Key, TextStart,
 ]  # fmt: skip
 Values = tuple[Value, ...]
 
@@ -227,6 +235,11 @@ class Unit:
         """Tell whether it is a `__new__`, which is given the class though nothing decorates it."""
         return self.scope.name.endswith(".__new__")
 
+    @property
+    def is_get(self) -> bool:
+        """Tell whether it is the `__get__` of a descriptor."""
+        return self.scope.name.endswith(".__get__")
+
 
 @dataclass(slots=True, eq=False)
 class Module:
@@ -251,6 +264,8 @@ class Class:
     """A class of the project; `attributes` are bound in its body, `fields` assigned to its instances.
 
     `bases` are the project's own; `is_open`: an external one may add more. `is_record`: a dataclass.
+    `is_property`: it inherits from an external property. `got` are the functions that its `__get__` calls
+    among those that its instances hold: reading such a descriptor runs what it was made for.
     """
 
     name: str
@@ -260,11 +275,13 @@ class Class:
     is_enum: bool = False
     is_record: bool = False
     is_protocol: bool = False
+    is_property: bool = False
     metaclass: Class | None = None
     attributes: Cells = field(default_factory=lambda: defaultdict(Cell))
     fields: Cells = field(default_factory=lambda: defaultdict(Cell))
     subclasses: list[Class] = field(default_factory=list)
     inherited: Cell = field(default_factory=Cell)
+    got: Cell = field(default_factory=Cell)
     order: tuple[Class, ...] | None = None
     descendants: tuple[Class, ...] | None = None
 
