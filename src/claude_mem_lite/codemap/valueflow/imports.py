@@ -57,6 +57,7 @@ class Finder:
     def __init__(self, names: Mapping[str, str]) -> None:
         """Take what `module_names` returned."""
         self.paths = {name: path for path, name in names.items()}
+        self.packages = {name for name, path in self.paths.items() if _stem(path) == "__init__"}
         self.roots = {name.partition(".")[0] for name in self.paths}
         self.parents = {
             name.rsplit(".", depth)[0] for name in self.paths for depth in range(1, name.count(".") + 1)
@@ -70,20 +71,22 @@ class Finder:
     def absolute(self, name: str, importer: str) -> str | None:
         """Return the project's module that `import name` means, or None.
 
-        Tried in turn: its full name, a file beside the importing one (a script's own folder), and the only
-        module whose name ends so (a source folder that the scan does not know of).
+        Tried in turn: its full name, a file in a folder above that is no package (a script's own folder, or
+        the one that a package of tests lies in), and the only module whose name ends so (a source folder that
+        the scan does not know of). What lies in a package is never found without the package's name.
         """
         if name in self.paths or name in self.parents:
             return name
         folder = importer.rpartition(".")[0]
         while folder:
             beside = f"{folder}.{name}"
-            if beside in self.paths:
+            if beside in self.paths and folder not in self.packages:
                 return beside
             folder = folder.rpartition(".")[0]
         if name.partition(".")[0] in self.roots or "." not in name:
             return None
-        ending = self.tails.get(name, [])
+        outside = len(name) + 1
+        ending = [each for each in self.tails.get(name, []) if each[:-outside] not in self.packages]
         return ending[0] if len(ending) == 1 else None
 
     def relative(self, module: str, level: int, importer: str, *, is_package: bool) -> str:
