@@ -105,6 +105,52 @@ def test_callers_and_callees_with_confidence_and_source(worked_on: Path) -> None
     ]
 
 
+SHOP = """class Base:
+    def run(self): raise NotImplementedError
+    def stop(self): pass
+class Left(Base):
+    def run(self): pass
+class Right(Base):
+    def run(self): pass
+def f(x): x.run()
+def g(b: Base): b.stop()
+def h(x): x.only(
+    1)
+"""
+
+
+def test_callers_say_what_else_may_be_meant(project: Path) -> None:
+    """Overriding methods, and the calls of that name whose receiver is unknown, are told and counted."""
+    (project / "shop.py").write_text(SHOP)
+    run(project, "map")
+
+    text = run(project, "callers", "Base.run").stdout
+    (as_json,) = json.loads(run(project, "callers", "Base.run", "--json").stdout)
+
+    assert text.splitlines()[-2:] == [
+        "  overridden by Left.run (shop.py), Right.run (shop.py)",
+        "  and 1 unresolved call of run(): shop.py:8 f",
+    ]
+    assert as_json["overridden_by"] == [
+        {"file": "shop.py", "name": "Left.run"},
+        {"file": "shop.py", "name": "Right.run"},
+    ]
+    assert [(each["caller"], each["line"]) for each in as_json["unresolved"]] == [("f", 8)]
+
+
+@pytest.mark.parametrize("command", ["history", "callers", "callees"])
+def test_an_inherited_method_is_that_of_the_base_class(project: Path, command: str) -> None:
+    """Asked for by the class that inherits it, it is told with the class that defines it."""
+    (project / "shop.py").write_text(SHOP)
+    run(project, "map")
+
+    done = run(project, command, "Left.stop")
+
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[0] == "Base.stop  shop.py:3  stop()  inherited by Left"
+    assert ("line 9" in done.stdout) == (command == "callers")
+
+
 def test_history_tells_sessions_and_observations(worked_on: Path) -> None:
     """Newest first; of a function that no session changed, that."""
     as_json = json.loads(run(worked_on, "history", "f", "--json").stdout)

@@ -49,6 +49,67 @@ def test_edge_says_where_how_and_how_surely(tmp_path: Path) -> None:
     )
 
 
+LINES = """class A:
+    def __bool__(self): return True
+    def __iter__(self): return iter([])
+    def __await__(self): return iter([])
+    def __getitem__(self, key): return self
+    @property
+    def p(self): return self
+    def m(self): return self
+class E(Exception): pass
+def f(a: A):
+    (a
+     .m())
+async def g(a: A):
+    print(1,
+          await a)
+def h(a: A):
+    [1
+     for x in
+     a]
+def i(a: A):
+    return (
+        1 if
+        a else 2)
+def j(a: A):
+    x = 1
+    if a: pass
+def k(a: A):
+    x = 1
+    while a: pass
+def l():
+    x = 1
+    raise E
+def n(a: A):
+    return (a
+            .p)
+def o(a: A):
+    return (a.
+            p[1])
+def q(a: A):
+    x = []
+    x.extend(
+        a)
+"""
+
+
+@pytest.mark.parametrize(
+    ("caller", "callee", "line"),
+    [
+        ("f", "A.m", 12), ("g", "A.__await__", 15), ("h", "A.__iter__", 19), ("i", "A.__bool__", 23),
+        ("j", "A.__bool__", 26), ("k", "A.__bool__", 29), ("l", "E", 32), ("n", "A.p", 35), ("o", "A.p", 38),
+        ("o", "A.__getitem__", 38), ("q", "A.__iter__", 41),
+    ],
+)  # fmt: skip
+def test_an_edges_line_is_that_of_the_call(tmp_path: Path, caller: str, callee: str, line: int) -> None:
+    """The line on which the callee's name stands, or the operand that the language calls it for."""
+    found = project(tmp_path, main=LINES)
+
+    lines = {(edge.caller, edge.callee): edge.line for edge in found.edges()}
+    assert lines[f"main.{caller}", f"main.{callee}"] == line
+
+
 def test_construction_names_the_class_and_its_constructor(tmp_path: Path) -> None:
     """`Cls()` has an edge to the class, marked as such, and one to `__init__`."""
     found = project(tmp_path, main="class A:\n    def __init__(self): pass\ndef f(): A()\n")
@@ -123,6 +184,21 @@ def test_unresolved_calls_leave_out_noise(tmp_path: Path) -> None:
         ("main.f", "y.unheard_of", 4, "unresolved", 0.5),
         ("main.f", "missing", 5, "unresolved", 0.5),
     ]
+
+
+def test_calls_on_what_comes_from_outside_are_unresolved_where_a_method_is_called_so(tmp_path: Path) -> None:
+    """A library may hand back the project's own objects; what has no method of that name is left out."""
+    found = project(
+        tmp_path,
+        main="import lib\nclass A:\n    def save(self): pass\ndef f():\n    lib.one().save()\n"
+        "    a = lib.two()\n    a.save()\n    a.load()\n",
+    )
+
+    assert [(edge.caller, edge.callee, edge.line) for edge in found.unresolved()] == [
+        ("main.f", "save", 5),
+        ("main.f", "a.save", 7),
+    ]
+    assert found.edges() == ()
 
 
 def test_noise_filter_keeps_the_projects_own_names(tmp_path: Path) -> None:

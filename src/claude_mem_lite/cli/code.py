@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from claude_mem_lite.codemap.project import Edge
 
 _ID_CHARS = 8
+_MOST_TOLD = 12  # overriding methods, and unresolved calls
 _COLOURS = {"new": "green", "modified": "yellow", "deleted": "red"}
 
 Name = Annotated[str, typer.Argument(help="A function: post, Journal.post, ledger/journal.py:post.")]
@@ -179,7 +180,23 @@ def _print_calls(name: str, project: str, *, side: str, other: str, as_json: boo
             ]
             for edge in function["edges"]
         )
+        _print_doubts(function)
     _fail_without(found, name, project_dir)
+
+
+def _print_doubts(function: dict[str, Any]) -> None:
+    """Print what may also be meant: overriding methods, and unresolved calls of the same name."""
+    name = function["name"].rpartition(".")[2]
+    others = [f"{each['name']} ({each['file']})" for each in function["overridden_by"]]
+    calls = [f"{each['caller_file']}:{each['line']} {each['caller']}" for each in function["unresolved"]]
+    for head, told in (
+        ("overridden by ", others),
+        (f"and {len(calls)} unresolved call{'s' * (len(calls) != 1)} of {name}(): ", calls),
+    ):
+        if told:
+            more = f", and {len(told) - _MOST_TOLD} more" if len(told) > _MOST_TOLD else ""
+            line = printable(f"{head}{', '.join(told[:_MOST_TOLD])}{more}")
+            console.print(Text(f"  {line}", style="dim"), soft_wrap=True)
 
 
 @app.command()
@@ -228,6 +245,8 @@ def _print_head(function: dict[str, Any]) -> None:
     place += " (gone)" if function["change_type"] == "deleted" else ""
     head = Text.assemble((printable(function["name"]), "bold"), "  ", (printable(place), "cyan"))
     head.append(f"  {printable(function['signature'])}", style="dim")
+    if function.get("inherited_by"):
+        head.append(f"  inherited by {printable(function['inherited_by'])}", style="yellow")
     console.print(head, soft_wrap=True)
 
 

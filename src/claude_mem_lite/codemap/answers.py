@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite.codemap.confidence import EVIDENCE, STRONG
+from claude_mem_lite.codemap.inheritance import Hierarchy
 from claude_mem_lite.codemap.mermaid import Arrow, Node, render
 from claude_mem_lite.storage import code
 
@@ -79,6 +80,7 @@ def history(project_dir: str | None, name: str) -> list[dict[str, Any]]:
     """Return the functions that a name stands for, gone ones too, each with its changes, newest first.
 
     While a project has not been scanned, a function that only an import knows is as its last change left it.
+    A method that is only inherited is that of the base class, with the class asked for as `inherited_by`.
     """
     found: dict[tuple[str, str, str], dict[str, Any]] = {}
     for row in code.find_functions(project_dir, name):
@@ -99,6 +101,13 @@ def history(project_dir: str | None, name: str) -> list[dict[str, Any]]:
             "title": change["title"],
             "summary": change["summary"],
         })  # fmt: skip
+    if not found and project_dir is not None:
+        inherited = _inherited(project_dir, name, Hierarchy(code.definitions(project_dir)))
+        return [
+            each | {"inherited_by": heir}
+            for row, heir in inherited.items()
+            for each in history(project_dir, f"{row.file_path}:{row.qualified_name}")
+        ]
     return list(found.values())
 
 
@@ -107,11 +116,38 @@ def _is_mapped(project_dir: str, path: str) -> bool:
 
 
 def calls(project_dir: str, name: str, *, side: str) -> list[dict[str, Any]]:
-    """Return the functions that a name stands for, each with its calls as "caller" or "callee"."""
-    return [
-        function(row) | {"edges": [edge(each) for each in code.edges_of(row, side=side)]}
-        for row in code.find_functions(project_dir, name)
-    ]
+    """Return the functions that a name stands for, each with its calls as "caller" or "callee".
+
+    As "callee" it comes with the `unresolved` calls of its name, any of which may mean it. Of a method
+    `overridden_by` are those that may run in its place; one that is only inherited is that of the base class,
+    with the class that was asked for as `inherited_by`.
+    """
+    hierarchy = Hierarchy(code.definitions(project_dir))
+    rows = dict.fromkeys(code.find_functions(project_dir, name), "")
+    found = []
+    for row, heir in (rows or _inherited(project_dir, name, hierarchy)).items():
+        unresolved = code.unresolved_calls(row) if side == "callee" else []
+        overriding = hierarchy.overriding((row.file_path, row.qualified_name))
+        found.append({
+            **function(row),
+            "inherited_by": heir,
+            "overridden_by": [{"file": file, "name": method} for file, method in overriding],
+            "edges": [edge(each) for each in code.edges_of(row, side=side)],
+            "unresolved": [edge(each) for each in unresolved],
+        })  # fmt: skip
+    return found
+
+
+def _inherited(project_dir: str, name: str, hierarchy: Hierarchy) -> dict[FunctionMapEntry, str]:
+    """Return the methods that classes inherit by a name like "Ledger.post", each with its heir."""
+    owner, _, method = name.removesuffix("()").rpartition(".")
+    found: dict[FunctionMapEntry, str] = {}
+    for heir in code.find_functions(project_dir, owner) if owner else ():
+        place = hierarchy.defining((heir.file_path, heir.qualified_name), method)
+        if place is not None:
+            rows = code.functions_in(project_dir, place[0])
+            found |= {row: heir.qualified_name for row in rows if row.qualified_name == place[1]}
+    return found
 
 
 def diagram(

@@ -25,7 +25,11 @@ def match(modules: Modules) -> tuple[dict[Unit, dict[str, Evidence]], list[tuple
     missed: list[tuple[Unit, int, str]] = []
     for module in modules:
         for unit in module.units:
-            for line, name, receiver in unit.missed:
+            for line, name, receiver, is_outside in unit.missed:
+                if is_outside:
+                    if name in methods and not _is_noise(name, receiver):
+                        missed.append((unit, line, f"{receiver}.{name}" if receiver else name))
+                    continue
                 target = None if receiver is None else _only(methods.get(name, []), name, receiver)
                 if target is not None:
                     resolution = "direct" if target.module is module else "import"

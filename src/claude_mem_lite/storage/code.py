@@ -288,6 +288,16 @@ def edges_of(function: FunctionMapEntry, *, side: str) -> list[CallEdge]:
     return list(rows.order_by(CallEdge.confidence.desc(), CallEdge.caller_file, CallEdge.line, CallEdge.pk))
 
 
+def unresolved_calls(function: FunctionMapEntry) -> list[CallEdge]:
+    """Return the calls of a function's last name whose callee is unknown, by file and line."""
+    last = function.qualified_name.rpartition(".")[2]
+    is_named = (CallEdge.callee_function == last) | CallEdge.callee_function.endswith(f".{last}")
+    is_unresolved = (CallEdge.project_dir == function.project_dir) & (CallEdge.resolution == UNRESOLVED)
+    rows = CallEdge.select().where(is_unresolved & is_named)
+    found = rows.order_by(CallEdge.caller_file, CallEdge.line, CallEdge.pk)
+    return [row for row in found if row.callee_function.rpartition(".")[2] == last]  # LIKE has wildcards
+
+
 def pair_of(edge: CallEdge) -> Pair:
     """Return what tells an edge from all others of its project."""
     return edge.caller_file, edge.caller_function, edge.callee_file, edge.callee_function

@@ -175,13 +175,13 @@ def _load_class(frame: Frame, value: ClassObject, attr: str, line: int) -> Value
         elif not isinstance(each, Property):
             found = join(found, (each,))
     if owner.subclasses and not value.is_exact:
-        overriding = _load_below(frame, value, attr, 0, is_only=False)
+        overriding = _load_below(frame, value, attr, line, is_only=False)
         found = join(found, tuple([each for each in overriding if isinstance(each, Method)]))
     if found:
         return found
     if owner.metaclass is not None:
         on_class = frame.first_of(owner.metaclass.mro, attr)
-        return bind(frame, on_class, Instance(owner.metaclass, True), 0)
+        return bind(frame, on_class, Instance(owner.metaclass, True), line)
     if attr in {"__name__", "__dict__", "__mro__", "__doc__", "__module__"}:
         return UNKNOWN
     if owner.is_enum:

@@ -43,7 +43,7 @@ def call_container(
             added = tuple([value for value in given if isinstance(value, DictObject)])
         else:
             given = second if method == "insert" else first
-            given = iterate(frame, first, 0) if method in {"extend", "update"} else given
+            given = iterate(frame, first, line) if method in {"extend", "update"} else given
             added = sequence(given) if given else ()
         return (), merged(container, added) if added else ()
     if method in _GET:

@@ -152,7 +152,7 @@ class ExpressionLowering:
         return self.name(node.id)
 
     def on_Attribute(self, node: ast.Attribute) -> Expr:
-        return Attribute(ON[type(node.value)](self, node.value), node.attr, node.lineno)
+        return Attribute(ON[type(node.value)](self, node.value), node.attr, node.end_lineno or node.lineno)
 
     def on_Constant(self, node: ast.Constant) -> Expr:
         value: Any = node.value
@@ -185,7 +185,8 @@ class ExpressionLowering:
         return Starred(ON[type(node.value)](self, node.value))
 
     def on_Subscript(self, node: ast.Subscript) -> Expr:
-        return Subscript(ON[type(node.value)](self, node.value), self.expr(node.slice), node.lineno)
+        line = node.value.end_lineno or node.lineno
+        return Subscript(ON[type(node.value)](self, node.value), self.expr(node.slice), line)
 
     def on_Slice(self, node: ast.Slice) -> Expr:
         return self.some([node.lower, node.upper, node.step]) or Several(())
@@ -211,9 +212,9 @@ class ExpressionLowering:
             source = self.expr(loop.iter)
             target = self.target(loop.target)
             tests = tuple([ON[type(each)](self, each) for each in loop.ifs])
-            loops.append(Loop(target, source, tests, bool(loop.is_async)))
+            loops.append(Loop(target, source, tests, bool(loop.is_async), loop.iter.lineno))
         found = tuple([ON[type(each)](self, each) for each in elements])
-        return Comprehension(len(elements) > 1, found, tuple(loops), node.lineno)
+        return Comprehension(len(elements) > 1, found, tuple(loops))
 
     def on_ListComp(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Expr:
         return self.comprehension(node, node.elt)
@@ -236,7 +237,7 @@ class ExpressionLowering:
         return Either(type(node.op) is ast.And, operands)
 
     def on_IfExp(self, node: ast.IfExp) -> Expr:
-        return Choice(self.expr(node.test), self.expr(node.body), self.expr(node.orelse))
+        return Choice(self.expr(node.test), self.expr(node.body), self.expr(node.orelse), node.test.lineno)
 
     def on_BinOp(self, node: ast.BinOp) -> Expr:
         left, right = ON[type(node.left)](self, node.left), ON[type(node.right)](self, node.right)
@@ -262,7 +263,7 @@ class ExpressionLowering:
         return parts[0] if len(parts) == 1 else Several(tuple(parts))
 
     def on_Await(self, node: ast.Await) -> Expr:
-        return Await(ON[type(node.value)](self, node.value))
+        return Await(ON[type(node.value)](self, node.value), node.lineno)
 
     def on_Yield(self, node: ast.Yield) -> Expr:
         self.open.is_generator = True

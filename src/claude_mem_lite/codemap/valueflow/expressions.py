@@ -144,6 +144,8 @@ def _call(frame: Frame, node: Call) -> Values:
     if len(callees) == 1 and type(callees[0]) is External:  # most calls leave the project
         name = callees[0].name
         if name not in HANDLED:
+            if name[:1] == "?" and type(function) is Attribute:
+                miss(frame, function, line, is_outside=True)
             return result_of(name)
         return call_external(frame, name, Arguments(plain, named), Site(line, "f()", "direct"))
     passed = Arguments(plain, named)
@@ -151,17 +153,18 @@ def _call(frame: Frame, node: Call) -> Values:
     found: Values = ()
     for callee in callees:
         if type(callee) is ContainerMethod:
-            given = _container_call(frame, callee, function, passed)
+            given = _container_call(frame, callee, function, passed, line)
         else:
             given = call_value(frame, callee, passed, site)
         found = join(found, given)
     return found
 
 
-def _container_call(frame: Frame, callee: ContainerMethod, function: Expr, arguments: Arguments) -> Values:
+def _container_call(
+    frame: Frame, callee: ContainerMethod, function: Expr, arguments: Arguments, line: int
+) -> Values:
     """Resolve a method of a container; one that adds to it changes the variable that holds it."""
     holder = function.base if isinstance(function, Attribute) else None  # else the method has its own name
-    line = function.line if holder is not None else 0  # type: ignore[union-attr]
     found, grown = call_container(frame, callee, arguments, line)
     if grown and isinstance(holder, Name) and holder.name not in frame.names and frame.outer is None:
         assign_outer(frame, holder.name, grown)
@@ -240,7 +243,7 @@ def _comprehension(frame: Frame, node: Comprehension) -> Values:
     outside = dict(frame.names)
     for loop in node.loops:
         source = evaluate(frame, loop.source)
-        assign(frame, loop.target, iterate(frame, source, node.line, is_async=loop.is_async))
+        assign(frame, loop.target, iterate(frame, source, loop.line, is_async=loop.is_async))
         for test in loop.tests:
             evaluate(frame, test)
             narrow(frame, test, is_true=True)
@@ -270,7 +273,7 @@ def _either(frame: Frame, node: Either) -> Values:
 
 
 def _choice(frame: Frame, node: Choice) -> Values:
-    test_truth(frame, evaluate(frame, node.test))
+    test_truth(frame, evaluate(frame, node.test), node.line)
     outside = frame.names
     frame.names = dict(outside)
     narrow(frame, node.test, is_true=True)
@@ -294,7 +297,7 @@ def _several(frame: Frame, node: Several) -> Values:
 
 
 def _await(frame: Frame, node: Await) -> Values:
-    return awaited(frame, evaluate(frame, node.value), 0)
+    return awaited(frame, evaluate(frame, node.value), node.line)
 
 
 def _yield(frame: Frame, node: Yield) -> Values:

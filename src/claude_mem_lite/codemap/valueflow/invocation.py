@@ -180,12 +180,12 @@ def call_special(
     return found
 
 
-def test_truth(frame: Frame, values: Values) -> None:
+def test_truth(frame: Frame, values: Values, line: int) -> None:
     """Note what testing instances of the project calls."""
     for value in values:
         if isinstance(value, Instance):
             has_bool = frame.first_of(value.owner.mro, "__bool__")
-            call_special(frame, (value,), "__bool__" if has_bool else "__len__", 0, among=values)
+            call_special(frame, (value,), "__bool__" if has_bool else "__len__", line, among=values)
 
 
 def iterate(frame: Frame, values: Values, line: int, *, is_async: bool = False) -> Values:

@@ -98,7 +98,7 @@ class StatementLowering:
         return Return(self.expr(node.value))
 
     def do_Raise(self, node: ast.Raise) -> Statement:
-        return Raise(self.expr(node.exc), self.expr(node.cause))
+        return Raise(self.expr(node.exc), self.expr(node.cause), node.lineno)
 
     def do_Continue(self, _: ast.Continue | ast.Break) -> Statement:
         return Leave()
@@ -110,7 +110,7 @@ class StatementLowering:
 
     def do_If(self, node: ast.If) -> Statement:
         test = self.expr(node.test)
-        return If(test, self.block(node.body), self.block(node.orelse))
+        return If(test, self.block(node.body), self.block(node.orelse), node.lineno)
 
     def do_For(self, node: ast.For | ast.AsyncFor) -> Statement:
         source = self.expr(node.iter)
@@ -121,7 +121,7 @@ class StatementLowering:
     do_AsyncFor = do_For
 
     def do_While(self, node: ast.While) -> Statement:
-        return While(self.expr(node.test), self.block(node.body), self.block(node.orelse))
+        return While(self.expr(node.test), self.block(node.body), self.block(node.orelse), node.lineno)
 
     def do_Try(self, node: Any) -> Statement:
         body = self.block(node.body)

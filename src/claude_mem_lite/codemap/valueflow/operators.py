@@ -39,7 +39,7 @@ def operate(frame: Frame, name: str, first: Values, second: Values, line: int) -
             call_special(frame, first, "__str__", line)
         return BUILTIN_VALUES["str"]
     if name == "bool":
-        test_truth(frame, first)
+        test_truth(frame, first, line)
         return ()
     if name == "contains":
         call_special(frame, first, "__contains__", line, second)

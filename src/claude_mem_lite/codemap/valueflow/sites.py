@@ -78,9 +78,9 @@ def _callable(value: object) -> object:
     return value.owner if isinstance(value, ClassObject | Instance) else None
 
 
-def miss(frame: Frame, function: Expr, line: int) -> None:
+def miss(frame: Frame, function: Expr, line: int, *, is_outside: bool = False) -> None:
     """Note a call whose callee is unknown, by its last name and its receiver's."""
     if isinstance(function, Name):
-        frame.missed.append(MissedCall(line, function.name, None))
+        frame.missed.append(MissedCall(line, function.name, None, is_outside))
     elif isinstance(function, Attribute):
-        frame.missed.append(MissedCall(line, function.attr, last_name(function.base)))
+        frame.missed.append(MissedCall(line, function.attr, last_name(function.base), is_outside))

@@ -181,10 +181,9 @@ def _return(frame: Frame, statement: terms.Return) -> bool:
 def _raise(frame: Frame, statement: terms.Raise) -> bool:
     raised = evaluate(frame, statement.value)
     evaluate(frame, statement.cause)
-    line = getattr(statement.value, "line", 0)
     for value in raised:
         if isinstance(value, ClassObject):
-            site = site_of(frame, statement.value, (), line).of((value,), is_weak=frame.is_weak)
+            site = site_of(frame, statement.value, (), statement.line).of((value,), is_weak=frame.is_weak)
             construct(frame, value, Arguments(), site)
     return True
 
@@ -201,7 +200,7 @@ def _assert(frame: Frame, statement: terms.Assert) -> None:
 
 def _if(frame: Frame, statement: terms.If) -> bool:
     test = statement.test
-    test_truth(frame, evaluate(frame, test))
+    test_truth(frame, evaluate(frame, test), statement.line)
     frame.is_weak = False
     return _run_branches(
         frame,
@@ -223,7 +222,7 @@ def _for(frame: Frame, statement: terms.For) -> None:
 
 
 def _while(frame: Frame, statement: terms.While) -> None:
-    test_truth(frame, evaluate(frame, statement.test))
+    test_truth(frame, evaluate(frame, statement.test), statement.line)
     before = dict(frame.names)
     narrow(frame, statement.test, is_true=True)
     run_block(frame, statement.body)

@@ -110,6 +110,7 @@ class Loop:
     source: Expr
     tests: tuple[Expr, ...]
     is_async: bool
+    line: int
 
 
 @dataclass(slots=True)
@@ -119,7 +120,6 @@ class Comprehension:
     is_dict: bool
     elements: tuple[Expr, ...]
     loops: tuple[Loop, ...]
-    line: int
 
 
 @dataclass(slots=True)
@@ -144,6 +144,7 @@ class Choice:
     test: Expr
     body: Expr
     orelse: Expr
+    line: int
 
 
 @dataclass(slots=True)
@@ -171,6 +172,7 @@ class Await:
     """`await value`."""
 
     value: Expr
+    line: int
 
 
 @dataclass(slots=True)
@@ -253,6 +255,7 @@ class Raise:
 
     value: Expr
     cause: Expr
+    line: int
 
 
 @dataclass(slots=True)
@@ -275,6 +278,7 @@ class If:
     test: Expr
     body: Block
     orelse: Block
+    line: int
 
 
 @dataclass(slots=True)
@@ -296,6 +300,7 @@ class While:
     test: Expr
     body: Block
     orelse: Block
+    line: int
 
 
 @dataclass(slots=True)

@@ -191,11 +191,15 @@ class Evidence(NamedTuple):
 
 
 class MissedCall(NamedTuple):
-    """A call whose callee is unknown; `receiver` is the last name before the dot, None without a dot."""
+    """A call whose callee is unknown; `receiver` is the last name before the dot, None without a dot.
+
+    `is_outside`: the receiver comes from outside the project, which may still hand back what is its own.
+    """
 
     line: int
     name: str
     receiver: str | None
+    is_outside: bool
 
 
 @dataclass(slots=True, eq=False)
