@@ -1,6 +1,6 @@
 """A project's map as it is remembered: its files, read anew where they changed, and their functions.
 
-Sources are redacted before anything of them is kept; of ignored files nothing is.
+Of a source with secrets in it nothing is kept that `redaction` takes out; of ignored files nothing is.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from claude_mem_lite import config
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.codemap import languages, sources
 from claude_mem_lite.codemap.extract import MAX_FUNCTIONS
+from claude_mem_lite.codemap.masking import masked
 from claude_mem_lite.codemap.project import FileMap, no_collection, scan_source
 from claude_mem_lite.codemap.valueflow import packing
 from claude_mem_lite.redaction.events import redact
@@ -70,8 +71,11 @@ def take(project_dir: str, path: str, text: str, seen: Seen, *, digest: str = ""
 
     `digest` is that of the bytes on the disk. A source that cannot be parsed leaves what was known standing.
     """
-    new = scan_source(path, redact(text))
-    new = replace(new, digest=digest or new.digest)
+    redacted = redact(text)
+    if redacted != text and path.endswith(sources.PYTHON):  # the others' parsers go on after what is no code
+        redacted = masked(text, redacted)
+    new = scan_source(path, redacted)
+    new = replace(new, digest=digest or _digest(text.encode("utf-8", "surrogatepass")))
     with memory_database.atomic():
         return _take(project_dir, new, code.source_file(project_dir, path), seen), new.error
 
@@ -115,7 +119,8 @@ def past_changes(
         for function in languages.extract(path, source)
         if function.qualified_name in names
     ]
-    return [_change(here | _described(each), told[each.qualified_name], seen) for each in found]
+    shown = _redacted(text for each in found for text in _texts(each))
+    return [_change(here | _described(each, shown), told[each.qualified_name], seen) for each in found]
 
 
 def scan(
@@ -261,20 +266,21 @@ def _batches(paths: Iterable[str]) -> Iterator[list[str]]:
 def _take(project_dir: str, new: FileMap, known: SourceFile | None, seen: Seen) -> Counter[str]:
     row = {
         "project_dir": project_dir, "file_path": new.path, "digest": new.digest, "lines": new.lines,
-        "error": new.error, "updated_at": seen.at,
+        "error": redact(new.error), "updated_at": seen.at,
     }  # fmt: skip
     if new.error:
         code.save_file({**row, "packed": known.packed if known else b""})
         return Counter()
-    code.save_file({**row, "packed": packing.pack(new.scopes)})
+    code.save_file({**row, "packed": packing.pack(new.scopes, _redacted)})
     stored = code.functions_in(project_dir, new.path) if known is not None else ()
     old = {each.qualified_name: each for each in stored}
     changes = {each.qualified_name: _change_of(old.get(each.qualified_name), each) for each in new.functions}
     gone = [name for name in old if name not in changes]
     code.delete_functions(project_dir, new.path, gone)
     place = {"project_dir": project_dir, "file_path": new.path}
+    shown = _redacted(text for each in new.functions for text in _texts(each))
     rows = {
-        name: place | _described(each) | _left_by(seen, changes[name], old.get(name))
+        name: place | _described(each, shown) | _left_by(seen, changes[name], old.get(name))
         for each in new.functions
         for name in [each.qualified_name]
     }
@@ -296,14 +302,29 @@ def _change_of(old: FunctionMapEntry | None, new: Function) -> str:
     return "new" if old is None else "unchanged" if old.body_hash == new.body_hash else "modified"
 
 
-def _described(function: Function) -> dict[str, Any]:
+def _texts(function: Function) -> list[str]:
+    return [function.signature, function.docstring or "", *function.decorators]
+
+
+def _redacted(texts: Iterable[str]) -> dict[str, str]:
+    """Return, of texts with a secret in them, what may be stored: in a source, escapes may have hidden it."""
+    different = sorted(set(texts))
+    together = "\n".join(different)
+    if redact(together) == together.encode("utf-8", "replace").decode():
+        return {}
+    return {text: redact(text) for text in different}
+
+
+def _described(function: Function, shown: Mapping[str, str]) -> dict[str, Any]:
+    """Return a function's columns; `shown` are the texts that take the place of others."""
+    signature, docstring, *decorators = [_stored(shown.get(each, each)) for each in _texts(function)]
     return {
         "qualified_name": function.qualified_name,
         "kind": function.kind,
-        "signature": _stored(function.signature),
-        "docstring": None if function.docstring is None else _stored(function.docstring),
+        "signature": signature,
+        "docstring": None if function.docstring is None else docstring,
         "body_hash": function.body_hash,
-        "decorators": [_stored(each) for each in function.decorators[:_MOST_DECORATORS]],
+        "decorators": decorators[:_MOST_DECORATORS],
         "line": function.line,
         "end_line": function.end_line,
     }

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 from claude_mem_lite.codemap.valueflow import terms
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
     from claude_mem_lite.codemap.valueflow.terms import Scope
 
 _TERMS: list[Any] = [each for each in vars(terms).values() if dataclasses.is_dataclass(each)]
@@ -24,8 +26,11 @@ _TUPLE = -1  # in the place of a term's number
 FORMAT = ("terms", zlib.crc32(repr((_TERMS, _FIELDS)).encode()), sys.version_info[:2])
 
 
-def pack(scopes: tuple[Scope, ...]) -> bytes:
-    """Return the scopes as bytes, about 20 kB per thousand lines."""
+def pack(scopes: tuple[Scope, ...], shown: Callable[[Collection[str]], Mapping[str, str]]) -> bytes:
+    """Return the scopes as bytes, about 20 kB per thousand lines.
+
+    `shown` is given all texts in them, and returns others for those that may not be stored as they are.
+    """
     numbers = {each: number for number, each in enumerate(_TERMS)}
     heads: dict[tuple[int, int], tuple[int, int]] = {}  # marshal writes one object once
     written: list[Any] = []
@@ -41,6 +46,9 @@ def pack(scopes: tuple[Scope, ...]) -> bytes:
         head = (number, len(value))
         written.append(heads.setdefault(head, head))
         waiting += value
+    others = shown({each for each in written if each.__class__ is str})
+    if others:
+        written = [others.get(each, each) if each.__class__ is str else each for each in written]
     return zlib.compress(marshal.dumps((FORMAT, written)), 3)
 
 
