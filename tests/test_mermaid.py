@@ -281,6 +281,20 @@ def test_a_large_graph_loses_its_tail() -> None:
     assert '["Class.method_2998"]' not in text
 
 
+@pytest.mark.parametrize(("callers", "drawn", "folded"), [(13, 13, 0), (14, 12, 2), (40, 12, 28)])
+def test_callers_past_a_dozen_are_folded(callers: int, drawn: int, folded: int) -> None:
+    """One node counts them; those that changed are drawn first."""
+    busy, quiet = Node("a.py", "busy"), Node("a.py", "quiet")
+    arrows = [Arrow(Node("b.py", f"f{n}"), busy) for n in range(callers)]
+
+    text = render([Node("b.py", f"f{callers - 1}", "modified")], [*arrows, Arrow(Node("b.py", "f0"), quiet)])
+
+    assert text.count("-->") == drawn + bool(folded) + 1
+    assert (f'["{folded} more callers of busy"]' in text) == bool(folded)
+    assert f'["f{callers - 1}"]' in text
+    assert text.count('["f') == drawn
+
+
 @pytest.mark.parametrize("char", ["a", "\x00", "\U0001f600", "\U00020000", '"'])
 def test_no_label_makes_a_diagram_too_large(char: str) -> None:
     """The bound holds in the units Mermaid counts in, whatever the labels are made of."""

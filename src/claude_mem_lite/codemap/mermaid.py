@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 MAX_ARROWS = 400  # Mermaid draws nothing from the 501st on (its setting maxEdges)
 MAX_NODES_CHARS = 40_000  # leaves 10,000 of Mermaid's maxTextSize for arrows, colours and the remark
 MAX_LABEL_CHARS = 80
+MAX_CALLERS = 12  # of one function; the others are one node that counts them
 
 _COLOURS = {  # with their own text colour: a dark theme's is light
     "new": "fill:#dfd,stroke:#393,color:#000",
@@ -80,9 +81,11 @@ def render(nodes: Iterable[Node], arrows: Iterable[Arrow]) -> str:
 
     Nodes that only arrows name are in it. It stays below what Mermaid takes by default, 500 edges and
     50,000 characters (UTF-16 units): changed nodes are kept first, then those they call or are called by,
-    then the others, and a comment counts what is left out.
+    then the others, and a comment counts what is left out. Callers of one function past a dozen are folded
+    into one node that counts them, but for those that changed.
     """
-    changes, calls = _merge(nodes, arrows)
+    nodes = tuple(nodes)
+    changes, calls = _folded(*_merge(nodes, arrows), {node.key for node in nodes})
     if not changes:
         return _EMPTY
     changed = {key for key, change in changes.items() if change in _COLOURS}
@@ -111,6 +114,29 @@ def _merge(nodes: Iterable[Node], arrows: Iterable[Arrow]) -> tuple[dict[Key, st
         call = arrow.caller.key, arrow.callee.key
         calls[call] = calls.get(call, False) or arrow.is_certain
     return changes, calls
+
+
+def _folded(
+    changes: dict[Key, str], calls: dict[Call, bool], named: set[Key]
+) -> tuple[dict[Key, str], dict[Call, bool]]:
+    """Return nodes and calls with too many callers of one function folded; `named` nodes stay as nodes."""
+    callers: dict[Key, list[Key]] = {}
+    for caller, callee in calls:
+        callers.setdefault(callee, []).append(caller)
+    gone: set[Call] = set()
+    added: dict[Call, bool] = {}
+    for callee, all_of_it in callers.items():
+        several = sorted(all_of_it, key=lambda key: changes[key] not in _COLOURS)
+        count = max(MAX_CALLERS, sum(changes[key] in _COLOURS for key in several))
+        folded = several[count:]
+        if len(folded) > 1:  # one takes no more room than a node for it
+            more = callee[0], f"{len(folded)} more callers of {callee[1]}"
+            gone.update((caller, callee) for caller in folded)
+            added[more, callee] = any(calls[caller, callee] for caller in folded)
+    kept = {call: sure for call, sure in calls.items() if call not in gone} | added
+    joined = {key for call in kept for key in call} | named
+    unchanged = {more: "unchanged" for more, _ in added}
+    return {key: change for key, change in (changes | unchanged).items() if key in joined}, kept
 
 
 def _fitting(changes: dict[Key, str], calls: dict[Call, bool], changed: set[Key]) -> set[Key]:
