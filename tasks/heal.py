@@ -10,8 +10,8 @@ from claude_mem_lite.capture import inbox
 from claude_mem_lite.tasks.app import RETRIES, huey
 
 # What is edited together is resolved together; resolving takes at most a tenth of one worker's time, but no
-# project waits longer than a minute for it.
-_DELAY_S, _LONGEST_S = 2.0, 60.0
+# project waits longer than five minutes for it.
+_DELAY_S, _LONGEST_S = 2.0, 300.0
 _SHARE = 10
 
 _due: defaultdict[str, float] = defaultdict(float)

@@ -138,6 +138,21 @@ def test_callers_say_what_else_may_be_meant(project: Path) -> None:
     assert [(each["caller"], each["line"]) for each in as_json["unresolved"]] == [("f", 8)]
 
 
+@pytest.mark.parametrize("command", ["callers", "callees"])
+def test_stale_calls_are_said_to_be_so(worked_on: Path, command: str) -> None:
+    """When a file has changed since they were resolved, on stderr and in JSON."""
+    fresh = run(worked_on, command, "f")
+    models.open_databases()
+    happen(worked_on, edited(worked_on, "a.py", "return f()", "return 2"))
+    models.close_databases()
+
+    stale, as_json = run(worked_on, command, "f"), run(worked_on, command, "f", "--json")
+
+    assert fresh.stderr == ""
+    assert stale.stderr.startswith("files have changed since calls were resolved")
+    assert [each["is_stale"] for each in json.loads(as_json.stdout)] == [True]
+
+
 @pytest.mark.parametrize("command", ["history", "callers", "callees"])
 def test_an_inherited_method_is_that_of_the_base_class(project: Path, command: str) -> None:
     """Asked for by the class that inherits it, it is told with the class that defines it."""

@@ -181,6 +181,11 @@ def _print_calls(name: str, project: str, *, side: str, other: str, as_json: boo
             for edge in function["edges"]
         )
         _print_doubts(function)
+    if any(function["is_stale"] for function in found) and not as_json:
+        told = (
+            "files have changed since calls were resolved; a session does that in a while, claude-mem map now"
+        )
+        errors.print(Text(told, style="yellow"), soft_wrap=True)
     _fail_without(found, name, project_dir)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from claude_mem_lite.codemap import graph
 from claude_mem_lite.codemap.confidence import EVIDENCE, STRONG
 from claude_mem_lite.codemap.inheritance import Hierarchy
 from claude_mem_lite.codemap.mermaid import Arrow, Node, render
@@ -120,8 +121,10 @@ def calls(project_dir: str, name: str, *, side: str) -> list[dict[str, Any]]:
 
     As "callee" it comes with the `unresolved` calls of its name, any of which may mean it. Of a method
     `overridden_by` are those that may run in its place; one that is only inherited is that of the base class,
-    with the class that was asked for as `inherited_by`.
+    with the class that was asked for as `inherited_by`. `is_stale`: files have changed since calls were
+    resolved.
     """
+    is_stale = graph.is_stale(project_dir)
     hierarchy = Hierarchy(code.definitions(project_dir))
     rows = dict.fromkeys(code.find_functions(project_dir, name), "")
     found = []
@@ -131,6 +134,7 @@ def calls(project_dir: str, name: str, *, side: str) -> list[dict[str, Any]]:
         found.append({
             **function(row),
             "inherited_by": heir,
+            "is_stale": is_stale,
             "overridden_by": [{"file": file, "name": method} for file, method in overriding],
             "edges": [edge(each) for each in code.edges_of(row, side=side)],
             "unresolved": [edge(each) for each in unresolved],

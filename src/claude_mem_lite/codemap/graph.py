@@ -14,10 +14,12 @@ from claude_mem_lite.storage import code
 from claude_mem_lite.storage.models import memory_database
 
 if TYPE_CHECKING:
-    from claude_mem_lite.storage.code import Pair
-    from claude_mem_lite.storage.models import CallEdge
+    from collections.abc import Mapping
 
-MOST_LINES = 150_000  # of a project whose calls are resolved unasked: about 150 MiB and some seconds
+    from claude_mem_lite.storage.code import Known, Pair
+    from claude_mem_lite.storage.models import SourceFile
+
+MOST_LINES = 600_000  # of a project whose calls are resolved unasked: about 600 MiB and half a minute
 MODULE = "<module>"  # the name of what calls at the top level of a file
 
 _SAID_BY_CODE = ("resolution", "level", "shape", "line", "confidence", "source")
@@ -28,25 +30,37 @@ def refresh(project_dir: str, session_id: str, *, most_lines: int | None = None)
 
     Those of a project with more lines stay as they are.
     """
-    files = {path: file for path, file in code.source_files(project_dir).items() if _has_calls(path)}
+    files = _with_calls(project_dir)
     if most_lines is not None and sum(file.lines for file in files.values()) > most_lines:
         return False
-    state = hashlib.sha256("".join(f"{path}\0{files[path].digest}\0" for path in sorted(files)).encode())
-    if code.state(project_dir).get("resolved") == state.hexdigest():
+    state = _state_of(files)
+    if code.state(project_dir).get("resolved") == state:
         return False
     with no_collection():
         scopes = {path: packing.unpack(data) for path, data in code.packed(project_dir)}
-    maps = {path: FileMap(path, "", 0, (), each) for path, each in scopes.items() if each}
-    found = _rows(Project(project_dir, maps), session_id)
-    with memory_database.atomic():
-        _replace(project_dir, found)
-        file_index.note(project_dir, resolved=state.hexdigest(), resolved_at=inbox.utc_now())
+        maps = {path: FileMap(path, "", 0, (), each) for path, each in scopes.items() if each}
+        found = _rows(Project(project_dir, maps), session_id)
+        with memory_database.atomic():
+            _replace(project_dir, found)
+            file_index.note(project_dir, resolved=state, resolved_at=inbox.utc_now())
     return True
 
 
-def _has_calls(path: str) -> bool:
-    language = languages.of(path)
-    return language is not None and language.has_calls
+def is_stale(project_dir: str) -> bool:
+    """Tell whether files of a project have changed since its calls were resolved."""
+    files = _with_calls(project_dir)
+    return bool(files) and code.state(project_dir).get("resolved") != _state_of(files)
+
+
+def _with_calls(project_dir: str) -> dict[str, SourceFile]:
+    """Return a project's files in whose language callers are looked for."""
+    found = code.source_files(project_dir).items()
+    return {path: file for path, file in found if (of := languages.of(path)) and of.has_calls}
+
+
+def _state_of(files: Mapping[str, SourceFile]) -> str:
+    digests = "".join(f"{path}\0{files[path].digest}\0" for path in sorted(files))
+    return hashlib.sha256(digests.encode()).hexdigest()
 
 
 def _rows(project: Project, session_id: str) -> dict[Pair, dict[str, Any]]:
@@ -76,25 +90,23 @@ def _rows(project: Project, session_id: str) -> dict[Pair, dict[str, Any]]:
 
 def _replace(project_dir: str, found: dict[Pair, dict[str, Any]]) -> None:
     """Store what changed; an observed call that the code does not show stays as long as both functions."""
-    functions = {(row.file_path, row.qualified_name) for row in code.functions(project_dir)}
+    functions = {(each.file, each.name) for each in code.definitions(project_dir)}
     gone = []
-    for edge in code.edges(project_dir):
-        new = found.get(code.pair_of(edge))
+    for edge in code.known_edges(project_dir):
+        new = found.get(edge.pair)
         if new is not None:
             new["confidence"] = boosted(new["confidence"], edge.times_confirmed)
             if all(getattr(edge, name) == new[name] for name in _SAID_BY_CODE):
-                del found[code.pair_of(edge)]
+                del found[edge.pair]
         elif edge.source == "ast" or not _is_possible(edge, functions):
             gone.append(edge.pk)
     code.delete_edges(gone)
     code.save_edges(list(found.values()))
 
 
-def _is_possible(edge: CallEdge, functions: set[tuple[str, str]]) -> bool:
-    caller = (edge.caller_file, edge.caller_function)
-    return (edge.callee_file, edge.callee_function) in functions and (
-        caller in functions or edge.caller_function == MODULE
-    )
+def _is_possible(edge: Known, functions: set[tuple[str, str]]) -> bool:
+    caller, callee = edge.pair[:2], edge.pair[2:]
+    return callee in functions and (caller in functions or caller[1] == MODULE)
 
 
 def _place(dotted: str, files: dict[str, str]) -> tuple[str, str]:

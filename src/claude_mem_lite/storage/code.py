@@ -44,6 +44,20 @@ class Definition(NamedTuple):
 Pair = tuple[str, str, str, str]  # caller's file and name, callee's file and name
 
 
+class Known(NamedTuple):
+    """A call in short: what the code said of it when it was resolved last."""
+
+    pk: int
+    pair: Pair
+    resolution: str
+    level: str
+    shape: str
+    line: int
+    confidence: float
+    source: str
+    times_confirmed: int
+
+
 # --- files and functions ---------------------------------------------------------------------------
 
 
@@ -273,6 +287,16 @@ def edges(project_dir: str, *, source: str | None = None) -> list[CallEdge]:
     return list(rows.order_by(CallEdge.caller_file, CallEdge.line, CallEdge.pk))
 
 
+def known_edges(project_dir: str) -> list[Known]:
+    """Return a project's calls in short, in no order."""
+    query = (
+        "SELECT pk, resolution, level, shape, line, confidence, source, times_confirmed,"
+        " caller_file, caller_function, callee_file, callee_function FROM call_graph WHERE project_dir = ?"
+    )
+    rows = memory_database.execute_sql(query, (project_dir,))
+    return [Known(pk, pair, *said) for pk, *said, a, b, c, d in rows for pair in [(a, b, c, d)]]
+
+
 def edges_at(project_dir: str, path: str) -> list[CallEdge]:
     """Return the calls from and to a file, the surest first."""
     in_file = (CallEdge.caller_file == path) | (CallEdge.callee_file == path)
@@ -296,11 +320,6 @@ def unresolved_calls(function: FunctionMapEntry) -> list[CallEdge]:
     rows = CallEdge.select().where(is_unresolved & is_named)
     found = rows.order_by(CallEdge.caller_file, CallEdge.line, CallEdge.pk)
     return [row for row in found if row.callee_function.rpartition(".")[2] == last]  # LIKE has wildcards
-
-
-def pair_of(edge: CallEdge) -> Pair:
-    """Return what tells an edge from all others of its project."""
-    return edge.caller_file, edge.caller_function, edge.callee_file, edge.callee_function
 
 
 def save_edges(rows: Sequence[Mapping[str, Any]]) -> None:
