@@ -11,6 +11,7 @@ import functools
 import importlib
 import importlib.util
 import itertools
+import re
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
 
 Range = tuple[int, int]  # of bytes
 
-_CPU_S = 2.0  # a file of 1 MB takes 0.3 s
+_CPU_S, _LEAST_CPU_S, _CPU_S_PER_BYTE = 2.0, 0.3, 3e-6  # a file of 1 MB takes 0.3 s
+_MOST_ANGLES = 1_000
+_ANGLES_END = re.compile(rb"[>;{}()\[\]]")
 _WIDEST_ERROR = 10_000  # parts; a query takes time with the square of them, here 0.2 s
 _CHUNK_BYTES = 1 << 16
 _BODIES = ("_body", "block")
@@ -207,15 +210,26 @@ def _query(grammar: Grammar) -> Query:
 def _parse(language: Any, data: bytes) -> Node:
     from tree_sitter import Parser
 
-    end = time.thread_time() + _CPU_S  # processor time: a busy machine may take longer
+    _refuse_open_angles(data)
+    # Processor time, so that a busy machine may take longer: ten times what a source usually takes.
+    limit_s = min(_CPU_S, _LEAST_CPU_S + len(data) * _CPU_S_PER_BYTE)
+    end = time.thread_time() + limit_s
     try:
         tree = Parser(language).parse(
             lambda at, _: data[at : at + _CHUNK_BYTES],
             progress_callback=lambda _at, _has_error: time.thread_time() > end,
         )
     except ValueError as error:  # what it raises when it is told to stop
-        raise SyntaxError(f"takes more than {_CPU_S:.0f} s to parse") from error
+        raise SyntaxError(f"takes more than {limit_s:.1f} s to parse") from error
     return tree.root_node
+
+
+def _refuse_open_angles(data: bytes) -> None:
+    """Refuse `a<a<a<…`: the parser compares its readings by recursion, and ends the process."""
+    if data.count(b"<") > _MOST_ANGLES:
+        most = max(part.count(b"<") for part in _ANGLES_END.split(data))
+        if most > _MOST_ANGLES:
+            raise SyntaxError(f"cannot be parsed: {most} angle brackets in one another")
 
 
 def _refuse_wide_errors(root: Node) -> None:

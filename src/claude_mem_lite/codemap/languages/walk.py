@@ -111,9 +111,8 @@ class _Walk:
             ):  # not in what a decorator is given
                 named = self._named(node)
                 if named is not None and named.kind not in SCOPES:
-                    rest = itertools.islice(nodes, index + 1, None)
-                    before_name = itertools.takewhile(lambda each: each[0] < named.at.start_byte, rest)  # noqa: B023 - used at once
-                    own = [(each[0], -each[1]) for each in before_name if each[2] == _DECORATOR]
+                    rest = (nodes[at] for at in range(index + 1, len(nodes)))
+                    own = list(_decorators_before(rest, named.at.start_byte))
                     yield self._definition(named, place, own)
                 if named is None and node.type in self.parsed.grammar.syntax.wrappers:
                     continue
@@ -176,3 +175,10 @@ class _Walk:
             return _ASYNC.search(self.parsed.code(start, min(end, start + _HEAD_BYTES))) is not None
         around = (start, parameters.start_byte), (parameters.end_byte, end)
         return any(_ASYNC.search(self.parsed.code(*each)) for each in around if each[0] < each[1])
+
+
+def _decorators_before(nodes: Iterator[tuple[int, int, int, Node]], place: int) -> Iterator[Range]:
+    """Yield the decorators that begin before a place, here that of a definition's name."""
+    for start, minus_end, rank, _ in itertools.takewhile(lambda node: node[0] < place, nodes):
+        if rank == _DECORATOR:
+            yield start, -minus_end
