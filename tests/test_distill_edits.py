@@ -255,9 +255,9 @@ def _patched(path: str, before: str, after: str) -> Capture:
         ("a.go", 'import (\n\t"fmt"\n)\n', 'import (\n\t"fmt"\n\t"net/http"\n)\n', "Import net/http in a.go"),
         ("cmd.go", 'func run() {\n\tf.Bool("dry-run", false, "")\n\tgo1()\n}', "func run() {\n\tgo1()\n}",
          'run in cmd.go: removed “f.Bool("dry-run", false, "")”'),
-        ("a.rb", "class A\n  def total\n    1\n  end\nend\n", "class A\nend\n", "Remove total from a.rb"),
-        ("a.kt", "fun total(): Int {\n  return 1\n}", "fun sum(): Int {\n  return 1\n}",
-         "Add sum, remove total in a.kt"),
+        ("a.cr", "class A\n  def total\n    1\n  end\nend\n", "class A\nend\n", "Remove total from a.cr"),
+        ("a.sml", "fun total(): Int {\n  return 1\n}", "fun sum(): Int {\n  return 1\n}",
+         "Add sum, remove total in a.sml"),
         ("a.py", "def a():\n    if x:\n        b()\n", "def a():\n    if x:\n      b()\n", "a in a.py"),
         (
             "infra/modules/network/firewall_rules.tf", 'a {\n  x = "10.0.0.0/8"\n  y = 1\n  z = 2\n}',
