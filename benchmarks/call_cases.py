@@ -2,6 +2,9 @@
 
 A file is a category. A case is `=== its name`, its files (`--- path`; the first is main.py unless said
 otherwise) and `--- calls`, one `caller -> callee` a line. Edges to a class itself are no calls of a function.
+
+The cases of other languages, in folders beside it, name a function by its name alone where it is in the first
+file, else as `path:name`, a module as `<module>`, and a class without a constructor as what is called.
 """
 
 from __future__ import annotations
@@ -25,20 +28,19 @@ class Case:
     calls: frozenset[tuple[str, str]]
 
 
-def cases(folder: str = FOLDER) -> list[Case]:
-    """Read all cases."""
+def cases(folder: str = FOLDER, *, first: str = "main.py") -> list[Case]:
+    """Read all cases; `first` is the file that they begin with."""
     found = []
     for path in sorted(glob.glob(os.path.join(folder, "*.txt"))):
         category = os.path.basename(path).removesuffix(".txt")
         with open(path) as file:
-            found += [_case(category, text) for text in file.read().split("=== ")[1:]]
+            found += [_case(category, text, first) for text in file.read().split("=== ")[1:]]
     return found
 
 
-def _case(category: str, text: str) -> Case:
+def _case(category: str, text: str, path: str) -> Case:
     name, _, rest = text.partition("\n")
     files: dict[str, str] = {}
-    path = "main.py"
     for line in rest.splitlines(keepends=True):
         if line.startswith("--- "):
             path = line[4:].strip()
@@ -50,6 +52,27 @@ def _case(category: str, text: str) -> Case:
         for caller, _, callee in (line.partition(" -> ") for line in files.pop("calls").splitlines())
     )
     return Case(category, name, files, calls)
+
+
+def named_calls(case: Case, *, first: str) -> set[tuple[str, str]]:
+    """Return the pairs that are found in a case of another language than Python, as its file writes them."""
+    project = Project(os.devnull)
+    for path, source in case.files.items():
+        project.update(scan_source(path, source))
+    paths = project.modules()
+
+    def written(name: str) -> str:
+        path = max((path for path in paths if f"{name}.".startswith(f"{path}.")), key=len)
+        rest = name[len(path) + 1 :] or "<module>"
+        return rest if path == first else f"{path}:{rest}"
+
+    found = project.edges(guesses=False)
+    made = {(edge.caller, edge.line) for edge in found if edge.callee.endswith(".constructor")}
+    return {
+        (written(edge.caller), written(edge.callee))
+        for edge in found
+        if not (edge.is_class and (edge.caller, edge.line) in made)
+    }
 
 
 def edges(case: Case) -> list[Edge]:

@@ -54,7 +54,7 @@ LIBRARIES = {
     "lancedb": ("search/vectors.py",),
     "pyarrow": ("search/vectors.py",),
     "onnxruntime": ("search/embedder/sessions.py",),
-    "tree_sitter": ("codemap/languages",),
+    "tree_sitter": ("codemap/languages", "codemap/calls"),
     "tokenizers": ("search/embedder/sessions.py",),
     "torch": ("search/embedder/transformer.py",),
     "transformers": ("search/embedder/transformer.py",),

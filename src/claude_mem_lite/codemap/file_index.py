@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from claude_mem_lite import config
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.codemap import languages, sources
+from claude_mem_lite.codemap.calls import facts
 from claude_mem_lite.codemap.extract import MAX_FUNCTIONS
 from claude_mem_lite.codemap.masking import masked
 from claude_mem_lite.codemap.project import FileMap, no_collection, scan_source
@@ -271,7 +272,7 @@ def _take(project_dir: str, new: FileMap, known: SourceFile | None, seen: Seen) 
     if new.error:
         code.save_file({**row, "packed": known.packed if known else b""})
         return Counter()
-    code.save_file({**row, "packed": packing.pack(new.scopes, _redacted)})
+    code.save_file({**row, "packed": new.packed(_redacted)})
     stored = code.functions_in(project_dir, new.path) if known is not None else ()
     old = {each.qualified_name: each for each in stored}
     changes = {each.qualified_name: _change_of(old.get(each.qualified_name), each) for each in new.functions}
@@ -366,4 +367,4 @@ def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-_FORMAT = str(packing.FORMAT)
+_FORMAT = str((packing.FORMAT, facts.FORMAT))

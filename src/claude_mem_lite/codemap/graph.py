@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.codemap import file_index, languages
 from claude_mem_lite.codemap.confidence import boosted
-from claude_mem_lite.codemap.project import FileMap, Project, no_collection
-from claude_mem_lite.codemap.valueflow import packing
+from claude_mem_lite.codemap.project import Project, no_collection, unpacked
 from claude_mem_lite.storage import code
 from claude_mem_lite.storage.models import memory_database
 
@@ -37,9 +36,9 @@ def refresh(project_dir: str, session_id: str, *, most_lines: int | None = None)
     if code.state(project_dir).get("resolved") == state:
         return False
     with no_collection():
-        scopes = {path: packing.unpack(data) for path, data in code.packed(project_dir)}
-        maps = {path: FileMap(path, "", 0, (), each) for path, each in scopes.items() if each}
-        found = _rows(Project(project_dir, maps), session_id)
+        maps = {path: unpacked(path, data) for path, data in code.packed(project_dir)}
+        project = Project(project_dir, {path: each for path, each in maps.items() if each is not None})
+        found = _rows(project, session_id)
         with memory_database.atomic():
             _replace(project_dir, found)
             file_index.note(project_dir, resolved=state, resolved_at=inbox.utc_now())

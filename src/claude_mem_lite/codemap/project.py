@@ -8,9 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from claude_mem_lite.codemap import languages, name_matching, sources
-from claude_mem_lite.codemap.confidence import CONFIDENCE, UNRESOLVED_CONFIDENCE
-from claude_mem_lite.codemap.extract import Function, definitions_of, describe, parse
+from claude_mem_lite.codemap import calls, languages, name_matching, sources
+from claude_mem_lite.codemap.calls import facts as call_facts
+from claude_mem_lite.codemap.confidence import CALL_CONFIDENCE, CONFIDENCE, UNRESOLVED_CONFIDENCE
+from claude_mem_lite.codemap.extract import MAX_FUNCTIONS, Function, definitions_of, describe, parse
+from claude_mem_lite.codemap.languages import rows
+from claude_mem_lite.codemap.languages.tree_language import TreeLanguage
+from claude_mem_lite.codemap.valueflow import packing
 from claude_mem_lite.codemap.valueflow.frame import LEVELS
 from claude_mem_lite.codemap.valueflow.imports import module_names
 from claude_mem_lite.codemap.valueflow.lowering import lower
@@ -18,8 +22,9 @@ from claude_mem_lite.codemap.valueflow.solver import solve
 from claude_mem_lite.codemap.valueflow.terms import Import, import_statements
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
+    from claude_mem_lite.codemap.calls.facts import Facts
     from claude_mem_lite.codemap.valueflow.modules import Modules
     from claude_mem_lite.codemap.valueflow.terms import Scope
     from claude_mem_lite.codemap.valueflow.values import Evidence
@@ -27,9 +32,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FileMap:
-    """What one file holds; values that the caller may store: pickled, or the scopes by `packing`.
+    """What one file holds; values that the caller may store: pickled, or by `packed`.
 
-    `digest` is the SHA-256 of its bytes; `error` says why a file has no map, "" where it has one.
+    `digest` is the SHA-256 of its bytes; `error` says why a file has no map, "" where it has one. Calls are
+    resolved from `scopes` in Python and from `facts` in other languages.
     """
 
     path: str
@@ -38,12 +44,23 @@ class FileMap:
     functions: tuple[Function, ...]
     scopes: tuple[Scope, ...]
     error: str = ""
+    facts: Facts | None = None
+
+    def packed(self, shown: Callable[[Collection[str]], Mapping[str, str]]) -> bytes:
+        """Return what calls are resolved from as bytes; b"" for a language whose calls are not looked for.
+
+        `shown` is given the texts in a Python file, and returns others for those that may not be stored.
+        """
+        if self.path.endswith(sources.PYTHON):
+            return packing.pack(self.scopes, shown)
+        return call_facts.pack(self.facts) if self.facts is not None else b""
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
     """A call: dotted names of caller and callee, the caller's file and line.
 
+    Outside of Python a name begins with the file's path in the place of a module: "src/cli.ts.main".
     `resolution` is "direct", "self_method", "import" or "unresolved"; `level` names the evidence,
     `confidence` is how often edges of that level were right; `shape` is the call's form, e.g. "self.m()".
     """
@@ -69,7 +86,7 @@ def scan_source(path: str, data: bytes | str) -> FileMap:
     text = data if isinstance(data, str) else sources.decode(data)
     try:
         if not path.endswith(sources.PYTHON):
-            return FileMap(path, digest, lines, languages.extract(path, text), ())
+            return _scan_tree(path, digest, lines, text)
         tree = parse(text)
         functions = describe(definitions_of(tree))
         scopes = lower(tree)
@@ -78,8 +95,28 @@ def scan_source(path: str, data: bytes | str) -> FileMap:
     return FileMap(path, digest, lines, functions, scopes)
 
 
+def unpacked(path: str, data: bytes) -> FileMap | None:
+    """Return a file's map with what calls are resolved from alone; None where another version packed it."""
+    if not path.endswith(sources.PYTHON):
+        facts = call_facts.unpack(data) if data else None
+        return FileMap(path, "", 0, (), (), "", facts) if facts is not None else None
+    scopes = packing.unpack(data)
+    return FileMap(path, "", 0, (), scopes) if scopes else None
+
+
+def _scan_tree(path: str, digest: str, lines: int, text: str) -> FileMap:
+    """Map a file of a language that tree-sitter reads. Raises: SyntaxError."""
+    language = languages.of(path)
+    parsed = language.readable(text) if isinstance(language, TreeLanguage) else None
+    if not isinstance(language, TreeLanguage) or parsed is None:
+        return FileMap(path, digest, lines, (), ())
+    definitions = language.definitions(parsed)
+    functions = rows.describe(parsed, definitions, limit=MAX_FUNCTIONS)
+    return FileMap(path, digest, lines, functions, (), "", calls.read(path, parsed, definitions))
+
+
 class Project:
-    """The Python files below a folder, and who calls whom in them.
+    """The files below a folder, and who calls whom in them.
 
     `files` maps relative paths to their maps; hand back those of an earlier scan and only
     changed files are mapped again.
@@ -99,12 +136,12 @@ class Project:
         more keeps its last good map, with its error.
         """
         tree = sources.Tree(self.folder)
-        wanted = list(sources.source_files(self.folder, sources.PYTHON)) if paths is None else list(paths)
+        wanted = list(sources.source_files(self.folder)) if paths is None else list(paths)
         changed = [path for path in self.files if path not in set(wanted)] if paths is None else []
         for path in changed:
             del self.files[path]
         with no_collection():
-            sure = (path for path in wanted if path.endswith(sources.PYTHON))
+            sure = (path for path in wanted if sources.is_source(path))
             changed += [path for path in sure if self._scan_file(tree, path)]
         if changed:
             self._edges = None
@@ -125,7 +162,7 @@ class Project:
         """Take one file's map; one with an error leaves the last good functions and scopes in place."""
         old = self.files.get(new.path)
         if new.error and old is not None:
-            new = FileMap(new.path, new.digest, new.lines, old.functions, old.scopes, new.error)
+            new = FileMap(new.path, new.digest, new.lines, old.functions, old.scopes, new.error, old.facts)
         self.files[new.path] = new
         self._edges = None
 
@@ -146,7 +183,10 @@ class Project:
         return self._missed
 
     def modules(self) -> dict[str, str]:
-        """Return each file's dotted module name."""
+        """Return the name of each file's module: dotted in Python, its path in other languages."""
+        return self._python_modules() | {path: path for path, file in self.files.items() if file.facts}
+
+    def _python_modules(self) -> dict[str, str]:
         above = sources.packages_above(self.folder)
         good = [path for path, file in self.files.items() if file.scopes]
         imported = {name for path in good for name in _imported(self.files[path].scopes)}
@@ -155,10 +195,58 @@ class Project:
     def _resolve(self) -> None:
         if self._edges is not None:
             return
-        names = self.modules()
+        names = self._python_modules()
         with no_collection():
             modules = solve({path: self.files[path].scopes for path in names}, names)
-            self._edges, self._missed = _edges_of(modules)
+            edges, missed = _edges_of(modules)
+            others, others_missed = self._resolve_others()
+        self._edges, self._missed = _in_order((*edges, *others)), _in_order((*missed, *others_missed))
+
+    def _resolve_others(self) -> tuple[Iterable[Edge], Iterable[Edge]]:
+        """Return the resolved and the unresolved calls of all languages but Python, one edge a pair."""
+        tree = sources.Tree(self.folder)
+
+        def text_of(path: str) -> str:
+            try:
+                return tree.read(path).decode("utf-8-sig", "replace")
+            except (OSError, ValueError):
+                return ""
+
+        found: dict[tuple[str, str], Edge] = {}
+        missed: dict[tuple[str, str], Edge] = {}
+        facts = {path: file.facts for path, file in self.files.items() if file.facts is not None}
+        for call in calls.resolve(facts, text_of):
+            edge = _edge(call)
+            known = missed if isinstance(call, calls.Missed) else found
+            old = known.get((edge.caller, edge.callee))
+            if old is None or (-old.confidence, old.line) > (-edge.confidence, edge.line):
+                known[edge.caller, edge.callee] = edge
+        return found.values(), missed.values()
+
+
+def _edge(call: calls.Found | calls.Missed) -> Edge:
+    path, caller = call.caller[0], _dotted(call.caller)
+    if isinstance(call, calls.Missed):
+        return Edge(
+            caller,
+            call.name,
+            path,
+            call.line,
+            "unresolved",
+            "unresolved",
+            UNRESOLVED_CONFIDENCE,
+            "unresolved",
+        )
+    is_own = call.shape.startswith(("this.", "super"))
+    resolution = "self_method" if is_own else "direct" if path == call.callee[0] else "import"
+    return Edge(
+        caller, _dotted(call.callee), path, call.line, resolution, call.level, CALL_CONFIDENCE[call.level],
+        call.shape, call.is_class,
+    )  # fmt: skip
+
+
+def _dotted(place: tuple[str, str]) -> str:
+    return ".".join(filter(None, place))
 
 
 def _edges_of(modules: Modules) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:

@@ -9,4 +9,5 @@ JAVASCRIPT = TreeLanguage(
     ecmascript.syntax({}),
     ecmascript.named,
     suffixes=(".js", ".mjs", ".cjs", ".jsx"),
+    has_calls=True,
 )

@@ -156,6 +156,19 @@ class Grammar:
         return Parsed(self, source)
 
 
+def nodes(parsed: Parsed, types: Iterable[str]) -> list[tuple[int, int, Node]]:
+    """Return the nodes of some types with start and end in bytes, by place, outer ones first.
+
+    Raises: SyntaxError where an error is so wide that this would take too long.
+    """
+    from tree_sitter import QueryCursor
+
+    _refuse_wide_errors(parsed.root)
+    captures = QueryCursor(_types_query(parsed.grammar, frozenset(types))).captures(parsed.root)
+    found = [(node.start_byte, node.end_byte, node) for node in captures.get("node", ())]
+    return sorted(found, key=lambda each: (each[0], -each[1]))
+
+
 def body_of(head: Node) -> Node | None:
     """Return a definition's body; None where it has none."""
     body = head.child_by_field_name("body")
@@ -205,6 +218,15 @@ def _query(grammar: Grammar) -> Query:
         known = [f"({each})" for each in types if language.id_for_node_kind(each, True) is not None]
         parts += [f"[{' '.join(known)}] @{capture}"] if known else []
     return Query(language, "\n".join(parts))
+
+
+@functools.cache
+def _types_query(grammar: Grammar, types: frozenset[str]) -> Query:
+    from tree_sitter import Query
+
+    language = grammar.load()
+    known = [f"({each})" for each in sorted(types) if language.id_for_node_kind(each, True) is not None]
+    return Query(language, f"[{' '.join(known)}] @node")
 
 
 def _parse(language: Any, data: bytes) -> Node:

@@ -19,7 +19,7 @@ class TreeLanguage(Grammar):
 
     suffixes: tuple[str, ...]
     extra: str = ""
-    has_calls: bool = False
+    has_calls: bool = False  # `codemap.calls` has a table for it
 
     def definitions(self, parsed: Parsed) -> tuple[walk.Definition, ...]:
         """Return what a parsed source defines, by place. Raises: SyntaxError where it is too broken."""
@@ -30,10 +30,19 @@ class TreeLanguage(Grammar):
 
         Raises: SyntaxError where it is too large, or can't be understood.
         """
+        parsed = self.readable(source)
+        if parsed is None:
+            return ()
+        return rows.describe(parsed, self.definitions(parsed), limit=limit)
+
+    def readable(self, source: str) -> Parsed | None:
+        """Return the syntax tree of a source that a person wrote; None of a minified one.
+
+        Raises: SyntaxError where it is too large, or can't be understood.
+        """
         size = len(source.encode("utf-8", "replace"))
         if size > MAX_BYTES:
             raise SyntaxError(f"{size} bytes; at most {MAX_BYTES} of {self.name} are read")
         if size > _SMALL_BYTES and size > _MAX_LINE_BYTES * (source.count("\n") + 1):
-            return ()
-        parsed = self.parse(source)
-        return rows.describe(parsed, self.definitions(parsed), limit=limit)
+            return None
+        return self.parse(source)

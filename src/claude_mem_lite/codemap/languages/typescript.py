@@ -22,6 +22,7 @@ TYPESCRIPT = TreeLanguage(
     ecmascript.named,
     symbol="language_typescript",
     suffixes=(".ts", ".mts", ".cts"),
+    has_calls=True,
 )
 TSX = TreeLanguage(
     "TSX",
@@ -30,4 +31,5 @@ TSX = TreeLanguage(
     ecmascript.named,
     symbol="language_tsx",
     suffixes=(".tsx",),
+    has_calls=True,
 )

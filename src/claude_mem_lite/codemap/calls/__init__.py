@@ -1,0 +1,73 @@
+"""Find who calls whom in the languages that tree-sitter reads.
+
+`facts` says what is kept of a file; `walker` reads it by a language's `Table`; `resolver` finds what is called
+with the facts of a family's files: languages that import each other. `evaluation` tells it what a term may be,
+one of `values`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from claude_mem_lite.codemap import languages
+from claude_mem_lite.codemap.calls import ecmascript, ecmascript_modules, resolver
+from claude_mem_lite.codemap.calls.resolver import Found, Missed
+from claude_mem_lite.codemap.calls.walker import Table, Walk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+    from claude_mem_lite.codemap.calls.facts import Facts
+    from claude_mem_lite.codemap.calls.values import Builtins, Finder
+    from claude_mem_lite.codemap.languages.tree import Parsed
+    from claude_mem_lite.codemap.languages.walk import Definition
+
+__all__ = ["FAMILIES", "Family", "Found", "Missed", "family_of", "read", "resolve"]
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Languages whose files import each other: how facts are read, modules found, and what is built in.
+
+    `finder` takes the paths of all files and a function that returns a file's text, "" where there is none.
+    """
+
+    languages: frozenset[str]
+    table: Table
+    finder: Callable[[Collection[str], Callable[[str], str]], Finder]
+    builtins: Builtins
+
+
+FAMILIES = (
+    Family(
+        frozenset({"TypeScript", "TSX", "JavaScript"}),
+        ecmascript.TABLE,
+        ecmascript_modules.Finder,
+        ecmascript_modules.BUILTINS,
+    ),
+)
+
+
+def family_of(path: str) -> Family | None:
+    """Return the family of a file's language; None where its calls are not looked for."""
+    language = languages.of(path)
+    name = language.name if language is not None else ""
+    return next((each for each in FAMILIES if name in each.languages), None)
+
+
+def read(path: str, parsed: Parsed, definitions: Sequence[Definition]) -> Facts | None:
+    """Return a file's facts; None for a language whose calls are not looked for.
+
+    Raises: SyntaxError where the file is too broken.
+    """
+    family = family_of(path)
+    return Walk(family.table, parsed, definitions).facts() if family is not None else None
+
+
+def resolve(files: Mapping[str, Facts], text_of: Callable[[str], str]) -> Iterator[Found | Missed]:
+    """Yield the calls in files; `text_of` returns the text of a file of settings, "" where there is none."""
+    for family in FAMILIES:
+        own = {path: files[path] for path in sorted(files) if family_of(path) is family}
+        if own:
+            yield from resolver.resolve(own, family.finder(own, text_of), family.builtins)

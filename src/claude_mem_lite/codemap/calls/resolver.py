@@ -1,0 +1,109 @@
+"""Resolve the calls of a project's files from their facts: who is called, and what that rests on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from claude_mem_lite.codemap.calls.evaluation import CLASSES, Evaluation, last
+from claude_mem_lite.codemap.calls.values import At
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from claude_mem_lite.codemap.calls.facts import Facts, Term
+    from claude_mem_lite.codemap.calls.values import Builtins, Finder, Values
+
+Place = tuple[str, str]  # file and qualified name, "" for the module
+
+
+class Found(NamedTuple):
+    """A call that is resolved; `level` names the evidence, `is_class` says that the callee is a class."""
+
+    caller: Place
+    callee: Place
+    line: int
+    level: str
+    shape: str
+    is_class: bool
+
+
+class Missed(NamedTuple):
+    """A call of which the callee is not known, by the name that is written."""
+
+    caller: Place
+    name: str
+    line: int
+
+
+def resolve(files: Mapping[str, Facts], finder: Finder, builtins: Builtins) -> Iterator[Found | Missed]:
+    """Yield the calls of files that see each other, file by file, in the order that they are written."""
+    evaluation = Evaluation(files, finder, builtins)
+    methods = _methods(files)
+    for path, facts in files.items():
+        for call in facts.calls:
+            caller = path, _caller(facts, call.scope)
+            values = evaluation.start(At(path, call.scope), call.callee)
+            found = list(dict.fromkeys(_targets(evaluation, values, is_super=call.callee == ("super",))))
+            for callee, is_class in found:
+                yield Found(caller, callee, call.line, _level(call.callee, found), call.shape, is_class)
+            if values:
+                continue
+            name = _written(call.callee)
+            named = methods.get(last(name), [])
+            if "." in name and len(named) == 1 and last(name) not in builtins.noise:
+                yield Found(caller, named[0], call.line, "guess", call.shape, is_class=False)
+            elif name and (named or last(name) not in builtins.noise):
+                yield Missed(caller, name, call.line)
+
+
+def _caller(facts: Facts, index: int) -> str:
+    while index > 0:
+        scope = facts.scopes[index]
+        if scope.name and scope.kind in {"function", "class"}:
+            return scope.name
+        index = scope.parent
+    return ""
+
+
+def _targets(evaluation: Evaluation, values: Values, *, is_super: bool) -> Iterator[tuple[Place, bool]]:
+    """Yield what a call may reach, and whether that is a class: of a class its constructor, too."""
+    for value in values:
+        if value.kind == "function" and (name := evaluation.scope(value).name):
+            yield (value.path, name), False
+        elif value.kind == "class":
+            if (name := evaluation.scope(value).name) and not is_super:
+                yield (value.path, name), True
+            for made in evaluation.member(value._replace(kind="instance"), "constructor"):
+                if made.kind == "function" and (name := evaluation.scope(made).name):
+                    yield (made.path, name), False
+
+
+def _level(callee: Term, found: list[tuple[Place, bool]]) -> str:
+    """Return "direct" for a name, "typed" for a member, "several" where it may be one of more."""
+    for is_class in (True, False):
+        if sum(each is is_class for _, each in found) > 1:
+            return "several"
+    return "direct" if callee and callee[0] in {"name", "import", "scope"} else "typed"
+
+
+def _methods(files: Mapping[str, Facts]) -> dict[str, list[Place]]:
+    """Return all methods by their last name."""
+    found: dict[str, dict[Place, None]] = {}
+    for path, facts in files.items():
+        for scope in facts.scopes:
+            if scope.kind == "function" and scope.name and facts.scopes[scope.parent].kind in CLASSES:
+                found.setdefault(last(scope.name), {})[path, scope.name] = None
+    return {name: list(each) for name, each in found.items()}
+
+
+def _written(term: Term) -> str:
+    """Return a name as it is written, with the last name of its receiver; "" for what has none."""
+    if not term or term[0] not in {"name", "attribute"}:
+        return ""
+    if term[0] == "name":
+        return str(term[1])
+    base = term[1]
+    receiver = (
+        str(base[-1]) if base and base[0] in {"name", "attribute"} else "this" if base == ("this",) else ""
+    )
+    return f"{receiver}.{term[2]}"

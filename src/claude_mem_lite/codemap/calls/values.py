@@ -1,0 +1,77 @@
+"""What a term may be when it is evaluated, and what a language brings along for that."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Value(NamedTuple):
+    """What a term may be: a "function", "class", "instance", "module" or "namespace", by file and scope.
+
+    A "signature" is a function of which the type alone is known (`extra`), an "alias" a type by another name;
+    a "builtin" is of a type of the language (`path`) with its arguments (`extra`), a "builtin method" one of
+    its methods; "outside" is all that the project does not define. `env` are the type arguments by name,
+    `receiver` is what a method was taken from.
+    """
+
+    kind: str
+    path: str = ""
+    scope: int = 0
+    env: Env = ()
+    receiver: tuple[Any, ...] = ()
+    extra: Any = ()
+
+
+Values = tuple[Value, ...]
+Env = tuple[tuple[str, tuple[Any, ...]], ...]
+OUTSIDE = (Value("outside"),)
+
+
+class At(NamedTuple):
+    """Where a term is written: file and scope; and the type arguments that hold there."""
+
+    path: str
+    scope: int
+    env: Env = ()
+
+
+class Builtins(NamedTuple):
+    """What a language brings along.
+
+    `globals` are names that need no import, `unknown` types of which nothing is known, `containers` types
+    whose arguments are known by place, `transparent` types that stand for their first argument, `awaited`
+    those that `await` opens. `elements` says which argument a loop is over. `results` says by type and method
+    which argument is returned, "self", or a new container: "Array<1"; `passed` what a function that is handed
+    over is given, by place. `noise` are methods that are not told of where their receiver is unknown.
+    """
+
+    globals: frozenset[str]
+    unknown: frozenset[str]
+    containers: frozenset[str]
+    transparent: frozenset[str]
+    awaited: frozenset[str]
+    elements: Mapping[str, int]
+    results: Mapping[tuple[str, str], int | str]
+    passed: Mapping[tuple[str, str], tuple[int | str, ...]]
+    noise: frozenset[str]
+
+
+class Finder(Protocol):
+    """Finds the files of a module that another file imports."""
+
+    def find(self, path: str, module: str) -> str:
+        """Return the file that a module is, as it is written in a file; "" for one outside of the project."""
+
+
+def argument_of(value: Value, place: int | str) -> Values:
+    """Return an argument of a builtin's type by its place, as `Builtins` writes it."""
+    if place == "self":
+        return (value,)
+    if isinstance(place, str):
+        name, _, inner = place.partition("<")
+        return (Value("builtin", name, extra=(argument_of(value, int(inner)),)),)
+    found: Values = value.extra[place] if place < len(value.extra) else ()
+    return found

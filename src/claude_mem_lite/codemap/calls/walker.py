@@ -1,0 +1,165 @@
+"""Read the facts of a file from its syntax tree, by a language's tables.
+
+One query finds the nodes that a language has a handler for; their order and extent tell which scope each is
+in. Expressions and types are lowered to terms where a handler asks for them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from claude_mem_lite.codemap.calls.facts import Call, Facts, Scope
+from claude_mem_lite.codemap.languages import tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from tree_sitter import Node
+
+    from claude_mem_lite.codemap.calls.facts import Term, Terms
+    from claude_mem_lite.codemap.languages.tree import Parsed
+    from claude_mem_lite.codemap.languages.walk import Definition
+
+_MAX_DEPTH = 60  # of an expression or a type: a longer chain is cut
+_MAX_TERMS = 8  # that one name is bound to
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """How a language's facts are read.
+
+    `scopes` maps the types of nodes that have names of their own to the kind of scope, `handlers` types to
+    what is done with a node and the scope around it, `expressions` and `types` types to how they are lowered.
+    """
+
+    scopes: Mapping[str, str]
+    handlers: Mapping[str, Callable[[Walk, Node, int], None]]
+    expressions: Mapping[str, Callable[[Walk, Node], Term]]
+    types: Mapping[str, Callable[[Walk, Node], Term]]
+
+
+@dataclass(slots=True)
+class Draft:
+    """A scope that is being read; its fields are those of `Scope`."""
+
+    kind: str
+    name: str
+    parent: int
+    line: int
+    names: dict[str, list[Term]] = field(default_factory=dict)
+    types: dict[str, list[Term]] = field(default_factory=dict)
+    members: dict[str, list[Term]] = field(default_factory=dict)
+    statics: dict[str, list[Term]] = field(default_factory=dict)
+    bases: list[Term] = field(default_factory=list)
+    params: list[tuple[Term, Term]] = field(default_factory=list)
+    type_params: list[tuple[str, Term]] = field(default_factory=list)
+    return_type: Term = None
+    returns: list[Term] = field(default_factory=list)
+    context: Term = None
+    flags: list[str] = field(default_factory=list)
+
+    def done(self) -> Scope:
+        """Return the scope."""
+        return Scope(
+            self.kind, self.name, self.parent, self.line,
+            _done(self.names), _done(self.types), _done(self.members), _done(self.statics),
+            tuple(self.bases), tuple(self.params), tuple(self.type_params), self.return_type,
+            tuple(self.returns[:_MAX_TERMS]), self.context, tuple(self.flags),
+        )  # fmt: skip
+
+
+class Walk:
+    """One reading of a file; handlers add to `scopes`, `calls`, `exports` and `stars`."""
+
+    def __init__(self, table: Table, parsed: Parsed, definitions: Sequence[Definition]) -> None:
+        """Take a parsed file and what it defines: the names of its scopes."""
+        self.table = table
+        self.parsed = parsed
+        self.text = parsed.text
+        self.scopes = [Draft("module", "", -1, 1)]
+        self.calls: list[Call] = []
+        self.exports: dict[str, list[Term]] = {}
+        self.stars: list[str] = []
+        self.declared: dict[int, Term] = {}  # types of what calls return, by their nodes
+        self._index: dict[int, int] = {}  # of a scope by its node
+        self._lowered: dict[int, Term] = {}
+        self._depth = 0
+        self._names = {
+            (each.named.head.start_byte, each.named.head.end_byte): each.qualified_name
+            for each in definitions
+        }
+
+    def facts(self) -> Facts:
+        """Return the file's facts. Raises: SyntaxError where the file is too broken."""
+        nodes = tree.nodes(self.parsed, (*self.table.scopes, *self.table.handlers))
+        placed = []
+        opened = [(len(self.parsed.data) + 1, 0)]
+        for start, end, node in nodes:
+            while opened[-1][0] <= start:
+                opened.pop()
+            here = opened[-1][1]
+            kind = self.table.scopes.get(node.type)
+            if kind is not None:
+                self._index[node.id] = len(self.scopes)
+                opened.append((end, len(self.scopes)))
+                name = self._names.get((start, end), "")
+                self.scopes.append(Draft(kind, name, here, node.start_point[0] + 1))
+            placed.append((node, here))
+        for node, here in placed:
+            handler = self.table.handlers.get(node.type)
+            if handler is not None:
+                handler(self, node, here)
+        return Facts(
+            tuple([each.done() for each in self.scopes]),
+            tuple(self.calls),
+            _done(self.exports),
+            tuple(self.stars),
+        )
+
+    def scope(self, node: Node) -> int | None:
+        """Return the scope that a node is; None for other nodes."""
+        return self._index.get(node.id)
+
+    def lower(self, node: Node | None) -> Term:
+        """Return an expression as a term."""
+        return self._lower(node, self.table.expressions)
+
+    def type(self, node: Node | None) -> Term:
+        """Return a type as a term."""
+        return self._lower(node, self.table.types)
+
+    def _lower(self, node: Node | None, table: Mapping[str, Callable[[Walk, Node], Term]]) -> Term:
+        if node is None:
+            return None
+        found = self._lowered.get(node.id, self)
+        if found is not self:
+            return found  # type: ignore[return-value]
+        how = table.get(node.type)
+        term: Term = None
+        if how is not None and self._depth < _MAX_DEPTH:
+            self._depth += 1
+            term = how(self, node)
+            self._depth -= 1
+            self._lowered[node.id] = term
+        return term
+
+    def call(self, here: int, at: Node, callee: Term, shape: str) -> None:
+        """Note a call at a node."""
+        self.calls.append(Call(here, at.start_point[0] + 1, callee, shape))
+
+
+def bind(terms: dict[str, list[Term]], name: str, term: Term) -> None:
+    """Let a name stand for a term, beside what it stands for already."""
+    known = terms.setdefault(name, [])
+    if term not in known and len(known) < _MAX_TERMS:
+        known.append(term)
+
+
+def _done(terms: dict[str, list[Term]]) -> Terms:
+    return {name: tuple(each) for name, each in terms.items()}
+
+
+def field_of(node: Node, name: str) -> Any:
+    """Return a node's child of a field; None where it has none."""
+    return node.child_by_field_name(name)
