@@ -1,8 +1,8 @@
 """Find who calls whom in the languages that tree-sitter reads.
 
-`facts` says what is kept of a file; `walker` reads it by a language's `Table`; `resolver` finds what is called
-with the facts of a family's files: languages that import each other. `evaluation` tells it what a term may be,
-one of `values`.
+`facts` says what is kept of a file; `walker` reads it by a language's `Table`; `resolver` finds what is
+called, with the facts of a family's files: languages that import each other. `evaluation` tells it what a
+term may be, one of `values`.
 """
 
 from __future__ import annotations
