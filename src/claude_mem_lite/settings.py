@@ -49,7 +49,7 @@ _KNOWN: Mapping[str, Mapping[str, _Kind]] = {
     "learnings": {"dedup_threshold": float, "decay_after_sessions": int},
     "retention": dict.fromkeys(("events_days", "keep_raw", "logs_days", "max_queue_mb"), range(_MOST + 1)),
     "evals": {"every": range(_MOST + 1), "samples": range(1, 101), "judge": str},
-    "compress": dict.fromkeys((*TIERS, "summaries", "learnings"), _WRITERS),
+    "compress": dict.fromkeys((*TIERS, "summaries", "learnings", "calls"), _WRITERS),
 }
 _PRICE_KEYS = ("input", "output", "cache_minimum_tokens")
 
@@ -119,6 +119,7 @@ class Settings:
     tiers: frozenset[str] = frozenset({"high", "normal"})
     summaries: bool = True
     learnings: bool = True
+    calls: bool = False
     embedding_model: str = "auto"
     dimension: int = 0
     recall_tokens_per_session: int = 6_000
@@ -173,7 +174,8 @@ def _default(table: str, key: str) -> Any:
     default = Settings()
     match table, key:
         case "compress", _:
-            return "local" if key in TIERS and key not in default.tiers else "claude"
+            is_claudes = key in default.tiers if key in TIERS else getattr(default, key)
+            return "claude" if is_claudes else "local"
         case "capture", "max_event_chars":
             return config.DEFAULT_MAX_EVENT_CHARS
         case "capture" | "projects", _:
@@ -239,6 +241,7 @@ def load() -> Settings:
         ),
         summaries=compress.get("summaries", "claude") == "claude",
         learnings=compress.get("learnings", "claude") == "claude",
+        calls=compress.get("calls", "local") == "claude",
         embedding_model=search.get("embedding_model", default.embedding_model),
         dimension=search.get("dimension", default.dimension),
         recall_tokens_per_session=context.get("recall_tokens_per_session", default.recall_tokens_per_session),

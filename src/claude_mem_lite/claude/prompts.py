@@ -101,6 +101,20 @@ Corrections by the user ("no, …", "we use …, not …") are the best source. 
 Write in the language of the requests."""
 
 
+CALLS = f"""\
+You complete a call graph. You get functions of a program, each followed by calls in it whose callee a static
+analysis could not find, and by the functions of that name in the program: the candidates.
+
+{DATA_RULE}
+
+Say of each call which candidate it runs: by the types that the code shows or strongly suggests (what is
+assigned, names of variables, what else is called on the value). Null where it may be several, where it is
+rather a library's function, or where you are not sure: a wrong edge is worse than none.
+
+Fields:
+- calls: for each call its id, and as candidate the id of one of its own candidates, or null."""
+
+
 QUESTIONS = f"""\
 You examine the memory of a programmer's sessions with a coding assistant. You get one record of a tool call.
 Write 2 to 5 questions whose answers stand in the record and are what somebody needs who goes on with the work
@@ -188,6 +202,19 @@ class WrittenLearnings(_Written):
     learnings: list[WrittenLearning]
 
 
+class WrittenCall(_Written):
+    """Which of its candidates a call runs, by the ids in the request; null for none."""
+
+    call: _Text
+    candidate: _Clean | None
+
+
+class WrittenCalls(_Written):
+    """Claude's answer about calls."""
+
+    calls: list[WrittenCall]
+
+
 class WrittenQuestions(_Written):
     """The judge's questions about a record."""
 
@@ -250,6 +277,12 @@ def parse_observations(text: str) -> list[WrittenObservation]:
 def parse_summary(text: str) -> WrittenSummary | None:
     """Return the summary in an answer, or None."""
     return _first(WrittenSummary, text)
+
+
+def parse_calls(text: str) -> list[WrittenCall] | None:
+    """Return what an answer says of calls; None for an answer that is none."""
+    found = _first(WrittenCalls, text)
+    return found.calls if found else None
 
 
 def parse_questions(text: str) -> list[str] | None:

@@ -22,6 +22,7 @@ EVIDENCE = {
     "guess": "the only one of that name",
     "unresolved": "nothing of that name is known",
     "observed": "not seen in the code",
+    "asked": "Claude's guess from the code",
 }
 STRONG = 0.75  # a confidence from which on edges are told without asking
 UNRESOLVED_CONFIDENCE = 0.5  # Source: unified PRD 8
@@ -29,6 +30,8 @@ UNRESOLVED_CONFIDENCE = 0.5  # Source: unified PRD 8
 # What an observation adds to an edge's confidence: a share of what is missing to the ceiling; and that of an
 # edge which only observations know. Source: phase 6 document 2.6.
 BOOST, CEILING, DISCOVERED = 0.15, 0.95, 0.6
+# Of what Claude was asked for, until something confirms it.
+ASKED, ASKED_CONFIDENCE = "asked", 0.3
 
 
 def boosted(confidence: float, times: int = 1) -> float:

@@ -74,7 +74,7 @@ def _rows(project: Project, session_id: str) -> dict[Pair, dict[str, Any]]:
         pair = (edge.file, _place(edge.caller, files)[1], *callee)
         found[pair] = {
             "project_dir": project.folder,
-            **dict(zip(_PAIR, pair, strict=True)),
+            **dict(zip(code.PAIR, pair, strict=True)),
             "resolution": edge.resolution,
             "level": edge.level,
             "shape": edge.shape,
@@ -88,8 +88,12 @@ def _rows(project: Project, session_id: str) -> dict[Pair, dict[str, Any]]:
 
 
 def _replace(project_dir: str, found: dict[Pair, dict[str, Any]]) -> None:
-    """Store what changed; an observed call that the code does not show stays as long as both functions."""
+    """Store what changed; an observed call that the code does not show stays as long as both functions.
+
+    What Claude was asked for stays as long as the code has a call of that name whose callee is unknown.
+    """
     functions = {(each.file, each.name) for each in code.definitions(project_dir)}
+    waiting = {(*pair[:2], _last(pair[3])) for pair in found if not pair[2]}
     gone = []
     for edge in code.known_edges(project_dir):
         new = found.get(edge.pair)
@@ -97,7 +101,11 @@ def _replace(project_dir: str, found: dict[Pair, dict[str, Any]]) -> None:
             new["confidence"] = boosted(new["confidence"], edge.times_confirmed)
             if all(getattr(edge, name) == new[name] for name in _SAID_BY_CODE):
                 del found[edge.pair]
-        elif edge.source == "ast" or not _is_possible(edge, functions):
+        elif (
+            edge.source == "ast"
+            or not _is_possible(edge, functions)
+            or (edge.source == code.BY_CLAUDE and (*edge.pair[:2], _last(edge.pair[3])) not in waiting)
+        ):
             gone.append(edge.pk)
     code.delete_edges(gone)
     code.save_edges(list(found.values()))
@@ -108,6 +116,10 @@ def _is_possible(edge: Known, functions: set[tuple[str, str]]) -> bool:
     return callee in functions and (caller in functions or caller[1] == MODULE)
 
 
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
 def _place(dotted: str, files: dict[str, str]) -> tuple[str, str]:
     """Return the file and the qualified name of a dotted name: its longest beginning that is a module."""
     module, rest = dotted, ""
@@ -115,6 +127,3 @@ def _place(dotted: str, files: dict[str, str]) -> tuple[str, str]:
         module, _, last = module.rpartition(".")
         rest = f"{last}.{rest}" if rest else last
     return files.get(module, ""), rest or MODULE
-
-
-_PAIR = ("caller_file", "caller_function", "callee_file", "callee_function")

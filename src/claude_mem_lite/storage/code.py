@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 UNRESOLVED = "unresolved"
+BY_CLAUDE = "claude"  # the source of a call that Claude was asked for
+PAIR = ("caller_file", "caller_function", "callee_file", "callee_function")
 _ROWS = 50  # of an INSERT: SQLite before 3.32 takes at most 999 values
 
 
@@ -59,6 +61,16 @@ class Known(NamedTuple):
 
 
 # --- files and functions ---------------------------------------------------------------------------
+
+
+def projects_changed(since: str, before: str) -> list[str]:
+    """Return the projects of which sessions changed functions between two times (UTC text)."""
+    rows = FunctionMapEntry.select(FunctionMapEntry.project_dir).where(
+        (FunctionMapEntry.session_id != "")
+        & (FunctionMapEntry.updated_at > since)
+        & (FunctionMapEntry.updated_at < before)
+    )
+    return sorted({row.project_dir for row in rows.distinct()})
 
 
 def source_files(project_dir: str) -> dict[str, SourceFile]:
@@ -279,9 +291,11 @@ def answers(project_dir: str, path: str, qualified: str, name: str) -> bool:
 # --- calls -----------------------------------------------------------------------------------------
 
 
-def edges(project_dir: str, *, source: str | None = None) -> list[CallEdge]:
-    """Return a project's calls, by the caller's file and line; `source` narrows them."""
+def edges(project_dir: str, *, source: str | None = None, resolution: str | None = None) -> list[CallEdge]:
+    """Return a project's calls, by the caller's file and line; `source` and `resolution` narrow them."""
     rows = CallEdge.select().where(CallEdge.project_dir == project_dir)
+    if resolution is not None:
+        rows = rows.where(CallEdge.resolution == resolution)
     if source is not None:
         rows = rows.where(CallEdge.source == source)
     return list(rows.order_by(CallEdge.caller_file, CallEdge.line, CallEdge.pk))
@@ -347,11 +361,11 @@ def delete_edges(pks: Collection[int]) -> None:
 
 
 def decay_edges(project_dir: str, *, before: str, step: float, floor: float) -> int:
-    """Lower the confidence of observed calls that nothing has confirmed since a time; return how many."""
+    """Lower the confidence of calls that only others saw and none confirmed since a time; return how many."""
     confirmed_at = fn.COALESCE(CallEdge.last_confirmed_at, CallEdge.created_at)
     stale = (
         (CallEdge.project_dir == project_dir)
-        & (CallEdge.source == "observation")
+        & (CallEdge.source != "ast")
         & (confirmed_at < before)
         & (CallEdge.confidence > floor)
     )
