@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import glob
 import os
+import tempfile
 from dataclasses import dataclass
 
 from claude_mem_lite.codemap.project import Edge, Project, scan_source
@@ -56,9 +57,15 @@ def _case(category: str, text: str, path: str) -> Case:
 
 def named_calls(case: Case, *, first: str) -> set[tuple[str, str]]:
     """Return the pairs that are found in a case of another language than Python, as its file writes them."""
-    project = Project(os.devnull)
-    for path, source in case.files.items():
-        project.update(scan_source(path, source))
+    with tempfile.TemporaryDirectory() as folder:
+        for path, source in case.files.items():
+            full = os.path.join(folder, path)
+            os.makedirs(os.path.dirname(full), exist_ok=True)
+            with open(full, "w") as file:
+                file.write(source)
+        project = Project(folder)
+        project.scan()
+        found = project.edges(guesses=False)
     paths = project.modules()
 
     def written(name: str) -> str:
@@ -66,7 +73,6 @@ def named_calls(case: Case, *, first: str) -> set[tuple[str, str]]:
         rest = name[len(path) + 1 :] or "<module>"
         return rest if path == first else f"{path}:{rest}"
 
-    found = project.edges(guesses=False)
     made = {(edge.caller, edge.line) for edge in found if edge.callee.endswith(".constructor")}
     return {
         (written(edge.caller), written(edge.callee))

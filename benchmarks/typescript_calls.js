@@ -86,6 +86,19 @@ function shapeOf(node) {
   return ts.isPropertyAccessExpression(on) ? "obj.attr.m()" : "….m()";
 }
 
+// The function that a constant of a declared type is given: its signature is the type's, its code is here.
+function givenTo(node) {
+  if (!ts.isCallExpression(node) || !ts.isIdentifier(node.expression)) return undefined;
+  let symbol = checker.getSymbolAtLocation(node.expression);
+  if (symbol && symbol.flags & ts.SymbolFlags.Alias) symbol = checker.getAliasedSymbol(symbol);
+  const declared = symbol && symbol.valueDeclaration;
+  const isConstant = declared && ts.isVariableDeclaration(declared) && declared.initializer &&
+    ts.getCombinedNodeFlags(declared) & ts.NodeFlags.Const;
+  let value = isConstant ? declared.initializer : undefined;
+  while (value && around.has(value.kind)) value = value.expression;
+  return value && isFunction(value) ? value : undefined;
+}
+
 const kinds = new Set([
   ts.SyntaxKind.FunctionDeclaration, ts.SyntaxKind.MethodDeclaration, ts.SyntaxKind.MethodSignature,
   ts.SyntaxKind.Constructor, ts.SyntaxKind.ArrowFunction, ts.SyntaxKind.FunctionExpression,
@@ -97,6 +110,7 @@ function visit(node) {
     ts.isTaggedTemplateExpression(node)) {
     const signature = checker.getResolvedSignature(node);
     let target = signature && signature.declaration;
+    target = givenTo(node) || target;
     if (!target && ts.isNewExpression(node)) {
       const symbol = checker.getTypeAtLocation(node).symbol;
       target = symbol && symbol.valueDeclaration;

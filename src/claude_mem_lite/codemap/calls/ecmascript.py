@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claude_mem_lite.codemap.calls.walker import Table, Walk, bind, field_of
+from claude_mem_lite.codemap.calls.walker import Table, Walk, bind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,6 +19,7 @@ _AROUND = frozenset({
     "parenthesized_expression", "satisfies_expression", "non_null_expression", "parenthesized_type",
     "readonly_type", "type_annotation", "constraint", "default_type", "optional_type", "rest_type",
 })  # fmt: skip
+_LITERALS = frozenset({"string", "template_string", "number", "true", "false", "null"})
 _KEYS = frozenset(
     {"property_identifier", "private_property_identifier", "identifier", "shorthand_property_identifier"}
 )
@@ -33,20 +34,20 @@ def _function(walk: Walk, node: Node, here: int) -> None:
     if index is None:
         return
     scope = walk.scopes[index]
-    name = field_of(node, "name")
+    name = node.child_by_field_name("name")
     head = walk.parsed.data[
         node.start_byte : name.start_byte if name is not None else node.start_byte + 6
     ].split()
     scope.flags += [flag for flag in ("static", "async", "get", "set") if flag.encode() in head]
     scope.flags += ["arrow"] if node.type == "arrow_function" else []
-    scope.return_type = walk.type(field_of(node, "return_type"))
+    scope.return_type = walk.type(node.child_by_field_name("return_type"))
     _type_params(walk, node, index)
     for place, parameter in enumerate(_parameters(node)):
         _parameter(walk, parameter, index, place)
     own = _this_parameter(node)
     if own is not None:
-        bind(scope.names, "this", ("typed", walk.type(field_of(own, "type"))))
-    body = field_of(node, "body")
+        bind(scope.names, "this", ("typed", walk.type(own.child_by_field_name("type"))))
+    body = node.child_by_field_name("body")
     if node.type == "arrow_function" and body is not None and body.type != "statement_block":
         scope.returns.append(walk.lower(body))
         _expect(walk, body, ("returned", index))
@@ -71,18 +72,22 @@ def _member(walk: Walk, owner: int, name: str, term: Term, *, is_static: bool = 
 
 def _parameters(node: Node) -> list[Node]:
     """Return a function's parameters, without TypeScript's `this`."""
-    parameters = field_of(node, "parameters")
+    parameters = node.child_by_field_name("parameters")
     if parameters is None:
-        single = field_of(node, "parameter")
+        single = node.child_by_field_name("parameter")
         return [single] if single is not None else []
     found = [each for each in parameters.named_children if each.type != "comment"]
-    return [each for each in found if (inner := field_of(each, "pattern")) is None or inner.type != "this"]
+    return [
+        each
+        for each in found
+        if (inner := each.child_by_field_name("pattern")) is None or inner.type != "this"
+    ]
 
 
 def _this_parameter(node: Node) -> Node | None:
-    parameters = field_of(node, "parameters")
+    parameters = node.child_by_field_name("parameters")
     first = parameters.named_children[:1] if parameters is not None else []
-    pattern = field_of(first[0], "pattern") if first else None
+    pattern = first[0].child_by_field_name("pattern") if first else None
     return first[0] if pattern is not None and pattern.type == "this" else None
 
 
@@ -100,12 +105,13 @@ def _expect(walk: Walk, node: Node | None, term: Term) -> None:
 
 def _parameter(walk: Walk, node: Node, index: int, place: int) -> None:
     scope = walk.scopes[index]
-    pattern, default = node, None
+    pattern: Node | None = node
+    default: Node | None = None
     if node.type in {"required_parameter", "optional_parameter"}:
-        pattern, default = field_of(node, "pattern"), field_of(node, "value")
+        pattern, default = node.child_by_field_name("pattern"), node.child_by_field_name("value")
     elif node.type == "assignment_pattern":
-        pattern, default = field_of(node, "left"), field_of(node, "right")
-    declared = walk.type(field_of(node, "type"))
+        pattern, default = node.child_by_field_name("left"), node.child_by_field_name("right")
+    declared = walk.type(node.child_by_field_name("type"))
     scope.params.append((declared, walk.lower(default)))
     if pattern is None:
         return
@@ -131,13 +137,13 @@ def _bound(walk: Walk, pattern: Node, term: Term) -> Iterator[tuple[str, Term]]:
         elif node.type == "object_pattern":
             waiting += [(each, value) for each in node.named_children]
         elif node.type == "pair_pattern":
-            key, inner = field_of(node, "key"), field_of(node, "value")
+            key, inner = node.child_by_field_name("key"), node.child_by_field_name("value")
             if key is not None and inner is not None:
                 waiting.append((inner, ("attribute", value, walk.text(key)) if key.type in _KEYS else None))
         elif node.type == "array_pattern":
             waiting += [(each, ("element", value)) for each in node.named_children]
         elif node.type in {"assignment_pattern", "object_assignment_pattern"}:
-            left = field_of(node, "left")
+            left = node.child_by_field_name("left")
             if left is not None:
                 waiting.append((left, value))
 
@@ -147,11 +153,14 @@ def _type_params(walk: Walk, node: Node, index: int) -> None:
 
 
 def _parameters_of_type(walk: Walk, node: Node) -> list[tuple[str, Term]]:
-    found = field_of(node, "type_parameters")
+    found = node.child_by_field_name("type_parameters")
     return [
-        (walk.text(name), walk.type(field_of(each, "constraint") or field_of(each, "value")))
+        (
+            walk.text(name),
+            walk.type(each.child_by_field_name("constraint") or each.child_by_field_name("value")),
+        )
         for each in (found.named_children if found is not None else ())
-        if (name := field_of(each, "name")) is not None
+        if (name := each.child_by_field_name("name")) is not None
     ]
 
 
@@ -159,7 +168,7 @@ def _class(walk: Walk, node: Node, here: int) -> None:
     index = walk.scope(node)
     if index is None:
         return
-    scope, name = walk.scopes[index], field_of(node, "name")
+    scope, name = walk.scopes[index], node.child_by_field_name("name")
     _type_params(walk, node, index)
     for child in node.named_children:
         if child.type == "class_heritage":
@@ -168,7 +177,10 @@ def _class(walk: Walk, node: Node, here: int) -> None:
                 scope.bases += [walk.lower(each) for each in parts]
             for part in parts:
                 if part.type == "extends_clause":
-                    base, types = walk.lower(field_of(part, "value")), field_of(part, "type_arguments")
+                    base, types = (
+                        walk.lower(part.child_by_field_name("value")),
+                        part.child_by_field_name("type_arguments"),
+                    )
                     scope.bases.append(("new", base, _types(walk, types)) if base else None)
                 elif part.type == "implements_clause":
                     scope.bases += [("typed", walk.type(each)) for each in part.named_children]
@@ -189,7 +201,7 @@ def _types(walk: Walk, node: Node | None) -> tuple[Term, ...]:
 
 
 def _namespace(walk: Walk, node: Node, here: int) -> None:
-    index, name = walk.scope(node), field_of(node, "name")
+    index, name = walk.scope(node), node.child_by_field_name("name")
     if index is not None and name is not None and name.type == "identifier":
         text = walk.text(name)
         bind(walk.scopes[here].names, text, ("scope", index))
@@ -197,7 +209,7 @@ def _namespace(walk: Walk, node: Node, here: int) -> None:
 
 
 def _alias(walk: Walk, node: Node, here: int) -> None:
-    name, value = field_of(node, "name"), field_of(node, "value")
+    name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
     if name is not None:
         term = ("alias", walk.type(value), tuple(_parameters_of_type(walk, node)))
         bind(walk.scopes[here].types, walk.text(name), term)
@@ -205,10 +217,10 @@ def _alias(walk: Walk, node: Node, here: int) -> None:
 
 def _field(walk: Walk, node: Node, here: int) -> None:
     """Take in a field of a class, an interface or a shape."""
-    name = field_of(node, "name") or field_of(node, "property")
+    name = node.child_by_field_name("name") or node.child_by_field_name("property")
     if name is None or name.type not in _KEYS:
         return
-    declared, value = walk.type(field_of(node, "type")), field_of(node, "value")
+    declared, value = walk.type(node.child_by_field_name("type")), node.child_by_field_name("value")
     is_static = b"static" in walk.parsed.data[node.start_byte : name.start_byte].split()
     text = walk.text(name)
     _declared(
@@ -233,11 +245,11 @@ def _declared(
 
 
 def _variable(walk: Walk, node: Node, here: int) -> None:
-    name, value = field_of(node, "name"), field_of(node, "value")
+    name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
     if name is None:
         return
     names = walk.scopes[here].names
-    declared = walk.type(field_of(node, "type"))
+    declared = walk.type(node.child_by_field_name("type"))
     if name.type == "identifier":
         if value is not None or declared is not None:
             _declared(walk, names, walk.text(name), declared, value)
@@ -256,11 +268,12 @@ def _object(walk: Walk, node: Node, _here: int) -> None:
     scope = walk.scopes[index]
     for child in node.named_children:
         if child.type == "pair":
-            key, value = field_of(child, "key"), field_of(child, "value")
+            key, value = child.child_by_field_name("key"), child.child_by_field_name("value")
             if key is not None and key.type in _KEYS:
                 name = walk.text(key)
-                _expect(walk, value, ("attribute", ("expected", index), name))
-                bind(scope.members, name, walk.lower(value))
+                if value is not None and value.type not in _LITERALS:
+                    _expect(walk, value, ("attribute", ("expected", index), name))
+                    bind(scope.members, name, walk.lower(value))
         elif child.type == "shorthand_property_identifier":
             name = walk.text(child)
             bind(scope.members, name, ("name", name))
@@ -269,10 +282,10 @@ def _object(walk: Walk, node: Node, _here: int) -> None:
 
 
 def _loop(walk: Walk, node: Node, here: int) -> None:
-    left, operator = field_of(node, "left"), field_of(node, "operator")
+    left, operator = node.child_by_field_name("left"), node.child_by_field_name("operator")
     if left is None or operator is None or operator.type != "of":
         return
-    for name, bound in _bound(walk, left, ("element", walk.lower(field_of(node, "right")))):
+    for name, bound in _bound(walk, left, ("element", walk.lower(node.child_by_field_name("right")))):
         bind(walk.scopes[here].names, name, bound)
 
 
@@ -285,7 +298,7 @@ def _return(walk: Walk, node: Node, here: int) -> None:
 
 def _assignment(walk: Walk, node: Node, here: int) -> None:
     """Take in what is given to a name, a field or an export."""
-    left, right = field_of(node, "left"), field_of(node, "right")
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     if left is None or right is None:
         return
     if left.type == "identifier":
@@ -299,7 +312,7 @@ def _assignment(walk: Walk, node: Node, here: int) -> None:
         return
     if left.type != "member_expression":
         return
-    inner, key = field_of(left, "object"), field_of(left, "property")
+    inner, key = left.child_by_field_name("object"), left.child_by_field_name("property")
     if inner is None or key is None:
         return
     name, path = walk.text(key), _path(walk, inner)
@@ -346,7 +359,7 @@ def _this(walk: Walk, here: int) -> int:
 def _path(walk: Walk, node: Node) -> str:
     if node.type in {"identifier", "this"}:
         return walk.text(node)
-    inner, key = field_of(node, "object"), field_of(node, "property")
+    inner, key = node.child_by_field_name("object"), node.child_by_field_name("property")
     if (
         node.type != "member_expression"
         or inner is None
@@ -367,10 +380,10 @@ def _string(walk: Walk, node: Node | None) -> str:
 
 
 def _import(walk: Walk, node: Node, here: int) -> None:
-    module = _string(walk, field_of(node, "source"))
+    module = _string(walk, node.child_by_field_name("source"))
     for clause in node.named_children:
         if clause.type == "import_require_clause" and clause.named_child_count:
-            module = _string(walk, field_of(clause, "source"))
+            module = _string(walk, clause.child_by_field_name("source"))
             _imported(walk, here, walk.text(clause.named_children[0]), ("import", module, "="))
         if clause.type != "import_clause":
             continue
@@ -381,7 +394,7 @@ def _import(walk: Walk, node: Node, here: int) -> None:
                 _imported(walk, here, walk.text(each.named_children[-1]), ("import", module, "*"))
             elif each.type == "named_imports":
                 for inner in each.named_children:
-                    name, alias = field_of(inner, "name"), field_of(inner, "alias")
+                    name, alias = inner.child_by_field_name("name"), inner.child_by_field_name("alias")
                     if name is not None:
                         text = walk.text(name)
                         _imported(
@@ -398,7 +411,7 @@ def _imported(walk: Walk, here: int, name: str, term: Term) -> None:
 
 
 def _export(walk: Walk, node: Node, here: int) -> None:
-    source, scope = field_of(node, "source"), walk.scopes[here]
+    source, scope = node.child_by_field_name("source"), walk.scopes[here]
     module = _string(walk, source)
     is_default = any(child.type == "default" for child in node.children)
     is_clause = False
@@ -409,14 +422,14 @@ def _export(walk: Walk, node: Node, here: int) -> None:
         elif child.type == "export_clause":
             is_clause = True
             for each in child.named_children:
-                name, alias = field_of(each, "name"), field_of(each, "alias")
+                name, alias = each.child_by_field_name("name"), each.child_by_field_name("alias")
                 if name is not None:
                     text = walk.text(name)
                     term = ("import", module, text) if module else ("name", text)
                     bind(walk.exports, walk.text(alias) if alias is not None else text, term)
     if module and not is_clause:
         walk.stars.append(module)
-    value, declaration = field_of(node, "value"), field_of(node, "declaration")
+    value, declaration = node.child_by_field_name("value"), node.child_by_field_name("declaration")
     if value is not None and here == 0:
         bind(walk.exports, "default", walk.lower(value))
     if declaration is None:
@@ -424,14 +437,14 @@ def _export(walk: Walk, node: Node, here: int) -> None:
             bind(walk.exports, "=", walk.lower(node.named_children[0]))
         return
     terms = scope.statics if here else walk.exports
-    for name, index in _declared_names(walk, declaration):
-        bind(terms, "default" if is_default else name, ("name", name) if name else ("scope", index))
+    for text, index in _declared_names(walk, declaration):
+        bind(terms, "default" if is_default else text, ("name", text) if text else ("scope", index))
 
 
 def _declared_names(walk: Walk, node: Node) -> Iterator[tuple[str, int | None]]:
     if node.type in {"lexical_declaration", "variable_declaration"}:
         for each in node.named_children:
-            name = field_of(each, "name")
+            name = each.child_by_field_name("name")
             if name is not None:
                 yield from ((text, None) for text, _ in _bound(walk, name, None))
         return
@@ -439,7 +452,7 @@ def _declared_names(walk: Walk, node: Node) -> Iterator[tuple[str, int | None]]:
         for each in node.named_children:
             yield from _declared_names(walk, each)
         return
-    name = field_of(node, "name")
+    name = node.child_by_field_name("name")
     index = walk.scope(node)
     if name is not None:
         yield walk.text(name), index
@@ -451,18 +464,18 @@ def _declared_names(walk: Walk, node: Node) -> Iterator[tuple[str, int | None]]:
 
 
 def _call(walk: Walk, node: Node, here: int) -> None:
-    function = field_of(node, "function") or field_of(node, "constructor")
+    function = node.child_by_field_name("function") or node.child_by_field_name("constructor")
     if function is None:
         return
     is_new = node.type == "new_expression"
     callee = walk.lower(function)
     bare = _bare(function) or function
     if callee is not None and bare.type != "import":
-        walk.call(here, field_of(bare, "property") or bare, callee, _shape(bare, is_new=is_new))
-    arguments = field_of(node, "arguments")
+        walk.call(here, bare.child_by_field_name("property") or bare, callee, _shape(bare, is_new=is_new))
+    arguments = node.child_by_field_name("arguments")
     if callee is None or arguments is None or arguments.type != "arguments":
         return
-    types = _types(walk, field_of(node, "type_arguments"))
+    types = _types(walk, node.child_by_field_name("type_arguments"))
     place = 0
     for each in arguments.named_children:
         if each.type != "comment":
@@ -471,7 +484,7 @@ def _call(walk: Walk, node: Node, here: int) -> None:
 
 
 def _element(walk: Walk, node: Node, here: int) -> None:
-    name = field_of(node, "name")
+    name = node.child_by_field_name("name")
     if name is None or (name.type == "identifier" and walk.text(name)[:1].islower()):
         return
     walk.call(here, name, walk.lower(name), "<C/>")
@@ -482,7 +495,7 @@ def _shape(function: Node, *, is_new: bool) -> str:
         return "new C()"
     if function.type != "member_expression":
         return "super()" if function.type == "super" else "f()"
-    receiver = field_of(function, "object")
+    receiver = function.child_by_field_name("object")
     kind = receiver.type if receiver is not None else ""
     if kind in {"this", "super"}:
         return f"{kind}.m()"
@@ -505,8 +518,8 @@ def _inner(walk: Walk, node: Node) -> Term:
 
 
 def _attribute(walk: Walk, node: Node) -> Term:
-    key = field_of(node, "property")
-    base = walk.lower(field_of(node, "object"))
+    key = node.child_by_field_name("property")
+    base = walk.lower(node.child_by_field_name("object"))
     return ("attribute", base, walk.text(key)) if key is not None else None
 
 
@@ -523,11 +536,11 @@ def _cast(walk: Walk, node: Node) -> Term:
 
 
 def _called(walk: Walk, node: Node) -> Term:
-    function = field_of(node, "function")
+    function = node.child_by_field_name("function")
     if function is None:
         return None
     if function.type in {"import", "identifier"}:
-        arguments = field_of(node, "arguments")
+        arguments = node.child_by_field_name("arguments")
         first = arguments.named_children[:1] if arguments is not None else []
         module = _string(walk, first[0]) if first else ""
         if module and function.type == "import":
@@ -535,12 +548,20 @@ def _called(walk: Walk, node: Node) -> Term:
         if module and walk.text(function) == "require":
             return ("import", module, "=")
     callee = walk.lower(function)
-    return ("call", callee, _types(walk, field_of(node, "type_arguments"))) if callee is not None else None
+    return (
+        ("call", callee, _types(walk, node.child_by_field_name("type_arguments")))
+        if callee is not None
+        else None
+    )
 
 
 def _made(walk: Walk, node: Node) -> Term:
-    callee = walk.lower(field_of(node, "constructor"))
-    return ("new", callee, _types(walk, field_of(node, "type_arguments"))) if callee is not None else None
+    callee = walk.lower(node.child_by_field_name("constructor"))
+    return (
+        ("new", callee, _types(walk, node.child_by_field_name("type_arguments")))
+        if callee is not None
+        else None
+    )
 
 
 def _one_of(walk: Walk, node: Node) -> Term:
@@ -548,11 +569,13 @@ def _one_of(walk: Walk, node: Node) -> Term:
         ("consequence", "alternative") if node.type == "ternary_expression" else ("left", "right")
     )
     if node.type == "binary_expression":
-        operator = field_of(node, "operator")
+        operator = node.child_by_field_name("operator")
         if operator is None or operator.type not in {"||", "??", "&&"}:
             return ("typed", ("ref", ("number",), ()))
         names = ("right",) if operator.type == "&&" else names
-    found = tuple(each for each in (walk.lower(field_of(node, name)) for name in names) if each is not None)
+    found = tuple(
+        each for each in (walk.lower(node.child_by_field_name(name)) for name in names) if each is not None
+    )
     return ("one_of", found) if found else None
 
 
@@ -561,11 +584,11 @@ def _last(walk: Walk, node: Node) -> Term:
 
 
 def _assigned(walk: Walk, node: Node) -> Term:
-    return walk.lower(field_of(node, "right"))
+    return walk.lower(node.child_by_field_name("right"))
 
 
 def _subscript(walk: Walk, node: Node) -> Term:
-    base = walk.lower(field_of(node, "object"))
+    base = walk.lower(node.child_by_field_name("object"))
     return ("element", base) if base is not None else None
 
 
@@ -630,13 +653,13 @@ def _reference(walk: Walk, node: Node) -> Term:
 
 
 def _generic(walk: Walk, node: Node) -> Term:
-    name = field_of(node, "name")
+    name = node.child_by_field_name("name")
     if name is None:
         return None
     return (
         "ref",
         tuple(walk.text(name).replace(" ", "").split(".")),
-        _types(walk, field_of(node, "type_arguments")),
+        _types(walk, node.child_by_field_name("type_arguments")),
     )
 
 
@@ -646,8 +669,8 @@ def _union(walk: Walk, node: Node) -> Term:
 
 
 def _function_type(walk: Walk, node: Node) -> Term:
-    parameters = tuple([walk.type(field_of(each, "type")) for each in _parameters(node)])
-    result = walk.type(field_of(node, "return_type") or field_of(node, "type"))
+    parameters = tuple([walk.type(each.child_by_field_name("type")) for each in _parameters(node)])
+    result = walk.type(node.child_by_field_name("return_type") or node.child_by_field_name("type"))
     return ("function", parameters, result, tuple(_parameters_of_type(walk, node)))
 
 

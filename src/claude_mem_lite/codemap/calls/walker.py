@@ -7,7 +7,7 @@ in. Expressions and types are lowered to terms where a handler asks for them.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from claude_mem_lite.codemap.calls.facts import Call, Facts, Scope
 from claude_mem_lite.codemap.languages import tree
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _MAX_DEPTH = 60  # of an expression or a type: a longer chain is cut
 _MAX_TERMS = 8  # that one name is bound to
+_NO_TERMS: Terms = {}  # most scopes have some of these
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,22 +93,21 @@ class Walk:
 
     def facts(self) -> Facts:
         """Return the file's facts. Raises: SyntaxError where the file is too broken."""
-        nodes = tree.nodes(self.parsed, (*self.table.scopes, *self.table.handlers))
-        placed = []
+        scopes, handlers = self.table.scopes, self.table.handlers
+        handled = []
         opened = [(len(self.parsed.data) + 1, 0)]
-        for start, end, node in nodes:
+        for start, end, node in tree.nodes(self.parsed, (*scopes, *handlers)):
             while opened[-1][0] <= start:
                 opened.pop()
-            here = opened[-1][1]
-            kind = self.table.scopes.get(node.type)
+            here, type_ = opened[-1][1], node.type
+            handled.append((handlers.get(type_), node, here))
+            kind = scopes.get(type_)
             if kind is not None:
                 self._index[node.id] = len(self.scopes)
                 opened.append((end, len(self.scopes)))
                 name = self._names.get((start, end), "")
                 self.scopes.append(Draft(kind, name, here, node.start_point[0] + 1))
-            placed.append((node, here))
-        for node, here in placed:
-            handler = self.table.handlers.get(node.type)
+        for handler, node, here in handled:
             if handler is not None:
                 handler(self, node, here)
         return Facts(
@@ -130,18 +130,17 @@ class Walk:
         return self._lower(node, self.table.types)
 
     def _lower(self, node: Node | None, table: Mapping[str, Callable[[Walk, Node], Term]]) -> Term:
-        if node is None:
+        how = table.get(node.type) if node is not None else None
+        if how is None or node is None:
             return None
-        found = self._lowered.get(node.id, self)
-        if found is not self:
-            return found  # type: ignore[return-value]
-        how = table.get(node.type)
-        term: Term = None
-        if how is not None and self._depth < _MAX_DEPTH:
-            self._depth += 1
-            term = how(self, node)
-            self._depth -= 1
-            self._lowered[node.id] = term
+        key = node.id
+        if key in self._lowered:
+            return self._lowered[key]
+        if self._depth >= _MAX_DEPTH:
+            return None
+        self._depth += 1
+        term = self._lowered[key] = how(self, node)
+        self._depth -= 1
         return term
 
     def call(self, here: int, at: Node, callee: Term, shape: str) -> None:
@@ -157,9 +156,4 @@ def bind(terms: dict[str, list[Term]], name: str, term: Term) -> None:
 
 
 def _done(terms: dict[str, list[Term]]) -> Terms:
-    return {name: tuple(each) for name, each in terms.items()}
-
-
-def field_of(node: Node, name: str) -> Any:
-    """Return a node's child of a field; None where it has none."""
-    return node.child_by_field_name(name)
+    return {name: tuple(each) for name, each in terms.items()} if terms else _NO_TERMS

@@ -165,8 +165,12 @@ def nodes(parsed: Parsed, types: Iterable[str]) -> list[tuple[int, int, Node]]:
 
     _refuse_wide_errors(parsed.root)
     captures = QueryCursor(_types_query(parsed.grammar, frozenset(types))).captures(parsed.root)
-    found = [(node.start_byte, node.end_byte, node) for node in captures.get("node", ())]
-    return sorted(found, key=lambda each: (each[0], -each[1]))
+    found = [
+        (node.start_byte, -node.end_byte, number, node)
+        for number, node in enumerate(captures.get("node", ()))
+    ]
+    found.sort()
+    return [(start, -end, node) for start, end, _, node in found]
 
 
 def body_of(head: Node) -> Node | None:
