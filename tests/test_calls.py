@@ -1,0 +1,246 @@
+"""Calls beyond Python: from a scan to the command line, what is stored of a file, and hostile sources."""
+
+from __future__ import annotations
+
+import json
+import time
+import zlib
+from pathlib import Path
+
+import pytest
+from support.code import edited, git, happen
+from support.commands import command
+
+from claude_mem_lite.codemap import calls, file_index, graph, languages
+from claude_mem_lite.codemap.calls import facts
+from claude_mem_lite.codemap.calls.ecmascript_modules import Finder
+from claude_mem_lite.codemap.languages import tree_language
+from claude_mem_lite.codemap.project import Project, scan_source
+from claude_mem_lite.storage import code, models
+
+CLI = """import { split } from "./money"
+
+class Till {
+  private open = true
+
+  pay(sum: number) {
+    this.check(sum)
+    audit.record(sum)
+    return split(sum)
+  }
+
+  check(sum: number) {}
+}
+
+export function main() {
+  new Till().pay(1)
+}
+"""
+MONEY = "export function split(sum: number) {\n  return sum\n}\n"
+
+
+@pytest.fixture
+def shop(home: Path, tmp_path: Path) -> Path:
+    """Return the folder of a TypeScript project in a repository, mapped, with its calls."""
+    folder = (tmp_path / "shop").resolve()
+    (folder / "src").mkdir(parents=True)
+    git(folder, "init", "-q")
+    (folder / "src" / "cli.ts").write_text(CLI)
+    (folder / "src" / "money.ts").write_text(MONEY)
+    models.open_databases()
+    file_index.scan(str(folder))
+    graph.refresh(str(folder), "s1")
+    return folder
+
+
+def stored(folder: Path) -> dict[tuple[str, str], tuple[str, int, float]]:
+    """Return the calls that are stored, by caller and callee: their level, line and confidence."""
+    return {
+        (edge.caller_function, edge.callee_function): (edge.level, edge.line, edge.confidence)
+        for edge in code.edges(str(folder))
+    }
+
+
+def test_callers_over_the_command_line(shop: Path) -> None:
+    """A scan finds them, each with its file, its line and what it rests on."""
+    models.close_databases()
+
+    callers = command("callers", "split", columns=90, cwd=shop).stdout
+    callees = json.loads(command("callees", "Till.pay", "--json", cwd=shop).stdout)
+    diagram = command("mermaid", "--all", cwd=shop).stdout
+
+    assert callers.splitlines() == [
+        "split  src/money.ts:1  split(sum: number)",
+        "  0.99  Till.pay  src/cli.ts  line 9  ast: f(): the name is bound to it",
+    ]
+    assert [(each["callee"], each["callee_file"], each["line"]) for each in callees[0]["edges"]] == [
+        ("split", "src/money.ts", 9),
+        ("Till.check", "src/cli.ts", 7),
+        ("audit.record", "", 8),
+    ]
+    assert "split" in diagram
+
+
+def test_an_edit_that_changes_a_call_is_followed(shop: Path) -> None:
+    """The next refresh has the new call and not the old one; an unchanged file is not parsed again."""
+    happen(shop, edited(shop, "src/cli.ts", "this.check(sum)", "this.refuse(sum)"))
+    happen(shop, edited(shop, "src/cli.ts", "check(sum: number) {}", "refuse(sum: number) {}"))
+
+    assert graph.refresh(str(shop), "s1")
+
+    assert ("Till.pay", "Till.refuse") in stored(shop)
+    assert ("Till.pay", "Till.check") not in stored(shop)
+    assert not graph.refresh(str(shop), "s1")
+
+
+def test_an_edit_of_the_callee_moves_the_call(shop: Path) -> None:
+    """A function that another file now exports under the name is called instead."""
+    (shop / "src" / "sums.ts").write_text(MONEY)
+    file_index.scan(str(shop))
+    happen(shop, edited(shop, "src/money.ts", MONEY, 'export { split } from "./sums"\n'))
+
+    graph.refresh(str(shop), "s1")
+
+    callees = {edge.callee_file for edge in code.edges(str(shop)) if edge.callee_function == "split"}
+    assert callees == {"src/sums.ts"}
+
+
+def test_an_unchanged_file_is_not_parsed_again(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its facts are stored beside its digest: a second scan and the resolution read no source."""
+    before = stored(shop)
+    monkeypatch.setattr(tree_language.TreeLanguage, "parse", None)
+
+    file_index.scan(str(shop))
+    (shop / "src" / "money.ts").unlink()
+    file_index.scan(str(shop))
+
+    assert graph.refresh(str(shop), "s1")
+    assert before.keys() - stored(shop).keys() == {("Till.pay", "split")}
+
+
+def test_a_call_of_an_unknown_name_is_kept_as_unresolved(shop: Path) -> None:
+    """So that nobody takes silence for the absence of callers."""
+    assert stored(shop)["Till.pay", "audit.record"] == ("unresolved", 8, 0.5)
+    assert code.counts(str(shop))["unresolved"] == 1
+
+
+def test_a_unique_method_is_a_guess() -> None:
+    """A method whose receiver is unknown is found by its name alone, at low confidence, or not at all."""
+    project = Project("/nowhere")
+    project.update(
+        scan_source("a.ts", "class A { settle() {} }\nfunction f(x: any) { x.settle(); x.other() }")
+    )
+
+    (guess,) = project.edges()
+    (missed,) = project.unresolved()
+
+    assert (guess.callee, guess.level) == ("a.ts.A.settle", "guess")
+    assert guess.confidence < 0.6
+    assert missed.callee == "x.other"
+    assert project.edges(guesses=False) == ()
+
+
+def test_languages_do_not_see_each_other() -> None:
+    """A Python module of the same name is nobody's import."""
+    project = Project("/nowhere")
+    project.update(scan_source("b.py", "def a(): pass\n"))
+    project.update(scan_source("a.ts", 'import { a } from "./b"\na()\n'))
+
+    assert project.edges() == ()
+
+
+def test_facts_come_back_as_they_were_packed() -> None:
+    """What is stored of a file is what was read; damaged bytes are none."""
+    read = scan_source("a.ts", CLI).facts
+    assert read is not None
+
+    packed = facts.pack(read)
+
+    assert facts.unpack(packed) == read
+    assert facts.unpack(packed[:-20]) is None
+    assert facts.unpack(b"") is None
+    assert facts.unpack(zlib.compress(b"i\x01\x00\x00\x00")) is None
+
+
+def test_facts_hold_no_text_of_the_source() -> None:
+    """Literals, comments, computed names and what stands in templates are left where they are."""
+    source = """
+      // hunter2 in a comment
+      const password = "hunter2", other = `hunter2 ${f("hunter2")}`, n = 90210
+      const o = { "hunter2": 1, key: "hunter2", ["hunter2"]: 2, m() { return "hunter2" } }
+      o["hunter2"]("hunter2")
+      class A { x = "hunter2"; y: "hunter2" | 90210; constructor(z = "hunter2") { super("hunter2") } }
+      export default f`hunter2`
+    """
+    read = scan_source("a.ts", source).facts
+
+    assert read is not None
+    assert read.calls
+    assert "hunter2" not in repr(read)
+    assert "90210" not in repr(read)
+
+
+HOSTILE = {
+    "a long chain": "x" + ".m()" * 20_000,
+    "calls in calls": "f(" * 20_000 + ")" * 20_000,
+    "new of new": "new " * 20_000 + "A()",
+    "ternaries": "x = " + "a ? b : " * 20_000 + "c; x()",
+    "alternatives": "const x = " + " || ".join(f"f{n}" for n in range(20_000)) + "\nx()",
+    "deep functions": "() => " * 3_000 + "f()",
+    "deep types": "let x: " + "A<" * 3_000 + "B" + ">" * 3_000 + "\nx.m()",
+    "deep classes": "class A { m() { " * 2_000 + "this.m()" + "} }" * 2_000,
+    "unions": "let x: " + " | ".join(f"A{n}" for n in range(20_000)) + "\nx.m()",
+    "aliases in a circle": "".join(f"const a{n} = a{(n + 1) % 5_000}\n" for n in range(5_000)) + "a0()",
+    "types in a circle": "".join(f"type A{n} = A{(n + 1) % 5_000}\n" for n in range(5_000))
+    + "let x: A0\nx.m()",
+    "bases in a row": "".join(f"class A{n} extends A{n + 1} {{}}\n" for n in range(5_000)) + "new A0().m()",
+    "bases in a circle": "class A extends B {}\nclass B extends A {}\nnew A().m()",
+    "growing types": "class A<T> extends A<A<T>> { m(): A<A<T>> { return this.m() } }\nnew A().m().m().m()",
+    "doubling": "".join(f"const a{n} = c ? a{n + 1}.x : a{n + 1}.y\n" for n in range(5_000)) + "a0()",
+    "one name": "let x = f0\n" + "".join(f"x = f{n}\nx()\n" for n in range(10_000)),
+    "patterns": "const " + "{a: " * 3_000 + "b" + "}" * 3_000 + " = c; b()",
+    "exports of all": "".join('export * from "./a"\n' for _ in range(5_000)) + 'import { q } from "./a"\nq()',
+    "NUL": "\x00" * 50_000 + "f()",
+    "half characters": "f('\ud800'); \ud800()",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_source_costs_bounded_time(name: str) -> None:
+    """Whatever a file holds, its facts are read and its calls resolved in seconds, or it is refused."""
+    source = HOSTILE[name].replace(";", ";\n").replace("=>", "=>\n").replace("(", "(\n").replace("{", "{\n")
+    source = source.replace("<", "<\n").replace("|", "|\n").replace("new ", "new\n").replace("?", "?\n")
+    started = time.thread_time()
+
+    project = Project("/nowhere")
+    project.update(scan_source("a.ts", source))
+    project.edges()
+
+    assert time.thread_time() - started < 20
+
+
+def test_a_module_of_a_project_with_endless_settings() -> None:
+    """Settings that extend themselves, nest without end or hold anything else are read in bounded time."""
+    texts = {
+        "tsconfig.json": '{"extends": "./tsconfig.json", "compilerOptions": {"paths": {"*": 5, "a": [7]}}}',
+        "package.json": '{"name": "me", "exports": ' + '{"import": ' * 500 + '"./a.js"' + "}" * 500 + "}",
+        "b/package.json": '{"name": ["me"], "exports": 7}',
+        "b/tsconfig.json": '"' + "/*" * 100_000,
+    }
+    started = time.thread_time()
+
+    finder = Finder(["a.ts", "b/c.ts"], lambda path: texts.get(path, ""))
+
+    assert finder.find("b/c.ts", "me") == "a.ts"
+    assert finder.find("a.ts", "../" * 1_000 + "a") == ""
+    assert finder.find("a.ts", "a/x") == ""
+    assert time.thread_time() - started < 5
+
+
+def test_every_language_with_calls_has_a_family() -> None:
+    """What a language says of itself and what is here agree."""
+    others = [each for each in languages.LANGUAGES if each.name != "Python"]
+
+    assert {each.name for each in others if each.has_calls} == set().union(
+        *(family.languages for family in calls.FAMILIES)
+    )
