@@ -66,7 +66,7 @@ def _edges_below(folder: str, *, quiet: bool) -> list[Edge]:
     from claude_mem_lite.codemap.project import Project
 
     project = Project(folder)
-    for path in _track(quiet=quiet)(list(sources.source_files(folder, sources.PYTHON))):
+    for path in _track(quiet=quiet)(list(sources.source_files(folder))):
         project.scan([path])
     edges = project.edges(least=STRONG, guesses=False)
     return [edge for edge in edges if not edge.is_class]
