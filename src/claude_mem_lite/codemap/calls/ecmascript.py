@@ -19,6 +19,10 @@ _AROUND = frozenset({
     "parenthesized_expression", "satisfies_expression", "non_null_expression", "parenthesized_type",
     "readonly_type", "type_annotation", "constraint", "default_type", "optional_type", "rest_type",
 })  # fmt: skip
+_RESULTS = ("type_annotation", "type_predicate_annotation", "asserts_annotation")
+_MODIFIERS = frozenset({"accessibility_modifier", "override_modifier", "decorator"})
+_PLAIN = frozenset({"identifier", "string", "number", "member_expression", "true", "false", "null", "this"})
+_SHAPES = {"identifier": "obj.m()", "call_expression": "f().m()", "member_expression": "obj.attr.m()"}
 _LITERALS = frozenset({"string", "template_string", "number", "true", "false", "null"})
 _KEYS = frozenset(
     {"property_identifier", "private_property_identifier", "identifier", "shorthand_property_identifier"}
@@ -40,15 +44,22 @@ def _function(walk: Walk, node: Node, here: int) -> None:
     ].split()
     scope.flags += [flag for flag in ("static", "async", "get", "set") if flag.encode() in head]
     scope.flags += ["arrow"] if node.type == "arrow_function" else []
-    scope.return_type = walk.type(node.child_by_field_name("return_type"))
-    _type_params(walk, node, index)
-    for place, parameter in enumerate(_parameters(node)):
-        _parameter(walk, parameter, index, place)
-    own = _this_parameter(node)
-    if own is not None:
-        bind(scope.names, "this", ("typed", walk.type(own.child_by_field_name("type"))))
-    body = node.child_by_field_name("body")
-    if node.type == "arrow_function" and body is not None and body.type != "statement_block":
+    parts = {each.type: each for each in node.named_children}  # one look: a look for a field is as long
+    scope.return_type = walk.type(next((parts[each] for each in _RESULTS if each in parts), None))
+    if "type_parameters" in parts:
+        scope.type_params = _type_params(walk, parts["type_parameters"])
+    parameters = parts.get("formal_parameters")
+    if parameters is None:
+        single = node.child_by_field_name("parameter")
+        found = [single] if single is not None else []
+    else:
+        found = parameters.named_children
+    place = 0
+    for each in found:
+        if each.type != "comment":
+            place += _parameter(walk, each, index, place)
+    if node.type == "arrow_function" and "statement_block" not in parts:
+        body = node.child_by_field_name("body")
         scope.returns.append(walk.lower(body))
         _expect(walk, body, ("returned", index))
     if name is None:
@@ -70,27 +81,6 @@ def _member(walk: Walk, owner: int, name: str, term: Term, *, is_static: bool = 
     bind(scope.statics if is_static else scope.members, name, term)
 
 
-def _parameters(node: Node) -> list[Node]:
-    """Return a function's parameters, without TypeScript's `this`."""
-    parameters = node.child_by_field_name("parameters")
-    if parameters is None:
-        single = node.child_by_field_name("parameter")
-        return [single] if single is not None else []
-    found = [each for each in parameters.named_children if each.type != "comment"]
-    return [
-        each
-        for each in found
-        if (inner := each.child_by_field_name("pattern")) is None or inner.type != "this"
-    ]
-
-
-def _this_parameter(node: Node) -> Node | None:
-    parameters = node.child_by_field_name("parameters")
-    first = parameters.named_children[:1] if parameters is not None else []
-    pattern = first[0].child_by_field_name("pattern") if first else None
-    return first[0] if pattern is not None and pattern.type == "this" else None
-
-
 def _expect(walk: Walk, node: Node | None, term: Term) -> None:
     """Note what is expected where a function or an object is written, or the result of a call."""
     inner = _bare(node)
@@ -103,27 +93,34 @@ def _expect(walk: Walk, node: Node | None, term: Term) -> None:
         walk.declared[inner.id] = term[1]
 
 
-def _parameter(walk: Walk, node: Node, index: int, place: int) -> None:
+def _parameter(walk: Walk, node: Node, index: int, place: int) -> int:
+    """Take in a parameter; return 0 for TypeScript's `this`, which is none, else 1."""
     scope = walk.scopes[index]
-    pattern: Node | None = node
-    default: Node | None = None
+    pattern, declared, default = node, None, None
+    is_field = False
     if node.type in {"required_parameter", "optional_parameter"}:
-        pattern, default = node.child_by_field_name("pattern"), node.child_by_field_name("value")
+        parts = node.named_children
+        while parts and parts[0].type in _MODIFIERS:
+            is_field = is_field or parts[0].type != "decorator"
+            del parts[0]
+        if not parts:
+            return 0
+        pattern, kind = parts[0], parts[1].type if len(parts) > 1 else ""
+        declared = walk.type(parts[1]) if kind == "type_annotation" else None
+        default = parts[-1] if len(parts) > 1 + (kind == "type_annotation") else None
+        is_field = is_field or node.children[0].type == "readonly"
+        if pattern.type == "this":
+            bind(scope.names, "this", ("typed", declared))
+            return 0
     elif node.type == "assignment_pattern":
-        pattern, default = node.child_by_field_name("left"), node.child_by_field_name("right")
-    declared = walk.type(node.child_by_field_name("type"))
+        left, default = node.child_by_field_name("left"), node.child_by_field_name("right")
+        pattern = left or node
     scope.params.append((declared, walk.lower(default)))
-    if pattern is None:
-        return
-    term: Term = ("param", index, place)
-    for name, bound in _bound(walk, pattern, term):
+    for name, bound in _bound(walk, pattern, ("param", index, place)):
         bind(scope.names, name, bound)
-        is_field = node.named_children and node.named_children[0].type in {
-            "accessibility_modifier",
-            "override_modifier",
-        }
-        if is_field or (node.children and node.children[0].type == "readonly"):
+        if is_field:
             _member(walk, scope.parent, name, bound)
+    return 1
 
 
 def _bound(walk: Walk, pattern: Node, term: Term) -> Iterator[tuple[str, Term]]:
@@ -148,20 +145,15 @@ def _bound(walk: Walk, pattern: Node, term: Term) -> Iterator[tuple[str, Term]]:
                 waiting.append((left, value))
 
 
-def _type_params(walk: Walk, node: Node, index: int) -> None:
-    walk.scopes[index].type_params = _parameters_of_type(walk, node)
-
-
-def _parameters_of_type(walk: Walk, node: Node) -> list[tuple[str, Term]]:
-    found = node.child_by_field_name("type_parameters")
-    return [
-        (
-            walk.text(name),
-            walk.type(each.child_by_field_name("constraint") or each.child_by_field_name("value")),
-        )
-        for each in (found.named_children if found is not None else ())
-        if (name := each.child_by_field_name("name")) is not None
-    ]
+def _type_params(walk: Walk, node: Node | None) -> list[tuple[str, Term]]:
+    """Return type parameters with their constraints, or their defaults."""
+    found = []
+    for each in node.named_children if node is not None else ():
+        name = each.child_by_field_name("name")
+        if name is not None:
+            limit = each.child_by_field_name("constraint") or each.child_by_field_name("value")
+            found.append((walk.text(name), walk.type(limit)))
+    return found
 
 
 def _class(walk: Walk, node: Node, here: int) -> None:
@@ -169,7 +161,7 @@ def _class(walk: Walk, node: Node, here: int) -> None:
     if index is None:
         return
     scope, name = walk.scopes[index], node.child_by_field_name("name")
-    _type_params(walk, node, index)
+    scope.type_params = _type_params(walk, node.child_by_field_name("type_parameters"))
     for child in node.named_children:
         if child.type == "class_heritage":
             parts = child.named_children
@@ -211,7 +203,11 @@ def _namespace(walk: Walk, node: Node, here: int) -> None:
 def _alias(walk: Walk, node: Node, here: int) -> None:
     name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
     if name is not None:
-        term = ("alias", walk.type(value), tuple(_parameters_of_type(walk, node)))
+        term = (
+            "alias",
+            walk.type(value),
+            tuple(_type_params(walk, node.child_by_field_name("type_parameters"))),
+        )
         bind(walk.scopes[here].types, walk.text(name), term)
 
 
@@ -245,11 +241,13 @@ def _declared(
 
 
 def _variable(walk: Walk, node: Node, here: int) -> None:
-    name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
-    if name is None:
+    parts = node.named_children
+    if not parts:
         return
+    name, kind = parts[0], parts[1].type if len(parts) > 1 else ""
+    value = parts[-1] if len(parts) > 1 + (kind == "type_annotation") else None
     names = walk.scopes[here].names
-    declared = walk.type(node.child_by_field_name("type"))
+    declared = walk.type(parts[1]) if kind == "type_annotation" else None
     if name.type == "identifier":
         if value is not None or declared is not None:
             _declared(walk, names, walk.text(name), declared, value)
@@ -464,23 +462,29 @@ def _declared_names(walk: Walk, node: Node) -> Iterator[tuple[str, int | None]]:
 
 
 def _call(walk: Walk, node: Node, here: int) -> None:
-    function = node.child_by_field_name("function") or node.child_by_field_name("constructor")
-    if function is None:
+    parts = node.named_children
+    if not parts or parts[0].type == "import":
         return
-    is_new = node.type == "new_expression"
-    callee = walk.lower(function)
-    bare = _bare(function) or function
-    if callee is not None and bare.type != "import":
-        walk.call(here, bare.child_by_field_name("property") or bare, callee, _shape(bare, is_new=is_new))
-    arguments = node.child_by_field_name("arguments")
-    if callee is None or arguments is None or arguments.type != "arguments":
+    callee = walk.lower(parts[0])
+    if callee is None:
         return
-    types = _types(walk, node.child_by_field_name("type_arguments"))
+    bare = _bare(parts[0]) or parts[0]
+    inner = bare.named_children if bare.type == "member_expression" else []
+    shape = "new C()" if node.type == "new_expression" else _shape(bare, inner)
+    walk.call(here, inner[-1] if inner else bare, callee, shape)
+    if parts[-1].type != "arguments":
+        return
+    types = _type_arguments(walk, parts)
     place = 0
-    for each in arguments.named_children:
+    for each in parts[-1].named_children:
         if each.type != "comment":
-            _expect(walk, each, ("argument", callee, place, types, walk.declared.get(node.id)))
+            if each.type not in _PLAIN:
+                _expect(walk, each, ("argument", callee, place, types, walk.declared.get(node.id)))
             place += 1
+
+
+def _type_arguments(walk: Walk, parts: list[Node]) -> tuple[Term, ...]:
+    return next((_types(walk, each) for each in parts[1:] if each.type == "type_arguments"), ())
 
 
 def _element(walk: Walk, node: Node, here: int) -> None:
@@ -490,18 +494,13 @@ def _element(walk: Walk, node: Node, here: int) -> None:
     walk.call(here, name, walk.lower(name), "<C/>")
 
 
-def _shape(function: Node, *, is_new: bool) -> str:
-    if is_new:
-        return "new C()"
-    if function.type != "member_expression":
+def _shape(function: Node, parts: list[Node]) -> str:
+    if not parts:
         return "super()" if function.type == "super" else "f()"
-    receiver = function.child_by_field_name("object")
-    kind = receiver.type if receiver is not None else ""
+    kind = parts[0].type
     if kind in {"this", "super"}:
         return f"{kind}.m()"
-    return {"identifier": "obj.m()", "call_expression": "f().m()", "member_expression": "obj.attr.m()"}.get(
-        kind, "….m()"
-    )
+    return _SHAPES.get(kind, "….m()")
 
 
 # --- expressions -----------------------------------------------------------------------------------
@@ -518,9 +517,8 @@ def _inner(walk: Walk, node: Node) -> Term:
 
 
 def _attribute(walk: Walk, node: Node) -> Term:
-    key = node.child_by_field_name("property")
-    base = walk.lower(node.child_by_field_name("object"))
-    return ("attribute", base, walk.text(key)) if key is not None else None
+    parts = node.named_children
+    return ("attribute", walk.lower(parts[0]), walk.text(parts[-1])) if len(parts) > 1 else None
 
 
 def _cast(walk: Walk, node: Node) -> Term:
@@ -536,32 +534,23 @@ def _cast(walk: Walk, node: Node) -> Term:
 
 
 def _called(walk: Walk, node: Node) -> Term:
-    function = node.child_by_field_name("function")
-    if function is None:
+    parts = node.named_children
+    if not parts:
         return None
-    if function.type in {"import", "identifier"}:
-        arguments = node.child_by_field_name("arguments")
-        first = arguments.named_children[:1] if arguments is not None else []
-        module = _string(walk, first[0]) if first else ""
-        if module and function.type == "import":
+    if parts[0].type in {"import", "identifier"} and parts[-1].type == "arguments":
+        module = _string(walk, next(iter(parts[-1].named_children), None))
+        if module and parts[0].type == "import":
             return ("new", ("name", "Promise"), (("type_of", ("import", module, "*")),))
-        if module and walk.text(function) == "require":
+        if module and walk.text(parts[0]) == "require":
             return ("import", module, "=")
-    callee = walk.lower(function)
-    return (
-        ("call", callee, _types(walk, node.child_by_field_name("type_arguments")))
-        if callee is not None
-        else None
-    )
+    callee = walk.lower(parts[0])
+    return ("call", callee, _type_arguments(walk, parts)) if callee is not None else None
 
 
 def _made(walk: Walk, node: Node) -> Term:
-    callee = walk.lower(node.child_by_field_name("constructor"))
-    return (
-        ("new", callee, _types(walk, node.child_by_field_name("type_arguments")))
-        if callee is not None
-        else None
-    )
+    parts = node.named_children
+    callee = walk.lower(parts[0]) if parts else None
+    return ("new", callee, _type_arguments(walk, parts)) if callee is not None else None
 
 
 def _one_of(walk: Walk, node: Node) -> Term:
@@ -669,9 +658,15 @@ def _union(walk: Walk, node: Node) -> Term:
 
 
 def _function_type(walk: Walk, node: Node) -> Term:
-    parameters = tuple([walk.type(each.child_by_field_name("type")) for each in _parameters(node)])
+    found = node.child_by_field_name("parameters")
+    types = []
+    for each in found.named_children if found is not None else ():
+        pattern = each.child_by_field_name("pattern")
+        if each.type != "comment" and (pattern is None or pattern.type != "this"):
+            types.append(walk.type(each.child_by_field_name("type")))
     result = walk.type(node.child_by_field_name("return_type") or node.child_by_field_name("type"))
-    return ("function", parameters, result, tuple(_parameters_of_type(walk, node)))
+    params = _type_params(walk, node.child_by_field_name("type_parameters"))
+    return ("function", tuple(types), result, tuple(params))
 
 
 def _lookup(walk: Walk, node: Node) -> Term:
