@@ -10,13 +10,15 @@ from pathlib import Path
 import pytest
 from support.code import edited, git, happen
 from support.commands import command
+from support.databases import observation_row, session_row
 
 from claude_mem_lite.codemap import calls, file_index, graph, languages
 from claude_mem_lite.codemap.calls import facts
 from claude_mem_lite.codemap.calls.ecmascript_modules import Finder
+from claude_mem_lite.codemap.heal import heal
 from claude_mem_lite.codemap.languages import tree_language
 from claude_mem_lite.codemap.project import Project, scan_source
-from claude_mem_lite.storage import code, models
+from claude_mem_lite.storage import code, models, queries
 
 CLI = """import { split } from "./money"
 
@@ -116,6 +118,31 @@ def test_an_unchanged_file_is_not_parsed_again(shop: Path, monkeypatch: pytest.M
 
     assert graph.refresh(str(shop), "s1")
     assert before.keys() - stored(shop).keys() == {("Till.pay", "split")}
+
+
+def test_an_error_of_javascript_confirms_its_calls(shop: Path) -> None:
+    """Frames that stand in a row, the innermost first; others tell of nothing."""
+    pairs = ("Till.pay", "split"), ("Till.pay", "Till.check"), ("main", "Till.pay")
+    before = [stored(shop)[pair][2] for pair in pairs]
+    detail = f"""Error: no
+    at split ({shop}/src/money.ts:2:3)
+    at Till.pay (file://{shop}/src/cli.ts:9:12)
+    at async main ({shop}/src/cli.ts:16:14)
+    at Object.<anonymous> ({shop}/node_modules/run.js:1:1)
+Error: again
+    at check (src/cli.ts:12:1)
+Error: other
+    at pay (src/cli.ts:9:1)
+"""
+    session_row(project_dir=str(shop))
+    queries.save_observation(observation_row("o1", project_dir=str(shop), detail=detail))
+
+    heal(str(shop))
+
+    after = [stored(shop)[pair][2] for pair in pairs]
+    times = {edge.callee_function: edge.times_confirmed for edge in code.edges(str(shop))}
+    assert (times["split"], times["Till.pay"], times["Till.check"]) == (1, 1, 0)
+    assert after == before  # as sure as they can be by observation
 
 
 def test_a_call_of_an_unknown_name_is_kept_as_unresolved(shop: Path) -> None:

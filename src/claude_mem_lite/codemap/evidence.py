@@ -25,6 +25,12 @@ _FRAME = re.compile(
     r"|^(?P<end>_{5,} .* _{5,}|={5,} .* ={5,}|During handling of .*|The above exception .*)$",
     re.MULTILINE,
 )
+# A frame of JavaScript: those of one error stand in a row, the innermost first.
+_JS_FRAME = re.compile(
+    r"^[ \t]*(?:at|\u276f) (?:(?:async )?(?:new )?(?P<name>[^\s()]{1,200}) (?:\[as \w+\] )?)?"
+    r"\(?(?:file://)?(?P<file>[^\s():]{1,500}\.[cm]?[jt]sx?):(?P<line>\d+):\d+\)?[ \t]*$",
+    re.MULTILINE,
+)
 _NAMED = re.compile(r"\b[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\b|\b[A-Za-z_]\w*(?=\(\))")
 _TEXT_CHARS = 200_000
 _MOST_TOGETHER = 30  # functions of one observation that are taken for neighbours
@@ -95,6 +101,20 @@ def called(text: str, functions: Functions, project_dir: str) -> Iterator[tuple[
         if before is not None and here is not None:
             yield before, here
         before = here
+    yield from _called_in_javascript(text[:_TEXT_CHARS], functions, project_dir)
+
+
+def _called_in_javascript(text: str, functions: Functions, project_dir: str) -> Iterator[tuple[Place, Place]]:
+    inner: Place | None = None
+    end = -1
+    for match in _JS_FRAME.finditer(text):
+        name = (match["name"] or "").rpartition(".")[2]
+        is_named = name.isidentifier() and "new " not in match[0]
+        line = int(match["line"][:9])
+        here = functions.around(_inside(match["file"], project_dir), line, name if is_named else "")
+        if here is not None and inner is not None and not text[end : match.start()].strip():
+            yield here, inner
+        inner, end = here, match.end()
 
 
 def _inside(path: str, project_dir: str) -> str:
