@@ -24,8 +24,10 @@ from dataclasses import dataclass, field
 from claude_mem_lite.codemap import calls, languages
 from claude_mem_lite.codemap.calls.resolver import Found
 
-PACKAGES = ("rxjs@7.8.2", "zod@4.6.7", "@reduxjs/toolkit@2", "immer")
-TYPES = ("typescript@5", "react@19", "@types/react@19", "@types/use-sync-external-store", "react-redux@9")
+PACKAGES = (
+    "rxjs@7.8.2", "zod@4.6.7", "@reduxjs/toolkit@2", "immer", "@tanstack/query-core", "mobx", "ajv",
+)  # fmt: skip
+TYPES = ("typescript@5", "react@19", "@types/react@19", "react-redux@9")
 TRUTH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "typescript_calls.js")
 
 Place = tuple[str, str]  # file and qualified name, "" for the module

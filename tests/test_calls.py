@@ -15,6 +15,7 @@ from support.databases import observation_row, session_row
 from claude_mem_lite.codemap import calls, file_index, graph, languages
 from claude_mem_lite.codemap.calls import facts
 from claude_mem_lite.codemap.calls.ecmascript_modules import Finder
+from claude_mem_lite.codemap.confidence import STRONG
 from claude_mem_lite.codemap.heal import heal
 from claude_mem_lite.codemap.languages import tree_language
 from claude_mem_lite.codemap.project import Project, scan_source
@@ -162,7 +163,7 @@ def test_a_unique_method_is_a_guess() -> None:
     (missed,) = project.unresolved()
 
     assert (guess.callee, guess.level) == ("a.ts.A.settle", "guess")
-    assert guess.confidence < 0.6
+    assert guess.confidence < STRONG
     assert missed.callee == "x.other"
     assert project.edges(guesses=False) == ()
 

@@ -339,17 +339,15 @@ def _is_declared(terms: list[Term] | None) -> bool:
 
 
 def _this(walk: Walk, here: int) -> int:
-    """Return the scope that `this` is an instance of."""
+    """Return the scope that `this` is an instance of, the module where it is none."""
     while here > 0:
         scope = walk.scopes[here]
-        if scope.kind in _CLASSES:
+        if scope.kind in {"class", "interface"}:
             return here
-        if (
-            scope.kind == "function"
-            and "arrow" not in scope.flags
-            and walk.scopes[scope.parent].kind not in _CLASSES
-        ):
-            return here
+        if scope.kind == "function" and "arrow" not in scope.flags:
+            around = walk.scopes[scope.parent].kind
+            if around not in {"class", "interface"}:
+                return scope.parent if around == "object" else here
         here = scope.parent
     return 0
 

@@ -273,18 +273,22 @@ class Evaluation:
                 yield from argument_of(value, place)
 
     def on_this(self, at: At) -> Values:
+        """Return the class or object around, or an instance of it; arrow functions have no `this` of their own."""
         scopes, here = self._files[at.path].scopes, at.scope
-        is_static = False
+        kind = "instance"
         while here > 0:
             scope = scopes[here]
-            if scope.kind in CLASSES:
+            if scope.kind in {"class", "interface"}:
                 env = tuple([(name, self.values(At(at.path, here), of)) for name, of in scope.type_params])
-                return (Value("class" if is_static else "instance", at.path, here, env),)
+                return (Value(kind, at.path, here, env),)
             if scope.kind == "function" and "arrow" not in scope.flags:
                 if "this" in scope.names:
                     return self._all(At(at.path, here), scope.names["this"], "names")
-                is_static = "static" in scope.flags
-                if scopes[scope.parent].kind not in CLASSES:
+                kind = "class" if "static" in scope.flags else "instance"
+                around = scopes[scope.parent].kind
+                if around == "object":
+                    return (Value("instance", at.path, scope.parent),)
+                if around not in CLASSES:
                     return (Value("instance", at.path, here),) if scope.members else ()
             here = scope.parent
         return ()
