@@ -273,7 +273,7 @@ class Evaluation:
                 yield from argument_of(value, place)
 
     def on_this(self, at: At) -> Values:
-        """Return the class or object around, or an instance of it; arrow functions have no `this` of their own."""
+        """Return the class or object around, or an instance of it; an arrow function has none of its own."""
         scopes, here = self._files[at.path].scopes, at.scope
         kind = "instance"
         while here > 0:
