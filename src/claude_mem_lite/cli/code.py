@@ -44,7 +44,7 @@ def map_project(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Scan a project's sources into the code map: functions, what changed, in Python who calls whom.
+    """Scan a project's sources into the code map: functions, what changed, who calls whom.
 
     Only files that have changed are read. Sessions keep the map of a git
     repository up to date by themselves, up to 2,000 files; this is for others,
