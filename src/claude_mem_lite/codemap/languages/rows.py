@@ -19,17 +19,11 @@ if TYPE_CHECKING:
 
     from claude_mem_lite.codemap.languages.walk import Definition
 
-# The share of a source that is neither understood nor in a definition. Of sources with a brace missing, cut
-# off, or with lines missing, .85 of the names are found up to it, with .06 false ones; beyond it .5, with .3.
+# The share of a source that is neither understood nor in a definition, above which its bulk is no such source.
 _BROKEN = 0.2
 _HEAD_BYTES = 1_000  # of a definition before its body, and of a comment, that are looked at
 _MOST_COMMENTS = 50  # lines of one
 _LAST_COMMA = re.compile(rb",(?=\s*\n\s*[)\]}>])")
-# Space counts between two words and between two operators alone.
-_NEEDLESS = re.compile(
-    rb"^ | (?=[^\w$\x80-\xff\-+&|<>=!*/%^~?:.]|$)|(?<=[^\w$\x80-\xff\-+&|<>=!*/%^~?:.]) "
-    rb"|(?<=[\w$\x80-\xff]) (?=[\-+&|<>=!*/%^~?:.])|(?<=[\-+&|<>=!*/%^~?:.]) (?=[\w$\x80-\xff])"
-)
 # Space counts between two words and between two operators alone.
 _NEEDLESS = re.compile(
     rb"^ | (?=[^\w$\x80-\xff\-+&|<>=!*/%^~?:.]|$)|(?<=[^\w$\x80-\xff\-+&|<>=!*/%^~?:.]) "

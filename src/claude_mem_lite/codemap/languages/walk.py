@@ -31,19 +31,6 @@ _MAX_DEPTH = 50  # of definitions inside each other
 _HEAD_BYTES = 1_000  # of a definition before its body, and of a comment, that are looked at
 _ASYNC = re.compile(rb"\b(?:async|suspend)\b")
 _BETWEEN = re.compile(rb"[\s\w]*")  # decorator and definition: `@Injectable() export class`
-_LAST_COMMA = re.compile(rb",(?=\s*\n\s*[)\]}>])")
-# Space counts between two words and between two operators alone.
-_NEEDLESS = re.compile(
-    rb"^ | (?=[^\w$\x80-\xff\-+&|<>=!*/%^~?:.]|$)|(?<=[^\w$\x80-\xff\-+&|<>=!*/%^~?:.]) "
-    rb"|(?<=[\w$\x80-\xff]) (?=[\-+&|<>=!*/%^~?:.])|(?<=[\-+&|<>=!*/%^~?:.]) (?=[\w$\x80-\xff])"
-)
-_BETWEEN = re.compile(rb"[\s\w]*")  # decorator and definition: `@Injectable() export class`
-_LAST_COMMA = re.compile(rb",(?=\s*\n\s*[)\]}>])")
-# Space counts between two words and between two operators alone.
-_NEEDLESS = re.compile(
-    rb"^ | (?=[^\w$\x80-\xff\-+&|<>=!*/%^~?:.]|$)|(?<=[^\w$\x80-\xff\-+&|<>=!*/%^~?:.]) "
-    rb"|(?<=[\w$\x80-\xff]) (?=[\-+&|<>=!*/%^~?:.])|(?<=[\-+&|<>=!*/%^~?:.]) (?=[\w$\x80-\xff])"
-)
 _WRAPPER, _DEFINITION, _DECORATOR = range(3)
 
 
