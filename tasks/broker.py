@@ -242,9 +242,11 @@ class ClaimHuey(Huey):
 
     def create_consumer(self, **options: Any) -> Consumer:
         """Return the one consumer of this data directory, once its predecessor is gone."""
+        from claude_mem_lite.codemap import isolation
         from claude_mem_lite.storage import projects, rebuild, rewrites
         from claude_mem_lite.storage.models import open_databases
 
+        isolation.isolate()
         keys.take_over()
         credential = settings.load().credential
         config.ensure_home()

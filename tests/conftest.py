@@ -28,6 +28,7 @@ from support.processes import STARTED, claude_mem, running, web_process
 
 from claude_mem_lite import config
 from claude_mem_lite.capture import inbox
+from claude_mem_lite.codemap import isolation
 from claude_mem_lite.storage import connections, files, models, queries
 
 # A job in the background of a script ignores SIGINT, and so would all that the tests start.
@@ -216,6 +217,16 @@ def consumer(memory: Path) -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
     options = ["-w", "2", "-s", "15", "-g", "TERM", "-t", "20"]
     with contextlib.ExitStack() as started, (memory / "logs" / "consumer.out").open("ab") as out:
         yield lambda: started.enter_context(running(*command, *options, stdout=out, stderr=out))
+
+
+@pytest.fixture
+def isolated(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Have sources read in a worker process, as the consumer does."""
+    worker = isolation._Worker()
+    monkeypatch.setattr(isolation, "_worker", worker)
+    isolation.isolate()
+    yield
+    worker.close()
 
 
 @pytest.fixture

@@ -1,102 +1,83 @@
-"""What conftest promises each test: a hang fails it, nothing is left running, and the marks are right."""
+"""Sources are read in a process of their own, whose end is not the end of the consumer."""
 
 from __future__ import annotations
 
+import ast
+import json
 import os
+import signal
 import subprocess
-import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
-from support import delivery_experiment
-from support.process_watch import left_running, reaches_subprocess
-
-TESTS = Path(__file__).parent
-TRIED = """
-import os, subprocess, sys, time
 import pytest
+from support.hooks import tool_event
+from support.processes import wait_until
 
-SLEEP = [sys.executable, "-c", "import time; time.sleep(600)"]
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.codemap import isolation, languages
+from claude_mem_lite.storage import models, queries
 
-@pytest.fixture
-def sleeper():
-    process = subprocess.Popen(SLEEP)
-    yield process
-    process.kill()
-    process.wait()
+pytestmark = pytest.mark.process
 
-@pytest.mark.timeout(1)
-def test_hangs(sleeper):
-    assert sleeper.wait()
-
-def test_goes_on_after_it():
-    pass
-
-def test_starts_one_unseen():
-    assert getattr(os, "system")("true") == 0
-
-def test_heeds_the_interrupt():
-    code = "import signal; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
-    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "True\\n"
-
-def test_leaves_one_running():
-    subprocess.Popen(SLEEP, start_new_session=True, stdout=open("left", "w")).returncode = 0
-"""
+# The parser of TypeScript recurses once for each of these, and has no stack left for 100,000.
+CRASHING = "\n".join(["{a:" * 40] * 8_000)
 
 
-def test_a_run_fails_what_hangs_or_leaves_a_process(tmp_path: Path) -> None:
-    """Distributed by xdist, and where SIGINT is ignored, too; the run goes on."""
-    (tmp_path / "test_tried.py").write_text(TRIED)
-    command = [sys.executable, "-m", "pytest", "-p", "conftest", "-c", str(TESTS.parent / "pyproject.toml")]
-    options = ["--rootdir", str(tmp_path), "-p", "no:cacheprovider", "-W", "default", "-q", "-n", "1"]
+@pytest.mark.usefixtures("isolated")
+def test_what_is_isolated_runs_in_one_other_process() -> None:
+    """Values and errors come back from a worker that is kept."""
+    first, second = isolation.run(os.getpid), isolation.run(os.getpid)
 
-    done = subprocess.run(
-        ["/bin/sh", "-c", 'trap "" INT; exec "$@"', "sh", *command, *options, str(tmp_path)],
-        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(TESTS), "TRIED": str(tmp_path)},
-        capture_output=True, text=True, check=False, timeout=200,
-    )  # fmt: skip
-
-    ended = [line.partition(" - ")[0] for line in done.stdout.splitlines() if line[:5] in {"FAILE", "ERROR"}]
-    assert (done.returncode, sorted(ended)) == (
-        1,
-        [
-            "ERROR test_tried.py::test_leaves_one_running",
-            "ERROR test_tried.py::test_starts_one_unseen",
-            "FAILED test_tried.py::test_hangs",
-        ],
-    ), done.stdout
-    assert "this test needs @pytest.mark.process" in done.stdout
-    assert "Timeout" in done.stdout
-    assert left_running(str(tmp_path)) == {}
+    assert first == second != os.getpid()
+    assert isolation.run(divmod, 7, 2) == (3, 1)
+    with pytest.raises(SyntaxError, match="was never closed"):
+        isolation.run(compile, "f(", "a.py", "exec", ast.PyCF_ONLY_AST)
 
 
-def starts() -> None:
-    """Start a process."""
-    subprocess.run(["true"], check=True)
+@pytest.mark.usefixtures("isolated")
+def test_a_crash_costs_one_source() -> None:
+    """Where the worker dies over a source, that source cannot be parsed; the next one is."""
+    with pytest.raises(SyntaxError, match=f"its parser ended with -{signal.SIGSEGV:d}"):
+        isolation.run(signal.raise_signal, signal.SIGSEGV)
+    with pytest.raises(SyntaxError, match="its parser ended with -"):
+        languages.extract("a.ts", CRASHING)
+
+    assert [each.qualified_name for each in languages.extract("a.ts", "function f() {}")] == ["f"]
 
 
-class Starter:
-    """Has a method that starts one."""
+@pytest.mark.usefixtures("isolated")
+def test_a_source_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Six seconds of work end the worker, and so does a silence."""
+    started = time.monotonic()
 
-    def begin(self) -> None:
-        """Start it in a function within."""
-        [starts() for _ in "x"]
+    with pytest.raises(SyntaxError, match=f"ended with -{signal.SIGXCPU:d}"):
+        isolation.run(sum, range(10**12))
+    monkeypatch.setattr(isolation, "_SILENT_S", 0.2)
+    with pytest.raises(SyntaxError, match="ended with -9"):
+        isolation.run(time.sleep, 3_600)
 
-
-def by_method() -> None:
-    """Name a class."""
-    Starter().begin()
-
-
-def by_module() -> None:
-    """Name a function of a module of ours."""
-    delivery_experiment.run(hooks=1, kills=1, seed=1)
+    assert time.monotonic() - started < 120
 
 
-def by_none() -> None:
-    """Name what starts none."""
-    Path().exists()
+def test_the_consumer_outlives_a_source_that_crashes_its_parser(
+    tmp_path: Path, consumer: Callable[[], subprocess.Popen[bytes]]
+) -> None:
+    """Such an edit is an observation as any other, done at the first attempt, and the next one is mapped."""
+    for name, content in (("a.ts", CRASHING), ("b.ts", "export function f() {\n  return 1;\n}\n")):
+        path = tmp_path / name
+        path.write_text(content)
+        given = {"file_path": str(path), "content": content}
+        answer = {"type": "create", "filePath": str(path), "content": content}
+        inbox.append(json.dumps(tool_event("Write", tool_input=given, tool_response=answer)), str(tmp_path))
 
+    process = consumer()
+    wait_until(lambda: queries.queue_stats()["done"] == 2)
 
-def test_what_starts_a_process_is_found_in_its_code() -> None:
-    """By way of functions, methods and modules of the tests."""
-    assert [reaches_subprocess(each) for each in (by_method, by_module, by_none)] == [True, True, False]
+    assert process.poll() is None
+    assert [row.attempts for row in models.PendingEvent.select()] == [1, 1]
+    assert [row.qualified_name for row in models.FunctionMapEntry.select()] == ["f"]
+    assert [row.error for row in models.SourceFile.select() if row.error] == [
+        f"cannot be parsed: its parser ended with -{signal.SIGSEGV:d}"
+    ]

@@ -144,7 +144,7 @@ def test_a_broken_source_keeps_its_last_good_map(shop: Path) -> None:
     (shop / "store.go").write_text("package shop\n")
     file_index.scan(str(shop), seen=Seen("s1"))
 
-    assert "cannot be parsed as Go" in broken.errors["store.go"]
+    assert "are no Go" in broken.errors["store.go"]
     assert names == ["Store", "Store.Get", "Old"]
     assert "store.go" not in known(shop)
 

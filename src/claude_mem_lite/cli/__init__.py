@@ -22,7 +22,9 @@ def main() -> None:
         stand_in.main()
         return
     from claude_mem_lite.cli.app import app
+    from claude_mem_lite.codemap import isolation
 
+    isolation.isolate()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")

@@ -1,8 +1,9 @@
 """Map a project's code: what it defines, what changed, and who calls whom.
 
 `sources` reads files, but for what `gitignore` leaves out; `languages` and `diff` describe them, `extract`
-those of Python. `project` finds calls: in Python by `valueflow`, and by `name_matching` for what that leaves
-open, in other languages by `calls`. The map is stored by file (`file_index`) and by call (`graph`).
+those of Python; the consumer has the others parsed by a process of their own (`isolation`). `project` finds
+calls: in Python by `valueflow`, and by `name_matching` for what that leaves open, in other languages by
+`calls`. The map is stored by file (`file_index`) and by call (`graph`).
 Observations confirm calls or let them go stale (`evidence`, `heal`, `confidence`). `answers` and `mermaid`
 present the map.
 """

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from claude_mem_lite.codemap import calls, languages, name_matching, sources
+from claude_mem_lite.codemap import calls, isolation, languages, name_matching, sources
 from claude_mem_lite.codemap.calls import facts as call_facts
 from claude_mem_lite.codemap.confidence import CALL_CONFIDENCE, CONFIDENCE, UNRESOLVED_CONFIDENCE
 from claude_mem_lite.codemap.extract import MAX_FUNCTIONS, Function, definitions_of, describe, parse
@@ -86,7 +86,7 @@ def scan_source(path: str, data: bytes | str) -> FileMap:
     text = data if isinstance(data, str) else sources.decode(data)
     try:
         if not path.endswith(sources.PYTHON):
-            return _scan_tree(path, digest, lines, text)
+            return isolation.run(_scan_tree, path, digest, lines, text)
         tree = parse(text)
         functions = describe(definitions_of(tree))
         scopes = lower(tree)

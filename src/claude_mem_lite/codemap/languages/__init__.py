@@ -21,6 +21,7 @@ import functools
 import os
 from typing import TYPE_CHECKING, Any, Protocol
 
+from claude_mem_lite.codemap import isolation
 from claude_mem_lite.codemap.extract import MAX_FUNCTIONS, Function
 from claude_mem_lite.codemap.languages.c import C
 from claude_mem_lite.codemap.languages.c_sharp import C_SHARP
@@ -100,6 +101,13 @@ def extract(path: str, source: str, *, limit: int = MAX_FUNCTIONS) -> tuple[Func
 
 @functools.lru_cache(maxsize=4)  # an edit is asked for its changes, its docstrings and its renames
 def _extract(suffix: str, source: str, limit: int) -> tuple[Function, ...]:
+    language = _BY_SUFFIX[suffix]
+    if language is PYTHON:
+        return PYTHON.extract(source, limit=limit)
+    return isolation.run(_extract_by_tree, suffix, source, limit)
+
+
+def _extract_by_tree(suffix: str, source: str, limit: int) -> tuple[Function, ...]:
     return _BY_SUFFIX[suffix].extract(source, limit=limit)
 
 

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from claude_mem_lite.codemap.languages.walk import Definition
 
-# The share of a source that is neither understood nor in a definition, above which its bulk is no such source.
-_BROKEN = 0.2
+_BROKEN = 0.2  # the share of a source that is neither understood nor in a definition
 _HEAD_BYTES = 1_000  # of a definition before its body, and of a comment, that are looked at
 _MOST_COMMENTS = 50  # lines of one
 _LAST_COMMA = re.compile(rb",(?=\s*\n\s*[)\]}>])")
@@ -75,7 +74,7 @@ def _refuse_broken(parsed: Parsed, found: Sequence[Definition]) -> None:
         for first, last in understood
     )
     if lost > _BROKEN * len(parsed.data):
-        raise SyntaxError(f"cannot be parsed as {parsed.grammar.name}: {lost} of {len(parsed.data)} bytes")
+        raise SyntaxError(f"{lost} of {len(parsed.data)} bytes are no {parsed.grammar.name}")
 
 
 def _row(parsed: Parsed, each: Definition, body_hash: str) -> Function:

@@ -11,7 +11,6 @@ import functools
 import importlib
 import importlib.util
 import itertools
-import re
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
 Range = tuple[int, int]  # of bytes
 
 _CPU_S, _LEAST_CPU_S, _CPU_S_PER_BYTE = 2.0, 0.3, 3e-6  # a file of 1 MB takes 0.3 s
-_MOST_ANGLES = 1_000
-_ANGLES_END = re.compile(rb"[>;{}()\[\]]")
 _WIDEST_ERROR = 10_000  # parts; a query takes time with the square of them, here 0.2 s
 _CHUNK_BYTES = 1 << 16
 _BODIES = ("_body", "block")
@@ -236,7 +233,6 @@ def _types_query(grammar: Grammar, types: frozenset[str]) -> Query:
 def _parse(language: Any, data: bytes) -> Node:
     from tree_sitter import Parser
 
-    _refuse_open_angles(data)
     # Processor time, so that a busy machine may take longer: ten times what a source usually takes.
     limit_s = min(_CPU_S, _LEAST_CPU_S + len(data) * _CPU_S_PER_BYTE)
     end = time.thread_time() + limit_s
@@ -250,18 +246,10 @@ def _parse(language: Any, data: bytes) -> Node:
     return tree.root_node
 
 
-def _refuse_open_angles(data: bytes) -> None:
-    """Refuse `a<a<a<…`: the parser compares its readings by recursion, and ends the process."""
-    if data.count(b"<") > _MOST_ANGLES:
-        most = max(part.count(b"<") for part in _ANGLES_END.split(data))
-        if most > _MOST_ANGLES:
-            raise SyntaxError(f"cannot be parsed: {most} angle brackets in one another")
-
-
 def _refuse_wide_errors(root: Node) -> None:
     waiting = [root] if root.has_error else []
     while waiting:
         node = waiting.pop()
         if node.type == "ERROR" and node.child_count > _WIDEST_ERROR:
-            raise SyntaxError(f"cannot be parsed: {node.child_count} parts in one error")
+            raise SyntaxError(f"{node.child_count} parts in one error")
         waiting += [child for child in node.children if child.has_error]
