@@ -149,6 +149,21 @@ def test_a_broken_source_keeps_its_last_good_map(shop: Path) -> None:
     assert "store.go" not in known(shop)
 
 
+def test_what_an_error_hides_stays_in_the_map(shop: Path) -> None:
+    """A missing brace deletes no function behind it; what is no longer written is gone."""
+    good = "function good() {\n" + "  good(1, 2, 3)\n" * 20 + "}\n"
+    source = good + "function a() {\n  x()\n}\nfunction b() {\n  y()\n}\nfunction c() {}\n"
+    path = shop / "web" / "broken.ts"
+    path.write_text(source)
+    file_index.scan(str(shop))
+    path.write_text(source.replace("x()\n}", "if (x() {\n").replace("function c() {}\n", ""))
+
+    file_index.rescan(str(shop), Seen("s1"))
+
+    assert known(shop)["web/broken.ts"] == ["good", "a", "b"]
+    assert [each for each in noted() if each[2] != "modified"] == [("web/broken.ts", "c", "deleted")]
+
+
 def test_a_language_that_is_mapped_from_now_on_is_nobodys_change(shop: Path) -> None:
     """What a project was scanned without is not new to the session that happens to be there."""
     file_index.scan(str(shop))

@@ -30,12 +30,19 @@ def diff(before: str | None, after: str | None, *, path: str = "source.py") -> t
         )
     except SyntaxError:
         return ()
+    # What one side may define where it is not understood neither came nor went.
+    unsure = languages.unsure(path, after or "", old.keys() - new.keys())
+    unsure |= languages.unsure(path, before or "", new.keys() - old.keys())
+    old_alone, new_alone = (
+        {name for name in one.keys() - other.keys() if name.rpartition(".")[2] not in unsure}
+        for one, other in ((old, new), (new, old))
+    )
     changes = [
-        (each.line, Change(name, each.kind, "deleted")) for name, each in old.items() if name not in new
+        (each.line, Change(name, each.kind, "deleted")) for name, each in old.items() if name in old_alone
     ]
     for name, each in new.items():
-        if name not in old:
+        if name in new_alone:
             changes.append((each.line, Change(name, each.kind, "new")))
-        elif old[name].body_hash != each.body_hash:
+        elif name in old and old[name].body_hash != each.body_hash:
             changes.append((each.line, Change(name, each.kind, "modified")))
     return tuple(change for _, change in sorted(changes, key=lambda pair: pair[0]))

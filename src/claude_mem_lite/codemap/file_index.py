@@ -78,7 +78,7 @@ def take(project_dir: str, path: str, text: str, seen: Seen, *, digest: str = ""
     new = scan_source(path, redacted)
     new = replace(new, digest=digest or _digest(text.encode("utf-8", "surrogatepass")))
     with memory_database.atomic():
-        return _take(project_dir, new, code.source_file(project_dir, path), seen), new.error
+        return _take(project_dir, new, redacted, seen), new.error
 
 
 def follow(project_dir: str, path: str, before: str | None, after: str, seen: Seen) -> None:
@@ -264,7 +264,8 @@ def _batches(paths: Iterable[str]) -> Iterator[list[str]]:
         yield some
 
 
-def _take(project_dir: str, new: FileMap, known: SourceFile | None, seen: Seen) -> Counter[str]:
+def _take(project_dir: str, new: FileMap, text: str, seen: Seen) -> Counter[str]:
+    known = code.source_file(project_dir, new.path)
     row = {
         "project_dir": project_dir, "file_path": new.path, "digest": new.digest, "lines": new.lines,
         "error": redact(new.error), "updated_at": seen.at,
@@ -275,14 +276,22 @@ def _take(project_dir: str, new: FileMap, known: SourceFile | None, seen: Seen) 
     code.save_file({**row, "packed": new.packed(_redacted)})
     stored = code.functions_in(project_dir, new.path) if known is not None else ()
     old = {each.qualified_name: each for each in stored}
-    changes = {each.qualified_name: _change_of(old.get(each.qualified_name), each) for each in new.functions}
-    gone = [name for name in old if name not in changes]
+    # What may be defined where the source is not understood stays as it was known.
+    missing = old.keys() - {each.qualified_name for each in new.functions}
+    unsure = languages.unsure(new.path, text, missing) if missing else ()
+    functions = [
+        each
+        for each in new.functions
+        if each.qualified_name in old or each.qualified_name.rpartition(".")[2] not in unsure
+    ]
+    changes = {each.qualified_name: _change_of(old.get(each.qualified_name), each) for each in functions}
+    gone = [name for name in old if name in missing and name.rpartition(".")[2] not in unsure]
     code.delete_functions(project_dir, new.path, gone)
     place = {"project_dir": project_dir, "file_path": new.path}
-    shown = _redacted(text for each in new.functions for text in _texts(each))
+    shown = _redacted(each for function in functions for each in _texts(function))
     rows = {
         name: place | _described(each, shown) | _left_by(seen, changes[name], old.get(name))
-        for each in new.functions
+        for each in functions
         for name in [each.qualified_name]
     }
     code.save_functions([row for name, row in rows.items() if not _is_same(old.get(name), row)])

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 from typing import TYPE_CHECKING, Any, Protocol
 
 from claude_mem_lite.codemap import isolation
@@ -109,6 +110,28 @@ def _extract(suffix: str, source: str, limit: int) -> tuple[Function, ...]:
 
 def _extract_by_tree(suffix: str, source: str, limit: int) -> tuple[Function, ...]:
     return _BY_SUFFIX[suffix].extract(source, limit=limit)
+
+
+def unsure(path: str, source: str, names: Iterable[str]) -> set[str]:
+    """Return the last parts of those names that a source may define where it is not understood.
+
+    None of a source without errors, nor names that are not written in it.
+    """
+    lasts = {name.rpartition(".")[2] for name in names}
+    written = {last for last in lasts if re.search(rf"(?<!\w){re.escape(last)}(?!\w)", source)}
+    is_tree = written and not path.endswith(PYTHON.suffixes) and of(path) is not None
+    return written if is_tree and _has_errors(os.path.splitext(path)[1], source) else set()
+
+
+def _has_errors(suffix: str, source: str) -> bool:
+    try:
+        return isolation.run(_has_errors_by_tree, suffix, source)
+    except SyntaxError:
+        return True
+
+
+def _has_errors_by_tree(suffix: str, source: str) -> bool:
+    return bool(_BY_SUFFIX[suffix].parse(source).root.has_error)
 
 
 def installed() -> list[str]:
