@@ -220,13 +220,10 @@ def consumer(memory: Path) -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
 
 
 @pytest.fixture
-def isolated(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def isolated() -> Iterator[None]:
     """Have sources read in a worker process, as the consumer does."""
-    worker = isolation._Worker()
-    monkeypatch.setattr(isolation, "_worker", worker)
-    isolation.isolate()
-    yield
-    worker.close()
+    with isolation.isolated():
+        yield
 
 
 @pytest.fixture

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -147,6 +149,30 @@ def test_a_broken_source_keeps_its_last_good_map(shop: Path) -> None:
     assert "are no Go" in broken.errors["store.go"]
     assert names == ["Store", "Store.Get", "Old"]
     assert "store.go" not in known(shop)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("version", ["2", "4"])
+def test_a_folder_that_git_tracks_is_source_whatever_its_name(shop: Path, version: str) -> None:
+    """A package may be called build or target; what a tool vendored stays out."""
+    shutil.rmtree(shop / ".git")
+    for path in ("internal/build/run.go", "internal/build/deep/more.go", "env/env.go", "dist/no.go"):
+        (shop / path).parent.mkdir(parents=True, exist_ok=True)
+        (shop / path).write_text("package p\nfunc F() {}\n")
+    (shop / "vendor" / "modules.txt").write_text("# y v1\n")
+    for given in (
+        ["init", "-q"],
+        ["add", "internal", "env", "vendor"],
+        ["update-index", "--index-version", version],
+    ):
+        subprocess.run(["git", "-C", str(shop), *given], check=True)
+
+    listed = [path for path in sources.source_files(str(shop)) if path.endswith(".go")]
+    below = list(sources.source_files(str(shop / "internal")))
+
+    assert listed == ["store.go", "env/env.go", "internal/build/run.go", "internal/build/deep/more.go"]
+    assert below == ["build/run.go", "build/deep/more.go"]
+    assert [path for path in (*listed, "dist/no.go") if sources.Tree(str(shop)).is_source(path)] == listed
 
 
 def test_what_an_error_hides_stays_in_the_map(shop: Path) -> None:

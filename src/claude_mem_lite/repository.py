@@ -11,7 +11,7 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
     from typing import NamedTuple
 
     class Place(NamedTuple):
@@ -31,6 +31,7 @@ SHARED_BRANCHES = frozenset({"", "main", "master", "trunk", "develop", "dev"})
 _SHORT_HASH = 12
 _GIT_S = 3.0
 _COMMITS = 1_000
+_MOST_INDEX_BYTES = 100_000_000
 # What is written like a name, at least as long as those that are asked for; and whatever the user has set.
 _TOKEN = "[A-Za-z_$][A-Za-z0-9_$.-]{4,}"  # noqa: S105 - of code
 _AS_IT_IS = ("--untracked", "--no-recurse-submodules", "--no-color", "--no-line-number", "--no-column")
@@ -158,6 +159,52 @@ def texts(tree: str, wanted: Collection[str]) -> set[str] | None:
             break
         held |= found
     return held
+
+
+def tracked_folders(folder: str) -> frozenset[str]:
+    """Return the folders below a folder with files that git tracks, relative to it, posix.
+
+    Empty where there is no index, or one that this cannot read: a split one, or one of SHA-256 hashes.
+    Source: git's documentation, index-format.
+    """
+    tree = place(folder)[1]
+    above = os.path.relpath(os.path.realpath(folder), tree).replace(os.sep, "/")
+    prefix = b"" if above == "." else os.fsencode(above) + b"/"
+    try:
+        with open(os.path.join(_git_dir(tree), "index"), "rb") as file:
+            folders = {name.rpartition(b"/")[0] for name in _index_names(file.read(_MOST_INDEX_BYTES))}
+    except (OSError, ValueError, IndexError):
+        return frozenset()
+    found: set[bytes] = set()
+    for each in folders:
+        path = each[len(prefix) :] if each.startswith(prefix) else b""
+        while path and path not in found:
+            found.add(path)
+            path = path.rpartition(b"/")[0]
+    return frozenset(os.fsdecode(path) for path in found)
+
+
+def _index_names(data: bytes) -> Iterator[bytes]:
+    """Yield the paths in an index. Raises: ValueError for what is none."""
+    version, count = data[7:8], int.from_bytes(data[8:12], "big")
+    if not data.startswith(b"DIRC\0\0\0") or version not in {b"\2", b"\3", b"\4"}:
+        raise ValueError("no index of git's")
+    is_short = version == b"\4"  # names share their beginnings: how many bytes of the last do not count
+    at, name = 12, b""
+    for _ in range(count):
+        start = at + (64 if data[at + 60] & 0x40 else 62)
+        stripped = 0
+        if is_short:
+            stripped = data[start] & 0x7F
+            while data[start] & 0x80:
+                start += 1
+                stripped = (stripped + 1 << 7) | (data[start] & 0x7F)
+            start += 1
+        end = data.index(b"\0", start)
+        kept = name[: len(name) - stripped] if is_short else b""
+        name = kept + data[start:end]
+        yield name
+        at = end + 1 if is_short else at + (end - at + 8) // 8 * 8
 
 
 def _held(grep: list[str]) -> set[str] | None:

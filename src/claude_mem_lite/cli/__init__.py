@@ -24,12 +24,12 @@ def main() -> None:
     from claude_mem_lite.cli.app import app
     from claude_mem_lite.codemap import isolation
 
-    isolation.isolate()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
-        app(prog_name="claude-mem")
+        with isolation.isolated():
+            app(prog_name="claude-mem")
     except Exception as error:
         if os.environ.get(DEBUG):
             raise

@@ -175,8 +175,8 @@ def _mapped(tree: sources.Tree, paths: Iterable[str]) -> list[str]:
     return [
         path
         for path in paths
-        if sources.is_source(path)
-        and not path.startswith(("/", "../"))
+        if not path.startswith(("/", "../"))
+        and tree.is_source(path)
         and (target := tree.target(path))
         and not tree.ignored.file(path)
         and not ignored_name(path, ignored)

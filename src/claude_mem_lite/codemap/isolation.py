@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 Read = TypeVar("Read")
 
@@ -28,6 +28,16 @@ _SERVE = "import sys; from claude_mem_lite.codemap import isolation; isolation.s
 def isolate() -> None:
     """Have everything that is given to `run` from now on read in a worker process."""
     _worker.is_used = True
+
+
+@contextlib.contextmanager
+def isolated() -> Iterator[None]:
+    """Do so until the end of a block, and end the worker with it."""
+    isolate()
+    try:
+        yield
+    finally:
+        _worker.close()
 
 
 def run(function: Callable[..., Read], *arguments: Any) -> Read:
@@ -64,7 +74,8 @@ class _Worker:
         return value
 
     def close(self) -> None:
-        """End the worker, if there is one."""
+        """End the worker, if there is one, and use none."""
+        self.is_used = False
         with self._lock:
             self._end()
 

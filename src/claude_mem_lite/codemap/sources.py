@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import functools
 import io
 import itertools
 import os
@@ -10,6 +11,7 @@ import stat
 import tokenize
 from typing import TYPE_CHECKING
 
+from claude_mem_lite import repository
 from claude_mem_lite.codemap import languages
 from claude_mem_lite.codemap.gitignore import Ignored
 
@@ -18,10 +20,11 @@ if TYPE_CHECKING:
 
 PYTHON = (".py", ".pyi")
 MAX_BYTES = 2_000_000  # a larger file is generated; parsing 1 MB takes about a second
-_SKIPPED = frozenset({
-    "__pycache__", "node_modules", "bower_components", "site-packages", "venv", "env", "build", "dist",
-    "target", "vendor", "__pypackages__",
+_NOBODYS = frozenset({
+    "__pycache__", "node_modules", "bower_components", "site-packages", "__pypackages__",
 })  # fmt: skip
+_OFTEN_NOBODYS = frozenset({"venv", "env", "build", "dist", "target", "vendor"})
+_VENDORED = ("modules.txt", "autoload.php")  # that `go mod vendor` and Composer leave in such a folder
 _MOST_NAMES = 20_000
 _GENERATED = (".min.js", ".min.mjs", ".bundle.js")
 
@@ -29,8 +32,8 @@ _GENERATED = (".min.js", ".min.mjs", ".bundle.js")
 def source_files(folder: str, suffixes: tuple[str, ...] = ()) -> Iterator[str]:
     """Paths of the files that are mapped, relative to a folder, posix, sorted; those of some suffixes alone.
 
-    Hidden and vendored folders, environments, builds and what .gitignore names are left out; a Python package
-    that is named like one is kept.
+    Hidden and vendored folders, environments, builds and what .gitignore names are left out; of what is only
+    named like one, what git tracks and Python packages are kept.
     """
     return _files(folder, lambda name: name.endswith(suffixes) if suffixes else _is_source_name(name))
 
@@ -41,13 +44,12 @@ def unmapped(folder: str) -> dict[str, list[str]]:
 
 
 def _files(folder: str, is_wanted: Callable[[str], bool]) -> Iterator[str]:
-    ignored = Ignored(folder)
+    ignored, skipped = Ignored(folder), _Skipped(folder)
     for current, folders, names in os.walk(folder):
         folders[:] = sorted(
             name
             for name in folders
-            if name[0] != "."
-            and (name not in _SKIPPED or os.path.exists(os.path.join(current, name, "__init__.py")))
+            if not skipped.folder(_relative(os.path.join(current, name), folder))
             and not name.endswith(".egg-info")
             and not os.path.exists(os.path.join(current, name, "pyvenv.cfg"))
             and not ignored.folder(_relative(os.path.join(current, name), folder))
@@ -67,10 +69,26 @@ def _is_source_name(name: str) -> bool:
     return languages.of(name) is not None and not name.endswith(_GENERATED)
 
 
-def is_source(path: str) -> bool:
-    """Tell whether a path from the folder is a file that `source_files` would come to by its name."""
-    *folders, name = path.split("/")
-    return _is_source_name(name) and not any(each[:1] == "." or each in _SKIPPED for each in folders)
+class _Skipped:
+    """Tells which folders below one are left out by their names."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+
+    def folder(self, path: str) -> bool:
+        """Tell whether a folder is left out, those above it aside."""
+        name = path.rpartition("/")[2]
+        if name not in _OFTEN_NOBODYS:
+            return name[:1] == "." or name in _NOBODYS
+        full = os.path.join(self._root, path)
+        if os.path.exists(os.path.join(full, "__init__.py")):
+            return False
+        is_vendored = any(os.path.exists(os.path.join(full, each)) for each in _VENDORED)
+        return is_vendored or path not in self._tracked
+
+    @functools.cached_property
+    def _tracked(self) -> frozenset[str]:
+        return repository.tracked_folders(self._root)
 
 
 class Tree:
@@ -80,6 +98,13 @@ class Tree:
         self._root = os.path.join(os.path.realpath(folder), "")
         self._folders: dict[str, str] = {}  # resolved; of a file that is no link this leaves one look
         self.ignored = Ignored(folder)
+        self._skipped = _Skipped(folder)
+
+    def is_source(self, path: str) -> bool:
+        """Tell whether a path from the folder is a file that `source_files` would come to by its name."""
+        *folders, name = path.split("/")
+        above = itertools.accumulate(folders, "{}/{}".format)
+        return _is_source_name(name) and not any(map(self._skipped.folder, above))
 
     def target(self, path: str) -> str:
         """Return where a path from the folder leads to, as a path from the folder, "" for outside."""
