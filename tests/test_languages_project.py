@@ -16,7 +16,7 @@ from support.transcripts_on_disk import Lines, take_in
 
 from claude_mem_lite.codemap import file_index, graph, languages, sources
 from claude_mem_lite.codemap.file_index import Seen
-from claude_mem_lite.context import builder, layers
+from claude_mem_lite.context import blocks, builder, layers
 from claude_mem_lite.context.layers import Past
 from claude_mem_lite.learnings import anchors
 from claude_mem_lite.services import doctor
@@ -132,7 +132,9 @@ def test_an_imported_edit_of_typescript_is_told_to_the_next_session(
         ("web/cart.ts", "Cart.add", "new"),
         ("web/cart.ts", "Cart.add", "modified"),
     ]
-    assert "Cart" in builder.build(str(shop), session_id="next").text
+    changed = layers.function_map(Past(str(shop), time.time(), list(models.Session.select())))
+    assert "web/cart.ts: new Cart.add and Cart" in changed[-1].text
+    assert "web/cart.ts: new Cart.add and Cart" in builder.build(str(shop), session_id="next").text
     assert known(shop) == {}  # the map is of today, and nobody has scanned
 
 
@@ -149,6 +151,45 @@ def test_a_broken_source_keeps_its_last_good_map(shop: Path) -> None:
     assert "are no Go" in broken.errors["store.go"]
     assert names == ["Store", "Store.Get", "Old"]
     assert "store.go" not in known(shop)
+
+
+@pytest.mark.process  # git tells where the project is
+@pytest.mark.parametrize(
+    ("path", "edit", "name"),
+    [
+        ("store.go", ("return 1", "return len(k)"), "Store.Get"),
+        ("web/cart.ts", ("return name", "return name.trim()"), "Cart.add"),
+    ],
+)
+def test_a_changed_function_is_found_and_told_with_its_file(
+    shop: Path, path: str, edit: tuple[str, str], name: str
+) -> None:
+    """Search by its name finds it, as code and as work; the block of its file tells the change."""
+    file_index.scan(str(shop))
+    event_id = happen(shop, edited(shop, path, *edit))
+
+    functions = json.loads(
+        command("search", name, "--type", "code", "--project", str(shop), "--json").stdout
+    )["results"]
+    (work,) = json.loads(command("search", name, "--project", str(shop), "--json").stdout)["results"]
+    told = blocks.for_file(str(shop), path, session_id="next").text
+
+    assert name in functions[0]["title"]
+    assert work["id"] == event_id
+    assert f"{name} in {path}: “{edit[0]} → " in told
+
+
+@pytest.mark.parametrize("path", ["a.go", "a.ts"])
+def test_bytes_that_are_no_text_cost_nothing_around_them(shop: Path, path: str) -> None:
+    """A source in Latin-1, or with half a character, is mapped; its functions are found."""
+    head = b"package p\n" if path == "a.go" else b""
+    word = b"func" if path == "a.go" else b"function"
+    (shop / path).write_bytes(head + b"// caf\xe9\n" + word + b' F() {\n\tf("\xff\xe2\x82")\n}\n')
+
+    found = file_index.scan(str(shop))
+
+    assert known(shop)[path] == ["F"]
+    assert found.errors == {}
 
 
 @pytest.mark.process

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 Range = tuple[int, int]  # of bytes
 
 _CPU_S, _LEAST_CPU_S, _CPU_S_PER_BYTE = 2.0, 0.3, 3e-6  # a file of 1 MB takes 0.3 s
+_CALLS_A_LOOK = 50  # of the clock, about 10 ms of work
 _WIDEST_ERROR = 10_000  # parts; a query takes time with the square of them, here 0.2 s
 _CHUNK_BYTES = 1 << 16
 _BODIES = ("_body", "block")
@@ -236,10 +237,13 @@ def _parse(language: Any, data: bytes) -> Node:
     # Processor time, so that a busy machine may take longer: ten times what a source usually takes.
     limit_s = min(_CPU_S, _LEAST_CPU_S + len(data) * _CPU_S_PER_BYTE)
     end = time.thread_time() + limit_s
+    progress = itertools.count(1)
     try:
         tree = Parser(language).parse(
             lambda at, _: data[at : at + _CHUNK_BYTES],
-            progress_callback=lambda _at, _has_error: time.thread_time() > end,
+            progress_callback=lambda _at, _has_error: (
+                next(progress) % _CALLS_A_LOOK == 0 and time.thread_time() > end
+            ),
         )
     except ValueError as error:  # what it raises when it is told to stop
         raise SyntaxError(f"takes more than {limit_s:.1f} s to parse") from error
