@@ -13,8 +13,14 @@ import glob
 import os
 import tempfile
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from claude_mem_lite.codemap.project import Edge, Project, scan_source
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from _pytest.mark.structures import ParameterSet
 
 FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests", "data", "codemap")
 
@@ -55,16 +61,28 @@ def _case(category: str, text: str, path: str) -> Case:
     return Case(category, name, files, calls)
 
 
+def marked(found: list[Case], reasons: Mapping[str, str]) -> list[Case | ParameterSet]:
+    """Return cases as a test's parameters; those that have a reason by their name are expected to fail."""
+    import pytest
+
+    return [
+        pytest.param(case, marks=pytest.mark.xfail(reason=reasons[case.name], strict=True))
+        if case.name in reasons
+        else case
+        for case in found
+    ]
+
+
 def named_calls(case: Case, *, first: str) -> set[tuple[str, str]]:
     """Return the pairs that are found in a case of another language than Python, as its file writes them."""
     with tempfile.TemporaryDirectory() as folder:
-        for path, source in case.files.items():
-            full = os.path.join(folder, path)
-            os.makedirs(os.path.dirname(full), exist_ok=True)
-            with open(full, "w") as file:
-                file.write(source)
         project = Project(folder)
-        project.scan()
+        for path, source in case.files.items():
+            place = os.path.join(folder, path)
+            os.makedirs(os.path.dirname(place), exist_ok=True)
+            with open(place, "w") as file:  # settings are read from there
+                file.write(source)
+            project.update(scan_source(path, source))
         found = project.edges(guesses=False)
     paths = project.modules()
 

@@ -261,10 +261,11 @@ def test_a_language_without_its_grammar_is_not_mapped(shop: Path, monkeypatch: p
 
 
 def test_an_edit_without_calls_leaves_the_calls_alone(shop: Path) -> None:
-    """Go has no call graph yet: a changed Go file is no reason to resolve Python's calls again."""
+    """Ruby has no call graph: a changed Ruby file is no reason to resolve the others' calls again."""
+    (shop / "store.rb").write_text("def get\n  1\nend\n")
     file_index.scan(str(shop))
     graph.refresh(str(shop), "")
-    (shop / "store.go").write_text(GO.replace("return 1", "return 2"))
+    (shop / "store.rb").write_text("def get\n  2\nend\n")
 
     file_index.scan(str(shop))
 

@@ -141,7 +141,7 @@ class Project:
         for path in changed:
             del self.files[path]
         with no_collection():
-            sure = (path for path in wanted if sources.is_source(path))
+            sure = (path for path in wanted if tree.is_source(path))
             changed += [path for path in sure if self._scan_file(tree, path)]
         if changed:
             self._edges = None

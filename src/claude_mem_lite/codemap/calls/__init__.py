@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.codemap import languages
-from claude_mem_lite.codemap.calls import ecmascript, ecmascript_modules, resolver
+from claude_mem_lite.codemap.calls import ecmascript, ecmascript_modules, go, go_modules, resolver
 from claude_mem_lite.codemap.calls.resolver import Found, Missed
 from claude_mem_lite.codemap.calls.walker import Table, Walk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from claude_mem_lite.codemap.calls.facts import Facts
     from claude_mem_lite.codemap.calls.values import Builtins, Finder
@@ -30,12 +30,12 @@ __all__ = ["FAMILIES", "Family", "Found", "Missed", "family_of", "read", "resolv
 class Family:
     """Languages whose files import each other: how facts are read, modules found, and what is built in.
 
-    `finder` takes the paths of all files and a function that returns a file's text, "" where there is none.
+    `finder` takes the facts of all files and a function that returns a file's text, "" where there is none.
     """
 
     languages: frozenset[str]
     table: Table
-    finder: Callable[[Collection[str], Callable[[str], str]], Finder]
+    finder: Callable[[Mapping[str, Facts], Callable[[str], str]], Finder]
     builtins: Builtins
 
 
@@ -46,6 +46,7 @@ FAMILIES = (
         ecmascript_modules.Finder,
         ecmascript_modules.BUILTINS,
     ),
+    Family(frozenset({"Go"}), go.TABLE, go_modules.Finder, go_modules.BUILTINS),
 )
 
 

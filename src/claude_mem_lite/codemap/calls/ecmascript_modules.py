@@ -57,6 +57,10 @@ class Finder:
             self._known[key] = self._find(folder, module)
         return self._known[key]
 
+    def package(self, _path: str) -> str:
+        """Return "": a file sees what it imports alone."""
+        return ""
+
     def _find(self, folder: str, module: str) -> str:
         if not module or len(module) > 500:
             return ""

@@ -21,7 +21,7 @@ _MAX_VALUES = 8  # that one term may have
 _MAX_DEPTH = 40  # of terms that rest on each other
 _MAX_STEPS = 2_000  # terms evaluated for one call
 CLASSES = frozenset({"class", "interface", "object"})
-_SEEN_FROM_INSIDE = frozenset({"module", "function", "namespace"})
+_SEEN_FROM_INSIDE = frozenset({"module", "function", "namespace", "block"})
 _KINDS = {"object": "instance", "interface": "instance"}
 
 
@@ -33,6 +33,13 @@ class Evaluation:
         self._files = files
         self._finder = finder
         self._builtins = builtins
+        self._packages: dict[str, dict[str, list[str]]] = {}  # files by what they export
+        for path, facts in files.items():
+            if package := finder.package(path):
+                names = self._packages.setdefault(package, {})
+                for name in facts.exports:
+                    names.setdefault(name, []).append(path)
+        self._modules: dict[str, dict[str, Values]] = {}  # by their own names, that a file imports
         self._memo: dict[tuple[At, Term], Values] = {}
         self._steps = 0
         self._depth = 0
@@ -66,8 +73,8 @@ class Evaluation:
 
     # --- names -------------------------------------------------------------------------------------
 
-    def on_name(self, at: At, name: str) -> Values:
-        return self._look_up(at, name, "names")
+    def on_name(self, at: At, name: str, scope: int = -1) -> Values:
+        return self._look_up(at._replace(scope=scope) if scope >= 0 else at, name, "names")
 
     def _look_up(self, at: At, name: str, space: str) -> Values:
         """Return what a name stands for in a scope: "names" of values, or "types"."""
@@ -80,7 +87,44 @@ class Evaluation:
             ):
                 return self._all(At(at.path, here), terms, space)
             here = scope.parent
-        return OUTSIDE if name in self._builtins.globals else ()
+        found = self._seen(at.path, name, space)
+        return found or (OUTSIDE if name in self._builtins.globals else ())
+
+    def _seen(self, path: str, name: str, space: str) -> Values:
+        """Return what a name is in a file's package, else in what the file imports as a whole."""
+        found = self._of_package(path, name, space)
+        if found:
+            return found
+        names = self._files[path].scopes[0].names
+        if name in (named := self._named(path)):
+            return named[name]
+        for term in names.get("*", ()):
+            for each in self.values(At(path, 0), term):
+                inner = self.member(each, name) if space == "names" else self._inner_type(each, name)
+                if inner and inner != OUTSIDE:
+                    return inner
+        return ()
+
+    def _named(self, path: str) -> dict[str, Values]:
+        """Return the modules that a file imports by the name that they say themselves."""
+        if path not in self._modules:
+            terms = self._files[path].scopes[0].names.get("package", ())
+            found = [each for term in terms for each in self.values(At(path, 0), term)]
+            self._modules[path] = {
+                self._files[each.path].scopes[0].name: (each,) for each in found if each.kind == "module"
+            }
+        return self._modules[path]
+
+    def _of_package(self, path: str, name: str, space: str) -> Values:
+        """Return what the files of a file's package export by a name."""
+        paths = self._packages.get(self._finder.package(path), {}).get(name, ())
+        return tuple(
+            [
+                value
+                for each in paths
+                for value in self._all(At(each, 0), self._files[each].exports[name], space)
+            ]
+        )
 
     def _all(self, at: At, terms: Iterable[Term], space: str) -> Values:
         found: dict[Value, None] = {}
@@ -117,6 +161,8 @@ class Evaluation:
         terms = facts.exports.get(name)
         if terms is not None:
             return self._all(At(path, 0), terms, space)
+        if found := self._of_package(path, name, space):
+            return found
         for star in facts.stars:
             target = self._finder.find(path, star)
             if target in self._files and (found := self._export(target, name, space, seen)):
@@ -230,17 +276,49 @@ class Evaluation:
     def _inherited(self, value: Value, name: str, where: str) -> Values:
         waiting, seen = [value], {(value.path, value.scope)}
         is_open = False  # a class above is not the project's
+        without: set[Value] = set()  # methods that are declared outside of the type
         while waiting:
             each = waiting.pop(0)
-            terms = getattr(self.scope(each), where).get(name)
+            scope = self.scope(each)
+            terms = getattr(scope, where).get(name)
             if terms is not None:
                 return self._own(each._replace(receiver=(value,)), terms)
+            if (
+                scope.kind == "class"
+                and each not in without
+                and (found := self._declared_outside(each, name))
+            ):
+                return found
             for base in self.bases(each):
                 is_open = is_open or base.kind in {"outside", "builtin"}
                 if base.kind in {"instance", "class"} and (base.path, base.scope) not in seen:
                     seen.add((base.path, base.scope))
                     waiting.append(base._replace(kind=value.kind))
+                    without |= {waiting[-1]} if "defined" in scope.flags else set()
         return OUTSIDE if is_open else ()
+
+    def _declared_outside(self, value: Value, name: str) -> Values:
+        """Return a type's methods of a name that its package declares outside of it."""
+        scope = self.scope(value)
+        if scope.parent != 0:
+            return ()
+        return tuple(
+            [
+                each._replace(
+                    env=tuple(
+                        [
+                            (own, of)
+                            for (own, _), (_, of) in zip(
+                                self.scope(each).type_params, value.env, strict=False
+                            )
+                        ]
+                    ),
+                    receiver=(value,),
+                )
+                for each in self._of_package(value.path, f"{scope.name}.{name}", "names")
+                if each.kind == "function"
+            ]
+        )
 
     def _own(self, owner: Value, terms: Iterable[Term]) -> Values:
         found = dict.fromkeys([each for term in terms for each in self.values(_inside(owner), term)])
@@ -268,9 +346,10 @@ class Evaluation:
         for value in self.values(at, base):
             if value.kind == "outside":
                 yield value
-            place = self._builtins.elements.get(value.path) if value.kind == "builtin" else None
-            if place is not None:
-                yield from argument_of(value, place)
+            for each in self.bases(value) if value.kind == "instance" else (value,):
+                place = self._builtins.elements.get(each.path) if each.kind == "builtin" else None
+                if place is not None:
+                    yield from argument_of(each, place)
 
     def on_this(self, at: At) -> Values:
         """Return the class or object around, or an instance of it; an arrow function has none of its own."""
@@ -301,8 +380,13 @@ class Evaluation:
 
     # --- what is called, made and awaited ----------------------------------------------------------
 
-    def on_call(self, at: At, callee: Term, types: tuple[Term, ...] = ()) -> Iterator[Value]:
+    def on_call(
+        self, at: At, callee: Term, types: tuple[Term, ...] = (), arguments: tuple[Term, ...] = ()
+    ) -> Iterator[Value]:
         for value in self.values(at, callee):
+            if arguments and not types and value.kind == "function":
+                yield from self.result(self._inferred(value, [self.values(at, each) for each in arguments]))
+                continue
             is_bound = types and value.kind == "function"
             yield from self.result(
                 self._bound(value, tuple([self.values(at, each) for each in types])) if is_bound else value
@@ -361,6 +445,30 @@ class Evaluation:
             ]
         )
         return value._replace(env=(*own, *value.env) if value.kind == "function" else own)
+
+    def _inferred(self, function: Value, arguments: Sequence[Values]) -> Value:
+        """Return a function with the type arguments that follow from what it is given."""
+        scope = self.scope(function)
+        names = {name for name, _ in scope.type_params} - {name for name, _ in function.env}
+        env: dict[str, Values] = {}
+        for (declared, _), given in zip(scope.params, arguments, strict=False) if names else ():
+            if not declared or declared[0] != "ref":
+                continue
+            pairs = [(declared, given)]
+            pairs += [
+                (inner, each.extra[place])
+                for each in given
+                if each.kind == "builtin" and (each.path,) == declared[1]
+                for place, inner in enumerate(declared[2][: len(each.extra)])
+            ]
+            for inner, values in pairs:
+                if inner and inner[0] == "ref" and len(inner[1]) == 1 and inner[1][0] in names and values:
+                    env.setdefault(inner[1][0], values)
+        return function._replace(env=(*env.items(), *function.env)) if env else function
+
+    def on_conversion(self, at: At, declared: Term) -> Iterator[Value]:
+        for value in self.values(at, declared):
+            yield value._replace(kind="class") if value.kind == "instance" else value
 
     def on_await(self, at: At, base: Term) -> Iterator[Value]:
         for value in self.values(at, base):

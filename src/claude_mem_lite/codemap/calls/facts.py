@@ -4,11 +4,14 @@ They hold names, types and module names of the source, nothing else of its text,
 change. A term is a tuple whose first item says what it is:
 
     ("name", x)  ("attribute", term, x)  ("element", term)  ("this",)  ("super",)
+    ("name", x, index)         a name as it is seen from another scope
     ("call", term, types)  ("new", term, types)  ("await", term)  ("one_of", terms)
     ("scope", index)           a function, class or object by its scope
     ("param", index, place)    a parameter of a scope that is a function
     ("import", module, x)      a name of another module; "*" is the module itself
+    ("call", term, types, terms)   a call with its arguments, None for those of which nothing is known
     ("typed", type)            something of a declared type
+    ("conversion", type)       a type that is called
     ("alias", type, types)     a type by another name, with its own type parameters
 
 or of what is expected where a function or an object is written:
@@ -38,9 +41,10 @@ Terms = dict[str, tuple[Term, ...]]
 
 
 class Scope(NamedTuple):
-    """What has names of its own: a module, function, class, interface, enum, namespace or object.
+    """What has names of its own: a module, function, class, interface, enum, namespace, object or block.
 
-    `name` is its qualified name, "" where it has none; `parent` is the scope around it, -1 for the module's.
+    `name` is its qualified name, of a module its package's, "" where it has none; `parent` is the scope
+    around it, -1 for the module's.
     `names` and `types` are seen inside, `members` of an instance and `statics` of itself from outside.
     `params` are pairs of a type and a default; `context` is what is expected where a function is written.
     """
@@ -59,7 +63,9 @@ class Scope(NamedTuple):
     return_type: Term = None
     returns: tuple[Term, ...] = ()
     context: Term = None
-    flags: tuple[str, ...] = ()  # "static", "async", "property"
+    # "static", "async", "property"; "method" of one declared outside of its type; of types "converts": a call
+    # makes none, and "defined": with the fields of its base alone.
+    flags: tuple[str, ...] = ()
 
 
 class Call(NamedTuple):
@@ -74,7 +80,9 @@ class Call(NamedTuple):
 class Facts(NamedTuple):
     """Facts of one file; the first scope is the module's.
 
-    `exports` are names that other modules may import, `stars` the modules whose exports are its own, too.
+    `exports` are names that other modules may import, `stars` the modules whose exports are its own, too. The
+    module's name "*" stands for modules or types whose names it sees, "package" for modules that are seen by
+    their own name. Methods that are declared outside of their type are exported as "Type.method".
     """
 
     scopes: tuple[Scope, ...]

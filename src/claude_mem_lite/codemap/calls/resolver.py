@@ -70,7 +70,7 @@ def _targets(evaluation: Evaluation, values: Values, *, is_super: bool) -> Itera
     for value in values:
         if value.kind == "function" and (name := evaluation.scope(value).name):
             yield (value.path, name), False
-        elif value.kind == "class":
+        elif value.kind == "class" and "converts" not in evaluation.scope(value).flags:
             if (name := evaluation.scope(value).name) and not is_super:
                 yield (value.path, name), True
             for made in evaluation.member(value._replace(kind="instance"), "constructor"):
@@ -91,7 +91,8 @@ def _methods(files: Mapping[str, Facts]) -> dict[str, list[Place]]:
     found: dict[str, dict[Place, None]] = {}
     for path, facts in files.items():
         for scope in facts.scopes:
-            if scope.kind == "function" and scope.name and facts.scopes[scope.parent].kind in CLASSES:
+            is_method = "method" in scope.flags or facts.scopes[scope.parent].kind in CLASSES
+            if scope.kind == "function" and scope.name and is_method:
                 found.setdefault(last(scope.name), {})[path, scope.name] = None
     return {name: list(each) for name, each in found.items()}
 
@@ -104,6 +105,10 @@ def _written(term: Term) -> str:
         return str(term[1])
     base = term[1]
     receiver = (
-        str(base[-1]) if base and base[0] in {"name", "attribute"} else "this" if base == ("this",) else ""
+        str(base[1 if base[0] == "name" else 2])
+        if base and base[0] in {"name", "attribute"}
+        else "this"
+        if base == ("this",)
+        else ""
     )
     return f"{receiver}.{term[2]}"

@@ -65,6 +65,9 @@ class Finder(Protocol):
     def find(self, path: str, module: str) -> str:
         """Return the file that a module is, as it is written in a file; "" for one outside of the project."""
 
+    def package(self, path: str) -> str:
+        """Return the package of a file, whose files see each other's exports; "" for none."""
+
 
 def argument_of(value: Value, place: int | str) -> Values:
     """Return an argument of a builtin's type by its place, as `Builtins` writes it."""

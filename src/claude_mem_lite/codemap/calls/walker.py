@@ -7,7 +7,7 @@ in. Expressions and types are lowered to terms where a handler asks for them.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite.codemap.calls.facts import Call, Facts, Scope
 from claude_mem_lite.codemap.languages import tree
@@ -79,6 +79,7 @@ class Walk:
         self.parsed = parsed
         self.text = parsed.text
         self.scopes = [Draft("module", "", -1, 1)]
+        self.here = 0  # the scope around what is being read
         self.calls: list[Call] = []
         self.exports: dict[str, list[Term]] = {}
         self.stars: list[str] = []
@@ -109,6 +110,7 @@ class Walk:
                 self.scopes.append(Draft(kind, name, here, node.start_point[0] + 1))
         for handler, node, here in handled:
             if handler is not None:
+                self.here = here
                 handler(self, node, here)
         return Facts(
             tuple([each.done() for each in self.scopes]),
@@ -157,3 +159,8 @@ def bind(terms: dict[str, list[Term]], name: str, term: Term) -> None:
 
 def _done(terms: dict[str, list[Term]]) -> Terms:
     return {name: tuple(each) for name, each in terms.items()} if terms else _NO_TERMS
+
+
+def field_of(node: Node, name: str) -> Any:
+    """Return a node's child of a field; None where it has none."""
+    return node.child_by_field_name(name)

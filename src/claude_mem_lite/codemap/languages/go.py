@@ -48,4 +48,4 @@ def _named(parsed: Parsed, node: Node) -> Named | None:
     return named
 
 
-GO = TreeLanguage("Go", "tree_sitter_go", _SYNTAX, _named, suffixes=(".go",))
+GO = TreeLanguage("Go", "tree_sitter_go", _SYNTAX, _named, suffixes=(".go",), has_calls=True)

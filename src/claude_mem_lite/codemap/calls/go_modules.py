@@ -1,0 +1,91 @@
+"""Find the package that a Go import names, and say what the language brings along.
+
+A package is the files of a folder with one `package` clause. Paths begin with the `module` of a go.mod, or
+are below a folder `vendor`.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import TYPE_CHECKING
+
+from claude_mem_lite.codemap.calls.values import Builtins
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from claude_mem_lite.codemap.calls.facts import Facts
+
+_MODULE = re.compile(r'^\s*module\s+"?([^\s"]+)', re.MULTILINE)
+
+
+class Finder:
+    """The packages of a project's files; `read` returns a file's text, "" where it can't be read."""
+
+    def __init__(self, files: Mapping[str, Facts], read: Callable[[str], str]) -> None:
+        """Read the go.mod of each folder that has one."""
+        self._files = files
+        self._first: dict[str, str] = {}  # of a folder's files, tests last
+        for path in sorted(files, key=lambda path: (path.endswith("_test.go"), path)):
+            self._first.setdefault(posixpath.dirname(path), path)
+        self._modules: list[tuple[str, str]] = []  # path of a module and its folder, the longest path first
+        for home in {above for folder in self._first for above in _and_above(folder)}:
+            found = _MODULE.search(read(posixpath.join(home, "go.mod")))
+            if found is not None:
+                self._modules.append((found[1], home))
+        self._modules.sort(key=lambda each: (-len(each[0]), each[1]))
+        self._known: dict[tuple[str, str], str] = {}
+
+    def find(self, path: str, module: str) -> str:
+        """Return the first file of the package that a path names in a file; "" for one outside."""
+        key = posixpath.dirname(path), module
+        if key not in self._known:
+            folders = self._folders(*key) if len(module) <= 500 else ()
+            self._known[key] = next((self._first[each] for each in folders if each in self._first), "")
+        return self._known[key]
+
+    def package(self, path: str) -> str:
+        """Return a name for the package of a file: its files see each other's names."""
+        return f"{posixpath.dirname(path)}\0{self._files[path].scopes[0].name}"
+
+    def _folders(self, folder: str, module: str) -> Iterator[str]:
+        for above in _and_above(folder):
+            yield posixpath.join(above, "vendor", module)
+        for name, home in self._modules:
+            if module == name or module.startswith(f"{name}/"):
+                yield posixpath.join(home, module[len(name) + 1 :]).rstrip("/")
+
+
+def _and_above(folder: str) -> Iterator[str]:
+    while folder:
+        yield folder
+        folder = posixpath.dirname(folder)
+    yield ""
+
+
+BUILTINS = Builtins(
+    globals=frozenset({
+        "append", "cap", "clear", "close", "complex", "copy", "delete", "imag", "len", "make", "max", "min",
+        "new", "panic", "print", "println", "real", "recover", "nil", "true", "false", "iota",
+        "any", "bool", "byte", "comparable", "complex64", "complex128", "error", "float32", "float64", "int",
+        "int8", "int16", "int32", "int64", "rune", "string", "uint", "uint8", "uint16", "uint32", "uint64",
+        "uintptr",
+    }),
+    unknown=frozenset({"any"}),
+    containers=frozenset({"[]", "map", "chan", "()"}),
+    transparent=frozenset(),
+    awaited=frozenset(),
+    elements={"[]": 0, "map": 1, "chan": 0},
+    results={
+        ("map", "key"): 0,
+        ("chan", "key"): 0,
+        **{("()", str(place)): place for place in range(8)},
+    },
+    passed={},
+    noise=frozenset({
+        "Add", "Close", "Done", "Err", "Error", "Errorf", "Fatal", "Fatalf", "Get", "Len", "Lock", "Log",
+        "Logf", "Name", "Next", "Print", "Printf", "Println", "Read", "Run", "Set", "Sprintf", "String",
+        "Unlock", "Wait", "Write", "WriteString",
+    }),
+)  # fmt: skip
