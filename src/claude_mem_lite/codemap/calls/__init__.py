@@ -11,8 +11,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.codemap import languages
-from claude_mem_lite.codemap.calls import ecmascript, ecmascript_modules, go, go_modules, resolver
+from claude_mem_lite.codemap.calls import (
+    ecmascript,
+    ecmascript_modules,
+    go,
+    go_modules,
+    resolver,
+    rust,
+    rust_modules,
+)
+from claude_mem_lite.codemap.calls.evaluation import Evaluation
 from claude_mem_lite.codemap.calls.resolver import Found, Missed
+from claude_mem_lite.codemap.calls.rust_evaluation import RustEvaluation
 from claude_mem_lite.codemap.calls.walker import Table, Walk
 
 if TYPE_CHECKING:
@@ -37,6 +47,7 @@ class Family:
     table: Table
     finder: Callable[[Mapping[str, Facts], Callable[[str], str]], Finder]
     builtins: Builtins
+    evaluate: Callable[[Mapping[str, Facts], Finder, Builtins], Evaluation] = Evaluation
 
 
 FAMILIES = (
@@ -47,6 +58,7 @@ FAMILIES = (
         ecmascript_modules.BUILTINS,
     ),
     Family(frozenset({"Go"}), go.TABLE, go_modules.Finder, go_modules.BUILTINS),
+    Family(frozenset({"Rust"}), rust.TABLE, rust_modules.Finder, rust_modules.BUILTINS, RustEvaluation),
 )
 
 
@@ -71,4 +83,4 @@ def resolve(files: Mapping[str, Facts], text_of: Callable[[str], str]) -> Iterat
     for family in FAMILIES:
         own = {path: files[path] for path in sorted(files) if family_of(path) is family}
         if own:
-            yield from resolver.resolve(own, family.finder(own, text_of), family.builtins)
+            yield from resolver.resolve(own, family.finder(own, text_of), family.builtins, family.evaluate)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MAX_VALUES = 8  # that one term may have
 _MAX_DEPTH = 40  # of terms that rest on each other
 _MAX_STEPS = 2_000  # terms evaluated for one call
-CLASSES = frozenset({"class", "interface", "object"})
+CLASSES = frozenset({"class", "interface", "object", "impl"})
 _SEEN_FROM_INSIDE = frozenset({"module", "function", "namespace", "block"})
 _KINDS = {"object": "instance", "interface": "instance"}
 

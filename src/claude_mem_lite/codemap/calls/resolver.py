@@ -8,11 +8,12 @@ from claude_mem_lite.codemap.calls.evaluation import CLASSES, Evaluation, last
 from claude_mem_lite.codemap.calls.values import At
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from claude_mem_lite.codemap.calls.facts import Facts, Term
     from claude_mem_lite.codemap.calls.values import Builtins, Finder, Values
 
+_DIRECT = frozenset({"name", "import", "scope", "local", "path"})
 Place = tuple[str, str]  # file and qualified name, "" for the module
 
 
@@ -35,9 +36,14 @@ class Missed(NamedTuple):
     line: int
 
 
-def resolve(files: Mapping[str, Facts], finder: Finder, builtins: Builtins) -> Iterator[Found | Missed]:
+def resolve(
+    files: Mapping[str, Facts],
+    finder: Finder,
+    builtins: Builtins,
+    evaluate: Callable[[Mapping[str, Facts], Finder, Builtins], Evaluation] = Evaluation,
+) -> Iterator[Found | Missed]:
     """Yield the calls of files that see each other, file by file, in the order that they are written."""
-    evaluation = Evaluation(files, finder, builtins)
+    evaluation = evaluate(files, finder, builtins)
     methods = _methods(files)
     for path, facts in files.items():
         for call in facts.calls:
@@ -83,7 +89,7 @@ def _level(callee: Term, found: list[tuple[Place, bool]]) -> str:
     for is_class in (True, False):
         if sum(each is is_class for _, each in found) > 1:
             return "several"
-    return "direct" if callee and callee[0] in {"name", "import", "scope"} else "typed"
+    return "direct" if callee and callee[0] in _DIRECT else "typed"
 
 
 def _methods(files: Mapping[str, Facts]) -> dict[str, list[Place]]:
@@ -99,16 +105,13 @@ def _methods(files: Mapping[str, Facts]) -> dict[str, list[Place]]:
 
 def _written(term: Term) -> str:
     """Return a name as it is written, with the last name of its receiver; "" for what has none."""
-    if not term or term[0] not in {"name", "attribute"}:
+    if not term or term[0] not in {"name", "local", "path", "attribute"}:
         return ""
-    if term[0] == "name":
+    if term[0] == "path":
+        return ".".join(term[1][-2:])
+    if term[0] != "attribute":
         return str(term[1])
     base = term[1]
-    receiver = (
-        str(base[1 if base[0] == "name" else 2])
-        if base and base[0] in {"name", "attribute"}
-        else "this"
-        if base == ("this",)
-        else ""
-    )
+    place = {"name": 1, "local": 1, "attribute": 2, "field": 2}.get(base[0]) if base else None
+    receiver = str(base[place]) if place is not None else "this" if base == ("this",) else ""
     return f"{receiver}.{term[2]}"

@@ -13,7 +13,7 @@ from claude_mem_lite.codemap.calls.facts import Call, Facts, Scope
 from claude_mem_lite.codemap.languages import tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from tree_sitter import Node
 
@@ -26,18 +26,25 @@ _MAX_TERMS = 8  # that one name is bound to
 _NO_TERMS: Terms = {}  # most scopes have some of these
 
 
+def _nodes(walk: Walk, types: Iterable[str]) -> list[tuple[int, int, Node]]:
+    return tree.nodes(walk.parsed, types)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
     """How a language's facts are read.
 
     `scopes` maps the types of nodes that have names of their own to the kind of scope, `handlers` types to
     what is done with a node and the scope around it, `expressions` and `types` types to how they are lowered.
+    `declarations` are handlers that run before all others; `nodes` finds the nodes of a file by their types.
     """
 
     scopes: Mapping[str, str]
     handlers: Mapping[str, Callable[[Walk, Node, int], None]]
     expressions: Mapping[str, Callable[[Walk, Node], Term]]
     types: Mapping[str, Callable[[Walk, Node], Term]]
+    declarations: Mapping[str, Callable[[Walk, Node, int], None]] = field(default_factory=dict)
+    nodes: Callable[[Walk, Iterable[str]], list[tuple[int, int, Node]]] = _nodes
 
 
 @dataclass(slots=True)
@@ -84,6 +91,9 @@ class Walk:
         self.exports: dict[str, list[Term]] = {}
         self.stars: list[str] = []
         self.declared: dict[int, Term] = {}  # types of what calls return, by their nodes
+        self.seen: dict[str, list[tuple[int, int, int, int]]] = {}  # names: bytes from and to, scope, place
+        self.places: dict[int, tuple[int, int]] = {}  # scope and place of a variable by its node
+        self.embedded: dict[int, Node] = {}  # trees of parts that the grammar leaves unread, by their start
         self._index: dict[int, int] = {}  # of a scope by its node
         self._lowered: dict[int, Term] = {}
         self._depth = 0
@@ -94,24 +104,26 @@ class Walk:
 
     def facts(self) -> Facts:
         """Return the file's facts. Raises: SyntaxError where the file is too broken."""
-        scopes, handlers = self.table.scopes, self.table.handlers
-        handled = []
+        scopes, passes = self.table.scopes, (self.table.declarations, self.table.handlers)
+        types = dict.fromkeys((*scopes, *passes[0], *passes[1]))
+        placed = []
         opened = [(len(self.parsed.data) + 1, 0)]
-        for start, end, node in tree.nodes(self.parsed, (*scopes, *handlers)):
+        for start, end, node in self.table.nodes(self, types):
             while opened[-1][0] <= start:
                 opened.pop()
             here, type_ = opened[-1][1], node.type
-            handled.append((handlers.get(type_), node, here))
+            placed.append((type_, node, here))
             kind = scopes.get(type_)
             if kind is not None:
                 self._index[node.id] = len(self.scopes)
                 opened.append((end, len(self.scopes)))
                 name = self._names.get((start, end), "")
                 self.scopes.append(Draft(kind, name, here, node.start_point[0] + 1))
-        for handler, node, here in handled:
-            if handler is not None:
-                self.here = here
-                handler(self, node, here)
+        for handlers in filter(None, passes):
+            for type_, node, here in placed:
+                if (handler := handlers.get(type_)) is not None:
+                    self.here = here
+                    handler(self, node, here)
         return Facts(
             tuple([each.done() for each in self.scopes]),
             tuple(self.calls),

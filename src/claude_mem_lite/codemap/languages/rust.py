@@ -54,4 +54,4 @@ def _named(parsed: Parsed, node: Node) -> Named | None:
     return Named(named.name, "function", named.at, value) if value is not None and is_function else None
 
 
-RUST = TreeLanguage("Rust", "tree_sitter_rust", _SYNTAX, _named, suffixes=(".rs",))
+RUST = TreeLanguage("Rust", "tree_sitter_rust", _SYNTAX, _named, suffixes=(".rs",), has_calls=True)

@@ -159,10 +159,29 @@ def nodes(parsed: Parsed, types: Iterable[str]) -> list[tuple[int, int, Node]]:
 
     Raises: SyntaxError where an error is so wide that this would take too long.
     """
+    return nodes_in(parsed.grammar, parsed.root, types)
+
+
+def parse_part(parsed: Parsed, node: Node) -> Node | None:
+    """Return the syntax tree of a node's source alone, in its place; None where that takes too long.
+
+    For what a grammar leaves unread, such as the arguments of a macro.
+    """
+    from tree_sitter import Range as Part
+
+    part = Part(node.start_point, node.end_point, node.start_byte, node.end_byte)
+    try:
+        return _parse(parsed.grammar.load(), parsed.data, part)
+    except SyntaxError:
+        return None
+
+
+def nodes_in(grammar: Grammar, root: Node, types: Iterable[str]) -> list[tuple[int, int, Node]]:
+    """Return the nodes of some types below one; see `nodes`."""
     from tree_sitter import QueryCursor
 
-    _refuse_wide_errors(parsed.root)
-    captures = QueryCursor(_types_query(parsed.grammar, frozenset(types))).captures(parsed.root)
+    _refuse_wide_errors(root)
+    captures = QueryCursor(_types_query(grammar, frozenset(types))).captures(root)
     found = [
         (node.start_byte, -node.end_byte, number, node)
         for number, node in enumerate(captures.get("node", ()))
@@ -231,15 +250,16 @@ def _types_query(grammar: Grammar, types: frozenset[str]) -> Query:
     return Query(language, f"[{' '.join(known)}] @node")
 
 
-def _parse(language: Any, data: bytes) -> Node:
+def _parse(language: Any, data: bytes, part: Any = None) -> Node:
     from tree_sitter import Parser
 
     # Processor time, so that a busy machine may take longer: ten times what a source usually takes.
-    limit_s = min(_CPU_S, _LEAST_CPU_S + len(data) * _CPU_S_PER_BYTE)
+    size = len(data) if part is None else part.end_byte - part.start_byte
+    limit_s = min(_CPU_S, _LEAST_CPU_S + size * _CPU_S_PER_BYTE)
     end = time.thread_time() + limit_s
     progress = itertools.count(1)
     try:
-        tree = Parser(language).parse(
+        tree = Parser(language, included_ranges=[part] if part is not None else []).parse(
             lambda at, _: data[at : at + _CHUNK_BYTES],
             progress_callback=lambda _at, _has_error: (
                 next(progress) % _CALLS_A_LOOK == 0 and time.thread_time() > end
