@@ -256,15 +256,19 @@ def _parse(language: Any, data: bytes, part: Any = None) -> Node:
     # Processor time, so that a busy machine may take longer: ten times what a source usually takes.
     size = len(data) if part is None else part.end_byte - part.start_byte
     limit_s = min(_CPU_S, _LEAST_CPU_S + size * _CPU_S_PER_BYTE)
-    end = time.thread_time() + limit_s
     progress = itertools.count(1)
+    ends: list[float] = []
+
+    def is_late(_at: int, _has_error: bool) -> bool:  # noqa: FBT001  (the library's)
+        if next(progress) % _CALLS_A_LOOK:
+            return False
+        now = time.thread_time()
+        ends.append(now + limit_s)
+        return now > ends[0]
+
     try:
-        tree = Parser(language, included_ranges=[part] if part is not None else []).parse(
-            lambda at, _: data[at : at + _CHUNK_BYTES],
-            progress_callback=lambda _at, _has_error: (
-                next(progress) % _CALLS_A_LOOK == 0 and time.thread_time() > end
-            ),
-        )
+        parser = Parser(language, included_ranges=[part] if part is not None else [])
+        tree = parser.parse(lambda at, _: data[at : at + _CHUNK_BYTES], progress_callback=is_late)
     except ValueError as error:  # what it raises when it is told to stop
         raise SyntaxError(f"takes more than {limit_s:.1f} s to parse") from error
     return tree.root_node
