@@ -89,6 +89,9 @@ def named_calls(case: Case, *, first: str) -> set[tuple[str, str]]:
     def written(name: str) -> str:
         path = max((path for path in paths if f"{name}.".startswith(f"{path}.")), key=len)
         rest = name[len(path) + 1 :] or "<module>"
+        outer, _, last = rest.rpartition(".")
+        if path.endswith(".java") and outer.rpartition(".")[2] == last:
+            rest = outer  # a constructor goes by its class
         return rest if path == first else f"{path}:{rest}"
 
     made = {(edge.caller, edge.line) for edge in found if edge.callee.endswith(".constructor")}

@@ -16,6 +16,8 @@ from claude_mem_lite.codemap.calls import (
     ecmascript_modules,
     go,
     go_modules,
+    java,
+    java_modules,
     resolver,
     rust,
     rust_modules,
@@ -58,6 +60,7 @@ FAMILIES = (
         ecmascript_modules.BUILTINS,
     ),
     Family(frozenset({"Go"}), go.TABLE, go_modules.Finder, go_modules.BUILTINS),
+    Family(frozenset({"Java"}), java.TABLE, java_modules.Finder, java_modules.BUILTINS),
     Family(frozenset({"Rust"}), rust.TABLE, rust_modules.Finder, rust_modules.BUILTINS, RustEvaluation),
 )
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _MAX_VALUES = 8  # that one term may have
 _MAX_DEPTH = 40  # of terms that rest on each other
 _MAX_STEPS = 2_000  # terms evaluated for one call
+_CLASS_STEPS = 10  # that looking into a class counts as
+_MAX_BASES = 100  # above a class
 CLASSES = frozenset({"class", "interface", "object", "impl"})
 _SEEN_FROM_INSIDE = frozenset({"module", "function", "namespace", "block"})
 _KINDS = {"object": "instance", "interface": "instance"}
@@ -79,8 +81,14 @@ class Evaluation:
     def _look_up(self, at: At, name: str, space: str) -> Values:
         """Return what a name stands for in a scope: "names" of values, or "types"."""
         scopes, here = self._files[at.path].scopes, at.scope
+        is_open = False  # a class around inherits from one that is not the project's
         while here >= 0:
             scope = scopes[here]
+            if self._builtins.implies_this and scope.kind in CLASSES and self._steps <= _MAX_STEPS:
+                found = self._member_around(At(at.path, here), name, space)
+                if found and found != OUTSIDE:
+                    return found
+                is_open = is_open or (space == "names" and found == OUTSIDE)
             terms = getattr(scope, space).get(name)
             if terms is not None and (
                 space == "types" or scope.kind in _SEEN_FROM_INSIDE or name == last(scope.name)
@@ -88,7 +96,17 @@ class Evaluation:
                 return self._all(At(at.path, here), terms, space)
             here = scope.parent
         found = self._seen(at.path, name, space)
-        return found or (OUTSIDE if name in self._builtins.globals else ())
+        return found or (OUTSIDE if is_open or name in self._builtins.globals else ())
+
+    def _member_around(self, at: At, name: str, space: str) -> Values:
+        """Return what a name is as a member of a class around, an inherited one, too."""
+        if space == "types":
+            found = self.member(Value("class", at.path, at.scope), name)
+            return tuple([each for each in found if each.kind == "class"])
+        env = tuple(
+            [(own, self.values(at, of)) for own, of in self._files[at.path].scopes[at.scope].type_params]
+        )
+        return self.member(Value("instance", at.path, at.scope, env), name)
 
     def _seen(self, path: str, name: str, space: str) -> Values:
         """Return what a name is in a file's package, else in what the file imports as a whole."""
@@ -98,12 +116,14 @@ class Evaluation:
         names = self._files[path].scopes[0].names
         if name in (named := self._named(path)):
             return named[name]
+        found = ()
         for term in names.get("*", ()):
             for each in self.values(At(path, 0), term):
                 inner = self.member(each, name) if space == "names" else self._inner_type(each, name)
                 if inner and inner != OUTSIDE:
                     return inner
-        return ()
+                found = found or inner
+        return found
 
     def _named(self, path: str) -> dict[str, Values]:
         """Return the modules that a file imports by the name that they say themselves."""
@@ -139,6 +159,26 @@ class Evaluation:
                 values = self.values(at, term)
             found.update(dict.fromkeys(values))
         return tuple(found)
+
+    def on_qualified(self, at: At, names: tuple[str, ...]) -> Values:
+        """Return a package, or a class by the names of its package and of those around it."""
+        for length in range(len(names), 0, -1):
+            path = self._finder.find(at.path, ".".join(names[:length]))
+            found: Values = (Value("module", path),) if path in self._files else ()
+            for name in names[length:]:
+                found = tuple([inner for each in found for inner in self.member(each, name)])
+            if found:
+                return found
+        return OUTSIDE
+
+    def on_first(self, at: At, terms: tuple[Term, ...]) -> Values:
+        """Return the values of the first term that is the project's."""
+        found: Values = ()
+        for term in terms:
+            found = found if found == OUTSIDE else self.values(at, term)
+            if (values := self.values(at, term)) and values != OUTSIDE:
+                return values
+        return found
 
     def on_import(self, at: At, module: str, name: str) -> Values:
         return self._exported(at.path, module, name, "names")
@@ -277,7 +317,8 @@ class Evaluation:
         waiting, seen = [value], {(value.path, value.scope)}
         is_open = False  # a class above is not the project's
         without: set[Value] = set()  # methods that are declared outside of the type
-        while waiting:
+        while waiting and len(seen) < _MAX_BASES and self._steps <= _MAX_STEPS:
+            self._steps += _CLASS_STEPS
             each = waiting.pop(0)
             scope = self.scope(each)
             terms = getattr(scope, where).get(name)
@@ -492,6 +533,8 @@ class Evaluation:
             if bound is not None:
                 return bound
         found = self._look_up(at, name, "types")
+        if not found and len(names) > 1:
+            found, names = self.on_qualified(at, names), ()
         for inner in names[1:]:
             found = tuple([value for each in found for value in self._inner_type(each, inner)])
         if found and found != OUTSIDE:
@@ -523,6 +566,8 @@ class Evaluation:
             return self._export(value.path, name, "types", set())
         if value.kind == "namespace":
             return self._all(_inside(value), self.scope(value).types.get(name, ()), "types")
+        if value.kind == "class":
+            return self.member(value, name)
         return OUTSIDE if value.kind == "outside" else ()
 
     def _of_type(self, value: Value, arguments: tuple[Values, ...]) -> Values:

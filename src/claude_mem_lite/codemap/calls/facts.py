@@ -11,6 +11,8 @@ change. A term is a tuple whose first item says what it is:
     ("import", module, x)      a name of another module; "*" is the module itself
     ("call", term, types, terms)   a call with its arguments, None for those of which nothing is known
     ("typed", type)            something of a declared type
+    ("qualified", (x, …))      a package, or a class by the names of its package and of those around it
+    ("first", terms)           the first of them that is the project's
     ("conversion", type)       a type that is called
     ("alias", type, types)     a type by another name, with its own type parameters
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from claude_mem_lite.codemap.calls.facts import Facts, Term
     from claude_mem_lite.codemap.calls.values import Builtins, Finder, Values
 
-_DIRECT = frozenset({"name", "import", "scope", "local", "path"})
+_DIRECT = frozenset({"name", "import", "scope", "local", "path", "first", "conversion"})
 Place = tuple[str, str]  # file and qualified name, "" for the module
 
 
@@ -105,13 +105,15 @@ def _methods(files: Mapping[str, Facts]) -> dict[str, list[Place]]:
 
 def _written(term: Term) -> str:
     """Return a name as it is written, with the last name of its receiver; "" for what has none."""
+    if term and term[0] == "first":
+        term = term[1][0]
     if not term or term[0] not in {"name", "local", "path", "attribute"}:
         return ""
     if term[0] == "path":
         return ".".join(term[1][-2:])
     if term[0] != "attribute":
-        return str(term[1])
+        return str(term[1]).partition("/")[0]
     base = term[1]
     place = {"name": 1, "local": 1, "attribute": 2, "field": 2}.get(base[0]) if base else None
     receiver = str(base[place]) if place is not None else "this" if base == ("this",) else ""
-    return f"{receiver}.{term[2]}"
+    return f"{receiver}.{term[2]}".partition("/")[0]

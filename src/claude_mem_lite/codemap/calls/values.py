@@ -45,7 +45,8 @@ class Builtins(NamedTuple):
     whose arguments are known by place, `transparent` types that stand for their first argument, `awaited`
     those that `await` opens. `elements` says which argument a loop is over. `results` says by type and method
     which argument is returned, "self", or a new container: "Array<1"; `passed` what a function that is handed
-    over is given, by place. `noise` are methods that are not told of where their receiver is unknown.
+    over is given, by place. `noise` are methods that are not told of where their receiver is unknown. Where
+    it `implies_this`, a class sees its members without `this`.
     """
 
     globals: frozenset[str]
@@ -57,6 +58,7 @@ class Builtins(NamedTuple):
     results: Mapping[tuple[str, str], int | str]
     passed: Mapping[tuple[str, str], tuple[int | str, ...]]
     noise: frozenset[str]
+    implies_this: bool = False
 
 
 class Finder(Protocol):

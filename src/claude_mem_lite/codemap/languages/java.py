@@ -23,4 +23,5 @@ JAVA = TreeLanguage(
         is_type_first=True,
     ),
     suffixes=(".java",),
+    has_calls=True,
 )

@@ -1,0 +1,539 @@
+"""How facts are read from Java.
+
+A method is bound by its name and the number of its parameters, "put/2": fields have names of their own, and a
+class may inherit an overload. A variable is seen from its declaration to the end of its block.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from claude_mem_lite.codemap.calls.walker import Table, Walk, bind, field_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tree_sitter import Node
+
+    from claude_mem_lite.codemap.calls.facts import Term
+
+_MAX_IMPORTS = 100  # of whole packages
+_MAX_PARAMETERS = 8  # that are counted of one with any number
+_CLASSES = frozenset({"class"})
+_PARAMETERS = frozenset({"formal_parameter", "spread_parameter"})
+_OUTSIDE: Term = ("typed", ("ref", ("int",), ()))
+_SIMPLE = frozenset({"name", "attribute", "typed"})
+
+
+# --- classes and their members ---------------------------------------------------------------------
+
+
+def _class(walk: Walk, node: Node, here: int) -> None:
+    index, name = walk.scope(node), field_of(node, "name")
+    if index is None or name is None:
+        return
+    scope, text = walk.scopes[index], walk.text(name)
+    _type_params(walk, node, index)
+    for child in node.named_children:
+        if child.type in {"superclass", "super_interfaces", "extends_interfaces"}:
+            scope.bases += [("typed", walk.type(each)) for each in _listed_types(child)]
+    own: Term = ("ref", (text,), ())
+    for place, (component, declared) in enumerate(_parameters(walk, node)):  # of a record
+        scope.params.append((declared, None))
+        bind(scope.members, component, ("typed", declared))
+        if not _has_accessor(walk, node, component):
+            bind(scope.members, f"{component}/0", _returning(declared))
+        bind(scope.names, component, ("param", index, place))
+    if node.type == "enum_declaration":
+        _member(walk, index, "values/0", _returning(("ref", ("[]",), (own,))), is_static=True)
+        _member(walk, index, "valueOf/1", _returning(own), is_static=True)
+    bind(scope.members, "constructor", None)  # it is not inherited
+    bind(walk.scopes[here].types, text, ("scope", index))
+    if walk.scopes[here].kind in _CLASSES:
+        _member(walk, here, text, ("scope", index), is_static=True)
+    else:
+        bind(walk.scopes[here].names, text, ("scope", index))
+    if here == 0:
+        bind(walk.exports, text, ("name", text))
+
+
+def _has_accessor(walk: Walk, node: Node, component: str) -> bool:
+    body = field_of(node, "body")
+    return any(
+        each.type == "method_declaration"
+        and (name := field_of(each, "name")) is not None
+        and walk.text(name) == component
+        for each in (body.named_children if body is not None else ())
+    )
+
+
+def _returning(declared: Term) -> Term:
+    return ("typed", ("function", (), declared, ()))
+
+
+def _listed_types(node: Node) -> list[Node]:
+    found: list[Node] = []
+    for each in node.named_children:
+        found += each.named_children if each.type == "type_list" else [each]
+    return found
+
+
+def _member(walk: Walk, owner: int, name: str, term: Term, *, is_static: bool) -> None:
+    bind(walk.scopes[owner].members, name, term)
+    if is_static:
+        bind(walk.scopes[owner].statics, name, term)
+
+
+def _is_static(walk: Walk, node: Node) -> bool:
+    first = node.named_children[0] if node.named_child_count else None
+    return first is not None and first.type == "modifiers" and "static" in walk.text(first).split()
+
+
+def _anonymous(walk: Walk, node: Node, _here: int) -> None:
+    """Make a class of `new C() { … }` and of an enum's constant with a body."""
+    index, body = walk.scope(node), _body(node)
+    if index is None or body is None:
+        return
+    scope = walk.scopes[index]
+    scope.kind = "class"
+    declared = walk.type(field_of(node, "type"))
+    if declared is not None:
+        scope.bases.append(("typed", declared))
+    elif scope.parent >= 0:
+        scope.bases.append(("scope", scope.parent))
+
+
+def _body(node: Node) -> Node | None:
+    return next((each for each in node.named_children if each.type == "class_body"), None)
+
+
+def _constant(walk: Walk, node: Node, here: int) -> None:
+    """Take in an enum's constant, and the call of the constructor that it is."""
+    name = field_of(node, "name")
+    if name is None:
+        return
+    _member(walk, here, walk.text(name), ("typed", ("this_type",)), is_static=True)
+    _anonymous(walk, node, here)
+
+
+def _field(walk: Walk, node: Node, here: int) -> None:
+    is_static = _is_static(walk, node) or node.type == "constant_declaration"
+    declared = walk.type(field_of(node, "type"))
+    for each in node.children_by_field_name("declarator"):
+        name = field_of(each, "name")
+        if name is not None:
+            _member(walk, here, walk.text(name), ("typed", declared), is_static=is_static)
+            _expect(walk, field_of(each, "value"), ("typed", declared))
+
+
+def _type_params(walk: Walk, node: Node, index: int) -> None:
+    found = field_of(node, "type_parameters")
+    for each in found.named_children if found is not None else ():
+        names = [child for child in each.named_children if child.type == "type_identifier"]
+        bound = next((child for child in each.named_children if child.type == "type_bound"), None)
+        constraint = walk.type(bound.named_children[0]) if bound is not None else None
+        walk.scopes[index].type_params += [(walk.text(name), constraint) for name in names[:1]]
+
+
+def _method(walk: Walk, node: Node, here: int) -> None:
+    index, name = walk.scope(node), field_of(node, "name")
+    if index is None or name is None:
+        return
+    scope, text, is_static = walk.scopes[index], walk.text(name), _is_static(walk, node)
+    scope.flags += ["static"] if is_static else []
+    _type_params(walk, node, index)
+    scope.return_type = walk.type(field_of(node, "type"))
+    _take_parameters(walk, node, index)
+    is_interface = node.parent is not None and node.parent.type in {"interface_body", "annotation_type_body"}
+    if node.type in {"constructor_declaration", "compact_constructor_declaration"}:
+        bind(walk.scopes[here].members, "constructor", ("scope", index))
+        return
+    count = len(scope.params)
+    is_open = any(each.type == "spread_parameter" for each in _listed(field_of(node, "parameters")))
+    for number in range(count - 1, _MAX_PARAMETERS) if is_open else (count,):
+        _member(walk, here, f"{text}/{number}", ("scope", index), is_static=is_static)
+    if is_interface and field_of(node, "body") is None:
+        bind(walk.scopes[here].members, "()", ("scope", index))  # what a lambda is
+
+
+def _take_parameters(walk: Walk, node: Node, index: int) -> None:
+    scope = walk.scopes[index]
+    for place, (text, declared) in enumerate(_parameters(walk, node)):
+        scope.params.append((declared, None))
+        bind(scope.names, text, ("param", index, place))
+
+
+def _parameters(walk: Walk, node: Node) -> Iterator[tuple[str, Term]]:
+    """Yield parameters with their types, None where a lambda does not say them."""
+    found = field_of(node, "parameters")
+    if found is not None and found.type == "identifier":
+        yield walk.text(found), None
+        return
+    for each in _listed(found):
+        name = field_of(each, "name")
+        if each.type == "identifier":
+            yield walk.text(each), None
+        elif each.type == "formal_parameter" and name is not None:
+            yield walk.text(name), _declared(walk, each)
+        elif each.type == "spread_parameter":
+            parts = [part for part in each.named_children if part.type != "modifiers"]
+            inner = field_of(parts[-1], "name") if parts else None
+            if inner is not None:
+                yield walk.text(inner), ("ref", ("[]",), (walk.type(parts[0]),))
+
+
+def _declared(walk: Walk, node: Node) -> Term:
+    """Return the type that a variable is declared to be; None for `var`."""
+    declared = walk.type(field_of(node, "type"))
+    return None if declared == ("ref", ("var",), ()) else declared
+
+
+def _listed(node: Node | None) -> list[Node]:
+    return [each for each in node.named_children if not each.type.endswith("comment")] if node else []
+
+
+def _lambda(walk: Walk, node: Node, _here: int) -> None:
+    index, body = walk.scope(node), field_of(node, "body")
+    if index is not None:
+        walk.scopes[index].flags.append("arrow")
+        _take_parameters(walk, node, index)
+        if body is not None and body.type != "block":
+            walk.here = index
+            walk.scopes[index].returns.append(walk.lower(body))
+
+
+def _return(walk: Walk, node: Node, here: int) -> None:
+    if node.named_child_count:
+        while here > 0 and walk.scopes[here].kind == "block":
+            here = walk.scopes[here].parent
+        if "arrow" in walk.scopes[here].flags:
+            walk.scopes[here].returns.append(walk.lower(node.named_children[0]))
+
+
+def _expect(walk: Walk, node: Node | None, term: Term) -> None:
+    """Note what is expected where a lambda is written."""
+    index = walk.scope(node) if node is not None and node.type == "lambda_expression" else None
+    if index is not None:
+        walk.scopes[index].context = term
+
+
+# --- variables -------------------------------------------------------------------------------------
+
+
+def _local(walk: Walk, node: Node, here: int) -> None:
+    declared = _declared(walk, node)
+    for each in node.children_by_field_name("declarator"):
+        name, value = field_of(each, "name"), field_of(each, "value")
+        if name is not None:
+            _variable(walk, here, walk.text(name), declared, value)
+
+
+def _resource(walk: Walk, node: Node, here: int) -> None:
+    name = field_of(node, "name")
+    if name is not None:
+        _variable(walk, here, walk.text(name), _declared(walk, node), field_of(node, "value"))
+
+
+def _variable(walk: Walk, here: int, name: str, declared: Term, value: Node | None) -> None:
+    lowered = walk.lower(value)
+    if declared is not None:
+        _expect(walk, value, ("typed", declared))
+    walk.scopes[here].names[name] = [("typed", declared) if declared is not None else lowered]
+
+
+def _loop(walk: Walk, node: Node, _here: int) -> None:
+    index, name = walk.scope(node), field_of(node, "name")
+    if index is not None and name is not None:
+        declared = _declared(walk, node)
+        over: Term = ("element", walk.lower(field_of(node, "value")))
+        walk.scopes[index].names[walk.text(name)] = [("typed", declared) if declared is not None else over]
+
+
+def _caught(walk: Walk, node: Node, here: int) -> None:
+    name = field_of(node, "name")
+    types = next((each.named_children for each in node.named_children if each.type == "catch_type"), ())
+    if name is not None and types:
+        walk.scopes[here].names[walk.text(name)] = [("typed", ("union", tuple(map(walk.type, types))))]
+
+
+def _pattern(walk: Walk, node: Node, here: int) -> None:
+    """Bind the name that `instanceof` or a case gives to what it matches, here and below an `if`."""
+    kind, name = field_of(node, "right"), field_of(node, "name")
+    if node.type != "instanceof_expression":
+        parts = node.named_children
+        kind, name = (parts[-2], parts[-1]) if len(parts) > 1 else (None, None)
+    if name is None or name.type != "identifier":
+        return
+    text = walk.text(name)
+    term: Term = ("typed", walk.type(kind))
+    walk.scopes[here].names[text] = [term]
+    above = walk.scopes[here].parent
+    if above > 0 and walk.scopes[above].kind != "class":
+        walk.scopes[above].names.setdefault(text, [term])
+
+
+# --- package and imports ---------------------------------------------------------------------------
+
+
+def _package(walk: Walk, node: Node, _here: int) -> None:
+    names = [each for each in node.named_children if each.type in {"identifier", "scoped_identifier"}]
+    walk.scopes[0].name = ".".join(_parts(walk, names[0])) if names else ""
+
+
+def _parts(walk: Walk, node: Node) -> tuple[str, ...]:
+    return tuple(["".join(each.split()) for each in walk.text(node).split(".")])
+
+
+def _import(walk: Walk, node: Node, _here: int) -> None:
+    parts = next((_parts(walk, each) for each in node.named_children if each.type != "asterisk"), ())
+    if not parts or len(parts) > 50:
+        return
+    scope = walk.scopes[0]
+    is_static = any(each.type == "static" for each in node.children)
+    if any(each.type == "asterisk" for each in node.named_children):
+        whole = scope.names.setdefault("*", [])
+        whole += [("qualified", parts)] if len(whole) < _MAX_IMPORTS else []
+        return
+    if is_static:
+        owner: Term = ("qualified", parts[:-1])
+        bind(scope.statics, parts[-1], owner)
+        bind(scope.names, parts[-1], ("attribute", owner, parts[-1]))
+    else:
+        bind(scope.names, parts[-1], ("qualified", parts))
+    bind(scope.types, parts[-1], ("qualified", parts))
+
+
+# --- calls -----------------------------------------------------------------------------------------
+
+
+def _call(walk: Walk, node: Node, here: int) -> None:
+    callee = _callee(walk, node)
+    if callee is None:
+        return
+    at = field_of(node, "name") or node
+    walk.call(here, at, callee, _shape(node))
+    _expect_arguments(walk, node, callee)
+
+
+def _expect_arguments(walk: Walk, node: Node, callee: Term) -> None:
+    for place, each in enumerate(_listed(field_of(node, "arguments"))):
+        _expect(walk, each, ("argument", callee, place, (), None))
+
+
+def _callee(walk: Walk, node: Node) -> Term:
+    """Return a method by its receiver, its name, and the number of its arguments."""
+    name, receiver = field_of(node, "name"), field_of(node, "object")
+    if name is None:
+        return None
+    text = walk.text(name)
+    key = f"{text}/{len(_listed(field_of(node, 'arguments')))}"
+    if receiver is None:
+        owners = tuple([("attribute", owner, key) for owner in walk.scopes[0].statics.get(text, ())])
+        return ("first", (("name", key, walk.here), *owners)) if owners else ("name", key, walk.here)
+    if any(each.type == "super" for each in node.children) and receiver.type != "super":
+        return ("attribute", ("typed", walk.type(receiver)), key)  # Interface.super.method()
+    base = walk.lower(receiver)
+    return ("attribute", base, key) if base is not None else ("attribute", None, key)
+
+
+def _shape(node: Node) -> str:
+    receiver = field_of(node, "object")
+    if receiver is None:
+        return "f()"
+    if receiver.type in {"this", "super"}:
+        return f"{receiver.type}.m()"
+    kinds = {"identifier": "obj.m()", "method_invocation": "f().m()", "field_access": "obj.attr.m()"}
+    return kinds.get(receiver.type, "….m()")
+
+
+def _creation(walk: Walk, node: Node, here: int) -> None:
+    declared = walk.type(field_of(node, "type"))
+    if declared is not None:
+        callee: Term = ("conversion", declared)
+        walk.call(here, field_of(node, "type"), callee, "new C()")
+        _expect_arguments(walk, node, callee)
+    _anonymous(walk, node, here)
+
+
+def _constructor_call(walk: Walk, node: Node, here: int) -> None:
+    constructor = field_of(node, "constructor")
+    if constructor is not None:
+        is_super = constructor.type == "super"
+        callee: Term = ("super",) if is_super else ("attribute", ("this",), "constructor")
+        walk.call(here, node, callee, "super()" if is_super else "this.m()")
+
+
+# --- expressions -----------------------------------------------------------------------------------
+
+
+def _name(walk: Walk, node: Node) -> Term:
+    """Return a name with the scope that has declared it so far, else the class around."""
+    name, here = walk.text(node), walk.here
+    while here > 0 and name not in walk.scopes[here].names and walk.scopes[here].kind != "class":
+        here = walk.scopes[here].parent
+    return ("name", name, here)
+
+
+def _access(walk: Walk, node: Node) -> Term:
+    receiver, name = field_of(node, "object"), field_of(node, "field")
+    if receiver is None or name is None:
+        return None
+    if name.type == "this":  # Outer.this
+        return ("typed", walk.type(receiver))
+    found: Term = ("attribute", walk.lower(receiver), walk.text(name))
+    inner = receiver
+    while inner.type == "field_access" and (next_inner := field_of(inner, "object")) is not None:
+        inner = next_inner
+    if inner.type == "identifier":
+        head = _name(walk, inner)
+        if head and walk.scopes[head[2]].kind in {"module", "class"}:
+            return ("first", (found, ("qualified", _parts(walk, node))))
+    return found
+
+
+def _called(walk: Walk, node: Node) -> Term:
+    callee = _callee(walk, node)
+    given = next((each for each in node.named_children if each.type == "type_arguments"), None)
+    types = tuple([walk.type(each) for each in given.named_children]) if given is not None else ()
+    arguments = [walk.lower(each) for each in _listed(field_of(node, "arguments"))][:_MAX_PARAMETERS]
+    simple = tuple([each if each and each[0] in _SIMPLE else None for each in arguments])
+    return ("call", callee, types, simple if any(simple) else ()) if callee is not None else None
+
+
+def _typed(walk: Walk, node: Node) -> Term:
+    return ("typed", walk.type(field_of(node, "type")))
+
+
+def _array(walk: Walk, node: Node) -> Term:
+    return ("typed", ("ref", ("[]",), (walk.type(field_of(node, "type")),)))
+
+
+def _element(walk: Walk, node: Node) -> Term:
+    return ("element", walk.lower(field_of(node, "array")))
+
+
+def _one_of(walk: Walk, node: Node) -> Term:
+    found = [walk.lower(field_of(node, name)) for name in ("consequence", "alternative")]
+    return ("one_of", tuple([each for each in found if each is not None]))
+
+
+def _assigned(walk: Walk, node: Node) -> Term:
+    return walk.lower(field_of(node, "right"))
+
+
+def _first(walk: Walk, node: Node) -> Term:
+    return walk.lower(node.named_children[0]) if node.named_child_count else None
+
+
+def _own_scope(walk: Walk, node: Node) -> Term:
+    index = walk.scope(node)
+    return ("scope", index) if index is not None else None
+
+
+_EXPRESSIONS = {
+    "identifier": _name,
+    "field_access": _access,
+    "method_invocation": _called,
+    "object_creation_expression": _typed,
+    "array_creation_expression": _array,
+    "array_access": _element,
+    "cast_expression": _typed,
+    "ternary_expression": _one_of,
+    "assignment_expression": _assigned,
+    "parenthesized_expression": _first,
+    "lambda_expression": _own_scope,
+    "this": lambda _walk, _node: ("this",),
+    "super": lambda _walk, _node: ("super",),
+    "string_literal": lambda _walk, _node: ("typed", ("ref", ("String",), ())),
+    **dict.fromkeys(
+        ("binary_expression", "unary_expression", "update_expression", "instanceof_expression",
+         "decimal_integer_literal", "hex_integer_literal", "decimal_floating_point_literal",
+         "character_literal", "true", "false", "class_literal"),
+        lambda _walk, _node: _OUTSIDE,
+    ),
+}  # fmt: skip
+
+
+# --- types -----------------------------------------------------------------------------------------
+
+
+def _reference(walk: Walk, node: Node) -> Term:
+    """Return a type by the names before its dots, without type arguments or annotations."""
+    parts = [part.partition("<")[0].split() for part in walk.text(node).split(".")]
+    return ("ref", tuple([part[-1] for part in parts if part]), ())
+
+
+def _generic(walk: Walk, node: Node) -> Term:
+    parts = node.named_children
+    base = walk.type(parts[0]) if parts else None
+    if not base or base[0] != "ref" or parts[-1].type != "type_arguments":
+        return base
+    return ("ref", base[1], tuple([walk.type(each) for each in parts[-1].named_children]))
+
+
+def _inner_type(walk: Walk, node: Node) -> Term:
+    return walk.type(node.named_children[-1]) if node.named_child_count else None
+
+
+def _wildcard(walk: Walk, node: Node) -> Term:
+    """Return what a wildcard extends: of `? super T` nothing is known."""
+    is_super = any(each.type == "super" for each in node.children)
+    return None if is_super else _inner_type(walk, node)
+
+
+def _array_type(walk: Walk, node: Node) -> Term:
+    found = walk.type(field_of(node, "element"))
+    dimensions = field_of(node, "dimensions")
+    for _ in range(min(walk.text(dimensions).count("["), 5) if dimensions is not None else 1):
+        found = ("ref", ("[]",), (found,))
+    return found
+
+
+_PRIMITIVES = ("integral_type", "floating_point_type", "boolean_type", "void_type")
+_TYPES: dict[str, Callable[[Walk, Node], Term]] = {
+    **dict.fromkeys(("type_identifier", "identifier", "field_access", "scoped_type_identifier"), _reference),
+    "generic_type": _generic,
+    "annotated_type": _inner_type,
+    "wildcard": _wildcard,
+    "array_type": _array_type,
+    **dict.fromkeys(_PRIMITIVES, lambda _walk, _node: ("ref", ("int",), ())),
+}
+
+_CLASS_NODES = (
+    "class_declaration", "record_declaration", "interface_declaration", "annotation_type_declaration",
+    "enum_declaration",
+)  # fmt: skip
+_METHOD_NODES = ("method_declaration", "constructor_declaration", "compact_constructor_declaration")
+_BLOCKS = (
+    "block", "constructor_body", "for_statement", "enhanced_for_statement", "try_with_resources_statement",
+    "catch_clause", "switch_rule", "switch_block_statement_group", "if_statement", "while_statement",
+    "object_creation_expression", "enum_constant",
+)  # fmt: skip
+
+TABLE = Table(
+    scopes={
+        **dict.fromkeys(_CLASS_NODES, "class"),
+        **dict.fromkeys((*_METHOD_NODES, "lambda_expression"), "function"),
+        **dict.fromkeys(_BLOCKS, "block"),
+    },
+    handlers={
+        "package_declaration": _package,
+        "import_declaration": _import,
+        **dict.fromkeys(_CLASS_NODES, _class),
+        **dict.fromkeys(_METHOD_NODES, _method),
+        **dict.fromkeys(("field_declaration", "constant_declaration"), _field),
+        "enum_constant": _constant,
+        "lambda_expression": _lambda,
+        "return_statement": _return,
+        "local_variable_declaration": _local,
+        "resource": _resource,
+        "enhanced_for_statement": _loop,
+        "catch_formal_parameter": _caught,
+        **dict.fromkeys(("instanceof_expression", "type_pattern", "record_pattern_component"), _pattern),
+        "method_invocation": _call,
+        "object_creation_expression": _creation,
+        "explicit_constructor_invocation": _constructor_call,
+    },
+    expressions=_EXPRESSIONS,
+    types=_TYPES,
+)
