@@ -36,3 +36,15 @@ def _found(case: call_cases.Case, folder: Path) -> set[tuple[str, str]]:
 def test_edges_are_those_of_the_compiler(case: call_cases.Case, tmp_path: Path) -> None:
     """The map finds the calls that a case makes, and no others."""
     assert _found(case, tmp_path) == case.calls
+
+
+def test_globs_of_other_crates_are_read_in_bounded_time(tmp_path: Path) -> None:
+    """Modules that import all of many crates, or of each other, are resolved."""
+    globs = "".join(f"use a{at}::*;\n" for at in range(60))
+    circle = "".join(
+        f"mod m{at} {{ use super::m{(at * 7 + 1) % 60}::*; use super::*; }}\n" for at in range(60)
+    )
+    source = f"{globs}{circle}fn f() {{ g(); unknown(); m1::lost(); }}\nfn g() {{}}\n"
+    case = call_cases.Case("globs", "circle", {"src/lib.rs": source}, frozenset())
+
+    assert _found(case, tmp_path) == {("f", "g")}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _MAX_VALUES = 8  # that one term may have
 _MAX_DEPTH = 40  # of terms that rest on each other
-_MAX_STEPS = 2_000  # terms evaluated for one call
+MAX_STEPS = 2_000  # terms evaluated for one call
 _CLASS_STEPS = 10  # that looking into a class counts as
 _MAX_BASES = 100  # above a class
 CLASSES = frozenset({"class", "interface", "object", "impl"})
@@ -60,7 +60,7 @@ class Evaluation:
         if known is not None:
             return known
         self._steps += 1
-        if self._depth >= _MAX_DEPTH or self._steps > _MAX_STEPS:
+        if self._depth >= _MAX_DEPTH or self._steps > MAX_STEPS:
             return ()
         self._memo[key] = ()
         self._depth += 1
@@ -84,7 +84,7 @@ class Evaluation:
         is_open = False  # a class around inherits from one that is not the project's
         while here >= 0:
             scope = scopes[here]
-            if self._builtins.implies_this and scope.kind in CLASSES and self._steps <= _MAX_STEPS:
+            if self._builtins.implies_this and scope.kind in CLASSES and self._steps <= MAX_STEPS:
                 found = self._member_around(At(at.path, here), name, space)
                 if found and found != OUTSIDE:
                     return found
@@ -317,7 +317,7 @@ class Evaluation:
         waiting, seen = [value], {(value.path, value.scope)}
         is_open = False  # a class above is not the project's
         without: set[Value] = set()  # methods that are declared outside of the type
-        while waiting and len(seen) < _MAX_BASES and self._steps <= _MAX_STEPS:
+        while waiting and len(seen) < _MAX_BASES and self._steps <= MAX_STEPS:
             self._steps += _CLASS_STEPS
             each = waiting.pop(0)
             scope = self.scope(each)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 _MAX_ARGUMENTS = 3  # of a call that are kept in its term
 _MAX_NESTED_MACROS = 8
+_MAX_MACROS = 3_000  # of a file that are read
 _MAX_SEARCHED = 200  # bindings of one name that are looked at for one use
 _IMPLS = frozenset({"impl", "interface"})
 _FUNCTIONS = ("function_item", "function_signature_item")
@@ -721,7 +722,8 @@ def _nodes(walk: Walk, types: Iterable[str]) -> list[tuple[int, int, Node]]:
     for _ in range(_MAX_NESTED_MACROS):
         new: list[tuple[int, int, Node]] = []
         for _start, _end, node in inside:
-            tokens = _tokens(node) if node.type == "macro_invocation" else None
+            is_read = node.type == "macro_invocation" and len(walk.embedded) < _MAX_MACROS
+            tokens = _tokens(node) if is_read else None
             root = _as_expression(walk.parsed, tokens) if tokens is not None else None
             if tokens is not None and root is not None:
                 walk.embedded[tokens.start_byte] = root

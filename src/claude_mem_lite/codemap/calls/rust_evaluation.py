@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from claude_mem_lite.codemap.calls.evaluation import MAX_STEPS as _MAX_STEPS
 from claude_mem_lite.codemap.calls.evaluation import Evaluation
 from claude_mem_lite.codemap.calls.rust_modules import (
     DERIVED,
@@ -29,6 +30,7 @@ _MODULES = frozenset({"module", "namespace"})
 _WRAPPED = {"Some": ("Option", 0), "Ok": ("Result", 0), "Err": ("Result", 1), "None": ("Option", None)}
 _STD = Value("std")
 _MAX_PATH_DEPTH = 30  # of imports that lead to each other
+_MAX_GLOBS = 50  # of a module that are looked at
 Key = tuple[str, int | str]
 
 
@@ -40,7 +42,9 @@ class RustEvaluation(Evaluation):
         super().__init__(files, finder, builtins)
         self._parents: dict[str, tuple[str, int]] = {}
         self._looking: set[tuple[str, int, str, str]] = set()
+        self._held: dict[tuple[str, int, str, str], Values] = {}
         self._path_depth = 0
+        self._is_open_module: dict[tuple[str, int], bool] = {}
         self._impls: dict[Key, list[tuple[str, int]]] = {}
         self._blanket: list[tuple[str, int]] = []
         for path, facts in files.items():
@@ -55,6 +59,7 @@ class RustEvaluation(Evaluation):
             for index, scope in enumerate(facts.scopes):
                 if scope.kind == "impl":
                     self._take_impl(path, index)
+        self._held.clear()
         self._memo.clear()  # what was found without the `impl`s
 
     def _take_impl(self, path: str, index: int) -> None:
@@ -148,10 +153,13 @@ class RustEvaluation(Evaluation):
 
     def _from_globs(self, path: str, index: int) -> Values:
         """Return that a name may come from outside, where all of another crate is imported."""
-        for glob in self._files[path].scopes[index].bases:
-            if glob and "outside" in {each.kind for each in self._path(At(path, index), glob[1], "types")}:
-                return OUTSIDE
-        return ()
+        key = path, index
+        if key not in self._is_open_module:
+            self._is_open_module[key] = False  # for what is looked up on the way
+            at, globs = At(path, index), self._files[path].scopes[index].bases[:_MAX_GLOBS]
+            found = [each for glob in globs if glob for each in self._path(at, glob[1], "types")]
+            self._is_open_module[key] = any(each.kind in {"outside", "std"} for each in found)
+        return OUTSIDE if self._is_open_module[key] else ()
 
     def _extern(self, at: At, name: str) -> Values:
         if name in SHARED_ROOTS:
@@ -170,7 +178,11 @@ class RustEvaluation(Evaluation):
     def _in_module(self, path: str, index: int, name: str, space: str) -> Values:
         """Return what a module, or a function that has items, holds by a name: its own before its globs."""
         key = path, index, name, space
-        if key in self._looking:
+        known = self._held.get(key)
+        if known is not None:
+            return known
+        self._steps += 1
+        if key in self._looking or self._steps > _MAX_STEPS:
             return ()
         self._looking.add(key)
         scope = self._files[path].scopes[index]
@@ -179,7 +191,7 @@ class RustEvaluation(Evaluation):
         for term in getattr(scope, space).get(name, ()):
             found += self._bound_item(at, term, space)
         if not found:
-            for glob in scope.bases:
+            for glob in scope.bases[:_MAX_GLOBS]:
                 if glob and glob[0] == "use":
                     for module in self._path(at, glob[1], "types"):
                         found += [
@@ -188,7 +200,10 @@ class RustEvaluation(Evaluation):
                             if each.kind not in {"outside", "std"}
                         ]
         self._looking.discard(key)
-        return tuple(dict.fromkeys(found))
+        values = tuple(dict.fromkeys(found))
+        if not self._looking:  # else what waits for this one is left out
+            self._held[key] = values
+        return values
 
     def _bound_item(self, at: At, term: Term, space: str) -> Values:
         if not term:

@@ -256,6 +256,7 @@ def _parse(language: Any, data: bytes, part: Any = None) -> Node:
     # Processor time, so that a busy machine may take longer: ten times what a source usually takes.
     size = len(data) if part is None else part.end_byte - part.start_byte
     limit_s = min(_CPU_S, _LEAST_CPU_S + size * _CPU_S_PER_BYTE)
+    last = part.end_byte if part is not None else len(data)
     progress = itertools.count(1)
     ends: list[float] = []
 
@@ -268,7 +269,7 @@ def _parse(language: Any, data: bytes, part: Any = None) -> Node:
 
     try:
         parser = Parser(language, included_ranges=[part] if part is not None else [])
-        tree = parser.parse(lambda at, _: data[at : at + _CHUNK_BYTES], progress_callback=is_late)
+        tree = parser.parse(lambda at, _: data[at : min(at + _CHUNK_BYTES, last)], progress_callback=is_late)
     except ValueError as error:  # what it raises when it is told to stop
         raise SyntaxError(f"takes more than {limit_s:.1f} s to parse") from error
     return tree.root_node
