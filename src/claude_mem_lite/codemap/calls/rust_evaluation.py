@@ -30,6 +30,7 @@ _MODULES = frozenset({"module", "namespace"})
 _WRAPPED = {"Some": ("Option", 0), "Ok": ("Result", 0), "Err": ("Result", 1), "None": ("Option", None)}
 _STD = Value("std")
 _MAX_PATH_DEPTH = 30  # of imports that lead to each other
+_MAX_MODULES = 500  # that a name is looked for in
 _MAX_GLOBS = 50  # of a module that are looked at
 Key = tuple[str, int | str]
 
@@ -44,6 +45,7 @@ class RustEvaluation(Evaluation):
         self._looking: set[tuple[str, int, str, str]] = set()
         self._held: dict[tuple[str, int, str, str], Values] = {}
         self._path_depth = 0
+        self._globs: dict[tuple[str, int], Values] = {}
         self._is_open_module: dict[tuple[str, int], bool] = {}
         self._impls: dict[Key, list[tuple[str, int]]] = {}
         self._blanket: list[tuple[str, int]] = []
@@ -190,20 +192,37 @@ class RustEvaluation(Evaluation):
         found: list[Value] = []
         for term in getattr(scope, space).get(name, ()):
             found += self._bound_item(at, term, space)
-        if not found:
-            for glob in scope.bases[:_MAX_GLOBS]:
-                if glob and glob[0] == "use":
-                    for module in self._path(at, glob[1], "types"):
-                        found += [
-                            each
-                            for each in self._item(module, name, space)
-                            if each.kind not in {"outside", "std"}
-                        ]
+        waiting, seen = [] if found else [*self._globbed(path, index)], {(path, index)}
+        while waiting and not found and len(seen) < _MAX_MODULES:
+            module = waiting.pop(0)
+            if module.kind != "module":
+                found += [each for each in self._item(module, name, space) if each.kind == "maker"]
+            elif (module.path, module.scope) not in seen:
+                seen.add((module.path, module.scope))
+                inside = At(module.path, module.scope)
+                for term in getattr(self._files[module.path].scopes[module.scope], space).get(name, ()):
+                    found += [
+                        each
+                        for each in self._bound_item(inside, term, space)
+                        if each.kind not in {"outside", "std"}
+                    ]
+                waiting += self._globbed(module.path, module.scope)
         self._looking.discard(key)
         values = tuple(dict.fromkeys(found))
         if not self._looking:  # else what waits for this one is left out
             self._held[key] = values
         return values
+
+    def _globbed(self, path: str, index: int) -> Values:
+        """Return the modules and enums that a module imports all of."""
+        key = path, index
+        if key not in self._globs:
+            self._globs[key] = ()  # for what is looked up on the way
+            at, globs = At(path, index), self._files[path].scopes[index].bases[:_MAX_GLOBS]
+            found = [each for glob in globs if glob for each in self._path(at, glob[1], "types")]
+            known = dict.fromkeys(each for each in found if each.kind in {"module", "class"})
+            self._globs[key] = tuple(known)
+        return self._globs[key]
 
     def _bound_item(self, at: At, term: Term, space: str) -> Values:
         if not term:
