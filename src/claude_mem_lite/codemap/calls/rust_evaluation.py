@@ -48,6 +48,7 @@ class RustEvaluation(Evaluation):
         self._globs: dict[tuple[str, int], Values] = {}
         self._is_open_module: dict[tuple[str, int], bool] = {}
         self._impls: dict[Key, list[tuple[str, int]]] = {}
+        self._named: dict[tuple[Key, str], list[tuple[str, int]]] = {}  # those that have a method
         self._blanket: list[tuple[str, int]] = []
         for path, facts in files.items():
             for index, scope in enumerate(facts.scopes):
@@ -73,6 +74,8 @@ class RustEvaluation(Evaluation):
         for value in self.start(At(path, index), of):
             if value.kind in {"instance", "builtin"}:
                 self._impls.setdefault(_key(value), []).append((path, index))
+                for name in scope.members:
+                    self._named.setdefault((_key(value), name), []).append((path, index))
 
     # --- modules and paths -------------------------------------------------------------------------
 
@@ -397,7 +400,7 @@ class RustEvaluation(Evaluation):
         if key in seen:
             return ()
         seen.add(key)
-        impls = self._impls.get(key, [])
+        impls = self._named.get((key, name), [])
         is_trait = value.kind == "instance" and self.scope(value).kind == "interface"
         if is_trait and (found := self._members(value, value.path, value.scope, name, value.env)):
             return found
