@@ -86,7 +86,7 @@ class Evaluation:
             scope = scopes[here]
             if self._builtins.implies_this and scope.kind in CLASSES and self._steps <= MAX_STEPS:
                 found = self._member_around(At(at.path, here), name, space)
-                if found and found != OUTSIDE:
+                if found and (found != OUTSIDE or name in scope.members):
                     return found
                 is_open = is_open or (space == "names" and found == OUTSIDE)
             terms = getattr(scope, space).get(name)
