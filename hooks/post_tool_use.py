@@ -22,7 +22,8 @@ def ask(fields: dict[str, str], project_dir: str) -> Callable[[], bytes]:
     from claude_mem_lite.capture import client
 
     address = "/api/failure" if "error" in wanted else "/api/touch"
-    asked = client.block(address, fields, project_dir, timeout_s=WEB_TIMEOUT_S, connection=None, **wanted)
+    wait_s = client.patient(WEB_TIMEOUT_S)
+    asked = client.block(address, fields, project_dir, timeout_s=wait_s, connection=None, **wanted)
     return lambda: asked.read() or b""
 
 

@@ -54,7 +54,9 @@ def test_an_edit_is_read_once(memory: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
     def count(module: Any, name: str) -> None:
         original = getattr(module, name)
-        monkeypatch.setattr(module, name, lambda *given: calls.append(name) or original(*given))
+        monkeypatch.setattr(
+            module, name, lambda *given, **named: calls.append(name) or original(*given, **named)
+        )
 
     count(record, "capture_of")
     count(versions, "_replaced")
