@@ -48,7 +48,7 @@ class RustEvaluation(Evaluation):
         self._globs: dict[tuple[str, int], Values] = {}
         self._is_open_module: dict[tuple[str, int], bool] = {}
         self._impls: dict[Key, list[tuple[str, int]]] = {}
-        self._named: dict[tuple[Key, str], list[tuple[str, int]]] = {}  # those that have a method
+        self._methods_named: dict[tuple[Key, str], list[tuple[str, int]]] = {}  # those that have a method
         self._blanket: list[tuple[str, int]] = []
         for path, facts in files.items():
             for index, scope in enumerate(facts.scopes):
@@ -75,7 +75,7 @@ class RustEvaluation(Evaluation):
             if value.kind in {"instance", "builtin"}:
                 self._impls.setdefault(_key(value), []).append((path, index))
                 for name in scope.members:
-                    self._named.setdefault((_key(value), name), []).append((path, index))
+                    self._methods_named.setdefault((_key(value), name), []).append((path, index))
 
     # --- modules and paths -------------------------------------------------------------------------
 
@@ -400,7 +400,7 @@ class RustEvaluation(Evaluation):
         if key in seen:
             return ()
         seen.add(key)
-        impls = self._named.get((key, name), [])
+        impls = self._methods_named.get((key, name), [])
         is_trait = value.kind == "instance" and self.scope(value).kind == "interface"
         if is_trait and (found := self._members(value, value.path, value.scope, name, value.env)):
             return found
