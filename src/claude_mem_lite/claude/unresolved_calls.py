@@ -46,15 +46,15 @@ def step(settings: Settings, *, now: float) -> Step:
     if not settings.calls:
         return Step(None)
     span = inbox.utc_text(now - LATELY_S), inbox.utc_text(now - QUIET_S)
-    for project_dir in code.projects_changed(*span):
-        functions = [row for row in code.functions(project_dir) if span[0] < row.updated_at < span[1]]
+    for project_dir, functions in code.changed_functions(*span).items():
         known = code.state(project_dir).get(_ASKED, {})
-        changed = [row for row in functions if row.session_id and known.get(_key(row)) != row.body_hash]
+        changed = [row for row in functions if known.get(_key(row)) != row.body_hash]
+        if not changed:
+            continue
         asked, transcript, calls = _gather(project_dir, changed)
         if calls:
             return _ask(project_dir, asked, transcript, calls, settings, now=now)
-        if asked:
-            _note(project_dir, asked)
+        _note(project_dir, asked)
     return Step(None)
 
 
@@ -67,11 +67,10 @@ def _gather(
     calls: dict[str, _Call] = {}
     open_calls: defaultdict[tuple[str, str], list[CallEdge]] = defaultdict(list)
     by_name: defaultdict[str, list[FunctionMapEntry]] = defaultdict(list)
-    if changed:
-        for edge in code.edges(project_dir, resolution=code.UNRESOLVED):
-            open_calls[edge.caller_file, edge.caller_function].append(edge)
-        for row in code.functions(project_dir):
-            by_name[_last(row.qualified_name)].append(row)
+    for edge in code.edges(project_dir, resolution=code.UNRESOLVED):
+        open_calls[edge.caller_file, edge.caller_function].append(edge)
+    for row in code.functions(project_dir):
+        by_name[_last(row.qualified_name)].append(row)
     for function in changed:
         own = [
             _Call(edge, tuple(named))

@@ -1,4 +1,4 @@
-"""What the web process and the command line tell of a project's code: histories, calls, diagrams."""
+"""Tell of a project's code, to the web process and the command line: histories, calls, diagrams."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How sure an edge is: by the evidence in the code, and by what was observed."""
+"""Say how sure an edge is: by the evidence in the code, and by what was observed."""
 
 from __future__ import annotations
 

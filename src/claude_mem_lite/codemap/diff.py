@@ -1,4 +1,4 @@
-"""Which definitions two versions of one source differ in; reading them is the languages' business."""
+"""Compare the definitions in two versions of a source; reading them is the languages' business."""
 
 from __future__ import annotations
 

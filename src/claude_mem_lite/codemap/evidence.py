@@ -1,4 +1,4 @@
-"""What an observation says of who calls whom: functions it changed or names, and frames of tracebacks."""
+"""Read from an observation who calls whom: functions it changed or names, and frames of tracebacks."""
 
 from __future__ import annotations
 

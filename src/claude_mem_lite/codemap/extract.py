@@ -1,4 +1,4 @@
-"""What one Python source defines: its functions, methods and classes.
+"""Find what a Python source defines: its functions, methods and classes.
 
 Pure functions over text; which of them changed is `diff`'s business.
 """

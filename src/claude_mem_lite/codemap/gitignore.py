@@ -1,4 +1,4 @@
-"""What a folder's .gitignore files leave out, of any folder below it; without git, and without running it.
+"""Tell what .gitignore files leave out of a folder and those below it; without git.
 
 Source: gitignore(5). The user's own excludes are not read; a tracked file that a pattern fits is left out.
 """

@@ -1,4 +1,4 @@
-"""A project's calls as they are remembered: found in the code, confirmed by what was observed."""
+"""Keep a project's calls: found in the code, confirmed by what was observed."""
 
 from __future__ import annotations
 

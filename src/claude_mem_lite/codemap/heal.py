@@ -1,4 +1,4 @@
-"""The graph that heals: calls confirmed and discovered by what was observed, and those that go stale.
+"""Heal the call graph: confirm and discover calls by what was observed, and let others go stale.
 
 A traceback tells who called whom. Functions that were changed or named together only confirm an edge that is
 there, in whichever direction it is, or find one where the code has an unresolved call of that name.

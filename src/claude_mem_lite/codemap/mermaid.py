@@ -1,4 +1,4 @@
-"""A call graph as a Mermaid flowchart; which functions and calls are in it is for others to choose.
+"""Draw a call graph as a Mermaid flowchart; which functions and calls are in it is for others to choose.
 
 Names and paths are captured text: they stand in quoted labels alone, with an entity code for every
 character that Mermaid, Markdown or HTML could take for more than itself.

@@ -1,4 +1,4 @@
-"""A project's code map: its files, each mapped again only when it has changed, and the calls among them."""
+"""Map a project: its files, each again only when it has changed, and the calls among them."""
 
 from __future__ import annotations
 

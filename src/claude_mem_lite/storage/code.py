@@ -63,14 +63,17 @@ class Known(NamedTuple):
 # --- files and functions ---------------------------------------------------------------------------
 
 
-def projects_changed(since: str, before: str) -> list[str]:
-    """Return the projects of which sessions changed functions between two times (UTC text)."""
-    rows = FunctionMapEntry.select(FunctionMapEntry.project_dir).where(
+def changed_functions(since: str, before: str) -> dict[str, list[FunctionMapEntry]]:
+    """Return the functions that sessions changed last between two times (UTC text), by project."""
+    rows = FunctionMapEntry.select().where(
         (FunctionMapEntry.session_id != "")
         & (FunctionMapEntry.updated_at > since)
         & (FunctionMapEntry.updated_at < before)
     )
-    return sorted({row.project_dir for row in rows.distinct()})
+    found: dict[str, list[FunctionMapEntry]] = {}
+    for row in rows.order_by(FunctionMapEntry.project_dir, FunctionMapEntry.file_path, FunctionMapEntry.line):
+        found.setdefault(row.project_dir, []).append(row)
+    return found
 
 
 def source_files(project_dir: str) -> dict[str, SourceFile]:

@@ -1,4 +1,4 @@
-"""How facts are read from TypeScript and JavaScript."""
+"""Read the facts of a TypeScript or JavaScript file."""
 
 from __future__ import annotations
 

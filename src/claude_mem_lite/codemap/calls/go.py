@@ -1,4 +1,4 @@
-"""How facts are read from Go.
+"""Read the facts of a Go file.
 
 A type is a class whose base is what it is written as: a struct's or an interface's shape, or another type.
 Its methods are exported by the file that declares them, as "Type.Method". A variable is seen from its

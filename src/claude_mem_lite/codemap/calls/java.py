@@ -1,4 +1,4 @@
-"""How facts are read from Java.
+"""Read the facts of a Java file.
 
 A method is bound by its name and the number of its parameters, "put/2": fields have names of their own, and a
 class may inherit an overload. A variable is seen from its declaration to the end of its block.

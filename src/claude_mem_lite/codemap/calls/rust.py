@@ -1,4 +1,4 @@
-"""How facts are read from Rust.
+"""Read the facts of a Rust file.
 
 Beside the terms of `facts` there are, of expressions:
 

@@ -1,4 +1,4 @@
-"""What a term may be when it is evaluated, and what a language brings along for that."""
+"""Define what a term may be when it is evaluated, and what a language brings along for that."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The languages that are mapped: which file is whose, its syntax tree, and what it defines.
+"""Know the languages that are mapped: which file is whose, its syntax tree, and what it defines.
 
 `of(path)` is the language of a file, None where none is known or its grammar is not installed. Each has a
 `name`, its `suffixes`, the `extra` of this package that installs its grammar ("" where it always is),

@@ -1,4 +1,4 @@
-"""A language that tree-sitter reads: its files, its grammar, and where that comes from."""
+"""Define a language that tree-sitter reads: its files, its grammar, and where that comes from."""
 
 from __future__ import annotations
 
