@@ -53,11 +53,12 @@ def _keeps_blocks() -> bool:
     """Tell whether the client stores what hooks print in the transcript, so that a resumed session has it.
 
     2.1.100 and later do, 2.1.90 and earlier do not. The client names itself since 2.1.120: those between
-    that store it are told again.
+    that store it are told again. The other clients, whose name is an argument, store it.
     """
     import os
+    import sys
 
-    return "AI_AGENT" in os.environ or "CLAUDE_CODE_SESSION_ID" in os.environ
+    return len(sys.argv) > 1 or "AI_AGENT" in os.environ or "CLAUDE_CODE_SESSION_ID" in os.environ
 
 
 def _without_web(fields: dict[str, str], project_dir: str) -> bytes:

@@ -39,6 +39,8 @@ process_watch.watch()
 # What is imported, or run without the fixture `home`, finds a data directory too: never the developer's own.
 _nobodys = tempfile.TemporaryDirectory(prefix="cml-")
 os.environ["CLAUDE_MEM_HOME"] = _nobodys.name
+# Nor another client's settings: these folders do not exist.
+os.environ["CODEX_HOME"] = os.path.join(_nobodys.name, "codex")
 # Without bytecode each of the many processes would compile the package anew, and each run the tests.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False

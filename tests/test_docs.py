@@ -53,6 +53,7 @@ def lines_of(text: str, beginning: str) -> list[str]:
 ENDS = {
     "search": (1, ""),
     "callers": (1, "no such function in the code map"),
+    "install-hooks --for": (1, "start it once"),
     "up --with-key": (1, "no key to hand over"),
     "restore": (2, "Without a terminal to ask on, say --yes"),
     "forget": (2, "Without a terminal to ask on, say --yes"),

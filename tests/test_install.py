@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.services import install
+from claude_mem_lite.services import hook_table, install
 
 # Source: the bundle of Claude Code 2.1.50. It drops the whole settings file for one event beyond these.
 KNOWN_TO_2_1_50 = {
@@ -501,7 +501,7 @@ def test_the_command_reaches_the_interpreter_through_a_shell(
     interpreter = odd / "my python"
     interpreter.write_text('#!/bin/sh\nprintf "%s\\n" "$CLAUDE_MEM_HOME" "$@"\n')
     interpreter.chmod(0o755)
-    monkeypatch.setattr(install, "HOOKS", str(hooks))
+    monkeypatch.setattr(hook_table, "HOOKS", str(hooks))
     monkeypatch.setattr(sys, "executable", str(interpreter))
     monkeypatch.setenv("CLAUDE_MEM_HOME", str(odd / "memory"))
     install.install()
@@ -651,7 +651,7 @@ def test_a_registered_hook_without_its_script_disturbs_nothing(
     """After an uninstalled package the command ends with 0: 2 would block every prompt of the user."""
     hooks = tmp_path / "claude_mem_lite" / "hooks"
     shutil.copytree(install.HOOKS, hooks)
-    monkeypatch.setattr(install, "HOOKS", str(hooks))
+    monkeypatch.setattr(hook_table, "HOOKS", str(hooks))
     install.install()
     shutil.rmtree(hooks)
 

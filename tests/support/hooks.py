@@ -16,12 +16,18 @@ _NAMES_A_CLIENT = {"AI_AGENT", "CLAUDE_CODE_SESSION_ID"}
 
 
 def run_hook(
-    hook: str, event: dict[str, Any] | bytes, *, project_dir: str = "/home/dev/ledger", agent: str = AGENT
+    hook: str,
+    event: dict[str, Any] | bytes,
+    *,
+    project_dir: str = "/home/dev/ledger",
+    agent: str = AGENT,
+    client: str = "",
 ) -> subprocess.CompletedProcess[bytes]:
-    """Start a hook as Claude Code does: the event on stdin, its answer on stdout."""
+    """Start a hook as Claude Code does, or another client: the event on stdin, its answer on stdout."""
     inherited = {name: value for name, value in os.environ.items() if name not in _NAMES_A_CLIENT}
+    command = [sys.executable, "-I", "-S", os.path.join(install.HOOKS, f"{hook}.py")]
     return subprocess.run(
-        [sys.executable, "-I", "-S", os.path.join(install.HOOKS, f"{hook}.py")],
+        [*command, *([client] if client else [])],
         input=event if isinstance(event, bytes) else json.dumps(event).encode(),
         capture_output=True,
         env={**inherited, "CLAUDE_PROJECT_DIR": project_dir, **({"AI_AGENT": agent} if agent else {})},

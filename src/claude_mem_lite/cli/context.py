@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from claude_mem_lite import config
-from claude_mem_lite.capture import client
+from claude_mem_lite.capture import client, clients
 from claude_mem_lite.cli.app import app
 from claude_mem_lite.cli.output import AsJson, console, errors, open_memory, print_json
 from claude_mem_lite.cli.text import age, printable
@@ -187,6 +187,7 @@ def why(
         "project": printable(found["project_dir"]),
         "files": ", ".join(map(printable, found["files"])),
         "session": f"{found['session_id']}  {one_line(printable(found['session_summary'] or ''), 100)}",
+        "client": clients.NAMES.get(found["client"], printable(found["client"] or "")),
         "tool": found["tool_name"],
         "called with": one_line(
             ", ".join(f"{name}={printable(str(value))}" for name, value in call.items()), 300

@@ -74,10 +74,18 @@ def _rows(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "key", escape(found["claude"]["about_key"])
     if kept := [f"{name} {size(number)}" for name, number in found["bytes"].items() if number]:
         yield "sizes", ", ".join(kept)
+    yield from _hooks(found)
+
+
+def _hooks(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the rows about Claude Code's hooks and those of other clients."""
     run_by = escape(", ".join(found["hooks_run_by"]))
     origin = escape(f" of the plugin {found['plugin']}") if found["plugin"] else ""
     told = f"{len(found['hooks'])} events{origin}, run by {run_by}"
     yield "hooks", told if run_by else "[yellow]not installed[/yellow]"
+    for name, events in found["clients"].items():
+        if events:
+            yield name, f"{len(events)} events"
 
 
 def _found_by(search: dict[str, Any]) -> str:

@@ -66,10 +66,11 @@ def _memory() -> tuple[int, int, str, str] | None:
 
 
 def _has_hooks() -> bool:
-    from claude_mem_lite.services import install
+    from claude_mem_lite.services import install, other_clients
 
     with contextlib.suppress(ClaudeMemError):
-        return bool(install.registered_events())
+        others = any(map(other_clients.registered, other_clients.here()))
+        return others or bool(install.registered_events())
     return False
 
 

@@ -40,6 +40,7 @@ def origin(prefix: str) -> dict[str, Any]:
         "project_dir": row.project_dir,
         "created_at": row.created_at,
         "session_id": row.session_id,
+        "client": session.client if session else None,
         "session_started_at": session.started_at if session else None,
         "session_summary": session.summary if session else None,
         "call": fields.value(payload, "tool_input"),

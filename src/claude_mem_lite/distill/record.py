@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite import settings
 from claude_mem_lite.capture import inbox
+from claude_mem_lite.capture.clients import client_of
 from claude_mem_lite.codemap.file_index import Seen
 from claude_mem_lite.distill import code, echoes, local
 from claude_mem_lite.distill.contradicted import checked
@@ -300,6 +301,7 @@ def _save(observation: Observation, events: list[PendingEvent], upgrade: str | N
         "session_id": first.session_id,
         "project_dir": first.project_dir,
         "branch": last.branch,
+        "client": client_of(first.raw_output),
         "tool_name": first.tool_name or first.event_name,
         "title": observation.title,
         "summary": observation.summary,

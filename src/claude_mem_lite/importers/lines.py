@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import os
-import stat
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from claude_mem_lite.capture import own_file
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -34,24 +34,13 @@ class Line(NamedTuple):
     said: dict[str, Any]
 
 
-def opened(path: str) -> BinaryIO:
-    """Open a transcript. Raises: OSError, also for what is no file of this user or leads somewhere else."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    file = open(descriptor, "rb")  # noqa: SIM115  (the caller closes it)
-    found = os.fstat(descriptor)
-    if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
-        file.close()
-        raise PermissionError(f"{path} is no file of yours")
-    return file
-
-
 def read(path: str, left_out: Counter[str], *, now: str) -> Iterator[Line]:
     """Yield what a transcript says; no line is later than `now`. Raises: OSError.
 
     A line without a time has that of the line before it, "" where there is none.
     """
     end, at = 0, ""
-    with opened(path) as file:
+    with own_file.opened(path) as file:
         while text := file.readline(LONGEST_LINE_BYTES + 1):
             start, end = end, end + len(text)
             if len(text) > LONGEST_LINE_BYTES:

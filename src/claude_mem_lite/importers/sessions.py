@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite import config
-from claude_mem_lite.capture import inbox
+from claude_mem_lite.capture import inbox, own_file
 from claude_mem_lite.importers import lines
 from claude_mem_lite.importers.events import Event, Origin, Reading, end_of
 
@@ -184,7 +184,7 @@ def _origin(session: Session, path: str) -> Origin:
 
 def _agent_type(path: str) -> str:
     try:
-        with lines.opened(f"{path.removesuffix(SUFFIX)}.meta.json") as file:
+        with own_file.opened(f"{path.removesuffix(SUFFIX)}.meta.json") as file:
             told = json.loads(file.read(_MOST_TYPE_BYTES)).get("agentType")
     except (OSError, ValueError, AttributeError, RecursionError):
         return ""

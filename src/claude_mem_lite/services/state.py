@@ -11,7 +11,7 @@ from typing import Any
 from claude_mem_lite import __version__, config, keys, settings
 from claude_mem_lite.capture import inbox, spool
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.services import install, plugin, supervise
+from claude_mem_lite.services import install, other_clients, plugin, supervise
 from claude_mem_lite.storage import damage, facts, ledger, models, projects, queries, rebuild, rewrites
 from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage.sizes import sizes
@@ -47,6 +47,7 @@ def state() -> dict[str, Any]:
         "bytes": sizes(),
         "hooks": {},
         "hooks_run_by": [],
+        "clients": {},
         "plugin": None,
         "problems": [],
     }
@@ -85,14 +86,17 @@ def _look_at_hooks(found: dict[str, Any]) -> str:
     try:
         found["hooks"] = install.registered_events()
         found["hooks_run_by"] = sorted(set(map(install.interpreter, found["hooks"].values())))
+        found["clients"] = {each.name: other_clients.registered(each) for each in other_clients.here()}
         problem, cure = install.plugin_problem()
     except ClaudeMemError as error:
         return str(error)
     if problem:
         return f"{problem}: {cure}"
-    if not found["hooks"]:
+    if not found["hooks"] and not any(found["clients"].values()):
         return "hooks not installed: claude-mem install-hooks"
-    gone = [path for path in found["hooks_run_by"] if shutil.which(path) is None]
+    others = (command for each in found["clients"].values() for command in each.values())
+    run_by = [*found["hooks_run_by"], *map(install.interpreter, others)]
+    gone = [path for path in run_by if shutil.which(path) is None]
     cure = "put it on the PATH" if installed else "claude-mem install-hooks"
     return f"the hooks are run by {gone[0]}, which is not there: {cure}" if gone else ""
 

@@ -363,6 +363,12 @@ ALTER TABLE learnings ADD COLUMN guard TEXT NOT NULL DEFAULT '' CHECK(guard = ''
 CREATE INDEX idx_guard ON learnings(project_dir) WHERE guard != '';
 """
 
+# Which client a session ran in; before there were others, Claude Code.
+_CLIENTS = """
+ALTER TABLE sessions ADD COLUMN client TEXT NOT NULL DEFAULT 'claude-code';
+ALTER TABLE observations ADD COLUMN client TEXT NOT NULL DEFAULT 'claude-code';
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _TABLES + _full_text("observations", "title", "summary", "detail") + _full_text("sessions", "summary"),
     _WRITTEN_BY_CLAUDE
@@ -389,6 +395,7 @@ MIGRATIONS: tuple[str, ...] = (
     _STATE,
     _FAILED_CALLS,
     _GUARDS,
+    _CLIENTS,
 )
 
 

@@ -24,6 +24,7 @@ from playhouse.sqlite_ext import FTS5Model, RowIDField, SearchField
 
 from claude_mem_lite import config
 from claude_mem_lite.capture import inbox
+from claude_mem_lite.capture.clients import CLAUDE_CODE
 from claude_mem_lite.capture.fast_sqlite3 import Connection
 from claude_mem_lite.storage.migrations import is_outdated, migrate
 from claude_mem_lite.storage.rows import Table
@@ -89,12 +90,13 @@ class _Table(Table):
 
 
 class Session(_Table):
-    """One session of Claude Code; `id` is the client's."""
+    """One session of a client, see `capture.clients`; `id` is the client's own."""
 
     pk = IntegerField(primary_key=True)
     id = TextField(unique=True)
     project_dir = TextField()
     branch = TextField(default="")
+    client = TextField(default=CLAUDE_CODE)
     started_at = TextField()
     last_event_at = TextField()
     ended_at = TextField(null=True)
@@ -136,6 +138,7 @@ class Observation(_Table):
     session = ForeignKeyField(Session, field="id", column_name="session_id", backref="observations")
     project_dir = TextField()
     branch = TextField(default="")
+    client = TextField(default=CLAUDE_CODE)
     tool_name = TextField()
     title = TextField()
     summary = TextField()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from peewee import Case, fn
 
 from claude_mem_lite.capture import inbox
+from claude_mem_lite.capture.clients import client_of
 from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.storage import DatabaseError
@@ -208,6 +209,7 @@ def touch_session(event: PendingEvent) -> None:
         id=event.session_id,
         project_dir=event.project_dir,
         branch=event.branch,
+        client=client_of(event.raw_output),
         started_at=event.created_at,
         last_event_at=event.created_at,
     ).on_conflict(

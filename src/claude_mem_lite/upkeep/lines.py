@@ -21,6 +21,7 @@ from pydantic import (
     ValidationError,
 )
 
+from claude_mem_lite.capture.clients import CLAUDE_CODE
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.kinds import Category  # noqa: TC001  (read at run time)
 from claude_mem_lite.redaction.events import redact
@@ -79,6 +80,7 @@ class Session(_Line):
     id: Id
     project_dir: Path
     branch: Word = ""
+    client: Word = CLAUDE_CODE
     started_at: Time
     last_event_at: Time
     ended_at: Time | None
@@ -107,6 +109,7 @@ class Observation(_Line):
     session_id: Id
     project_dir: Path
     branch: Word = ""
+    client: Word = CLAUDE_CODE
     tool_name: Word
     title: Text
     summary: Text

@@ -1,0 +1,136 @@
+"""Codex CLI: its hooks have Claude Code's events and fields, its tools are its own.
+
+Measured with 0.169.0. A command's exit status is in no payload: the client writes it into the session's
+rollout before the hook runs. `apply_patch` changes several files at once, each of which becomes an event.
+Source: the JSON schemas of the hooks in the client's binary.
+"""
+
+from __future__ import annotations
+
+from claude_mem_lite.capture import own_file
+from claude_mem_lite.capture.clients import patches
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# What is registered: our hook by event; a timeout in seconds, of which the session's end may have no more.
+HOOKS: dict[str, dict[str, Any]] = {
+    "SessionStart": {"hook": "session_start"},
+    "UserPromptSubmit": {"hook": "user_prompt_submit"},
+    "PreToolUse": {"hook": "subagent_start", "matcher": "spawn_agent"},
+    "PostToolUse": {"hook": "post_tool_use"},
+    "PreCompact": {"hook": "pre_compact"},
+    "PostCompact": {"hook": "pre_compact"},
+    "Stop": {"hook": "stop"},
+    "SubagentStart": {"hook": "subagent_start"},
+    "SubagentStop": {"hook": "stop"},
+    "SessionEnd": {"hook": "session_end", "timeout": 3},
+}
+# The events whose answer reaches the model as a message of its own.
+ANSWERS = frozenset({"SessionStart", "UserPromptSubmit", "PostToolUse", "SubagentStart"})
+# A longer context is cut to its ends: 2,500 tokens of four bytes each.
+MOST_CONTEXT_BYTES = 10_000
+# What a session is known by, in every event.
+_COMMON = (
+    "session_id", "transcript_path", "cwd", "hook_event_name", "permission_mode", "agent_id", "agent_type",
+)  # fmt: skip
+_OWN = (
+    "source", "prompt", "stop_hook_active", "last_assistant_message", "agent_transcript_path", "trigger",
+    "reason",
+)  # fmt: skip
+_MOST_FILE_BYTES = 512 << 10
+_TAIL_BYTES = 4 << 20
+# The files of one patch that become edits; a larger patch is stored as it is, too.
+MOST_FILES = 100
+
+
+def events(payload: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the events of Claude Code that say what a payload says; none for what is not worth an event."""
+    event = {name: payload[name] for name in (*_COMMON, *_OWN) if name in payload}
+    name = payload.get("hook_event_name")
+    if name == "UserPromptSubmit" and payload.get("agent_id"):
+        return []  # the words of the session that started the sub-agent
+    if name == "PreToolUse":
+        return [event | _agent(payload)] if payload.get("tool_name") == "spawn_agent" else []
+    if name == "PostToolUse":
+        return [event | call for call in _calls(payload)]
+    if name == "PostCompact":
+        event["compact_summary"] = summary(_written(payload, b'"compacted"').get("message"))
+    return [event]
+
+
+def command(given: Any, output: Any, exit_code: Any) -> dict[str, Any]:
+    """Return what Claude Code would have sent of a command that ended; `exit_code` is None if not known."""
+    call = {"tool_name": "Bash", "tool_input": given}
+    told = output if isinstance(output, str) else ""
+    if isinstance(exit_code, int) and exit_code:
+        return {**call, "hook_event_name": "PostToolUseFailure", "error": f"Exit code {exit_code}\n{told}"}
+    return {**call, "tool_response": {"stdout": told, "stderr": "", "interrupted": False, "isImage": False}}
+
+
+def edits(changes: list[patches.Change], cwd: str, call_id: str, text_of: Any) -> list[dict[str, Any]]:
+    """Return the calls that do what a patch did, the first with the patch's id, the others with their own."""
+    found = [call for change in changes[:MOST_FILES] for call in patches.calls(change, cwd, text_of)]
+    return [{**call, "tool_use_id": f"{call_id}#{at}" if at else call_id} for at, call in enumerate(found)]
+
+
+def summary(message: Any) -> str:
+    """Return the summary of a compaction without the client's own first line, which introduces it."""
+    return message.partition("\n")[2].strip() if isinstance(message, str) else ""
+
+
+def _calls(payload: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what the tools of Claude Code would have said of a call: name, input, answer, id."""
+    tool, given, call_id = payload.get("tool_name"), payload.get("tool_input"), payload.get("tool_use_id")
+    as_it_is = {
+        "tool_name": tool, "tool_input": given, "tool_response": payload.get("tool_response"),
+        "tool_use_id": call_id,
+    }  # fmt: skip
+    patch = given.get("command") if isinstance(given, dict) else None
+    if tool == "apply_patch" and isinstance(patch, str):
+        changes, cwd = patches.parse(patch), str(payload.get("cwd") or "/")
+        found = edits(
+            changes, cwd, str(call_id), lambda path: own_file.text(path, most_bytes=_MOST_FILE_BYTES)
+        )
+        is_whole = found and len(changes) <= MOST_FILES
+        return found if is_whole else [*found, {**as_it_is, "tool_use_id": f"{call_id}#"}]
+    if tool == "Bash":
+        exit_code = _completed(payload, str(call_id)).get("exit_code")
+        return [{"tool_use_id": call_id, **command(given, payload.get("tool_response"), exit_code)}]
+    if tool == "spawn_agent":
+        return [{**as_it_is, **_agent(payload), "tool_response": {"isAsync": True}}]
+    return [as_it_is]
+
+
+def _agent(payload: dict[str, Any]) -> dict[str, Any]:
+    """Return the call of Claude Code's tool that starts a sub-agent."""
+    given = payload.get("tool_input")
+    given = given if isinstance(given, dict) else {}
+    wanted = {
+        "description": given.get("task_name") or "", "prompt": given.get("message") or "",
+        "subagent_type": given.get("agent_type") or "",
+    }  # fmt: skip
+    return {"tool_name": "Agent", "tool_input": wanted, "tool_use_id": payload.get("tool_use_id")}
+
+
+def _completed(payload: dict[str, Any], call_id: str) -> dict[str, Any]:
+    """Return what the client has written down of a call that ended, {} where it has written nothing."""
+    item = _written(payload, b'"item_completed"', call_id.encode("utf-8", "replace")).get("item")
+    return item if isinstance(item, dict) and item.get("id") == call_id else {}
+
+
+def _written(payload: dict[str, Any], *words: bytes) -> dict[str, Any]:
+    """Return the payload of the rollout's last line that has all the words; {} for none."""
+    import json
+
+    path = payload.get("transcript_path")
+    tail = own_file.tail(path, most_bytes=_TAIL_BYTES) if isinstance(path, str) else b""
+    for line in reversed(tail.split(b"\n")):
+        if all(word in line for word in words):
+            try:
+                found = json.loads(line).get("payload")
+            except (ValueError, AttributeError, RecursionError):
+                continue
+            return found if isinstance(found, dict) else {}
+    return {}

@@ -1,0 +1,151 @@
+"""Read the patches of the tool `apply_patch`, and say what they did as edits of Claude Code's tools.
+
+A patch has no line numbers. Where the patched file is still as the patch left it, the text before it is
+rebuilt; else the edit has only the lines that changed. A file that was removed or moved is told as the
+command that does the same.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+_ADD, _DELETE, _UPDATE, _MOVE = "*** Add File: ", "*** Delete File: ", "*** Update File: ", "*** Move to: "
+_END_OF_FILE = "*** End of File"
+
+# A search for where a hunk stands compares at most so many lines.
+_MOST_COMPARED = 2_000_000
+
+
+class Change:
+    """What a patch does to one file; a hunk is its lines, each with its mark " ", "+" or "-"."""
+
+    def __init__(self, kind: str, path: str) -> None:
+        self.kind, self.path, self.moved_to = kind, path, ""
+        self.hunks: list[list[str]] = []
+
+
+def parse(patch: str) -> list[Change]:
+    """Return what a patch does, file by file; what is no part of a patch is passed over."""
+    found: list[Change] = []
+    for line in patch.split("\n"):
+        kind = next((kind for kind in (_ADD, _DELETE, _UPDATE) if line.startswith(kind)), "")
+        if kind:
+            found.append(Change(kind, line.removeprefix(kind).strip()))
+        elif found and not line.startswith(_END_OF_FILE):
+            _read(line, found[-1])
+    for hunk in (hunk for change in found for hunk in change.hunks):
+        while hunk and hunk[-1] == " ":
+            hunk.pop()  # the line break at the patch's end
+    return found
+
+
+def _read(line: str, change: Change) -> None:
+    """Add a line of a patch to what it does to a file."""
+    if line.startswith(_MOVE):
+        change.moved_to = line.removeprefix(_MOVE).strip()
+    elif line.startswith("@@"):
+        change.hunks.append([])
+    elif line[:1] in {"+", "-", " "}:
+        if not change.hunks:
+            change.hunks.append([])
+        change.hunks[-1].append(line)
+    elif not line and change.hunks and change.kind == _UPDATE:
+        change.hunks[-1].append(" ")  # an empty line whose mark was trimmed away
+
+
+def calls(change: Change, cwd: str, text_of: Callable[[str], str | None]) -> list[dict[str, Any]]:
+    """Return the calls of Claude Code's tools that do what a change did, each as its fields of an event.
+
+    `text_of` returns a file's text as it is now, None where it cannot be read.
+    """
+    path = os.path.join(cwd, change.path)
+    if change.kind == _DELETE:
+        return [_command("rm", path)]
+    if change.kind == _ADD:
+        content = "".join(f"{line[1:]}\n" for hunk in change.hunks for line in hunk if line[0] == "+")
+        told: dict[str, Any] = {"type": "create", "structuredPatch": [], "originalFile": None}
+        given = {"file_path": path, "content": content}
+        return [_call("Write", given, {**told, "filePath": path, "content": content})]
+    moved = os.path.join(cwd, change.moved_to) if change.moved_to else ""
+    found = [_command("mv", path, moved)] if moved else []
+    hunks = [hunk for hunk in change.hunks if any(line[0] != " " for line in hunk)]
+    if hunks:
+        found.append(_edit(moved or path, hunks, text_of(moved or path)))
+    return found
+
+
+def _edit(path: str, hunks: list[list[str]], after: str | None) -> dict[str, Any]:
+    edits = [
+        {"old_string": "\n".join(_side(hunk, "-")), "new_string": "\n".join(_side(hunk, "+"))}
+        for hunk in hunks
+    ]
+    before, starts = _before(hunks, after)
+    patch = [
+        {
+            "oldStart": start, "oldLines": len(_side(hunk, "-")), "newLines": len(_side(hunk, "+")),
+            "lines": hunk,
+        }
+        for hunk, start in zip(hunks, starts, strict=True)
+    ]  # fmt: skip
+    response = {"filePath": path, "structuredPatch": patch}
+    if before is not None:
+        response["originalFile"] = before
+    if len(edits) == 1:
+        given = {"file_path": path, **edits[0]}
+        named = {"oldString": edits[0]["old_string"], "newString": edits[0]["new_string"]}
+        return _call("Edit", given, response | named)
+    return _call("MultiEdit", {"file_path": path, "edits": edits}, response)
+
+
+def _before(hunks: list[list[str]], after: str | None) -> tuple[str | None, list[int]]:
+    """Return the text before a patch, None where that cannot be told, and where in it each hunk begins."""
+    unknown = (None, [0] * len(hunks))
+    if after is None:
+        return unknown
+    lines, starts, at, shift = after.split("\n"), [], 0, 0
+    before: list[str] = []
+    for hunk in hunks:
+        old, new = _side(hunk, "-"), _side(hunk, "+")
+        found = _find(lines, new, at) if new else -1
+        if found < 0:
+            return unknown
+        before += lines[at:found] + old
+        starts.append(found + shift + 1)
+        shift += len(old) - len(new)
+        at = found + len(new)
+    return "\n".join(before + lines[at:]), starts
+
+
+def _find(lines: list[str], wanted: list[str], start: int) -> int:
+    """Return where the wanted lines stand next, -1 for nowhere."""
+    compared = 0
+    while start + len(wanted) <= len(lines) and compared < _MOST_COMPARED:
+        try:
+            start = lines.index(wanted[0], start)
+        except ValueError:
+            return -1
+        if lines[start : start + len(wanted)] == wanted:
+            return start
+        start, compared = start + 1, compared + len(wanted)
+    return -1
+
+
+def _side(hunk: list[str], mark: str) -> list[str]:
+    """Return a hunk's lines on the old side ("-") or the new one ("+"), without their marks."""
+    return [line[1:] for line in hunk if line[0] in {" ", mark}]
+
+
+def _command(*words: str) -> dict[str, Any]:
+    import shlex
+
+    response = {"stdout": "", "stderr": "", "interrupted": False, "isImage": False}
+    return _call("Bash", {"command": shlex.join(words)}, response)
+
+
+def _call(tool: str, given: dict[str, Any], response: dict[str, Any]) -> dict[str, Any]:
+    return {"tool_name": tool, "tool_input": given, "tool_response": response}

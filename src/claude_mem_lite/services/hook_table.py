@@ -1,0 +1,176 @@
+"""Edit the table of hooks in a client's settings file, and nothing else in that file by a byte.
+
+Every client keeps it under "hooks": a list of groups by event, each with a list of commands.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import sys
+import tempfile
+from typing import TYPE_CHECKING, Any
+
+from claude_mem_lite import config
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.services import json_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+HOOKS = os.path.join(PACKAGE, "hooks")
+TIMEOUT_S = 10
+# The end of every command that `command` has written; a user's own may name the same file.
+OURS = re.compile(r" -I -S '?/.*claude_mem_lite/hooks/(?!pre_tool_use\.)\w+\.py'?( [a-z-]+)?( \|\| :)?$")
+
+
+def command(hook: str, client: str = "") -> str:
+    """Return the shell command that starts a hook, with the name of a client other than Claude Code."""
+    home = os.environ.get("CLAUDE_MEM_HOME")
+    prefix = f"CLAUDE_MEM_HOME={shlex.quote(config.home())} " if home else ""
+    script = os.path.join(HOOKS, f"{hook}.py")
+    argument = f" {client}" if client else ""
+    # -I: no file of the user's project can stand in for ours. -S: no .pth file slows the start.
+    # || :, because a script that is gone (uninstalled, moved) ends with 2, which blocks the user's prompt.
+    return f"{prefix}{shlex.quote(sys.executable)} -I -S {shlex.quote(script)}{argument} || :"
+
+
+def entries(
+    events: Mapping[str, Mapping[str, Any]], command_of: Callable[[str], str] = command
+) -> dict[str, dict[str, Any]]:
+    """Return the group to register for each event: its hook, and its matcher and timeout if it has any."""
+    found = {}
+    for name, event in events.items():
+        matcher = {"matcher": event["matcher"]} if "matcher" in event else {}
+        run = {"type": "command", "command": command_of(event["hook"])}
+        found[name] = {**matcher, "hooks": [{**run, "timeout": event.get("timeout", TIMEOUT_S)}]}
+    return found
+
+
+def registered(text: str, pattern: re.Pattern[str] = OURS) -> dict[str, dict[str, Any]]:
+    """Return our entries by event; one that is not alone in its group, or doubled, counts as absent."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, groups in json.loads(text).get("hooks", {}).items():
+        ours = [group for group in groups if any(_is_ours(each, pattern) for each in group.get("hooks", ()))]
+        if len(ours) == 1 and len(ours[0]["hooks"]) == 1:
+            found[name] = ours[0]
+    return found
+
+
+def with_hooks(text: str, groups_of: dict[str, dict[str, Any]]) -> str:
+    """Return a settings text with a further group for each event."""
+    top = text.index("{")
+    if groups_of and json_text.member(text, top, "hooks") is None:
+        text = json_text.append(text, top, {}, key="hooks")
+    for name, entry in groups_of.items():
+        hooks = json_text.member(text, top, "hooks")
+        assert hooks is not None  # noqa: S101  (appended above)
+        groups = json_text.member(text, hooks.value_start, name)
+        if groups is None:
+            text = json_text.append(text, hooks.value_start, [entry], key=name)
+        else:
+            text = json_text.append(text, groups.value_start, entry)
+    return text
+
+
+def without_hooks(text: str, pattern: re.Pattern[str] = OURS) -> str:
+    """Return a settings text without our commands, nor what would be empty without them."""
+    while (cut := next(_ours_in(text, pattern), None)) is not None:
+        text = json_text.remove(text, *cut)
+    return text
+
+
+def read(path: str) -> str:
+    """Return the settings' text, `{}` for a missing or empty file, having seen that it can be edited."""
+    text = read_file(path)
+    if not text.strip():
+        return "{}\n"
+    try:
+        settings = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ClaudeMemError(
+            f"{path} is not plain JSON ({error}): it was left untouched. "
+            "Take out comments, trailing commas or a byte order mark, then try again."
+        ) from error
+    if not isinstance(settings, dict) or not _is_hook_table(settings.get("hooks", {})):
+        raise ClaudeMemError(
+            f'{path} is not an object with lists of groups under "hooks": it was left untouched. '
+            "Mend it, then try again."
+        )
+    return text
+
+
+def read_file(path: str) -> str:
+    """Return a file's text, "" where there is none. Raises: ClaudeMemError."""
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise ClaudeMemError(f"{path} cannot be read ({error}): it was left untouched") from error
+
+
+def write(path: str, text: str) -> None:
+    """Replace a file in one step, keeping its mode."""
+    folder = os.path.dirname(path)
+    os.makedirs(folder, exist_ok=True)
+    descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=".claude-mem-")
+    try:
+        with open(descriptor, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        if os.path.exists(path):
+            shutil.copymode(path, temporary)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _is_ours(command: Any, pattern: re.Pattern[str]) -> bool:
+    return isinstance(command, dict) and pattern.search(str(command.get("command"))) is not None
+
+
+def _ours_in(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, json_text.Item]]:
+    """Yield what of ours stands in the text, and what would be empty without it, innermost first."""
+    top = text.index("{")
+    hooks = json_text.member(text, top, "hooks")
+    if hooks is None:
+        return
+    events = {event.key: event for event in json_text.items(text, hooks.value_start)}  # of one key, the last
+    for event in events.values():
+        for group in json_text.items(text, event.value_start):
+            inner = json_text.member(text, group.value_start, "hooks")
+            if inner is None:
+                continue
+            commands = json_text.items(text, inner.value_start)
+            ours = [
+                command
+                for command in commands
+                if _is_ours(json.loads(text[command.start : command.end]), pattern)
+            ]
+            if not ours:
+                continue
+            if len(ours) < len(commands):
+                yield inner.value_start, ours[0]
+            elif len(json_text.items(text, event.value_start)) > 1:
+                yield event.value_start, group
+            elif len(json_text.items(text, hooks.value_start)) > 1:
+                yield hooks.value_start, event
+            else:
+                yield top, hooks
+
+
+def _is_hook_table(table: object) -> bool:
+    """Tell whether this is what Claude Code takes under "hooks", as far as an edit depends on it."""
+    return isinstance(table, dict) and all(
+        isinstance(groups, list)
+        and all(isinstance(group, dict) and isinstance(group.get("hooks", []), list) for group in groups)
+        for groups in table.values()
+    )

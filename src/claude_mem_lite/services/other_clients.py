@@ -1,0 +1,127 @@
+"""Register the hooks with the clients beside Claude Code, and take them out again."""
+
+from __future__ import annotations
+
+import functools
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from claude_mem_lite.capture import clients
+from claude_mem_lite.capture.clients import codex
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.services import hook_table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A client: its folder (in the home, or named by a variable), its settings file there, and its events.
+
+    `advice` is what is left for the user to do once the hooks are registered.
+    """
+
+    name: str
+    variable: str
+    folder_name: str
+    file: str
+    events: Mapping[str, Mapping[str, Any]]
+    advice: str
+
+    @property
+    def told(self) -> str:
+        """What a person calls it."""
+        return clients.NAMES[self.name]
+
+    @property
+    def folder(self) -> str:
+        """Its own folder; it need not exist."""
+        chosen = os.environ.get(self.variable)
+        return chosen or os.path.join(os.path.expanduser("~"), self.folder_name)
+
+    @property
+    def path(self) -> str:
+        """Its settings file itself: a link to it is left a link."""
+        return os.path.realpath(os.path.join(self.folder, self.file))
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it has ever run."""
+        return os.path.isdir(self.folder)
+
+
+CLIENTS = {
+    client.name: client
+    for client in (
+        Client(
+            clients.CODEX, "CODEX_HOME", ".codex", "hooks.json", codex.HOOKS,
+            "Codex runs only hooks that you trust: start codex, and trust these when it asks, or by /hooks.",
+        ),
+    )
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """What `install` did for a client: its file, the events that it holds now, and what is left to do."""
+
+    client: str
+    settings: str
+    events: tuple[str, ...]
+    changed: bool
+    advice: str
+
+
+def here() -> list[Client]:
+    """Return the clients that have run on this machine."""
+    return [client for client in CLIENTS.values() if client.is_here]
+
+
+def install(client: Client) -> Registration:
+    """Register every hook with a client, in place of what an older version registered.
+
+    Raises:
+        ClaudeMemError: the client has never run here, or its settings cannot be edited.
+    """
+    if not client.is_here:
+        raise ClaudeMemError(
+            f"{client.told} has no folder {client.folder}, and nothing was installed: "
+            f"start it once, or name its folder by {client.variable}, then try again"
+        )
+    before = hook_table.read(client.path)
+    wanted = _entries(client)
+    is_there = hook_table.registered(before) == wanted
+    after = before if is_there else hook_table.with_hooks(hook_table.without_hooks(before), wanted)
+    if after != before:
+        hook_table.write(client.path, after)
+    return Registration(client.name, client.path, tuple(wanted), after != before, client.advice)
+
+
+def uninstall(client: Client) -> bool:
+    """Take our hooks out of a client, with the file if it holds nothing else; return whether there was any.
+
+    Raises:
+        ClaudeMemError: the settings cannot be edited.
+    """
+    before = hook_table.read(client.path)
+    after = hook_table.without_hooks(before)
+    if after == before:
+        return False
+    if after.split() == ["{}"]:
+        os.unlink(client.path)
+    else:
+        hook_table.write(client.path, after)
+    return True
+
+
+def registered(client: Client) -> dict[str, str]:
+    """Return the events of ours that a client has, each with its command. Raises: ClaudeMemError."""
+    found = hook_table.registered(hook_table.read(client.path))
+    return {name: entry["hooks"][0]["command"] for name, entry in found.items()}
+
+
+def _entries(client: Client) -> dict[str, dict[str, Any]]:
+    return hook_table.entries(client.events, functools.partial(hook_table.command, client=client.name))

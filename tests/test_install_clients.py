@@ -1,0 +1,198 @@
+"""Installing for other clients: only the hooks go in, only they come out, and nobody is asked in vain."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.processes import claude_mem
+from typer.testing import CliRunner
+
+from claude_mem_lite.capture import clients
+from claude_mem_lite.cli import hooks as commands
+from claude_mem_lite.cli.app import app
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.services import hook_table, other_clients
+
+NAMES = list(other_clients.CLIENTS)
+USERS = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "notify-send 'über'"}]}]}, "theme": "x"}
+
+
+@pytest.fixture(autouse=True)
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder for the clients' own, none of which is there yet; no client is on the PATH."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.delenv("CLAUDE_MEM_HOME", raising=False)
+    for client in other_clients.CLIENTS.values():
+        monkeypatch.setenv(client.variable, str(tmp_path / client.name))
+    return tmp_path
+
+
+def here(name: str) -> other_clients.Client:
+    """Return a client that has run."""
+    client = other_clients.CLIENTS[name]
+    os.makedirs(client.folder)
+    return client
+
+
+def commands_of(path: str) -> dict[str, list[str]]:
+    """Return the commands that a settings file has, by event."""
+    table: dict[str, list[dict[str, Any]]] = json.loads(Path(path).read_text("utf-8"))["hooks"]
+    return {
+        name: [run["command"] for group in groups for run in group["hooks"]] for name, groups in table.items()
+    }
+
+
+def test_every_client_can_be_named() -> None:
+    """`--for` takes Claude Code and each client of the table, and each has a name for people."""
+    assert list(commands.Name) == [clients.CLAUDE_CODE, *NAMES]
+    assert {clients.CLAUDE_CODE, *NAMES} <= set(clients.NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_install_registers_every_event_with_the_clients_name(name: str) -> None:
+    """Each command ends with the name, which tells the hook whose payload it reads."""
+    client = here(name)
+
+    done = other_clients.install(client)
+    again = other_clients.install(client)
+
+    assert (done.changed, again.changed) == (True, False)
+    assert list(commands_of(client.path)) == list(client.events)
+    for event, [command] in commands_of(client.path).items():
+        assert command.endswith(f"hooks/{client.events[event]['hook']}.py {name} || :")
+    assert other_clients.registered(client) == {
+        event: command for event, [command] in commands_of(client.path).items()
+    }
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("before", [
+    json.dumps(USERS, indent=4, ensure_ascii=False), json.dumps(USERS), '{\n  "a": 1\n}\n',
+    '{\r\n\t"hooks": {},\r\n\t"b": [ 1,2 ]\r\n}',
+])  # fmt: skip
+def test_uninstall_leaves_every_byte_as_it_was(name: str, before: str) -> None:
+    """What a person wrote is as it was, but for a table of hooks that was empty."""
+    client = here(name)
+    Path(client.path).write_bytes(before.encode())
+
+    other_clients.install(client)
+    merged = commands_of(client.path)
+    assert other_clients.uninstall(client)
+
+    after = Path(client.path).read_bytes().decode()
+    assert after == before.replace('\r\n\t"hooks": {},', "")
+    assert ("notify-send 'über'" in merged.get("Stop", ())) == ("Stop" in before)
+    assert not other_clients.uninstall(client)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_uninstall_takes_the_file_that_install_made(name: str) -> None:
+    """Where there was no settings file there is none again."""
+    client = here(name)
+
+    other_clients.install(client)
+    other_clients.uninstall(client)
+
+    assert os.listdir(client.folder) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_install_replaces_what_another_version_registered(name: str) -> None:
+    """Commands without the name, as a migration from Claude Code's settings leaves them, give way."""
+    client = here(name)
+    event, entry = next(iter(client.events.items()))
+    old = {"type": "command", "command": hook_table.command(entry["hook"])}
+    Path(client.path).write_text(json.dumps({"hooks": {event: [{"hooks": [old]}]}}))
+
+    other_clients.install(client)
+
+    [command] = commands_of(client.path)[event]
+    assert command.endswith(f" {name} || :")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_install_says_what_is_wrong(name: str) -> None:
+    """A client that never ran, and settings that are no JSON, are one line each; nothing is touched."""
+    client = other_clients.CLIENTS[name]
+    with pytest.raises(ClaudeMemError, match="start it once"):
+        other_clients.install(client)
+    assert not os.path.exists(client.folder)
+
+    here(name)
+    Path(client.path).write_text("{ // mine\n}")
+    with pytest.raises(ClaudeMemError, match="is not plain JSON"):
+        other_clients.install(client)
+    assert Path(client.path).read_text() == "{ // mine\n}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_registered_command_ends_well_without_its_script(name: str, tmp_path: Path) -> None:
+    """After an uninstalled package it exits with 0: 2 would stop the user's work."""
+    client = here(name)
+    other_clients.install(client)
+
+    for command in other_clients.registered(client).values():
+        gone = command.replace(hook_table.HOOKS, str(tmp_path / "claude_mem_lite" / "hooks"))
+        done = subprocess.run(["/bin/sh", "-c", gone], check=False, capture_output=True, input=b"{}")
+        assert (done.returncode, done.stdout) == (0, b"")
+
+
+def test_with_claude_code_alone_nobody_is_asked(home: Path) -> None:
+    """Without another client the command says what it has always said."""
+    done = CliRunner().invoke(app, ["install-hooks", "--client", "2.1.50"])
+
+    assert done.exit_code == 0
+    assert done.stdout.startswith("Installed: SessionStart, ")
+    assert done.stdout.endswith("Sessions that start from now on are remembered.\n")
+    assert not any(name in done.stdout.lower() for name in NAMES)
+
+
+def test_another_client_is_asked_for(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a terminal by a question, elsewhere by the command that does it; `--all` asks nothing."""
+    client = here(NAMES[0])
+
+    told = CliRunner().invoke(app, ["install-hooks"])
+    assert f"{client.told} is here, too: claude-mem install-hooks --for {client.name}" in told.stdout
+    monkeypatch.setattr(commands, "_is_asked", lambda: True)
+    refused = CliRunner().invoke(app, ["install-hooks"], input="n\n")
+    assert f"{client.told} is here, too. Install the hooks for it?" in refused.stdout
+    assert not os.path.exists(client.path)
+
+    agreed = CliRunner().invoke(app, ["install-hooks"], input="y\n")
+
+    assert other_clients.CLIENTS[client.name].advice in agreed.stdout
+    assert list(other_clients.registered(client)) == list(client.events)
+
+
+def test_for_names_a_client_and_all_names_every_one(home: Path, folders: Path) -> None:
+    """`--for` leaves Claude Code alone; `--all` takes those that have run; uninstall leaves nothing."""
+    client = here(NAMES[-1])
+
+    only = CliRunner().invoke(app, ["install-hooks", "--for", client.name, "--json"])
+    assert [each["client"] for each in json.loads(only.stdout)["clients"]] == [client.name]
+    assert not (folders / "claude").exists()
+    everyone = CliRunner().invoke(app, ["install-hooks", "--all", "--json"])
+    assert [each["client"] for each in json.loads(everyone.stdout)["clients"]] == [client.name]
+
+    gone = CliRunner().invoke(app, ["uninstall-hooks", "--json"])
+
+    assert json.loads(gone.stdout) == {"uninstalled": True, "plugin": None, "clients": [client.name]}
+    assert os.listdir(client.folder) == []
+
+
+def test_status_counts_the_hooks_of_another_client(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With hooks in another client alone, the missing ones of Claude Code are no problem."""
+    monkeypatch.setenv("CLAUDE_MEM_HOME", str(home))
+    client = here(NAMES[0])
+    other_clients.install(client)
+
+    found = json.loads(claude_mem("status", "--json").stdout)
+
+    assert list(found["clients"][client.name]) == list(client.events)
+    assert not any("hooks not installed" in problem for problem in found["problems"])
