@@ -1,0 +1,86 @@
+"""Loopback stand-ins for the model APIs of other agents: each request is answered by a step of a script.
+
+A step is `{"text": …}` or `{"tool": name, "input": …}`; the step of a request is how many tools have answered
+since the user's last words. Nothing is checked but what a real client needs.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Body = dict[str, Any]
+
+
+@dataclass
+class FakeModel:
+    """A model that goes through `steps`, or does what `act` returns for a request's body."""
+
+    steps: list[Body]
+    act: Callable[[Body], Body] | None = None
+    requests: list[Body] = field(default_factory=list)
+
+    def answer(self, body: Body, done: int) -> Body:
+        """Note a request and return the step that answers it."""
+        self.requests.append(body)
+        return self.act(body) if self.act else self.steps[min(done, len(self.steps) - 1)]
+
+
+def responses(model: FakeModel, body: Body) -> Iterator[tuple[str, Body]]:
+    """Yield the events of OpenAI's Responses API that answer a request."""
+    done, count = 0, len(model.requests)
+    for item in body["input"]:
+        is_users = item["type"] == "message" and item["role"] == "user"
+        done = 0 if is_users else done + item["type"].endswith("_call_output")
+    step = model.answer(body, done)
+    if "text" in step:
+        said = [{"type": "output_text", "text": step["text"]}]
+        item = {"type": "message", "id": f"msg_{count}", "role": "assistant", "content": said}
+    elif isinstance(step["input"], str):
+        call = {"id": f"ctc_{count}", "call_id": f"call_{count}", "name": step["tool"]}
+        item = {"type": "custom_tool_call", **call, "input": step["input"]}
+    else:
+        call = {"id": f"fc_{count}", "call_id": f"call_{count}", "name": step["tool"]}
+        space = {"namespace": step["namespace"]} if "namespace" in step else {}
+        item = {"type": "function_call", **call, **space, "arguments": json.dumps(step["input"])}
+    yield "response.created", {"response": {"id": f"resp_{count}"}}
+    yield "response.output_item.added", {"output_index": 0, "item": item}
+    yield "response.output_item.done", {"output_index": 0, "item": item}
+    usage = {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15}
+    yield "response.completed", {"response": {"id": f"resp_{count}", "usage": usage}}
+
+
+@contextmanager
+def serving(model: FakeModel) -> Iterator[str]:
+    """Serve a model on loopback; yield the address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+        def do_GET(self) -> None:
+            self.send_error(404)
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            self.send_response(200)
+            self.send_header("Content-Type", "text/event-stream")
+            self.end_headers()
+            for name, event in responses(model, body):
+                line = f"event: {name}\ndata: {json.dumps({'type': name, **event})}\n\n"
+                self.wfile.write(line.encode())
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
