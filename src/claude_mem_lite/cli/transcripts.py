@@ -10,14 +10,15 @@ import typer
 from rich.text import Text
 
 from claude_mem_lite import config, locks, settings
-from claude_mem_lite.capture import inbox
+from claude_mem_lite.capture import clients, inbox
 from claude_mem_lite.cli.app import INTERRUPTED
 from claude_mem_lite.cli.groups import imports
+from claude_mem_lite.cli.hooks import Name
 from claude_mem_lite.cli.output import AsJson, console, errors, print_json, progress_bar
 from claude_mem_lite.cli.text import printable, size
 from claude_mem_lite.cli.times import moment
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.services import install
+from claude_mem_lite.services import install, other_clients
 from claude_mem_lite.text import count, join
 
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ _LOCK = "import.lock"
 @imports.command("transcripts")
 def import_transcripts(
     *,
+    client: Annotated[
+        Name, typer.Option("--from", metavar="CLIENT", help=f"{', '.join(Name)}.")
+    ] = Name.CLAUDE_CODE,
     project: Annotated[str, typer.Option(metavar="PATH", help="Only the project of this folder.")] = "",
     since: Annotated[
         str | None,
@@ -42,19 +46,14 @@ def import_transcripts(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Take in the sessions that Claude Code has written down, from before the hooks were there.
+    """Take in the sessions that a client has written down, from before the hooks were there.
 
     Free and local: nobody asks Claude about them unless you do, by [bold]claude-mem compress[/bold]. Doing it
     again adds what is new and nothing else; what is cut short goes on where it was.
     """
     from claude_mem_lite.storage import models
 
-    folder = os.path.join(install.claude_dir(), "projects")
-    if not os.path.isdir(folder):
-        raise ClaudeMemError(
-            f"there are no transcripts: {folder} is no folder. "
-            "Where Claude Code has another one, say so by CLAUDE_CONFIG_DIR"
-        )
+    _folder(client)
     has_memory = os.path.exists(config.memory_path()) and os.path.exists(config.queue_path())
     if has_memory or not dry_run:
         models.open_databases(read_only=dry_run)
@@ -62,22 +61,37 @@ def import_transcripts(
         config.refuse_foreign_memory()
     try:
         if dry_run:
-            _reckon(folder, project, since or "", has_memory=has_memory, as_json=as_json)
+            _reckon(client, project, since or "", has_memory=has_memory, as_json=as_json)
             return
         with locks.hold(_LOCK) as is_mine:
             if not is_mine:
                 raise ClaudeMemError("another import is on its way: wait until it is done")
-            _take(folder, project, since or "", as_json=as_json)
+            _take(client, project, since or "", as_json=as_json)
     finally:
         models.close_databases()
 
 
-def _take(folder: str, project: str, since: str, *, as_json: bool) -> None:
+def _folder(client: Name) -> str:
+    """Return where a client keeps its transcripts. Raises: ClaudeMemError where there are none."""
+    if client == Name.CLAUDE_CODE:
+        folder, variable = os.path.join(install.claude_dir(), "projects"), "CLAUDE_CONFIG_DIR"
+    else:
+        known = other_clients.CLIENTS[client]
+        folder, variable = os.path.join(known.folder, known.transcripts), known.variable
+    if not os.path.isdir(folder):
+        raise ClaudeMemError(
+            f"there are no transcripts: {folder} is no folder. "
+            f"Where {clients.NAMES[client]} has another one, say so by {variable}"
+        )
+    return folder
+
+
+def _take(client: Name, project: str, since: str, *, as_json: bool) -> None:
     from claude_mem_lite.importers import importing
     from claude_mem_lite.storage import queries
 
     started, before = time.monotonic(), queries.counts()["observations"]
-    found = importing.plan(folder, project_dir=_project(project), since=since)
+    found = importing.plan(_folder(client), client=client, project_dir=_project(project), since=since)
     run = importing.Import(found, now=time.time(), learn=_learn, make_room=_Room(settings.load()))
     is_cut_short = False
     try:
@@ -109,13 +123,15 @@ def _take(folder: str, project: str, since: str, *, as_json: bool) -> None:
         raise typer.Exit(INTERRUPTED)
 
 
-def _reckon(folder: str, project: str, since: str, *, has_memory: bool, as_json: bool) -> None:
+def _reckon(client: Name, project: str, since: str, *, has_memory: bool, as_json: bool) -> None:
     """Say what an import would come to; nothing is written."""
     from claude_mem_lite.importers import estimate, importing
     from claude_mem_lite.importers import store as asked
 
     project_dir = (_project(project) if has_memory else config.project_dir(project)) if project else None
-    found = importing.plan(folder, project_dir=project_dir, since=since, has_memory=has_memory)
+    found = importing.plan(
+        _folder(client), client=client, project_dir=project_dir, since=since, has_memory=has_memory
+    )
     now = time.time()
     with progress_bar(quiet=as_json) as progress:
         task = progress.add_task("reckoning", total=sum(each.size_bytes for each in found.sessions))

@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from claude_mem_lite.capture.clients import CLAUDE_CODE
 from claude_mem_lite.importers import responses
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class Origin:
     path: str
     agent_id: str = ""
     agent_type: str = ""
+    client: str = CLAUDE_CODE
 
 
 @dataclass(slots=True)
@@ -235,6 +237,7 @@ class Reading:
         origin = self.origin
         prompt_id, agent_id = line.said.get("promptId"), line.said.get("agentId") or origin.agent_id
         payload = {
+            **({} if origin.client == CLAUDE_CODE else {"client": origin.client}),
             "session_id": origin.session_id,
             "transcript_path": origin.path,
             "cwd": self.cwd,
@@ -249,8 +252,8 @@ class Reading:
 
 def end_of(last: Event) -> Event:
     """Return the end of the session whose last event this is."""
-    names = ("session_id", "transcript_path", "cwd")
-    payload = {name: last.payload[name] for name in names}
+    names = ("client", "session_id", "transcript_path", "cwd")
+    payload = {name: last.payload[name] for name in names if name in last.payload}
     payload |= {"hook_event_name": "SessionEnd", "reason": "other"}
     return Event(digest(f"{payload['session_id']}\0end\0{last.at}"), last.at, last.end, payload, last.branch)
 

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite import config
 from claude_mem_lite.capture import inbox
+from claude_mem_lite.capture.clients import CLAUDE_CODE, CODEX
 from claude_mem_lite.distill.looks import look_at
 from claude_mem_lite.distill.record import record_import, summarize_session
 from claude_mem_lite.importers import store
 from claude_mem_lite.importers.events import call_key, digest
-from claude_mem_lite.importers.sessions import Session, Telling, find, looked_at
+from claude_mem_lite.importers.sessions import Session, Telling, find, find_rollouts, looked_at
 from claude_mem_lite.redaction.events import scrub_as_set
 from claude_mem_lite.storage import facts, projects, rewrites
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from claude_mem_lite.importers.events import Event
     from claude_mem_lite.storage.models import PendingEvent
 
+_FINDERS = {CLAUDE_CODE: find, CODEX: find_rollouts}
 # In one transaction: a hook must not wait for more, nor the consumer.
 _EVENTS_AT_ONCE, _CHARS_AT_ONCE = 100, 4_000_000
 _TOLD = {
@@ -55,14 +57,19 @@ class Taken:
 
 
 def plan(
-    projects_dir: str, *, project_dir: str | None = None, since: str = "", has_memory: bool = True
+    folder: str,
+    *,
+    client: str = CLAUDE_CODE,
+    project_dir: str | None = None,
+    since: str = "",
+    has_memory: bool = True,
 ) -> Plan:
     """Return what there is to import, of a project or of all (None), of sessions that began `since`.
 
-    The databases are open if there is a memory at all.
+    `folder` has the transcripts of `client`. The databases are open if there is a memory at all.
     """
     found = Plan()
-    for session in find(projects_dir, found.left_out):
+    for session in _FINDERS[client](folder, found.left_out):
         noted = _noted(session) if has_memory else {}
         if noted.get("ended") and noted["sizes"] == _sizes(session):
             is_wanted = project_dir in {None, noted["project"]} and noted["began"] >= since

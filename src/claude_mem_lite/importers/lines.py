@@ -35,7 +35,17 @@ class Line(NamedTuple):
 
 
 def read(path: str, left_out: Counter[str], *, now: str) -> Iterator[Line]:
-    """Yield what a transcript says; no line is later than `now`. Raises: OSError.
+    """Yield what a transcript of Claude Code says; no line is later than `now`. Raises: OSError."""
+    for line in objects(path, left_out, now=now):
+        kind = str(line.said.get("type"))
+        if kind in TOLD:
+            yield line
+        elif kind not in _SILENT:
+            left_out["unknown line"] += 1
+
+
+def objects(path: str, left_out: Counter[str], *, now: str) -> Iterator[Line]:
+    """Yield the JSON objects of a file, a line each; no line is later than `now`. Raises: OSError.
 
     A line without a time has that of the line before it, "" where there is none.
     """
@@ -55,11 +65,7 @@ def read(path: str, left_out: Counter[str], *, now: str) -> Iterator[Line]:
                     left_out["broken line"] += 1
                 continue
             at = min(_time(said.get("timestamp")) or at, now)
-            kind = str(said.get("type"))
-            if kind in TOLD:
-                yield Line(start, end, at, said)
-            elif kind not in _SILENT:
-                left_out["unknown line"] += 1
+            yield Line(start, end, at, said)
 
 
 def _object(text: bytes) -> dict[str, Any] | None:

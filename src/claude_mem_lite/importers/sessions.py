@@ -16,13 +16,17 @@ from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite import config
 from claude_mem_lite.capture import inbox, own_file
-from claude_mem_lite.importers import lines
+from claude_mem_lite.capture.clients import CLAUDE_CODE, CODEX
+from claude_mem_lite.importers import lines, rollouts
 from claude_mem_lite.importers.events import Event, Origin, Reading, end_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+    from claude_mem_lite.importers.lines import Line
 
 SUFFIX = ".jsonl"
+_READERS: dict[str, Callable[..., Iterator[Line]]] = {CLAUDE_CODE: lines.read, CODEX: rollouts.read}
 _AGENT = "agent-"
 # Conversations that the client has with itself, about a compaction for example.
 _OWN_AGENT = re.compile(r"a[a-z_]+-")
@@ -35,7 +39,10 @@ _HEAD_LINES = 400
 
 @dataclass(slots=True)
 class Session:
-    """A session's files with their sizes in bytes; its first time (UTC text) and place, once looked at."""
+    """A session's files with their sizes in bytes; its first time (UTC text) and place, once looked at.
+
+    Of another client than Claude Code, `agents` has id and type of the sub-agents by their files.
+    """
 
     id: str
     path: str
@@ -44,6 +51,8 @@ class Session:
     project_dir: str = ""
     work_tree: str = ""
     branch: str = ""
+    client: str = CLAUDE_CODE
+    agents: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     @property
     def size_bytes(self) -> int:
@@ -85,9 +94,12 @@ class Telling:
         origin, until = _origin(self.session, path), self.now - RUNNING_S
         return Reading(origin, inbox.utc_text(until)) if _mtime(path) > until else Reading(origin)
 
+    def _lines(self, path: str) -> Iterator[Line]:
+        return _READERS[self.session.client](path, self.left_out, now=inbox.utc_text(self.now))
+
     def _of(self, path: str, reading: Reading) -> Iterator[tuple[str, Event]]:
         try:
-            for event in reading.events(lines.read(path, self.left_out, now=inbox.utc_text(self.now))):
+            for event in reading.events(self._lines(path)):
                 yield path, event
         except OSError:
             self.left_out["unreadable file"] += 1
@@ -97,6 +109,47 @@ def find(projects_dir: str, left_out: Counter[str]) -> list[Session]:
     """Return the sessions whose transcripts lie in Claude Code's folder `projects`, in no order."""
     folders = _entries(projects_dir, left_out, folders=True)
     return [session for folder in folders for session in find_in(folder.path, left_out)]
+
+
+def find_rollouts(folder: str, left_out: Counter[str]) -> list[Session]:
+    """Return the sessions whose rollouts lie in Codex's folder `sessions`, in no order."""
+    found: dict[str, Session] = {}
+    agents: list[tuple[str, str, os.DirEntry[str]]] = []
+    parents: dict[str, str] = {}
+    for entry in _below(folder, left_out):
+        told = next((line.said.get("payload") for line in _first(entry.path)), None)
+        thread_id = told.get("id") if isinstance(told, dict) else None
+        if not isinstance(told, dict) or not isinstance(thread_id, str):
+            left_out["empty session"] += 1
+        elif isinstance(parent := told.get("parent_thread_id"), str):
+            parents[thread_id] = parent
+            agents.append((thread_id, str(told.get("agent_role") or ""), entry))
+        else:
+            files = {entry.path: entry.stat().st_size}
+            found[thread_id] = Session(thread_id, entry.path, files, client=CODEX)
+    for agent_id, role, entry in agents:
+        of = found.get(_root(agent_id, parents))
+        if of is None:
+            left_out["orphaned sub-agent"] += 1
+        else:
+            of.files[entry.path] = entry.stat().st_size
+            of.agents[entry.path] = (agent_id, role)
+    return list(found.values())
+
+
+def _root(thread_id: str, parents: dict[str, str]) -> str:
+    """Return the session that a sub-agent, or a sub-agent's own, belongs to."""
+    for _ in parents:
+        thread_id = parents.get(thread_id, thread_id)
+    return thread_id
+
+
+def _first(path: str) -> Iterator[Line]:
+    """Yield a file's first line, if it can be read."""
+    try:
+        yield next(lines.objects(path, Counter(), now="9"))
+    except (OSError, StopIteration):
+        return
 
 
 def find_in(folder: str, left_out: Counter[str]) -> list[Session]:
@@ -128,7 +181,7 @@ def looked_at(session: Session) -> Session | None:
     """Return a session with its first time and its project; None when nothing has happened in it."""
     began_at = ""
     try:
-        for number, line in enumerate(lines.read(session.path, Counter(), now="9")):
+        for number, line in enumerate(_READERS[session.client](session.path, Counter(), now="9")):
             began_at = began_at or line.at
             cwd = line.said.get("cwd")
             if began_at and isinstance(cwd, str) and cwd.startswith("/"):
@@ -177,7 +230,9 @@ def _below(folder: str, left_out: Counter[str]) -> list[os.DirEntry[str]]:
 
 def _origin(session: Session, path: str) -> Origin:
     if path == session.path:
-        return Origin(session.id, session.path)
+        return Origin(session.id, session.path, client=session.client)
+    if session.client != CLAUDE_CODE:
+        return Origin(session.id, session.path, *session.agents[path], session.client)
     agent_id = os.path.basename(path).removesuffix(SUFFIX).removeprefix(_AGENT)
     return Origin(session.id, session.path, agent_id, _agent_type(path))
 

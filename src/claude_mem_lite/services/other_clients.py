@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A client: its folder (in the home, or named by a variable), its settings file there, and its events.
+    """A client: its folder (in the home, or named by a variable), what of it lies there, and its events.
 
     `advice` is what is left for the user to do once the hooks are registered.
     """
@@ -28,6 +28,7 @@ class Client:
     variable: str
     folder_name: str
     file: str
+    transcripts: str
     events: Mapping[str, Mapping[str, Any]]
     advice: str
 
@@ -57,7 +58,7 @@ CLIENTS = {
     client.name: client
     for client in (
         Client(
-            clients.CODEX, "CODEX_HOME", ".codex", "hooks.json", codex.HOOKS,
+            clients.CODEX, "CODEX_HOME", ".codex", "hooks.json", "sessions", codex.HOOKS,
             "Codex runs only hooks that you trust: start codex, and trust these when it asks, or by /hooks.",
         ),
     )

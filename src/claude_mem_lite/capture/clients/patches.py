@@ -44,6 +44,25 @@ def parse(patch: str) -> list[Change]:
     return found
 
 
+def of_diff(path: str, moved_to: str, diff: str) -> Change:
+    """Return what a unified diff does to a file."""
+    change = Change(_UPDATE, path)
+    change.moved_to = moved_to
+    for line in diff.removesuffix("\n").split("\n"):
+        if change.hunks or not line.startswith(("--- ", "+++ ")):
+            _read(line, change)
+    return change
+
+
+def of_file(path: str, content: str, *, is_new: bool) -> Change:
+    """Return that a file is new, or is gone."""
+    change = Change(_ADD if is_new else _DELETE, path)
+    change.hunks = (
+        [[f"+{line}" for line in content.removesuffix("\n").split("\n")]] if is_new and content else []
+    )
+    return change
+
+
 def _read(line: str, change: Change) -> None:
     """Add a line of a patch to what it does to a file."""
     if line.startswith(_MOVE):

@@ -1,0 +1,196 @@
+"""Read a rollout of Codex CLI as the lines of a transcript that Claude Code would have written.
+
+What happened stands there twice: as the items that the client completed, in any mode, and as the messages of
+the model's API. Clients that wrote no items are told by the messages. Measured with 0.169.0.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from claude_mem_lite.capture.clients import codex, patches
+from claude_mem_lite.importers import lines
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Iterator
+
+    from claude_mem_lite.importers.lines import Line
+
+_SHELLS = frozenset({"shell", "shell_command", "exec_command", "local_shell", "container.exec"})
+_EXIT = re.compile(r"(?:Exit code:|exited with code) (\d{1,9})")
+_OUTPUT = re.compile(r"^Output:\n", re.MULTILINE)
+_ANY = frozenset({"session_meta", "turn_context", "event_msg", "response_item", "compacted"})
+_SILENT = frozenset({"world_state", "token_usage_record", "ghost_snapshot", "inter_agent_communication"})
+
+
+def read(path: str, left_out: Counter[str], *, now: str) -> Iterator[Line]:
+    """Yield what a rollout says; no line is later than `now`. Raises: OSError."""
+    rollout = _Rollout()
+    for line in lines.objects(path, left_out, now=now):
+        kind = str(line.said.get("type"))
+        payload = line.said.get("payload")
+        if kind in _ANY and isinstance(payload, dict):
+            for said in rollout.of(kind, payload):
+                yield line._replace(said={**said, **rollout.place})
+        elif kind not in _SILENT:
+            left_out["unknown line"] += 1
+
+
+class _Rollout:
+    """A rollout on its way: where it works, and which calls have been told, or wait for their output."""
+
+    def __init__(self) -> None:
+        self.place: dict[str, Any] = {}
+        self._told: set[str] = set()
+        self._calls: dict[str, tuple[str, Any]] = {}
+        self._has_items = False
+
+    def of(self, kind: str, payload: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Yield a line's words as lines of a transcript of Claude Code."""
+        if kind in {"session_meta", "turn_context"}:
+            self._move(payload)
+        elif kind == "compacted":
+            yield {"type": "system", "subtype": "compact_boundary", "compactMetadata": {"trigger": "auto"}}
+            yield {
+                "type": "user",
+                "isCompactSummary": True,
+                **_message(codex.summary(payload.get("message"))),
+            }
+        elif kind == "response_item":
+            yield from self._message(payload)
+        elif isinstance(item := payload.get("item"), dict):
+            yield from self._item(item) if payload.get("type") == "item_completed" else ()
+        else:
+            yield from self._event(payload)
+
+    def _move(self, payload: dict[str, Any]) -> None:
+        git = payload.get("git")
+        branch = git.get("branch") if isinstance(git, dict) else None
+        told = {"cwd": payload.get("cwd"), "gitBranch": branch}
+        self.place |= {name: value for name, value in told.items() if isinstance(value, str)}
+
+    def _item(self, item: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Yield an item that the client has completed."""
+        kind, item_id = str(item.get("type")), str(item.get("id"))
+        self._has_items = True
+        if kind in {"UserMessage", "AgentMessage"}:
+            yield _said("user" if kind == "UserMessage" else "assistant", _text(item.get("content")), item_id)
+        elif kind == "CommandExecution":
+            words = item.get("command")
+            given = {"command": words[-1] if isinstance(words, list) and words else ""}
+            call = codex.command(given, item.get("aggregated_output"), item.get("exit_code"))
+            yield from self._call(item_id, [{**call, "tool_use_id": item_id}])
+        elif kind == "FileChange" and item.get("status") == "completed":
+            changes = item.get("changes")
+            found = (
+                [_change(path, each) for path, each in changes.items()] if isinstance(changes, dict) else []
+            )
+            yield from self._call(item_id, codex.edits(found, "/", item_id, _unknown))
+
+    def _event(self, payload: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Yield the end of a turn, and what was said where the client has written no items."""
+        kind, message = str(payload.get("type")), payload.get("message")
+        if kind == "task_complete":
+            yield {"type": "system", "subtype": "turn_duration"}
+        elif kind == "turn_aborted":
+            yield _said("user", "[Request interrupted by user]", "")
+        elif kind in {"user_message", "agent_message"} and not self._has_items and isinstance(message, str):
+            yield _said("user" if kind == "user_message" else "assistant", message, "")
+
+    def _message(self, payload: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Note a call of the model's, or yield one that no item tells, once its output is there."""
+        call_id, kind = payload.get("call_id"), str(payload.get("type"))
+        if not isinstance(call_id, str) or call_id in self._told:
+            return
+        if kind in {"function_call", "custom_tool_call"}:
+            self._calls[call_id] = str(payload.get("name")), payload.get("arguments") or payload.get("input")
+        elif kind.endswith("_output") and call_id in self._calls:
+            name, given = self._calls.pop(call_id)
+            output, exit_code = _answer(payload.get("output"))
+            if name in _SHELLS:
+                call = codex.command({"command": _command(given)}, output, exit_code)
+                yield from self._call(call_id, [{**call, "tool_use_id": call_id}])
+            elif name == "apply_patch" and exit_code == 0 and isinstance(given, str):
+                folder = str(self.place.get("cwd") or "/")
+                yield from self._call(
+                    call_id, codex.edits(patches.parse(_patch(given)), folder, call_id, _unknown)
+                )
+
+    def _call(self, call_id: str, calls: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        """Yield calls of tools with their results."""
+        self._told.add(call_id)
+        for call in calls:
+            use = {"type": "tool_use", "id": call["tool_use_id"], "name": call["tool_name"]}
+            yield {"type": "assistant", "message": {"content": [{**use, "input": call["tool_input"]}]}}
+            result = {
+                "type": "tool_result",
+                "tool_use_id": call["tool_use_id"],
+                "content": call.get("error", ""),
+            }
+            told = {"message": {"content": [{**result, "is_error": "error" in call}]}}
+            yield {"type": "user", **told, "toolUseResult": call.get("tool_response")}
+
+
+def _said(who: str, text: str, message_id: str) -> dict[str, Any]:
+    uuid = {"uuid": message_id} if message_id else {}
+    said = _message(text)
+    said["message"]["id"] = message_id
+    return {"type": who, **uuid, **said}
+
+
+def _message(text: str) -> dict[str, Any]:
+    return {"message": {"content": [{"type": "text", "text": text}]}}
+
+
+def _text(content: Any) -> str:
+    blocks = content if isinstance(content, list) else []
+    texts = [block.get("text") for block in blocks if isinstance(block, dict)]
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def _change(path: str, told: Any) -> patches.Change:
+    """Return what an item says of a file."""
+    told = told if isinstance(told, dict) else {}
+    diff, content, moved_to = told.get("unified_diff"), told.get("content"), told.get("move_path")
+    if told.get("type") == "update" and isinstance(diff, str):
+        return patches.of_diff(path, moved_to if isinstance(moved_to, str) else "", diff)
+    is_new = told.get("type") == "add"
+    return patches.of_file(path, content if isinstance(content, str) else "", is_new=is_new)
+
+
+def _answer(output: Any) -> tuple[str, int | None]:
+    """Return what a call put out, and its exit status, None if the model was not shown any."""
+    try:
+        told = json.loads(output)
+        return str(told["output"]), int(told["metadata"]["exit_code"])
+    except (TypeError, ValueError, KeyError, RecursionError):
+        pass
+    shown = output if isinstance(output, str) else _text(output)
+    exit_code, begins = _EXIT.search(shown[:400]), _OUTPUT.search(shown[:400])
+    return shown[begins.end() :] if begins else shown, int(exit_code[1]) if exit_code else None
+
+
+def _command(arguments: Any) -> str:
+    """Return the command of a call of a shell, whose arguments are JSON."""
+    try:
+        given = json.loads(arguments)
+        words = given.get("cmd") or given.get("command")
+    except (TypeError, ValueError, AttributeError, RecursionError):
+        return ""
+    return str(words[-1]) if isinstance(words, list) and words else words if isinstance(words, str) else ""
+
+
+def _patch(given: str) -> str:
+    """Return a patch, which older clients gave as JSON."""
+    try:
+        told = json.loads(given)
+    except (ValueError, RecursionError):
+        return given
+    return str(told.get("input", "")) if isinstance(told, dict) else given
+
+
+def _unknown(_path: str) -> None:
+    """Return no text: what a file has now, it may not have had then."""

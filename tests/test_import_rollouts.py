@@ -1,0 +1,157 @@
+"""import transcripts --from codex: rollouts become the memory that the hooks would have made.
+
+The rollout was recorded from Codex CLI 0.169.0; the payloads of the same session are in `test_client_codex`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.hooks import run_hook
+from support.transcripts_on_disk import take_in
+from test_client_codex import HOOK_OF, PAYLOADS
+from typer.testing import CliRunner
+
+from claude_mem_lite.cli.app import app
+from claude_mem_lite.importers import rollouts
+from claude_mem_lite.storage import models
+
+ROLLOUT = Path(__file__).parent / "data" / "clients" / "codex-rollout-0.169.0.jsonl"
+LINES: list[dict[str, Any]] = [json.loads(line) for line in ROLLOUT.read_text("utf-8").splitlines()]
+SESSION: str = LINES[0]["payload"]["id"]
+LONG_AGO = 1_795_000_000
+
+
+@pytest.fixture
+def sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return Codex's folder of rollouts, empty."""
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
+    folder = tmp_path / "codex" / "sessions" / "2026" / "11" / "23"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def write(folder: Path, lines: list[dict[str, Any]], name: str = SESSION) -> Path:
+    """Write a rollout that nobody has touched for long."""
+    path = folder / f"rollout-2026-11-23T19-10-01-{name}.jsonl"
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    os.utime(path, (LONG_AGO, LONG_AGO))
+    return path
+
+
+def remembered() -> list[tuple[str, str, list[str], list[str]]]:
+    """Return tool, title, files and changed functions of all observations."""
+    rows = models.Observation.select().order_by(models.Observation.pk)
+    changed = [[each["qualified_name"] for each in row.functions_changed] for row in rows]
+    return [
+        (row.tool_name, row.title, row.files_touched, names) for row, names in zip(rows, changed, strict=True)
+    ]
+
+
+def test_a_rollout_becomes_a_session(memory: Path, sessions: Path) -> None:
+    """Prompt, commands, edits with their functions, a failure and the report, once, as Codex's."""
+    write(sessions, LINES)
+
+    first = take_in("--from", "codex")
+    again = take_in("--from", "codex")
+
+    assert (first["sessions"], first["left_out"], again["sessions"], again["sessions_known"]) == (1, {}, 0, 1)
+    told = remembered()
+    assert [tool for tool, *_ in told] == [
+        "UserPromptSubmit", "Write", "Write", "Bash", "Edit", "Edit", "Bash", "Bash", "Write", "Stop",
+    ]  # fmt: skip
+    assert ("Write", "Create lodge.py with door and window", ["lodge.py"], ["door", "window"]) in told
+    assert ("Edit", "door in lodge.py: “return 'south' → 'north'”", ["lodge.py"], ["door"]) in told
+    assert any(tool == "Bash" and "No module named 'nope'" in title for tool, title, *_ in told)
+    [session] = models.Session.select()
+    assert (session.id, session.client, session.project_dir) == (SESSION, "codex", "/home/dev/river")
+    assert {row.client for row in models.Observation.select()} == {"codex"}
+
+
+def test_what_the_hooks_have_told_is_not_told_again(memory: Path, sessions: Path) -> None:
+    """Calls are known by their ids, words by themselves: the import of a captured session adds nothing."""
+    for payload in PAYLOADS:
+        if payload["session_id"] == SESSION and payload["hook_event_name"] in HOOK_OF:
+            run_hook(
+                HOOK_OF[payload["hook_event_name"]], payload, client="codex", project_dir="/home/dev/river"
+            )
+    before = models.PendingEvent.select().count()
+    # This patch came by a command, for which the client started no hook.
+    lines = [line for line in LINES if "viashell.py" not in json.dumps(line)]
+    write(sessions, lines)
+
+    taken = take_in("--from", "codex")
+
+    assert before > 8
+    assert (taken["tool_calls"], models.PendingEvent.select().count()) == (0, before)
+
+
+def test_a_rollout_without_items_is_told_by_the_messages(memory: Path, sessions: Path) -> None:
+    """Clients that wrote none are told by their calls and outputs."""
+    said = [
+        {"type": "event_msg", "timestamp": LINES[0]["timestamp"], "payload": {"type": kind, "message": text}}
+        for kind, text in (("user_message", "Turn the door"), ("agent_message", "The door faces north now."))
+    ]
+    without = [line for line in LINES if line["payload"].get("type") != "item_completed"]
+    write(sessions, [without[0], said[0], *without[1:], said[1]])
+
+    take_in("--from", "codex")
+
+    tools = Counter(tool for tool, *_ in remembered())
+    assert tools == {"UserPromptSubmit": 1, "Write": 2, "Edit": 2, "Bash": 4, "Stop": 1}
+    assert any("No module named 'nope'" in title for tool, title, *_ in remembered() if tool == "Bash")
+
+
+def test_a_sub_agents_rollout_belongs_to_its_parent(memory: Path, sessions: Path) -> None:
+    """What it did is the session's, what it was told is no prompt; one without a parent is counted."""
+    write(sessions, LINES)
+    child = json.loads(
+        json.dumps(LINES).replace(SESSION, "child").replace("call_", "other_").replace("msg_", "m_")
+    )
+    child[0]["payload"] |= {"parent_thread_id": SESSION, "agent_role": "explorer"}
+    write(sessions, child, "child")
+    orphan = json.loads(json.dumps(child).replace('"child"', '"orphan"').replace(SESSION, "gone"))
+    write(sessions, orphan, "orphan")
+
+    taken = take_in("--from", "codex")
+
+    assert (taken["sessions"], taken["left_out"]) == (1, {"orphaned sub-agent": 1})
+    tools = Counter(tool for tool, *_ in remembered())
+    assert (tools["UserPromptSubmit"], tools["Stop"], tools["SubagentStop"]) == (1, 1, 1)
+    assert {row.session_id for row in models.Observation.select()} == {SESSION}
+
+
+def test_without_rollouts_the_command_says_so(memory: Path, tmp_path: Path) -> None:
+    """One line names the folder and the variable that chooses another."""
+    done = CliRunner().invoke(app, ["import", "transcripts", "--from", "codex"])
+
+    assert done.exception is not None
+    assert "Where Codex has another one, say so by CODEX_HOME" in str(done.exception)
+
+
+def test_nothing_in_a_rollout_stops_an_import(tmp_path: Path) -> None:
+    """Whatever stands in its lines is passed over or told, never an error."""
+    odd: list[Any] = [None, 1, "x", [], {}, [[]], {"a": []}, "*** Update File: x\n@@\n-a"]
+    kinds = ("session_meta", "turn_context", "event_msg", "response_item", "compacted", "nonsense")
+    names = ("type", "item", "message", "call_id", "name", "arguments", "input", "output", "cwd", "git")
+    lines = [{"type": kind, "payload": value} for kind in kinds for value in odd]
+    lines += [{"type": kind, "payload": {name: value}} for kind in kinds for name in names for value in odd]
+    for line in LINES:
+        payload = line["payload"]
+        for name in payload:
+            lines += [{**line, "payload": {**payload, name: value}} for value in odd]
+        if isinstance(item := payload.get("item"), dict):
+            for name in item:
+                wrong = [{**payload, "item": {**item, name: value}} for value in odd]
+                lines += [{**line, "payload": each} for each in wrong]
+    path = write(tmp_path, lines)
+
+    told = list(rollouts.read(str(path), Counter(), now="9"))
+
+    assert len(lines) > 2_000
+    assert len(told) > 100
