@@ -22,11 +22,14 @@ if TYPE_CHECKING:
 REDACTION_S = 4.0
 
 
-def run(ask: Ask | None = None, *, redaction_s: float = REDACTION_S) -> NoReturn:
+def run(
+    ask: Ask | None = None, at_start: Callable[[], Ask] | None = None, *, redaction_s: float = REDACTION_S
+) -> NoReturn:
     """Handle one event and end the process with status 0.
 
     A hook of another client has that client's name as its argument. `ask(fields, project_dir)`, with the
     fields of `inbox.parse`, asks for what to print and returns what waits for it, after the event is stored.
+    `at_start` returns what asks for a session's start, where another client's first prompt brings that.
     After `redaction_s` the event's long strings are withheld instead of redacted.
     """
     if len(sys.argv) > 1:
@@ -35,7 +38,7 @@ def run(ask: Ask | None = None, *, redaction_s: float = REDACTION_S) -> NoReturn
         def handle(raw: bytes, is_asked: bool, within_s: float) -> bytes:  # noqa: FBT001
             return respond(raw, ask if is_asked else None, within_s)
 
-        end(lambda: other_client.respond(sys.argv[1], sys.stdin.buffer.read(), handle, redaction_s))
+        end(lambda: other_client.respond(sys.argv[1], sys.stdin.buffer.read(), handle, redaction_s, at_start))
     end(lambda: respond(sys.stdin.buffer.read(), ask, redaction_s))
 
 

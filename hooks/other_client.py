@@ -5,37 +5,69 @@ from __future__ import annotations
 import json
 import time
 
+from claude_mem_lite import config
 from claude_mem_lite.capture import clients
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
-    from typing import Any
 
     # Stores an event, given whether to answer it and how long its redaction may take, and returns the answer.
     Handle = Callable[[bytes, bool, float], bytes]
+    Ask = Callable[[dict[str, str], str], Callable[[], bytes]]
+
+_NEWEST = (
+    "SELECT event_name, json_extract(raw_output, '$.source') FROM pending_queue WHERE session_id = ?"
+    " AND event_name IN ('SessionStart', 'UserPromptSubmit') ORDER BY seq DESC LIMIT 1"
+)
 
 
-def respond(client: str, raw: bytes, handle: Handle, redaction_s: float) -> bytes:
-    """Have each event of a payload handled, the first one answered; return what to print for the client."""
+def respond(
+    client: str, raw: bytes, handle: Handle, redaction_s: float, at_start: Callable[[], Ask] | None = None
+) -> bytes:
+    """Have each event of a payload handled, the first one answered; return what to print for the client.
+
+    `at_start` returns what asks for the block of a session's start.
+    """
     known, payload = clients.module(client), json.loads(raw.decode("utf-8", "replace"))
-    if known is None or not isinstance(payload, dict) or not isinstance(payload.get("hook_event_name"), str):
+    name = payload.get("hook_event_name") if isinstance(payload, dict) else None
+    if known is None or not isinstance(name, str):
         return b""
-    ends, answer = time.monotonic() + redaction_s, b""
+    started = _started(str(payload.get("session_id"))) if name == known.BRINGS_START else {}
+    ends, answers = time.monotonic() + redaction_s, list[bytes]()
     for at, event in enumerate(known.events(payload)):
         text = json.dumps({"client": client, **event}, ensure_ascii=False)
         left_s = max(0.1, ends - time.monotonic())
-        answered = handle(text.encode("utf-8", "replace"), not at, left_s)
-        answer = answer or answered
-    return _answer(known, payload, answer)
+        answers.append(handle(text.encode("utf-8", "replace"), not at and name in known.ANSWERS, left_s))
+    if at_start and started:
+        answers.insert(0, at_start()(started, config.place()[1])())
+    return _answer(known, name, answers)
 
 
-def _answer(known: ModuleType, payload: dict[str, Any], answer: bytes) -> bytes:
-    """Return an answer under the client's own name of the event, b"" where that takes no context."""
-    name = payload.get("hook_event_name")
-    if name not in known.ANSWERS or not answer.startswith(b"{"):
+def _started(session_id: str) -> dict[str, str]:
+    """Return the fields of the start of a session that has no prompt since, {} for another."""
+    from claude_mem_lite.capture.fast_sqlite3 import open_read_only, sqlite3
+
+    try:
+        queue = open_read_only(config.queue_path())
+        try:
+            found = queue.execute(_NEWEST, (session_id.encode("utf-8", "replace").decode(),)).fetchone()
+        finally:
+            queue.close()
+    except sqlite3.Error:
+        return {}
+    if not found or found[0] != "SessionStart":
+        return {}
+    return {"session_id": session_id, "event_name": "SessionStart", "source": str(found[1]), "idle_s": ""}
+
+
+def _answer(known: ModuleType, name: str, answers: list[bytes]) -> bytes:
+    """Return answers as one, under the client's own name of the event; b"" where that takes no context."""
+    told = [
+        json.loads(each)["hookSpecificOutput"]["additionalContext"] for each in answers if each[:1] == b"{"
+    ]
+    if name not in known.ANSWERS or not told:
         return b""
-    text = json.loads(answer)["hookSpecificOutput"]["additionalContext"]
-    told = {"hookEventName": name, "additionalContext": clients.fitted(text, known.MOST_CONTEXT_BYTES)}
-    return json.dumps({"hookSpecificOutput": told}).encode()
+    text = clients.fitted("\n\n".join(told), known.MOST_CONTEXT_BYTES)
+    return json.dumps({"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}}).encode()

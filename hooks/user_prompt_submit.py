@@ -40,10 +40,17 @@ def ask(fields: dict[str, str], project_dir: str) -> Callable[[], bytes]:
     return answer
 
 
+def at_start() -> Callable[[dict[str, str], str], Callable[[], bytes]]:
+    """Return what asks for the block of a session's start."""
+    from claude_mem_lite.hooks import session_start
+
+    return session_start.ask
+
+
 if __name__ == "__main__":
     import sys
 
     sys.path.append(__file__.rsplit("/", 3)[0])  # started with -S, which leaves site-packages out
     from claude_mem_lite.hooks import event
 
-    event.run(ask)
+    event.run(ask, at_start)

@@ -41,6 +41,7 @@ _nobodys = tempfile.TemporaryDirectory(prefix="cml-")
 os.environ["CLAUDE_MEM_HOME"] = _nobodys.name
 # Nor another client's settings: these folders do not exist.
 os.environ["CODEX_HOME"] = os.path.join(_nobodys.name, "codex")
+os.environ["GEMINI_CLI_HOME"] = os.path.join(_nobodys.name, "gemini")
 # Without bytecode each of the many processes would compile the package anew, and each run the tests.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False

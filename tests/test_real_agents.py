@@ -1,7 +1,7 @@
 """Real clients beside Claude Code with our hooks installed, against fakes of their model APIs on loopback.
 
-Opt in by naming them: `CLAUDE_MEM_TEST_CODEX=/path/to/codex pytest tests/test_real_agents.py`
-(`npm install @openai/codex`).
+Opt in by naming them, `CLAUDE_MEM_TEST_CODEX=/path/to/codex`, `CLAUDE_MEM_TEST_GEMINI=/path/to/gemini`:
+`npm install @openai/codex @google/gemini-cli`.
 """
 
 from __future__ import annotations
@@ -24,6 +24,10 @@ PROGRAMS = {name: os.environ.get(f"CLAUDE_MEM_TEST_{name.upper()}", "") for name
 pytestmark = pytest.mark.real_client
 EVENTS = {
     "codex": [
+        "SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUse", "PostToolUse", "PostToolUseFailure",
+        "Stop", "SessionEnd",
+    ],
+    "gemini": [
         "SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUse", "PostToolUse", "PostToolUseFailure",
         "Stop", "SessionEnd",
     ],

@@ -55,6 +55,20 @@ def responses(model: FakeModel, body: Body) -> Iterator[tuple[str, Body]]:
     yield "response.completed", {"response": {"id": f"resp_{count}", "usage": usage}}
 
 
+def gemini(model: FakeModel, body: Body) -> Body:
+    """Return the answer of Google's Gemini API to a request for content."""
+    done = 0
+    for content in body["contents"]:
+        answers = sum("functionResponse" in part for part in content["parts"])
+        done = 0 if content["role"] == "user" and not answers else done + answers
+    step = model.answer(body, done)
+    call = {"functionCall": {"name": step.get("tool"), "args": step.get("input")}}
+    part = {"text": step["text"]} if "text" in step else call
+    found = {"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}
+    usage = {"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15}
+    return {"candidates": [found], "usageMetadata": usage}
+
+
 @contextmanager
 def serving(model: FakeModel) -> Iterator[str]:
     """Serve a model on loopback; yield the address."""
@@ -71,6 +85,10 @@ def serving(model: FakeModel) -> Iterator[str]:
             self.send_response(200)
             self.send_header("Content-Type", "text/event-stream")
             self.end_headers()
+            if "contents" in body:
+                answer = gemini(model, body)
+                self.wfile.write(f"data: {json.dumps(answer)}\r\n\r\n".encode())
+                return
             for name, event in responses(model, body):
                 line = f"event: {name}\ndata: {json.dumps({'type': name, **event})}\n\n"
                 self.wfile.write(line.encode())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import json
 import os
 import re
 import subprocess
@@ -33,15 +35,30 @@ TURNED = (
     "*** Begin Patch\n*** Update File: lodge.py\n@@ def door():\n-    return 'south'\n+    return 'north'\n"
     "*** End Patch\n"
 )
-STEPS: dict[str, list[Body]] = {
-    "codex": [
-        {"tool": "exec_command", "input": {"cmd": "echo otter > river.txt"}},
-        {"tool": "apply_patch", "input": PATCH},
-        {"tool": "apply_patch", "input": TURNED},
-        {"tool": "exec_command", "input": {"cmd": "ls no-such-pond"}},
+
+
+def steps(name: str, project: Path) -> list[Body]:
+    """Return the work of a session: a command, a new file, an edit, a command that fails, a report."""
+    lodge = str(project / "lodge.py")
+    if name == "codex":
+        return [
+            {"tool": "exec_command", "input": {"cmd": "echo otter > river.txt"}},
+            {"tool": "apply_patch", "input": PATCH},
+            {"tool": "apply_patch", "input": TURNED},
+            {"tool": "exec_command", "input": {"cmd": "ls no-such-pond"}},
+            {"text": SAID},
+        ]
+    turned = {"old_string": "'south'", "new_string": "'north'", "instruction": "Turn the door"}
+    return [
+        {"tool": "run_shell_command", "input": {"command": "echo otter > river.txt"}},
+        {"tool": "write_file", "input": {"file_path": lodge, "content": "def door():\n    return 'south'\n"}},
+        {"tool": "replace", "input": {"file_path": lodge, **turned}},
+        {"tool": "run_shell_command", "input": {"command": "ls no-such-pond"}},
         {"text": SAID},
-    ],
-}
+    ]
+
+
+GEMINI_SETTINGS = {"security": {"auth": {"selectedType": "gemini-api-key"}}}
 
 
 @dataclass(frozen=True)
@@ -65,11 +82,17 @@ class Agent:
             other_clients.CLIENTS[self.name].variable: os.environ[other_clients.CLIENTS[self.name].variable],
             "NO_PROXY": "127.0.0.1",
             "FAKE_KEY": "no-key-for-loopback",
+            "GEMINI_API_KEY": "no-key-for-loopback",
+            "GOOGLE_GEMINI_BASE_URL": self.address,
             "TERM": "xterm-256color",
         }
 
     def command(self, prompt: str, session_id: str, *options: str) -> list[str]:
         """Return what runs one headless session, or goes on with one."""
+        if self.name == "gemini":
+            again = ["--resume", "latest"] if session_id else []
+            may_all = ["--yolo", "--skip-trust", "--model", "gemini-2.5-pro"]
+            return [self.program, *again, *options, *may_all, "--prompt", prompt]
         may_all = ["--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox"]
         resumed = ["resume", session_id] if session_id else []
         return [self.program, "exec", *resumed, *options, *may_all, "--skip-git-repo-check", prompt]
@@ -95,7 +118,7 @@ class Agent:
         """Return the blocks in the first request that carries a prompt, in their order."""
         texts = (texts_of(body) for body in self.model.requests)
         first = next(found for found in texts if any(prompt in text for text in found))
-        return [block for text in first for block in BLOCK.findall(text)]
+        return [block for text in first for block in BLOCK.findall(html.unescape(text))]
 
 
 def texts_of(body: Body) -> list[str]:
@@ -134,10 +157,12 @@ def running(name: str, program: str, user: Path, project: Path) -> Iterator[Agen
     """Start the services; yield a client with our hooks, whose model does some work and says what it did."""
     client = other_clients.CLIENTS[name]
     os.makedirs(client.folder)
-    model = FakeModel(list(STEPS[name]))
+    model = FakeModel(steps(name, project))
     with serving(model) as address:
         if name == "codex":
             Path(client.folder, "config.toml").write_text(CODEX_CONFIG.format(address=address))
+        else:
+            Path(client.path).write_text(json.dumps(GEMINI_SETTINGS))
         other_clients.install(client)
         remember_much(project)
         supervise.up()

@@ -23,6 +23,7 @@ class Name(StrEnum):
 
     CLAUDE_CODE = clients.CLAUDE_CODE
     CODEX = clients.CODEX
+    GEMINI = clients.GEMINI
 
 
 For = Annotated[

@@ -10,7 +10,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite.capture.clients import codex, patches
+from claude_mem_lite.capture.clients import calls, codex, patches
 from claude_mem_lite.importers import lines
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class _Rollout:
         elif kind == "CommandExecution":
             words = item.get("command")
             given = {"command": words[-1] if isinstance(words, list) and words else ""}
-            call = codex.command(given, item.get("aggregated_output"), item.get("exit_code"))
+            call = calls.command(given, item.get("aggregated_output"), item.get("exit_code"))
             yield from self._call(item_id, [{**call, "tool_use_id": item_id}])
         elif kind == "FileChange" and item.get("status") == "completed":
             changes = item.get("changes")
@@ -111,7 +111,7 @@ class _Rollout:
             name, given = self._calls.pop(call_id)
             output, exit_code = _answer(payload.get("output"))
             if name in _SHELLS:
-                call = codex.command({"command": _command(given)}, output, exit_code)
+                call = calls.command({"command": _command(given)}, output, exit_code)
                 yield from self._call(call_id, [{**call, "tool_use_id": call_id}])
             elif name == "apply_patch" and exit_code == 0 and isinstance(given, str):
                 folder = str(self.place.get("cwd") or "/")
@@ -119,10 +119,10 @@ class _Rollout:
                     call_id, codex.edits(patches.parse(_patch(given)), folder, call_id, _unknown)
                 )
 
-    def _call(self, call_id: str, calls: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    def _call(self, call_id: str, made: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         """Yield calls of tools with their results."""
         self._told.add(call_id)
-        for call in calls:
+        for call in made:
             use = {"type": "tool_use", "id": call["tool_use_id"], "name": call["tool_name"]}
             yield {"type": "assistant", "message": {"content": [{**use, "input": call["tool_input"]}]}}
             result = {

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.capture import clients
-from claude_mem_lite.capture.clients import codex
+from claude_mem_lite.capture.clients import codex, gemini
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import hook_table
 
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class Client:
     """A client: its folder (in the home, or named by a variable), what of it lies there, and its events.
 
-    `advice` is what is left for the user to do once the hooks are registered.
+    `advice` is what is left for the user to do once the hooks are registered. With `has_own_home` the
+    variable names a home, in which the folder lies.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Client:
     transcripts: str
     events: Mapping[str, Mapping[str, Any]]
     advice: str
+    has_own_home: bool = False
 
     @property
     def told(self) -> str:
@@ -41,7 +43,9 @@ class Client:
     def folder(self) -> str:
         """Its own folder; it need not exist."""
         chosen = os.environ.get(self.variable)
-        return chosen or os.path.join(os.path.expanduser("~"), self.folder_name)
+        if chosen and not self.has_own_home:
+            return chosen
+        return os.path.join(chosen or os.path.expanduser("~"), self.folder_name)
 
     @property
     def path(self) -> str:
@@ -60,6 +64,11 @@ CLIENTS = {
         Client(
             clients.CODEX, "CODEX_HOME", ".codex", "hooks.json", "sessions", codex.HOOKS,
             "Codex runs only hooks that you trust: start codex, and trust these when it asks, or by /hooks.",
+        ),
+        Client(
+            clients.GEMINI, "GEMINI_CLI_HOME", ".gemini", "settings.json", "tmp", gemini.HOOKS,
+            "nothing: Gemini CLI runs your own hooks at once, unless hooksConfig.enabled is false.",
+            has_own_home=True,
         ),
     )
 }  # fmt: skip

@@ -1,7 +1,8 @@
 """Translate what other clients send to their hooks into Claude Code's events, and our answers into theirs.
 
 Standard library only, one module a client; a hook loads it only when another client started it. A module has
-`events`, which turns a payload into our events, `ANSWERS`, the client's events that take context, and
+`HOOKS`, what is registered; `events`, which turns a payload into our events; `ANSWERS`, the client's events
+that get an answer; `BRINGS_START`, the one whose answer has the block of a session's start, too; and
 `MOST_CONTEXT_BYTES`, what a context may have. Every translated event begins with its client.
 """
 
@@ -13,9 +14,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
 
-CLAUDE_CODE, CODEX = "claude-code", "codex"
+CLAUDE_CODE, CODEX, GEMINI = "claude-code", "codex", "gemini"
 # What a person calls them.
-NAMES = {CLAUDE_CODE: "Claude Code", CODEX: "Codex"}
+NAMES = {CLAUDE_CODE: "Claude Code", CODEX: "Codex", GEMINI: "Gemini CLI"}
 _FIRST_KEY = re.compile(r'\s*\{\s*"client"\s*:\s*"([a-z-]{1,20})"')
 
 
@@ -31,6 +32,10 @@ def module(client: str) -> ModuleType | None:
         from claude_mem_lite.capture.clients import codex
 
         return codex
+    if client == GEMINI:
+        from claude_mem_lite.capture.clients import gemini
+
+        return gemini
     return None
 
 

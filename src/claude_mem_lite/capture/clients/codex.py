@@ -8,7 +8,7 @@ Source: the JSON schemas of the hooks in the client's binary.
 from __future__ import annotations
 
 from claude_mem_lite.capture import own_file
-from claude_mem_lite.capture.clients import patches
+from claude_mem_lite.capture.clients import calls, patches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ HOOKS: dict[str, dict[str, Any]] = {
 }
 # The events whose answer reaches the model as a message of its own.
 ANSWERS = frozenset({"SessionStart", "UserPromptSubmit", "PostToolUse", "SubagentStart"})
+BRINGS_START = ""  # the start itself is answered
 # A longer context is cut to its ends: 2,500 tokens of four bytes each.
 MOST_CONTEXT_BYTES = 10_000
 # What a session is known by, in every event.
@@ -60,15 +61,6 @@ def events(payload: dict[str, Any]) -> list[dict[str, Any]]:
     return [event]
 
 
-def command(given: Any, output: Any, exit_code: Any) -> dict[str, Any]:
-    """Return what Claude Code would have sent of a command that ended; `exit_code` is None if not known."""
-    call = {"tool_name": "Bash", "tool_input": given}
-    told = output if isinstance(output, str) else ""
-    if isinstance(exit_code, int) and exit_code:
-        return {**call, "hook_event_name": "PostToolUseFailure", "error": f"Exit code {exit_code}\n{told}"}
-    return {**call, "tool_response": {"stdout": told, "stderr": "", "interrupted": False, "isImage": False}}
-
-
 def edits(changes: list[patches.Change], cwd: str, call_id: str, text_of: Any) -> list[dict[str, Any]]:
     """Return the calls that do what a patch did, the first with the patch's id, the others with their own."""
     found = [call for change in changes[:MOST_FILES] for call in patches.calls(change, cwd, text_of)]
@@ -97,7 +89,7 @@ def _calls(payload: dict[str, Any]) -> list[dict[str, Any]]:
         return found if is_whole else [*found, {**as_it_is, "tool_use_id": f"{call_id}#"}]
     if tool == "Bash":
         exit_code = _completed(payload, str(call_id)).get("exit_code")
-        return [{"tool_use_id": call_id, **command(given, payload.get("tool_response"), exit_code)}]
+        return [{"tool_use_id": call_id, **calls.command(given, payload.get("tool_response"), exit_code)}]
     if tool == "spawn_agent":
         return [{**as_it_is, **_agent(payload), "tool_response": {"isAsync": True}}]
     return [as_it_is]

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 
+from claude_mem_lite.capture.clients import calls as calls_of
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +21,7 @@ _END_OF_FILE = "*** End of File"
 
 # A search for where a hunk stands compares at most so many lines.
 _MOST_COMPARED = 2_000_000
+_MOST_DIGITS = 9
 
 
 class Change:
@@ -54,6 +57,23 @@ def of_diff(path: str, moved_to: str, diff: str) -> Change:
     return change
 
 
+def structured(diff: str) -> list[dict[str, Any]]:
+    """Return the hunks of a unified diff as Claude Code's tools tell them."""
+    found: list[dict[str, Any]] = []
+    for line in diff.split("\n"):
+        if line.startswith("@@ -"):
+            start = line.removeprefix("@@ -").partition(" ")[0].partition(",")[0]
+            found.append(
+                {
+                    "oldStart": int(start) if start.isdecimal() and len(start) <= _MOST_DIGITS else 0,
+                    "lines": [],
+                }
+            )
+        elif found and line[:1] in {"+", "-", " "}:
+            found[-1]["lines"].append(line)
+    return found
+
+
 def of_file(path: str, content: str, *, is_new: bool) -> Change:
     """Return that a file is new, or is gone."""
     change = Change(_ADD if is_new else _DELETE, path)
@@ -84,14 +104,12 @@ def calls(change: Change, cwd: str, text_of: Callable[[str], str | None]) -> lis
     """
     path = os.path.join(cwd, change.path)
     if change.kind == _DELETE:
-        return [_command("rm", path)]
+        return [_shell("rm", path)]
     if change.kind == _ADD:
         content = "".join(f"{line[1:]}\n" for hunk in change.hunks for line in hunk if line[0] == "+")
-        told: dict[str, Any] = {"type": "create", "structuredPatch": [], "originalFile": None}
-        given = {"file_path": path, "content": content}
-        return [_call("Write", given, {**told, "filePath": path, "content": content})]
+        return [calls_of.created(path, content)]
     moved = os.path.join(cwd, change.moved_to) if change.moved_to else ""
-    found = [_command("mv", path, moved)] if moved else []
+    found = [_shell("mv", path, moved)] if moved else []
     hunks = [hunk for hunk in change.hunks if any(line[0] != " " for line in hunk)]
     if hunks:
         found.append(_edit(moved or path, hunks, text_of(moved or path)))
@@ -117,8 +135,8 @@ def _edit(path: str, hunks: list[list[str]], after: str | None) -> dict[str, Any
     if len(edits) == 1:
         given = {"file_path": path, **edits[0]}
         named = {"oldString": edits[0]["old_string"], "newString": edits[0]["new_string"]}
-        return _call("Edit", given, response | named)
-    return _call("MultiEdit", {"file_path": path, "edits": edits}, response)
+        return calls_of.call("Edit", given, response | named)
+    return calls_of.call("MultiEdit", {"file_path": path, "edits": edits}, response)
 
 
 def _before(hunks: list[list[str]], after: str | None) -> tuple[str | None, list[int]]:
@@ -159,12 +177,7 @@ def _side(hunk: list[str], mark: str) -> list[str]:
     return [line[1:] for line in hunk if line[0] in {" ", mark}]
 
 
-def _command(*words: str) -> dict[str, Any]:
+def _shell(*words: str) -> dict[str, Any]:
     import shlex
 
-    response = {"stdout": "", "stderr": "", "interrupted": False, "isImage": False}
-    return _call("Bash", {"command": shlex.join(words)}, response)
-
-
-def _call(tool: str, given: dict[str, Any], response: dict[str, Any]) -> dict[str, Any]:
-    return {"tool_name": tool, "tool_input": given, "tool_response": response}
+    return calls_of.command({"command": shlex.join(words)}, "", 0)

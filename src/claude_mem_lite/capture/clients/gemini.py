@@ -1,0 +1,192 @@
+"""Gemini CLI: its events and tools have names of their own, and its calls have no id.
+
+Measured with 0.61.0. A payload has the text before and after an edit, and the exit status of a command that
+failed, in the words that the model is shown. What hooks said at a session's start comes back in front of the
+prompt. `PreCompress` is sent before every request to the model, compacted or not: it is not registered.
+"""
+
+from __future__ import annotations
+
+from claude_mem_lite.capture.clients import calls, patches
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_TIMEOUT = {"timeout": 10_000}  # milliseconds
+HOOKS: dict[str, dict[str, Any]] = {
+    "SessionStart": {"hook": "session_start", **_TIMEOUT},
+    "BeforeAgent": {"hook": "user_prompt_submit", **_TIMEOUT},
+    "AfterTool": {"hook": "post_tool_use", **_TIMEOUT},
+    "AfterAgent": {"hook": "stop", **_TIMEOUT},
+    "SessionEnd": {"hook": "session_end", **_TIMEOUT},
+}
+# The events that we answer; the answer stands behind the prompt, or behind the tool's answer.
+ANSWERS = frozenset({"BeforeAgent", "AfterTool"})
+# The event whose answer brings the block of a session's start: headless, what is said at the start itself is
+# put in front of the prompt, and a resumed session leaves out every message that begins with it.
+BRINGS_START = "BeforeAgent"
+# No limit was found; our blocks stay far below.
+MOST_CONTEXT_BYTES = 64 << 10
+_NAMES = {"BeforeAgent": "UserPromptSubmit", "AfterTool": "PostToolUse", "AfterAgent": "Stop"}
+_COMMON = ("session_id", "transcript_path", "cwd")
+_CONTEXT, _CONTEXT_END = "<hook_context>", "</hook_context>"
+_UNTRUSTED, _UNTRUSTED_END = "<untrusted_context>", "</untrusted_context>"
+# What follows a command's output.
+_AFTER_OUTPUT = ("Error: ", "Exit Code: ", "Signal: ", "Background PIDs: ", "Process Group PGID: ")
+_MOST_DIGITS = 9
+_CUT_OFF = "IMPORTANT: The file content has been truncated"
+
+
+def events(payload: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the event of Claude Code that says what a payload says; none for one that ours do not have."""
+    name: str = payload["hook_event_name"]
+    if name not in HOOKS:
+        return []
+    event = {each: payload[each] for each in _COMMON if each in payload}
+    event["hook_event_name"] = _NAMES.get(name, name)
+    if name == "AfterTool":
+        return [
+            event
+            | tool_call(payload.get("tool_name"), payload.get("tool_input"), payload.get("tool_response"))
+        ]
+    if name == "BeforeAgent":
+        event["prompt"] = without_context(payload.get("prompt"))
+    elif name == "AfterAgent":
+        event["stop_hook_active"] = payload.get("stop_hook_active") is True
+        event["last_assistant_message"] = payload.get("prompt_response")
+    else:
+        event |= {each: payload[each] for each in ("source", "reason") if each in payload}
+    return [event]
+
+
+def without_context(text: Any) -> str:
+    """Return a text without what hooks have put before and behind it."""
+    if not isinstance(text, str):
+        return ""
+    if text.startswith(_CONTEXT):
+        text = text.partition(_CONTEXT_END)[2].lstrip("\n")
+    if text.endswith(_CONTEXT_END) and _CONTEXT in text:
+        text = text[: text.rindex(_CONTEXT)].rstrip("\n")
+    return str(text)
+
+
+def tool_call(tool: Any, given: Any, response: Any) -> dict[str, Any]:
+    """Return the call of Claude Code's tool that did what a call did; an unknown tool stays as it is."""
+    given, told = given if isinstance(given, dict) else {}, response if isinstance(response, dict) else {}
+    shown, path = text_of(told.get("llmContent")), _str(given.get("file_path") or given.get("absolute_path"))
+    error = told.get("error")
+    name = _TOOLS.get(tool, tool) if isinstance(tool, str) else tool
+    if isinstance(error, dict):
+        return calls.failed(name, _named(name, given, path), _str(error.get("message")) or shown)
+    if name == "Bash":
+        return calls.command(given, *_output(shown))
+    display = told.get("returnDisplay")
+    if name in {"Write", "Edit"} and isinstance(display, dict):
+        return _edited(name, given, path, display)
+    return calls.call(name, _named(name, given, path), _answer(name, path, given, shown, display))
+
+
+def _answer(name: Any, path: str, given: dict[str, Any], shown: str, display: Any) -> Any:
+    """Return what Claude Code's tool would have answered to a look, else what the model was shown."""
+    if name == "Read":
+        return _read(path, given, shown)
+    if name == "Grep":
+        return {"mode": "content", "content": shown, **_matches(display)}
+    if name == "Glob":
+        found = shown.split("\n")[1:] if shown.startswith("Found") else []
+        return {"filenames": found, "numFiles": len(found)}
+    return shown
+
+
+def text_of(content: Any) -> str:
+    """Return the text of what the model is shown: a string, a part, or several."""
+    if isinstance(content, list):
+        return "\n".join(filter(None, map(text_of, content)))
+    return _str(content["text"] if isinstance(content, dict) and "text" in content else content)
+
+
+_TOOLS = {
+    "run_shell_command": "Bash", "write_file": "Write", "replace": "Edit", "read_file": "Read",
+    "grep_search": "Grep", "search_file_content": "Grep", "glob": "Glob", "list_directory": "LS",
+    "write_todos": "TodoWrite", "google_web_search": "WebSearch", "web_fetch": "WebFetch",
+    "invoke_agent": "Agent",
+}  # fmt: skip
+
+
+def _named(name: Any, given: dict[str, Any], path: str) -> dict[str, Any]:
+    """Return what a tool was given under the names that Claude Code's has for it."""
+    if name in {"Write", "Edit", "Read"}:
+        return {**given, "file_path": path}
+    folder = given.get("dir_path") or given.get("path")
+    if name in {"Grep", "Glob", "LS"}:
+        return {**given, "path": folder}
+    if name == "TodoWrite" and isinstance(todos := given.get("todos"), list):
+        named = [{**each, "content": each.get("description")} for each in todos if isinstance(each, dict)]
+        return {"todos": named}
+    if name == "Agent":
+        return {"prompt": given.get("prompt"), "subagent_type": given.get("agent_name"), "description": ""}
+    return given
+
+
+def _edited(name: str, given: dict[str, Any], path: str, display: dict[str, Any]) -> dict[str, Any]:
+    """Return an edit, with the text before it."""
+    before, after = _str(display.get("originalContent")), _str(display.get("newContent"))
+    if name == "Write" and display.get("isNewFile") is True:
+        return calls.created(path, after)
+    told = {
+        "filePath": path,
+        "originalFile": before,
+        "structuredPatch": patches.structured(_str(display.get("fileDiff"))),
+    }
+    if name == "Write":
+        return calls.call(
+            name, {"file_path": path, "content": after}, {**told, "type": "update", "content": after}
+        )
+    old, new = _str(given.get("old_string")), _str(given.get("new_string"))
+    if not old or not before:  # a file that was not there, or was empty
+        return calls.created(path, after)
+    is_all = given.get("allow_multiple") is True
+    edit = {"file_path": path, "old_string": old, "new_string": new, "replace_all": is_all}
+    return calls.call(name, edit, {**told, "oldString": old, "newString": new})
+
+
+def _read(path: str, given: dict[str, Any], shown: str) -> dict[str, Any]:
+    """Return a file that was read, or the part of it that was."""
+    is_part = shown.lstrip().startswith(_CUT_OFF) or any(
+        given.get(each) for each in ("start_line", "end_line", "offset", "limit")
+    )
+    count = shown.count("\n") + 1
+    file = {"filePath": path, "content": shown, "numLines": count, "startLine": 1}
+    return {"type": "text", "file": file if is_part else {**file, "totalLines": count}}
+
+
+def _matches(display: Any) -> dict[str, Any]:
+    matches = display.get("matches") if isinstance(display, dict) else None
+    found = (
+        [each.get("filePath") for each in matches if isinstance(each, dict)]
+        if isinstance(matches, list)
+        else []
+    )
+    names = list(dict.fromkeys(name for name in found if isinstance(name, str)))
+    return {"filenames": names, "numFiles": len(names)}
+
+
+def _output(shown: str) -> tuple[str, int | None]:
+    """Return what a command put out, and its exit status, 0 where the model was shown none."""
+    lines = shown.rstrip().removesuffix(_UNTRUSTED_END).rstrip("\n").split("\n")
+    exit_code = 0
+    while len(lines) > 1 and lines[-1].startswith(_AFTER_OUTPUT):
+        line = lines.pop()
+        number = line.removeprefix("Exit Code: ")
+        exit_code = (
+            int(number)
+            if number != line and number.isdecimal() and len(number) <= _MOST_DIGITS
+            else exit_code
+        )
+    output = "\n".join(lines).removeprefix(f"{_UNTRUSTED}\n").removeprefix("Output: ")
+    return "" if output == "(empty)" else output, exit_code
+
+
+def _str(value: Any) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,169 @@
+"""Gemini CLI: what its hooks send becomes Claude Code's events, and our answers become its own.
+
+The payloads were recorded from Gemini CLI 0.61.0 against a model API on loopback.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.databases import rows, session_row
+from support.hooks import run_hook
+from test_client_codex import work
+
+from claude_mem_lite.capture import clients
+from claude_mem_lite.capture.clients import gemini
+from claude_mem_lite.hooks import helper, other_client
+from claude_mem_lite.storage import models
+
+RECORDED = Path(__file__).parent / "data" / "clients" / "gemini-0.61.0.jsonl"
+PAYLOADS: list[dict[str, Any]] = [json.loads(line) for line in RECORDED.read_text("utf-8").splitlines()]
+HOOK_OF = {name: entry["hook"] for name, entry in gemini.HOOKS.items()}
+
+
+def shell(shown: str) -> dict[str, Any]:
+    """Return the event of a command whose end was shown so."""
+    response = {"llmContent": shown, "returnDisplay": ""}
+    return gemini.tool_call("run_shell_command", {"command": "make"}, response)
+
+
+def test_recorded_payloads_become_events_of_claude_code() -> None:
+    """Every event and tool has the name that Claude Code has for it; what we do not register is none."""
+    told = {
+        tuple(said.get(name, "") for said in (each, event) for name in ("hook_event_name", "tool_name"))
+        for each in PAYLOADS
+        for event in gemini.events(each)
+    }
+
+    assert told == {
+        ("SessionStart", "", "SessionStart", ""),
+        ("BeforeAgent", "", "UserPromptSubmit", ""),
+        ("AfterTool", "run_shell_command", "PostToolUse", "Bash"),
+        ("AfterTool", "run_shell_command", "PostToolUseFailure", "Bash"),
+        ("AfterTool", "write_file", "PostToolUse", "Write"),
+        ("AfterTool", "replace", "PostToolUse", "Edit"),
+        ("AfterTool", "replace", "PostToolUseFailure", "Edit"),
+        ("AfterTool", "read_file", "PostToolUse", "Read"),
+        ("AfterTool", "read_file", "PostToolUseFailure", "Read"),
+        ("AfterTool", "grep_search", "PostToolUse", "Grep"),
+        ("AfterTool", "glob", "PostToolUse", "Glob"),
+        ("AfterTool", "list_directory", "PostToolUse", "LS"),
+        ("AfterTool", "write_todos", "PostToolUse", "TodoWrite"),
+        ("AfterAgent", "", "Stop", ""),
+        ("SessionEnd", "", "SessionEnd", ""),
+    }
+    assert {each["hook_event_name"] for each in PAYLOADS} - set(gemini.HOOKS) == {"PreCompress", "BeforeTool"}
+
+
+def test_the_recorded_session_is_remembered(memory: Path) -> None:
+    """Sent to the hooks, it becomes observations with files, functions and failures, under its client."""
+    for each in PAYLOADS:
+        if each["hook_event_name"] in HOOK_OF:
+            hook = HOOK_OF[each["hook_event_name"]]
+            done = run_hook(hook, each, client="gemini", project_dir="/home/dev/river")
+            assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    work()
+
+    found = list(models.Observation.select().order_by(models.Observation.pk))
+    assert {row.client for row in found} == {row.client for row in models.Session.select()} == {"gemini"}
+    changed = [
+        (row.tool_name, each["qualified_name"], each["change_type"])
+        for row in found
+        for each in row.functions_changed
+    ]
+    assert changed == [
+        ("Write", "door", "new"), ("Write", "window", "new"), ("Edit", "door", "modified"),
+        ("Write", "door", "modified"), ("Write", "window", "deleted"),
+    ]  # fmt: skip
+    titles = {row.tool_name: row.title for row in found}
+    assert titles["UserPromptSubmit"] in {"Put an otter into the river", "Is it there?"}
+    assert any("no-such-pond" in row.title for row in found if row.tool_name == "Bash")
+
+
+def test_a_prompt_is_the_users_words_alone() -> None:
+    """What our hook said at the session's start, in front of it, is not heard again as the user's."""
+    heard = [each["prompt"] for each in PAYLOADS if each["hook_event_name"] == "BeforeAgent"]
+    assert all(prompt.startswith("<hook_context>") for prompt in heard)
+
+    prompts = [event["prompt"] for each in PAYLOADS for event in gemini.events(each) if "prompt" in event]
+
+    assert prompts == ["Put an otter into the river.", "Is it there?"]
+    assert gemini.without_context("What is <hook_context>?") == "What is <hook_context>?"
+    assert gemini.without_context(None) == ""
+
+
+@pytest.mark.parametrize(("shown", "output", "error"), [
+    ("<untrusted_context>\nOutput: done\nProcess Group PGID: 1\n</untrusted_context>", "done", None),
+    ("Output: (empty)", "", None),
+    ("Output: a\nb\nExit Code: 2\nProcess Group PGID: 1", None, "Exit code 2\na\nb"),
+    ("Output: (empty)\nExit Code: 1\nSignal: 9", None, "Exit code 1\n"),
+    ("Output: Exit Code: 3\nmore", "Exit Code: 3\nmore", None),
+    ("", "", None),
+])  # fmt: skip
+def test_a_command_ends_as_the_model_was_shown(shown: str, output: str | None, error: str | None) -> None:
+    """Its output and its exit status stand in one text; what the command printed itself counts as output."""
+    call = shell(shown)
+
+    assert call.get("error") == error
+    assert call.get("tool_response", {}).get("stdout") == output
+
+
+def test_an_edit_has_the_text_before_it() -> None:
+    """A replacement is an Edit with the client's hunks, an overwritten file a Write of what was there."""
+    calls = {
+        event["tool_name"]: event
+        for each in PAYLOADS
+        for event in gemini.events(each)
+        if event["hook_event_name"] == "PostToolUse"
+    }
+
+    edit, write = calls["Edit"], calls["Write"]
+    assert edit["tool_input"]["old_string"] == "'south'"
+    assert (
+        edit["tool_response"]["originalFile"]
+        == "def door():\n    return 'south'\n\n\ndef window():\n    return 1\n"
+    )
+    [hunk] = edit["tool_response"]["structuredPatch"]
+    assert (hunk["oldStart"], hunk["lines"][1:3]) == (1, ["-    return 'south'", "+    return 'north'"])
+    assert (write["tool_response"]["type"], write["tool_input"]["content"]) == (
+        "update", "def door():\n    return 'up'\n",
+    )  # fmt: skip
+
+
+def test_context_goes_back_under_the_clients_own_name(memory: Path) -> None:
+    """A block is answered to `AfterTool`, not to the event that it became."""
+    ran = {"tool_name": "run_shell_command", "tool_input": {"command": "x"}, "tool_response": {}}
+    payload = {"session_id": "s1", "hook_event_name": "AfterTool", **ran}
+
+    def handle(raw: bytes, _is_asked: bool, _within_s: float) -> bytes:  # noqa: FBT001
+        return helper.printed("<claude-mem>\nx\n</claude-mem>", json.loads(raw)["hook_event_name"])
+
+    told = json.loads(other_client.respond("gemini", json.dumps(payload).encode(), handle, 4.0))
+
+    assert told == {"hookSpecificOutput": {
+        "hookEventName": "AfterTool", "additionalContext": "<claude-mem>\nx\n</claude-mem>",
+    }}  # fmt: skip
+    assert clients.NAMES["gemini"] == "Gemini CLI"
+    assert rows("SELECT 1 FROM pending_queue") == []
+
+
+def test_the_first_prompt_brings_the_block_of_the_start(memory: Path) -> None:
+    """Nothing is said at the start itself, where it would cost a resumed session the prompt; then once."""
+    session_row("earlier", project_dir="/p", summary="Built a dam of willow.", summarized_pk=1)
+    common = {"session_id": "s1", "cwd": "/p"}
+    started = {**common, "hook_event_name": "SessionStart", "source": "startup"}
+    prompts = [{**common, "hook_event_name": "BeforeAgent", "prompt": text} for text in ("Go on.", "And on.")]
+
+    def told(hook: str, payload: dict[str, Any]) -> str:
+        return run_hook(hook, payload, client="gemini", project_dir="/p").stdout.decode()
+
+    assert told("session_start", started) == ""
+    first, second = (told("user_prompt_submit", each) for each in prompts)
+
+    answer = json.loads(first)["hookSpecificOutput"]
+    assert answer["hookEventName"] == "BeforeAgent"
+    assert "dam of willow" in answer["additionalContext"]
+    assert "dam of willow" not in second
