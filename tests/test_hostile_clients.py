@@ -52,7 +52,7 @@ TOOLS = st.sampled_from([
 def payloads(client: str) -> Any:
     """Return what a client could send, and what it could not."""
     names = [*other_clients.CLIENTS[client].events, "Nonsense", ""]
-    known = {"hook_event_name": st.sampled_from(names), "tool_name": TOOLS | scalars}
+    known = {"hook_event_name": st.sampled_from(names), "tool_name": TOOLS | values}
     told = st.fixed_dictionaries(known, optional=LIKELY).map(lambda said: json.dumps(said).encode())
     return told | inputs
 

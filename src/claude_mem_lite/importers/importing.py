@@ -13,12 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite import config
 from claude_mem_lite.capture import inbox
-from claude_mem_lite.capture.clients import CLAUDE_CODE, CODEX
+from claude_mem_lite.capture.clients import CLAUDE_CODE, CODEX, GEMINI
 from claude_mem_lite.distill.looks import look_at
 from claude_mem_lite.distill.record import record_import, summarize_session
 from claude_mem_lite.importers import store
 from claude_mem_lite.importers.events import call_key, digest
-from claude_mem_lite.importers.sessions import Session, Telling, find, find_rollouts, looked_at
+from claude_mem_lite.importers.sessions import (
+    Session,
+    Telling,
+    find,
+    find_chats,
+    find_rollouts,
+    looked_at,
+)
 from claude_mem_lite.redaction.events import scrub_as_set
 from claude_mem_lite.storage import facts, projects, rewrites
 
@@ -28,7 +35,7 @@ if TYPE_CHECKING:
     from claude_mem_lite.importers.events import Event
     from claude_mem_lite.storage.models import PendingEvent
 
-_FINDERS = {CLAUDE_CODE: find, CODEX: find_rollouts}
+_FINDERS = {CLAUDE_CODE: find, CODEX: find_rollouts, GEMINI: find_chats}
 # In one transaction: a hook must not wait for more, nor the consumer.
 _EVENTS_AT_ONCE, _CHARS_AT_ONCE = 100, 4_000_000
 _TOLD = {
@@ -137,7 +144,8 @@ class Import:
         """Yield the events of a session that neither a hook nor an import has brought."""
         session = telling.session
         noted = _noted(session)
-        if not noted and store.is_remembered_without_raw(session.id):
+        is_captured = bool(by_hooks) and session.client == GEMINI  # whose calls have no id in hooks
+        if is_captured or (not noted and store.is_remembered_without_raw(session.id)):
             self._plan.left_out["already known session"] += 1
             return
         heard = Counter(_heard(json.loads(row.raw_output)) for row in by_hooks if not row.tool_name)

@@ -68,6 +68,15 @@ def objects(path: str, left_out: Counter[str], *, now: str) -> Iterator[Line]:
             yield Line(start, end, at, said)
 
 
+def of_call(call_id: str, call: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the two lines that Claude Code writes of a tool's call; `call` is as a hook's event has it."""
+    use = {"type": "tool_use", "id": call_id, "name": call["tool_name"], "input": call["tool_input"]}
+    yield {"type": "assistant", "message": {"content": [use]}}
+    result = {"type": "tool_result", "tool_use_id": call_id, "content": call.get("error", "")}
+    told = {"message": {"content": [{**result, "is_error": "error" in call}]}}
+    yield {"type": "user", **told, "toolUseResult": call.get("tool_response")}
+
+
 def _object(text: bytes) -> dict[str, Any] | None:
     try:
         said = json.loads(text)

@@ -123,15 +123,7 @@ class _Rollout:
         """Yield calls of tools with their results."""
         self._told.add(call_id)
         for call in made:
-            use = {"type": "tool_use", "id": call["tool_use_id"], "name": call["tool_name"]}
-            yield {"type": "assistant", "message": {"content": [{**use, "input": call["tool_input"]}]}}
-            result = {
-                "type": "tool_result",
-                "tool_use_id": call["tool_use_id"],
-                "content": call.get("error", ""),
-            }
-            told = {"message": {"content": [{**result, "is_error": "error" in call}]}}
-            yield {"type": "user", **told, "toolUseResult": call.get("tool_response")}
+            yield from lines.of_call(call["tool_use_id"], call)
 
 
 def _said(who: str, text: str, message_id: str) -> dict[str, Any]:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite import config
 from claude_mem_lite.capture import inbox, own_file
-from claude_mem_lite.capture.clients import CLAUDE_CODE, CODEX
-from claude_mem_lite.importers import lines, rollouts
+from claude_mem_lite.capture.clients import CLAUDE_CODE, CODEX, GEMINI
+from claude_mem_lite.importers import chats, lines, rollouts
 from claude_mem_lite.importers.events import Event, Origin, Reading, end_of
 
 if TYPE_CHECKING:
@@ -26,7 +26,11 @@ if TYPE_CHECKING:
     from claude_mem_lite.importers.lines import Line
 
 SUFFIX = ".jsonl"
-_READERS: dict[str, Callable[..., Iterator[Line]]] = {CLAUDE_CODE: lines.read, CODEX: rollouts.read}
+_READERS: dict[str, Callable[..., Iterator[Line]]] = {
+    CLAUDE_CODE: lines.read,
+    CODEX: rollouts.read,
+    GEMINI: chats.read,
+}
 _AGENT = "agent-"
 # Conversations that the client has with itself, about a compaction for example.
 _OWN_AGENT = re.compile(r"a[a-z_]+-")
@@ -134,6 +138,24 @@ def find_rollouts(folder: str, left_out: Counter[str]) -> list[Session]:
         else:
             of.files[entry.path] = entry.stat().st_size
             of.agents[entry.path] = (agent_id, role)
+    return list(found.values())
+
+
+def find_chats(folder: str, left_out: Counter[str]) -> list[Session]:
+    """Return the sessions whose chats lie in Gemini's folder `tmp`, in no order; each start wrote a file."""
+    found: dict[str, Session] = {}
+    for project in _entries(folder, left_out, folders=True):
+        for entry in _below(os.path.join(project.path, "chats"), left_out):
+            told = next((line.said for line in _first(entry.path)), {})
+            session_id = told.get("sessionId")
+            if not isinstance(session_id, str):
+                left_out["empty session"] += 1
+            elif told.get("kind") not in {"main", None}:
+                left_out["sub-agent's chat"] += 1
+            else:
+                session = found.setdefault(session_id, Session(session_id, entry.path, {}, client=GEMINI))
+                session.files[entry.path] = entry.stat().st_size
+                session.agents[entry.path] = ("", "")
     return list(found.values())
 
 

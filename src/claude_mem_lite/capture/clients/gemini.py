@@ -76,7 +76,7 @@ def tool_call(tool: Any, given: Any, response: Any) -> dict[str, Any]:
     given, told = given if isinstance(given, dict) else {}, response if isinstance(response, dict) else {}
     shown, path = text_of(told.get("llmContent")), _str(given.get("file_path") or given.get("absolute_path"))
     error = told.get("error")
-    name = _TOOLS.get(tool, tool) if isinstance(tool, str) else tool
+    name = _TOOLS.get(tool, tool) if isinstance(tool, str) else ""
     if isinstance(error, dict):
         return calls.failed(name, _named(name, given, path), _str(error.get("message")) or shown)
     if name == "Bash":

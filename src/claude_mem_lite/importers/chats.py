@@ -1,0 +1,90 @@
+"""Read a chat file of Gemini CLI as the lines of a transcript that Claude Code would have written.
+
+A message is written again once its calls have ended. Measured with 0.61.0; a chat that is one JSON document
+is not read.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from claude_mem_lite.capture import own_file
+from claude_mem_lite.capture.clients import gemini
+from claude_mem_lite.importers import lines
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Iterator
+
+    from claude_mem_lite.importers.lines import Line
+
+_MOST_PATH_BYTES = 4_096
+_ENDED = frozenset({"success", "error"})
+_OWN_WORDS = ("<session_context>", "<hook_context>")
+_SILENT = frozenset({"info", "warning", "error", "None"})
+
+
+def read(path: str, left_out: Counter[str], *, now: str) -> Iterator[Line]:
+    """Yield what a chat file says; no line is later than `now`. Raises: OSError."""
+    cwd = folder_of(path)
+    told: set[str] = set()
+    for line in lines.objects(path, left_out, now=now):
+        kind = str(line.said.get("type"))
+        found = _user(line.said) if kind == "user" else _model(line.said, told) if kind == "gemini" else ()
+        if kind not in {"user", "gemini", *_SILENT}:
+            left_out["unknown line"] += 1
+        for said in found:
+            yield line._replace(said={**said, "cwd": cwd})
+
+
+def folder_of(path: str) -> str:
+    """Return the folder of the project that a chat file belongs to, "" where that is not known."""
+    marker = os.path.join(os.path.dirname(os.path.dirname(path)), ".project_root")
+    return (own_file.text(marker, most_bytes=_MOST_PATH_BYTES) or "").strip()
+
+
+def _user(said: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield what the user wrote, without what hooks and the client put beside it."""
+    shown = said.get("displayContent") or said.get("content")
+    text = gemini.without_context(gemini.text_of(shown))
+    if text and not text.startswith(_OWN_WORDS):
+        yield {"type": "user", "uuid": str(said.get("id")), **_message("", text)}
+
+
+def _model(said: dict[str, Any], told: set[str]) -> Iterator[dict[str, Any]]:
+    """Yield the words of the model and its calls that ended, each once."""
+    message_id = str(said.get("id"))
+    text = gemini.text_of(said.get("content"))
+    if text and message_id not in told:
+        told.add(message_id)
+        yield {"type": "assistant", "uuid": message_id, **_message(message_id, text)}
+    made = said.get("toolCalls")
+    for call in made if isinstance(made, list) else ():
+        call_id = str(call.get("id")) if isinstance(call, dict) else ""
+        if not call_id or call_id in told or str(call.get("status")) not in _ENDED:
+            continue
+        told.add(call_id)
+        ended = gemini.tool_call(call.get("name"), call.get("args"), _response(call))
+        yield from lines.of_call(call_id, ended)
+
+
+def _response(call: dict[str, Any]) -> dict[str, Any]:
+    """Return a call's answer as the client gives it to hooks."""
+    result = call.get("result")
+    parts = (
+        [part.get("functionResponse") for part in result if isinstance(part, dict)]
+        if isinstance(result, list)
+        else []
+    )
+    answers = [part.get("response") for part in parts if isinstance(part, dict)]
+    answer = next((each for each in answers if isinstance(each, dict)), {})
+    shown = gemini.without_context(gemini.text_of(answer.get("output")))
+    response: dict[str, Any] = {"llmContent": shown, "returnDisplay": call.get("resultDisplay")}
+    if call.get("status") == "error":
+        response["error"] = {"message": gemini.text_of(answer.get("error"))}
+    return response
+
+
+def _message(message_id: str, text: str) -> dict[str, Any]:
+    return {"message": {"id": message_id, "content": [{"type": "text", "text": text}]}}
