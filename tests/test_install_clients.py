@@ -196,3 +196,24 @@ def test_status_counts_the_hooks_of_another_client(home: Path, monkeypatch: pyte
 
     assert list(found["clients"][client.name]) == list(client.events)
     assert not any("hooks not installed" in problem for problem in found["problems"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_doctor_looks_at_every_client(name: str) -> None:
+    """Without hooks a client is no fault; a lost event, a script that is gone and a lost name are."""
+    client = here(name)
+    without = other_clients.look(client)
+    other_clients.install(client)
+    sound, text = other_clients.look(client), Path(client.path).read_text()
+    first = next(iter(client.events))
+    Path(client.path).write_text(text.replace(f'"{first}"', '"Other"'))
+    missing = other_clients.look(client)
+    Path(client.path).write_text(text.replace("/hooks/", "/hooks/x"))
+    lost = other_clients.look(client)
+    Path(client.path).write_text(text.replace(f".py {name} ||", ".py ||"))
+    nameless = other_clients.look(client)
+
+    assert without == (f"{client.told} runs without the hooks: claude-mem install-hooks --for {name}", False)
+    assert sound == (f"{len(client.events)} events; {client.advice}", False)
+    assert missing == (f"{len(client.events)} events registered, not {first}", True)
+    assert (lost[1], nameless) == (True, ("they are registered as Claude Code's", True))

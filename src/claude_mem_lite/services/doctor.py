@@ -5,6 +5,7 @@ No check changes anything; `fix` of a finding does, where there is one. Data is 
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import shlex
@@ -25,7 +26,7 @@ from claude_mem_lite import __version__, config, keys, locks, settings
 from claude_mem_lite.capture import backlog, client, guards, inbox, spool
 from claude_mem_lite.codemap import languages, sources
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.services import install, plugin, supervise
+from claude_mem_lite.services import install, other_clients, plugin, supervise
 from claude_mem_lite.storage import damage, migrations, models, queries, rebuild
 from claude_mem_lite.storage.connections import connect
 from claude_mem_lite.storage.search import broken_indexes
@@ -310,6 +311,15 @@ def _hooks() -> Iterator[Finding]:
         yield Finding("hooks", f"{len(registered)} events, run by {sys.executable}")
 
 
+def _other_clients() -> Iterator[Finding]:
+    for each in other_clients.here():
+        found, is_wrong = other_clients.look(each)
+        cure = f"claude-mem install-hooks --for {each.name}" if is_wrong else ""
+        yield Finding(
+            each.name, found, cure, functools.partial(other_clients.install, each) if cure else None
+        )
+
+
 def _languages() -> Iterator[Finding]:
     """Look at the project that the command is run in, if it is a repository."""
     folder = config.place(os.getcwd())[1]
@@ -381,5 +391,6 @@ def ask_api(chosen: Any) -> Finding:
 
 _CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
     _folder, _disk, _settings, _databases, _rebuild, _index, _services, _queue, _recall, _spool, _hooks,
+    _other_clients,
     _languages, _latency,
 )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -131,6 +132,25 @@ def registered(client: Client) -> dict[str, str]:
     """Return the events of ours that a client has, each with its command. Raises: ClaudeMemError."""
     found = hook_table.registered(hook_table.read(client.path))
     return {name: entry["hooks"][0]["command"] for name, entry in found.items()}
+
+
+def look(client: Client) -> tuple[str, bool]:
+    """Return what there is to say of a client's hooks, and whether another `install` is needed.
+
+    Raises:
+        ClaudeMemError: its settings cannot be read.
+    """
+    there = registered(client)
+    if not there:
+        return f"{client.told} runs without the hooks: claude-mem install-hooks --for {client.name}", False
+    if missing := [name for name in client.events if name not in there]:
+        return f"{len(there)} events registered, not {', '.join(missing)}", True
+    words = [word for command in there.values() for word in shlex.split(command)]
+    if gone := [word for word in words if word.startswith("/") and not os.path.exists(word)]:
+        return f"they name {gone[0]}, which is not there", True
+    if not all(f" {client.name} " in command for command in there.values()):
+        return "they are registered as Claude Code's", True
+    return f"{len(there)} events; {client.advice}", False
 
 
 def _entries(client: Client) -> dict[str, dict[str, Any]]:
