@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # Claude Code ends a hook after 10 s: what takes longer to redact is stored without its long strings.
 REDACTION_S = 4.0
+# Cursor starts Claude Code's hooks, too, without an argument: its payloads begin with this field.
+_CURSORS_FIRST, _FIRST_BYTES = b'"conversation_id"', 64
 
 
 def run(
@@ -32,14 +34,25 @@ def run(
     `at_start` returns what asks for a session's start, where another client's first prompt brings that.
     After `redaction_s` the event's long strings are withheld instead of redacted.
     """
-    if len(sys.argv) > 1:
+
+    def answer() -> bytes:
+        raw = sys.stdin.buffer.read()
+        client = (
+            sys.argv[1] if len(sys.argv) > 1 else "cursor" if _CURSORS_FIRST in raw[:_FIRST_BYTES] else ""
+        )
+        if not client:
+            return respond(raw, ask, redaction_s)
         from claude_mem_lite.hooks import other_client
 
-        def handle(raw: bytes, is_asked: bool, within_s: float) -> bytes:  # noqa: FBT001
-            return respond(raw, ask if is_asked else None, within_s)
+        return other_client.respond(
+            client,
+            raw,
+            lambda event, asks, s: respond(event, ask if asks else None, s),
+            redaction_s,
+            at_start,
+        )
 
-        end(lambda: other_client.respond(sys.argv[1], sys.stdin.buffer.read(), handle, redaction_s, at_start))
-    end(lambda: respond(sys.stdin.buffer.read(), ask, redaction_s))
+    end(answer)
 
 
 def end(answer: Callable[[], bytes]) -> NoReturn:

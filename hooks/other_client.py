@@ -35,6 +35,8 @@ def respond(
     if known is None or not isinstance(name, str):
         return b""
     started = _started(str(payload.get("session_id"))) if name == known.BRINGS_START else {}
+    if client == clients.CURSOR and "cursor_version" not in payload:
+        return handle(raw, True, redaction_s)  # Claude Code's, after all
     ends, answers = time.monotonic() + redaction_s, list[bytes]()
     for at, event in enumerate(known.events(payload)):
         text = json.dumps({"client": client, **event}, ensure_ascii=False)

@@ -14,9 +14,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
 
-CLAUDE_CODE, CODEX, GEMINI = "claude-code", "codex", "gemini"
+CLAUDE_CODE, CODEX, GEMINI, CURSOR = "claude-code", "codex", "gemini", "cursor"
 # What a person calls them.
-NAMES = {CLAUDE_CODE: "Claude Code", CODEX: "Codex", GEMINI: "Gemini CLI"}
+NAMES = {CLAUDE_CODE: "Claude Code", CODEX: "Codex", GEMINI: "Gemini CLI", CURSOR: "Cursor"}
 _FIRST_KEY = re.compile(r'\s*\{\s*"client"\s*:\s*"([a-z-]{1,20})"')
 
 
@@ -36,6 +36,10 @@ def module(client: str) -> ModuleType | None:
         from claude_mem_lite.capture.clients import gemini
 
         return gemini
+    if client == CURSOR:
+        from claude_mem_lite.capture.clients import cursor
+
+        return cursor
     return None
 
 
