@@ -1,6 +1,6 @@
 """Times hooks as whole processes against the bare interpreter in the same run.
 
-    python benchmarks/hooks.py [--runs N]
+    python benchmarks/hooks.py [--runs N] [--against CHECKOUT]
 
 Each hook gets ordinary source code of 1 kB, 50 kB and 1 MB, alone and eight at once. The runs of all cases
 are interleaved, so that another load on the machine falls on all of them. queue.db is held open by this
@@ -108,6 +108,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=80)
     parser.add_argument("--hook", help="only this hook")
+    parser.add_argument(
+        "--against", metavar="CHECKOUT", help="time the hooks of another checkout beside ours"
+    )
     options = parser.parse_args()
     home = tempfile.mkdtemp(prefix="cml-bench-")
     os.environ |= {"CLAUDE_MEM_HOME": home, "CLAUDE_PROJECT_DIR": "/p"}
@@ -141,6 +144,10 @@ def main() -> None:
         command = [sys.executable, "-I", "-S", os.path.join(install.HOOKS, f"{hook}.py")]
         for label, size in SIZES.items():
             cases[f"{hook} {label}"] = (command, event(hook, size))
+            if options.against:
+                # Through the link, so that it imports its own package.
+                other = os.path.join(options.against, "src", "claude_mem_lite", "hooks", f"{hook}.py")
+                cases[f"{hook} {label}, other"] = ([*command[:-1], other], event(hook, size))
         if hook == "stop":
             cases["stop, nothing to do"] = (command, json.dumps(NO_OP).encode())
     try:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import claude_mem_lite
-from claude_mem_lite.services import install
+from claude_mem_lite.services import install, other_clients
 
 PACKAGE = Path(claude_mem_lite.__file__).parent
 
@@ -142,18 +142,32 @@ def test_a_library_comes_in_at_one_place(path: Path) -> None:
         assert inside.startswith(LIBRARIES[root]), f"{inside} imports {name}"
 
 
-@pytest.mark.parametrize("event", sorted(install.hook_events("2.1.80")))
-def test_a_hook_loads_the_standard_library_only(event: str, home: Path) -> None:
-    """A hook process that has stored an event has loaded nothing but the standard library and us."""
-    hook = install.hook_events("2.1.80")[event]["hook"]
+RUNS = [
+    *(("", event, entry["hook"]) for event, entry in sorted(install.hook_events("2.1.80").items())),
+    *(
+        (client.name, event, entry["hook"])
+        for client in other_clients.CLIENTS.values()
+        for event, entry in client.events.items()
+        if "matcher" not in entry
+    ),
+]
+
+
+@pytest.mark.parametrize(("client", "event", "hook"), RUNS)
+def test_a_hook_loads_the_standard_library_only(client: str, event: str, hook: str, home: Path) -> None:
+    """A hook process that has stored an event has loaded nothing but the standard library and us.
+
+    Of other clients Claude Code's have loaded nothing.
+    """
     script = f"""
 import os, runpy, sys
 def report(status):
     names = [name.partition('.')[0] for name in sys.modules]
+    names += [name for name in sys.modules if 'client' in name and name.startswith('claude_mem_lite')]
     os.write(2, ' '.join(sorted(set(names))).encode())
     raise SystemExit
 os._exit = report
-sys.argv = [{hook!r}]
+sys.argv = [{hook!r}, *{[client] * bool(client)}]
 runpy.run_path({str(Path(install.HOOKS) / f"{hook}.py")!r}, run_name="__main__")
 """
     event_text = f'{{"session_id": "s1", "hook_event_name": "{event}", "tool_name": "Read"}}'
@@ -163,5 +177,8 @@ runpy.run_path({str(Path(install.HOOKS) / f"{hook}.py")!r}, run_name="__main__")
     )
 
     loaded = set(done.stderr.decode().split())
-    assert loaded - sys.stdlib_module_names == {"claude_mem_lite", "__main__"} - sys.stdlib_module_names
+    foreign = {name for name in loaded if ".clients" in name or name.endswith(".other_client")}
+    assert bool(foreign) == bool(client)
+    rest = {name for name in loaded if "." not in name}
+    assert rest - sys.stdlib_module_names == {"claude_mem_lite", "__main__"} - sys.stdlib_module_names
     assert (home / "queue.db").exists()

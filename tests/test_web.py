@@ -36,6 +36,7 @@ def test_the_web_process_serves_what_is_remembered(web: Path) -> None:
     assert (search["search_type"], [hit["id"] for hit in search["results"]]) == ("fts", ["abcdef1234"])
     assert detail == {
         "branch": "",
+        "client": "claude-code",
         "written_by": "local",
         "prompt_version": None,
         "before": [],
