@@ -19,7 +19,7 @@ from support.processes import claude_mem, wait_until
 
 from claude_mem_lite import settings_file
 from claude_mem_lite.capture import backlog, inbox, spool
-from claude_mem_lite.services import install
+from claude_mem_lite.services import install, other_clients
 from claude_mem_lite.storage import context as context_rows
 from claude_mem_lite.storage import migrations, models, queries
 
@@ -171,6 +171,25 @@ def test_hooks_of_an_interpreter_that_is_gone_are_told_and_renewed(memory: Path,
 
     assert "/gone/python" in before["found"]
     assert "/gone/python" not in settings.read_text()
+
+
+def test_other_clients_are_looked_at_and_cured(
+    memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was registered of another version is renewed; trust is left to the user, and said."""
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path))
+    client = other_clients.CLIENTS["codex"]
+    other_clients.install(client)
+    untrusted = findings()["codex"]
+    settings = Path(client.path)
+    settings.write_text(settings.read_text().replace(" codex ||", " ||"))
+
+    found, fixed = findings()["codex"], findings("--fix")["codex"]
+
+    assert (untrusted["cure"], untrusted["can_fix"]) == (client.advice, False)
+    assert (found["cure"], found["can_fix"]) == ("claude-mem install-hooks --for codex", True)
+    assert fixed["outcome"] == "cured"
+    assert len(other_clients.registered(client)) == len(client.events)
 
 
 def test_events_that_do_not_fit_the_client_are_told(

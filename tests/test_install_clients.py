@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -213,7 +214,30 @@ def test_the_doctor_looks_at_every_client(name: str) -> None:
     Path(client.path).write_text(text.replace(f".py {name} ||", ".py ||"))
     nameless = other_clients.look(client)
 
-    assert without == (f"{client.told} runs without the hooks: claude-mem install-hooks --for {name}", False)
-    assert sound == (f"{len(client.events)} events; {client.advice}", False)
-    assert missing == (f"{len(client.events)} events registered, not {first}", True)
-    assert (lost[1], nameless) == (True, ("they are registered as Claude Code's", True))
+    again = client.installation
+    assert without == (f"{client.told} runs without the hooks: {again}", "")
+    assert sound[0].startswith(f"{len(client.events)} events")
+    assert missing == (f"{len(client.events)} events registered, not {first}", again)
+    assert (lost[1], nameless) == (again, ("they are registered as Claude Code's", again))
+
+
+def test_the_doctor_knows_what_codex_was_told_to_trust(folders: Path) -> None:
+    """Codex notes it by file and event; until then its hooks do not run, and the doctor says what to do."""
+    client = here("codex")
+    other_clients.install(client)
+    told = {name: re.sub(r"(?<!^)([A-Z])", r"_\1", name).lower() for name in client.events}
+
+    def trust(labels: list[str]) -> tuple[str, str]:
+        marks = [
+            f'[hooks.state."{client.path}:{label}:0:0"]\ntrusted_hash = "sha256:0"\n' for label in labels
+        ]
+        Path(client.folder, "config.toml").write_text("".join(marks))
+        return other_clients.look(client)
+
+    untrusted = ", ".join(sorted(client.events))
+    assert other_clients.look(client) == (f"10 events registered, not trusted: {untrusted}", client.advice)
+    assert trust(list(told.values())[1:]) == (
+        "10 events registered, not trusted: SessionStart",
+        client.advice,
+    )
+    assert trust(list(told.values())) == ("10 events", "")

@@ -313,11 +313,9 @@ def _hooks() -> Iterator[Finding]:
 
 def _other_clients() -> Iterator[Finding]:
     for each in other_clients.here():
-        found, is_wrong = other_clients.look(each)
-        cure = f"claude-mem install-hooks --for {each.name}" if is_wrong else ""
-        yield Finding(
-            each.name, found, cure, functools.partial(other_clients.install, each) if cure else None
-        )
+        found, cure = other_clients.look(each)
+        fix = functools.partial(other_clients.install, each) if cure == each.installation else None
+        yield Finding(each.name, found, cure, fix)
 
 
 def _languages() -> Iterator[Finding]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import shlex
+import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -52,6 +54,11 @@ class Client:
     def path(self) -> str:
         """Its settings file itself: a link to it is left a link."""
         return os.path.realpath(os.path.join(self.folder, self.file))
+
+    @property
+    def installation(self) -> str:
+        """The command that registers the hooks with it."""
+        return f"claude-mem install-hooks --for {self.name}"
 
     @property
     def is_here(self) -> bool:
@@ -134,23 +141,38 @@ def registered(client: Client) -> dict[str, str]:
     return {name: entry["hooks"][0]["command"] for name, entry in found.items()}
 
 
-def look(client: Client) -> tuple[str, bool]:
-    """Return what there is to say of a client's hooks, and whether another `install` is needed.
+def look(client: Client) -> tuple[str, str]:
+    """Return what there is to say of a client's hooks, and what cures it, "" where nothing is wrong.
 
     Raises:
         ClaudeMemError: its settings cannot be read.
     """
     there = registered(client)
     if not there:
-        return f"{client.told} runs without the hooks: claude-mem install-hooks --for {client.name}", False
+        return f"{client.told} runs without the hooks: {client.installation}", ""
     if missing := [name for name in client.events if name not in there]:
-        return f"{len(there)} events registered, not {', '.join(missing)}", True
+        return f"{len(there)} events registered, not {', '.join(missing)}", client.installation
     words = [word for command in there.values() for word in shlex.split(command)]
     if gone := [word for word in words if word.startswith("/") and not os.path.exists(word)]:
-        return f"they name {gone[0]}, which is not there", True
+        return f"they name {gone[0]}, which is not there", client.installation
     if not all(f" {client.name} " in command for command in there.values()):
-        return "they are registered as Claude Code's", True
-    return f"{len(there)} events; {client.advice}", False
+        return "they are registered as Claude Code's", client.installation
+    if client.name == clients.CODEX and (untrusted := sorted(set(there) - _trusted(client))):
+        return f"{len(there)} events registered, not trusted: {', '.join(untrusted)}", client.advice
+    return f"{len(there)} events", ""
+
+
+def _trusted(client: Client) -> set[str]:
+    """Return the events with a hook that the user has trusted, as Codex notes it in its config.toml."""
+    try:
+        with open(os.path.join(client.folder, "config.toml"), "rb") as file:
+            state = tomllib.load(file)["hooks"]["state"]
+        marks = [key.split(":") for key, told in state.items() if told.get("trusted_hash")]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return set()
+    places = {client.path, os.path.join(client.folder, client.file)}
+    labels = {mark[-3] for mark in marks if len(mark) > 3 and ":".join(mark[:-3]) in places}  # noqa: PLR2004
+    return {name for name in client.events if re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower() in labels}
 
 
 def _entries(client: Client) -> dict[str, dict[str, Any]]:
