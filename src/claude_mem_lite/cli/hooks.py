@@ -77,6 +77,7 @@ def _for_claude_code(version: str | None, *, is_silent: bool) -> dict[str, Any]:
     from claude_mem_lite.codemap import languages, sources
 
     done = install.install(client_version=version)
+    installed.claim()
     chosen = settings.load()
     folder = config.place(os.getcwd())[1]
     is_repository = os.path.exists(os.path.join(folder, ".git"))
