@@ -161,8 +161,10 @@ def find_chats(folder: str, left_out: Counter[str]) -> list[Session]:
 
 def _root(thread_id: str, parents: dict[str, str]) -> str:
     """Return the session that a sub-agent, or a sub-agent's own, belongs to."""
-    for _ in parents:
-        thread_id = parents.get(thread_id, thread_id)
+    seen: set[str] = set()
+    while thread_id in parents and thread_id not in seen:  # whoever wrote the files may have made a circle
+        seen.add(thread_id)
+        thread_id = parents[thread_id]
     return thread_id
 
 
