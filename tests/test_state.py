@@ -51,6 +51,21 @@ def test_an_item_is_told_under_what_stands_above_its_list() -> None:
     ]
 
 
+def test_a_row_of_a_table_is_told_like_an_item() -> None:
+    """The head of a table and empty cells say nothing by themselves."""
+    report = (
+        "What was renamed:\n\n| What | Old | New |\n|---|:---:|---|\n"
+        "| **Metadata field** | `checkpoints` | `steps`, always |\n| Log key | | `steps_condensed` |\n\n"
+        "| File | Change |\n| --- | --- |\n| ** |\n| `a.go` | reads both names \\| writes the new one |\n"
+    )
+
+    assert [each.text for each in statements(report)] == [
+        "What was renamed: Metadata field: `checkpoints`; `steps`, always",
+        "What was renamed: Log key: `steps_condensed`",
+        "What was renamed: `a.go`: reads both names | writes the new one",
+    ]
+
+
 def test_a_sentence_is_told_with_what_it_refers_to() -> None:
     """A sentence or an item that begins with "it" or "this" says nothing by itself."""
     report = (

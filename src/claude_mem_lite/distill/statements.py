@@ -10,7 +10,7 @@ from claude_mem_lite.quoting import balanced
 from claude_mem_lite.text import sentences
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 STATEMENT_CHARS = 240
 _HEAD_CHARS = 60
@@ -18,7 +18,7 @@ _SHORTEST, _WORDS = 10, 2
 _NO_STATEMENT = (":", "?", "\uff1f")
 
 _CODE = re.compile(r"^[ \t]*“?```.*?(?:^[ \t]*```”?[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
-_ROW = re.compile(r"^[ \t]*\|(.*)\|[ \t]*$", re.MULTILINE)
+_ROW, _CELLS, _RULE = re.compile(r"[ \t]*\|(.*)\|[ \t]*"), re.compile(r"(?<!\\)\|"), re.compile(r"[-:| \t]+")
 _LINK = re.compile(r"\[([^\]\n]+)\]\([^)\s]+\)")
 # What a list or a table puts before its entries.
 _LEAD = re.compile(r"^[^\w`'\"“./$#@<(\[-]+")
@@ -54,13 +54,13 @@ class Statement(NamedTuple):
 
 
 def statements(report: str) -> list[Statement]:
-    """Return what a report states; no code, tables, headings, questions or lists of names.
+    """Return what a report states; no code, headings, questions or lists of names.
 
     A sentence that refers to the one before it is told with that, or not at all.
     """
-    text = _ROW.sub("\n", _CODE.sub("\n\n", report))
+    text = _CODE.sub("\n\n", report)
     found: dict[str, Statement] = {}
-    for head, block in _blocks(text):
+    for head, block in _blocks("\n".join(_without_tables(text.split("\n")))):
         before = ""
         for sentence in sentences(block):
             told = balanced(_LEAD.sub("", _LINK.sub(r"\1", sentence)).strip())
@@ -71,6 +71,20 @@ def statements(report: str) -> list[Statement]:
             if _says_something(told):
                 found.setdefault(told, Statement(told, head))
     return list(found.values())
+
+
+def _without_tables(lines: Iterable[str]) -> Iterator[str]:
+    """Yield lines, each row of a table but its head as an item of a list: "first cell: second; third"."""
+    in_table = False
+    for line in lines:
+        row = _ROW.fullmatch(line)
+        if row and in_table and not _RULE.fullmatch(row[1]):
+            cells = (cell.replace("**", "").replace("\\|", "|").strip() for cell in _CELLS.split(row[1]))
+            first, *others = [*filter(None, cells), ""]
+            yield f"- {first}: {'; '.join(others[:-1])}"
+        else:
+            yield "" if row else line
+        in_table = row is not None
 
 
 def _blocks(text: str) -> Iterator[tuple[str, str]]:
