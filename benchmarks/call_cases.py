@@ -15,12 +15,14 @@ import tempfile
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from claude_mem_lite.codemap.project import Edge, Project, scan_source
+from claude_mem_lite.codemap.project import Project, scan_source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from _pytest.mark.structures import ParameterSet
+
+    from claude_mem_lite.codemap.resolution import Edge
 
 FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests", "data", "codemap")
 

@@ -87,7 +87,11 @@ def cost(folder: str, peers: str) -> None:
         took["resolve"].append(seconds(project.edges))
     thousands = sum(file.lines for file in project.files.values()) / 1000
     texts = [open(os.path.join(folder, path), "rb").read() for path in project.files]  # noqa: SIM115
-    good = [decode(text) for text, file in zip(texts, project.files.values(), strict=True) if not file.error]
+    good = [
+        decode(text)
+        for text, file in zip(texts, project.files.values(), strict=True)
+        if not file.error and file.imports is not None  # Python
+    ]
     took["ast.parse"] = [seconds(lambda: [parse(text) for text in good]) for _ in range(RUNS)]
     medians = {name: statistics.median(values) * 1000 for name, values in took.items()}
     whole = medians["scan"] + medians["resolve"]

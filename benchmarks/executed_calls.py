@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from claude_mem_lite.codemap.project import Edge
+    from claude_mem_lite.codemap.resolution import Edge
 
 Pair = tuple[str, str]
 LIMIT_S = 240  # some suites hang under a profiler; what ran until then counts

@@ -12,7 +12,8 @@ import pytest
 
 from claude_mem_lite.codemap import sources
 from claude_mem_lite.codemap.confidence import CONFIDENCE
-from claude_mem_lite.codemap.project import Edge, FileMap, Project, scan_source
+from claude_mem_lite.codemap.project import FileMap, Project, scan_source
+from claude_mem_lite.codemap.resolution import Edge
 from claude_mem_lite.codemap.valueflow.external import BUILTINS
 from claude_mem_lite.codemap.valueflow.imports import Finder, module_names
 

@@ -19,7 +19,7 @@ from claude_mem_lite.errors import ClaudeMemError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from claude_mem_lite.codemap.project import Edge
+    from claude_mem_lite.codemap.resolution import Edge
 
 _ID_CHARS = 8
 _MOST_TOLD = 12  # overriding methods, and unresolved calls

@@ -6,17 +6,17 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite.capture import inbox
-from claude_mem_lite.codemap import file_index, languages
+from claude_mem_lite.codemap import file_index, languages, renewal
 from claude_mem_lite.codemap.confidence import boosted
-from claude_mem_lite.codemap.project import Project, no_collection, unpacked
+from claude_mem_lite.codemap.project import no_collection
 from claude_mem_lite.storage import code
 from claude_mem_lite.storage.models import memory_database
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
-    from claude_mem_lite.storage.code import Known, Pair
-    from claude_mem_lite.storage.models import SourceFile
+    from claude_mem_lite.codemap.resolution import Edge
+    from claude_mem_lite.storage.code import Known, Mapped, Pair
 
 MOST_LINES = 600_000  # of a project whose calls are resolved unasked: about 600 MiB and half a minute
 MODULE = "<module>"  # the name of what calls at the top level of a file
@@ -33,14 +33,14 @@ def refresh(project_dir: str, session_id: str, *, most_lines: int | None = None)
     if most_lines is not None and sum(file.lines for file in files.values()) > most_lines:
         return False
     state = _state_of(files)
-    if code.state(project_dir).get("resolved") == state:
+    before = code.state(project_dir).get("resolved")
+    if before == state:
         return False
     with no_collection():
-        maps = {path: unpacked(path, data) for path, data in code.packed(project_dir)}
-        project = Project(project_dir, {path: each for path, each in maps.items() if each is not None})
-        found = _rows(project, session_id)
+        project, changed = renewal.resolve(project_dir, files, before, state)
+        found = rows(project_dir, project.modules, project.calls(changed), session_id)
         with memory_database.atomic():
-            _replace(project_dir, found)
+            _replace(project_dir, found, changed)
             file_index.note(project_dir, resolved=state, resolved_at=inbox.utc_now())
     return True
 
@@ -51,29 +51,31 @@ def is_stale(project_dir: str) -> bool:
     return bool(files) and code.state(project_dir).get("resolved") != _state_of(files)
 
 
-def _with_calls(project_dir: str) -> dict[str, SourceFile]:
+def _with_calls(project_dir: str) -> dict[str, Mapped]:
     """Return a project's files in whose language callers are looked for."""
-    found = code.source_files(project_dir).items()
+    found = code.mapped_files(project_dir).items()
     return {path: file for path, file in found if (of := languages.of(path)) and of.has_calls}
 
 
-def _state_of(files: Mapping[str, SourceFile]) -> str:
+def _state_of(files: Mapping[str, Mapped]) -> str:
     digests = "".join(f"{path}\0{files[path].digest}\0" for path in sorted(files))
     return hashlib.sha256(digests.encode()).hexdigest()
 
 
-def _rows(project: Project, session_id: str) -> dict[Pair, dict[str, Any]]:
+def rows(
+    project_dir: str, modules: Mapping[str, str], calls: Iterable[Edge], session_id: str
+) -> dict[Pair, dict[str, Any]]:
     """Return what the code says of each call, and of those whose callee is unknown."""
     files: dict[str, str] = {}
-    for path, module in project.modules().items():
+    for path, module in modules.items():
         files.setdefault(module, path)
     now = inbox.utc_now()
     found: dict[Pair, dict[str, Any]] = {}
-    for edge in (*project.unresolved(), *project.edges()):
+    for edge in calls:
         callee = ("", edge.callee) if edge.resolution == code.UNRESOLVED else _place(edge.callee, files)
         pair = (edge.file, _place(edge.caller, files)[1], *callee)
         found[pair] = {
-            "project_dir": project.folder,
+            "project_dir": project_dir,
             **dict(zip(code.PAIR, pair, strict=True)),
             "resolution": edge.resolution,
             "level": edge.level,
@@ -87,15 +89,19 @@ def _rows(project: Project, session_id: str) -> dict[Pair, dict[str, Any]]:
     return found
 
 
-def _replace(project_dir: str, found: dict[Pair, dict[str, Any]]) -> None:
-    """Store what changed; an observed call that the code does not show stays as long as both functions.
+def _replace(project_dir: str, found: dict[Pair, dict[str, Any]], changed: Collection[str] | None) -> None:
+    """Store what is different in the files that `changed` (None: all).
 
-    What Claude was asked for stays as long as the code has a call of that name whose callee is unknown.
+    An observed call that the code does not show stays as long as both functions. What Claude was asked for
+    stays as long as the code has a call of that name whose callee is unknown.
     """
-    functions = {(each.file, each.name) for each in code.definitions(project_dir)}
+    known = code.known_edges(project_dir, changed)
+    is_observed = any(edge.source != "ast" for edge in known)
+    functions = {(each.file, each.name) for each in code.definitions(project_dir)} if is_observed else set()
     waiting = {(*pair[:2], _last(pair[3])) for pair in found if not pair[2]}
     gone = []
-    for edge in code.known_edges(project_dir):
+    for edge in known:
+        is_of_changed = changed is None or edge.pair[0] in changed
         new = found.get(edge.pair)
         if new is not None:
             new["confidence"] = boosted(new["confidence"], edge.times_confirmed)
@@ -104,7 +110,11 @@ def _replace(project_dir: str, found: dict[Pair, dict[str, Any]]) -> None:
         elif (
             edge.source == "ast"
             or not _is_possible(edge, functions)
-            or (edge.source == code.BY_CLAUDE and (*edge.pair[:2], _last(edge.pair[3])) not in waiting)
+            or (
+                is_of_changed
+                and edge.source == code.BY_CLAUDE
+                and (*edge.pair[:2], _last(edge.pair[3])) not in waiting
+            )
         ):
             gone.append(edge.pk)
     code.delete_edges(gone)

@@ -18,24 +18,48 @@ if TYPE_CHECKING:
 _RANK = LEVELS.index("guess")
 
 
-def match(modules: Modules) -> tuple[dict[Unit, dict[str, Evidence]], list[tuple[Unit, int, str]]]:
-    """Return edges by caller and name of the callee, and the calls left unresolved."""
-    methods = _methods(modules)
-    matched: dict[Unit, dict[str, Evidence]] = {}
-    missed: list[tuple[Unit, int, str]] = []
-    for module in modules:
-        for unit in module.units:
-            for line, name, receiver, is_outside in unit.missed:
-                if is_outside:
-                    if name in methods and not _is_noise(name, receiver):
-                        missed.append((unit, line, f"{receiver}.{name}" if receiver else name))
-                    continue
-                target = None if receiver is None else _only(methods.get(name, []), name, receiver)
-                if target is not None:
-                    resolution = "direct" if target.module is module else "import"
-                    matched.setdefault(unit, {})[target.name] = Evidence(_RANK, line, "guess", resolution)
-                elif not _is_noise(name, receiver) or (name in methods and receiver not in NOISE_OBJECTS):
-                    missed.append((unit, line, f"{receiver}.{name}" if receiver else name))
+class Methods:
+    """A project's methods by name, each with its class; the classes' names and what they inherit from."""
+
+    def __init__(self, modules: Modules) -> None:
+        """Take modules that are resolved."""
+        self.by_name: dict[str, list[tuple[Class, Unit]]] = {}
+        self.classes: set[str] = set()
+        self.orders: dict[Class, tuple[Class, ...]] = {}
+        for module in modules:
+            for owner in module.classes.values():
+                self.classes.add(owner.name)
+                self.orders[owner] = owner.mro
+                for unit in owner.unit.inner:
+                    if unit.scope.kind == "function":
+                        self.by_name.setdefault(unit.scope.name.rpartition(".")[2], []).append((owner, unit))
+
+    def differing(self, before: Methods) -> set[str] | None:
+        """Return the names that are matched otherwise than before; None: it may be any."""
+        if self.orders != before.orders:
+            return None
+        names = self.by_name.keys() | before.by_name.keys()
+        return {name for name in names if self.by_name.get(name) != before.by_name.get(name)}
+
+
+def match(unit: Unit, methods: Methods) -> tuple[dict[str, Evidence], list[tuple[int, str]]]:
+    """Return a scope's edges by the name of the callee, and its calls left unresolved: line and name."""
+    matched: dict[str, Evidence] = {}
+    missed: list[tuple[int, str]] = []
+    for line, name, receiver, is_outside in unit.missed:
+        known = methods.by_name.get(name, [])
+        target = None if receiver is None or is_outside else _only(known, name, receiver)
+        if target is not None:
+            resolution = "direct" if target.module is unit.module else "import"
+            matched[target.name] = Evidence(_RANK, line, "guess", resolution)
+            continue
+        is_noise = _is_noise(name, receiver)
+        if is_outside:
+            is_told = bool(known) and not is_noise
+        else:
+            is_told = not is_noise or (bool(known) and receiver not in NOISE_OBJECTS)
+        if is_told:
+            missed.append((line, f"{receiver}.{name}" if receiver else name))
     return matched, missed
 
 
@@ -43,16 +67,6 @@ def _is_noise(name: str, receiver: str | None) -> bool:
     if receiver is None:
         return name in BUILTINS or name in EXCEPTIONS
     return name in NOISE_METHODS or receiver in NOISE_OBJECTS or (name[:2] == "__" == name[-2:])
-
-
-def _methods(modules: Modules) -> dict[str, list[tuple[Class, Unit]]]:
-    found: dict[str, list[tuple[Class, Unit]]] = {}
-    for module in modules:
-        for owner in module.classes.values():
-            for unit in owner.unit.inner:
-                if unit.scope.kind == "function":
-                    found.setdefault(unit.scope.name.rpartition(".")[2], []).append((owner, unit))
-    return found
 
 
 def _only(candidates: list[tuple[Class, Unit]], name: str, receiver: str) -> Unit | None:

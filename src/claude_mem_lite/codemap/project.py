@@ -4,30 +4,28 @@ from __future__ import annotations
 
 import gc
 import hashlib
+import itertools
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from claude_mem_lite.codemap import calls, isolation, languages, name_matching, sources
+from claude_mem_lite.codemap import calls, isolation, languages, sources
 from claude_mem_lite.codemap.calls import facts as call_facts
-from claude_mem_lite.codemap.confidence import CALL_CONFIDENCE, CONFIDENCE, UNRESOLVED_CONFIDENCE
+from claude_mem_lite.codemap.confidence import CALL_CONFIDENCE, UNRESOLVED_CONFIDENCE
 from claude_mem_lite.codemap.extract import MAX_FUNCTIONS, Function, definitions_of, describe, parse
 from claude_mem_lite.codemap.languages import rows
 from claude_mem_lite.codemap.languages.tree_language import TreeLanguage
+from claude_mem_lite.codemap.resolution import Edge, Resolution
 from claude_mem_lite.codemap.valueflow import packing
-from claude_mem_lite.codemap.valueflow.frame import LEVELS
 from claude_mem_lite.codemap.valueflow.imports import module_names
 from claude_mem_lite.codemap.valueflow.lowering import lower
-from claude_mem_lite.codemap.valueflow.solver import solve
 from claude_mem_lite.codemap.valueflow.terms import Import, import_statements
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from claude_mem_lite.codemap.calls.facts import Facts
-    from claude_mem_lite.codemap.valueflow.modules import Modules
     from claude_mem_lite.codemap.valueflow.terms import Scope
-    from claude_mem_lite.codemap.valueflow.values import Evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +33,8 @@ class FileMap:
     """What one file holds; values that the caller may store: pickled, or by `packed`.
 
     `digest` is the SHA-256 of its bytes; `error` says why a file has no map, "" where it has one. Calls are
-    resolved from `scopes` in Python and from `facts` in other languages.
+    resolved from `scopes` in Python and from `facts` in other languages. `imports` are the first parts of
+    what Python imports by absolute names.
     """
 
     path: str
@@ -45,6 +44,7 @@ class FileMap:
     scopes: tuple[Scope, ...]
     error: str = ""
     facts: Facts | None = None
+    imports: frozenset[str] | None = None
 
     def packed(self, shown: Callable[[Collection[str]], Mapping[str, str]]) -> bytes:
         """Return what calls are resolved from as bytes; b"" for a language whose calls are not looked for.
@@ -54,26 +54,6 @@ class FileMap:
         if self.path.endswith(sources.PYTHON):
             return packing.pack(self.scopes, shown)
         return call_facts.pack(self.facts) if self.facts is not None else b""
-
-
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """A call: dotted names of caller and callee, the caller's file and line.
-
-    Outside of Python a name begins with the file's path in the place of a module: "src/cli.ts.main".
-    `resolution` is "direct", "self_method", "import" or "unresolved"; `level` names the evidence,
-    `confidence` is how often edges of that level were right; `shape` is the call's form, e.g. "self.m()".
-    """
-
-    caller: str
-    callee: str
-    file: str
-    line: int
-    resolution: str
-    level: str
-    confidence: float
-    shape: str
-    is_class: bool = False
 
 
 def scan_source(path: str, data: bytes | str) -> FileMap:
@@ -92,7 +72,7 @@ def scan_source(path: str, data: bytes | str) -> FileMap:
         scopes = lower(tree)
     except (SyntaxError, RecursionError, MemoryError) as error:
         return FileMap(path, digest, lines, (), (), f"cannot be parsed: {error}")
-    return FileMap(path, digest, lines, functions, scopes)
+    return FileMap(path, digest, lines, functions, scopes, imports=_imported(scopes))
 
 
 def unpacked(path: str, data: bytes) -> FileMap | None:
@@ -101,7 +81,7 @@ def unpacked(path: str, data: bytes) -> FileMap | None:
         facts = call_facts.unpack(data) if data else None
         return FileMap(path, "", 0, (), (), "", facts) if facts is not None else None
     scopes = packing.unpack(data)
-    return FileMap(path, "", 0, (), scopes) if scopes else None
+    return FileMap(path, "", 0, (), scopes, imports=_imported(scopes)) if scopes else None
 
 
 def _scan_tree(path: str, digest: str, lines: int, text: str) -> FileMap:
@@ -162,7 +142,7 @@ class Project:
         """Take one file's map; one with an error leaves the last good functions and scopes in place."""
         old = self.files.get(new.path)
         if new.error and old is not None:
-            new = FileMap(new.path, new.digest, new.lines, old.functions, old.scopes, new.error, old.facts)
+            new = replace(old, digest=new.digest, lines=new.lines, error=new.error)
         self.files[new.path] = new
         self._edges = None
 
@@ -184,25 +164,25 @@ class Project:
 
     def modules(self) -> dict[str, str]:
         """Return the name of each file's module: dotted in Python, its path in other languages."""
-        return self._python_modules() | {path: path for path, file in self.files.items() if file.facts}
+        return self.python_modules() | {path: path for path, file in self.files.items() if file.facts}
 
-    def _python_modules(self) -> dict[str, str]:
+    def python_modules(self) -> dict[str, str]:
+        """Return the dotted name of each Python file's module."""
         above = sources.packages_above(self.folder)
-        good = [path for path, file in self.files.items() if file.scopes]
-        imported = {name for path in good for name in _imported(self.files[path].scopes)}
-        return module_names(good, above, imported)
+        good = {path: file.imports for path, file in self.files.items() if file.imports is not None}
+        return module_names(good, above, frozenset[str]().union(*good.values()))
 
     def _resolve(self) -> None:
         if self._edges is not None:
             return
-        names = self._python_modules()
+        names = self.python_modules()
         with no_collection():
-            modules = solve({path: self.files[path].scopes for path in names}, names)
-            edges, missed = _edges_of(modules)
-            others, others_missed = self._resolve_others()
-        self._edges, self._missed = _in_order((*edges, *others)), _in_order((*missed, *others_missed))
+            found = Resolution({path: self.files[path].scopes for path in names}, names).calls.values()
+            others, others_missed = self.resolve_others()
+        self._edges = _in_order(itertools.chain(*(edges for edges, _ in found), others))
+        self._missed = _in_order(itertools.chain(*(missed for _, missed in found), others_missed))
 
-    def _resolve_others(self) -> tuple[Iterable[Edge], Iterable[Edge]]:
+    def resolve_others(self) -> tuple[Iterable[Edge], Iterable[Edge]]:
         """Return the resolved and the unresolved calls of all languages but Python, one edge a pair."""
         tree = sources.Tree(self.folder)
 
@@ -249,44 +229,20 @@ def _dotted(place: tuple[str, str]) -> str:
     return ".".join(filter(None, place))
 
 
-def _edges_of(modules: Modules) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
-    """Return the resolved and the unresolved calls, one edge a pair."""
-    matched, missed = name_matching.match(modules)
-    found: dict[tuple[str, str], tuple[Evidence, Edge]] = {}
-    classes = {owner.name for module in modules for owner in module.classes.values()}
-    for module in modules:
-        for unit in module.units:
-            for callee, evidence in {**matched.get(unit, {}), **unit.edges}.items():
-                level = LEVELS[evidence.rank]
-                edge = Edge(
-                    unit.caller, callee, module.path, evidence.line or unit.scope.line, evidence.resolution,
-                    level, CONFIDENCE[level], evidence.shape, callee in classes,
-                )  # fmt: skip
-                old = found.get((edge.caller, callee))
-                if old is None or (old[0].rank, old[1].line) > (evidence.rank, evidence.line):
-                    found[edge.caller, callee] = (evidence, edge)
-    unresolved = {
-        (unit.caller, name): Edge(
-            unit.caller, name, unit.module.path, line, "unresolved", "unresolved", UNRESOLVED_CONFIDENCE,
-            "unresolved",
-        )
-        for unit, line, name in missed
-    }  # fmt: skip
-    return _in_order(edge for _, edge in found.values()), _in_order(unresolved.values())
-
-
 def _in_order(edges: Iterable[Edge]) -> tuple[Edge, ...]:
     return tuple(sorted(edges, key=lambda edge: (edge.file, edge.line, edge.caller, edge.callee)))
 
 
-def _imported(scopes: tuple[Scope, ...]) -> Iterator[str]:
-    """Yield the first parts of what a file imports by absolute names."""
+def _imported(scopes: tuple[Scope, ...]) -> frozenset[str]:
+    """Return the first parts of what a file imports by absolute names."""
+    found: set[str] = set()
     for scope in scopes:
         for statement in import_statements(scope.body):
             if isinstance(statement, Import):
-                yield from (name.partition(".")[0] for name, _ in statement.names)
+                found.update(name.partition(".")[0] for name, _ in statement.names)
             elif statement.level == 0:
-                yield statement.module.partition(".")[0]
+                found.add(statement.module.partition(".")[0])
+    return frozenset(found)
 
 
 @contextmanager

@@ -46,6 +46,13 @@ class Definition(NamedTuple):
 Pair = tuple[str, str, str, str]  # caller's file and name, callee's file and name
 
 
+class Mapped(NamedTuple):
+    """A file in short: the SHA-256 of its bytes, and its lines."""
+
+    digest: str
+    lines: int
+
+
 class Known(NamedTuple):
     """A call in short: what the code said of it when it was resolved last."""
 
@@ -83,6 +90,12 @@ def source_files(project_dir: str) -> dict[str, SourceFile]:
     return {row.file_path: row for row in rows}
 
 
+def mapped_files(project_dir: str) -> dict[str, Mapped]:
+    """Return a project's files by path, in short."""
+    query = "SELECT file_path, digest, lines FROM source_files WHERE project_dir = ?"
+    return {path: Mapped(*rest) for path, *rest in memory_database.execute_sql(query, (project_dir,))}
+
+
 def source_file(project_dir: str, path: str) -> SourceFile | None:
     """Return one file, or None."""
     return SourceFile.get_or_none(_in_file(SourceFile, project_dir, path))
@@ -98,10 +111,13 @@ def find_files(project_dir: str | None, path: str) -> list[SourceFile]:
     return list(rows.order_by(SourceFile.project_dir))
 
 
-def packed(project_dir: str) -> Iterator[tuple[str, bytes]]:
-    """Yield path and packed contents of a project's files."""
-    rows = SourceFile.select(SourceFile.file_path, SourceFile.packed)
-    yield from rows.where(SourceFile.project_dir == project_dir).tuples().iterator()
+def packed(project_dir: str, paths: Collection[str] | None = None) -> Iterator[tuple[str, bytes]]:
+    """Yield path and packed contents of a project's files, of all or of some."""
+    query = "SELECT file_path, packed FROM source_files WHERE project_dir = ?"
+    if paths is None:
+        yield from memory_database.execute_sql(query, (project_dir,))
+    for path in paths or ():
+        yield from memory_database.execute_sql(f"{query} AND file_path = ?", (project_dir, path))
 
 
 def functions_in(project_dir: str, path: str) -> list[FunctionMapEntry]:
@@ -304,13 +320,19 @@ def edges(project_dir: str, *, source: str | None = None, resolution: str | None
     return list(rows.order_by(CallEdge.caller_file, CallEdge.line, CallEdge.pk))
 
 
-def known_edges(project_dir: str) -> list[Known]:
-    """Return a project's calls in short, in no order."""
+def known_edges(project_dir: str, files: Collection[str] | None = None) -> list[Known]:
+    """Return a project's calls in short, in no order; of what the code shows, only that in some files."""
     query = (
         "SELECT pk, resolution, level, shape, line, confidence, source, times_confirmed,"
         " caller_file, caller_function, callee_file, callee_function FROM call_graph WHERE project_dir = ?"
     )
-    rows = memory_database.execute_sql(query, (project_dir,))
+    rows = list(memory_database.execute_sql(query, (project_dir,))) if files is None else []
+    if files is not None:
+        rows += memory_database.execute_sql(f"{query} AND source != 'ast'", (project_dir,))
+    for path in files or ():
+        rows += memory_database.execute_sql(
+            f"{query} AND source = 'ast' AND caller_file = ?", (project_dir, path)
+        )
     return [Known(pk, pair, *said) for pk, *said, a, b, c, d in rows for pair in [(a, b, c, d)]]
 
 

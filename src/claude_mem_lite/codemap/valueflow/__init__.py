@@ -30,6 +30,9 @@ of those". Take two files:
    what it writes now. That ends, for values are bounded (24 to a set, containers three deep) and so are the
    runs of a scope (4).
 
+6. What each evaluation read and left is recorded (`records`), if `modules` are to be renewed: after a change,
+   all is played again, but only what the change reaches is evaluated.
+
 Evaluation is a stack of modules, each using only those after it: `statements`; `definitions` and
 `import_statements`; `annotations`; `expressions`; then, on values alone, `bindings`, `operators` and
 `containers`; `calls`; `invocation`; `attributes`. `value_sets` combines values, `external` lists what is

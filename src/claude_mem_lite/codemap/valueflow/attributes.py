@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.codemap.valueflow.external import BUILTIN_VALUES, UNKNOWN, attribute_of
-from claude_mem_lite.codemap.valueflow.terms import Raise
 from claude_mem_lite.codemap.valueflow.value_sets import join, union
 from claude_mem_lite.codemap.valueflow.values import (
     Awaitable,
@@ -57,6 +56,7 @@ def name_value(frame: Frame, name: str) -> Values:
 
 def _global_value(frame: Frame, name: str) -> Values:
     module = frame.unit.module
+    frame.asked.add(name)
     cell = module.names.get(name)
     if cell is not None:
         return frame.read(cell)
@@ -66,6 +66,7 @@ def _global_value(frame: Frame, name: str) -> Values:
 
 def member(frame: Frame, module: Module, name: str) -> Values:
     """Return an attribute of a module, or a module inside it."""
+    frame.asked.add(name)
     cell = module.names.get(name)
     found = frame.read(cell) if cell is not None else ()
     if not found:
@@ -73,6 +74,7 @@ def member(frame: Frame, module: Module, name: str) -> Values:
         if inner is not None:
             return (ModuleObject(inner),)
         frame.read(module.named)
+        frame.asked.add("__getattr__")
         if "__getattr__" in module.names and cell is None:
             return UNKNOWN
     return found
@@ -156,7 +158,7 @@ def _may_be_hidden(value: Value) -> bool:
     A function is hidden where it does nothing but raise: one that is set later takes its place.
     """
     if isinstance(value, Function):
-        return all(type(each) is Raise for each in value.unit.scope.body)
+        return value.unit.only_raises
     return not isinstance(value, Property)
 
 
@@ -194,6 +196,7 @@ def _load_below(
 ) -> Values:
     """Return what subclasses have instead of an attribute: methods are marked as overriding ones."""
     found: Values = ()
+    frame.asked.add(attr)
     is_aside = frame.unit.module.is_aside
     for each in value.owner.below:
         if each.unit.module.is_aside and not is_aside:

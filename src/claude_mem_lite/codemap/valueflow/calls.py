@@ -179,6 +179,7 @@ def _getattr(call: ExternalCall) -> Values:
         owners = [
             each for value in call.arguments.first if isinstance(value, Instance) for each in value.owner.mro
         ]
+        call.frame.asked.update([each.attributes for each in owners])
         keys += sorted({name for each in owners for name in each.attributes if name.startswith(starts)})
     found = union([load_any(call.frame, call.arguments.first, key, call.site.line) for key in keys])  # type: ignore[arg-type]
     return join(found, call.arguments.at(2, "default"))

@@ -13,7 +13,6 @@ from claude_mem_lite.codemap.valueflow.sites import site_of
 from claude_mem_lite.codemap.valueflow.terms import Attribute, is_name, last_name
 from claude_mem_lite.codemap.valueflow.value_sets import classes_in, join
 from claude_mem_lite.codemap.valueflow.values import (
-    Class,
     ClassObject,
     Descriptor,
     External,
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
         Expr,
         FunctionDefinition,
     )
-    from claude_mem_lite.codemap.valueflow.values import Unit, Values
+    from claude_mem_lite.codemap.valueflow.values import Class, Unit, Values
 
 _ACCESSORS = frozenset({"setter", "getter", "deleter"})
 _CLOSED = frozenset(
@@ -46,7 +45,7 @@ def define_function(frame: Frame, definition: FunctionDefinition) -> None:
     """Bind a function's name to it, or to what its decorators make of it."""
     name = definition.name
     unit = frame.unit.module.units[definition.scope]
-    unit.owner = frame.unit.module.classes.get(unit.scope.parent)
+    frame.change(unit, "owner", frame.unit.module.classes.get(unit.scope.parent))
     value: Values = (Function(unit),)
     bind_defaults(frame, unit)
     for decorator in reversed(unit.scope.decorators):
@@ -79,7 +78,7 @@ def _decorated(frame: Frame, decorator: Expr, value: Values, line: int) -> Value
     if any(isinstance(each, External) and each.name in CONTEXT_MANAGERS for each in found):
         for each in value:
             if isinstance(each, Function):
-                each.unit.binding = "context"
+                frame.change(each.unit, "binding", "context")
         return value
     made: Values = ()
     for each in found:
@@ -103,17 +102,17 @@ def define_class(
     unit = module.units[definition.scope]
     owner = module.classes.get(definition.scope)
     if owner is None:
-        owner = module.classes[definition.scope] = Class(unit.name, unit)
-    _set_bases(frame, owner)
+        owner = frame.make_class(unit)
+    is_record = _set_bases(frame, owner)
     inner = frame.inside(unit)
     for method in unit.inner:
         if method.scope.kind == "function":
-            method.owner = owner
+            frame.change(method, "owner", owner)
     run_block(inner, unit.scope.body)
     for attribute, values in inner.names.items():
         inner.is_weak = attribute in inner.passed
         inner.write(owner.attributes[attribute], values)
-    unit.edges, unit.missed = inner.edges, inner.missed
+    frame.leave(unit, inner)
     for base in owner.mro[1:]:
         for hook in frame.functions_of((base,), "__init_subclass__"):
             frame.note_protocol(hook, unit.scope.line)
@@ -121,17 +120,18 @@ def define_class(
     for decorator in reversed(unit.scope.decorators):
         frame.is_weak = False
         found = evaluate(frame, decorator)
-        owner.is_record |= any(isinstance(each, External) and each.name in RECORDS for each in found)
+        is_record |= any(isinstance(each, External) and each.name in RECORDS for each in found)
         site = site_of(frame, decorator, (), unit.scope.line).of(found, is_weak=False)
         for each in found:
             if isinstance(each, Function | Method | Instance):
                 call_value(frame, each, Arguments.of(value), site._replace(shape="decorator"))
+    frame.change(owner, "is_record", is_record)
     frame.is_weak = False
     assign_name(frame, definition.name, value)
 
 
-def _set_bases(frame: Frame, owner: Class) -> None:
-    """Set what a class inherits, and have evaluated again what depends on that."""
+def _set_bases(frame: Frame, owner: Class) -> bool:
+    """Set what a class inherits, have evaluated again what that changes; tell whether it is a record."""
     scope = owner.unit.scope
     bases: list[Class] = []
     external: list[str] = []
@@ -142,16 +142,16 @@ def _set_bases(frame: Frame, owner: Class) -> None:
         external += [value.name for value in values if isinstance(value, External)] if not classes else []
         if not values:
             external.append("?")
-    owner.is_open = any(each.rpartition(".")[2] not in _CLOSED for each in external)
-    owner.is_enum = any(each.endswith(("Enum", "Flag")) for each in external) or any(
-        base.is_enum for base in bases
-    )
-    owner.is_record = any(each.endswith("NamedTuple") for each in external)
-    owner.is_protocol = any(each.rpartition(".")[2] == "Protocol" for each in external)
-    owner.is_property = any(each.endswith("property") for each in external)
+    frame.change(owner, "is_open", any(each.rpartition(".")[2] not in _CLOSED for each in external))
+    is_enum = any(each.endswith(("Enum", "Flag")) for each in external) or any(base.is_enum for base in bases)
+    frame.change(owner, "is_enum", is_enum)
+    is_protocol = any(each.rpartition(".")[2] == "Protocol" for each in external)
+    frame.change(owner, "is_protocol", is_protocol)
+    frame.change(owner, "is_property", any(each.endswith("property") for each in external))
     metaclasses = classes_in(evaluate(frame, scope.metaclass))
     metaclasses += [base.metaclass for base in bases if base.metaclass is not None]
-    owner.metaclass = metaclasses[0] if metaclasses else None
-    if owner.set_bases(bases):
+    frame.change(owner, "metaclass", metaclasses[0] if metaclasses else None)
+    if frame.change(owner, "bases", tuple(bases)):
         for ancestor in owner.mro:
-            frame.worklist.add_readers(ancestor.inherited)
+            frame.notify(ancestor.inherited)
+    return any(each.endswith("NamedTuple") for each in external)

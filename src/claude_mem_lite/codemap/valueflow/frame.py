@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from claude_mem_lite.codemap.valueflow.records import Found, Notice
 from claude_mem_lite.codemap.valueflow.value_sets import join, shallow, storable
 from claude_mem_lite.codemap.valueflow.values import (
     Awaitable,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from claude_mem_lite.codemap.valueflow.modules import Modules
+    from claude_mem_lite.codemap.valueflow.records import Effect
     from claude_mem_lite.codemap.valueflow.values import Class
     from claude_mem_lite.codemap.valueflow.worklist import Worklist
 
@@ -38,11 +40,15 @@ class Frame:
     `names` maps local names to values; `passed` are those of them that came by an argument, and `is_weak`
     says so of the values read last. `choices` counts what the receiver of an attribute may be. A class body
     is evaluated in a frame inside that of its scope, `outer`, and writes there.
+
+    So that the evaluation need not be repeated (`records`), `reads` holds the cells that were read and if
+    they were passed ones, `marked` those that were marked as passed and what they were before, `asked` what
+    was looked for in classes and modules (names, or all that one holds), and `effects` all else that it did.
     """
 
     __slots__ = (
-        "choices", "edges", "fit", "is_weak", "missed", "modules", "names", "outer", "passed", "reader",
-        "self_name", "unit", "worklist", "writes",
+        "asked", "choices", "edges", "effects", "fit", "is_repeatable", "is_weak", "marked", "missed",
+        "modules", "names", "outer", "passed", "reader", "reads", "self_name", "unit", "worklist", "writes",
     )  # fmt: skip
 
     def __init__(
@@ -64,6 +70,11 @@ class Frame:
         self.is_weak = False
         self.choices = 1
         self.writes: dict[Cell, Values] = outer.writes if outer else {}
+        self.reads: dict[Cell, bool] = outer.reads if outer else {}
+        self.marked: dict[Cell, bool] = outer.marked if outer else {}
+        self.asked: set[object] = outer.asked if outer else set()
+        self.effects: list[Effect] = outer.effects if outer else []
+        self.is_repeatable = True
         self.edges: dict[str, Evidence] = {}
         self.missed: list[MissedCall] = []
         first = unit.scope.parameters[0].name if unit.scope.parameters else ""
@@ -76,22 +87,48 @@ class Frame:
 
     def read(self, cell: Cell) -> Values:
         """Return a cell's values; this scope is evaluated again when they change."""
-        cell.readers[self.reader] = None
+        if cell not in self.reads:
+            self.reads[cell] = self.marked.get(cell, cell.is_passed)
+            if cell.readers is None:
+                cell.readers = {}
+            cell.readers[self.reader] = None
         if cell.is_passed:
             self.is_weak = True
         return cell.values
 
     def write(self, cell: Cell, values: Values) -> None:
         """Add values to a cell; they arrive there when the evaluation is over."""
-        if self.is_weak and values and not cell.is_passed:
+        if self.is_weak and values:
+            self.marked.setdefault(cell, cell.is_passed)
             cell.is_passed = True
         writes = self.writes
         values = storable(values, self.fit)
         before = writes.get(cell)
         writes[cell] = join(before, values) if before else values
 
+    def notify(self, cell: Cell) -> None:
+        """Have all evaluated again that depends on a cell."""
+        self.effects.append(Notice(cell, cell in self.reads))
+        self.worklist.add_readers(cell)
+
+    def make_class(self, unit: Unit) -> Class:
+        """Return the class of a scope."""
+        self.effects.append(unit)
+        return self.modules.make_class(unit)
+
+    def change(self, target: Class | Unit, name: str, value: object) -> bool:
+        """Set what is known of a class or scope, and tell whether it is something else than before."""
+        return self.modules.structure.change(target, name, value)
+
+    def leave(self, unit: Unit, inner: Frame) -> None:
+        """Leave what a class body called with its scope."""
+        found = Found(unit, inner.edges, inner.missed)
+        self.effects.append(found)
+        found.apply()
+
     def first_of(self, order: Iterable[Class], attr: str) -> Values:
         """Return what the first class that has it binds to an attribute."""
+        self.asked.add(attr)
         for each in order:
             cell = each.attributes.get(attr)
             if cell is not None:

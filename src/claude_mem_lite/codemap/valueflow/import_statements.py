@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from claude_mem_lite.codemap.valueflow.attributes import member
 from claude_mem_lite.codemap.valueflow.bindings import assign_name
 from claude_mem_lite.codemap.valueflow.external import UNKNOWN
-from claude_mem_lite.codemap.valueflow.values import Cell, External, ModuleObject
+from claude_mem_lite.codemap.valueflow.values import External, ModuleObject
 
 if TYPE_CHECKING:
     from claude_mem_lite.codemap.valueflow.frame import Frame
@@ -55,6 +55,7 @@ def _import_all(frame: Frame, module: Module | None) -> None:
     if module is None or module is importer:
         return
     frame.read(module.named)
+    frame.asked.add(module.names)
     names = module.exported
     if names is None:
         names = tuple([each for each in module.names if each[:1] != "_"])
@@ -63,6 +64,6 @@ def _import_all(frame: Frame, module: Module | None) -> None:
         values = member(frame, module, name)
         has_grown |= frame.unit.scope.kind == "module" and name not in importer.names
         frame.names[name] = values
-        importer.names.setdefault(name, Cell())
+        importer.names[name]
     if has_grown:
-        frame.worklist.add_readers(importer.named)
+        frame.notify(importer.named)

@@ -73,6 +73,7 @@ def enter(
 def _note_got(frame: Frame, unit: Unit) -> None:
     """Note a function that a `__get__` calls and that instances of its class hold."""
     called = Function(unit)
+    frame.is_repeatable = False  # what it looks through is not noted
     for each in frame.unit.owner.mro if frame.unit.owner else ():
         if any(called in cell.values for cell in each.fields.values()):
             frame.write(each.got, (called,))
@@ -94,7 +95,7 @@ def pass_on(frame: Frame, unit: Unit, arguments: Arguments, *, is_bound: bool) -
         place += 1
     for name, values in named:
         if name is not None:
-            _give(frame, unit.keywords.get(name, unit.others), values)
+            _give(frame, unit.keyword(name), values)
             continue
         dicts = [value for value in values if isinstance(value, DictObject)]
         pairs = [(key, held) for each in dicts for key, held in each.pairs if isinstance(key, str)]
@@ -151,6 +152,7 @@ def described(frame: Frame, value: Value, given: Values) -> Value:
 
 def _fill_record(frame: Frame, owner: Class, arguments: Arguments) -> None:
     """Hand a dataclass its fields."""
+    frame.asked.update([each.fields for each in owner.mro])
     names = list(dict.fromkeys(name for each in reversed(owner.mro) for name in each.fields))
     for name, (is_starred, values) in zip(names, arguments.plain, strict=False):
         if not is_starred:

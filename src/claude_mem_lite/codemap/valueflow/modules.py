@@ -3,44 +3,125 @@
 from __future__ import annotations
 
 import re
+import sys
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.codemap.valueflow.imports import Finder
+from claude_mem_lite.codemap.valueflow.records import Structure
 from claude_mem_lite.codemap.valueflow.terms import (
     Assign,
     AugmentedAssign,
     Constant,
     Import,
     Listing,
+    Raise,
+    Scope,
     Tuple,
     import_statements,
     is_name,
     last_name,
 )
-from claude_mem_lite.codemap.valueflow.values import Cell, Module, Unit
+from claude_mem_lite.codemap.valueflow.values import Cell, Cells, Class, Evidence, MissedCall, Module, Unit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from claude_mem_lite.codemap.valueflow.terms import Block, Expr, Scope
+    from claude_mem_lite.codemap.valueflow.records import Event
+    from claude_mem_lite.codemap.valueflow.terms import Block, Expr
 
+_Place = tuple[str, int]
+_SOMETHING = Constant("")  # in the place of an annotation
+_NO_CELLS: dict[str, Cell] = {}
+_NO_EDGES: dict[str, Evidence] = {}
+_NO_CALLS: list[MissedCall] = []
 _ASIDE = re.compile(
     r"(^|/)(tests?|testing|examples?|docs|benchmarks?|conftest\.py|test_[^/]*\.py|[^/]*_test\.py)(/|$)"
 )
 
 
 class Modules:
-    """The modules of a project by name."""
+    """The modules of a project by name.
 
-    def __init__(self, files: Mapping[str, tuple[Scope, ...]], names: Mapping[str, str]) -> None:
-        """Take the scopes of each file by its path, and the module name of each."""
+    When a file has changed, `renew` takes its scopes, and all begins again. Between two times, `rest` lets go
+    of what is made anew.
+    """
+
+    def __init__(
+        self,
+        files: Mapping[str, tuple[Scope, ...]],
+        names: Mapping[str, str],
+        *,
+        is_recorded: bool = False,
+    ) -> None:
+        """Take the scopes of each file by its path, and the module name of each.
+
+        `is_recorded`: they are to be renewed later.
+        """
+        self.structure = Structure(is_recorded=is_recorded)
+        self.is_renewable = True
         self._finder = Finder(names)
         self._by_name: dict[str, Module] = {}
+        self._by_path: dict[str, Module] = {}
+        self._imports: dict[Module, list[Module]] = {}
+        self._read: Callable[[str], tuple[Scope, ...]] = lambda _: ()
         for path in sorted(files):
-            module = Module(names[path], path, path.rpartition("/")[2].startswith("__init__."))
+            module = self._by_path[path] = self._add(
+                names[path], path, is_package=path.rpartition("/")[2].startswith("__init__.")
+            )
             module.is_aside = bool(_ASIDE.search(path))
-            self._by_name[module.name] = module
-            _add_units(module, files[path])
+            _add_units(module, files[path], {})
+
+    def _add(self, name: str, path: str, *, is_package: bool) -> Module:
+        module = self._by_name[name] = Module(name, path, is_package, Cells(self.structure.add))
+        return module
+
+    def renew(self, changed: Mapping[str, tuple[Scope, ...]]) -> None:
+        """Take the scopes of files that changed; what is the same of a scope to others keeps its place."""
+        different: set[Event] = set()
+        newcomers: set[Unit] = set()
+        for path, scopes in changed.items():
+            module = self._by_path[path]
+            self._imports.pop(module, None)
+            before, names, exported = list(module.units), dict(module.names), module.exported
+            _add_units(module, scopes, _by_place(before))
+            newcomers ^= {*before} ^ {*module.units}
+            different |= {
+                (names.get(name) or module.names[name]) for name in names.keys() ^ module.names.keys()
+            }
+            if module.exported != exported:
+                different.add(module.names)
+        self.structure.restart(different, newcomers, [self._by_path[path] for path in changed])
+
+    def rest(self, read: Callable[[str], tuple[Scope, ...]]) -> None:
+        """Let go of what evaluation makes anew, and of the scopes' code, which `read` returns again."""
+        self._read = read
+        self.structure.rest()
+        for module in self:
+            _rest_cells(module.names)
+            for name in module.bound:
+                module.names.place(name)
+            _clear([module.named])
+            module.classes.clear()
+            module.is_bare = bool(module.units)
+            for unit in module.units:
+                _rest(unit)
+
+    def fill(self, module: Module) -> None:
+        """Have the scopes of a module whole again."""
+        if not module.is_bare:
+            return
+        for unit, scope in zip(module.units, self._read(module.path), strict=True):
+            unit.scope = scope
+        module.is_bare = False
+
+    def make_class(self, unit: Unit) -> Class:
+        """Return the class of a scope, a new one if it is new."""
+        if unit.made is None:
+            note = self.structure.add
+            unit.made = Class(unit.name, unit, Cells(note), Cells(note, is_by_name=False))
+        unit.module.classes[unit.index] = unit.made
+        return unit.made
 
     def __iter__(self) -> Iterator[Module]:
         """Yield all modules, those too that only imports made."""
@@ -50,7 +131,7 @@ class Modules:
         """Return a module by its name; of a folder without `__init__.py`, one without names."""
         found = self._by_name.get(name)
         if found is None and name in self._finder.parents:
-            found = self._by_name[name] = Module(name, "", True)
+            found = self._add(name, "", is_package=True)
         return found
 
     def absolute(self, name: str, importer: Module) -> Module | None:
@@ -86,7 +167,12 @@ class Modules:
         return order
 
     def _imports_of(self, module: Module) -> list[Module]:
-        """Return the modules that a module's own statements import."""
+        """Return the modules that a module's own statements import, in a list of the caller's own."""
+        if module not in self._imports:
+            self._imports[module] = self._imported_by(module)
+        return list(self._imports[module])
+
+    def _imported_by(self, module: Module) -> list[Module]:
         found: list[Module | None] = []
         for statement in import_statements(module.units[0].scope.body):
             if isinstance(statement, Import):
@@ -99,38 +185,117 @@ class Modules:
         return [each for each in found if each is not None]
 
 
-def _add_units(module: Module, scopes: tuple[Scope, ...]) -> None:
-    for scope in scopes:
+def _add_units(module: Module, scopes: tuple[Scope, ...], known: Mapping[_Place, Unit]) -> None:
+    """Make a module's units; a known one with the same face stays, so that what refers to it stays true."""
+    module.units = []
+    module.is_bare = False
+    outer = {scope.parent for scope in scopes}
+    places = Counter[str]()
+    for index, scope in enumerate(scopes):
         parent = module.units[scope.parent] if scope.parent >= 0 else None
-        name = f"{module.name}.{scope.name}" if scope.name else module.name
-        caller = parent.caller if parent is not None and scope.kind == "lambda" else name
-        unit = Unit(scope, module, name, caller, parent)
-        unit.index = len(module.units)
-        _add_parameters(unit)
-        unit.binding = _binding(scope.name.rpartition(".")[2], scope.decorators)
+        places[scope.name] += 1
+        unit = known.get((scope.name, places[scope.name]))
+        if unit is None or unit.parent is not parent or unit.face != _face(scope, has_inner=index in outer):
+            unit = _unit(scope, module, parent, has_inner=index in outer)
+        unit.scope, unit.index, unit.inner = scope, index, ()
         module.units.append(unit)
         if parent is not None:
-            parent.inner.append(unit)
-    top = module.units[0]
-    for name in top.scope.bound:
-        module.names.setdefault(name, Cell())
-    for unit in module.units[1:]:
-        if unit.inner and unit.scope.kind != "class":
-            unit.cells = {name: Cell() for name in unit.scope.bound}
-    module.exported = _exported(top.scope.body)
+            parent.inner += (unit,)
+    _rest_cells(module.names)
+    module.bound = _bound(scopes[0])
+    for name in module.bound:
+        module.names.place(name)
+    module.exported = _exported(scopes[0].body)
 
 
-def _add_parameters(unit: Unit) -> None:
-    for each in unit.scope.parameters:
-        cell = unit.parameters[each.name] = Cell(is_passed=True)
+def _by_place(units: Iterable[Unit]) -> dict[_Place, Unit]:
+    """Return units by name, and which of that name they are."""
+    places = Counter[str]()
+    found: dict[_Place, Unit] = {}
+    for unit in units:
+        places[unit.scope.name] += 1
+        found[unit.scope.name, places[unit.scope.name]] = unit
+    return found
+
+
+def _face(scope: Scope, *, has_inner: bool) -> tuple[object, ...]:
+    """Return what evaluating other scopes may ask of this one."""
+    return (
+        scope.kind, tuple([(each.name, each.kind) for each in scope.parameters]), scope.returns is None,
+        scope.is_async, scope.is_generator, scope.is_stub, _only_raises(scope),
+        _binding(scope.name.rpartition(".")[2], scope.decorators),
+        _bound(scope) if has_inner and scope.kind in {"function", "lambda"} else None,
+    )  # fmt: skip
+
+
+def _bound(scope: Scope) -> tuple[str, ...]:
+    return tuple(sorted(map(sys.intern, scope.bound)))
+
+
+def _only_raises(scope: Scope) -> bool:
+    return all(type(each) is Raise for each in scope.body)
+
+
+def _unit(scope: Scope, module: Module, parent: Unit | None, *, has_inner: bool) -> Unit:
+    name = f"{module.name}.{scope.name}" if scope.name else module.name
+    caller = parent.caller if parent is not None and scope.kind == "lambda" else name
+    unit = Unit(scope, module, name, caller, parent, cells=_NO_CELLS)
+    unit.face = _face(scope, has_inner=has_inner)
+    unit.only_raises = _only_raises(scope)
+    unit.binding = unit.bound_as = _binding(scope.name.rpartition(".")[2], scope.decorators)
+    if has_inner and scope.kind in {"function", "lambda"}:
+        unit.cells = {name: Cell() for name in _bound(scope)}
+    unit.parameters = {each.name: Cell(is_passed=True) for each in scope.parameters} or _NO_CELLS
+    for each in scope.parameters:
+        cell = unit.parameters[each.name]
         if each.kind == "*":
             unit.rest = cell
         elif each.kind == "**":
             unit.others = cell
-        else:
-            unit.keywords[each.name] = cell
-            if not each.kind:
-                unit.plain.append(cell)
+        elif not each.kind:
+            unit.plain += (cell,)
+    return unit
+
+
+def _rest(unit: Unit) -> None:
+    """Make a unit what it was before its first evaluation, but for what was recorded."""
+    unit.scope = _without_code(unit.scope)
+    unit.owner, unit.runs, unit.written, unit.edges, unit.missed = None, 0, (), _NO_EDGES, _NO_CALLS
+    unit.binding = unit.bound_as
+    _clear(unit.parameters.values(), is_passed=True)
+    _clear([unit.returned, unit.yielded, unit.declared, *unit.cells.values()])
+    owner = unit.made
+    if owner is not None:
+        _rest_cells(owner.attributes)
+        _rest_cells(owner.fields)
+        _clear([owner.inherited, owner.got])
+        owner.bases, owner.subclasses, owner.order, owner.descendants = (), [], None, None
+        owner.is_open = owner.is_enum = owner.is_record = owner.is_protocol = owner.is_property = False
+        owner.metaclass = None
+
+
+def _without_code(scope: Scope) -> Scope:
+    """Return what other scopes may ask of one; a new one, so that the memory around it becomes free."""
+    return Scope(
+        scope.name, scope.kind, scope.line, scope.parent,
+        returns=None if scope.returns is None else _SOMETHING,
+        is_async=scope.is_async, is_generator=scope.is_generator, is_stub=scope.is_stub,
+    )  # fmt: skip
+
+
+def _rest_cells(cells: Cells) -> None:
+    cells.before = {**(cells.before or {}), **cells}
+    cells.clear()
+    _clear(cells.before.values())
+
+
+def _clear(cells: Iterable[Cell], *, is_passed: bool = False) -> None:
+    for cell in cells:
+        if cell.values:
+            cell.values, cell.parts = (), None
+        if cell.readers:
+            cell.readers = None
+        cell.writer, cell.is_passed = None, is_passed
 
 
 def _binding(name: str, decorators: tuple[Expr, ...]) -> str:

@@ -72,6 +72,8 @@ def _read(written: list[Any]) -> tuple[Scope, ...]:
             parts = made[start:]
             del made[start:]
             value = tuple(parts) if number == _TUPLE else _TERMS[number](*parts)
+        elif value.__class__ is str:
+            value = sys.intern(value)  # many files have the same names
         made.append(value)
     (scopes,) = made
     return scopes  # type: ignore[no-any-return]

@@ -5,24 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.codemap.valueflow.frame import Frame
-from claude_mem_lite.codemap.valueflow.modules import Modules
+from claude_mem_lite.codemap.valueflow.records import Record
 from claude_mem_lite.codemap.valueflow.statements import evaluate_scope
 from claude_mem_lite.codemap.valueflow.value_sets import union
 from claude_mem_lite.codemap.valueflow.worklist import Worklist
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from claude_mem_lite.codemap.valueflow.terms import Scope
+    from claude_mem_lite.codemap.valueflow.modules import Modules
+    from claude_mem_lite.codemap.valueflow.records import Structure
     from claude_mem_lite.codemap.valueflow.values import Cell, Unit, Value, Values
 
 
-def solve(files: Mapping[str, tuple[Scope, ...]], names: Mapping[str, str]) -> Modules:
-    """Return a project's modules, with the edges of each scope and the calls that nothing was found for.
-
-    `files` are the scopes of each file by its path, `names` the module name of each.
-    """
-    modules = Modules(files, names)
+def solve(modules: Modules) -> None:
+    """Leave with each unit of a project its edges, and the calls that nothing was found for."""
     worklist = Worklist()
     fit: dict[int, Value] = {}
     for module in modules.in_import_order():
@@ -32,27 +27,73 @@ def solve(files: Mapping[str, tuple[Scope, ...]], names: Mapping[str, str]) -> M
             if each.scope.kind in {"function", "lambda"}:
                 worklist.add(each)
     while unit := worklist.take():
-        frame = Frame(unit, modules, worklist, fit)
-        try:
-            evaluate_scope(frame)
-        except RecursionError:
-            frame.writes = {}
-        unit.edges, unit.missed = frame.edges, frame.missed
-        _publish(unit, frame.writes, worklist)
-    return modules
+        if not _repeat(unit, modules.structure, worklist):
+            _evaluate(unit, modules, worklist, fit)
 
 
-def _publish(unit: Unit, writes: dict[Cell, Values], worklist: Worklist) -> None:
+def _repeat(unit: Unit, structure: Structure, worklist: Worklist) -> bool:
+    """Do what an evaluation would do by a record of one; tell whether there is one that fits."""
+    record = structure.fitting(unit)
+    if record is None:
+        return False
+    records = structure.records[unit]
+    record.position = len(structure.events)
+    record.apply(unit, records[-1] if records else None, structure, worklist)
+    records.append(record)
+    _publish(unit, record.written, record.contents, worklist)
+    return True
+
+
+def _evaluate(unit: Unit, modules: Modules, worklist: Worklist, fit: dict[int, Value]) -> None:
+    modules.fill(unit.module)
+    structure = modules.structure
+    frame = Frame(unit, modules, worklist, fit)
+    structure.effects, position = frame.effects, len(structure.events)
+    try:
+        evaluate_scope(frame)
+        if structure.is_recorded and frame.is_repeatable:
+            unit.asked = tuple(frame.asked.union(unit.asked))
+            _record(frame, position, structure.records[unit])
+    except RecursionError:
+        frame.writes = {}
+        modules.is_renewable = False
+    unit.edges, unit.missed = frame.edges, frame.missed
+    _publish(unit, tuple(frame.writes), tuple(frame.writes.values()), worklist)
+
+
+def _record(frame: Frame, position: int, records: list[Record]) -> None:
+    """Add the record of an evaluation to those of its scope."""
+    cells = tuple(frame.reads)
+    record = Record(
+        position, cells, tuple([cell.values for cell in cells]), bytes(frame.reads.values()),
+        tuple(frame.marked), tuple(frame.effects), tuple(frame.writes), tuple(frame.writes.values()),
+        frame.edges, frame.missed,
+    )  # fmt: skip
+    if records:
+        record.share(records[-1])
+    records.append(record)
+
+
+def _publish(unit: Unit, written: tuple[Cell, ...], contents: tuple[Values, ...], worklist: Worklist) -> None:
     """Put what an evaluation wrote in the place of what it wrote before."""
-    for cell in unit.written:
-        if cell not in writes:
-            writes[cell] = ()
-    for cell, values in writes.items():
-        if cell.parts.get(unit, ()) == values:
+    if unit.written is not written:
+        still = set(written)
+        if gone := [cell for cell in unit.written if cell not in still]:
+            written, contents = (*written, *gone), (*contents, *[()] * len(gone))
+    for cell, values in zip(written, contents, strict=True):
+        before, parts = cell.values, cell.parts
+        if parts is None and (cell.writer is unit or cell.writer is None):
+            if before == values:
+                continue
+            cell.writer, cell.values = unit, values
+        elif (parts.get(unit, ()) if parts else ()) == values:
             continue
-        cell.parts[unit] = values
-        before = cell.values
-        cell.values = now = union(cell.parts.values()) if len(cell.parts) > 1 else values
+        else:
+            if parts is None:
+                parts = cell.parts = {cell.writer: before}  # type: ignore[dict-item]
+            parts[unit] = values
+            cell.values = union(parts.values())
+        now = cell.values
         if before != now and (len(before) != len(now) or set(before) != set(now)):
             worklist.add_readers(cell)
-    unit.written = writes
+    unit.written = written

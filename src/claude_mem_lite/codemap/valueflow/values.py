@@ -6,12 +6,11 @@ what they hold and not by their classes. So each ends with a `kind` of its own.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Union
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from claude_mem_lite.codemap.valueflow.terms import Scope
 
@@ -167,18 +166,49 @@ Values = tuple[Value, ...]
 class Cell:
     """The values of one name, attribute or result.
 
-    `parts` are the values by the scope that wrote them. `readers` (in order) are evaluated again when the
-    values change. `is_passed` says that some came through an argument, which is weaker evidence than an
-    assignment.
+    `writer` is the scope that wrote them; of several, `parts` are the values of each. `readers` are evaluated
+    again, in their order, when the values change. `is_passed` says that some came through an argument, which
+    is weaker evidence than an assignment. Attributes and globals are in `home` under `key`.
     """
 
     values: Values = ()
     is_passed: bool = False
-    parts: dict[Unit, Values] = field(default_factory=dict)
-    readers: dict[Unit, None] = field(default_factory=dict)
+    writer: Unit | None = None
+    parts: dict[Unit, Values] | None = None
+    readers: dict[Unit, None] | None = None
+    home: Cells | None = None
+    key: str = ""
 
 
-Cells = defaultdict[str, Cell]
+class Cells(dict[str, Cell]):
+    """Cells by name; one that is asked for and missing is made, and `noted`.
+
+    `before` are those of the last time, which take their places again.
+    """
+
+    __slots__ = ("before", "is_by_name", "noted")
+    __eq__ = object.__eq__  # one is never another, whatever they hold
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
+    def __init__(self, noted: Callable[[Cell], None], *, is_by_name: bool = True) -> None:
+        """Take what is told of each new cell; `is_by_name`: whether it is there is asked by its name."""
+        super().__init__()
+        self.before: dict[str, Cell] | None = None
+        self.is_by_name = is_by_name
+        self.noted = noted
+
+    def __missing__(self, name: str) -> Cell:
+        cell = self.place(name)
+        self.noted(cell)
+        return cell
+
+    def place(self, name: str) -> Cell:
+        """Make a cell, or take that of the last time, without a word."""
+        cell = self.before.pop(name, None) if self.before else None
+        if cell is None:
+            cell = Cell(home=self, key=name)
+        self[name] = cell
+        return cell
 
 
 class Evidence(NamedTuple):
@@ -207,8 +237,10 @@ class Unit:
     """A scope in its place in the project, and what is known of it.
 
     `caller` names it in edges; `binding` is how a class binds it: "", "static", "class", "property" or
-    "context". Of its `parameters`, `plain` take arguments by place and `keywords` by name, `rest` is `*` and
-    `others` is `**`. `cells` are its variables that inner functions read. `edges` are by the callee's name.
+    "context", `bound_as` what its own text says of that. Of its `parameters`, `plain` take arguments by
+    place, `rest` is `*` and `others` is `**`. `cells` are its variables that inner functions read. `edges`
+    are by the callee's name. `only_raises`: its body does nothing else. `made` is the class that it is the
+    scope of. `face` is what evaluating other scopes may ask of it, `asked` what it has looked for in others.
     """
 
     scope: Scope
@@ -219,20 +251,29 @@ class Unit:
     owner: Class | None = None
     binding: str = ""
     index: int = 0
-    inner: list[Unit] = field(default_factory=list)
+    inner: tuple[Unit, ...] = ()
     runs: int = 0
     parameters: dict[str, Cell] = field(default_factory=dict)
-    plain: list[Cell] = field(default_factory=list)
-    keywords: dict[str, Cell] = field(default_factory=dict)
+    plain: tuple[Cell, ...] = ()
     rest: Cell | None = None
     others: Cell | None = None
     returned: Cell = field(default_factory=Cell)
     yielded: Cell = field(default_factory=Cell)
     declared: Cell = field(default_factory=Cell)
     cells: dict[str, Cell] = field(default_factory=dict)
-    written: dict[Cell, Values] = field(default_factory=dict)
+    written: tuple[Cell, ...] = ()
     edges: dict[str, Evidence] = field(default_factory=dict)
     missed: list[MissedCall] = field(default_factory=list)
+    only_raises: bool = False
+    made: Class | None = None
+    bound_as: str = ""
+    asked: tuple[object, ...] = ()
+    face: tuple[object, ...] = ()
+
+    def keyword(self, name: str) -> Cell | None:
+        """Return the parameter that takes an argument of a name."""
+        cell = self.parameters.get(name)
+        return self.others if cell is None or cell is self.rest else cell
 
     @property
     def is_new(self) -> bool:
@@ -255,9 +296,11 @@ class Module:
     name: str
     path: str
     is_package: bool
+    names: Cells
     is_aside: bool = False
+    is_bare: bool = False
     units: list[Unit] = field(default_factory=list)
-    names: Cells = field(default_factory=lambda: defaultdict(Cell))
+    bound: tuple[str, ...] = ()
     named: Cell = field(default_factory=Cell)
     exported: tuple[str, ...] | None = None
     classes: dict[int, Class] = field(default_factory=dict)
@@ -274,6 +317,8 @@ class Class:
 
     name: str
     unit: Unit
+    attributes: Cells
+    fields: Cells
     bases: tuple[Class, ...] = ()
     is_open: bool = False
     is_enum: bool = False
@@ -281,8 +326,6 @@ class Class:
     is_protocol: bool = False
     is_property: bool = False
     metaclass: Class | None = None
-    attributes: Cells = field(default_factory=lambda: defaultdict(Cell))
-    fields: Cells = field(default_factory=lambda: defaultdict(Cell))
     subclasses: list[Class] = field(default_factory=list)
     inherited: Cell = field(default_factory=Cell)
     got: Cell = field(default_factory=Cell)

@@ -29,7 +29,7 @@ class Worklist:
 
     def add_readers(self, cell: Cell) -> None:
         """Have all evaluated that depends on a cell."""
-        for reader in cell.readers:
+        for reader in cell.readers or ():
             self.add(reader)
 
     def take(self) -> Unit | None:

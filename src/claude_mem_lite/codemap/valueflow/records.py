@@ -1,0 +1,258 @@
+"""Record evaluations, so that one whose inputs are what they were need not be repeated.
+
+What the solver finds depends on the order of its evaluations: on the values that were there when a scope was
+evaluated, and on how often that was. So when a file has changed, all is played again from the beginning. But
+where a record fits, what it says was left takes the place of an evaluation. It fits when all cells that were
+read have the values of then, and classes and modules are, as far as they were asked, what they were then.
+`Structure` knows that: it has the changes of classes and the new attributes in their order, of this time and
+of the last.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Union
+
+from claude_mem_lite.codemap.valueflow.values import Cell, Cells, Class, Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from claude_mem_lite.codemap.valueflow.values import Evidence, MissedCall, Module, Values
+    from claude_mem_lite.codemap.valueflow.worklist import Worklist
+
+_values = operator.attrgetter("values")
+_is_passed = operator.attrgetter("is_passed")
+_SHARED = ("cells", "passed", "marked", "effects", "written", "contents", "edges", "missed")
+_MOST_DIFFERENCES = 100  # after more, comparing costs more than evaluating
+
+
+class Change(NamedTuple):
+    """The `number`th change of what is known of a class or scope."""
+
+    target: Class | Unit
+    name: str
+    value: object
+    number: int
+
+
+class Notice(NamedTuple):
+    """The readers of a cell were queued; `is_own`: the evaluation had read it itself."""
+
+    cell: Cell
+    is_own: bool
+
+
+class Found(NamedTuple):
+    """What the body of a class calls."""
+
+    unit: Unit
+    edges: dict[str, Evidence]
+    missed: list[MissedCall]
+
+    def apply(self) -> None:
+        """Leave it with the class's scope."""
+        self.unit.edges, self.unit.missed = self.edges, self.missed
+
+
+# A cell was made in a class or module, a unit became a class.
+Effect = Union[Cell, Unit, Change, Notice, Found]  # noqa: UP007
+Event = Union[Cell, Change, Cells]  # noqa: UP007 - Cells: the names that a module exports are others
+
+
+@dataclass(slots=True, eq=False)
+class Record:
+    """An evaluation: after how many events it began, what it read, and what it left."""
+
+    position: int
+    cells: tuple[Cell, ...]
+    values: tuple[Values, ...]
+    passed: bytes
+    marked: tuple[Cell, ...]
+    effects: tuple[Effect, ...]
+    written: tuple[Cell, ...]
+    contents: tuple[Values, ...]
+    edges: dict[str, Evidence]
+    missed: list[MissedCall]
+
+    def share(self, last: Record) -> None:
+        """Hold what is the same in the last record of the scope but once."""
+        for name in _SHARED:
+            if getattr(self, name) == (known := getattr(last, name)):
+                setattr(self, name, known)
+
+    @property
+    def has_same_inputs(self) -> bool:
+        """Tell whether what was read is what it was."""
+        return (
+            tuple(map(_values, self.cells)) == self.values
+            and bytes(map(_is_passed, self.cells)) == self.passed
+        )
+
+    def apply(self, unit: Unit, before: Record | None, structure: Structure, worklist: Worklist) -> None:
+        """Do what the evaluation did, but for its writes; `before` is the record of the one before it."""
+        structure.effects = []
+        for effect in self.effects:
+            if type(effect) is Cell:
+                if effect.home is not None:
+                    effect.home[effect.key]
+            elif type(effect) is Change:
+                structure.change(effect.target, effect.name, effect.value)
+            elif type(effect) is Notice:
+                if effect.is_own:
+                    _register(effect.cell, unit)
+                worklist.add_readers(effect.cell)
+            elif type(effect) is Found:
+                effect.apply()
+            elif type(effect) is Unit:
+                effect.module.classes[effect.index] = effect.made  # type: ignore[assignment]
+        for cell in self.marked:
+            cell.is_passed = True
+        if before is None or before.cells is not self.cells:
+            for cell in self.cells:
+                if cell.readers is None:
+                    cell.readers = {unit: None}
+                else:
+                    cell.readers[unit] = None
+        unit.edges, unit.missed = self.edges, self.missed
+
+
+def _register(cell: Cell, unit: Unit) -> None:
+    if cell.readers is None:
+        cell.readers = {}
+    cell.readers[unit] = None
+
+
+class Structure:
+    """What was made of classes and modules so far, beside what it was at the same time the last time.
+
+    `effects` are those of the evaluation at work, `records` are of this time.
+    """
+
+    def __init__(self, *, is_recorded: bool) -> None:
+        self.is_recorded = is_recorded
+        self.effects: list[Effect] = []
+        self.events: list[Event] = []
+        self.records: defaultdict[Unit, list[Record]] = defaultdict(list)
+        self._recorded: dict[Unit, tuple[Record, ...]] = {}
+        self._before: list[Event] = []
+        self._at = 0
+        self._differences = Differences((), ())
+        self._numbers: Counter[tuple[object, str]] = Counter()
+
+    def rest(self) -> None:
+        """Keep the records for the next time."""
+        self._recorded = {unit: tuple(found) for unit, found in self.records.items()}
+        self.records.clear()
+
+    def restart(
+        self, different: Iterable[Event], newcomers: Iterable[Unit], changed: Iterable[Module]
+    ) -> None:
+        """Begin again, without the records of the modules that changed.
+
+        `different` are events of before the first evaluation, `newcomers` units that are on one side only.
+        """
+        for module in changed:
+            for unit in module.units:
+                self._recorded.pop(unit, None)
+        self._before, self.events, self._at = self.events, [], 0
+        self._differences = Differences(different, newcomers)
+        self._numbers.clear()
+
+    def add(self, event: Cell | Change) -> None:
+        """Note an event of the evaluation at work."""
+        self.effects.append(event)
+        self.events.append(event)
+        if self._at < len(self._before) and self._before[self._at] == event:
+            self._at += 1  # it was there then, and is there now
+        elif self._before:
+            self._differences.turn(event)
+
+    def place(self, cell: Cell) -> None:
+        """Have a cell in its class or module, if it is not there."""
+        home = cell.home
+        if home is not None and cell.key not in home:
+            home[cell.key] = cell
+            self.add(cell)
+
+    def change(self, target: Class | Unit, name: str, value: object) -> bool:
+        """Set an attribute of a class or unit, and tell whether it is another than before."""
+        if name == "bases":
+            if not target.set_bases(value):  # type: ignore[union-attr, arg-type]
+                return False
+        elif getattr(target, name) == value:
+            return False
+        else:
+            setattr(target, name, value)
+        self._numbers[target, name] += 1
+        self.add(Change(target, name, value, self._numbers[target, name]))
+        return True
+
+    def fitting(self, unit: Unit) -> Record | None:
+        """Return a record that says what evaluating a unit would do now, None where there is none."""
+        recorded = self._recorded.get(unit)
+        if recorded is None:
+            return None
+        place = len(self.records[unit])  # the likeliest
+        for record in (*recorded[place:], *recorded[:place]):
+            if record.has_same_inputs:
+                self._move_to(record.position)
+                if not self._differences.concern(unit, record):
+                    return record
+        return None
+
+    def _move_to(self, position: int) -> None:
+        start, end = sorted((self._at, position))
+        for event in self._before[start:end]:
+            self._differences.turn(event)
+        self._at = position
+
+
+class Differences:
+    """The events that are on one side only, and what an evaluation must have asked for to be concerned."""
+
+    def __init__(self, events: Iterable[Event], newcomers: Iterable[Unit]) -> None:
+        self._events = set(events)
+        self._newcomers = set(newcomers)
+        self._is_known = False  # what follows
+        self._concern_all = False
+        self._asked: set[object] = set()
+        self._cells: set[Cell] = set()
+
+    def turn(self, event: Event) -> None:
+        """Take an event in that has come to one side, or out that has now come to the other."""
+        self._events ^= {event}
+        self._is_known = False
+
+    def concern(self, unit: Unit, record: Record) -> bool:
+        """Tell whether they may make a difference to an evaluation."""
+        if not self._is_known:
+            self._learn()
+        return (
+            self._concern_all
+            or not self._asked.isdisjoint(unit.asked)
+            or not (self._cells.isdisjoint(record.cells) and self._cells.isdisjoint(record.written))
+        )
+
+    def _learn(self) -> None:
+        self._is_known = True
+        self._asked.clear()
+        self._cells.clear()
+        self._concern_all = len(self._events) > _MOST_DIFFERENCES
+        for event in () if self._concern_all else self._events:
+            if type(event) is Cell:
+                self._cells.add(event)
+                self._asked.add(event.home)
+                if event.home is not None and event.home.is_by_name:
+                    self._asked.add(event.key)
+            elif type(event) is Change:
+                target = event.target
+                self._concern_all |= (target if type(target) is Unit else target.unit) not in self._newcomers  # type: ignore[union-attr]
+                bases: tuple[Class, ...] = event.value if event.name == "bases" else ()  # type: ignore[assignment]
+                self._cells.update(above.inherited for each in bases for above in each.mro)
+            else:
+                self._asked.add(event)
+        if not self._events:
+            self._events = set()  # one that was large stays slow

@@ -1,0 +1,309 @@
+"""A changed file: what it can reach is resolved again, and the map is that of a resolution of everything."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from claude_mem_lite.codemap import file_index, graph, renewal
+from claude_mem_lite.codemap.file_index import Seen
+from claude_mem_lite.codemap.project import Project, scan_source
+from claude_mem_lite.codemap.resolution import Edge, Resolution
+from claude_mem_lite.codemap.valueflow import solver
+from claude_mem_lite.storage import code
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+FILES = {
+    "shop/__init__.py": "from shop.goods import *\nfrom shop.till import Till, opened\n",
+    "shop/base.py": """
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import partial
+
+
+class Lazy:
+    def __init__(self, function): self.function = function
+    def __get__(self, instance, owner): return self.function(instance)
+
+
+class Thing(ABC):
+    kinds = {}
+
+    def __init__(self, name, price=None):
+        self.name = name
+        self.price = price or Price(1, self)
+
+    def __init_subclass__(cls): register(cls)
+
+    @abstractmethod
+    def sold(self): raise NotImplementedError
+
+    @property
+    def label(self): return describe(self)
+
+    @Lazy
+    def owner(self): return Owner()
+
+    def __lt__(self, other): return self.price < other.price
+
+
+class Owner:
+    def call(self): return self.things[0].sold()
+    def give(self, thing): self.things = [thing]
+
+
+@dataclass
+class Price:
+    amount: int
+    thing: Thing
+
+    def __lt__(self, other): return self.amount < other.amount
+    def shown(self): return self.thing.label
+
+
+def register(cls): Thing.kinds[cls.__name__] = cls
+def describe(thing): return thing.name.upper() if isinstance(thing, Thing) else str(thing)
+def later(function, *given): return partial(function, *given)
+""",
+    "shop/goods.py": """
+from .base import Thing, later, describe
+import shop.till as till
+
+__all__ = ["Book", "Toy", "cheapest"]
+
+
+class Book(Thing):
+    def sold(self):
+        till.main.take(self)
+        return self.owner.give(self)
+
+    def read(self, reader=describe): return reader(self)
+
+
+class Toy(Thing):
+    def sold(self): return self.wind()()
+    def wind(self): return later(self.play, 2)
+    def play(self, times): return [describe(each) for each in range(times)]
+
+
+def cheapest(things):
+    best = sorted(things)[0]
+    best.sold()
+    return best
+
+
+def everything():
+    for kind in Thing.kinds.values():
+        yield kind("a")
+""",
+    "shop/till.py": """
+from contextlib import contextmanager
+from shop.base import Price
+import shop.goods
+
+
+class Till:
+    def __init__(self): self.taken, self.log = [], {}
+
+    def take(self, thing):
+        self.taken.append(thing)
+        self.log[thing.label] = Price(2, thing)
+        for each in shop.goods.everything():
+            each.sold()
+
+    def total(self): return sum(each.price.shown() for each in self.taken)
+    def __enter__(self): return self
+    def __exit__(self, *_): self.close()
+    def close(self): self.total()
+
+
+class Drawer(Till):
+    def close(self):
+        super().close()
+        getattr(self, "take_" + "all")()
+
+    def take_all(self): return max(self.taken, key=lambda each: each.price)
+
+
+@contextmanager
+def opened(kind=Till):
+    with kind() as till:
+        yield till
+
+
+main = Drawer()
+""",
+    "shop/run.py": """
+from shop import *
+from shop import opened, Till
+
+
+async def fetched(name): return Book(name)
+
+
+async def main():
+    with opened() as till:
+        till.take(await fetched("x"))
+    cheapest([Toy("y"), *till.taken]).label
+
+
+def again(things=(), *, key=None, **more):
+    global last
+    last = cheapest([*things, key])
+    return again(things, **more) or last.read()
+""",
+}
+SEEDS = range(12)
+
+
+def edited(source: str, chance: random.Random) -> str:
+    """Return a source with one of its functions or classes changed, added, renamed or taken out."""
+    tree = ast.parse(source)
+    nodes = list(ast.walk(tree))
+    functions = [each for each in nodes if isinstance(each, ast.FunctionDef)]
+    bodies = [each for each in nodes if isinstance(each, ast.ClassDef | ast.Module)]
+    calls: list[Any] = [each for each in nodes if isinstance(each, ast.Call)]
+    if not functions:
+        return source + "\nimport shop.run\n"
+    function, owner = chance.choice(functions), chance.choice(bodies)
+    more = copy.deepcopy(function)
+    changes: list[Callable[[], object]] = [
+        lambda: function.body.insert(0, ast.Expr(chance.choice(calls))),
+        lambda: function.body.append(ast.Return(chance.choice(calls))),
+        lambda: function.body.__setitem__(slice(None), chance.choice(functions).body),
+        lambda: function.args.args.append(ast.arg("one_more")),
+        lambda: function.args.kwonlyargs.clear() or function.args.kw_defaults.clear(),
+        lambda: setattr(function, "name", chance.choice(["sold", "take", "other"])),
+        lambda: (setattr(more, "name", chance.choice(["label", "close", "new"])), owner.body.append(more)),
+        lambda: owner.body.append(copy.deepcopy(chance.choice([more, *tree.body[-2:]]))),
+        lambda: owner.body.pop() if len(owner.body) > 1 else None,
+        getattr(owner, "bases", []).clear,
+        function.decorator_list.clear,
+        tree.body.reverse,
+    ]
+    chance.choice(changes)()
+    return "\n" * chance.randrange(2) + ast.unparse(ast.fix_missing_locations(tree))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_renewed_map_is_that_of_a_whole_resolution(seed: int) -> None:
+    """After each of many random edits: the same calls, on the same evidence, in every file."""
+    chance = random.Random(seed)  # noqa: S311
+    texts = dict(FILES)
+    maps = {path: scan_source(path, text) for path, text in texts.items()}
+    names = Project("/nowhere", maps).python_modules()
+    kept = Resolution({path: each.scopes for path, each in maps.items()}, names, is_kept=True)
+    seen = 0
+    for _ in range(25):
+        before = calls_in(kept)
+        assert kept.rest(lambda path: scan_source(path, texts[path]).scopes)
+        path = chance.choice(list(texts))
+        texts[path] = FILES[path] if chance.random() < 0.3 else edited(texts[path], chance)
+
+        changed = kept.renew({path: scan_source(path, texts[path]).scopes})
+
+        whole = Resolution({each: scan_source(each, text).scopes for each, text in texts.items()}, names)
+        found = calls_in(kept)
+        assert found == calls_in(whole)
+        assert {each for each in texts if found[each] != before[each]} <= changed
+        seen += sum(len(edges) for edges, _ in found.values())
+    assert seen > 25 * 30
+
+
+def calls_in(resolution: Resolution) -> dict[str, tuple[set[Edge], set[Edge]]]:
+    """Return the calls of each file, in no order."""
+    return {path: (set(edges), set(missed)) for path, (edges, missed) in resolution.calls.items()}
+
+
+@pytest.fixture
+def shop(memory: Path, tmp_path: Path) -> Path:
+    """Make a project, with its calls resolved."""
+    folder = tmp_path / "project"
+    for path, text in FILES.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    file_index.scan(str(folder))
+    graph.refresh(str(folder), "s1")
+    return folder
+
+
+def refreshed(folder: Path) -> set[Any]:
+    """Return the stored calls of a project that was read again, once they are those of a whole resolution."""
+    project = str(folder)
+    file_index.scan(project)
+    assert graph.refresh(project, "s2")
+    found = {each[1:-2] for each in code.known_edges(project)}
+    fresh = renewal.Resolved(project, code.mapped_files(project))
+    told = graph.rows(project, fresh.modules, fresh.calls(None), "").items()
+    said = ("resolution", "level", "shape", "line", "confidence")
+    assert found == {(pair, *(row[name] for name in said)) for pair, row in told}
+    return {pair for pair, *_ in found}
+
+
+def test_only_what_a_change_can_reach_is_evaluated(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call that nothing hangs on has its own file's scopes evaluated, and no others."""
+    evaluated = set()
+    real = solver.evaluate_scope
+    monkeypatch.setattr(
+        solver, "evaluate_scope", lambda frame: (evaluated.add(frame.unit.module.path), real(frame))
+    )
+    text = FILES["shop/run.py"].replace("async def main():", "async def main():\n    Till().total()")
+    (shop / "shop/run.py").write_text(text)
+    file_index.scan(str(shop))
+
+    graph.refresh(str(shop), "s2")
+
+    assert evaluated == {"shop/run.py", "shop/base.py"}  # a `__get__` is always evaluated
+    pairs = {each.pair for each in code.known_edges(str(shop))}
+    assert ("shop/run.py", "main", "shop/till.py", "Till.total") in pairs
+
+
+def test_files_come_and_go(shop: Path) -> None:
+    """A new file, one that cannot be parsed, one that is gone: the stored calls are those of the whole."""
+    (shop / "shop/more.py").write_text("from shop.goods import cheapest\n\n\ndef more(): cheapest([])\n")
+    assert any(pair[0] == "shop/more.py" for pair in refreshed(shop))
+    (shop / "shop/run.py").write_text("def again(:")
+    assert any(pair[0] == "shop/run.py" for pair in refreshed(shop))
+    (shop / "shop/more.py").unlink()
+    assert not any(pair[0] == "shop/more.py" for pair in refreshed(shop))
+    (shop / "shop/till.py").write_text(FILES["shop/till.py"].replace("self.total()", "opened()"))
+    pairs = refreshed(shop)
+    assert ("shop/till.py", "Till.close", "shop/till.py", "opened") in pairs
+    assert ("shop/till.py", "Till.close", "shop/till.py", "Till.total") not in pairs
+
+
+def test_what_another_process_resolved_is_resolved_whole(shop: Path) -> None:
+    """The stored calls may be others than this process left: it does not go by what it kept."""
+    code.delete_edges([each.pk for each in code.known_edges(str(shop))])
+    file_index.note(str(shop), resolved="by another")
+    (shop / "shop/base.py").write_text("\n" + FILES["shop/base.py"])
+
+    assert len(refreshed(shop)) > 30
+
+
+def test_an_observed_call_outlives_edits_elsewhere(shop: Path) -> None:
+    """It goes with the function that is called, although its own file did not change."""
+    row = {
+        "project_dir": str(shop), "caller_file": "shop/run.py", "caller_function": "again",
+        "callee_file": "shop/base.py", "callee_function": "Owner.call", "resolution": "import",
+        "level": "observed", "shape": "", "line": 0, "confidence": 0.7, "source": "observation",
+        "session_id": "s1", "created_at": "2026-01-01T00:00:00Z", "observation_id": None,
+    }  # fmt: skip
+    code.add_edge(row)
+
+    def is_there() -> bool:
+        return any(each.source == "observation" for each in code.known_edges(str(shop)))
+
+    for old, new, is_expected in (("times)]", "times)][:1]", True), ("def call", "def called", False)):
+        path = shop / ("shop/goods.py" if is_expected else "shop/base.py")
+        path.write_text(path.read_text().replace(old, new))
+        file_index.rescan(str(shop), Seen("s2"))
+        graph.refresh(str(shop), "s2")
+        assert is_there() == is_expected
