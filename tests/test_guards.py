@@ -21,7 +21,7 @@ from claude_mem_lite.learnings import curate, evolve, guarded
 from claude_mem_lite.learnings.evolve import Candidate
 from claude_mem_lite.learnings.guarding import derive
 from claude_mem_lite.learnings.rule_words import Seen
-from claude_mem_lite.services import install
+from claude_mem_lite.services import hook_table, install
 from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage import models
 from claude_mem_lite.upkeep import exchange
@@ -433,7 +433,7 @@ def test_the_hook_loads_little(project: Path, line: str, loads: str) -> None:
     event = json.dumps(called(line, project))
 
     done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", script, os.path.dirname(install.PACKAGE), event],
+        [sys.executable, "-I", "-S", "-c", script, os.path.dirname(hook_table.PACKAGE), event],
         capture_output=True,
         text=True,
         check=True,
