@@ -266,7 +266,7 @@ def test_without_the_web_process_hooks_wait_for_nothing(memory: Path) -> None:
 
     assert hook("post_tool_use", "PostToolUse", **READ) == ""
     assert told_in_time("eeeeeeee", "user_prompt_submit", "UserPromptSubmit", prompt=PROMPT)
-    assert "Made amounts exact." in hook("session_start", "SessionStart", source="startup")
+    assert told_in_time("cccccccc", "session_start", "SessionStart", source="startup")
     assert hook("session_start", "SessionStart", source="resume") == ""
 
 
