@@ -34,7 +34,8 @@ def ask(path: str, fields: dict[str, str], project_dir: str, **parameters: str) 
         return lambda: None
     finally:
         theirs.close()
-    asked = client.block(path, fields, project_dir, timeout_s=TIMEOUT_S, connection=ours, **parameters)
+    timeout_s = client.patient(TIMEOUT_S)
+    asked = client.block(path, fields, project_dir, timeout_s=timeout_s, connection=ours, **parameters)
 
     def read() -> bytes | None:
         try:
