@@ -141,11 +141,12 @@ def test_what_is_exported_comes_back_as_the_same_bytes(
 
     kinds = [json.loads(line)["kind"] for line in before.decode().split("\n")[:-1]]
     counts = {kind: kinds.count(kind) for kind in dict.fromkeys(kinds[1:])}
-    assert list(counts) == ["session", "observation", "learning", "function_change", "call", "cost"]
+    none = {"waiting": 0, "unguarded": 0, "wrong": []}
+    assert list(counts) == list(lines.KINDS)
     assert all(counts.values())
     assert after == before
-    assert json.loads(first.stdout) == {"added": counts, "there": {}, "waiting": 0, "wrong": []}
-    assert json.loads(second.stdout) == {"added": {}, "there": counts, "waiting": 0, "wrong": []}
+    assert json.loads(first.stdout) == {"added": counts, "there": {}, **none}
+    assert json.loads(second.stdout) == {"added": {}, "there": counts, **none}
     assert exported() == before
 
 
@@ -311,6 +312,25 @@ def test_learnings_keep_their_state_unless_they_are_suspicious(
     models.open_databases()
     assert [name for name, count in learning_rows.counts().items() if count] == [state]
     assert taken["waiting"] == (state == "quarantine")
+
+
+@pytest.mark.parametrize(
+    ("options", "guard"), [((), ""), (("--guards",), '{"mode": "ask", "commands": ["rm"]}')]
+)
+def test_a_guard_comes_in_only_on_the_users_word(
+    memory: Path, tmp_path: Path, options: tuple[str, ...], guard: str
+) -> None:
+    """A file's guards are left off, and counted, unless the user says that the rules are their own."""
+    models.close_databases()
+    line = a_learning(guard={"mode": "ask", "commands": ["rm"]})
+    (tmp_path / "a").write_text("".join(f"{json.dumps(each)}\n" for each in (HEAD, line)))
+
+    done = command("import", "memory", str(tmp_path / "a"), *options)
+
+    models.open_databases()
+    assert done.returncode == 0
+    assert models.Learning.get().guard == guard
+    assert ("1 guard left off" in done.stdout) == (not guard)
 
 
 def test_a_learning_that_is_known_stays_as_it_is(memory: Path, tmp_path: Path) -> None:

@@ -343,7 +343,9 @@ def test_nothing_but_the_user_switches_a_guard_on(project: Path, monkeypatch: py
     assert (by_claude.returncode, by_claude.stderr.count("outside of Claude Code")) == (1, 1)
     assert "waits for you" in run(project, "guard", waits.learning_id, "--file", "auth").stderr
     assert [row.id for row in guarded.on(str(project))] == [told.learning_id]
-    assert '"guard"' not in "".join(lines)
+    assert [json.loads(line)["guard"] for line in lines if told.learning_id in line] == [
+        json.loads(guarded.on(str(project))[0].guard)
+    ]
 
 
 def test_a_guard_goes_with_its_rule(project: Path) -> None:

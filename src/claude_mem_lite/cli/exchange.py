@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
 
+from claude_mem_lite import keys
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.cli.app import app
 from claude_mem_lite.cli.groups import imports
+from claude_mem_lite.cli.guards import sync
 from claude_mem_lite.cli.output import AsJson, console, errors, open_memory, print_json, working
 from claude_mem_lite.cli.text import rows_told
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.text import count
+
+if TYPE_CHECKING:
+    from claude_mem_lite.upkeep.exchange import TakenIn
 
 _MOST_SAID = 20  # wrong lines; a file of them is none of ours
 
@@ -32,7 +37,7 @@ def export(
         bool, typer.Option("--json-lines", help="One JSON object a line, which is the only format there is.")
     ] = True,
 ) -> None:
-    """Write what is remembered as text: sessions, observations, learnings, history, calls, costs.
+    """Write what is remembered as text: sessions, observations, learnings, failures, history, calls, costs.
 
     One JSON object a line, each with its "kind"; the same memory gives the same bytes.
     """
@@ -58,12 +63,17 @@ def import_memory(
         str, typer.Argument(metavar="FILE", help="What claude-mem export has written; - reads it.")
     ],
     *,
+    guards: Annotated[
+        bool, typer.Option("--guards", help="These are your own rules: their guards hold here, too.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Take in what [bold]claude-mem export[/bold] has written; what is there already stays as it is.
 
     A line that is wrong is named and left out. Learnings that look suspicious wait for you.
     """
+    if guards:
+        keys.refuse_session("which guards hold")
     from claude_mem_lite.distill.suspicion import suspicions
     from claude_mem_lite.storage import models
     from claude_mem_lite.upkeep import exchange, lines
@@ -81,6 +91,7 @@ def import_memory(
                     # Nobody can vouch for a file: it is not the user who says so, even if it says that.
                     suspicions=lambda content: suspicions(content, origin="assistant"),
                     progress=lambda number: spinner(f"taking it in, {number} lines"),
+                    with_guards=guards,
                 )
     except ClaudeMemError as error:
         raise ClaudeMemError(f"{path}: {error}") from error
@@ -88,9 +99,18 @@ def import_memory(
         models.close_databases()
     if taken.added:
         inbox.ask_for_vectors()
+    if guards:
+        sync()
+    _print_taken(taken, as_json=as_json)
+    if taken.wrong:
+        raise typer.Exit(1)
+
+
+def _print_taken(taken: TakenIn, *, as_json: bool) -> None:
     if as_json:
         print_json({
             "added": dict(taken.added), "there": dict(taken.there), "waiting": taken.waiting,
+            "unguarded": taken.unguarded,
             "wrong": [{"line": number, "error": reason} for number, reason in taken.wrong],
         })  # fmt: skip
     else:
@@ -101,12 +121,13 @@ def import_memory(
         if taken.waiting:
             waits = f"{count(taken.waiting, 'learning')} for you: claude-mem learnings list -a --quarantine"
             console.print(Text(f"waiting {waits}"), soft_wrap=True)
+        if taken.unguarded:
+            off = f"{count(taken.unguarded, 'guard')} left off: claude-mem learnings guard ID, or import with"
+            console.print(Text(f"{off} --guards if the rules are yours"), soft_wrap=True)
         for number, reason in taken.wrong[:_MOST_SAID]:
             errors.print(Text.assemble(("! ", "yellow"), f"line {number}: {reason}"), soft_wrap=True)
         if len(taken.wrong) > _MOST_SAID:
             errors.print(f"[yellow]![/yellow] and {len(taken.wrong) - _MOST_SAID} more")
-    if taken.wrong:
-        raise typer.Exit(1)
 
 
 from claude_mem_lite.cli import auto_memory, original, transcripts  # noqa: E402, F401  (they add theirs to `import`)

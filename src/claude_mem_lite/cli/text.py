@@ -48,6 +48,7 @@ _NOUNS = {
     "session": "session",
     "observation": "observation",
     "learning": "learning",
+    "finding": "failed call",
     "function_change": "function change",
     "call": "call",
     "cost": "cost",

@@ -26,13 +26,14 @@ _LINES_AT_ONCE, _BYTES_AT_ONCE = 500, 16 << 20
 class TakenIn:
     """What an import has come to: new rows and those there already, by kind, and the lines that were wrong.
 
-    `waiting` is how many of the new learnings wait for the user.
+    `waiting` is how many of the new learnings wait for the user, `unguarded` how many lost their guard.
     """
 
     added: Counter[str] = field(default_factory=Counter)
     there: Counter[str] = field(default_factory=Counter)
     wrong: list[tuple[int, str]] = field(default_factory=list)
     waiting: int = 0
+    unguarded: int = 0
 
 
 def export(project_dir: str | None) -> Iterator[str]:
@@ -46,12 +47,17 @@ def export(project_dir: str | None) -> Iterator[str]:
 
 
 def take_in(
-    said: Iterator[bytes], *, suspicions: Callable[[str], list[str]], progress: Callable[[int], None]
+    said: Iterator[bytes],
+    *,
+    suspicions: Callable[[str], list[str]],
+    progress: Callable[[int], None],
+    with_guards: bool = False,
 ) -> TakenIn:
     """Take in the lines of an export; what is there already stays as it is, so that twice is as once.
 
     Text is cleaned and redacted as what is captured. A learning that is new here and not the user's own waits
-    for the user if there are `suspicions` against it. `progress` takes how many lines are read.
+    for the user if there are `suspicions` against it. Guards are left off, unless `with_guards` is the
+    user's word that they are theirs. `progress` takes how many lines are read.
     Raises: ClaudeMemError when it is no export.
     """
     taken = TakenIn()
@@ -67,7 +73,7 @@ def take_in(
     for batch in _batches(numbered, taken.wrong):
         with memory_database.atomic():
             for number, told in batch:
-                _take(number, told, taken, suspicions)
+                _take(number, told, taken, suspicions, with_guards=with_guards)
         progress(sum(taken.added.values()) + sum(taken.there.values()) + len(taken.wrong))
     taken.wrong.sort()
     return taken
@@ -92,10 +98,14 @@ def _batches(
     yield batch
 
 
-def _take(number: int, said: Any, taken: TakenIn, suspicions: Callable[[str], list[str]]) -> None:
+def _take(
+    number: int, said: Any, taken: TakenIn, suspicions: Callable[[str], list[str]], *, with_guards: bool
+) -> None:
     try:
         row = lines.columns(said)
-        waits = False
+        waits, has_guard = False, "guard" in row
+        if not with_guards:
+            row.pop("guard", None)
         if isinstance(said, lines.Learning) and not store.knows_learning(said.id):
             found = suspicions(said.content) if said.is_active and not said.is_manual else []
             if found:
@@ -110,6 +120,7 @@ def _take(number: int, said: Any, taken: TakenIn, suspicions: Callable[[str], li
     else:
         (taken.added if is_new else taken.there)[said.kind] += 1
         taken.waiting += waits and is_new
+        taken.unguarded += has_guard and not with_guards and is_new
 
 
 def line(fields: dict[str, Any]) -> str:

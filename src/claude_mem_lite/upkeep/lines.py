@@ -3,12 +3,13 @@
 The fields of a kind are those of its class below, in this order; all are there. Times are UTC as in
 `2026-11-21T03:00:25.123456Z`, paths of files relative to their project where they lie inside it. The first
 line is `{"kind": "claude-mem", "format": 1}`; then come, each sorted by time and id, sessions, observations,
-learnings, what became of functions, calls that sessions observed, and what Claude was paid.
+learnings, failed calls, what became of functions, calls that sessions observed, and what Claude was paid.
 """
 
 from __future__ import annotations
 
 import datetime as dt
+import json
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal
 
 from pydantic import (
@@ -132,6 +133,18 @@ class Anchor(_Line):
     body_hash: Word
 
 
+class Guard(_Line):
+    """What is checked of a learning on tool calls; see `capture.guards.Guard`."""
+
+    mode: Literal["remind", "ask"]
+    message: Word = ""
+    commands: list[Word] = []
+    without: list[Word] = []
+    needs: list[Word] = []
+    allowed: list[Word] = []
+    files: list[Path] = []
+
+
 class Learning(_Line):
     """One learning; without `project_dir` it holds in all projects."""
 
@@ -151,9 +164,28 @@ class Learning(_Line):
     superseded_by: Id | None
     stale: Text
     kin: list[Id]
+    guard: Guard | None = None
     created_at: Time
     updated_at: Time
     seen_at: Time
+
+
+class Finding(_Line):
+    """A call that failed, with what worked instead, "" for nothing."""
+
+    kind: Literal["finding"] = "finding"
+    event_id: Id
+    project_dir: Path
+    session_id: Id
+    failed_at: Time
+    command: Text
+    shape: Text
+    error: Text
+    signature: Text
+    rule: Word
+    works: Text
+    works_id: Word
+    is_cured: bool
 
 
 class FunctionChange(_Line):
@@ -220,11 +252,11 @@ class Cost(_Line):
     created_at: Time
 
 
-Line = Head | Session | Observation | Learning | FunctionChange | Call | Cost
+Line = Head | Session | Observation | Learning | Finding | FunctionChange | Call | Cost
 _ADAPTER: TypeAdapter[Line] = TypeAdapter(Annotated[Line, Field(discriminator="kind")])
 KINDS: dict[str, type[BaseModel]] = {
     "session": Session, "observation": Observation, "learning": Learning,
-    "function_change": FunctionChange, "call": Call, "cost": Cost,
+    "finding": Finding, "function_change": FunctionChange, "call": Call, "cost": Cost,
 }  # fmt: skip
 
 
@@ -257,4 +289,6 @@ def columns(line: Any) -> dict[str, Any]:
     found: dict[str, Any] = line.model_dump(exclude={"kind"}, exclude_unset=True)
     if "function_kind" in found:
         found["kind"] = found.pop("function_kind")
+    if guard := found.pop("guard", None):
+        found["guard"] = json.dumps(guard, ensure_ascii=False)
     return found

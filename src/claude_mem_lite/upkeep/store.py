@@ -6,6 +6,7 @@ A row that is there already, by its id or, without one, by all of it, is left as
 from __future__ import annotations
 
 import contextlib
+import json
 from typing import TYPE_CHECKING, Any
 
 from peewee import fn
@@ -14,6 +15,7 @@ from claude_mem_lite.storage import code
 from claude_mem_lite.storage.ledger import CALL, IMPORTED
 from claude_mem_lite.storage.models import (
     CallEdge,
+    FailedCall,
     FunctionChange,
     Learning,
     LogEntry,
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 # What tells a row from all others where that is not its id.
 _KEYS = {
+    "finding": ("event_id",),
     "call": ("project_dir", "caller_file", "caller_function", "callee_file", "callee_function"),
 }
 
@@ -52,6 +55,9 @@ def rows(kind: str, project_dir: str | None) -> Iterator[dict[str, Any]]:
             Observation, Observation.session.in_(own), (Observation.created_at, Observation.id),
         ),
         "learning": (Learning, Learning.project_dir == project_dir, (Learning.created_at, Learning.id)),
+        "finding": (
+            FailedCall, FailedCall.project_dir == project_dir, (FailedCall.failed_at, FailedCall.event_id),
+        ),
         "function_change": (
             FunctionChange,
             FunctionChange.project_dir == project_dir,
@@ -75,13 +81,20 @@ def rows(kind: str, project_dir: str | None) -> Iterator[dict[str, Any]]:
     if kind == "cost":
         found = found.where(LogEntry.event_type == CALL)
     for row in found.order_by(*order).dicts().iterator():
-        if kind == "observation":
-            row["session_id"] = row.pop("session")
-        if kind == "cost":
-            row["data"].pop(IMPORTED, None)
-        if kind == "function_change":
-            row["function_kind"] = row.pop("kind")
-        yield row
+        yield as_line(kind, row)
+
+
+def as_line(kind: str, row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row's columns under the names that its line has for them."""
+    if kind == "observation":
+        row["session_id"] = row.pop("session")
+    if kind == "learning":
+        row["guard"] = json.loads(row["guard"]) if row["guard"] else None
+    if kind == "cost":
+        row["data"].pop(IMPORTED, None)
+    if kind == "function_change":
+        row["function_kind"] = row.pop("kind")
+    return row
 
 
 def add(kind: str, row: dict[str, Any]) -> bool:
@@ -93,7 +106,7 @@ def add(kind: str, row: dict[str, Any]) -> bool:
         return _add_observation(row)
     table: Any = {
         "session": Session, "learning": Learning, "cost": LogEntry, "call": CallEdge,
-        "function_change": FunctionChange,
+        "function_change": FunctionChange, "finding": FailedCall,
     }[kind]  # fmt: skip
     telling = row if kind == "function_change" else {name: row[name] for name in _KEYS.get(kind, ("id",))}
     same = [getattr(table, name).is_null() if value is None else getattr(table, name) == value
