@@ -8,6 +8,7 @@ from claude_mem_lite.tasks.embed import embed_in
 from claude_mem_lite.tasks.heal import heal_in
 from claude_mem_lite.tasks.rewrite import rewrite_when_ripe
 from claude_mem_lite.tasks.summarize import summarize
+from claude_mem_lite.tasks.sync import sync_in_background
 
 
 @huey.task(**RETRIES, priority=inbox.PRIORITIES["normal"])
@@ -32,6 +33,8 @@ def compress(event_id: str) -> None:
         check_code(event.project_dir, event.session_id)
     if has_changed_code or has_ended:
         heal_in(event.project_dir, event.session_id)
+    if event.event_name == "SessionStart":
+        sync_in_background()
     if has_ended:
         decay(event.project_dir, event.session_id)
         queries.checkpoint()

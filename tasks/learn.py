@@ -5,6 +5,7 @@ from __future__ import annotations
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.tasks.app import RETRIES, huey
 from claude_mem_lite.tasks.embed import embed_in
+from claude_mem_lite.tasks.sync import sync_in_background
 
 
 @huey.task(**RETRIES, priority=inbox.PRIORITIES["low"])
@@ -14,3 +15,4 @@ def learn(session_id: str) -> None:
 
     session.learn(session_id)
     embed_in()
+    sync_in_background()

@@ -56,6 +56,8 @@ ENDS = {
     "install-hooks --for": (1, "start it once"),
     "up --with-key": (1, "no key to hand over"),
     "restore": (2, "Without a terminal to ask on, say --yes"),
+    "sync init": (1, "to have a hub in"),
+    "sync": (1, "no hub is set up"),
     "forget": (2, "Without a terminal to ask on, say --yes"),
     "eval": (1, "cannot read"),
     "import transcripts": (1, "there are no transcripts"),

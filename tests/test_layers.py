@@ -31,7 +31,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"claude"}),
     frozenset({"upkeep"}),
     frozenset({"forget", "importers"}),
-    frozenset({"context", "learnings", "reports", "services"}),
+    frozenset({"context", "learnings", "reports", "services", "sync"}),
     frozenset({"evals"}),  # measures them
     frozenset({"hooks", "tasks", "web", "cli"}),
 )
@@ -46,6 +46,7 @@ LIBRARIES = {
     "uvicorn": ("web",),
     "typer": ("cli",),
     "rich": ("cli",),
+    "cryptography": ("sync/signing.py",),
     "supervisor": ("services/supervise.py",),
     "pydantic": ("web", "claude/prompts.py", "upkeep/lines.py"),
     "anthropic": ("claude/api.py",),

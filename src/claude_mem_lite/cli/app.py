@@ -58,6 +58,7 @@ COMMANDS = {
         "backup": ("backup", "Write all that is remembered into one file."),
         "restore": ("backup", "Put a backup in the place of what is remembered."),
         "export": ("exchange", "Write what is remembered as text."),
+        "sync": ("sync", "Have one memory on all your machines."),
         "forget": ("upkeep", "Forget for good: not a byte is left of it."),
         "prune": ("upkeep", "Take out what is worked off: raw events, logs."),
         "reindex": ("upkeep", "Make anew what is derived from what is remembered."),

@@ -369,6 +369,46 @@ ALTER TABLE sessions ADD COLUMN client TEXT NOT NULL DEFAULT 'claude-code';
 ALTER TABLE observations ADD COLUMN client TEXT NOT NULL DEFAULT 'claude-code';
 """
 
+# What `sync` knows of a row: its id on every machine, its own primary key here (NULL: not here), the digest
+# that stays when it is forgotten, the sequence under which this machine publishes it (0: it does not).
+# `is_gone` is 1 for a row forgotten here, 2 for one that another machine has forgotten. The triggers that
+# fill these tables are made by `sync.triggers`, where a hub is set up.
+_SYNC = """
+CREATE TABLE sync_rows (
+    kind TEXT NOT NULL,
+    id TEXT NOT NULL,
+    pk INTEGER,
+    digest TEXT NOT NULL,
+    seq INTEGER NOT NULL DEFAULT 0,
+    meta TEXT NOT NULL CHECK(json_valid(meta)),
+    is_gone INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (kind, id)
+) WITHOUT ROWID;
+CREATE INDEX idx_sync_pk ON sync_rows(kind, pk);
+CREATE INDEX idx_sync_digest ON sync_rows(digest);
+CREATE INDEX idx_sync_seq ON sync_rows(seq) WHERE seq > 0;
+CREATE INDEX idx_sync_gone ON sync_rows(is_gone) WHERE is_gone > 0;
+
+CREATE TABLE sync_changes (
+    kind TEXT NOT NULL,
+    pk INTEGER NOT NULL,
+    has_forgotten INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (kind, pk)
+) WITHOUT ROWID;
+
+CREATE TABLE sync_forgotten (
+    digest TEXT PRIMARY KEY,
+    kind TEXT NOT NULL,
+    seq INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID;
+
+CREATE TABLE sync_cursors (
+    machine TEXT PRIMARY KEY,
+    generation TEXT NOT NULL,
+    number INTEGER NOT NULL
+) WITHOUT ROWID;
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _TABLES + _full_text("observations", "title", "summary", "detail") + _full_text("sessions", "summary"),
     _WRITTEN_BY_CLAUDE
@@ -396,6 +436,7 @@ MIGRATIONS: tuple[str, ...] = (
     _FAILED_CALLS,
     _GUARDS,
     _CLIENTS,
+    _SYNC,
 )
 
 

@@ -20,6 +20,7 @@ from pydantic import (
     StringConstraints,
     TypeAdapter,
     ValidationError,
+    ValidationInfo,
 )
 
 from claude_mem_lite.capture.clients import CLAUDE_CODE
@@ -40,13 +41,13 @@ def _told(text: str) -> str:
     return clean(redact(text))
 
 
-def _past(text: str) -> str:
+def _past(text: str, info: ValidationInfo) -> str:
     """Refuse a time that is none, or yet to come: it would be the newest of all for ever."""
     try:
         at = dt.datetime.fromisoformat(text)
     except ValueError as error:
         raise ValueError("is no time") from error
-    if at > dt.datetime.now(dt.UTC) + _CLOCKS_APART:
+    if at > dt.datetime.now(dt.UTC) + (info.context or _CLOCKS_APART):
         raise ValueError("is yet to come")
     return text
 
@@ -264,12 +265,12 @@ class WrongLineError(ClaudeMemError):
     """A line is not what an export has; the message says why, without the line's text."""
 
 
-def parse(line: bytes) -> Line:
+def parse(line: bytes, *, clocks_apart: dt.timedelta = _CLOCKS_APART) -> Line:
     """Return what a line says, cleaned and redacted as what is captured. Raises: WrongLineError."""
     if len(line) > _MOST_LINE_BYTES:
         raise WrongLineError(f"is longer than {_MOST_LINE_BYTES >> 20} MiB")
     try:
-        return _ADAPTER.validate_json(line)
+        return _ADAPTER.validate_json(line, context=clocks_apart)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         where = ".".join(map(str, first["loc"][1:]))

@@ -90,6 +90,8 @@ def as_line(kind: str, row: dict[str, Any]) -> dict[str, Any]:
         row["session_id"] = row.pop("session")
     if kind == "learning":
         row["guard"] = json.loads(row["guard"]) if row["guard"] else None
+        row["confidence"] = round(row["confidence"], 6)
+        row |= {name: sorted(row[name]) for name in ("source_sessions", "observations", "kin")}
     if kind == "cost":
         row["data"].pop(IMPORTED, None)
     if kind == "function_change":

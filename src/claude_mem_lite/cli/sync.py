@@ -1,0 +1,162 @@
+"""sync: one memory on all machines of a user, by way of a hub."""
+
+from __future__ import annotations
+
+import dataclasses
+import socket
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from claude_mem_lite import keys
+from claude_mem_lite.cli.app import app
+from claude_mem_lite.cli.output import AsJson, Quiet, Yes, confirmed, console, errors, print_json, working
+from claude_mem_lite.cli.text import age, printable
+from claude_mem_lite.text import count
+
+if TYPE_CHECKING:
+    from claude_mem_lite.sync.run import Outcome
+
+sync = typer.Typer(help="Have one memory on all your machines.", invoke_without_command=True)
+app.add_typer(sync, name="sync")
+
+_MOST_SAID = 20
+
+
+@sync.callback()
+def sync_now(
+    context: typer.Context,
+    *,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print every line that would go, and send none.")
+    ] = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Take in what your other machines remember, and send what is new here.
+
+    It also runs by itself: as a session starts and ends, and every few minutes.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    from claude_mem_lite.cli import guards
+    from claude_mem_lite.services import supervise
+    from claude_mem_lite.storage import models
+    from claude_mem_lite.sync import run
+
+    models.open_databases()
+    if dry_run:
+        found = list(run.to_send())
+        if as_json:
+            print_json(found)
+        for line in [] if as_json else found:
+            typer.echo(line)
+        return
+    with working("syncing", quiet=quiet or as_json):
+        outcome = run.sync(paused=supervise.paused)
+    if outcome.taken:
+        guards.sync()
+    if as_json:
+        print_json(dataclasses.asdict(outcome))
+    elif not quiet:
+        _print_outcome(outcome)
+
+
+@sync.command("init")
+def init(
+    hub: Annotated[str, typer.Argument(metavar="HUB", help="folder:PATH, git:URL or git:PATH#BRANCH.")],
+    *,
+    code: Annotated[
+        str, typer.Option(metavar="CODE", help="The code that your first machine has printed.")
+    ] = "",
+    name: Annotated[
+        str, typer.Option(metavar="NAME", help="What this machine is called, instead of its host name.")
+    ] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Set a hub up: a folder that is carried between your machines, or a git repository.
+
+    All that is remembered goes there, redacted once more; [bold]claude-mem sync --dry-run[/bold] shows it.
+    """
+    keys.refuse_session("where your memory goes")
+    from claude_mem_lite.storage import models
+    from claude_mem_lite.sync import run
+
+    models.open_databases()
+    chosen = run.begin(hub, name=name or socket.gethostname(), code=code)
+    if as_json:
+        print_json({"hub": chosen.hub, "machine": chosen.machine, "name": chosen.name, "code": chosen.code})
+        return
+    console.print(Text(f"{chosen.hub} is set up; nothing was sent yet: claude-mem sync"), soft_wrap=True)
+    if not code:
+        joins = f"claude-mem sync init HUB --code {chosen.code}"
+        console.print(Text(f"On your other machines: {joins}"), soft_wrap=True)
+        console.print("The code is a secret: whoever has it and the hub is one of your machines.")
+
+
+@sync.command("status")
+def status(*, as_json: AsJson = False) -> None:
+    """Tell which hub is set up, which machines are there, and how the last sync went."""
+    from claude_mem_lite.storage import models
+    from claude_mem_lite.sync import run, setup
+
+    chosen = setup.load()
+    if chosen is None:
+        if as_json:
+            print_json({"hub": ""})
+        else:
+            console.print("No hub is set up: claude-mem sync init folder:PATH or git:REPOSITORY")
+        return
+    models.open_databases()
+    found = run.overview(chosen)
+    if as_json:
+        print_json(found)
+        return
+    console.print(Text(f"{found['hub']}, as {printable(found['name'])}"), soft_wrap=True)
+    last = found["last"]
+    at = age(last["synced_at"], time.time()) if last.get("synced_at") else "never"
+    console.print(f"last synced: {at}; {count(found['waiting'], 'change')} to send")
+    for name in found["machines"]:
+        console.print(Text(f"with {printable(name)}"), soft_wrap=True)
+    wrong = [*filter(None, [last.get("error"), found["error"]])]
+    for problem in [*dict.fromkeys(wrong), *last.get("refused", []), *last.get("held_back", [])][:_MOST_SAID]:
+        errors.print(Text.assemble(("! ", "yellow"), printable(problem)), soft_wrap=True)
+
+
+@sync.command("leave")
+def leave(
+    *,
+    erase: Annotated[
+        bool, typer.Option("--erase", help="Take what this machine has published out of the hub.")
+    ] = False,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Leave the hub; what is remembered here stays, and what was published too, unless you say --erase."""
+    from claude_mem_lite.storage import models
+    from claude_mem_lite.sync import run
+
+    if erase:
+        confirmed("Only this machine's memory will still have what no other machine has synced.", yes=yes)
+    models.open_databases()
+    run.leave(erase=erase)
+    if as_json:
+        print_json({"left": True, "erased": erase})
+    else:
+        console.print("Left; the memory stays as it is.")
+
+
+def _print_outcome(outcome: Outcome) -> None:
+    said = f"{count(outcome.sent, 'line')} sent, {count(outcome.taken, 'line')} new here"
+    if outcome.forgotten:
+        said += f", {count(outcome.forgotten, 'row')} forgotten"
+    console.print(f"{said}.")
+    problems: list[Any] = [*outcome.refused]
+    problems += [f"left out: {each}" for each in outcome.left_out]
+    problems += [f"held back: {each}" for each in outcome.held_back]
+    for problem in problems[:_MOST_SAID]:
+        errors.print(Text.assemble(("! ", "yellow"), printable(problem)), soft_wrap=True)
+    if len(problems) > _MOST_SAID:
+        errors.print(f"[yellow]![/yellow] and {len(problems) - _MOST_SAID} more")

@@ -1,0 +1,87 @@
+"""A hub in a folder that other programs carry between machines: Syncthing, Dropbox, NFS.
+
+A file gets its name when it is whole and is never changed after that; another machine's is never touched.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from typing import TYPE_CHECKING
+
+from claude_mem_lite.errors import ClaudeMemError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+_OURS, _MARK, _UNFINISHED = "claude-mem", "hub", ".unfinished-"
+
+
+class FolderHub:
+    """A hub in a folder. A disk that is not mounted is no empty hub: a file tells the two apart."""
+
+    def __init__(self, where: str) -> None:
+        self.folder = os.path.join(os.path.abspath(os.path.expanduser(where)), _OURS)
+
+    def create(self) -> None:
+        """Make the hub, unless it is there."""
+        above = os.path.dirname(self.folder)
+        if not os.path.isdir(above):
+            raise ClaudeMemError(f"there is no folder {above} to have a hub in")
+        try:
+            os.makedirs(self.folder, mode=0o700, exist_ok=True)
+            self._put(_MARK, b"claude-mem sync\n")
+        except OSError as error:
+            raise ClaudeMemError(f"the hub {self.folder} cannot be made ({error})") from error
+
+    def names(self) -> list[str]:
+        """Return the names of all files."""
+        if not os.path.isfile(os.path.join(self.folder, _MARK)):
+            raise ClaudeMemError(f"the hub {self.folder} is not there: is its disk mounted?")
+        try:
+            found = [
+                f"{machine.name}/{file}"
+                for machine in os.scandir(self.folder)
+                if machine.is_dir(follow_symlinks=False)
+                for file in os.listdir(machine.path)
+                if not file.startswith(".")
+            ]
+        except OSError as error:
+            raise ClaudeMemError(f"the hub {self.folder} cannot be read ({error})") from error
+        return sorted(found)
+
+    def read(self, name: str) -> bytes:
+        """Return a file, never one that a link names."""
+        path = os.path.join(self.folder, name)
+        try:
+            with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
+                return file.read()
+        except OSError as error:
+            raise ClaudeMemError(f"{path} cannot be read ({error})") from error
+
+    def publish(self, added: Mapping[str, bytes], dropped: Collection[str]) -> None:
+        """Add files, then take others out."""
+        try:
+            for name, data in added.items():
+                self._put(name, data)
+            for name in dropped:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(os.path.join(self.folder, name))
+        except OSError as error:
+            raise ClaudeMemError(f"the hub {self.folder} cannot be written ({error})") from error
+
+    def _put(self, name: str, data: bytes) -> None:
+        path = os.path.join(self.folder, name)
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        descriptor, unfinished = tempfile.mkstemp(prefix=_UNFINISHED, dir=os.path.dirname(path))
+        try:
+            with open(descriptor, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(unfinished, path)
+        except OSError:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(unfinished)
+            raise

@@ -1,0 +1,195 @@
+"""Merge two states of one remembered row, whichever came first; the whole of the conflict rules. Pure.
+
+A record is a line of an export with the project's key in place of its folder, and what tells how new it is.
+`merged` is commutative, associative and idempotent, so machines that have seen the same records, in any order
+and any number of times, hold the same. Three kinds of fields make it so:
+
+- A *group* of fields is written together and has a version: times forgotten, the user's last act, a Lamport
+  clock and the machine. The greater version wins. No wall clock is asked. A text told anew because something
+  was forgotten wins over every text that was not, and what the user did over what sessions taught.
+- *Sets* are united; *first* and *last* values are the least and the greatest.
+- Confidence is a sum: what each machine's evidence has added to where the user last left it.
+
+What was forgotten is in no record: a tombstone, the digest of kind and id, takes the place of one for good.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# Times forgotten, the user's last act, Lamport clock, machine.
+Version = tuple[int, int, int, str]
+# The user's act that it counts from, a Lamport clock, what it adds to the confidence.
+Evidence = tuple[int, int, float]
+
+NEVER: Version = (0, 0, 0, "")
+LEAST, MOST = 0.1, 0.95  # a confidence that sessions have taught
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How the fields of a kind are merged; a field that is named nowhere never changes.
+
+    Of `last_together` the greatest tuple wins; `local` fields stay each machine's own.
+    """
+
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    sets: tuple[str, ...] = ()
+    first: tuple[str, ...] = ()
+    last: tuple[str, ...] = ()
+    last_together: tuple[str, ...] = ()
+    local: tuple[str, ...] = ()
+
+
+# In this order a record finds what it refers to.
+RULES: Mapping[str, Rule] = MappingProxyType({
+    "session": Rule(
+        groups={
+            "place": ("project_dir", "branch", "client"),
+            "text": ("summary", "key_files", "key_decisions", "written_by", "prompt_version", "retold"),
+        },
+        first=("started_at",),
+        last_together=("last_event_at", "status", "ended_at"),
+    ),
+    "observation": Rule(
+        groups={
+            "text": (
+                "session_id", "project_dir", "branch", "client", "tool_name", "title", "summary", "detail",
+                "files_touched", "functions_changed", "tokens_raw", "tokens_compressed", "tier", "written_by",
+                "prompt_version",
+            ),
+        },
+        first=("created_at",),
+    ),
+    "learning": Rule(
+        groups={
+            "words": ("project_dir", "category", "content", "is_manual", "base"),
+            "state": ("is_active", "quarantine", "superseded_by", "guard"),
+            "code": ("code", "updated_at"),
+        },
+        sets=("source_sessions", "observations", "kin"),
+        first=("created_at",),
+        last=("times_seen", "seen_at"),
+        local=("stale",),
+    ),
+    "finding": Rule(
+        groups={
+            "text": (
+                "project_dir", "session_id", "command", "shape", "error", "signature", "rule", "works",
+                "works_id",
+            ),
+        },
+        first=("failed_at",),
+        last=("is_cured",),
+    ),
+    "function_change": Rule(),
+    "call": Rule(
+        first=("created_at",),
+        last=("source",),
+        last_together=(
+            "times_confirmed", "last_confirmed_at", "confidence", "resolution", "level", "shape", "line",
+            "session_id", "observation_id",
+        ),
+    ),
+})  # fmt: skip
+# What a row is known by where it has no id.
+NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType({
+    "function_change": (
+        "project_dir", "file_path", "qualified_name", "function_kind", "signature", "change_type",
+        "session_id", "observation_id", "created_at",
+    ),
+    "call": ("project_dir", "caller_file", "caller_function", "callee_file", "callee_function"),
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The state of a row on some machine: its line's fields, versions by group, evidence by machine."""
+
+    kind: str
+    fields: Mapping[str, Any]
+    versions: Mapping[str, Version]
+    evidence: Mapping[str, Evidence] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        """What the row is known by on every machine."""
+        return row_id(self.kind, self.fields)
+
+
+def row_id(kind: str, fields: Mapping[str, Any]) -> str:
+    """Return a row's id: its own, or the digest of what it is known by."""
+    if kind in NAMES:
+        return digest([fields[name] for name in NAMES[kind]])
+    found: str = fields["event_id" if kind == "finding" else "id"]
+    return found
+
+
+def tombstone(kind: str, record_id: str) -> str:
+    """Return what is kept of a row that was forgotten: neither its text nor its id."""
+    return digest(["forgotten", kind, record_id])
+
+
+def merged(one: Record, other: Record) -> Record:
+    """Return the state of a row of which two states are known, in whichever order."""
+    rule, fields = RULES[one.kind], dict(one.fields)
+    versions = {}
+    for group, names in rule.groups.items():
+        sides = [(each.versions.get(group, NEVER), _text(each, names), at, each)
+                 for at, each in enumerate((one, other))]  # fmt: skip
+        version, _, _, newer = max(sides)
+        versions[group] = version
+        fields |= {name: newer.fields[name] for name in names}
+    for name in rule.sets:
+        fields[name] = sorted({*one.fields[name], *other.fields[name]})
+    for names, choose in ((rule.first, min), (rule.last, max)):
+        fields |= {name: choose(one.fields[name], other.fields[name], key=_order) for name in names}
+    if rule.last_together:
+        last = max((one, other), key=lambda each: [_order(each.fields[name]) for name in rule.last_together])
+        fields |= {name: last.fields[name] for name in rule.last_together}
+    evidence = {
+        machine: max(each.evidence[machine] for each in (one, other) if machine in each.evidence)
+        for machine in sorted({*one.evidence, *other.evidence})
+    }
+    both = Record(one.kind, fields, versions, evidence)
+    if one.kind == "learning":
+        fields["times_seen"] = max(fields["times_seen"], len(fields["source_sessions"]))
+        fields["confidence"] = confidence(both)
+    return both
+
+
+def confidence(record: Record) -> float:
+    """Return how sure a learning is by all evidence since the user's last act."""
+    base: float = record.fields["base"]
+    epoch = record.versions.get("words", NEVER)[1]
+    adds = [added for _, (since, _, added) in sorted(record.evidence.items()) if since == epoch]
+    if record.fields["is_manual"] or not adds:
+        return base
+    return round(min(max(base + sum(adds), min(base, LEAST)), max(base, MOST)), 6)
+
+
+def group_digest(record: Record, group: str) -> str:
+    """Return what tells whether a group's fields have changed."""
+    return digest([record.fields[name] for name in RULES[record.kind].groups[group]])
+
+
+def digest(values: list[Any]) -> str:
+    """Return the digest of JSON values."""
+    text = json.dumps(values, ensure_ascii=True, separators=(",", ":"), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _text(record: Record, names: tuple[str, ...]) -> str:
+    """Return a group's fields as text, which decides between two of one version."""
+    return json.dumps([record.fields[name] for name in names], sort_keys=True)
+
+
+def _order(value: Any) -> tuple[bool, Any]:
+    return (value is not None, value if value is not None else 0)

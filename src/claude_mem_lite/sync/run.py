@@ -1,0 +1,326 @@
+"""Sync once: read what other machines have published, forget what they forgot, publish what is new here.
+
+Each segment is merged in one transaction together with the cursor that says it was read, and what was sent
+is noted after the hub has it: whatever is cut short goes on where it was, and doing it twice changes nothing.
+A hub that lost files, or has more of this machine's than its memory knows of, was restored from a backup, or
+the memory was: what the hub has of this machine is then merged like another's, and all is published anew.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import logging
+import os
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from claude_mem_lite import locks
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.forget import purge, store
+from claude_mem_lite.forget.wanted import Wanted
+from claude_mem_lite.sync import log as changes
+from claude_mem_lite.sync import segments, setup, signing
+from claude_mem_lite.sync.hubs import hub_at
+from claude_mem_lite.sync.log import Counters, Forgotten
+from claude_mem_lite.sync.rows import Projects
+from claude_mem_lite.sync.segments import Name
+from claude_mem_lite.upkeep.lines import WrongLineError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+    from claude_mem_lite.sync.hubs import Hub
+    from claude_mem_lite.sync.setup import Setup
+
+log = logging.getLogger(__name__)
+
+_LINES, _SEGMENTS = 500, 20  # in a segment, and published together
+_MOST_SEGMENTS = 300  # of a generation; more are put together
+_CARD = "machine.json"
+_BY_ID = frozenset({"session", "observation", "learning"})  # what `forget` knows by its id
+_MOST_SAID = 20
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How a sync went: lines sent, lines that changed something here, rows forgotten because others had.
+
+    `refused` says which machines or segments were not read and why, `left_out` which lines, `held_back` which
+    own lines were not sent.
+    """
+
+    sent: int = 0
+    taken: int = 0
+    forgotten: int = 0
+    refused: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    held_back: list[str] = field(default_factory=list)
+
+
+def begin(address: str, *, name: str, code: str = "") -> Setup:
+    """Set a hub up with a new key, with the code of the user's other machines if there are any.
+
+    Raises: ClaudeMemError when there is a hub already, or none can be made at that address.
+    """
+    if setup.is_set_up():
+        raise ClaudeMemError("a hub is set up already: claude-mem sync leave comes first")
+    hub_at(address).create()
+    chosen = setup.Setup(address, signing.create(), name, code or signing.new_code())
+    with changes.transaction():
+        changes.counters(chosen.machine).save()
+    setup.save(chosen)
+    return chosen
+
+
+def leave(*, erase: bool) -> None:
+    """Forget the hub; with `erase` take this machine's files out of it first. Raises: ClaudeMemError."""
+    chosen = _chosen()
+    if erase:
+        hub = hub_at(chosen.hub)
+        hub.publish({}, [name for name in hub.names() if name.startswith(f"{chosen.machine}/")])
+    with changes.transaction():
+        changes.forget_machine()
+    setup.delete()
+    signing.delete()
+
+
+def sync(*, paused: Callable[[], AbstractContextManager[list[str]]]) -> Outcome:
+    """Sync with the hub that is set up; `paused` keeps the services still while something is forgotten.
+
+    Raises: ClaudeMemError when the hub is not there, or another sync is at work; the next one goes on.
+    """
+    chosen, outcome = _chosen(), Outcome()
+    with locks.hold("sync.lock") as is_mine:
+        if not is_mine:
+            raise ClaudeMemError("a sync is at work already")
+        how: dict[str, Any] = {"at": inbox.utc_now(), "hub": chosen.hub}
+        try:
+            _sync(chosen, hub_at(chosen.hub), outcome, paused)
+            how["synced_at"] = how["at"]
+        except ClaudeMemError as error:
+            how |= {"synced_at": setup.last().get("synced_at", ""), "error": str(error)}
+            raise
+        finally:
+            setup.note_last(how | asdict(outcome))
+    log.info("synced: %s sent, %s taken, %s forgotten", outcome.sent, outcome.taken, outcome.forgotten)
+    return outcome
+
+
+def to_send() -> Iterator[str]:
+    """Yield every line that a sync would send now; nothing is changed. Raises: ClaudeMemError."""
+    chosen = _chosen()
+    with changes.transaction() as undone:
+        now = changes.counters(chosen.machine)
+        changes.capture(now)
+        after = 0 if now.must_compact else now.pushed
+        found = list(changes.published(after, most=-1))
+        undone.rollback()
+    for seq, said in found:
+        try:
+            yield segments.line_of(seq, said)
+        except WrongLineError as error:
+            yield f"held back: {error}"
+
+
+def overview(chosen: Setup) -> dict[str, Any]:
+    """Return the hub, its machines, what waits to be sent, and how the last sync went."""
+    error = ""
+    found: dict[str, tuple[str, str]] = {}
+    try:
+        hub = hub_at(chosen.hub)
+        found, _ = machines(hub, hub.names(), chosen.code)
+    except ClaudeMemError as trouble:
+        error = str(trouble)
+    others = [name for machine, (name, _) in found.items() if machine != chosen.machine]
+    return {
+        "hub": chosen.hub, "name": chosen.name, "machine": chosen.machine, "machines": sorted(others),
+        "waiting": changes.waiting(), "last": setup.last(), "error": error,
+    }  # fmt: skip
+
+
+def machines(hub: Hub, names: list[str], code: str) -> tuple[dict[str, tuple[str, str]], list[str]]:
+    """Return the machines that know the code, name and public key by id, and why others are refused."""
+    found, refused = {}, []
+    for path in names:
+        machine, _, file = path.partition("/")
+        if file != _CARD:
+            continue
+        try:
+            card = json.loads(hub.read(path))
+            name, public, proof = (str(card[key]) for key in ("name", "key", "proof"))
+        except (ValueError, KeyError, TypeError, RecursionError):
+            refused.append(f"{machine} does not say who it is")
+            continue
+        if signing.machine_of(public) != machine or not signing.is_proof(proof, code, public):
+            refused.append(f"{machine} calls itself {name[:40]!r} and does not know your code")
+        else:
+            found[machine] = (name, public)
+    return found, refused
+
+
+def _chosen() -> Setup:
+    chosen = setup.load()
+    if chosen is None:
+        raise ClaudeMemError("no hub is set up: claude-mem sync init folder:PATH or git:REPOSITORY")
+    return chosen
+
+
+def _sync(
+    chosen: Setup, hub: Hub, outcome: Outcome, paused: Callable[[], AbstractContextManager[list[str]]]
+) -> None:
+    names = hub.names()
+    known, outcome.refused = machines(hub, names, chosen.code)
+    parsed = sorted(filter(None, map(Name.of, names)))
+    own = [name for name in parsed if name.machine == chosen.machine]
+    with changes.transaction():
+        now = changes.counters(chosen.machine)
+        now.save()
+    if not _is_as_left(now, own):
+        public = signing.public_key()
+        for name in own:
+            _pull(hub, name, public, chosen.machine, outcome)
+        with changes.transaction():
+            now = changes.counters(chosen.machine)
+            now.must_compact = True
+            now.save()
+    for machine, (_, public) in known.items():
+        if machine != chosen.machine:
+            _pull_all(hub, [name for name in parsed if name.machine == machine], public, chosen, outcome)
+    _forget(chosen.machine, outcome, paused)
+    _push(chosen, hub, own, f"{chosen.machine}/{_CARD}" in names, outcome)
+    if outcome.taken:
+        inbox.ask_for_vectors()
+
+
+def _is_as_left(now: Counters, own: list[Name]) -> bool:
+    """Tell whether the hub has of this machine what the memory says it has."""
+    if not now.generation:
+        return not own
+    return sorted(name.number for name in own if name.generation == now.generation) == now.published
+
+
+def _pull_all(hub: Hub, of_one: list[Name], public: str, chosen: Setup, outcome: Outcome) -> None:
+    """Read a machine's segments from where they were read up to; of its newest generation alone."""
+    newest = max((name.generation for name in of_one), default="")
+    generation, number = changes.cursors().get(of_one[0].machine, ("", 0)) if of_one else ("", 0)
+    number = number if generation == newest else 0
+    for name in of_one:
+        if name.generation != newest or name.number <= number:
+            continue
+        if not _pull(hub, name, public, chosen.machine, outcome, after=number):
+            return
+        number = name.number
+
+
+def _pull(  # noqa: PLR0913  (what is read, by whom)
+    hub: Hub, name: Name, public: str, machine: str, outcome: Outcome, *, after: int = -1
+) -> bool:
+    """Merge a segment and note that it was read; return False for one that cannot be read yet.
+
+    So it is with one that does not come `after` the last that was read: files may come in any order.
+    """
+    try:
+        said = segments.read(name, hub.read(str(name)), public)
+    except (segments.WrongSegmentError, segments.NewerError) as error:
+        outcome.refused.append(str(error))
+        return False
+    if after not in {-1, said.after}:
+        outcome.refused.append(f"{name} waits for the file before it")
+        return False
+    is_own = name.machine == machine
+    with changes.transaction():
+        now = changes.counters(machine)
+        changes.capture(now)
+        projects = Projects.read()
+        for seq, each in said.lines:
+            if isinstance(each, Forgotten):
+                changes.merge_tombstone(now, each)
+            else:
+                outcome.taken += changes.merge(now, each, projects, seq=seq if is_own else 0)
+        changes.clear_changes()
+        if not is_own:
+            changes.move_cursor(name.machine, name.generation, name.number)
+        now.save()
+    outcome.left_out += [f"{name}: {why}" for why in said.wrong][:_MOST_SAID]
+    return True
+
+
+def _forget(machine: str, outcome: Outcome, paused: Callable[[], AbstractContextManager[list[str]]]) -> None:
+    """Forget to the last byte what others have forgotten; the next push publishes what is left anew."""
+    doomed = changes.doomed()
+    here = [each for each in doomed if each[2] is not None]
+    if here:
+        store.note()
+        with store.transaction():
+            for kind, _, pk in here:
+                if kind not in _BY_ID and pk is not None:
+                    changes.delete_row(kind, pk)
+        wanted = Wanted(ids=tuple(row_id for kind, row_id, _ in here if kind in _BY_ID))
+        _, problems = purge.forget(wanted, paused=paused())
+        outcome.refused += problems
+        outcome.forgotten = len(here)
+    if doomed:
+        with changes.transaction():
+            changes.drop_doomed()
+            now = changes.counters(machine)
+            now.must_compact = True
+            now.save()
+
+
+def _push(chosen: Setup, hub: Hub, own: list[Name], has_card: bool, outcome: Outcome) -> None:  # noqa: FBT001
+    """Publish what is new, or everything anew where something was forgotten; then drop older generations."""
+    while True:
+        with changes.transaction():
+            now = changes.counters(chosen.machine)
+            changes.capture(now)
+            if now.must_compact or len(now.published) > _MOST_SEGMENTS:
+                now.generation, now.published = _next_generation(now, own), []
+                now.must_compact = False
+            found = list(changes.published(now.pushed, most=_LINES * _SEGMENTS))
+            now.save()
+        added = {} if has_card else {f"{chosen.machine}/{_CARD}": _card(chosen)}
+        numbers: list[int] = []
+        for start in range(0, len(found), _LINES):
+            some = found[start : start + _LINES]
+            name = Name(chosen.machine, now.generation, some[-1][0])
+            before = [*now.published, *numbers][-1:] or [0]
+            added[str(name)] = segments.write(name, list(_lines(some, outcome)), after=before[0])
+            numbers.append(name.number)
+        is_last = len(found) < _LINES * _SEGMENTS
+        dropped = [str(name) for name in own if name.generation != now.generation] if is_last else []
+        if added or dropped:
+            hub.publish(added, dropped)
+        if found:
+            with changes.transaction():
+                again = changes.counters(chosen.machine)
+                again.published += numbers
+                again.save()
+        has_card = True
+        if is_last:
+            return
+
+
+def _lines(found: list[tuple[int, Any]], outcome: Outcome) -> Iterator[str]:
+    for seq, said in found:
+        try:
+            yield segments.line_of(seq, said)
+            outcome.sent += 1
+        except WrongLineError as error:
+            outcome.held_back.append(f"{said.kind} {said.id[:8]}: {error}")
+
+
+def _next_generation(now: Counters, own: list[Name]) -> str:
+    known = [now.generation, *(name.generation for name in own)]
+    newest = max((int(head) for each in known if (head := each.partition("-")[0]).isdigit()), default=0)
+    return f"{newest + 1:08d}-{os.urandom(4).hex()}"
+
+
+def _card(chosen: Setup) -> bytes:
+    public = signing.public_key()
+    return json.dumps({
+        "name": chosen.name, "key": public, "proof": signing.proof(chosen.code, public),
+        "since": dt.datetime.now(dt.UTC).date().isoformat(),
+    }).encode()  # fmt: skip

@@ -1,0 +1,191 @@
+"""Write and read what travels: lines of an export, signed, some hundred to a segment.
+
+A segment is text, one JSON object a line: a head with machine, generation and the schema of its lines;
+records and tombstones; at the end a signature of all bytes before it. One that is cut short has none and is
+not read. Lines are checked, cleaned and redacted as those of an import, before they go and after they came.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.storage.migrations import MIGRATIONS
+from claude_mem_lite.sync import records, signing
+from claude_mem_lite.sync.log import Forgotten
+from claude_mem_lite.sync.records import RULES, Record
+from claude_mem_lite.upkeep import lines
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+FORMAT = 1
+_HEAD, _END, _FORGOTTEN = "claude-mem-sync", "end", "forgotten"
+_SUFFIX = ".jsonl"
+_MOST_CLOCK = 1 << 53
+_CLOCKS_APART = dt.timedelta(days=30)  # of machines that sign what they say
+
+
+class NewerError(ClaudeMemError):
+    """A segment was written by a newer version, and waits until this one is upgraded."""
+
+
+class WrongSegmentError(ClaudeMemError):
+    """A segment is not whole, or its machine has not signed it."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Name:
+    """Which segment: of a machine's generation, up to which sequence."""
+
+    machine: str
+    generation: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.machine}/{self.generation}.{self.number:012d}{_SUFFIX}"
+
+    @classmethod
+    def of(cls, path: str) -> Name | None:
+        """Return the name that a hub's path is, None for another file."""
+        machine, _, rest = path.partition("/")
+        generation, _, number = rest.removesuffix(_SUFFIX).rpartition(".")
+        is_name = rest.endswith(_SUFFIX) and generation and number.isascii() and number.isdigit()
+        return cls(machine, generation, int(number)) if is_name else None
+
+
+@dataclass(slots=True)
+class Said:
+    """What a segment says, with sequences, and why lines were left out; `after` is the segment before it."""
+
+    after: int = 0
+    lines: list[tuple[int, Record | Forgotten]] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+
+
+def line_of(seq: int, said: Record | Forgotten) -> str:
+    """Return the line of a record or a tombstone. Raises: WrongLineError for what an import would refuse."""
+    if isinstance(said, Forgotten):
+        return _json({"kind": _FORGOTTEN, "of": said.kind, "digest": said.digest, "seq": seq})
+    fields = {"kind": said.kind, **said.fields}
+    base = fields.pop("base", None)
+    parsed = _checked(fields)
+    sent = parsed.model_dump(mode="json")
+    if _checked(sent).model_dump(mode="json") != sent:
+        raise lines.WrongLineError("still holds a secret after it was redacted")
+    meta = {"seq": seq, "versions": said.versions, "evidence": said.evidence}
+    return _json({**sent, "sync": meta | ({"base": base} if base is not None else {})})
+
+
+def write(name: Name, said: Sequence[str], *, after: int) -> bytes:
+    """Return a segment, signed by this machine; `after` is the number of the one before, 0 for the first."""
+    head = {
+        "kind": _HEAD, "format": FORMAT, "schema": len(MIGRATIONS), "machine": name.machine,
+        "generation": name.generation, "number": name.number, "after": after,
+    }  # fmt: skip
+    body = "".join(f"{line}\n" for line in (_json(head), *said)).encode()
+    return body + f"{_json({'kind': _END, 'signature': signing.sign(body)})}\n".encode()
+
+
+def read(name: Name, data: bytes, public: str) -> Said:
+    """Return what a segment says. Raises: WrongSegmentError, NewerError."""
+    body, _, end = data.rstrip(b"\n").rpartition(b"\n")
+    body += b"\n"
+    try:
+        ending, head = _object(end), _object(body.partition(b"\n")[0])
+    except lines.WrongLineError as error:
+        raise WrongSegmentError(f"{name} is not whole") from error
+    signature = ending.get("signature")
+    if ending.get("kind") != _END or not isinstance(signature, str):
+        raise WrongSegmentError(f"{name} is not whole")
+    if not signing.is_signed(body, signature, public):
+        raise WrongSegmentError(f"{name} is not signed by its machine")
+    if (head.get("machine"), head.get("generation"), head.get("number")) != (
+        name.machine, name.generation, name.number,
+    ):  # fmt: skip
+        raise WrongSegmentError(f"{name} has another segment's name")
+    numbers = [head.get("format"), head.get("schema"), head.get("after")]
+    if not all(map(_is_count, numbers)) or numbers[0] != FORMAT or head["schema"] > len(MIGRATIONS):
+        raise NewerError(f"{name.machine} runs a newer version: upgrade claude-mem-lite here")
+    said = Said(int(head["after"]))
+    for line in body.split(b"\n")[1:-1]:
+        try:
+            said.lines.append(_parsed(line))
+        except lines.WrongLineError as error:
+            said.wrong.append(str(error))
+    order = [_FORGOTTEN, *RULES]
+    said.lines.sort(key=lambda each: order.index(each[1].kind if isinstance(each[1], Record) else _FORGOTTEN))
+    return said
+
+
+def _parsed(line: bytes) -> tuple[int, Record | Forgotten]:
+    """Return what a line says, with its sequence. Raises: WrongLineError."""
+    given = _object(line)
+    if given.get("kind") == _FORGOTTEN:
+        kind, dead, seq = given.get("of"), given.get("digest"), given.get("seq")
+        if not isinstance(kind, str) or kind not in RULES or not isinstance(dead, str) or not _is_count(seq):
+            raise lines.WrongLineError("is no tombstone")
+        return given["seq"], Forgotten(kind, dead)
+    meta = given.pop("sync", None)
+    parsed = _checked(given)
+    if not isinstance(meta, dict) or parsed.kind not in RULES or not _is_count(meta.get("seq")):
+        raise lines.WrongLineError("does not say which version it is")
+    fields = parsed.model_dump(mode="json", exclude={"kind"})
+    if parsed.kind == "learning":
+        if not isinstance(meta.get("base"), (int, float)) or not 0 <= meta["base"] <= 1:
+            raise lines.WrongLineError("does not say how sure it was")
+        fields["base"] = float(meta["base"])
+    versions, evidence = _versions(meta, parsed.kind), _evidence(meta)
+    return int(meta["seq"]), records.merged(*[Record(parsed.kind, fields, versions, evidence)] * 2)
+
+
+def _checked(fields: Mapping[str, Any]) -> Any:
+    """Return the line of some fields, cleaned and redacted. Raises: WrongLineError."""
+    return lines.parse(_json(fields).encode("utf-8", "surrogatepass"), clocks_apart=_CLOCKS_APART)
+
+
+def _versions(meta: Mapping[str, Any], kind: str) -> dict[str, records.Version]:
+    given = meta.get("versions")
+    if not isinstance(given, dict) or set(given) != set(RULES[kind].groups):
+        raise lines.WrongLineError("has versions of other fields")
+    found = {}
+    for group, version in given.items():
+        if not isinstance(version, list) or [_is_count(each) for each in version[:3]] != [True] * 3:
+            raise lines.WrongLineError("has a version that is none")
+        forgot, users, clock, machine = [*version, ""][:4]
+        found[group] = (forgot, users, clock, str(machine))
+    return found
+
+
+def _evidence(meta: Mapping[str, Any]) -> dict[str, records.Evidence]:
+    found = {}
+    given = meta.get("evidence")
+    for machine, each in given.items() if isinstance(given, dict) else ():
+        if not isinstance(each, list) or [_is_count(number) for number in each[:2]] != [True] * 2:
+            raise lines.WrongLineError("has evidence that is none")
+        added = each[-1]
+        if not isinstance(added, (int, float)) or not -1 <= added <= 1:
+            raise lines.WrongLineError("has evidence that is none")
+        found[str(machine)] = (each[0], each[1], float(added))
+    return found
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= _MOST_CLOCK
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise lines.WrongLineError("is no JSON") from error
+    if not isinstance(found, dict):
+        raise lines.WrongLineError("is no object")
+    return found
+
+
+def _json(fields: Mapping[str, Any]) -> str:
+    return json.dumps(fields, ensure_ascii=False)

@@ -1,0 +1,65 @@
+"""Triggers that note every change of a remembered row, there only while a hub is set up.
+
+Triggers rather than a scan at sync time: a scan by time misses what a clock that was set back has written,
+and one by content reads the whole memory every few minutes. A trigger runs in the transaction of the write
+itself, whichever process writes, and notes a primary key, never a text. Who has no hub has no triggers.
+
+A deletion is a tombstone only while `forget` is at work: the code map deletes calls as code changes.
+"""
+
+# ruff: noqa: S608  every statement is put together from names of ours
+
+from __future__ import annotations
+
+from claude_mem_lite.storage.models import memory_database
+from claude_mem_lite.upkeep.lines import KINDS as LINES
+
+TABLES = {
+    "session": "sessions", "observation": "observations", "learning": "learnings", "finding": "failed_calls",
+    "function_change": "function_changes", "call": "call_graph",
+}  # fmt: skip
+# Of calls only those that sessions have observed or confirmed.
+_ONLY = {"call": "new.source = 'observation' OR new.times_confirmed > 0"}
+_OWN_NAMES = {"function_kind": "kind"}
+_IS_FORGETTING = "EXISTS (SELECT 1 FROM state WHERE name = 'forgetting')"
+
+
+def install() -> None:
+    """Have changes be noted from now on."""
+    for statement in _statements():
+        memory_database.execute_sql(statement)
+
+
+def remove() -> None:
+    """Have nothing be noted any more."""
+    for kind in TABLES:
+        for event in ("inserted", "updated", "deleted"):
+            memory_database.execute_sql(f"DROP TRIGGER IF EXISTS sync_{kind}_{event}")
+
+
+def note_all() -> None:
+    """Note every row as changed, for a machine that begins."""
+    for kind, table in TABLES.items():
+        memory_database.execute_sql(
+            f"INSERT OR IGNORE INTO sync_changes (kind, pk) SELECT '{kind}', pk FROM {table} AS new"
+            f" WHERE {_ONLY.get(kind, 'true')}"
+        )
+
+
+def _statements() -> list[str]:
+    statements = []
+    for kind, table in TABLES.items():
+        columns = ", ".join(_OWN_NAMES.get(name, name) for name in LINES[kind].model_fields if name != "kind")
+        note = (
+            f"WHEN {_ONLY.get(kind, 'true')} BEGIN INSERT INTO sync_changes (kind, pk, has_forgotten)"
+            f" VALUES ('{kind}', new.pk, {_IS_FORGETTING})"
+            " ON CONFLICT DO UPDATE SET has_forgotten = max(has_forgotten, excluded.has_forgotten); END"
+        )
+        gone = f"BEGIN UPDATE sync_rows SET pk = NULL, is_gone = max(is_gone, {_IS_FORGETTING})"
+        made = f"CREATE TRIGGER IF NOT EXISTS sync_{kind}"
+        statements += [
+            f"{made}_inserted AFTER INSERT ON {table} {note}",
+            f"{made}_updated AFTER UPDATE OF {columns} ON {table} {note}",
+            f"{made}_deleted AFTER DELETE ON {table} {gone} WHERE kind = '{kind}' AND pk = old.pk; END",
+        ]
+    return statements
