@@ -174,7 +174,7 @@ def test_work_under_way_goes_before_what_was_merged(memory: Path) -> None:
     session_row("s2", last_event_at=at(0))
     observe("2" * 32, "Edit", "Edit a.py", session_id="s2", files_touched=["a.py"])
 
-    budget = builder.Budget(thread=40, learnings=0, function_map=0, failures=0, earlier=35)
+    budget = builder.Budget(thread=40, learnings=0, function_map=0, together=0, failures=0, earlier=35)
 
     def told() -> str:
         return builder.build("/p", now=AT, budget=budget).text
@@ -468,7 +468,7 @@ def test_lines_that_nobody_uses_lose_rank(memory: Path) -> None:
     session_row("s1")
     observe("b" * 32, "Stop", "First thing that was said, about trains.")
     observe("c" * 32, "Stop", "Other thing that was said, about boats.")
-    budget = builder.Budget(thread=0, function_map=0, learnings=0, failures=0, earlier=46)
+    budget = builder.Budget(thread=0, function_map=0, learnings=0, together=0, failures=0, earlier=46)
     for number in range(8):
         session_row(f"e{number}", last_event_at=at(-number), summary="x")
         shown(f"e{number}", "startup", "b" * 32, "c" * 32)

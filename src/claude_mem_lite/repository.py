@@ -37,6 +37,11 @@ _TOKEN = "[A-Za-z_$][A-Za-z0-9_$.-]{4,}"  # noqa: S105 - of code
 _AS_IT_IS = ("--untracked", "--no-recurse-submodules", "--no-color", "--no-line-number", "--no-column")
 
 
+def work_of(session_id: str, branch: str) -> str:
+    """Return which piece of work a session is part of: its branch, on a shared one only itself."""
+    return session_id if branch in SHARED_BRANCHES else branch
+
+
 def place(start: str) -> Place:
     """Return `(project, tree, branch)` of a folder, all three as text.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite import config, repository, settings
 from claude_mem_lite.capture import inbox
-from claude_mem_lite.context import FRESH, SOURCES, failure, layers, text
+from claude_mem_lite.context import FRESH, SOURCES, failure, layers, text, together
 from claude_mem_lite.context.budget import LeftOut, Said, Section, fill
 from claude_mem_lite.context.client_memory import without_told
 from claude_mem_lite.context.layers import Past
@@ -47,14 +47,16 @@ class Budget:
     thread: int = 500
     learnings: int = 250
     function_map: int = 300
+    together: int = 120
     failures: int = 200
-    earlier: int = 550
+    earlier: int = 430
     reserve: int = 200
 
     @property
     def total(self) -> int:
         """The whole block's; a working state lives on what the others leave."""
-        return self.thread + self.learnings + self.function_map + self.failures + self.earlier + self.reserve
+        told = self.thread + self.learnings + self.function_map + self.together + self.failures + self.earlier
+        return told + self.reserve
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +134,7 @@ _LAYERS = (
     _Layer("thread", "Where the work stands", layers.thread, _STATE_LINES),
     _Layer("learnings", "Learned", layers.learnings, layers.LEARNINGS),
     _Layer(FUNCTION_MAP, "Code changed", layers.function_map, layers.FUNCTIONS),
+    _Layer("together", "What is changed together", together.changed_with, together.LINES),
     _Layer("failures", "Fails here, and what works", failure.recurring, failure.LINES),
     _Layer("earlier", "Earlier work, by branch", layers.earlier, _EARLIER_LINES),
 )

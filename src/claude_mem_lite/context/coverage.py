@@ -39,7 +39,7 @@ _USERS = 0.8  # what was asked, beside what came of it
 # little by itself, and what was done less than what was said of it.
 _FIRST, _ITEM, _SHORT, _DEED = 1.3, 0.6, 0.7, 0.5
 # "The function now uses …": what names nothing in so many characters begins with another sentence's subject.
-_VAGUE, _SUBJECT_CHARS = 0.6, 30
+_VAGUE, _SUBJECT_CHARS = 0.4, 30
 # A heading that so many sessions have, such as "Changes made", stands over small finished edits.
 _FORMULA, _RECURS = 0.4, 3
 _ENDS, _SHORT_CHARS = (".", "!", "\u3002", "\uff01"), 70

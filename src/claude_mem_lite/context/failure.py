@@ -12,6 +12,7 @@ from claude_mem_lite.context.prompts import command_words
 from claude_mem_lite.distill.explained import explained
 from claude_mem_lite.distill.findings import RECURS, findings, rules_told
 from claude_mem_lite.distill.local.shell import steps
+from claude_mem_lite.repository import work_of
 from claude_mem_lite.storage import findings as finding_rows
 from claude_mem_lite.storage.context import sessions
 from claude_mem_lite.text import count
@@ -116,7 +117,7 @@ def _run_most(past: Past) -> list[Line]:
 def _explained(past: Past) -> list[Line]:
     """Return what the assistant has explained in several sessions, as said by it."""
     rows = [] if past.since else sessions(past.project_dir, limit=_SESSIONS)
-    told = explained([(row.branch, past.state(row)) for row in rows if row.state])
+    told = explained([(work_of(row.id, row.branch), past.state(row)) for row in rows if row.state])
     return [
         past.line(
             said.row_id, "observation", said.at, f"Said in {count(times, 'session')}: {said.says}",

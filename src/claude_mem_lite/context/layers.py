@@ -22,6 +22,7 @@ from claude_mem_lite.distill.statements import statements
 from claude_mem_lite.distill.thread import GOALS, Said, without_repeated_heads
 from claude_mem_lite.quoting import named, quote_blocks, quote_long_names
 from claude_mem_lite.repository import SHARED_BRANCHES
+from claude_mem_lite.storage import changes
 from claude_mem_lite.storage import context as context_rows
 from claude_mem_lite.text import count, one_line, relative
 from claude_mem_lite.tokens import CHARS_PER_TOKEN, estimate_tokens
@@ -311,7 +312,7 @@ def function_map(past: Past) -> list[Line]:
     recent = past.recent
     files: dict[str, list[FunctionChange]] = {}
     places: set[tuple[str, str]] = set()
-    for row in context_rows.changes(past.project_dir, list(recent), since=past.since, limit=_READ):
+    for row in changes.of_sessions(past.project_dir, list(recent), since=past.since, limit=_READ):
         places.add((row.file_path, row.qualified_name))
         if len(places) > FUNCTIONS:
             break

@@ -13,10 +13,12 @@ from claude_mem_lite.context.budget import Said, Section, fill
 from claude_mem_lite.context.builder import SHORT_FENCE_TOKENS
 from claude_mem_lite.context.layers import Past
 from claude_mem_lite.context.text import vetted
+from claude_mem_lite.context.together import changed_with
 from claude_mem_lite.distill.attempts import is_commit
 from claude_mem_lite.distill.local.conversation import without_reason
 from claude_mem_lite.quoting import named
 from claude_mem_lite.search.words import words
+from claude_mem_lite.storage import changes
 from claude_mem_lite.storage import context as context_rows
 from claude_mem_lite.text import join
 
@@ -52,7 +54,7 @@ def about(project_dir: str, path: str, *, said: Said, without: str, now: float) 
     section = Section("touched", f"About {vetted(named(path))[0] or 'this file'}")
     past = Past(project_dir, now)
     rows = context_rows.about_file(project_dir, path, without=without)
-    lines = [*_callers(past, path), *_learned(past, path), *_done(past, rows)]
+    lines = [*changed_with(past, path), *_callers(past, path), *_learned(past, path), *_done(past, rows)]
     fill(section, lines, budget_tokens=BUDGET_TOKENS - SHORT_FENCE_TOKENS, said=said, most=_LINES)
     return section
 
@@ -61,7 +63,7 @@ def _callers(past: Past, path: str) -> list[Line]:
     """Return who calls, from other files, the functions that sessions changed last."""
     changed = [
         row
-        for row in context_rows.changes_in_file(past.project_dir, path, limit=_CHANGES)
+        for row in changes.in_file(past.project_dir, path, limit=_CHANGES)
         if row.change_type != "deleted" and row.observation_id
     ]
     names = list(dict.fromkeys(row.qualified_name for row in changed))[:_FUNCTIONS]

@@ -8,8 +8,8 @@ from claude_mem_lite.distill import echoes
 from claude_mem_lite.distill.attempts import is_commit
 from claude_mem_lite.distill.changed import changed
 from claude_mem_lite.distill.state import state_of
+from claude_mem_lite.storage import changes, queries, timeline
 from claude_mem_lite.storage import context as context_rows
-from claude_mem_lite.storage import queries, timeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -28,11 +28,11 @@ def standing(
 ) -> State:
     """Return where a session stands by its observations and by those of each session after it, in order."""
     committed = next((row.created_at for row in reversed(rows) if is_commit(row)), "")
-    changes: dict[str, list[FunctionChange]] = {}
-    for row in context_rows.changes(project_dir, [session_id], since=committed, limit=_CHANGES):
-        changes.setdefault(row.file_path, []).append(row)
+    by_file: dict[str, list[FunctionChange]] = {}
+    for row in changes.of_sessions(project_dir, [session_id], since=committed, limit=_CHANGES):
+        by_file.setdefault(row.file_path, []).append(row)
     plan = context_rows.plan_events(project_dir, session_id)
-    told = {path: changed(own) for path, own in changes.items()}
+    told = {path: changed(own) for path, own in by_file.items()}
     return state_of(rows, plan=plan, quote=_quoting(session_id), changes=told, later=later)
 
 

@@ -21,7 +21,6 @@ from peewee import fn
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.storage.models import (
     CallEdge,
-    FunctionChange,
     Learning,
     LogEntry,
     Observation,
@@ -131,18 +130,6 @@ def answers_between(project_dir: str, start: str, end: str) -> list[Observation]
     return list(rows)
 
 
-def changes(
-    project_dir: str, sessions: Collection[str], *, since: str = "", limit: int
-) -> list[FunctionChange]:
-    """Return what some sessions did to a project's functions, newest first."""
-    rows = FunctionChange.select().where(
-        (FunctionChange.project_dir == project_dir)
-        & FunctionChange.session_id.in_(list(sessions))
-        & (FunctionChange.created_at > since)
-    )
-    return list(rows.order_by(FunctionChange.created_at.desc(), FunctionChange.pk.desc()).limit(limit))
-
-
 def learnings(project_dir: str, *, least: float, since: str = "", limit: int) -> list[Learning]:
     """Return what is known in a project or holds everywhere: the surest first, then what may be outdated.
 
@@ -171,16 +158,6 @@ def about_file(project_dir: str, path: str, *, without: str = "", limit: int = 1
     ids = [row_id for (row_id,) in memory_database.execute_sql(query, parameters)]
     rows = Observation.select().where(Observation.id.in_(ids))
     return list(rows.order_by(Observation.created_at.desc(), Observation.pk.desc()))
-
-
-def changes_in_file(project_dir: str, path: str, *, limit: int) -> list[FunctionChange]:
-    """Return what became of a file's functions in sessions, newest first."""
-    rows = FunctionChange.select().where(
-        (FunctionChange.project_dir == project_dir)
-        & (FunctionChange.file_path == path)
-        & (FunctionChange.session_id != "")
-    )
-    return list(rows.order_by(FunctionChange.created_at.desc(), FunctionChange.pk.desc()).limit(limit))
 
 
 def callers(project_dir: str, path: str, names: Collection[str], *, least: float) -> list[CallEdge]:
