@@ -221,3 +221,30 @@ def test_a_list_stands_under_the_end_of_the_line_above_it() -> None:
     )
 
     assert "Since 0.1.0: a backup with checksums" in [said.text for said in state_of(told).statements]
+
+
+def test_items_keep_their_lead_in_and_rows_lose_their_numbers() -> None:
+    """Without them nobody knows what is spoken of; a ticked box says nothing, an empty one what is open."""
+    report = (
+        "Done. Auto-commit sets the count of steps to one for both kinds:\n"
+        "- Regular checkpoints (line 235)\n\n## Fixes\n\n"
+        "| # | File | Change |\n|---|---|---|\n| 1 | `resume.go` | Pass the root of the repository |\n\n"
+        "- [x] Run all of the tests again\n- [ ] Try it on a Mac by hand\n"
+    )
+
+    told = [each.text for each in statements(report)]
+
+    assert told == [
+        "Auto-commit sets the count of steps to one for both kinds: Regular checkpoints (line 235)",
+        "Fixes: `resume.go`: Pass the root of the repository",
+        "Fixes: [ ] Try it on a Mac by hand",
+    ]
+
+
+def test_an_empty_box_is_open() -> None:
+    """Whatever words stand behind it."""
+    report = "It runs.\n\nTest plan:\n- [x] Run all of the tests\n- [ ] Try it on a Mac by hand"
+    thread = state_of(rows(("UserPromptSubmit", "Make it run."), ("Stop", report))).thread
+
+    told = [said.says for said in thread if said.label == "Said to be open"]
+    assert told == ["Test plan: [ ] Try it on a Mac by hand"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import dropwhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from claude_mem_lite.quoting import balanced
@@ -13,12 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 STATEMENT_CHARS = 240
-_HEAD_CHARS = 60
+_HEAD_CHARS = 110
 _SHORTEST, _WORDS = 10, 2
 _NO_STATEMENT = (":", "?", "\uff1f")
+_TICKED = ("[x] ", "[X] ")  # of a list of things to do
 
 _CODE = re.compile(r"^[ \t]*“?```.*?(?:^[ \t]*```”?[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _ROW, _CELLS, _RULE = re.compile(r"[ \t]*\|(.*)\|[ \t]*"), re.compile(r"(?<!\\)\|"), re.compile(r"[-:| \t]+")
+_NO_WORDS = re.compile(r"[\W\d_]+").fullmatch
 _LINK = re.compile(r"\[([^\]\n]+)\]\([^)\s]+\)")
 # What a list or a table puts before its entries.
 _LEAD = re.compile(r"^[^\w`'\"“./$#@<(\[-]+")
@@ -80,7 +83,8 @@ def _without_tables(lines: Iterable[str]) -> Iterator[str]:
         row = _ROW.fullmatch(line)
         if row and in_table and not _RULE.fullmatch(row[1]):
             cells = (cell.replace("**", "").replace("\\|", "|").strip() for cell in _CELLS.split(row[1]))
-            first, *others = [*filter(None, cells), ""]
+            told = [*dropwhile(_NO_WORDS, filter(None, cells))]  # numbers before them only count the rows
+            first, *others = [*told, ""]
             yield f"- {first}: {'; '.join(others[:-1])}"
         else:
             yield "" if row else line
@@ -127,6 +131,7 @@ def _says_something(told: str) -> bool:
         not _SHORTEST <= len(told) <= STATEMENT_CHARS
         or told.endswith(_NO_STATEMENT)
         or "```" in told
+        or told.startswith(_TICKED)
         or "[…]" in told
     ):
         return False

@@ -41,7 +41,8 @@ _OPEN = re.compile(
     r"\b(?:next(?! to\b)|remain(?:s|ing)?|todo|still|not (?:yet|done)|left (?:open|to)|unfinished"
     r"|wait(?:s|ing)|pending|offen|noch nicht|reste à|pas encore|pendientes?|todavía no|pendentes?|ainda não"
     r"|da fare|non ancora|осталось|ещё не)\b"
-    r"|待办|尚未|还没|未完了|残り|まだ",
+    r"|待办|尚未|还没|未完了|残り|まだ"
+    r"|(?:^|: )\[ \] ",  # a box that is not ticked
     re.IGNORECASE,
 )
 _CODE = re.compile(r"`[^`]*`")
