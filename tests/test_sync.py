@@ -136,6 +136,26 @@ def test_both_change_and_both_are_kept(two: list[Machine]) -> None:
     }  # fmt: skip
 
 
+def test_a_doubt_counts_though_evidence_is_bounded(two: list[Machine]) -> None:
+    """Both hear a rule up to the most there is, then one doubts it: both say what the doubting one says."""
+    one, other = two
+    with one:
+        remember()
+    settle(one, other)
+    for machine in two:
+        with machine:
+            learning_rows.update(models.Learning.get(), confidence=0.95)
+    settle(one, other)
+    with one:
+        learning_rows.update(models.Learning.get(), confidence=0.75)
+
+    settle(one, other)
+
+    for machine in two:
+        with machine:
+            assert models.Learning.get().confidence == pytest.approx(0.75)
+
+
 @pytest.mark.parametrize("is_git", [False, True])
 @pytest.mark.process
 def test_what_one_forgets_is_nowhere(

@@ -29,6 +29,8 @@ _DEEDS = (
     "work",
     "learn",
     "hear",
+    "hear",
+    "doubt",
     "edit",
     "retell",
     "forget",
@@ -87,10 +89,19 @@ class World:
 
     def hear(self, word: str, at: str) -> None:
         """Hear something again that is known."""
-        if row := models.Learning.select().order_by(models.Learning.id).first():
+        taught = models.Learning.select().where(~models.Learning.is_manual).order_by(models.Learning.id)
+        if row := taught.first():
             sources = [*row.source_sessions, f"s{word}"]
-            more = {"confidence": min(0.95, row.confidence + 0.05), "times_seen": len(sources), "seen_at": at}
-            learning_rows.update(row, source_sessions=sources, **more)
+            learning_rows.update(
+                row, source_sessions=sources, times_seen=len(sources), seen_at=max(row.seen_at, at),
+                confidence=min(0.95, row.confidence + 0.05),
+            )  # fmt: skip
+
+    def doubt(self, word: str, at: str) -> None:
+        """Be less sure of something that is known."""
+        taught = models.Learning.select().where(~models.Learning.is_manual).order_by(models.Learning.id)
+        if row := taught.first():
+            learning_rows.update(row, confidence=max(0.1, row.confidence - 0.2))
 
     def edit(self, word: str, at: str) -> None:
         """Edit a learning by hand."""

@@ -226,8 +226,8 @@ def _note(now: Counters, kind: str, pk: int, fields: dict[str, Any], *, has_forg
         versions[group] = (forgot + has_forgotten, clock if is_users else users, clock, now.machine)
     if is_users:
         fields["base"] = fields["confidence"]
-    elif kind == "learning" and (added := round(fields["confidence"] - records.confidence(record), 6)):
-        epoch = versions["words"][1]
+    elif kind == "learning" and round(fields["confidence"] - records.confidence(record), 6):
+        epoch, added = versions["words"][1], fields["confidence"] - records.total(record)
         since, _, before = evidence.get(now.machine, (epoch, 0, 0.0))
         evidence[now.machine] = (epoch, clock, round(added + (before if since == epoch else 0.0), 6))
     whole = Record(kind, fields, versions, evidence)

@@ -168,11 +168,16 @@ def merged(one: Record, other: Record) -> Record:
 def confidence(record: Record) -> float:
     """Return how sure a learning is by all evidence since the user's last act."""
     base: float = record.fields["base"]
+    if record.fields["is_manual"]:
+        return base
+    return min(max(total(record), min(base, LEAST)), max(base, MOST))
+
+
+def total(record: Record) -> float:
+    """Return a learning's confidence before it is bounded."""
     epoch = record.versions.get("words", NEVER)[1]
     adds = [added for _, (since, _, added) in sorted(record.evidence.items()) if since == epoch]
-    if record.fields["is_manual"] or not adds:
-        return base
-    return round(min(max(base + sum(adds), min(base, LEAST)), max(base, MOST)), 6)
+    return round(record.fields["base"] + sum(adds), 6) if adds else float(record.fields["base"])
 
 
 def group_digest(record: Record, group: str) -> str:

@@ -26,6 +26,7 @@ FORMAT = 1
 _HEAD, _END, _FORGOTTEN = "claude-mem-sync", "end", "forgotten"
 _SUFFIX = ".jsonl"
 _MOST_CLOCK = 1 << 53
+_MOST_ADDED = 1000  # to a confidence, by one machine
 _CLOCKS_APART = dt.timedelta(days=30)  # of machines that sign what they say
 
 
@@ -167,7 +168,7 @@ def _evidence(meta: Mapping[str, Any]) -> dict[str, records.Evidence]:
         if not isinstance(each, list) or [_is_count(number) for number in each[:2]] != [True] * 2:
             raise lines.WrongLineError("has evidence that is none")
         added = each[-1]
-        if not isinstance(added, (int, float)) or not -1 <= added <= 1:
+        if not isinstance(added, (int, float)) or not -_MOST_ADDED <= added <= _MOST_ADDED:
             raise lines.WrongLineError("has evidence that is none")
         found[str(machine)] = (each[0], each[1], float(added))
     return found
