@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from claude_mem_lite.capture import clients
 from claude_mem_lite.cli import hooks as commands
+from claude_mem_lite.cli import setup
 from claude_mem_lite.cli.app import app
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import hook_table, other_clients
@@ -160,12 +161,12 @@ def test_another_client_is_asked_for(home: Path, monkeypatch: pytest.MonkeyPatch
 
     told = CliRunner().invoke(app, ["install-hooks"])
     assert f"{client.told} is here, too: claude-mem install-hooks --for {client.name}" in told.stdout
-    monkeypatch.setattr(commands, "_is_asked", lambda: True)
-    refused = CliRunner().invoke(app, ["install-hooks"], input="n\n")
+    monkeypatch.setattr(setup, "is_asked", lambda: True)
+    refused = CliRunner().invoke(app, ["install-hooks"], input="y\nn\n")
     assert f"{client.told} is here, too. Install the hooks for it?" in refused.stdout
     assert not os.path.exists(client.path)
 
-    agreed = CliRunner().invoke(app, ["install-hooks"], input="y\n")
+    agreed = CliRunner().invoke(app, ["install-hooks"], input="y\ny\n")
 
     assert other_clients.CLIENTS[client.name].advice in agreed.stdout
     assert list(other_clients.registered(client)) == list(client.events)

@@ -16,8 +16,8 @@ INTERRUPTED = 130
 # The commands by the panel of the help in which they stand: the module of each, and what it does.
 COMMANDS = {
     "To begin": {
-        "install-hooks": ("hooks", "Register the hooks in Claude Code, and install the skill."),
-        "uninstall-hooks": ("hooks", "Take both out again; what is remembered stays."),
+        "install-hooks": ("hooks", "Set up memory for Claude Code, saying first what changes."),
+        "uninstall-hooks": ("hooks", "Restore Claude Code's settings; your memory stays."),
         "demo": ("demo", "See it at work, touching nothing of yours."),
         "import": ("exchange", "Take in what was remembered elsewhere."),
     },
@@ -126,7 +126,7 @@ def claude_mem(
 ) -> None:
     """Keep a memory of Claude Code's sessions.
 
-    To set it up: [bold]claude-mem install-hooks[/bold], then [bold]claude-mem up[/bold].
+    To set it up: [bold]claude-mem install-hooks[/bold].
     To see it at work, touching nothing of yours: [bold]claude-mem demo[/bold].
     """
     if context.invoked_subcommand not in _ANYWHERE and "--help" not in sys.argv:

@@ -4,27 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import sys
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
 
 from claude_mem_lite import config, installed, keys, settings
-from claude_mem_lite.capture import clients
+from claude_mem_lite.cli import setup
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.output import AsJson, Quiet, console, print_json
-from claude_mem_lite.services import install, other_clients, plugin
-
-
-class Name(StrEnum):
-    """A client, as `--for` takes it."""
-
-    CLAUDE_CODE = clients.CLAUDE_CODE
-    CODEX = clients.CODEX
-    GEMINI = clients.GEMINI
-
+from claude_mem_lite.cli.clients import Name
+from claude_mem_lite.cli.output import AsJson, Quiet, Yes, console, errors, print_json, working
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.services import first_state, install, other_clients, plugin
 
 For = Annotated[
     list[Name] | None,
@@ -33,7 +24,7 @@ For = Annotated[
 
 
 @app.command("install-hooks")
-def install_hooks(
+def install_hooks(  # noqa: PLR0913  (each is an option of the command)
     *,
     wanted: For = None,
     all_clients: Annotated[
@@ -43,52 +34,84 @@ def install_hooks(
         str | None,
         typer.Option(metavar="VERSION", help="Claude Code's version, if `claude --version` cannot be asked."),
     ] = None,
+    yes: Yes = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Register the hooks in Claude Code's settings, and install the mem-search skill.
+    """Set up memory for Claude Code: hooks, skill, services, and an import of past sessions.
 
-    Where other clients have run, Codex for example, you are asked about each of them. Nothing else in the
-    settings changes by a byte. Doing it again replaces what an older version registered.
+    On a terminal it says first what will change, and asks. Without one it registers the hooks and the skill
+    alone; [bold]--yes[/bold] does everything. Nothing else in the client's settings changes, and
+    [bold]claude-mem uninstall-hooks[/bold] restores every byte.
+
+    Other clients that have run here, Codex for example, are asked about one by one.
     """
     config.refuse_foreign_memory()
     is_silent = quiet or as_json
+    is_whole = yes or (setup.is_asked() and not is_silent)
     told: dict[str, Any] = {}
+    past = None
     if not wanted or Name.CLAUDE_CODE in wanted:
-        told = _for_claude_code(client, is_silent=is_silent)
+        version = client or install.installed_client()
+        if is_whole:
+            from claude_mem_lite.cli import transcripts
+
+            past = transcripts.to_take_in()
+        if is_whole and not is_silent:
+            setup.agree(version, past, yes=yes)
+        told = _for_claude_code(version, is_silent=is_silent, is_short=is_whole)
     others = _others(wanted, all_clients=all_clients, is_silent=is_silent)
     done = [other_clients.install(each) for each in others]
     installed.claim()
+    if not is_silent:
+        _tell_others(done)
+    if is_whole:
+        services = setup.start_services(quiet=is_silent)
+        if not is_silent:
+            console.print(escape(services), soft_wrap=True)
+        setup.import_past(past, yes=yes, quiet=is_silent)
     if as_json:
         print_json(told | ({"clients": list(map(dataclasses.asdict, done))} if done else {}))
-    if is_silent:
-        return
+    elif is_whole and not quiet:
+        setup.tell_what_is_next(past)
+    elif not quiet:
+        console.print("Sessions that start from now on are remembered.")
+
+
+def _tell_others(done: list[other_clients.Registration]) -> None:
+    """Print what was registered with each other client."""
     for each in done:
         name = other_clients.CLIENTS[each.client].told
         console.print(
             f"{name}: {'installed' if each.changed else 'already installed'}: {', '.join(each.events)}"
         )
         console.print(escape(f"Settings  {each.settings}\nTo do     {each.advice}"), soft_wrap=True)
-    console.print("Sessions that start from now on are remembered.")
 
 
-def _for_claude_code(version: str | None, *, is_silent: bool) -> dict[str, Any]:
+def _for_claude_code(version: str | None, *, is_silent: bool, is_short: bool) -> dict[str, Any]:
     """Install for Claude Code and say so, unless silent; return what there is to tell."""
     from claude_mem_lite.codemap import languages, sources
 
+    folder = install.claude_dir()
+    skill = os.path.join(folder, "skills", "mem-search", "SKILL.md")
+    before = first_state.look(os.path.join(folder, "settings.json"), skill)
     done = install.install(client_version=version)
+    if done.changed:
+        first_state.keep(before)
     installed.claim()
     chosen = settings.load()
     folder = config.place(os.getcwd())[1]
     is_repository = os.path.exists(os.path.join(folder, ".git"))
     unmapped = languages.advice(sources.unmapped(folder)) if is_repository else ""
     about_key = keys.about(chosen.credential.source if chosen.credential else "", chosen.api_key_from)
-    if not is_silent:
+    if is_short and not is_silent:
+        console.print(f"Hooks and skill {'are' if done.changed else 'were already'} registered.")
+    elif not is_silent:
         console.print(f"{'Installed' if done.changed else 'Already installed'}: {', '.join(done.events)}")
         console.print(escape(f"Settings  {done.settings}\nSkill     {done.skill}"), soft_wrap=True)
         console.print(escape(f"Key       {about_key}"), soft_wrap=True)
-        if unmapped:
-            console.print(escape(f"Code map  {unmapped}"), soft_wrap=True)
+    if unmapped and not is_silent:
+        console.print(escape(f"Code map  {unmapped}"), soft_wrap=True)
     return {**dataclasses.asdict(done), "key": about_key, "languages": unmapped}
 
 
@@ -100,7 +123,7 @@ def _others(wanted: list[Name] | None, *, all_clients: bool, is_silent: bool) ->
     for each in other_clients.here():
         if all_clients or other_clients.registered(each):
             chosen.append(each)
-        elif is_silent or not _is_asked():
+        elif is_silent or not setup.is_asked():
             if not is_silent:
                 console.print(f"{each.told} is here, too: claude-mem install-hooks --for {each.name}")
         elif typer.confirm(f"{each.told} is here, too. Install the hooks for it?"):
@@ -108,18 +131,17 @@ def _others(wanted: list[Name] | None, *, all_clients: bool, is_silent: bool) ->
     return chosen
 
 
-def _is_asked() -> bool:
-    """Tell whether somebody can answer."""
-    return sys.stdin.isatty()
-
-
 @app.command("uninstall-hooks")
 def uninstall_hooks(*, wanted: For = None, quiet: Quiet = False, as_json: AsJson = False) -> None:
-    """Take the hooks and the skill out of every client again; what is remembered stays."""
+    """Remove the hooks and the skill from every client and stop the services; the memory stays."""
     removed = install.uninstall() if not wanted or Name.CLAUDE_CODE in wanted else False
+    if removed:
+        first_state.restore()
     others = [each for each in other_clients.CLIENTS.values() if not wanted or each.name in wanted]
     gone = [each for each in others if other_clients.uninstall(each)]
     left = plugin.enabled(install.claude_dir()) if not wanted or Name.CLAUDE_CODE in wanted else None
+    if not (wanted or left):
+        _stop_services(quiet=quiet or as_json)
     if as_json:
         names = [each.name for each in gone]
         print_json({"uninstalled": removed, "plugin": left.plugin_id if left else None, "clients": names})
@@ -130,3 +152,17 @@ def uninstall_hooks(*, wanted: For = None, quiet: Quiet = False, as_json: AsJson
             console.print(escape(f"{each.told}: {each.path}"), soft_wrap=True)
         if left:
             console.print(escape(f"{left.told} stays: {left.removal}"), soft_wrap=True)
+        elif is_said:
+            where = escape(setup.short(config.home()))
+            console.print(f"Your memory stays in {where}. To delete it, delete that folder.", soft_wrap=True)
+
+
+def _stop_services(*, quiet: bool) -> None:
+    """Stop the services, which nobody needs without hooks; a problem with them is said, and no failure."""
+    from claude_mem_lite.services import supervise
+
+    try:
+        with working("stopping the services", quiet=quiet):
+            supervise.down()
+    except (ClaudeMemError, OSError) as error:
+        errors.print(escape(f"the services were not stopped: {error}"), soft_wrap=True)

@@ -83,6 +83,20 @@ def table_of(columns: Iterable[str]) -> Table:
     return table
 
 
+def print_pairs(pairs: Iterable[tuple[str, str | Text]]) -> None:
+    """Print names with their values: aligned and wrapped on a terminal, else a tab between, a line each."""
+    if not console.is_terminal:
+        for name, value in pairs:
+            typer.echo(f"{name.strip()}\t{value if isinstance(value, str) else value.plain}")
+        return
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in pairs:
+        table.add_row(name, Text(value) if isinstance(value, str) else value)
+    console.print(table)
+
+
 def figure(value: float | None, form: str = ".2f") -> str:
     """Return a figure as it is printed, "–" for what was not measured."""
     return "–" if value is None else f"{value:{form}}"

@@ -12,8 +12,8 @@ from rich.text import Text
 from claude_mem_lite import config, locks, settings
 from claude_mem_lite.capture import clients, inbox
 from claude_mem_lite.cli.app import INTERRUPTED
+from claude_mem_lite.cli.clients import Name
 from claude_mem_lite.cli.groups import imports
-from claude_mem_lite.cli.hooks import Name
 from claude_mem_lite.cli.output import AsJson, console, errors, print_json, progress_bar
 from claude_mem_lite.cli.text import printable, size
 from claude_mem_lite.cli.times import moment
@@ -54,21 +54,60 @@ def import_transcripts(
     from claude_mem_lite.storage import models
 
     _folder(client)
-    has_memory = os.path.exists(config.memory_path()) and os.path.exists(config.queue_path())
-    if has_memory or not dry_run:
-        models.open_databases(read_only=dry_run)
+    if not dry_run:
+        take_in(client, project=project, since=since or "", as_json=as_json)
+        return
+    has_memory = _has_memory()
+    if has_memory:
+        models.open_databases(read_only=True)
     else:
         config.refuse_foreign_memory()
     try:
-        if dry_run:
-            _reckon(client, project, since or "", has_memory=has_memory, as_json=as_json)
-            return
+        _reckon(client, project, since or "", has_memory=has_memory, as_json=as_json)
+    finally:
+        models.close_databases()
+
+
+def take_in(
+    client: Name = Name.CLAUDE_CODE,
+    *,
+    project: str = "",
+    since: str = "",
+    as_json: bool = False,
+    quiet: bool = False,
+) -> None:
+    """Import a client's transcripts and print what came of it, unless `quiet`. Raises: ClaudeMemError."""
+    from claude_mem_lite.storage import models
+
+    models.open_databases()
+    try:
         with locks.hold(_LOCK) as is_mine:
             if not is_mine:
                 raise ClaudeMemError("another import is on its way: wait until it is done")
-            _take(client, project, since or "", as_json=as_json)
+            _take(client, project, since, as_json=as_json, quiet=quiet)
     finally:
         models.close_databases()
+
+
+def to_take_in() -> Plan | None:
+    """Return what an import of Claude Code's transcripts would take in; None where there are none."""
+    from claude_mem_lite.importers import importing
+    from claude_mem_lite.storage import models
+
+    folder = os.path.join(install.claude_dir(), "projects")
+    if not os.path.isdir(folder):
+        return None
+    has_memory = _has_memory()
+    if has_memory:
+        models.open_databases(read_only=True)
+    try:
+        return importing.plan(folder, has_memory=has_memory)
+    finally:
+        models.close_databases()
+
+
+def _has_memory() -> bool:
+    return os.path.exists(config.memory_path()) and os.path.exists(config.queue_path())
 
 
 def _folder(client: Name) -> str:
@@ -86,7 +125,7 @@ def _folder(client: Name) -> str:
     return folder
 
 
-def _take(client: Name, project: str, since: str, *, as_json: bool) -> None:
+def _take(client: Name, project: str, since: str, *, as_json: bool, quiet: bool) -> None:
     from claude_mem_lite.importers import importing
     from claude_mem_lite.storage import queries
 
@@ -95,8 +134,8 @@ def _take(client: Name, project: str, since: str, *, as_json: bool) -> None:
     run = importing.Import(found, now=time.time(), learn=_learn, make_room=_Room(settings.load()))
     is_cut_short = False
     try:
-        with progress_bar(quiet=as_json) as progress:
-            task = progress.add_task("taking in", total=sum(each.size_bytes for each in found.sessions))
+        with progress_bar(quiet=as_json or quiet) as progress:
+            task = progress.add_task("importing", total=sum(each.size_bytes for each in found.sessions))
             for session in found.sessions:
                 run.take(session)
                 progress.advance(task, session.size_bytes)
@@ -116,7 +155,7 @@ def _take(client: Name, project: str, since: str, *, as_json: bool) -> None:
     }
     if as_json:
         print_json(told)
-    else:
+    elif not quiet:
         _show(told, found)
     if is_cut_short:
         errors.print("[yellow]stopped:[/yellow] what is taken in stays; the same command goes on from there")
@@ -187,7 +226,7 @@ def _show_reckoned(reckoned: Estimate, found: Plan) -> None:
         Text(
             f"{count(reckoned.sessions, 'session')} of {count(len(projects), 'project')} to take in: "
             f"{count(reckoned.tool_calls, 'tool call')}, {size(reckoned.size_bytes)}, "
-            f"about {_duration(reckoned.took_s)}, $0."
+            f"about {duration(reckoned.took_s)}, $0."
         ),
         soft_wrap=True,
     )
@@ -209,7 +248,8 @@ def _show_left_out(found: Plan) -> None:
         console.print(Text(f"Left out: {join(left_out, limit=len(left_out))}."), soft_wrap=True)
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Return a time in seconds or minutes, in words."""
     return f"{max(1, round(seconds))} s" if seconds < 100 else f"{seconds / 60:.0f} minutes"  # noqa: PLR2004
 
 

@@ -1,0 +1,94 @@
+"""install-hooks sets everything up, says so before, and uninstall-hooks leaves each byte as it was."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from support.commands import command
+from support.databases import rows
+from support.transcripts_on_disk import SESSION, Lines
+from typer.testing import CliRunner
+
+from claude_mem_lite.cli import setup
+from claude_mem_lite.cli.app import app
+
+
+@pytest.fixture
+def claude(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return Claude Code's folder with one past session; there is no client on the PATH."""
+    folder = tmp_path / "claude"
+    (folder / "projects").mkdir(parents=True)
+    Lines().user("Dig a pond").said("The pond is dug.").write(folder / "projects")
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(folder))
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    return folder
+
+
+def tree(folder: Path) -> dict[str, bytes | None]:
+    """Return every file of a folder with its bytes, and every folder."""
+    return {str(each): each.read_bytes() if each.is_file() else None for each in folder.rglob("*")}
+
+
+@pytest.mark.parametrize("settings", [None, "", "{}", '{ "theme":\t"dark" }', '{"theme": "dark"}\n\n'])
+def test_everything_is_set_up_and_taken_back(home: Path, claude: Path, settings: str | None) -> None:
+    """`--yes` registers, imports and says what is next; uninstall leaves the client's folder as it was."""
+    if settings is not None:
+        (claude / "settings.json").write_text(settings)
+    before = tree(claude)
+
+    done = command("install-hooks", "--yes", "--client", "2.1.50")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "1 past session of 1 project, about 1 s, free" in " ".join(done.stdout.split())
+    assert "claude-mem up ([services] autostart is off)" in done.stdout
+    assert "Next: start Claude Code in a project." in done.stdout
+    assert rows("SELECT DISTINCT session_id FROM pending_queue") == [(SESSION,)]
+    assert "PostToolUse" in json.loads((claude / "settings.json").read_text())["hooks"]
+    assert command("uninstall-hooks").returncode == 0
+    assert tree(claude) == before
+
+
+def test_nothing_is_changed_without_consent(
+    home: Path, claude: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The plan names every file and the way back; a no leaves everything alone."""
+    monkeypatch.setattr(setup, "is_asked", lambda: True)
+    before = tree(claude), tree(home)
+
+    done = CliRunner().invoke(app, ["install-hooks", "--client", "2.1.50"], input="n\n")
+
+    assert done.exit_code == 1
+    told = " ".join(done.stdout.split())
+    assert "no claude is on your PATH" in told
+    assert "Undo it at any time: claude-mem uninstall-hooks" in told
+    assert done.stdout.endswith("Nothing was changed.\n")
+    assert (tree(claude), tree(home)) == before
+
+
+def test_the_import_is_a_question_of_its_own(
+    home: Path, claude: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who declines it hears how to do it later."""
+    monkeypatch.setattr(setup, "is_asked", lambda: True)
+
+    done = CliRunner().invoke(app, ["install-hooks", "--client", "2.1.50"], input="y\nn\n")
+
+    assert done.exit_code == 0
+    assert "Skipped. For later: claude-mem import transcripts" in done.stdout
+    assert not (home / "claude-mem.db").exists()
+
+
+def test_a_folder_that_the_user_fills_is_kept(home: Path, claude: Path) -> None:
+    """What was written into a created file or folder since then stays at the uninstall."""
+    command("install-hooks", "--client", "2.1.50")
+    settings = claude / "settings.json"
+    settings.write_text(settings.read_text().replace("{", '{"theme": "dark",', 1))
+    (claude / "skills" / "mine.md").write_text("mine")
+
+    assert command("uninstall-hooks").returncode == 0
+
+    assert json.loads(settings.read_text()) == {"theme": "dark"}
+    assert (claude / "skills" / "mine.md").read_text() == "mine"
+    assert not (claude / "skills" / "mem-search").exists()
