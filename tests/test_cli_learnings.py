@@ -58,8 +58,8 @@ def test_list_shows_what_is_current_and_what_waits(project: Path) -> None:
 
     lines = listed.stdout.splitlines()
     assert [line.split(None, 1)[1].rstrip() for line in lines[:2]] == [
-        "0.59  convention  Use pathlib, never os.path",
-        "0.50  convention  Never use WAL mode",
+        "maybe\tconvention\tUse pathlib, never os.path",
+        "maybe\tconvention\tNever use WAL mode",
     ]
     assert lines[2] == "waiting for you: 1, claude-mem learnings list --quarantine"
     assert alone.stdout == listed.stdout
@@ -94,10 +94,10 @@ def test_candidates_are_listed_apart(project: Path) -> None:
     before, listed = run(project, "--candidates").stdout, run(project).stdout
     learned(project, "Reply on each review thread", "s2", starts_at=evolve.CANDIDATE)
 
-    assert "0.40  convention  Reply on each review thread" in before
+    assert "maybe\tconvention\tReply on each review thread" in before
     assert "Reply on each" not in listed
     assert "said once: 1, claude-mem learnings list --candidates" in listed
-    assert "0.51  convention  Reply on each review thread" in run(project).stdout
+    assert "maybe\tconvention\tReply on each review thread" in run(project).stdout
     assert answer(project, "--candidates") == []
 
 
@@ -133,7 +133,7 @@ def test_show_tells_the_whole_story(project: Path) -> None:
     assert [each["id"] for each in story["successors"]] == [new]
     for part in (
         "0.59 → 0.29",
-        f"replaced by  {new[:8]}",
+        f"replaced by\t{new[:8]}",
         "seen in 2 sessions",
         "Chose pathlib.",
         "Edit storage",

@@ -65,7 +65,6 @@ def test_list_says_where_the_models_are(memory: Path) -> None:
 
     small, int8, large, mine = found["models"]
     assert [line.split() for line in shown.stdout.splitlines()] == [
-        ["model", "dimensions", "size", "vectors", "where"],
         ["minilm", "384", "22", "MiB", "1", small["path"]],
         ["qwen3-int8", "1024", "claude-mem", "model", "download", "qwen3-int8"],
         ["qwen3", "1024", "claude-mem", "model", "download", "Qwen/Qwen3-Embedding-0.6B"],
@@ -163,7 +162,7 @@ def test_bench_measures_the_model_in_use(home: Path) -> None:
     assert (found.pop("model"), found.pop("dimension")) == ("minilm", 384)
     assert sorted(found) == ["batch_ms", "load_s", "memory_bytes", "observation_ms", "title_ms"]
     assert all(value > 0 for value in found.values())
-    assert [line.split("  ")[0] for line in shown.splitlines()] == [
+    assert [line.split("\t")[0] for line in shown.splitlines()] == [
         "model",
         "dimensions",
         "load",
@@ -198,14 +197,14 @@ def test_status_says_how_search_finds(memory: Path) -> None:
         "problem": "",
     }
     assert (idle, up) == (down | {"loaded": False}, down | {"loaded": True})
-    assert re.search(r"^search +minilm \(auto\), 1 of 2 embedded *$", shown_up, re.MULTILINE)
+    assert re.search(r"^search\tminilm \(auto\), 1 of 2 embedded$", shown_up, re.MULTILINE)
     assert none["search"]["problem"] == '[search] embedding_model = "none"'
     assert re.search(
-        r'^search +full text alone: \[search\] embedding_model = "none"', shown_none, re.MULTILINE
+        r'^search\tfull text alone: \[search\] embedding_model = "none"', shown_none, re.MULTILINE
     )
     assert "no search by meaning: see claude-mem model list" not in none["problems"]
     assert re.search(
-        r"^search +full text alone: the embedding model qwen3-int8 is not on", shown_missing, re.MULTILINE
+        r"^search\tfull text alone: the embedding model qwen3-int8 is not on", shown_missing, re.MULTILINE
     )
     assert "no search by meaning: see claude-mem model list" in missing["problems"]
 

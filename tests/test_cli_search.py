@@ -14,6 +14,7 @@ from support.databases import observation_row, session_row
 from support.processes import wait_until, web_process
 
 from claude_mem_lite.capture import client, inbox
+from claude_mem_lite.cli import terminal
 from claude_mem_lite.search.indexing import Index
 from claude_mem_lite.storage import models, queries
 
@@ -55,20 +56,41 @@ def stamp(hours: float) -> str:
 
 
 def test_search_answers_without_the_services(otters: Path) -> None:
-    """By words, within the project of the current folder, in lines that fit."""
+    """By words, within the project of the current folder: in a pipe a line a hit, tabs between."""
     found = run("otters", "pond")
 
     lines = found.stdout.splitlines()
-    assert (found.returncode, found.stderr) == (0, "")
-    assert lines[0].startswith("[fts] 3 found in ")
-    assert any("observation  a1b2c3d4  2026-03-05  Teach otters" in line for line in lines)
-    assert any("observation  b1b2c3d4  2d ago" in line for line in lines)
-    assert any("session      0551cf24  now" in line for line in lines)
-    assert any(line.strip() == "All of them." for line in lines)
-    assert any(line.strip() == "in the pond." for line in lines)
+    assert (found.returncode, found.stderr, len(lines)) == (0, "", 3)
+    assert "a1b2c3d4\tobservation\t2026-03-05T12:00:00\tstrong\tTeach otters\tin the pond." in lines
+    assert any(line.endswith("\tTaught the otters to juggle.\tAll of them.") for line in lines)
     assert "Count" not in found.stdout
     assert "/p" not in found.stdout
-    assert max(map(len, lines)) <= 80
+
+
+def test_a_person_sees_a_title_a_text_and_an_origin(otters: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal each hit is a few lines; matches are highlighted, unless NO_COLOR is set."""
+    monkeypatch.setattr(terminal, "is_terminal", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+
+    coloured = run("otters", "pond").stdout
+    monkeypatch.setenv("NO_COLOR", "1")
+    lines = run("otters", "pond").stdout.splitlines()
+
+    assert "Teach \x1b[1;36motters\x1b[0m" in coloured
+    assert lines[0].startswith("3 found by words alone, ")
+    at = lines.index("★★★  Teach otters")
+    assert lines[at + 1 : at + 3] == ["     in the pond.", "     2026-03-05 · observation · a1b2c3d4"]
+    assert any(line.startswith("     now · session · 0551cf24") for line in lines)
+
+
+def test_a_doubt_is_said_when_nothing_fits_well(otters: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the best hit has few of the words, the list says so before it begins."""
+    monkeypatch.setattr(terminal, "is_terminal", lambda: True)
+
+    well, badly = run("otters"), run("otters", "kubernetes", "ingress", "certificates", "elephants")
+
+    assert "Nothing fits well" not in well.stdout
+    assert "Nothing fits well. These are the nearest; they may be unrelated." in badly.stdout
 
 
 def test_the_reasons_name_the_time_that_a_hit_matches(otters: Path) -> None:
@@ -84,8 +106,7 @@ def test_all_projects_are_searched_when_asked(otters: Path) -> None:
     """Each hit names its project; what says the same is one hit."""
     found = run("count", "otters", "-a", "-n", "1")
 
-    assert "c1b2c3d4  1h ago  Count otters  +1 alike" in found.stdout.replace("d1b2", "c1b2")
-    assert "\n        /q" in found.stdout
+    assert "\tstrong\t/q\tCount otters +1 alike\tin the pond." in found.stdout
 
 
 def test_options_narrow_the_search(otters: Path) -> None:
@@ -157,13 +178,15 @@ def test_captured_text_cannot_act(otters: Path) -> None:
 
     assert found.returncode == 0
     assert "[red]Feed[/red] otters red 2Jevil [/] [bold" in found.stdout
-    assert not {character for character in found.stdout if character < " "} - {"\n"}
+    assert not {character for character in found.stdout if character < " "} - {"\n", "\t"}
     assert not {"\x9b", "\u202e"} & set(found.stdout)
 
 
 @pytest.mark.parametrize("columns", [40, 80, 120])
-def test_long_text_is_cut_to_two_lines(otters: Path, columns: int) -> None:
-    """Whatever the width, no line is longer, and a hit is a few lines."""
+def test_long_text_is_cut_to_two_lines(otters: Path, columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the width of the terminal, no line is longer, and a hit is a few lines."""
+    monkeypatch.setattr(terminal, "is_terminal", lambda: True)
+    monkeypatch.setenv("NO_COLOR", "1")
     words = "a heron saw the pelican dive " * 40
     queries.save_observation(observation_row("f1b2c3d4", title=f"Heron {words[:90]}", summary=words))
 
@@ -171,8 +194,9 @@ def test_long_text_is_cut_to_two_lines(otters: Path, columns: int) -> None:
 
     lines = found.stdout.splitlines()
     assert max(map(len, lines)) <= columns
-    assert lines[-1].rstrip().endswith("…")
-    assert lines[-2].startswith("        a heron")
+    assert lines[-2].endswith("…")
+    assert lines[-3].startswith("     a heron")
+    assert len(lines) == 6
 
 
 @pytest.fixture
@@ -193,7 +217,7 @@ def test_search_asks_the_web_process(web: Path) -> None:
     answer = client.get("/api/search", asked, timeout_s=10)
 
     assert answer is not None
-    assert shown.stdout.startswith("[hybrid] 3 found in ")
+    assert len(shown.stdout.splitlines()) == 3
     assert "found by words and meaning: words " in shown.stdout
     assert printed | {"took_ms": 0} == answer | {"took_ms": 0}
     assert printed["search_type"] == "hybrid"
@@ -205,7 +229,7 @@ def test_a_web_process_that_answers_an_error_is_not_waited_for(web: Path) -> Non
     found = run("otters " * 400)
 
     assert found.returncode == 0
-    assert found.stdout.startswith("[fts] 3 found in ")
+    assert len(found.stdout.splitlines()) == 3
 
 
 def test_an_empty_memory_is_one_line(home: Path) -> None:

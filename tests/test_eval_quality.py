@@ -390,9 +390,9 @@ def test_benchmark_prints_both_writers_and_their_differences(court: FakeMessages
 
     assert (done.returncode, done.stderr) == (0, "")
     assert re.search(
-        r"^reasons +1\.00 +0\.00 +\+1\.00 +\+1\.00 to \+1\.00 +a difference$", done.stdout, re.MULTILINE
+        r"^reasons\t1\.00\t0\.00\t\+1\.00\t\+1\.00 to \+1\.00\ta difference$", done.stdout, re.MULTILINE
     )
-    assert re.search(r"^valid +1\.00 +1\.00 .* no difference shown$", done.stdout, re.MULTILINE)
+    assert re.search(r"^valid\t1\.00\t1\.00\t.*\tno difference shown$", done.stdout, re.MULTILINE)
     assert "7 of 7 captures compared, judged by claude-sonnet-5" in done.stdout
     told = json.loads(as_json.stdout)
     assert (told["model_a"], told["model_b"], told["pairs"], told["stopped"]) == (HAIKU, "local", 7, "")

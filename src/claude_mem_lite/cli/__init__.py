@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -21,13 +22,17 @@ def main() -> None:
 
         stand_in.main()
         return
-    from claude_mem_lite.cli.app import app
-    from claude_mem_lite.codemap import isolation
+    from claude_mem_lite.cli import quick
 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
+        if quick.answered(sys.argv[1:]):
+            return
+        from claude_mem_lite.cli.app import app
+        from claude_mem_lite.codemap import isolation
+
         with isolation.isolated():
             app(prog_name="claude-mem")
     except Exception as error:
@@ -46,8 +51,10 @@ def _fail(error: Exception) -> None:
     from claude_mem_lite.cli.output import errors
     from claude_mem_lite.storage import DatabaseError, damage
 
-    if isinstance(error, (ClaudeMemError, OSError)):
+    if isinstance(error, ClaudeMemError):
         said = str(error)
+    elif isinstance(error, OSError):
+        said = _of_the_system(error)
     elif damaged := next(damage.told(), ""):
         said = damaged
     elif isinstance(error, (sqlite3.Error, DatabaseError)):
@@ -58,3 +65,24 @@ def _fail(error: Exception) -> None:
         said = f"{type(error).__name__}: {error} ({where}): a defect; with {DEBUG}=1 you see all of it"
     errors.print("[red]claude-mem:[/red]", escape(" ".join(said.split())), soft_wrap=True)
     sys.exit(1)
+
+
+_CURES = {
+    errno.EACCES: "ls -ld shows whose it is",
+    errno.EPERM: "ls -ld shows whose it is",
+    errno.ENOSPC: "make room, then try again",
+    errno.EROFS: "CLAUDE_MEM_HOME chooses another folder",
+    errno.ENOENT: "is the path right?",
+    errno.EISDIR: "name a file",
+    errno.ENOTDIR: "name a folder",
+    errno.EEXIST: "name another",
+}
+
+
+def _of_the_system(error: OSError) -> str:
+    """Return an error of the operating system in words: on what, what it is, what to do; no number."""
+    if error.strerror is None:
+        return str(error)
+    on = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
+    cure = _CURES.get(error.errno or 0, "")
+    return f"{on}{error.strerror[:1].lower()}{error.strerror[1:]}{f' ({cure})' if cure else ''}"

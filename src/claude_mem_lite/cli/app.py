@@ -104,6 +104,7 @@ def imported(name: str) -> Any:
 _made: dict[str, Any] = {}
 app = typer.Typer(
     cls=_Tree,
+    context_settings={"help_option_names": ["-h", "--help"]},
     invoke_without_command=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
@@ -129,7 +130,7 @@ def claude_mem(
     To set it up: [bold]claude-mem install-hooks[/bold].
     To see it at work, touching nothing of yours: [bold]claude-mem demo[/bold].
     """
-    if context.invoked_subcommand not in _ANYWHERE and "--help" not in sys.argv:
+    if context.invoked_subcommand not in _ANYWHERE and not {"-h", "--help"} & set(sys.argv):
         config.refuse_unsafe_home()
     if context.invoked_subcommand is None:
         from claude_mem_lite.cli import welcome

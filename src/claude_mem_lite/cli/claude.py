@@ -13,7 +13,7 @@ from rich.table import Table
 from claude_mem_lite import config, keys, settings
 from claude_mem_lite.capture import backlog, inbox
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.output import AsJson, console, errors, print_json, working
+from claude_mem_lite.cli.output import AsJson, console, errors, print_json, print_table, working
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import instance
 
@@ -99,7 +99,7 @@ def cost(
         table.add_row(
             escape(str(row[by])), *(f"{int(number or 0):,}" for number in numbers), f"{row['usd']:.4f}"
         )
-    console.print(table)
+    print_table(table)
     console.print(f"${total:.4f} in {days} days, by the prices of the settings.")
 
 

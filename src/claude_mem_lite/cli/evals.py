@@ -11,7 +11,7 @@ from rich.text import Text
 
 from claude_mem_lite.cli.app import app
 from claude_mem_lite.cli.groups import evaluate
-from claude_mem_lite.cli.output import AsJson, console, figure, open_memory, print_json, table_of
+from claude_mem_lite.cli.output import AsJson, console, figure, open_memory, print_json, print_table, table_of
 from claude_mem_lite.cli.text import printable
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _show_compression(found: Mapping[str, Mapping[str, Any]]) -> None:
     for writer, row in found.items():
         told = [figure(row[name], form) for name, form in zip(_COMPRESSION, forms, strict=True)]
         table.add_row(Text(f"  {printable(writer)}"), *told)
-    console.print(table)
+    print_table(table, heads=True)
 
 
 def _show_code_map(found: Mapping[str, Any]) -> None:
@@ -154,7 +154,7 @@ def _show_use(found: Mapping[str, Any]) -> None:
         share = "" if row["share"] is None else f"{row['share']:.0%}"
         table.add_row(Text(printable(name)), *(f"{row[column]:,}" for column in _USE), share)
     console.print(f"{found['sessions']} sessions")
-    console.print(table)
+    print_table(table, heads=True)
 
 
 from claude_mem_lite.cli import own_data, quality, replay  # noqa: E402, F401  (they add their commands to the group)

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.output import AsJson, console, open_memory, print_json
+from claude_mem_lite.cli.output import AsJson, console, open_memory, print_json, print_table
 from claude_mem_lite.cli.text import age, printable
 from claude_mem_lite.distill.findings import RECURS
 
@@ -46,7 +46,7 @@ def findings(
         last = age(each.last_at, time.time())
         table.add_row(str(len(each.sessions)), last, Text(printable(each.says), overflow="fold"))
     if shown:
-        console.print(table)
+        print_table(table, wraps=True)
     else:
         console.print(Text(f"Nothing is known to fail again and again in {printable(project_dir)}."))
     once = sum(not each.recurs for each in found)

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from claude_mem_lite.cli.app import app
 from claude_mem_lite.cli.guards import ID_CHARS, Id, Project, guard, guards, sync
-from claude_mem_lite.cli.output import AsJson, console, open_memory, print_json
+from claude_mem_lite.cli.output import AsJson, console, open_memory, print_json, print_table
 from claude_mem_lite.cli.text import age, printable
 from claude_mem_lite.kinds import Category  # noqa: TC001  (read at run time)
 from claude_mem_lite.text import count
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 Sort = Literal["confidence", "seen", "times", "created"]
 
 _MOST_QUESTIONS = 5
+# How sure a learning is: said once, seen again, seen in many sessions.
+_SURENESS = ((0.8, "sure"), (0.6, "likely"), (0.4, "maybe"), (0.0, "doubtful"))
 _STYLES = {"quarantine": "bold yellow", "stale": "yellow", "superseded": "dim", "removed": "dim"}
 
 learnings = typer.Typer(help="What the sessions have taught: list it, correct it, decide what waits.")
@@ -151,7 +153,7 @@ def show(learning_id: Id, *, as_json: AsJson = False) -> None:
     for name, values in lines.items():
         for at, value in enumerate(values):
             table.add_row("" if at else name, Text(printable(value)))
-    console.print(table)
+    print_table(table, wraps=True)
 
 
 @learnings.command()
@@ -275,6 +277,11 @@ def _done(what: str, row: Learning, *, as_json: bool) -> None:
         console.print(line, soft_wrap=True)
 
 
+def _sureness(confidence: float) -> str:
+    """Return a confidence (0 to 1) in a word."""
+    return next(word for least, word in _SURENESS if confidence >= least)
+
+
 def _print_rows(rows: list[dict[str, Any]], *, with_project: bool) -> None:
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     for name in ("id", "confidence", "category", "content"):
@@ -297,12 +304,12 @@ def _print_rows(rows: list[dict[str, Any]], *, with_project: bool) -> None:
             told.append(f"  ({printable(note)})", style=_STYLES.get(row["state"], "dim"))
         table.add_row(
             Text(row["id"][:ID_CHARS], style="yellow"),
-            Text(f"{row['confidence']:.2f}", style="green"),
+            Text(_sureness(row["confidence"]), style="green"),
             Text(printable(row["category"]), style="cyan"),
             told,
         )
     if rows:
-        console.print(table)
+        print_table(table)
 
 
 def _print_questions(pairs: list[dict[str, Any]]) -> None:

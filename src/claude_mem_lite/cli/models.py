@@ -22,7 +22,7 @@ from rich.text import Text
 
 from claude_mem_lite import config, settings, settings_file
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.output import AsJson, console, errors, open_memory, print_json, working
+from claude_mem_lite.cli.output import AsJson, console, errors, open_memory, print_json, print_table, working
 from claude_mem_lite.errors import ClaudeMemError
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def list_models(*, as_json: AsJson = False) -> None:
     table.add_column("where", overflow="fold")
     for model in found:
         table.add_row(*_row(model))
-    console.print(table)
+    print_table(table)
     setting = f'[search] embedding_model = "{chosen.embedding_model}"'
     in_use = next((model.name for model in found if model.is_in_use), "")
     says = f"Search uses {in_use}, by {setting}." if in_use else f"Search is by full text alone: {problem}"
@@ -176,7 +176,7 @@ def bench(
         ("memory at the peak", f"+{found.memory_bytes / 2**20:.0f} MiB"),
     ):
         table.add_row(what, Text(value))
-    console.print(table)
+    print_table(table)
 
 
 @app.command()

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from claude_mem_lite import config
+from claude_mem_lite.cli import terminal
 from claude_mem_lite.errors import ClaudeMemError
 
 if TYPE_CHECKING:
@@ -83,18 +84,47 @@ def table_of(columns: Iterable[str]) -> Table:
     return table
 
 
-def print_pairs(pairs: Iterable[tuple[str, str | Text]]) -> None:
-    """Print names with their values: aligned and wrapped on a terminal, else a tab between, a line each."""
+def print_table(table: Table, *, wraps: bool = False, heads: bool = False) -> None:
+    """Print a table, a line each row: columns cut to fit a terminal; in a pipe tabs between, nothing cut.
+
+    With `wraps` a terminal shows all of the text, in as many lines as it takes. With `heads` a pipe gets the
+    columns' names, too: where they are part of what is told.
+    """
+    cells = [[_text(cell) for cell in column.cells] for column in table.columns]
     if not console.is_terminal:
-        for name, value in pairs:
-            typer.echo(f"{name.strip()}\t{value if isinstance(value, str) else value.plain}")
+        if heads:
+            typer.echo("\t".join(_text(column.header).plain for column in table.columns))
+        for row in zip(*cells, strict=True):
+            typer.echo("\t".join(cell.plain.strip() for cell in row))
         return
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, value in pairs:
-        table.add_row(name, Text(value) if isinstance(value, str) else value)
+    if wraps:
+        console.print(table)
+        return
+    names = [_text(column.header) if table.show_header else Text() for column in table.columns]
+    widths = [
+        max(cell.cell_len for cell in (head, *column)) for head, column in zip(names, cells, strict=True)
+    ]
+    gaps = sum(table.padding[1::2]) * len(widths)
+    for column, head, rows, width in zip(
+        table.columns, names, cells, terminal.fitted(widths, console.width - gaps), strict=True
+    ):
+        for cell in (head, *rows):
+            cell.truncate(width, overflow="ellipsis")
+        column.header, column.no_wrap = head, True
+        column._cells = list(rows)  # noqa: SLF001  (rich has no way to change a cell)
     console.print(table)
+
+
+def _text(cell: Any) -> Text:
+    """Return a cell of a table as text of one line."""
+    found = Text.from_markup(cell) if isinstance(cell, str) else cell.copy()
+    return Text(" ").join(found.split())
+
+
+def print_pairs(pairs: Iterable[tuple[str, str]]) -> None:
+    """Print names with their values: aligned and wrapped on a terminal, else a line each with a tab."""
+    for line in terminal.pairs((name, value, "") for name, value in pairs):
+        typer.echo(line)
 
 
 def figure(value: float | None, form: str = ".2f") -> str:

@@ -11,7 +11,7 @@ import typer
 from rich.text import Text
 
 from claude_mem_lite.cli.groups import evaluate
-from claude_mem_lite.cli.output import AsJson, console, errors, print_json, table_of, working
+from claude_mem_lite.cli.output import AsJson, console, errors, print_json, print_table, table_of, working
 from claude_mem_lite.cli.text import printable
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def retrieval(folder: Folder, *, as_json: AsJson = False) -> None:
     for system, row in found["systems"].items():
         numbers = [f"{row[name]:.4f}" if name in measure.METRICS else f"{row[name]:.1f}" for name in names]
         table.add_row(Text(printable(system)), *numbers)
-    console.print(table)
+    print_table(table, heads=True)
     _say(found["problem"])
 
 

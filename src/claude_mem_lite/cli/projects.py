@@ -12,7 +12,7 @@ from rich.text import Text
 
 from claude_mem_lite import config, settings_file
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.output import AsJson, Yes, confirmed, console, open_memory, print_json
+from claude_mem_lite.cli.output import AsJson, Yes, confirmed, console, open_memory, print_json, print_table
 from claude_mem_lite.cli.text import age, printable
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.text import count
@@ -45,7 +45,7 @@ def list_projects(*, as_json: AsJson = False) -> None:
         numbers = (str(row["sessions"]), str(row["observations"]))
         last = age(row["last_event_at"], time.time())
         table.add_row(Text(printable(row["project"])), *numbers, last, Text(printable("; ".join(notes))))
-    console.print(table)
+    print_table(table)
 
 
 @project.command()

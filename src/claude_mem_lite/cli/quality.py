@@ -19,6 +19,7 @@ from claude_mem_lite.cli.output import (
     figure,
     open_memory,
     print_json,
+    print_table,
     table_of,
     working,
 )
@@ -218,7 +219,7 @@ def _show_writers(told: Mapping[str, Any]) -> None:
     table = table_of(["", *map(printable, told["writers"])])
     for name, form in ({"observations": ",", "judged": ","} | _FORMS).items():
         table.add_row(_head(name), *(figure(row[name], form) for row in told["writers"].values()))
-    console.print(table)
+    print_table(table, heads=True)
     measured = ", ".join(_head(name) for name in told["writers"]["all"]["measured"])
     console.print(f"quality is of {measured}" + ("" if told["judge"] else "; the rest needs --with-qag"))
     _show_end(told)
@@ -236,7 +237,7 @@ def _show_benchmark(told: Mapping[str, Any], compared: Sequence[str]) -> None:
         signed = form if form.startswith("+") else f"+{form}"
         interval = f"{by['low']:{signed}} to {by['high']:{signed}}"
         table.add_row(_head(name), *numbers, f"{by['mean']:{signed}}", interval, _said_of(by))
-    console.print(table)
+    print_table(table, heads=True)
     console.print(
         f"{told['pairs']} of {told['samples']} captures compared, judged by {printable(told['judge'])}"
     )

@@ -12,7 +12,16 @@ from rich.text import Text
 from claude_mem_lite import config
 from claude_mem_lite.cli.app import INTERRUPTED
 from claude_mem_lite.cli.groups import evaluate
-from claude_mem_lite.cli.output import AsJson, console, errors, figure, print_json, progress_bar, table_of
+from claude_mem_lite.cli.output import (
+    AsJson,
+    console,
+    errors,
+    figure,
+    print_json,
+    print_table,
+    progress_bar,
+    table_of,
+)
 from claude_mem_lite.cli.own_data import prepare
 
 if TYPE_CHECKING:
@@ -80,7 +89,7 @@ def _show(told: Mapping[str, Any]) -> None:
     table = table_of(("named before a session began", "of the files that it edited again"))
     for name, says in _NAMES.items():
         table.add_row(Text(says), figure(told["files"][name], ".0%"))
-    console.print(table)
+    print_table(table, heads=True)
     console.print(f"{_verdict(told)} {_size(told)}", soft_wrap=True)
 
 

@@ -12,7 +12,7 @@ from rich.text import Text
 from claude_mem_lite import config as paths
 from claude_mem_lite import keys, settings
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.output import AsJson, console, print_json
+from claude_mem_lite.cli.output import AsJson, console, print_json, print_table
 from claude_mem_lite.errors import ClaudeMemError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def show(*, as_json: AsJson = False) -> None:
         for each in given:
             style = "dim" if each.source == "default" else ""
             table.add_row(each.name, Text(_text(each.value)), each.source, style=style)
-        console.print(table)
+        print_table(table)
         if problem:
             console.print(Text(f"! {problem}", style="yellow"), soft_wrap=True)
     if problem:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import plistlib
 import shutil
 import subprocess
 import sys
@@ -103,6 +102,8 @@ def stop(kind: Supervisor) -> None:
 
 
 def _plist(program: Program) -> bytes:
+    import plistlib
+
     return plistlib.dumps({
         "Label": _label(program),
         "ProgramArguments": list(program.command),

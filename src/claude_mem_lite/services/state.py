@@ -34,6 +34,7 @@ def state() -> dict[str, Any]:
             program.name: {"state": program.state, "pid": program.pid, "uptime_s": program.uptime_s}
             for program in programs
         },
+        "sleeping": False,
         "queue": None,
         "memory": None,
         "learnings": None,
@@ -75,7 +76,9 @@ def state() -> dict[str, Any]:
                 found["unreadable"] = f"{path} cannot be read ({error}): {cure}"
         models.close_databases()
     found["lost"] += found["queue"]["lost"] if found["queue"] else 0
-    found["problems"] = _problems(found, _look_at_hooks(found))
+    hooks_problem = _look_at_hooks(found)
+    found["sleeping"] = _is_sleeping(found)
+    found["problems"] = _problems(found, hooks_problem)
     return found
 
 
@@ -99,6 +102,12 @@ def _look_at_hooks(found: dict[str, Any]) -> str:
     gone = [path for path in run_by if shutil.which(path) is None]
     cure = "put it on the PATH" if installed else "claude-mem install-hooks"
     return f"the hooks are run by {gone[0]}, which is not there: {cure}" if gone else ""
+
+
+def _is_sleeping(found: dict[str, Any]) -> bool:
+    """Tell whether no service runs and that is no fault: the hook of the next session starts them."""
+    is_down = all(service["state"] == "DOWN" for service in found["services"].values())
+    return is_down and config.autostart() and bool(found["hooks"] or any(found["clients"].values()))
 
 
 def _rebuild() -> dict[str, Any] | None:
@@ -163,7 +172,7 @@ def _problems(found: dict[str, Any], hooks_problem: str) -> list[str]:
     if found.get("unreadable") and not damaged:
         problems.append(found["unreadable"])
     down_now = [name for name, service in found["services"].items() if service["state"] != "RUNNING"]
-    if down_now:
+    if down_now and not found["sleeping"]:
         problems.append(f"{' and '.join(down_now)} not running: claude-mem up")
     if old := supervise.outdated():
         problems.append(f"{supervise.told_of(old)}: claude-mem up")

@@ -9,7 +9,6 @@ import contextlib
 import fcntl
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from claude_mem_lite import config, installed, keys, settings
 from claude_mem_lite.capture import client
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.services import agents, environment, instance
+from claude_mem_lite.services import agents, environment, instance, supervisor_calls
 from claude_mem_lite.services.programs import CONF, NAMES
 from claude_mem_lite.storage import facts, files, migrations, models, rebuild
 
@@ -89,8 +88,11 @@ def up(*, with_key: bool = False) -> Literal["", "started", "replaced"]:
 
 def outdated() -> list[str]:
     """Return the services that run other code than this installation has."""
-    code = installed.started()
-    return [name for name in NAMES if instance.is_running(name) and instance.code_of(name) != code]
+    running = [name for name in NAMES if instance.is_running(name)]
+    if not running:
+        return []
+    code = installed.expected() or installed.started()
+    return [name for name in running if instance.code_of(name) != code]
 
 
 def told_of(old: list[str]) -> str:
@@ -291,25 +293,13 @@ def _spawn(with_key: str) -> None:
 
 def _ask(method: str, *arguments: Any) -> Any:
     """Call supervisord, or return None when it does not run, False when it refuses, as while it ends."""
-    # Only now: they take longer to load than most commands take.
-    from http.client import HTTPException
-    from xmlrpc.client import Fault, ServerProxy
-
-    from supervisor.xmlrpc import SupervisorTransport
-
-    transport = SupervisorTransport(None, None, f"unix://{config.home()}/supervisor.sock")
-    proxy: Any = ServerProxy("http://127.0.0.1", transport=transport)
-    before = socket.getdefaulttimeout()
-    socket.setdefaulttimeout(ANSWER_TIMEOUT_S)  # the transport has no setting of its own
     try:
-        return getattr(proxy.supervisor, method)(*arguments)
-    except Fault:
+        path = f"{config.home()}/supervisor.sock"
+        return supervisor_calls.call(path, method, *arguments, timeout_s=ANSWER_TIMEOUT_S)
+    except supervisor_calls.FaultError:
         return False
-    except (OSError, HTTPException):
+    except OSError:
         return None
-    finally:
-        socket.setdefaulttimeout(before)
-        transport.close()
 
 
 def _serving() -> bool:

@@ -1,0 +1,51 @@
+"""Time the starts of the commands of every day, as multiples of `python -c pass`.
+
+    python benchmarks/starts.py [--runs N]
+
+In the data directory of the environment, as it is: with services or without. The runs are
+ interleaved, so that another load on the machine falls on all of them. Prints medians and multiples.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import time
+
+COMMAND = [sys.executable, "-m", "claude_mem_lite.cli"]
+BARE = "python -c pass"
+CASES = {
+    BARE: [sys.executable, "-c", "pass"],
+    "--version": [*COMMAND, "--version"],
+    "search pond": [*COMMAND, "search", "pond"],
+    "status": [*COMMAND, "status"],
+}
+
+
+def took_ms(command: list[str]) -> float:
+    """Return how long a process took."""
+    started = time.perf_counter()
+    subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    return (time.perf_counter() - started) * 1000
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--runs", type=int, default=20)
+    options = parser.parse_args()
+    took: dict[str, list[float]] = {name: [] for name in CASES}
+    for _ in range(options.runs + 1):
+        for name, command in CASES.items():
+            took[name].append(took_ms(command))
+    medians = {name: statistics.median(values[1:]) for name, values in took.items()}
+    for name, median in medians.items():
+        print(f"{name:16} {median:7.1f} ms {median / medians[BARE]:6.1f} x")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""Answer the commands of every day without Typer, where they are asked in their plainest form.
+
+Typer and rich take three times as long to load as the interpreter. Whatever has an option, or is asked while
+the services are down, goes the whole way.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from claude_mem_lite import __version__, config
+
+
+def answered(arguments: list[str]) -> bool:
+    """Answer `--version`, `status` and `search WORDS`, and end as they do; False for anything else."""
+    if arguments == ["--version"]:
+        sys.stdout.write(f"claude-mem {__version__}\n")
+        return True
+    if arguments == ["status"]:
+        config.refuse_unsafe_home()
+        _status()
+        return True
+    if len(arguments) > 1 and arguments[0] == "search" and not any(map(_is_option, arguments[1:])):
+        config.refuse_unsafe_home()
+        return _search(" ".join(arguments[1:]))
+    return False
+
+
+def _is_option(argument: str) -> bool:
+    return argument.startswith("-")
+
+
+def _status() -> None:
+    from claude_mem_lite.cli import standing
+    from claude_mem_lite.services.state import state
+
+    found = state()
+    standing.show(found)
+    if found["problems"]:
+        sys.exit(1)
+
+
+def _search(query: str) -> bool:
+    from claude_mem_lite.cli import hits
+
+    project = config.place()[1]
+    asked = {"q": query, "limit": str(hits.LIMIT), "type": "all", "explain": "true", "project": project}
+    found = hits.ask_web(asked)
+    if found is None:
+        return False
+    hits.show(found, project=project)
+    if not found["results"]:
+        sys.exit(1)
+    return True
