@@ -12,36 +12,93 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
-from rich.markup import escape
-from rich.panel import Panel
+import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
-from claude_mem_lite.capture import client
+from claude_mem_lite.cli import terminal
 from claude_mem_lite.cli.app import app
+from claude_mem_lite.cli.moments import lines_of, show_moment
 from claude_mem_lite.cli.output import console
+from claude_mem_lite.cli.terminal import say
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import install
+from claude_mem_lite.tokens import estimate_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 HISTORY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "demo_history")
 PROJECT = os.path.realpath("/home/dev/ledger")
-QUESTION = "Why must the book not use WAL mode?"
+QUESTION = "Why did Café from the bank's file not match?"
 DRAIN_TIMEOUT_S = 60.0
+# Dollars for a million tokens of input: Claude Sonnet's list price.
+PRICE_PER_MILLION = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A moment of a session: its title, what happens in it, the hook event, and which lines of the answer."""
+
+    title: str
+    happens: str
+    event: dict[str, Any]
+    told: Callable[[str], list[str]]
+
+
+def _stopped(block: str) -> list[str]:
+    wanted = ("Asked last", "Came to", "Tests")
+    return [line for line in lines_of(block, "Where the work stands") if line.startswith(wanted)]
+
+
+MOMENTS = (
+    Moment(
+        "A question that memory answers",
+        f"You ask: {QUESTION}",
+        {"hook_event_name": "UserPromptSubmit", "prompt": QUESTION},
+        lambda block: lines_of(block)[:1],
+    ),
+    Moment(
+        "A failure that it heads off",
+        "Claude opens ledger/storage.py, where WAL mode once broke the book:",
+        {
+            "hook_event_name": "PostToolUse",
+            "tool_name": "Read",
+            "tool_use_id": "read",
+            "tool_input": {"file_path": f"{PROJECT}/ledger/storage.py"},
+            "tool_response": {"file": {"content": ""}},
+        },
+        lambda block: [line for line in lines_of(block) if "NFS" in line][:1],
+    ),
+    Moment(
+        "Where the last session stopped",
+        "A session starts:",
+        {"hook_event_name": "SessionStart", "source": "startup"},
+        _stopped,
+    ),
+)
 
 
 @app.command()
-def demo() -> None:
+def demo(
+    *,
+    mine: Annotated[
+        bool, typer.Option("--mine", help="On your own newest sessions of this project, read only.")
+    ] = False,
+) -> None:
     """See it at work: recorded sessions become a memory, in a temporary folder, without a key or network."""
+    if mine:
+        from claude_mem_lite.cli import demo_mine
+
+        demo_mine.show()
+        return
     from claude_mem_lite.services import supervise
 
     started = time.monotonic()
     events = list(recorded_events())
-    with _temporary_home() as home:
+    with _temporary_home():
         with _progress() as progress:
             task = progress.add_task("starting the services", total=None)
             supervise.up()
@@ -50,16 +107,13 @@ def demo() -> None:
                 run_hook(event, project_dir=PROJECT)
                 progress.advance(task)
             _drain(progress)
-        _show_observations()
-        _show_search()
-        _show_context()
+        _show_memory(len(events), time.monotonic() - started)
+        _show_moments()
         with _progress() as progress:
             progress.add_task("stopping the services", total=None)
             supervise.down()
-    console.print(f"{len(events)} events in {time.monotonic() - started:.0f} s; {home} is removed.")
-    console.print(
-        "For your own sessions: [bold]claude-mem install-hooks[/bold], then [bold]claude-mem up[/bold]."
-    )
+    say("Next:  claude-mem demo --mine     the same on your own sessions, nothing kept")
+    say("       claude-mem install-hooks   to have it from now on")
 
 
 def recorded_events() -> Iterator[dict[str, Any]]:
@@ -110,42 +164,53 @@ def _drain(progress: Progress) -> None:
     progress.update(task, completed=waiting)
 
 
-def _show_observations() -> None:
+def _show_memory(events: int, took_s: float) -> None:
     from claude_mem_lite.storage import queries
 
-    counts, rows = queries.counts(), queries.recent_observations(PROJECT, limit=12)
-    table = Table(
-        title=f"{counts['observations']} observations of {counts['sessions']} sessions, the newest of them"
+    counts = queries.counts()
+    told = (
+        f"Four recorded sessions on a small bookkeeping program, {events} events through the real hooks, "
+        f"became {counts['observations']} observations in {took_s:.0f} s. {queries.redactions()} secrets "
+        "were removed before the first write. What a new session gets from them:"
     )
-    table.add_column("id", style="dim")
-    table.add_column("tool")
-    table.add_column("observation", overflow="fold")
-    for row in rows:
-        table.add_row(row.id[:8], row.tool_name, escape(row.title))
-    console.print(table)
-    console.print(
-        f"{queries.redactions()} secrets and private passages were taken out before the first write."
+    for line in terminal.wrapped(told, terminal.columns()):
+        say(line)
+
+
+def _told(session_id: str, moment: Moment) -> tuple[str, float]:
+    """Return what Claude is told in a moment, and how many milliseconds the hook took.
+
+    The web process may still be loading its model, and a hook does not wait for it: so it is asked again.
+    """
+    deadline = time.monotonic() + DRAIN_TIMEOUT_S
+    while True:
+        started = time.perf_counter()
+        printed = run_hook({"session_id": session_id, "cwd": PROJECT, **moment.event}, project_dir=PROJECT)
+        took_ms = (time.perf_counter() - started) * 1000
+        if printed:
+            return json.loads(printed)["hookSpecificOutput"]["additionalContext"], took_ms
+        if time.monotonic() > deadline:
+            raise ClaudeMemError(f"memory had nothing for this moment of the demo: {moment.title}")
+        time.sleep(0.5)
+
+
+def _show_moments() -> None:
+    """Show three moments of a new session: what happens, what Claude is told, and what that costs."""
+    tokens = 0
+    for number, moment in enumerate(MOMENTS, 1):
+        block, took_ms = _told(f"new-{number}", moment)
+        size = estimate_tokens(block)
+        tokens += size
+        cost = f"{took_ms:.0f} ms, {size:,} tokens"
+        show_moment(f"{number}  {moment.title}", cost, moment.happens, moment.told(block))
+    dollars = tokens * PRICE_PER_MILLION / 1_000_000
+    say("")
+    told = (
+        f"All three: {tokens:,} tokens, ${dollars:.3f} of input at ${PRICE_PER_MILLION:.0f} a million; "
+        "$0 to remember. Nothing is kept."
     )
-
-
-def _show_search() -> None:
-    found = client.get("/api/search", {"q": QUESTION, "project": PROJECT, "limit": "2"}, timeout_s=5)
-    if not found:
-        raise ClaudeMemError("the web process did not answer the search")
-    console.print(f"\n[bold]search:[/bold] {QUESTION}   [dim]{found['took_ms']} ms[/dim]")
-    for hit in found["results"]:
-        console.print(Panel(escape(hit["text"]), title=escape(hit["title"]), title_align="left"))
-
-
-def _show_context() -> None:
-    event = {"session_id": "a-new-session", "hook_event_name": "SessionStart", "source": "startup"}
-    printed = run_hook(event, project_dir=PROJECT)
-    if not printed:
-        raise ClaudeMemError("the context hook had nothing for the next session")
-    block = json.loads(printed)["hookSpecificOutput"]["additionalContext"]
-    console.print("\n[bold]what the next session starts with:[/bold]")
-    console.print(escape(block), soft_wrap=True)
-    console.print()
+    for line in terminal.wrapped(told, terminal.columns()):
+        say(line)
 
 
 def _progress() -> Progress:
