@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 MOST_SESSIONS, MOST_BYTES = 12, 24_000_000
 # What of the block is shown, and at most so many lines of each section.
 _SECTIONS = (
-    ("Where the last session stopped", "Where the work stands", 4),
+    ("Where the last session stopped", "Where the work stands", 3),
     ("What you said holds", "Learned", 2),
-    ("What fails here", "Fails here", 2),
+    ("What runs and fails here", "Fails here", 2),
     ("What was found out before", "Earlier work", 3),
 )
 

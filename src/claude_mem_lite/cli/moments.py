@@ -33,11 +33,17 @@ def show_moment(title: str, cost: str, happens: str, told: list[str]) -> None:
 
 
 def lines_of(block: str, *sections: str) -> list[str]:
-    """Return the lines of a block, or of some of its sections, without their ids and ages."""
+    """Return the lines of a block, or of some of its sections, without their ids and ages.
+
+    A line with lines of its own below it is a title, and left out.
+    """
     found, is_in = [], not sections
-    for line in block.splitlines():
+    lines = block.splitlines()
+    for line, below in zip(lines, [*lines[1:], ""], strict=True):
         if line.startswith("## "):
             is_in = not sections or line[3:].startswith(sections)
+        elif line.startswith("- ") and below.startswith("  - "):
+            continue
         elif is_in and (match := _LINE.match(line)):
             found.append(match[1])
     return found
