@@ -18,50 +18,50 @@ COMMANDS = {
     "To begin": {
         "install-hooks": ("hooks", "Set up memory for Claude Code, saying first what changes."),
         "uninstall-hooks": ("hooks", "Restore Claude Code's settings; your memory stays."),
-        "demo": ("demo", "See it at work, touching nothing of yours."),
-        "import": ("exchange", "Take in what was remembered elsewhere."),
+        "demo": ("demo", "Show what memory does, on one screen; --mine on your sessions."),
+        "import": ("exchange", "Import past sessions and other memories."),
     },
     "What is remembered": {
-        "search": ("search", "Find what is remembered, by words and meaning."),
-        "context": ("context", "Print what a session would be given of memory now."),
-        "why": ("context", "Tell where a line came from, and who was shown it."),
-        "report": ("report", "Tell what the last days have brought; --html for a page."),
-        "learnings": ("learnings", "What the sessions have taught: list it, correct it."),
-        "findings": ("findings", "What fails here again and again, and what worked instead."),
-        "project": ("projects", "Which folders are one project, and which are left alone."),
+        "search": ("search", "Search the memory by words and meaning."),
+        "context": ("context", "Print what a session would be told now."),
+        "why": ("context", "Show where a line came from and which sessions saw it."),
+        "report": ("report", "Report on the last days; --html writes a page."),
+        "learnings": ("learnings", "List and correct the rules learned from your sessions."),
+        "findings": ("findings", "List what keeps failing here and what worked instead."),
+        "project": ("projects", "Show, merge, move or switch off projects."),
     },
     "The code": {
         "map": ("code", "Scan a project's sources into the code map."),
-        "history": ("code", "Tell which sessions changed a function."),
-        "callers": ("code", "Tell who calls a function, how surely."),
-        "callees": ("code", "Tell whom a function calls, how surely."),
+        "history": ("code", "List the sessions that changed a function."),
+        "callers": ("code", "List the callers of a function."),
+        "callees": ("code", "List the functions that a function calls."),
         "mermaid": ("code", "Draw what the last session changed, as Mermaid."),
     },
     "The services": {
-        "status": ("status", "Show services, queue, memory and cost, and what is wrong."),
+        "status": ("status", "Show services, queue, memory, cost and problems."),
         "up": ("services", "Start the services."),
-        "down": ("services", "Stop the services, finishing the work in hand."),
-        "restart": ("services", "Stop them and start them again."),
-        "service": ("service", "Have supervisord, launchd or systemd keep them running."),
+        "down": ("services", "Finish the current work and stop the services."),
+        "restart": ("services", "Restart the services."),
+        "service": ("service", "Keep the services running with launchd or systemd."),
         "config": ("settings", "Show and change the settings."),
-        "logs": ("logs", "Print what the processes have logged."),
-        "doctor": ("doctor", "Look for what is wrong, and cure it."),
+        "logs": ("logs", "Print the logs of all processes."),
+        "doctor": ("doctor", "Find problems and fix them."),
     },
     "Claude and models": {
-        "compress": ("claude", "Have Claude rewrite what is still in local words."),
-        "cost": ("claude", "Show what Claude's words have cost."),
-        "model": ("models", "The embedding models that search by meaning can use."),
-        "reembed": ("models", "Make the vectors that are missing."),
-        "eval": ("evals", "Measure how well the memory does."),
+        "compress": ("claude", "Have Claude rewrite what the rules wrote."),
+        "cost": ("claude", "Show what Claude's rewriting has cost."),
+        "model": ("models", "List, fetch and choose embedding models."),
+        "reembed": ("models", "Compute missing vectors."),
+        "eval": ("evals", "Measure how well the memory works."),
     },
     "Upkeep": {
-        "backup": ("backup", "Write all that is remembered into one file."),
-        "restore": ("backup", "Put a backup in the place of what is remembered."),
-        "export": ("exchange", "Write what is remembered as text."),
-        "sync": ("sync", "Have one memory on all your machines."),
-        "forget": ("upkeep", "Forget for good: not a byte is left of it."),
-        "prune": ("upkeep", "Take out what is worked off: raw events, logs."),
-        "reindex": ("upkeep", "Make anew what is derived from what is remembered."),
+        "backup": ("backup", "Back up the memory to one file."),
+        "restore": ("backup", "Replace the memory with a backup."),
+        "export": ("exchange", "Export the memory as JSON Lines."),
+        "sync": ("sync", "Share one memory among your machines."),
+        "forget": ("upkeep", "Delete for good, to the last byte."),
+        "prune": ("upkeep", "Delete old raw events and logs."),
+        "reindex": ("upkeep", "Rebuild search indexes from the stored memory."),
     },
 }
 
@@ -128,7 +128,7 @@ def claude_mem(
     """Keep a memory of Claude Code's sessions.
 
     To set it up: [bold]claude-mem install-hooks[/bold].
-    To see it at work, touching nothing of yours: [bold]claude-mem demo[/bold].
+    To see it work first: [bold]claude-mem demo[/bold].
     """
     if context.invoked_subcommand not in _ANYWHERE and not {"-h", "--help"} & set(sys.argv):
         config.refuse_unsafe_home()
