@@ -93,7 +93,7 @@ def test_alone_it_says_how_far_one_is(home: Path) -> None:
     assert (empty.returncode, there.returncode) == (0, 0)
     assert "Nothing is remembered yet" in empty.stdout
     assert "claude-mem install-hooks" in empty.stdout
-    assert "1 observations of 1 sessions are remembered." in there.stdout
+    assert "1 observation of 1 session." in there.stdout
     assert "Dig a [red]pond" in there.stdout
     assert "\x1b" not in there.stdout
     assert empty.stderr + there.stderr == ""

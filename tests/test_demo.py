@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from support.commands import command
 from support.processes import claude_mem
 from support.transcripts_on_disk import Lines, recorded
 
-from claude_mem_lite.cli import moments, terminal
+from claude_mem_lite.cli import demo, moments, terminal
 
 
 def tree(folder: Path) -> dict[str, bytes | None]:
@@ -92,3 +93,15 @@ def test_little_said_is_said(home: Path, tmp_path: Path, monkeypatch: pytest.Mon
 
     assert done.returncode == 0
     assert "1 session with 0 tool calls read" in done.stdout
+
+
+def test_the_recording_shows_the_demo_and_loads_nothing() -> None:
+    """The picture of the README has every moment twice, before and after, without a script or a link."""
+    text = (Path(__file__).parent.parent / "docs" / "demo.svg").read_text("utf-8")
+    drawn = html.unescape(re.sub(r"<[^>]+>", "", text))
+
+    for moment in demo.MOMENTS:
+        assert drawn.count(moment.happens) == 2
+        assert moment.title in drawn
+    assert "<script" not in text
+    assert text.count("http") == 1  # the name of the format itself

@@ -17,6 +17,7 @@ from claude_mem_lite.capture.fast_sqlite3 import Connection
 from claude_mem_lite.cli.output import console
 from claude_mem_lite.cli.text import age, printable
 from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.text import count as counted
 
 _NEWEST = (
     "SELECT (SELECT count(*) FROM observations), (SELECT count(*) FROM sessions), title, created_at"
@@ -30,7 +31,7 @@ def show() -> None:
     if memory is not None:
         count, sessions, title, at = memory
         console.print(
-            Text.assemble((f"{count:,} observations", "bold"), f" of {sessions:,} sessions are remembered.")
+            Text.assemble((counted(count, "observation"), "bold"), f" of {counted(sessions, 'session')}.")
         )
         console.print(Text(f"The newest: {printable(title)} ({age(at, time.time())})"), soft_wrap=True)
     else:
@@ -39,14 +40,14 @@ def show() -> None:
         )
     console.print()
     if not hooks:
-        _tell("claude-mem install-hooks", "to have your sessions remembered")
-    if not services:
-        _tell("claude-mem up", "to start the services; a session with hooks does so by itself")
+        _tell("claude-mem install-hooks", "to set everything up")
+    elif not services:
+        _tell("claude-mem up", "to start the services now; your next session does so by itself")
     if memory is not None:
         _tell("claude-mem search WORDS", "to find something")
         _tell("claude-mem context", "to see what the next session is told")
     else:
-        _tell("claude-mem demo", "to see it at work, touching nothing of yours")
+        _tell("claude-mem demo", "to see it work; --mine on your own sessions")
     _tell("claude-mem --help", "for all commands")
 
 
