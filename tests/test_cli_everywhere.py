@@ -62,7 +62,7 @@ CHANGING = [
 ]  # fmt: skip
 SLOW = {"up", "restart", "down", "restore", ("model", "bench"), ("service", "install")}
 # These print no JSON: what they print is a format of its own, or a show.
-WITHOUT_JSON = {("export",), ("demo",), ("eval", "sql")}
+WITHOUT_JSON = {("export",), ("demo",), ("eval", "sql"), ("browse",)}
 
 
 def walk(command: Any, *path: str) -> Iterator[tuple[str, ...]]:

@@ -46,6 +46,7 @@ LIBRARIES = {
     "uvicorn": ("web",),
     "typer": ("cli",),
     "rich": ("cli",),
+    "textual": ("cli/browser.py",),
     "cryptography": ("sync/signing.py",),
     "supervisor": ("services/supervise.py",),
     "pydantic": ("web", "claude/prompts.py", "upkeep/lines.py"),

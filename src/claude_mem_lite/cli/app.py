@@ -23,6 +23,7 @@ COMMANDS = {
     },
     "What is remembered": {
         "search": ("search", "Search the memory by words and meaning."),
+        "browse": ("browse", "Browse the memory in a terminal: search, edit, forget."),
         "context": ("context", "Print what a session would be told now."),
         "why": ("context", "Show where a line came from and which sessions saw it."),
         "report": ("report", "Report on the last days; --html writes a page."),

@@ -175,10 +175,16 @@ def why(
     if as_json:
         print_json(found)
         return
-    now = time.time()
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
+    for name, value in origin_lines(found, time.time()):
+        table.add_row(name, Text(value))
+    console.print(table)
+
+
+def origin_lines(found: dict[str, Any], now: float) -> list[tuple[str, str]]:
+    """Return where a row came from as names and printable values; a name is "" for its further values."""
     call = found["call"] or {}
     rows = {
         found["kind"]: f"{found['id']}  {printable(found['title'])}",
@@ -194,13 +200,11 @@ def why(
         ),
         "prompt": one_line(printable(found["prompt"] or ""), 300),
     }
-    for name, value in rows.items():
-        if value.strip():
-            table.add_row(name, Text(value))
+    lines = [(name, value) for name, value in rows.items() if value.strip()]
     for at, shown in enumerate(found["shown"]):
         used = f", {shown['used']}" if shown["used"] else ""
         told = f"{shown['session_id']}  {age(shown['at'], now)}, via {shown['via']}{used}"
-        table.add_row("shown to" if at == 0 else "", Text(told))
+        lines.append(("shown to" if at == 0 else "", told))
     if not found["shown"]:
-        table.add_row("shown to", Text("no session"))
-    console.print(table)
+        lines.append(("shown to", "no session"))
+    return lines

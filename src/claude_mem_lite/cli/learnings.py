@@ -114,7 +114,6 @@ def list_learnings(  # noqa: PLR0913  (each is an option of the command)
 @learnings.command()
 def show(learning_id: Id, *, as_json: AsJson = False) -> None:
     """Tell the whole story of a learning: evidence, code, what it replaced, what became of it, who saw it."""
-    from claude_mem_lite.capture.guards import Guard
     from claude_mem_lite.learnings import story
     from claude_mem_lite.storage import learnings as learning_rows
 
@@ -123,10 +122,18 @@ def show(learning_id: Id, *, as_json: AsJson = False) -> None:
     if as_json:
         print_json(found)
         return
-    now = time.time()
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
+    for name, value in story_lines(found, time.time()):
+        table.add_row(name, Text(value))
+    print_table(table, wraps=True)
+
+
+def story_lines(found: dict[str, Any], now: float) -> list[tuple[str, str]]:
+    """Return a learning's whole story as names and printable values; a name is "" for its further values."""
+    from claude_mem_lite.capture.guards import Guard
+
     seen = f"seen in {count(found['times_seen'], 'session')}, the last {age(found['seen_at'], now)}"
     lines: dict[str, list[str]] = {
         "learning": [found["id"]],
@@ -150,10 +157,11 @@ def show(learning_id: Id, *, as_json: AsJson = False) -> None:
             for each in found["shown"]
         ],
     }
-    for name, values in lines.items():
-        for at, value in enumerate(values):
-            table.add_row("" if at else name, Text(printable(value)))
-    print_table(table, wraps=True)
+    return [
+        ("" if at else name, printable(value))
+        for name, values in lines.items()
+        for at, value in enumerate(values)
+    ]
 
 
 @learnings.command()

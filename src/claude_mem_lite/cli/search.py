@@ -59,13 +59,18 @@ def search(  # noqa: PLR0913  (each is an option of the command)
     }
     asked = {"q": " ".join(query), "limit": str(limit), "type": type}
     asked |= {"explain": "true"} if explain or not as_json else {}
-    found = hits.ask_web(asked | scope) or _search_here(asked, scope)
+    found = find(asked, scope)
     if as_json:
         print_json(found)
     else:
         hits.show(found, project=scope["project"], explain=explain)
     if not found["results"]:
         raise typer.Exit(1)
+
+
+def find(asked: Mapping[str, str], scope: Mapping[str, str]) -> dict[str, Any]:
+    """Return what the web process answers; without it, what full text finds."""
+    return hits.ask_web({**asked, **scope}) or _search_here(asked, scope)
 
 
 def _whole_id(prefix: str) -> str:

@@ -189,7 +189,7 @@ def forget(  # noqa: PLR0913  (each is an option of the command)
     found = forgetting.forgettable(wanted)
     of_project = f" of the project {wanted.project_dir}" if project else ""
     if not dry_run and any(dataclasses.astuple(found)):
-        confirmed(f"To be forgotten for good: {_told(found)}{of_project}.", yes=yes)
+        confirmed(f"To be forgotten for good: {told(found)}{of_project}.", yes=yes)
     if not dry_run and any(dataclasses.astuple(found)):
         with working("forgetting", quiet=as_json):
             found, problems = forgetting.forget(wanted, paused=supervise.paused())
@@ -203,7 +203,7 @@ def forget(  # noqa: PLR0913  (each is an option of the command)
     else:
         went = "Would be forgotten" if dry_run else "Forgotten"
         said = (
-            f"{went}: {_told(found)}{of_project}."
+            f"{went}: {told(found)}{of_project}."
             if any(dataclasses.astuple(found))
             else "Nothing of that is kept."
         )
@@ -273,7 +273,7 @@ def _finished(*, quiet: bool) -> list[str]:
     return problems
 
 
-def _told(found: Forgotten) -> str:
+def told(found: Forgotten) -> str:
     """Return what goes, in words; what stays and is told anew is said last."""
     said = [count(getattr(found, name), noun) for name, noun in _FORGOTTEN.items() if getattr(found, name)]
     if found.retold:
