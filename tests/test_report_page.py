@@ -41,10 +41,10 @@ EVIL = [
     "```mermaid EVIL --> n0[\"]:::x click n0 href 'javascript:alert(1)'",
 ]
 TAGS = {
-    "a", "article", "b", "body", "code", "dd", "defs", "div", "dl", "dt", "figcaption", "figure", "footer",
-    "g", "h1", "h2", "h3", "h4", "head", "header", "html", "i", "li", "line", "main", "marker", "meta", "nav",
-    "p", "path", "rect", "section", "span", "style", "svg", "table", "tbody", "td", "text", "th", "thead",
-    "title", "tr", "ul",
+    "a", "article", "b", "body", "code", "dd", "defs", "details", "div", "dl", "dt", "figcaption", "figure",
+    "footer", "g", "h1", "h2", "h3", "h4", "head", "header", "html", "i", "input", "label", "li", "line",
+    "main", "marker", "meta", "nav", "p", "path", "rect", "script", "section", "span", "style", "summary",
+    "svg", "table", "tbody", "td", "text", "th", "thead", "title", "tr", "ul",
 }  # fmt: skip
 INVISIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -107,6 +107,7 @@ def test_no_captured_text_becomes_an_element_or_an_attribute(evil: Report) -> No
     assert text.count("EVIL") > 100
     assert found.tags <= TAGS
     assert found.comments == []
+    assert re.findall(r"<script.*?</script>", text, re.DOTALL) == [f"<script>{page.SCRIPT}</script>"]
     assert {name for name in found.attributes if name.startswith("on") or name in {"src", "action"}} == set()
     assert {each for values in found.attributes.values() for each in values if "EVIL" in each} == set()
     assert all(re.fullmatch(r"#\w+", each) for each in found.attributes["href"])
@@ -256,6 +257,13 @@ f.onload = () => {
         out.outside.push([text.textContent, drawn.x, drawn.y, drawn.width, drawn.height]);
     }
   }
+  const box = doc.getElementById("search"), sessions = doc.querySelectorAll("article");
+  const look = (words) => {
+    box.value = words;
+    box.dispatchEvent(new Event("input"));
+    return [...sessions].filter((each) => each.getClientRects().length).length;
+  };
+  out.sessions = [sessions.length, look("zebra crossing"), look("WAL office"), look("")];
   document.getElementById("out").textContent = JSON.stringify(out);
 };
 </script>
@@ -324,6 +332,8 @@ def test_the_page_is_right_in_a_browser(
         assert found["wide"] <= width
         assert found["texts"] > 100
         assert found["outside"] == []
+        assert found["sessions"][1] == 0
+        assert 0 < found["sessions"][2] < found["sessions"][0] == found["sessions"][3]
     assert max(first_pixel(tmp_path / "dark.png")) < 40
     assert min(first_pixel(tmp_path / "light.png")) > 240
     pdf = (tmp_path / "page.pdf").read_bytes()
@@ -341,3 +351,18 @@ def test_hostile_text_does_nothing_in_a_browser(evil: Report, tmp_path: Path) ->
 
     assert Reader(dumped.stdout).tags <= TAGS
     assert "CONSOLE" not in dumped.stderr
+
+
+def test_a_session_is_lines_and_folds_the_rest(memory: Path) -> None:
+    """Each label of a summary has a line; files, commits and earlier prompts are folded away."""
+    said = "Asked: dig a pond. Files: a.py. Tests: 3 passed. Also asked: fill it."
+    moment = at(2026, 11, 20, 9)
+    session_row(project_dir="/p", started_at=moment, last_event_at=moment, summary=said)
+    queries.save_observation(observation_row("o1", project_dir="/p", created_at=moment))
+
+    text = page.page(gathered(days=3, now=NOW, zone=dt.UTC))
+    article = re.findall(r"<article.*?</article>", text, re.DOTALL)[0]
+    shown, folded = article.split("<details>")
+
+    assert re.findall(r"<li><b>(.*?)</b>", shown) == ["Asked:", "Tests:"]
+    assert re.findall(r"<li><b>(.*?)</b>", folded) == ["Files:", "Also asked:"]

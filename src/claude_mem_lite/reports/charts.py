@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from claude_mem_lite.reports.model import Report, Session
 
 WIDTH = 880
+PHONE = 358  # px that a phone of 390 px has beside the margins
 MOST_DAYS = 31  # of a time line; the newest that have sessions
 _LEFT, _RIGHT = 84, 8
 _HOURS = 24
@@ -41,7 +42,9 @@ class Series:
 # --- time line -------------------------------------------------------------------------------------
 
 
-def timeline(report: Report, links: Mapping[str, str], colours: Mapping[str, str]) -> tuple[Element, int]:
+def timeline(
+    report: Report, links: Mapping[str, str], colours: Mapping[str, str], *, width: int = WIDTH
+) -> tuple[Element, int]:
     """Return the sessions as bars on the hours of their days, and how many days are left out.
 
     `links` gives the sessions' places in the page by id, `colours` the projects' classes.
@@ -54,24 +57,26 @@ def timeline(report: Report, links: Mapping[str, str], colours: Mapping[str, str
     shown = days[:MOST_DAYS]
     rows, top = [], 22.0
     for day in shown:
-        lanes = _lanes(parts[day])
+        lanes = _lanes(parts[day], width)
         height = max(len(lanes), 1) * _LANE + 9
         rows += [
-            element("line", x1=_LEFT, x2=WIDTH - _RIGHT, y1=top, y2=top, class_="grid"),
+            element("line", x1=_LEFT, x2=width - _RIGHT, y1=top, y2=top, class_="grid"),
             element("text", words.date(day, with_weekday=True), x=2, y=top + 15, class_="label"),
         ]
         for number, lane in enumerate(lanes):
-            rows += [_bar(part, top + 5 + number * _LANE, links.get(part[2].id), colours) for part in lane]
+            rows += [
+                _bar(part, top + 5 + number * _LANE, links.get(part[2].id), colours, width) for part in lane
+            ]
         top += height
     marks = [
         mark
-        for hour in range(0, _HOURS + 1, 3)
+        for hour in range(0, _HOURS + 1, 3 if width == WIDTH else 6)
         for mark in (
-            element("line", x1=_x(hour), x2=_x(hour), y1=18, y2=top, class_="grid"),
+            element("line", x1=_x(hour, width), x2=_x(hour, width), y1=18, y2=top, class_="grid"),
             element(
                 "text",
                 f"{hour:02}",
-                x=_x(hour),
+                x=_x(hour, width),
                 y=11,
                 class_="tick",
                 text_anchor="end" if hour == _HOURS else "middle",
@@ -79,7 +84,7 @@ def timeline(report: Report, links: Mapping[str, str], colours: Mapping[str, str
         )
     ]
     said = f"Time line of {len(report.sessions)} sessions, a row for each day, from 0 to 24 o'clock"
-    return _svg(said, top + 4, [*marks, *rows]), len(days) - len(shown)
+    return _svg(said, top + 4, [*marks, *rows], width=width), len(days) - len(shown)
 
 
 def _all_days(report: Report, parts: Mapping[str, object]) -> set[str]:
@@ -106,11 +111,11 @@ def _hours(session: Session) -> list[tuple[str, float, float]]:
     ]
 
 
-def _lanes(parts: list[tuple[float, float, Session]]) -> list[list[tuple[float, float, Session]]]:
+def _lanes(parts: list[tuple[float, float, Session]], width: int) -> list[list[tuple[float, float, Session]]]:
     """Return what goes on at the same time in lanes of its own; where all are taken, over others."""
     lanes: list[list[tuple[float, float, Session]]] = []
     ends: list[float] = []
-    shortest = _LEAST * _HOURS / (WIDTH - _LEFT - _RIGHT)
+    shortest = _LEAST * _HOURS / (width - _LEFT - _RIGHT)
     for part in sorted(parts, key=lambda part: part[:2]):
         free = next((at for at, end in enumerate(ends) if end <= part[0]), None)
         if free is None and len(lanes) < _LANES:
@@ -124,11 +129,15 @@ def _lanes(parts: list[tuple[float, float, Session]]) -> list[list[tuple[float, 
 
 
 def _bar(
-    part: tuple[float, float, Session], top: float, link: str | None, colours: Mapping[str, str]
+    part: tuple[float, float, Session],
+    top: float,
+    link: str | None,
+    colours: Mapping[str, str],
+    width: int,
 ) -> Element:
     begin, end, session = part
-    width = max(_x(end) - _x(begin), _LEAST)
-    left = min(_x(begin), WIDTH - _RIGHT - width)
+    long = max(_x(end, width) - _x(begin, width), _LEAST)
+    left = min(_x(begin, width), width - _RIGHT - long)
     drawn = element(
         "rect",
         element(
@@ -136,7 +145,7 @@ def _bar(
         ),
         x=left,
         y=top,
-        width=width,
+        width=long,
         height=_LANE - 3,
         rx=2,
         class_=colours.get(session.project_dir, "k9"),
@@ -144,8 +153,8 @@ def _bar(
     return element("a", drawn, href=f"#{link}") if link else drawn
 
 
-def _x(hour: float) -> float:
-    return _LEFT + hour / _HOURS * (WIDTH - _LEFT - _RIGHT)
+def _x(hour: float, width: int) -> float:
+    return _LEFT + hour / _HOURS * (width - _LEFT - _RIGHT)
 
 
 # --- columns ---------------------------------------------------------------------------------------
@@ -174,13 +183,14 @@ def by_day(
     return [label.rpartition("\0")[2] for label in sums], list(sums.values()), unit
 
 
-def columns(
+def columns(  # noqa: PLR0913  (what is drawn, and how wide)
     said: str,
     labels: Sequence[str],
     series: Sequence[Series],
     *,
     tick: Callable[[float], str],
     limit: tuple[float, str] | None = None,
+    width: int = WIDTH,
 ) -> Element:
     """Return stacked columns with an axis; `limit` is a line across them with its label."""
     totals = [sum(values) for values in zip(*(each.values for each in series), strict=True)]
@@ -197,30 +207,31 @@ def columns(
         mark
         for value in steps
         for mark in (
-            element("line", x1=_LEFT, x2=WIDTH - _RIGHT, y1=y(value), y2=y(value), class_="grid"),
+            element("line", x1=_LEFT, x2=width - _RIGHT, y1=y(value), y2=y(value), class_="grid"),
             element("text", tick(value), x=_LEFT - 8, y=y(value) + 4, class_="tick", text_anchor="end"),
         )
     ]
-    each_px = (WIDTH - _LEFT - _RIGHT) / max(len(labels), 1)
-    width = min(each_px * 0.72, 44.0)
+    each_px = (width - _LEFT - _RIGHT) / max(len(labels), 1)
+    wide = min(each_px * 0.72, 44.0)
     every = math.ceil(_LABEL_PX / each_px)
     for at, label in enumerate(labels):
         middle = _LEFT + (at + 0.5) * each_px
         drawn += _column(
-            middle - width / 2,
-            width,
+            middle - wide / 2,
+            wide,
             [(each, each.values[at]) for each in series],
             y,
             f"{label}: {tick(totals[at])}",
         )
         if at % every == 0:
-            drawn.append(element("text", label, x=middle, y=base + 17, class_="tick", text_anchor="middle"))
+            x = min(middle, width - _LABEL_PX / 2)
+            drawn.append(element("text", label, x=x, y=base + 17, class_="tick", text_anchor="middle"))
     if limit:
         drawn += [
-            element("line", x1=_LEFT, x2=WIDTH - _RIGHT, y1=y(limit[0]), y2=y(limit[0]), class_="limit"),
-            element("text", limit[1], x=WIDTH - _RIGHT, y=y(limit[0]) - 4, class_="tick", text_anchor="end"),
+            element("line", x1=_LEFT, x2=width - _RIGHT, y1=y(limit[0]), y2=y(limit[0]), class_="limit"),
+            element("text", limit[1], x=width - _RIGHT, y=y(limit[0]) - 4, class_="tick", text_anchor="end"),
         ]
-    return _svg(said, base + _BOTTOM, drawn)
+    return _svg(said, base + _BOTTOM, drawn, width=width)
 
 
 def _column(

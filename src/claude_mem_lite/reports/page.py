@@ -1,7 +1,9 @@
-"""Write a report as a page: one file that loads and runs nothing, for any screen and paper."""
+"""Write a report as a page: one file that loads nothing and runs its search alone, for screens and paper."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import os
 import re
 from collections import Counter
@@ -21,7 +23,16 @@ if TYPE_CHECKING:
     from claude_mem_lite.reports.model import File, Function, Graph, Learning, Report, Session
 
 MARK = b'<!doctype html>\n<html lang="en" class="claude-mem-report">'  # what tells our pages from others
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+with open(os.path.join(_HERE, "search.js"), encoding="utf-8") as _file:
+    SCRIPT = _file.read()
+_HASH = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
+# The browser runs the search, which it knows by its hash, and no other script.
+POLICY = (
+    f"default-src 'none'; script-src 'sha256-{_HASH}'; style-src 'unsafe-inline'; img-src data:; "
+    "base-uri 'none'; form-action 'none'"
+)
 
 MOST_SESSIONS = 100
 _MOST_FUNCTIONS, _MOST_FILES, _MOST_DECISIONS = 24, 12, 12
@@ -32,7 +43,8 @@ _LABEL = re.compile(
     r"(?:(?<=[.?!…] )|^)"
     r"((?:Asked|Committed|Tests|Ended|Ended with|Left open|Files|Commits|Also asked|Before that):)"
 )
-_STYLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "style.css")
+_FOLDED = frozenset({"Files:", "Commits:", "Also asked:", "Before that:"})
+_STYLE = os.path.join(_HERE, "style.css")
 
 
 def page(report: Report) -> str:
@@ -62,6 +74,7 @@ def page(report: Report) -> str:
         _header(report, sections),
         element("main", sections),
         element("footer", f"claude-mem {__version__}. This page has everything in it and loads nothing."),
+        element("script", SCRIPT),
     )
     return document(element("html", head, body, lang="en", class_="claude-mem-report"))
 
@@ -86,6 +99,14 @@ def _header(report: Report, sections: Sequence[Element]) -> Element:
             class_="numbers",
         ),
         element("nav", links, aria_label="Sections") if len(links) > 1 else None,
+        element(
+            "p",
+            element("label", "Search sessions and learnings ", for_="search"),
+            element("input", id="search", type="search", autocomplete="off"),
+            element("span", id="found", role="status"),
+            class_="search",
+            hidden="hidden",
+        ),
     )
 
 
@@ -100,13 +121,16 @@ def _timeline(report: Report) -> Element | None:
         project: f"k{at}" for at, (project, _) in enumerate(projects.most_common(_MOST_COLOURS), start=1)
     }
     drawn, left = charts.timeline(report, _links(report), colours)
+    phone, _ = charts.timeline(report, _links(report), colours, width=charts.PHONE)
     legend = [(one_line(words.project(project), 40), class_) for project, class_ in colours.items()]
     if len(projects) > len(colours):
         legend.append((count(len(projects) - len(colours), "other project"), "k9"))
     caption = "When the sessions were, in hours of the day"
     if left:
         caption += f"; {count(left, 'earlier day')} left out"
-    return section("timeline", "Time line", figure(drawn, caption, legend if len(legend) > 1 else ()))
+    return section(
+        "timeline", "Time line", figure(drawn, caption, legend if len(legend) > 1 else (), phone=phone)
+    )
 
 
 def _links(report: Report) -> dict[str, str]:
@@ -126,12 +150,18 @@ def _activity(report: Report) -> Element | None:
     ]
     figures = []
     if len(labels) > 1:
-        drawn = charts.columns(
-            f"Observations by {unit} and kind", labels, series, tick=lambda value: f"{value:,.0f}"
+        drawn, phone = (
+            charts.columns(
+                f"Observations by {unit} and kind",
+                labels,
+                series,
+                tick=lambda value: f"{value:,.0f}",
+                width=width,
+            )
+            for width in (charts.WIDTH, charts.PHONE)
         )
-        figures.append(
-            figure(drawn, f"Observations by {unit}", [(each.label, each.class_) for each in series])
-        )
+        legend = [(each.label, each.class_) for each in series]
+        figures.append(figure(drawn, f"Observations by {unit}", legend, phone=phone))
     tools = sorted(report.tools.items(), key=lambda each: (-each[1], each[0]))
     rest = sum(number for _, number in tools[_MOST_TOOLS:])
     shown = [(one_line(name, 40) or "no tool", number) for name, number in tools[:_MOST_TOOLS]]
@@ -167,23 +197,33 @@ def _session(session: Session, key: str, *, with_project: bool) -> Element:
         "" if session.status == "closed" else session.status,
     ]
     decisions = [element("li", one_line(each, _TEXT_CHARS)) for each in session.decisions[:_MOST_DECISIONS]]
+    told, folded = _told(one_line(session.summary, _SUMMARY_CHARS))
+    more = [*folded, *_functions(session.functions), *_files(session.files)]
+    changed = words.changes(session.functions) if session.functions else ""
+    held = "; ".join(filter(None, [changed, count(len(session.files), "file") if session.files else ""]))
     return element(
         "article",
         element("h3", words.span(session)),
         element("p", " · ".join(one_line(fact, 60) for fact in facts if fact), class_="facts"),
-        element("p", _labelled(one_line(session.summary, _SUMMARY_CHARS)) or "No summary yet."),
+        told,
         element("h4", "Decided") if decisions else None,
         element("ul", decisions, class_="decisions") if decisions else None,
-        _functions(session.functions),
-        _files(session.files),
+        element("details", element("summary", f"More: {held}" if held else "More"), more) if more else None,
         id=key,
     )
 
 
-def _labelled(summary: str) -> list[Element | str]:
-    """Return a summary with the labels that local ones have ("Asked:", "Tests:") set off."""
-    parts = _LABEL.split(summary)
-    return [element("b", part) if at % 2 else part for at, part in enumerate(parts) if part]
+def _told(summary: str) -> tuple[Element, list[Element]]:
+    """Return a summary, a line for each of its labels ("Asked:", "Tests:"), and the lines to fold away."""
+    begin, *parts = _LABEL.split(summary)
+    if not parts:
+        return element("p", begin or "No summary yet."), []
+    lines: dict[bool, list[Element]] = {False: [], True: []}
+    for label, text in zip(parts[::2], parts[1::2], strict=True):
+        lines[label in _FOLDED].append(element("li", element("b", label), text))
+    first = element("li", begin) if begin.strip() else None
+    folded = [element("ul", lines[True], class_="told")] if lines[True] else []
+    return element("ul", first, lines[False], class_="told"), folded
 
 
 def _functions(functions: Sequence[Function]) -> Iterable[Element]:
@@ -343,11 +383,16 @@ def _cost_chart(report: Report) -> Element:
     caption = f"Dollars by {unit} (UTC)"
     if unit == "day" and budget and not in_sight:
         caption += f"; at most {most / budget:.1%} of the daily budget of {words.usd(budget)} was used"
-    drawn = charts.columns(
-        caption,
-        labels,
-        series,
-        tick=words.usd,
-        limit=(budget, f"daily budget {words.usd(budget)}") if in_sight else None,
+    drawn, phone = (
+        charts.columns(
+            caption,
+            labels,
+            series,
+            tick=words.usd,
+            limit=(budget, f"daily budget {words.usd(budget)}") if in_sight else None,
+            width=width,
+        )
+        for width in (charts.WIDTH, charts.PHONE)
     )
-    return figure(drawn, caption, [(each.label, each.class_) for each in series] if others else ())
+    legend = [(each.label, each.class_) for each in series] if others else ()
+    return figure(drawn, caption, legend, phone=phone)

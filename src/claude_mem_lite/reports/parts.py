@@ -21,17 +21,21 @@ def section(key: str, title: str, *children: Element | str | Iterable[Element] |
     return element("section", heading, *children, id=key, aria_labelledby=f"{key}-title")
 
 
-def figure(drawing: Element, caption: str, entries: Iterable[tuple[str, str]] = ()) -> Element:
+def figure(
+    drawing: Element, caption: str, entries: Iterable[tuple[str, str]] = (), *, phone: Element | None = None
+) -> Element:
     """Return a drawing that can be moved aside where it is wider than the screen.
 
-    `entries` are those of its legend: a name and the class that has its colour.
+    `entries` are those of its legend: a name and the class that has its colour. `phone` takes the drawing's
+    place on a narrow screen.
     """
     legend = [element("li", element("i", class_=class_), name) for name, class_ in entries]
     return element(
         "figure",
         element("figcaption", caption) if caption else None,
         element("ul", legend, class_="legend") if legend else None,
-        _frame(drawing, caption or "Chart"),
+        _frame(drawing, caption or "Chart", class_="" if phone is None else " screen"),
+        element("div", phone, class_="phone") if phone is not None else None,
     )
 
 
@@ -51,13 +55,13 @@ def chip(function: Function) -> Element:
     return element("li", element("code", said, class_=change, title=change))
 
 
-def _frame(child: Element, said: str) -> Element:
+def _frame(child: Element, said: str, *, class_: str = "") -> Element:
     """Return what can be moved aside in its frame; a drawing with a width of its own may leave the column."""
     width = child.get("width")
     return element(
         "div",
         child,
-        class_="frame wide" if width else "frame",
+        class_=f"frame{' wide' if width else ''}{class_}",
         style=f"--natural:{width}px" if width else None,
         tabindex=0,
         role="group",
