@@ -199,7 +199,7 @@ def _session(session: Session, key: str, *, with_project: bool) -> Element:
     decisions = [element("li", one_line(each, _TEXT_CHARS)) for each in session.decisions[:_MOST_DECISIONS]]
     told, folded = _told(one_line(session.summary, _SUMMARY_CHARS))
     more = [*folded, *_functions(session.functions), *_files(session.files)]
-    changed = words.changes(session.functions) if session.functions else ""
+    changed = f"functions {words.changes(session.functions)}" if session.functions else ""
     held = "; ".join(filter(None, [changed, count(len(session.files), "file") if session.files else ""]))
     return element(
         "article",
