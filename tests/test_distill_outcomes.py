@@ -4,7 +4,7 @@
 
 import pytest
 
-from claude_mem_lite.distill.local import observe
+from claude_mem_lite.distill.local import observe, problems
 from claude_mem_lite.distill.local.problems import first_problem
 from claude_mem_lite.distill.observation import Capture, Observation
 
@@ -98,3 +98,13 @@ def test_a_removed_file_is_said_to_be_removed() -> None:
 
     assert isinstance(observation, Observation)
     assert observation.summary.endswith("Changed new.py. Removed old.py and lib/gone.py.")
+
+
+@pytest.mark.parametrize(
+    "place", ["src/a.py:3: error: x y", "src/a.ts(3,1): error TS1: x y", "a.kt:[3,1] x y"]
+)
+def test_an_error_after_a_long_row_of_dots_is_found_with_its_place(place: str) -> None:
+    """Lines that name no line number are passed over, those in any compiler's form are not."""
+    output = f"{'.' * 4_000}\n{place}\n"
+
+    assert (problems.first_problem(output), problems.count_problems(output)) == (place, 1)

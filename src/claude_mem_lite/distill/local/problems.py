@@ -17,6 +17,8 @@ _AT = re.compile(
     rf"^\s*(?:\[\w+\] +|[A-Za-z]{{1,8}}: +)?(?:{_PATH})(?::\[?|\()\d+(?:[:,]\s?\d+)?[\])]?(?::|\s-)?\s+"
     r"(?P<says>[^\s:#].*)$"
 )
+# A cheap test for the line number that _AT needs: without one it tries every split of a long line.
+_NUMBERED = re.compile(r"[:(]\[?\d")
 _MINOR = re.compile(r"^\W*(?:warning|warn|note|info|debug|hint|help)\b", re.IGNORECASE)
 # rustc, terraform, node, java, vitest: a message, and below it where.
 _SAYS = re.compile(r"^(?:error(?:\[\w+\])?: |Error: |(?:[\w.]+(?:Error|Exception)): )\S")
@@ -45,7 +47,7 @@ def first_problem(output: str) -> str:
         elif _SAYS.match(line):
             if place := next((found["place"] for each in near if (found := _BELOW.match(each))), ""):
                 return _fit(f"{line} ({place})")
-        elif (found := _AT.match(line[:1_000])) and not _MINOR.match(found["says"]):
+        elif (found := _at(line[:1_000])) and not _MINOR.match(found["says"]):
             # A rule's name alone: what it says follows.
             said = next((each for each in near if each.strip()), "") if " " not in found["says"] else ""
             return _fit(f"{line} {said.strip(' ×✖')}")
@@ -54,8 +56,12 @@ def first_problem(output: str) -> str:
 
 def count_problems(output: str) -> int:
     """Return how many lines name a place and an error."""
-    found = map(_AT.match, dict.fromkeys(output.splitlines()[:_LINES]))
+    found = map(_at, dict.fromkeys(output.splitlines()[:_LINES]))
     return sum(1 for each in found if each and not _MINOR.match(each["says"]))
+
+
+def _at(line: str) -> re.Match[str] | None:
+    return _AT.match(line) if _NUMBERED.search(line) else None
 
 
 def _fit(line: str) -> str:
