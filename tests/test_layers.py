@@ -48,6 +48,7 @@ LIBRARIES = {
     "rich": ("cli",),
     "textual": ("cli/browser.py",),
     "cryptography": ("sync/signing.py",),
+    "psycopg": ("sync/hubs/postgres.py",),
     "supervisor": ("services/supervise.py",),
     "pydantic": ("web", "claude/prompts.py", "upkeep/lines.py"),
     "anthropic": ("claude/api.py",),

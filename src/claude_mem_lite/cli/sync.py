@@ -66,7 +66,9 @@ def sync_now(
 
 @sync.command("init")
 def init(
-    hub: Annotated[str, typer.Argument(metavar="HUB", help="folder:PATH, git:URL or git:PATH#BRANCH.")],
+    hub: Annotated[
+        str, typer.Argument(metavar="HUB", help="folder:PATH, git:URL, git:PATH#BRANCH or postgres:URL.")
+    ],
     *,
     code: Annotated[
         str, typer.Option(metavar="CODE", help="The code that your first machine has printed.")
@@ -76,7 +78,7 @@ def init(
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Set a hub up: a folder that is carried between your machines, or a git repository.
+    """Set a hub up: a folder that is carried between your machines, a git repository or a PostgreSQL.
 
     All that is remembered goes there, redacted once more; [bold]claude-mem sync --dry-run[/bold] shows it.
     """

@@ -1,4 +1,4 @@
-"""Open the hub of an address: `folder:PATH` or `git:REPOSITORY`, with `#BRANCH` for another branch.
+"""Open the hub of an address: `folder:PATH`, `git:REPOSITORY` (`#BRANCH` for another), `postgres:DATABASE`.
 
 A hub holds files by name and knows nothing of what is in them. Each machine writes only below its own name.
 """
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
 _HUBS: dict[str, type[FolderHub | GitHub]] = {"folder": FolderHub, "git": GitHub}
+_POSTGRES = "postgres"
 
 
 class Hub(Protocol):
@@ -36,6 +37,10 @@ class Hub(Protocol):
 def hub_at(address: str) -> Hub:
     """Return the hub of an address. Raises: ClaudeMemError for what is none."""
     kind, _, where = address.partition(":")
+    if kind == _POSTGRES and where:
+        from claude_mem_lite.sync.hubs.postgres import PostgresHub
+
+        return PostgresHub(where)
     if kind not in _HUBS or not where:
-        raise ClaudeMemError(f"{address!r} is no hub: folder:PATH, git:URL or git:PATH#BRANCH")
+        raise ClaudeMemError(f"{address!r} is no hub: folder:PATH, git:URL, git:PATH#BRANCH or postgres:URL")
     return _HUBS[kind](where)

@@ -1,0 +1,172 @@
+"""A hub in a PostgreSQL database: one table of signed files, of which a role sees only its own.
+
+One table and not one a kind: what a machine signs is a whole segment, so the server can neither take a line
+apart nor put one in, and a new kind of row needs no migration there. The primary key, role and name, is what
+makes a transfer that is repeated change nothing; forgotten files are deleted rows. Each publication is one
+transaction, at whose commit the other machines that listen are told.
+
+A password is never kept here: libpq finds it in `~/.pgpass` or in a service file.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from claude_mem_lite.errors import ClaudeMemError
+
+try:
+    import psycopg
+    from psycopg.conninfo import conninfo_to_dict, make_conninfo
+except ImportError as _error:
+    raise ClaudeMemError("this hub needs psycopg: pip install 'claude-mem-lite[team]'") from _error
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+_NAME, _CHANNEL = "claude-mem", "claude_mem"
+_LOCK = 0x636C6D65  # of migrations, among the database's advisory locks
+_PATIENCE: dict[str, Any] = {
+    "connect_timeout": 10, "keepalives_idle": 30, "tcp_user_timeout": 30_000, "application_name": _NAME,
+    "options": "-c statement_timeout=120000 -c lock_timeout=30000",
+}  # fmt: skip
+_NEAR = ("/", "@", "localhost", "127.", "::1")
+_MOST_SAID = 300
+# Append only; each runs once, in the transaction that records it.
+_MIGRATIONS = (
+    """
+    CREATE TABLE claude_mem.files (
+        owner name NOT NULL DEFAULT current_user,
+        name text NOT NULL,
+        data bytea NOT NULL,
+        published_at timestamptz NOT NULL DEFAULT now(),
+        PRIMARY KEY (owner, name)
+    );
+    ALTER TABLE claude_mem.files ENABLE ROW LEVEL SECURITY;
+    ALTER TABLE claude_mem.files FORCE ROW LEVEL SECURITY;
+    CREATE POLICY own ON claude_mem.files USING (owner = current_user) WITH CHECK (owner = current_user);
+    GRANT USAGE ON SCHEMA claude_mem TO PUBLIC;
+    GRANT SELECT ON claude_mem.version TO PUBLIC;
+    GRANT SELECT, INSERT, UPDATE, DELETE ON claude_mem.files TO PUBLIC;
+    """,
+)
+
+
+class PostgresHub:
+    """A hub in a database; `where` is what libpq takes: a URL, or `service=NAME`."""
+
+    def __init__(self, where: str) -> None:
+        try:
+            given: dict[str, Any] = dict(conninfo_to_dict(where))
+        except psycopg.Error as error:
+            raise ClaudeMemError(
+                f"{where!r} names no database: postgres:postgresql://USER@HOST/NAME"
+            ) from error
+        if given.get("password"):
+            raise ClaudeMemError(
+                "the hub's address holds a password: put it into ~/.pgpass, and leave it out"
+            )
+        self.place = f"{given.get('host', given.get('service', 'this machine'))}/{given.get('dbname', '')}"
+        if given.get("host") and not str(given["host"]).startswith(_NEAR) and "PGSSLMODE" not in os.environ:
+            given.setdefault("sslmode", "require")
+        self._to = make_conninfo(**(_PATIENCE | given))
+        self._connection: psycopg.Connection | None = None
+
+    def create(self) -> None:
+        """Make the schema, unless it is there, and bring it up to date."""
+        with self._transaction() as database:
+            database.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+            version = _version(database)
+            if version < 0:
+                database.execute("CREATE SCHEMA IF NOT EXISTS claude_mem")
+                database.execute("CREATE TABLE claude_mem.version (number int NOT NULL)")
+                database.execute("INSERT INTO claude_mem.version VALUES (0)")
+            for statements in _MIGRATIONS[max(version, 0) :]:
+                database.execute(statements.encode())
+            if version < len(_MIGRATIONS):
+                database.execute("UPDATE claude_mem.version SET number = %s", (len(_MIGRATIONS),))
+        self._check(max(version, len(_MIGRATIONS)))
+
+    def names(self) -> list[str]:
+        """Return the names of all files of this role."""
+        with self._transaction() as database:
+            self._check(_version(database))
+            found = database.execute(
+                "SELECT name FROM claude_mem.files WHERE owner = current_user ORDER BY name"
+            ).fetchall()
+        return sorted(name for (name,) in found)
+
+    def read(self, name: str) -> bytes:
+        """Return a file."""
+        with self._transaction() as database:
+            found = database.execute(
+                "SELECT data FROM claude_mem.files WHERE owner = current_user AND name = %s", (name,)
+            ).fetchone()
+        if found is None:
+            raise ClaudeMemError(f"{name} was taken out of the hub {self.place}: the next sync goes on")
+        return bytes(found[0])
+
+    def publish(self, added: Mapping[str, bytes], dropped: Collection[str]) -> None:
+        """Add files and take others out, all or nothing, and tell the machines that listen."""
+        with self._transaction() as database:
+            self._check(_version(database))
+            for name, data in added.items():
+                database.execute(
+                    "INSERT INTO claude_mem.files (name, data) VALUES (%s, %s)"
+                    " ON CONFLICT (owner, name) DO UPDATE SET data = excluded.data",
+                    (name, data),
+                )
+            database.execute(
+                "DELETE FROM claude_mem.files WHERE owner = current_user AND name = ANY(%s)", (list(dropped),)
+            )
+            machines = {name.partition("/")[0] for name in [*added, *dropped]}
+            for machine in machines:
+                database.execute("SELECT pg_notify(%s, current_user || ' ' || %s)", (_CHANNEL, machine))
+
+    def wait(self, machine: str, *, timeout_s: float) -> bool:
+        """Wait until another machine of this role has published; return False when none has in that time."""
+        with self._errors():
+            database = self._connected()
+            database.execute(f"LISTEN {_CHANNEL}".encode())
+            owner = (database.execute("SELECT current_user::text").fetchone() or [""])[0]
+            heard = [each.payload.split(" ") for each in database.notifies(timeout=timeout_s, stop_after=1)]
+        return any(who == owner and whose != machine for who, whose in heard)
+
+    def _check(self, version: int) -> None:
+        if version < 0:
+            raise ClaudeMemError(f"the database {self.place} has no hub: claude-mem sync init makes one")
+        if version > len(_MIGRATIONS):
+            raise ClaudeMemError(f"the hub {self.place} is of a newer version: upgrade claude-mem-lite here")
+        if version < len(_MIGRATIONS):
+            raise ClaudeMemError(f"the hub {self.place} is of an older version: its owner runs sync init")
+
+    @contextmanager
+    def _transaction(self) -> Iterator[psycopg.Connection]:
+        with self._errors():
+            database = self._connected()
+            with database.transaction():
+                yield database
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except psycopg.Error as error:
+            said = " ".join(str(error).split())[:_MOST_SAID]
+            raise ClaudeMemError(f"the hub {self.place} failed ({said})") from error
+
+    def _connected(self) -> psycopg.Connection:
+        if self._connection is None or self._connection.closed:
+            self._connection = psycopg.connect(self._to, autocommit=True)
+            weakref.finalize(self, self._connection.close)
+        return self._connection
+
+
+def _version(database: psycopg.Connection) -> int:
+    """Return the version of the schema, -1 where there is none."""
+    if (database.execute("SELECT to_regclass('claude_mem.version')").fetchone() or [None])[0] is None:
+        return -1
+    found = database.execute("SELECT number FROM claude_mem.version").fetchone()
+    return int(found[0]) if found else -1

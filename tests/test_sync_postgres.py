@@ -1,0 +1,183 @@
+"""Machines of one user at a PostgreSQL: what travels, what a role sees, and what a fault there costs."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.machines import Machine, joined, settle
+from test_sync import WORD, forget, remember
+
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.learnings import curate
+from claude_mem_lite.sync.hubs import hub_at
+
+pgserver = pytest.importorskip("pgserver", reason="no PostgreSQL for this platform from a package")
+psycopg = pytest.importorskip("psycopg")
+pytestmark = pytest.mark.process
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Run a PostgreSQL; return the address of its first database."""
+    started = pgserver.get_server(tmp_path_factory.mktemp("pg"), cleanup_mode="stop")
+    yield str(started.get_uri())
+    started.cleanup()
+
+
+@pytest.fixture
+def url(server: str) -> Iterator[str]:
+    """Return the address of a database that is empty, of a role that is no administrator."""
+    with psycopg.connect(server, autocommit=True) as admin:
+        admin.execute("CREATE ROLE ann LOGIN")
+        admin.execute("CREATE ROLE bob LOGIN")
+        admin.execute("CREATE DATABASE memory OWNER ann")
+    yield server.replace("postgres:@", "ann:@").replace("/postgres?", "/memory?")
+    with psycopg.connect(server, autocommit=True) as admin:
+        admin.execute("DROP DATABASE memory WITH (FORCE)")
+        admin.execute("DROP ROLE ann, bob")
+
+
+def as_admin(server: str) -> psycopg.Connection:
+    """Connect to the database of the hub as its administrator."""
+    return psycopg.connect(server.replace("/postgres?", "/memory?"), autocommit=True)
+
+
+def address(url: str) -> str:
+    """Return the address of a hub."""
+    return f"postgres:{url}"
+
+
+@pytest.fixture
+def two(blank: Path, home: Path, tmp_path: Path, url: str) -> list[Machine]:
+    """Return two machines of one role."""
+    return joined(tmp_path, blank, address(url), 2)
+
+
+def test_all_comes_over_and_what_is_forgotten_is_in_no_row(two: list[Machine], server: str) -> None:
+    """The same lines on both; then the word is on neither machine and in none of the hub's files."""
+    one, other = two
+    with one:
+        remember()
+    settle(one, other)
+    assert one.lines() == other.lines()
+    assert WORD in "".join(other.lines())
+
+    with one:
+        forget(text=WORD)
+    settle(one, other)
+
+    with as_admin(server) as admin:
+        kept = b"".join(data for (data,) in admin.execute("SELECT data FROM claude_mem.files"))
+    assert b"laptop" in kept
+    for each in (kept, one.bytes(), other.bytes()):
+        assert WORD.lower().encode() not in each.lower()
+    assert one.lines() == other.lines()
+
+
+def test_a_role_sees_and_changes_only_its_own(home: Path, url: str, server: str) -> None:
+    """Row-level security keeps the files of others from being seen, changed, or written in their name."""
+    mine, theirs = hub_at(address(url)), hub_at(address(url.replace("ann", "bob")))
+    mine.create()
+    mine.publish({"m/x": b"mine"}, [])
+
+    theirs.create()
+    theirs.publish({"m/x": b"theirs"}, ["m/y"])
+    with psycopg.connect(url.replace("ann", "bob"), autocommit=True) as bob:
+        seen = bob.execute("SELECT owner, data FROM claude_mem.files").fetchall()
+        deleted = bob.execute("DELETE FROM claude_mem.files WHERE owner = 'ann'").rowcount
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            bob.execute("INSERT INTO claude_mem.files (owner, name, data) VALUES ('ann', 'm/z', '')")
+
+    assert seen == [("bob", b"theirs")]
+    assert deleted == 0
+    assert (mine.names(), mine.read("m/x"), theirs.read("m/x")) == (["m/x"], b"mine", b"theirs")
+
+
+def test_who_listens_hears_of_another_machine_and_not_of_itself(home: Path, url: str) -> None:
+    """A publication wakes the others at its commit."""
+    hub = hub_at(address(url))
+    hub.create()
+    heard: list[bool] = []
+    listening = hub_at(address(url))
+    assert listening.wait("b", timeout_s=0.01) is False  # type: ignore[attr-defined]
+
+    hub.publish({"b/x": b""}, [])
+    heard.append(listening.wait("b", timeout_s=5))  # type: ignore[attr-defined]
+    thread = threading.Thread(target=lambda: heard.append(listening.wait("b", timeout_s=30)))  # type: ignore[attr-defined]
+    thread.start()
+    hub.publish({"a/x": b""}, [])
+    thread.join()
+
+    assert heard == [False, True]
+
+
+@pytest.mark.parametrize("fault", ["newer", "gone", "full", "no such server"])
+def test_a_fault_is_one_line_and_loses_nothing(two: list[Machine], server: str, fault: str) -> None:
+    """What was to be sent waits, and goes once the hub is as it should be."""
+    one, other = two
+    settle(one, other)
+    with one:
+        remember()
+    full = (
+        "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$"
+        " BEGIN RAISE SQLSTATE '53100' USING MESSAGE = 'No space left on device'; END $$;"
+        " CREATE TRIGGER full_disk BEFORE INSERT ON claude_mem.files EXECUTE FUNCTION full_disk()"
+    )
+    breaks, mends, line = {
+        "newer": (
+            "UPDATE claude_mem.version SET number = number + 1",
+            "UPDATE claude_mem.version SET number = number - 1",
+            "is of a newer version: upgrade claude-mem-lite here",
+        ),
+        "gone": (
+            "ALTER SCHEMA claude_mem RENAME TO away", "ALTER SCHEMA away RENAME TO claude_mem", "has no hub"
+        ),
+        "full": (full, "DROP FUNCTION full_disk CASCADE", "No space left on device"),
+        "no such server": ("ALTER ROLE ann NOLOGIN", "ALTER ROLE ann LOGIN", "not permitted to log in"),
+    }[fault]  # fmt: skip
+    with as_admin(server) as admin:
+        admin.execute(breaks)
+
+        with pytest.raises(ClaudeMemError, match=line) as said:
+            one.sync()
+        admin.execute(mends)
+    settle(one, other)
+
+    assert "\n" not in str(said.value)
+    assert one.lines() == other.lines()
+    assert WORD in "".join(other.lines())
+
+
+def test_a_hub_from_an_old_backup_is_filled_again(two: list[Machine], server: str) -> None:
+    """What was published since the backup comes again, from whoever has it; what was forgotten does not."""
+    one, other = two
+    with one:
+        remember()
+    settle(one, other)
+    with as_admin(server) as admin:
+        admin.execute("CREATE TABLE backup AS SELECT * FROM claude_mem.files")
+    with one:
+        forget(text=WORD)
+        curate.add("Later, always later", category="convention", project_dir=None)
+    settle(one, other)
+    with as_admin(server) as admin:
+        admin.execute("DELETE FROM claude_mem.files")
+        admin.execute("INSERT INTO claude_mem.files SELECT * FROM backup")
+
+    settle(one, other)
+
+    assert one.lines() == other.lines()
+    assert "Later" in "".join(other.lines())
+    assert WORD.encode() not in one.bytes() + other.bytes()
+    with as_admin(server) as admin:
+        kept = b"".join(data for (data,) in admin.execute("SELECT data FROM claude_mem.files"))
+    assert WORD.encode() not in kept
+
+
+def test_a_password_in_the_address_is_refused(home: Path) -> None:
+    """`sync.json` and `sync status` would show it."""
+    with pytest.raises(ClaudeMemError, match=r"~/\.pgpass"):
+        hub_at("postgres:postgresql://ann:secret@db.example.com/memory")
