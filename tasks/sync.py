@@ -5,14 +5,20 @@ from __future__ import annotations
 import logging
 import subprocess
 import sys
+import threading
+import time
 
 from huey import crontab
 
 from claude_mem_lite import config
+from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.sync import setup
 from claude_mem_lite.tasks.app import huey
 
 log = logging.getLogger(__name__)
+
+_LISTENS_FOR_S = 60.0  # before it looks whether that hub is still the one
+_listener: threading.Thread | None = None
 
 
 def sync_in_background() -> bool:
@@ -23,8 +29,14 @@ def sync_in_background() -> bool:
     """
     if not setup.is_set_up():
         return False
+    _start_listener()
+    _start_sync()
+    return True
+
+
+def _start_sync() -> subprocess.Popen[bytes]:
     command = [sys.executable, "-I", "-m", "claude_mem_lite.cli", "sync", "--quiet"]
-    subprocess.Popen(
+    return subprocess.Popen(
         command,
         cwd=config.home(),
         stdin=subprocess.DEVNULL,
@@ -32,7 +44,33 @@ def sync_in_background() -> bool:
         stderr=subprocess.DEVNULL,  # `sync status` says what went wrong
         start_new_session=True,
     )
-    return True
+
+
+def _start_listener() -> None:
+    """Have a thread listen to a hub that says when there is something new, unless one does already.
+
+    One that has lost its connection ends, and the next sync starts another.
+    """
+    global _listener  # noqa: PLW0603  (one a process)
+    chosen = setup.load()
+    if chosen is None or not chosen.hub.startswith("postgres:") or (_listener and _listener.is_alive()):
+        return
+    _listener = threading.Thread(target=_listen, args=(chosen,), name="sync-listener", daemon=True)
+    _listener.start()
+
+
+def _listen(chosen: setup.Setup) -> None:
+    """Sync whenever another machine has published, as long as this hub is set up."""
+    from claude_mem_lite.sync.hubs import Listening, hub_at
+
+    try:
+        hub = hub_at(chosen.hub)
+        while isinstance(hub, Listening) and setup.load() == chosen:
+            if hub.wait(chosen.machine, timeout_s=_LISTENS_FOR_S) and _start_sync().wait():
+                time.sleep(1)  # another sync was at work and may have looked too early
+                _start_sync().wait()
+    except ClaudeMemError as error:
+        log.info("no longer listening to the hub: %s", error)
 
 
 @huey.periodic_task(crontab(minute="*/3"))

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.machines import Machine, joined, settle
+from support.machines import Machine, all_bytes, joined, settle
+from support.processes import claude_mem, wait_until
 from test_sync import WORD, forget, remember
+from test_sync_services import RULE, at, laptops, says, starts
 
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.learnings import curate
-from claude_mem_lite.sync.hubs import hub_at
+from claude_mem_lite.sync.hubs import Listening, hub_at
 
 pgserver = pytest.importorskip("pgserver", reason="no PostgreSQL for this platform from a package")
 psycopg = pytest.importorskip("psycopg")
+__all__ = ["laptops"]
 pytestmark = pytest.mark.process
 
 
@@ -102,11 +106,12 @@ def test_who_listens_hears_of_another_machine_and_not_of_itself(home: Path, url:
     hub.create()
     heard: list[bool] = []
     listening = hub_at(address(url))
-    assert listening.wait("b", timeout_s=0.01) is False  # type: ignore[attr-defined]
+    assert isinstance(listening, Listening)
+    assert listening.wait("b", timeout_s=0.01) is False
 
     hub.publish({"b/x": b""}, [])
-    heard.append(listening.wait("b", timeout_s=5))  # type: ignore[attr-defined]
-    thread = threading.Thread(target=lambda: heard.append(listening.wait("b", timeout_s=30)))  # type: ignore[attr-defined]
+    heard.append(listening.wait("b", timeout_s=5))
+    thread = threading.Thread(target=lambda: heard.append(listening.wait("b", timeout_s=30)))
     thread.start()
     hub.publish({"a/x": b""}, [])
     thread.join()
@@ -181,3 +186,29 @@ def test_a_password_in_the_address_is_refused(home: Path) -> None:
     """`sync.json` and `sync status` would show it."""
     with pytest.raises(ClaudeMemError, match=r"~/\.pgpass"):
         hub_at("postgres:postgresql://ann:secret@db.example.com/memory")
+
+
+def test_what_one_laptop_learns_is_soon_on_the_other(
+    laptops: list[tuple[Path, Path]], url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With real services: the listener hears of it and syncs; no session starts or ends there."""
+    (here, mine), (there, other) = laptops
+    with at(here, monkeypatch):
+        made = json.loads(claude_mem("sync", "init", address(url), "--name", "a", "--json").stdout)
+    with at(there, monkeypatch):
+        joins = claude_mem("sync", "init", address(url), "--name", "b", "--code", made["code"])
+        assert joins.returncode == 0, joins.stderr
+        starts(other, "s2")
+        says("session_end", other, "s2", hook_event_name="SessionEnd", reason="exit")
+        with psycopg.connect(url, autocommit=True) as ann:
+            asked = "SELECT 1 FROM pg_stat_activity WHERE query LIKE %s AND pid <> pg_backend_pid()"
+            wait_until(lambda: ann.execute(asked, ("SELECT current_user::text%",)).fetchone() is not None)
+    with at(here, monkeypatch):
+        starts(mine, "s1")
+        says("user_prompt_submit", mine, "s1", hook_event_name="UserPromptSubmit", prompt=RULE)
+        says("session_end", mine, "s1", hook_event_name="SessionEnd", reason="exit")
+    with at(there, monkeypatch):
+        wait_until(lambda: b"make xylophone" in all_bytes(there))
+        block = starts(other, "s3")
+
+    assert "always run `make xylophone` before you push" in block

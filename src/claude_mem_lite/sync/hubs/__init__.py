@@ -5,7 +5,7 @@ A hub holds files by name and knows nothing of what is in them. Each machine wri
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.sync.hubs.folder import FolderHub
@@ -32,6 +32,14 @@ class Hub(Protocol):
 
     def publish(self, added: Mapping[str, bytes], dropped: Collection[str]) -> None:
         """Add files, then take others out; each is there whole or not at all."""
+
+
+@runtime_checkable
+class Listening(Protocol):
+    """A hub that says when there is something new."""
+
+    def wait(self, machine: str, *, timeout_s: float) -> bool:
+        """Wait until a machine other than this one has published; return False when none has in that time."""
 
 
 def hub_at(address: str) -> Hub:
