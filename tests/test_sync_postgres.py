@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
+import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,32 +24,45 @@ pgserver = pytest.importorskip("pgserver", reason="no PostgreSQL for this platfo
 psycopg = pytest.importorskip("psycopg")
 __all__ = ["laptops"]
 pytestmark = pytest.mark.process
+_TRIALS = 3
+_NUMBERS = itertools.count()
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Run a PostgreSQL; return the address of its first database."""
-    started = pgserver.get_server(tmp_path_factory.mktemp("pg"), cleanup_mode="stop")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Run a PostgreSQL with the roles ann and bob; return the address of its first database."""
+    started = None
+    for _ in range(_TRIALS):  # pgserver gives a start ten seconds, which a busy machine may not have
+        with contextlib.suppress(OSError, subprocess.SubprocessError):
+            started = pgserver.get_server(tmp_path_factory.mktemp("pg"), cleanup_mode="stop")
+            break
+    if started is None:
+        pytest.skip(f"PostgreSQL did not start in {_TRIALS} trials of ten seconds")
+    with psycopg.connect(started.get_uri(), autocommit=True) as admin:
+        admin.execute("CREATE ROLE ann LOGIN")
+        admin.execute("CREATE ROLE bob LOGIN")
     yield str(started.get_uri())
     started.cleanup()
 
 
 @pytest.fixture
-def url(server: str) -> Iterator[str]:
-    """Return the address of a database that is empty, of a role that is no administrator."""
-    with psycopg.connect(server, autocommit=True) as admin:
-        admin.execute("CREATE ROLE ann LOGIN")
-        admin.execute("CREATE ROLE bob LOGIN")
-        admin.execute("CREATE DATABASE memory OWNER ann")
-    yield server.replace("postgres:@", "ann:@").replace("/postgres?", "/memory?")
-    with psycopg.connect(server, autocommit=True) as admin:
-        admin.execute("DROP DATABASE memory WITH (FORCE)")
-        admin.execute("DROP ROLE ann, bob")
+def server(cluster: str) -> str:
+    """Return the address of a new database, of its administrator."""
+    name = f"memory{next(_NUMBERS)}"
+    with psycopg.connect(cluster, autocommit=True) as admin:
+        admin.execute(f"CREATE DATABASE {name} OWNER ann".encode())
+    return cluster.replace("/postgres?", f"/{name}?")
+
+
+@pytest.fixture
+def url(server: str) -> str:
+    """Return the address of the database, of a role that is no administrator."""
+    return server.replace("postgres:@", "ann:@")
 
 
 def as_admin(server: str) -> psycopg.Connection:
     """Connect to the database of the hub as its administrator."""
-    return psycopg.connect(server.replace("/postgres?", "/memory?"), autocommit=True)
+    return psycopg.connect(server, autocommit=True)
 
 
 def address(url: str) -> str:
