@@ -32,7 +32,7 @@ ANSWERS = {
 
 def test_what_a_full_disk_took_is_noted_once_it_has_room(home: Path) -> None:
     """Every hook ends well, what was stored before is worked on, and each lost event is a row in error."""
-    with small_disk(home, size_kb=1024):
+    with small_disk(home, size_kb=2048):
         say(build(0))
         ballast = fill(home)
         for hook, event in ANSWERS.items():
