@@ -80,6 +80,8 @@ def test_the_commands_of_the_docs_run(home: Path) -> None:
     project.mkdir(parents=True)
     environment = {**os.environ, "HOME": str(user), "CLAUDE_CONFIG_DIR": str(user), "PATH": path}
     environment.pop("CLAUDE_MEM_HOME")  # the docs say ~/.claude-mem
+    (user / ".local/bin").mkdir(parents=True)
+    (user / ".local/bin/claude").symlink_to("/bin/false")
     (home / "config.toml").write_text('[search]\nembedding_model = "none"\n')  # services may sleep
     home.rename(user / ".claude-mem")
     commands = [line for text in (README, *DOCS.values()) for line in lines_of(text, "claude-mem ")]

@@ -20,6 +20,7 @@ KINDS = {"ANTHROPIC_API_KEY": "api_key", "ANTHROPIC_AUTH_TOKEN": "auth_token"}
 NONE = "none"
 IN_CONFIG = "config.toml"
 WITH_KEY = "up --with-key"
+CLIENT = "claude -p"
 
 # A hook sets it for the `up` that it runs.
 STARTED_BY = "CLAUDE_MEM_STARTED_BY"
@@ -61,6 +62,10 @@ def about(source: str, variable: str) -> str:
         return "Claude writes, with the key in config.toml; without [claude] api_key there it does not"
     if source == WITH_KEY:
         return "Claude writes, with the key of claude-mem up --with-key, until the services stop"
+    if source == CLIENT:
+        return (
+            "Claude writes, through claude -p, on your plan; claude-mem config set claude.via off ends that"
+        )
     set_to = "claude-mem config set claude.api_key_from"
     if variable == NONE:
         return f"no key is used; {set_to} ANTHROPIC_API_KEY has Claude write, with yours"

@@ -31,6 +31,9 @@ _KNOWN: Mapping[str, Mapping[str, _Kind]] = {
     "projects": {"off": list, "apart": list},
     "services": {"autostart": bool, "idle_stop_minutes": int},
     "claude": {
+        "via": ("api", "cli", "off"),
+        "client": str,
+        "daily_tokens": range(1_000_000_001),
         "model": str,
         "daily_budget_usd": float,
         "batch_after_hours": float,
@@ -105,11 +108,15 @@ class Evals:
 class Settings:
     """Who writes what, with which model, for how much a day; which model search uses; what sessions get.
 
+    `via` "cli" asks through the program `client`, for at most `daily_tokens` a day.
     From the cosine `dedup_threshold` on two learnings say the same; what `decay_after_sessions` sessions of
     its project have not seen fades (0: never). The services stop after `idle_stop_minutes` (0: never).
     """
 
     credential: Credential | None = None
+    via: str = "api"
+    client: str = "claude"
+    daily_tokens: int = 200_000
     api_key_from: str = keys.NONE
     base_url: str = "https://api.anthropic.com"
     proxy: str = keys.NONE
@@ -225,11 +232,25 @@ def load() -> Settings:
     """Return the settings; whatever is missing or wrong has its default, `problem` says which."""
     tables, _ = _read()
     claude, compress, search = (tables.get(name, {}) for name in ("claude", "compress", "search"))
-    named = ("api_key_from", "base_url", "proxy", "model", "daily_budget_usd", "batch_after_hours")
+    named = (
+        "via",
+        "client",
+        "daily_tokens",
+        "api_key_from",
+        "base_url",
+        "proxy",
+        "model",
+        "daily_budget_usd",
+        "batch_after_hours",
+    )
     chosen = {key: claude[key] for key in named if key in claude}
     if handed_url := keys.handed_over()[1]:
         chosen["base_url"] = handed_url
     default = Settings()
+    if chosen.get("via") == "cli":
+        # No Message Batches there; of a session its summary and what it taught, unless more is asked for.
+        chosen["batch_after_hours"] = 0.0
+        default = replace(default, tiers=frozenset())
     context, learnings = tables.get("context", {}), tables.get("learnings", {})
     return Settings(
         **chosen,
@@ -256,6 +277,12 @@ def load() -> Settings:
         evals=Evals(**tables.get("evals", {})),
         prices={**PRICES, **{name: Price(**row) for name, row in tables.get("prices", {}).items()}},
     )
+
+
+def through_client(chosen: Settings, path: str) -> Settings:
+    """Return settings by which Claude is asked through the user's client at a path."""
+    credential = Credential("client", keys.CLIENT, path)
+    return replace(chosen, via="cli", client=path, credential=credential, batch_after_hours=0.0)
 
 
 def problem() -> str:
@@ -320,7 +347,13 @@ def _is_amount(value: Any) -> bool:
 
 
 def _credential(claude: Mapping[str, Any]) -> Credential | None:
-    """Return the key that `up --with-key` or the user's variable brings, else that of `config.toml`."""
+    """Return the key that `up --with-key` or the user's variable brings, else that of `config.toml`.
+
+    With `via` "cli" it is the user's client.
+    """
+    via = claude.get("via", "api")
+    if via != "api":
+        return Credential("client", keys.CLIENT, claude.get("client", "claude")) if via == "cli" else None
     handed, _ = keys.handed_over()
     variable = handed or claude.get("api_key_from", keys.NONE)
     found = keys.of_variable(variable) if variable != keys.NONE else None

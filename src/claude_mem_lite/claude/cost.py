@@ -37,6 +37,11 @@ def left_today(settings: Settings, *, now: float) -> float:
     return settings.daily_budget_usd - ledger.spent_usd(since=midnight) - on_the_way
 
 
+def tokens_today(*, now: float) -> int:
+    """Return the tokens of this day's calls (UTC), read, written and answered."""
+    return ledger.tokens(since=inbox.utc_text(now - now % _DAY_S))
+
+
 def next_day(now: float) -> float:
     """Return the next midnight UTC in Unix seconds."""
     return now - now % _DAY_S + _DAY_S

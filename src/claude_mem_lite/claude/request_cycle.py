@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.capture import inbox
-from claude_mem_lite.claude import api, circuit_breaker, cost, requests
+from claude_mem_lite.claude import api, circuit_breaker, client, cost, requests
 from claude_mem_lite.claude.api import OutageError, RejectedError, SetupError
 from claude_mem_lite.claude.circuit_breaker import Gate
 from claude_mem_lite.storage import ledger, queries, rewrites
@@ -68,9 +68,13 @@ def ask(request: Request, settings: Settings, *, now: float, more: bool = False)
     worst_usd = requests.worst_usd(request, settings.price)
     if worst_usd > cost.left_today(settings, now=now):
         raise StoppedError(stop_for_budget(settings, now=now))
+    if settings.via == "cli" and cost.tokens_today(now=now) >= settings.daily_tokens:
+        raise StoppedError(stop_for_budget(settings, now=now))
     recently = ledger.has_called(since=inbox.utc_text(now - api.CACHED_S))
     entry_id = ledger.reserve(worst_usd, now=now)
     try:
+        if settings.via == "cli":
+            return entry_id, client.ask(request, settings)
         return entry_id, api.ask(request, settings, is_repeated=more or recently)
     except (OutageError, SetupError) as error:
         ledger.release(entry_id)
@@ -138,7 +142,10 @@ def close_gate(error: OutageError | SetupError, *, now: float) -> Step:
 
 def stop_for_budget(settings: Settings, *, now: float) -> Step:
     """Have nobody call before the next day, or before the budget is raised."""
-    reason = f"the daily budget of ${settings.daily_budget_usd:.2f} is used up"
+    limit = (
+        f"${settings.daily_budget_usd:.2f}" if settings.via != "cli" else f"{settings.daily_tokens:,} tokens"
+    )
+    reason = f"the daily budget of {limit} is used up"
     circuit_breaker.save(
         dataclasses.replace(circuit_breaker.load(), kind="budget", reason=reason, until=cost.next_day(now))
     )

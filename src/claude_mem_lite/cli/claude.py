@@ -33,6 +33,9 @@ def compress(  # noqa: PLR0913  (each is an option of the command)
         bool, typer.Option("--batch", help="Send a Message Batch: half the price, answers within a day.")
     ] = False,
     retry_errors: Annotated[bool, typer.Option("--errors", help="Also what was turned down before.")] = False,
+    via: Annotated[
+        Literal["api", "cli"] | None, typer.Option(help="By the API, or by claude -p on your plan.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Have Claude rewrite what is still in local words; works without the services.
@@ -42,7 +45,7 @@ def compress(  # noqa: PLR0913  (each is an option of the command)
     from claude_mem_lite.cli.run import Run, estimate
     from claude_mem_lite.storage import models, rewrites
 
-    chosen = settings.load()
+    chosen = _chosen(via, batch=batch)
     models.open_databases()
     with working("reckoning", quiet=as_json):
         _distill_what_is_raw()
@@ -101,6 +104,21 @@ def cost(
         )
     print_table(table)
     console.print(f"${total:.4f} in {days} days, by the prices of the settings.")
+
+
+def _chosen(via: str | None, *, batch: bool) -> Settings:
+    """Return the settings, with the way to Claude that was asked for."""
+    chosen = settings.load()
+    if via == "cli":
+        from claude_mem_lite.claude import client
+
+        keys.refuse_session("who writes on your plan")
+        chosen = settings.through_client(chosen, client.found())
+    elif via == "api" and chosen.via != "api":
+        raise ClaudeMemError(f"claude.via is {chosen.via}: claude-mem config set claude.via api")
+    if batch and chosen.via == "cli":
+        raise ClaudeMemError("claude -p sends no Message Batch: leave out --batch")
+    return chosen
 
 
 def _sessions(*, errors: bool) -> list[str]:

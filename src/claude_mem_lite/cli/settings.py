@@ -20,7 +20,14 @@ if TYPE_CHECKING:
 
 _MODEL = ("search.embedding_model", "search.dimension")
 # They decide where the content of all projects goes, and who pays.
-_THE_USERS = ("claude.api_key_from", "claude.api_key", "claude.base_url", "claude.proxy")
+_THE_USERS = (
+    "claude.via",
+    "claude.client",
+    "claude.api_key_from",
+    "claude.api_key",
+    "claude.base_url",
+    "claude.proxy",
+)
 
 config = typer.Typer(no_args_is_help=True, help="Show and change the settings.")
 app.add_typer(config, name="config")
@@ -83,7 +90,12 @@ def set_(
     if name in _MODEL:
         raise ClaudeMemError("a model is chosen by claude-mem model use, which has the vectors made anew")
     table, _, key = name.partition(".")
-    settings_file.write(table, {key: parsed})
+    written = {key: parsed}
+    if name == "claude.via" and parsed == "cli":
+        from claude_mem_lite.claude import client
+
+        written["client"] = client.found()
+    settings_file.write(table, written)
     if key == "api_key_from":
         keys.forget() if parsed == keys.NONE else keys.agree(parsed)
     if as_json:
@@ -94,6 +106,8 @@ def set_(
 
 def _then(name: str, value: Any) -> str:
     """Return what else there is to do after a setting of the key."""
+    if name == "claude.via" and value == "cli":
+        return f": {client_cost()}; claude-mem restart has the services know"
     if name == "claude.api_key":
         return ": claude-mem restart hands it to the services"
     if name != "claude.api_key_from" or value == keys.NONE:
@@ -103,6 +117,12 @@ def _then(name: str, value: Any) -> str:
     if os.environ.get("ANTHROPIC_BASE_URL") and settings.load().base_url == settings.Settings().base_url:
         then += "; to ask another address than Anthropic's: claude-mem config set claude.base_url URL"
     return then
+
+
+def client_cost() -> str:
+    """Return in one sentence what Claude's words cost on a plan."""
+    most = settings.load().daily_tokens
+    return f"as a session ends, one or two requests go to Claude on your plan, at most {most:,} tokens a day"
 
 
 @config.command()

@@ -376,11 +376,13 @@ def _last_word(home: str) -> str:
 
 def ask_api(chosen: Any) -> Finding:
     """Ask the Messages API whether it is there and takes the key; costs nothing."""
-    from claude_mem_lite.claude import api
+    from claude_mem_lite.claude import api, client
 
     if chosen.credential is None:
         return Finding("API", keys.about("", chosen.api_key_from), "")
     try:
+        if chosen.via == "cli":
+            return Finding("API", f"not asked: {client.look(chosen)} writes, on your plan")
         api.look(chosen)
     except api.ClaudeError as error:
         return Finding("API", str(error), "mend the key or the network, then claude-mem restart")

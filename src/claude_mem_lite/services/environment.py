@@ -31,7 +31,7 @@ def for_services(credential: Credential | None, *, with_key: str = "") -> dict[s
     """Return the environment in which supervisord starts both programs.
 
     It has the key of `credential` if that came from a variable; `with_key` is the one of `up --with-key`.
-    PATH is the system's: the services start no other program.
+    PATH is the system's: the services start no other program but the client of `claude.via`, by its path.
     """
     names = (name for name in os.environ if name in HANDED_ON or name.startswith(PREFIXES))
     given = {name: os.environ[name] for name in names}

@@ -82,6 +82,14 @@ def spent_usd(*, since: str) -> float:
     return float(total.scalar() or 0.0)
 
 
+def tokens(*, since: str) -> int:
+    """Return the tokens of the calls since a time that this machine has made, from the cache, too."""
+    names = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+    each = [fn.COALESCE(fn.SUM(fn.json_extract(LogEntry.data, f"$.{name}")), 0) for name in names]
+    sums: Any = LogEntry.select(*each).where(_is_own(since)).tuples().get()
+    return sum(sums)
+
+
 def has_called(*, since: str) -> bool:
     """Tell whether the API has answered this machine since a time."""
     return bool(LogEntry.select().where(_is_own(since)).exists())
