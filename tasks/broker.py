@@ -31,6 +31,7 @@ from claude_mem_lite.services import instance
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Collection
 
 log = logging.getLogger(__name__)
 
@@ -73,6 +74,7 @@ class ClaimStorage(SqliteStorage):
         self._mine = threading.local()
         self._bell: int | None = None
         self._stranded: set[int] = set()
+        self._alone: set[int] = set()
         config.ensure_home()
         super().__init__(name, filename=config.queue_path(), timeout=10, factory=Connection)
 
@@ -106,13 +108,50 @@ class ClaimStorage(SqliteStorage):
             data = self._claim()
         return data
 
+    def claim_more(self, limit: int) -> dict[int, bytes]:
+        """Claim further messages for the task of this thread's own, of its priority, to be run with it.
+
+        None while this thread's own, or one of them, was in hand when a consumer died.
+        """
+        if self._mine.id in self._alone:
+            return {}
+        now = time.time()
+        waiting = {"own": self._mine.id, "now": now, "far": now + LONGEST_DELAY_S, "limit": limit}
+        query = (
+            "SELECT task.id, task.data FROM task JOIN task AS own ON own.id = :own"
+            " WHERE task.queue = own.queue AND task.claimed = 0 AND task.crashes = 0 AND own.crashes = 0"
+            " AND task.priority = own.priority AND NOT task.due BETWEEN :now AND :far"
+            " AND json_extract(task.data, '$.name') = json_extract(own.data, '$.name')"
+            " ORDER BY task.id LIMIT :limit"
+        )
+        if not self.sql(query, waiting, results=True):
+            return {}
+        with self.db(commit=True) as cursor:
+            rows = [row for row in cursor.execute(query, waiting).fetchall() if row[0] not in self._alone]
+            cursor.executemany("UPDATE task SET claimed = 1 WHERE id = ?", [(row[0],) for row in rows])
+        self._mine.more = [row[0] for row in rows]
+        return {message_id: bytes(data) for message_id, data in rows}
+
+    def give_back(self, message_ids: Collection[int]) -> None:
+        """Free messages that `claim_more` has claimed, to be run one at a time."""
+        self._alone.update(message_ids)
+        self._stranded.update(message_ids)  # should the disk be full
+        self._mine.more = [each for each in self._mine.more if each not in message_ids]
+        with self.db(commit=True) as cursor:
+            free = [(message_id,) for message_id in message_ids]
+            cursor.executemany("UPDATE task SET claimed = 0 WHERE id = ?", free)
+        self._stranded.difference_update(message_ids)
+
     def acknowledge(self) -> None:
-        """Delete the message that this thread has claimed."""
-        self.sql("DELETE FROM task WHERE id = ?", (self._mine.id,), commit=True)
+        """Delete the messages that this thread has claimed."""
+        done = [self._mine.id, *self._mine.more]
+        with self.db(commit=True) as cursor:
+            cursor.executemany("DELETE FROM task WHERE id = ?", [(message_id,) for message_id in done])
+        self._alone.difference_update(done)
 
     def strand(self) -> None:
-        """Note that this thread could neither finish nor schedule its message, to be free again later."""
-        self._stranded.add(self._mine.id)
+        """Note that this thread could neither finish nor schedule its messages, to be free again later."""
+        self._stranded.update((self._mine.id, *self._mine.more))
 
     def bury(self, message_id: int | None = None) -> None:
         """Set a message aside, kept but never run: one of this thread's, or `message_id`."""
@@ -188,6 +227,7 @@ class ClaimStorage(SqliteStorage):
             if row is None:
                 return None
             self._mine.id, data = row
+            self._mine.more = []
             cursor.execute("UPDATE task SET claimed = 1 WHERE id = ?", (self._mine.id,))
         return bytes(data)
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import logging
+from typing import TYPE_CHECKING
+
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.tasks.app import RETRIES, huey
 from claude_mem_lite.tasks.embed import embed_in
@@ -9,6 +13,15 @@ from claude_mem_lite.tasks.heal import heal_in
 from claude_mem_lite.tasks.rewrite import rewrite_when_ripe
 from claude_mem_lite.tasks.summarize import summarize
 from claude_mem_lite.tasks.sync import sync_in_background
+
+if TYPE_CHECKING:
+    from claude_mem_lite.storage.models import PendingEvent
+
+log = logging.getLogger(__name__)
+
+# What waits is worked on so many at a time: a transaction costs as much as what is written in it, and a new
+# event waits for the end of one.
+_AT_ONCE = 20
 
 
 @huey.task(**RETRIES, priority=inbox.PRIORITIES["normal"])
@@ -23,7 +36,7 @@ def compress(event_id: str) -> None:
     from claude_mem_lite.storage import queries
 
     event = queries.waiting_event(event_id)
-    if event is None:
+    if event is None or _with_others(event):
         return
     if event.event_name in {"SessionEnd", "PreCompact"}:
         summarize(event.session_id, retell=not event.finished_at)
@@ -40,3 +53,36 @@ def compress(event_id: str) -> None:
         queries.checkpoint()
     rewrite_when_ripe()
     embed_in()
+
+
+def _with_others(event: PendingEvent) -> bool:
+    """Work on an event together with others that wait; False where it is alone or that has failed.
+
+    What has failed is worked on one at a time, so that only the event at fault is tried again.
+    """
+    from claude_mem_lite.distill import record
+    from claude_mem_lite.learnings.evolve import check_code
+    from claude_mem_lite.storage import queries
+
+    if not record.is_batched(event):
+        return False
+    messages = huey.storage.claim_more(_AT_ONCE - 1)
+    if not messages:
+        return False
+    try:
+        found = {each: queries.waiting_event(json.loads(data)["args"][0]) for each, data in messages.items()}
+        others = {each: other for each, other in found.items() if other is not None}
+        if unfit := [each for each, other in others.items() if not record.is_batched(other)]:
+            huey.storage.give_back(unfit)
+        together = {each.id: each for each in (event, *others.values()) if record.is_batched(each)}
+        changed = record.record_batch(list(together.values()))
+    except Exception:
+        log.exception("%d events not worked on together: one at a time", len(messages) + 1)
+        huey.storage.give_back(messages.keys())
+        return False
+    for project_dir, session_id in dict.fromkeys((each.project_dir, each.session_id) for each in changed):
+        check_code(project_dir, session_id)
+        heal_in(project_dir, session_id)
+    rewrite_when_ripe()
+    embed_in()
+    return True

@@ -216,3 +216,35 @@ def test_a_message_that_could_not_be_finished_is_free_again(
     assert waiting is None
     assert due[0][0] > time.time()
     assert due[0][1] == 0
+
+
+def test_messages_claimed_together_are_acknowledged_together(huey: ClaimHuey) -> None:
+    """They are of one task and priority, and what is given back is run again, by itself."""
+    for value in ("a", "b", "c"):
+        huey.note(value)
+    own = huey.dequeue()
+    assert own is not None
+
+    more = huey.storage.claim_more(5)
+    _, last = more
+    huey.storage.give_back([last])
+    huey.execute(own)
+    alone = huey.dequeue()
+    assert alone is not None
+
+    assert (huey.ran, len(more), alone.args) == (["a"], 2, ["c"])
+    assert (huey.storage.claim_more(5), tasks(huey)) == ({}, [("claude-mem", 1, 0)])
+
+
+def test_what_a_dead_consumer_had_in_hand_is_run_by_itself(huey: ClaimHuey) -> None:
+    """So that a message that kills consumers is found among those that were claimed with it."""
+    for value in ("a", "b", "c"):
+        huey.note(value)
+    huey.storage.dequeue()
+    huey.storage.claim_more(1)
+    huey.storage.release()
+
+    crashed = huey.dequeue()
+
+    assert (crashed is not None, huey.storage.claim_more(5)) == (True, {})
+    assert tasks(huey) == [("claude-mem", 1, 1), ("claude-mem", 0, 1), ("claude-mem", 0, 0)]

@@ -146,3 +146,24 @@ def test_an_event_that_cannot_be_distilled_ends_in_error(memory: Path) -> None:
     rows = {row.id: (row.status, row.note) for row in models.PendingEvent.select()}
 
     assert rows == {bad: ("error", "ValueError: odd"), unlucky: ("raw", None)}
+
+
+def test_a_backlog_survives_consumers_killed_in_the_middle_of_a_batch(memory: Path) -> None:
+    """What was worked on together is remembered once, whichever of its steps the consumer died in."""
+    for number in range(400):
+        call = {"command": f"make target-{number}", "description": f"Build {number}"}
+        inbox.append(json.dumps(tool_event("Bash", tool_input=call)), "/p")
+
+    for done in (60, 150, 260):
+        consumer = subprocess.Popen(delivery_experiment.CONSUMER, stderr=subprocess.DEVNULL)
+        wait_until(lambda: queries.queue_stats()["done"] >= done)  # noqa: B023
+        consumer.kill()
+        consumer.wait()
+    consumer = subprocess.Popen(delivery_experiment.CONSUMER, stderr=subprocess.DEVNULL)
+    wait_until(lambda: queries.queue_stats()["messages"] == 0)
+    consumer.terminate()
+    consumer.wait()
+
+    titles = [row.title for row in models.Observation.select()]
+    assert queries.queue_stats()["done"] == 400
+    assert len(titles) == len(set(titles)) == 400

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from support.hooks import edit, read
 
+from claude_mem_lite import config
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.distill import record
 from claude_mem_lite.distill.local import versions
@@ -152,3 +153,53 @@ def test_a_prompt_that_speaks_of_a_notification_is_the_users(memory: Path) -> No
     assert prompts == ["Mend the parser.", says, None]
     assert last is not None
     assert queries.latest_prompt(last) == says
+
+
+def test_events_recorded_together_are_what_they_are_one_by_one(memory: Path) -> None:
+    """Observations, notes and sessions are the same; a fold is written once for all of its looks."""
+    events = [read("/p/a.py"), read("/p/b.py"), edit("/p/a.py"), read("/p/c.py"), read("/p/c.py")]
+    outcomes = []
+    for name, is_together in (("one", False), ("two", True)):
+        ids = [append({**event, "session_id": name}) for event in events]
+        rows = [queries.pending_event(each) for each in ids]
+        if is_together:
+            record.record_batch([row for row in rows if row])
+        else:
+            for event_id in ids:
+                work(event_id)
+        notes = [queries.pending_event(each).note for each in ids]  # type: ignore[union-attr]
+        told = [
+            (row.title, row.summary, row.detail, row.files_touched) for row in queries.observations_of(name)
+        ]
+        number = queries.known_session(name).observation_count
+        outcomes.append(([note and ids.index(note.split()[-1]) for note in notes], told, number))
+
+    assert outcomes[0] == outcomes[1]
+    assert queries.unfinished_events() == []
+
+
+def test_what_fails_among_others_fails_by_itself(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch with an event that raises stores nothing; then each event is worked on by itself."""
+    from claude_mem_lite.tasks.app import huey
+    from claude_mem_lite.tasks.consumer import compress
+
+    bad, *good = [append(read(f"/p/{name}.py") | {"session_id": name}) for name in "abcd"]
+    original = record.capture_of
+
+    def capture_of(event: models.PendingEvent) -> Any:
+        if event.id == bad:
+            raise ValueError(bad)
+        return original(event)
+
+    monkeypatch.setattr(record, "capture_of", capture_of)
+    assert compress
+    huey.storage.close()
+    monkeypatch.setattr(huey.storage, "filename", config.queue_path())
+    for _ in range(4):
+        task = huey.dequeue()
+        assert task is not None
+        huey.execute(task)
+    huey.storage.close()
+
+    assert queries.unfinished_events() == [bad]
+    assert {each for each, _, _ in remembered()} == set(good)

@@ -302,6 +302,17 @@ def finish(event_id: str, *, note: str | None = None, status: str = "done") -> N
         )
 
 
+def finish_all(notes: list[tuple[str | None, str]]) -> None:
+    """Mark events as done in one transaction, (why there is no observation of it, id) each."""
+    now = utc_now()
+    with Transaction() as connection:
+        connection.executemany(
+            "UPDATE pending_queue SET status = 'done', note = ?, finished_at = ?, attempts = attempts + 1"
+            " WHERE id = ?",
+            [(note, now, event_id) for note, event_id in notes],
+        )
+
+
 def enqueue(task: str, *arguments: Any, priority: str = "normal", timeout_s: float = 10.0) -> int:
     """Add a message for a task of the consumer, by the task's dotted name; return the message's number.
 

@@ -75,6 +75,45 @@ def record_event(event: PendingEvent) -> bool:
     return has_changed_code
 
 
+def is_batched(event: PendingEvent) -> bool:
+    """Tell whether an event may be worked on in one transaction with others: a tool call that is new."""
+    return event.event_name == "PostToolUse" and event.status == "raw" and not event.finished_at
+
+
+def record_batch(events: Sequence[PendingEvent]) -> list[PendingEvent]:
+    """Turn new tool calls into observations, all in one transaction or none; return those that changed code.
+
+    Only what is stored is marked as done, so that after a crash in between it is worked on once more.
+    """
+    started = time.monotonic()
+    for event in events:
+        projects.adopt(event)
+    notes: dict[str, str | None] = {}
+    changed = []
+    with memory_database.atomic():
+        for event in events:
+            queries.touch_session(event)
+            capture = capture_of(event)
+            edit = edit_of(capture)
+            if not is_look(event):
+                notes[event.id] = _observe(event, capture, edit, queries.latest_prompt(event), upgrade=None)
+            elif event.id not in notes:
+                fold = queries.fold_of(event)
+                captures = [capture_of(each) for each in fold]
+                skipped = _fold(fold[0], fold, captures, queries.latest_prompt(fold[0]), upgrade=None)
+                notes |= {each.id: skipped or f"folded into {fold[0].id}" for each in fold}
+                notes[fold[0].id] = skipped
+            if code.follow(capture, edit, _seen(event, notes[event.id])):
+                changed.append(event)
+    inbox.finish_all([(notes[event.id], event.id) for event in events])
+    share_ms = round((time.monotonic() - started) * 1000 / len(events))
+    with memory_database.atomic():
+        for event in events:
+            data = {"event_id": event.id, "tool_name": event.tool_name, "note": notes[event.id]}
+            queries.log_event("compress.done", data, session_id=event.session_id, duration_ms=share_ms)
+    return changed
+
+
 def record_import(events: Sequence[PendingEvent]) -> None:
     """Turn events of an import into observations, at no cost, at once; all of their session are in the queue.
 
