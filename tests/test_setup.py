@@ -11,6 +11,7 @@ from support.databases import rows
 from support.transcripts_on_disk import SESSION, Lines
 from typer.testing import CliRunner
 
+from claude_mem_lite import settings as config_of
 from claude_mem_lite.cli import setup
 from claude_mem_lite.cli.app import app
 
@@ -78,6 +79,26 @@ def test_the_import_is_a_question_of_its_own(
     assert done.exit_code == 0
     assert "Skipped. For later: claude-mem import transcripts" in done.stdout
     assert not (home / "claude-mem.db").exists()
+
+
+@pytest.mark.parametrize("answer", ["y", "n", ""])
+@pytest.mark.usefixtures("home", "claude")
+def test_claude_writes_on_the_plan_after_a_yes_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str
+) -> None:
+    """Where the client is there, one sentence says what that costs; `--yes` is no yes to it."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "claude").symlink_to("/bin/false")
+    monkeypatch.delenv("CLAUDECODE", raising=False)
+    assert command("install-hooks", "--yes", "--client", "2.1.50").returncode == 0
+    assert config_of.load().via == "api"
+    monkeypatch.setattr(setup, "is_asked", lambda: True)
+
+    done = CliRunner().invoke(app, ["install-hooks", "--client", "2.1.50"], input=f"y\n{answer}\nn\n")
+
+    assert done.exit_code == 0
+    assert "at most 200,000 tokens a day" in done.stdout
+    assert config_of.load().via == ("cli" if answer == "y" else "api")
 
 
 def test_a_folder_that_the_user_fills_is_kept(home: Path, claude: Path) -> None:

@@ -87,11 +87,16 @@ def look(settings: Settings) -> str:
 
 def found() -> str:
     """Return the path of the user's client; for what the user types in a shell. Raises: SetupError."""
+    if path := find():
+        return path
+    raise SetupError("no claude is on the PATH here: install Claude Code and log in first")
+
+
+def find() -> str | None:
+    """Return the path of the user's client, on the PATH or where its installer puts it; None for none."""
     folders = [*os.get_exec_path(), *map(os.path.expanduser, ("~/.local/bin", "~/.claude/local"))]
     path = shutil.which("claude", path=os.pathsep.join(folders))
-    if path is None:
-        raise SetupError("no claude is on the PATH here: install Claude Code and log in first")
-    return os.path.abspath(path)
+    return path and os.path.abspath(path)
 
 
 def _command(path: str, request: Request, settings: Settings) -> list[str]:

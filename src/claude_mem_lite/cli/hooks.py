@@ -66,6 +66,7 @@ def install_hooks(  # noqa: PLR0913  (each is an option of the command)
     if not is_silent:
         _tell_others(done)
     if is_whole:
+        setup.offer_claude(yes=yes)
         services = setup.start_services(quiet=is_silent)
         if not is_silent:
             console.print(escape(services), soft_wrap=True)

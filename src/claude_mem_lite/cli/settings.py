@@ -11,6 +11,7 @@ from rich.text import Text
 
 from claude_mem_lite import config as paths
 from claude_mem_lite import keys, settings
+from claude_mem_lite.cli import setup
 from claude_mem_lite.cli.app import app
 from claude_mem_lite.cli.output import AsJson, console, print_json, print_table
 from claude_mem_lite.errors import ClaudeMemError
@@ -90,12 +91,10 @@ def set_(
     if name in _MODEL:
         raise ClaudeMemError("a model is chosen by claude-mem model use, which has the vectors made anew")
     table, _, key = name.partition(".")
-    written = {key: parsed}
     if name == "claude.via" and parsed == "cli":
-        from claude_mem_lite.claude import client
-
-        written["client"] = client.found()
-    settings_file.write(table, written)
+        setup.let_client_write()
+    else:
+        settings_file.write(table, {key: parsed})
     if key == "api_key_from":
         keys.forget() if parsed == keys.NONE else keys.agree(parsed)
     if as_json:
@@ -107,7 +106,7 @@ def set_(
 def _then(name: str, value: Any) -> str:
     """Return what else there is to do after a setting of the key."""
     if name == "claude.via" and value == "cli":
-        return f": {client_cost()}; claude-mem restart has the services know"
+        return f": {setup.cost_on_plan()}; claude-mem restart has the services know"
     if name == "claude.api_key":
         return ": claude-mem restart hands it to the services"
     if name != "claude.api_key_from" or value == keys.NONE:
@@ -117,12 +116,6 @@ def _then(name: str, value: Any) -> str:
     if os.environ.get("ANTHROPIC_BASE_URL") and settings.load().base_url == settings.Settings().base_url:
         then += "; to ask another address than Anthropic's: claude-mem config set claude.base_url URL"
     return then
-
-
-def client_cost() -> str:
-    """Return in one sentence what Claude's words cost on a plan."""
-    most = settings.load().daily_tokens
-    return f"as a session ends, one or two requests go to Claude on your plan, at most {most:,} tokens a day"
 
 
 @config.command()

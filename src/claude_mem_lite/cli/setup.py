@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 from rich.text import Text
 
-from claude_mem_lite import config
+from claude_mem_lite import config, keys, settings, settings_file
 from claude_mem_lite.cli.output import console, print_pairs, working
 from claude_mem_lite.services import install
 from claude_mem_lite.text import count
@@ -41,10 +41,10 @@ def agree(version: str | None, past: Plan | None, *, yes: bool) -> None:
 
 def _plan(version: str | None, past: Plan | None) -> Iterator[tuple[str, str]]:
     events = count(len(install.hook_events(version)), "event")
-    settings = short(os.path.join(install.claude_dir(), "settings.json"))
+    changed = short(os.path.join(install.claude_dir(), "settings.json"))
     skill = short(os.path.join(install.claude_dir(), "skills", "mem-search"))
     yield "client", _client(version)
-    yield "hooks", f"for {events}, in {settings}; the rest of the file stays as it is"
+    yield "hooks", f"for {events}, in {changed}; the rest of the file stays as it is"
     yield "skill", f"{skill}, so that Claude can search the memory"
     yield "memory", f"{short(config.home())}, readable by you alone; nothing leaves this machine"
     if config.autostart():
@@ -71,6 +71,37 @@ def _offer(past: Plan) -> str:
         f"{count(len(past.sessions), 'past session')} of {count(projects, 'project')}, "
         f"about {transcripts.duration(takes_s)}, free"
     )
+
+
+def offer_claude(*, yes: bool) -> None:
+    """Ask whether Claude may write on the user's plan, if their client is here and nothing is chosen yet.
+
+    `yes` to everything else is no yes to what costs something: then nothing is asked.
+    """
+    from claude_mem_lite.claude import client
+
+    chosen = settings.load()
+    if yes or chosen.via != "api" or chosen.credential or keys.in_session() or not client.find():
+        return
+    question = f"Have Claude tell what sessions did, in its own words? If you say yes, {cost_on_plan()}."
+    if typer.confirm(question, default=False):
+        let_client_write()
+        console.print(
+            "Claude writes on your plan. To end that: [bold]claude-mem config set claude.via off[/bold]"
+        )
+
+
+def let_client_write() -> None:
+    """Have the user's client ask Claude from now on. Raises: SetupError where none is found."""
+    from claude_mem_lite.claude import client
+
+    settings_file.write("claude", {"via": "cli", "client": client.found()})
+
+
+def cost_on_plan() -> str:
+    """Return in a clause what Claude's words cost on a plan."""
+    most = settings.load().daily_tokens
+    return f"as a session ends, one or two requests go to Claude on your plan, at most {most:,} tokens a day"
 
 
 def start_services(*, quiet: bool) -> str:
