@@ -2,7 +2,9 @@
 
     python benchmarks/cost.py [--factor N]
 
-Both ways are sent by the real SDK to an API on loopback that counts and answers; nothing leaves the machine.
+Ours is one request a session, summary, decisions, better words for some observations and learnings together;
+with compress.high and compress.normal = "claude" captures are sent besides, as digests in packs.
+All are sent by the real SDK to an API on loopback that counts and answers; nothing leaves the machine.
 Tokens are estimated as characters / 3.5, prices are those of the settings. The answers are the local words
 cut at the bounds that the prompt sets, with a detail for every capture, which the prompt asks for only now
 and then: real answers are shorter. Those of the other way are the whole local observations in its schema.
@@ -32,7 +34,6 @@ from claude_mem_lite.capture import inbox
 from claude_mem_lite.claude import cost, rewrite
 from claude_mem_lite.cli import demo
 from claude_mem_lite.distill.record import record_event, summarize_session
-from claude_mem_lite.learnings import extract
 from claude_mem_lite.redaction.events import scrub
 from claude_mem_lite.storage import ledger, models, queries
 from claude_mem_lite.tokens import CHARS_PER_TOKEN, estimate_tokens
@@ -73,12 +74,17 @@ class Fake(FakeMessages):
     def tell(self, body: dict[str, Any]) -> dict[str, Any]:
         """Return the answer to one request."""
         content = body["messages"][0]["content"]
-        if '"learnings"' in json.dumps(body["output_config"]):
-            return {"learnings": [self.learning(content)] * LEARNED}
         if "key_decisions" in json.dumps(body["output_config"]):
             told = first_words(re.sub(r"</?[a-z]+-[0-9a-f]+[^>]*>", "", content), TOLD_WORDS)
-            decisions = [first_words(told, 20)] * 3
-            return {"summary": told, "key_files": ["src/ledger/storage.py"] * 5, "key_decisions": decisions}
+            short_ids = re.findall(r"^- \[([0-9a-f]{8})\]", content, re.MULTILINE)
+            [most] = re.findall(r"at most (\d+) lines of what was done", body["system"][0]["text"])
+            return {
+                "summary": told,
+                "key_files": ["src/ledger/storage.py"] * 5,
+                "key_decisions": [first_words(told, 20)] * 3,
+                "observations": [self.words(short_id) for short_id in short_ids[: int(most)]],
+                "learnings": [self.learning(content)] * LEARNED,
+            }
         short_ids = re.findall(r'<record-[0-9a-f]+ id="([0-9a-f]+)">', content)
         return {"observations": [self.words(short_id) for short_id in short_ids]}
 
@@ -130,7 +136,7 @@ def remember(events: list[dict[str, Any]]) -> None:
 def drain() -> None:
     """Take every step that is due, on a clock that runs as fast as it may."""
     now = time.time()
-    while (step := rewrite.step(settings.load(), now=now, later=extract.step)).wait_s is not None:
+    while (step := rewrite.step(settings.load(), now=now)).wait_s is not None:
         now += step.wait_s
 
 
@@ -149,32 +155,34 @@ def singly(answers: dict[str, str], chosen: settings.Settings) -> Bill:
     return bill
 
 
-def measure(events: list[dict[str, Any]]) -> tuple[Bill, Bill, Bill, Bill, list[str]]:
-    """Return the bills of both ways, of summaries and learnings, and the questions that were not sent."""
-    facts = json.loads(restore((DATA / "ledger" / "facts.json").read_text()))
+def measure(
+    events: list[dict[str, Any]], compress: dict[str, str], name: str
+) -> tuple[Bill, Bill, list[str]]:
+    """Return the bills of a request a capture and of one way of ours, and the questions that memory lost."""
+    facts = json.loads(restore((DATA / "ledger" / "facts.json").read_text()))["questions"]
     fake, home, before = Fake(), tempfile.mkdtemp(prefix="cml-cost-"), dict(os.environ)
-    ours, summaries = Bill("packs of digests, and the summaries"), Bill("of that, the summaries")
-    learnings = Bill("besides, the learnings")
-    bills = {"summary": (ours, summaries), "learnings": (learnings,)}
+    ours = Bill(name)
     try:
         with serving(fake) as url:
             os.environ["CLAUDE_MEM_HOME"] = home
             chosen = {"api_key": "loopback", "base_url": url, "daily_budget_usd": 1000}
             settings_file.write("claude", chosen)
+            settings_file.write("compress", compress)
             remember(events)
         for entry in models.LogEntry.select().where(models.LogEntry.event_type == ledger.CALL):
-            for bill in bills.get(entry.data["purpose"], (ours,)):
-                bill.add(entry.tokens_in, entry.tokens_out, entry.data["usd"])
+            ours.add(entry.tokens_in, entry.tokens_out, entry.data["usd"])
         other = singly(fake.local, settings.load())
+        kept = "\n".join(
+            f"{row.title}\n{row.summary}\n{row.detail}" for row in models.Observation.select()
+        ).lower()
     finally:
         models.close_databases()
         shutil.rmtree(home)
         os.environ.clear()
         os.environ.update(before)
-    sent = "\n".join(request.body["messages"][0]["content"] for request in fake.requests).lower()
-    asked = [fact for fact in facts["questions"] if fact["kind"] != "transcript_only"]
-    lost = [fact["id"] for fact in asked if not all(each.lower() in sent for each in fact["answer_contains"])]
-    return other, ours, summaries, learnings, lost
+    asked = [fact for fact in facts if fact["kind"] != "transcript_only"]
+    lost = [fact["id"] for fact in asked if not all(each.lower() in kept for each in fact["answer_contains"])]
+    return other, ours, lost
 
 
 def main() -> None:
@@ -188,15 +196,19 @@ def main() -> None:
         ("as recorded", events),
         (f"payloads {factor} times", lengthen.lengthened(events, factor)),
     ):
-        *bills, lost = measure(history)
         print(f"{name}: {calls} tool calls, {lengthen.size(history):,} characters of payload")
-        for bill in bills:
+        every = {"high": "claude", "normal": "claude"}
+        singly_asked, packs, lost_by_packs = measure(history, every, "sessions, and packs of digests")
+        local = {"high": "local", "normal": "local"}
+        _, told, lost = measure(history, local, "sessions alone")
+        for bill in (singly_asked, packs, told):
             print(
                 f"  {bill.name:<36} {bill.calls:>4} requests  {bill.tokens_in:>8,} tokens in  "
                 f"{bill.tokens_out:>7,} out  ${bill.usd:.4f}  ${bill.usd / calls * 50:.4f} for 50 tool calls"
             )
-        cheaper = bills[0].usd / bills[1].usd
-        print(f"  {cheaper:.1f} times cheaper; answers that were not sent: {', '.join(lost) or 'none'}")
+        print(f"  {singly_asked.usd / told.usd:.1f} times cheaper")
+        for bill, questions in ((packs, lost_by_packs), (told, lost)):
+            print(f"  answers that memory does not hold after {bill.name}: {', '.join(questions) or 'none'}")
 
 
 if __name__ == "__main__":

@@ -46,13 +46,10 @@ def rewrite() -> None:
 
 
 def _later(settings: Settings, *, now: float) -> Step:
-    """Take a step about what nobody waits for: learnings first, then calls, then evaluations."""
+    """Take a step about what nobody waits for: calls first, then evaluations."""
     from claude_mem_lite.claude import unresolved_calls
-    from claude_mem_lite.learnings import extract
 
-    step = extract.step(settings, now=now)
-    if not step.was_taken and step.wait_s is None:
-        step = unresolved_calls.step(settings, now=now)
+    step = unresolved_calls.step(settings, now=now)
     if step.was_taken or step.wait_s is not None or not settings.evals.every:
         return step
     from claude_mem_lite.evals import automatic

@@ -322,7 +322,7 @@ HOSTILE = {
         "columns, indexes or triggers",
     ),
     "a table that is missing": (memory_with("DROP TABLE event_log"), "other tables, columns"),
-    "a column that is missing": (memory_with("ALTER TABLE sessions DROP COLUMN extraction_note"), "columns"),
+    "a column that is missing": (memory_with("ALTER TABLE sessions DROP COLUMN upgrade_note"), "columns"),
     "an index of another column": (
         memory_with("DROP INDEX idx_obs_project", "CREATE INDEX idx_obs_project ON observations(title)"),
         "columns, indexes",

@@ -12,16 +12,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.claudes_words import capture, play, row_of, words_about
+from support.claudes_words import PROJECT, capture, play, row_of, words, words_about
 from support.commands import command
 from support.fake_messages import Body, FakeMessages, Fault, serving
 from support.hooks import run_hook, tool_event
 
 from claude_mem_lite import settings, settings_file
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.claude import client
 from claude_mem_lite.claude.api import OutageError, RejectedError, Request, SetupError
-from claude_mem_lite.distill.record import summarize_session
-from claude_mem_lite.storage import ledger, queries
+from claude_mem_lite.distill.record import record_event, summarize_session
+from claude_mem_lite.storage import learnings as learning_rows
+from claude_mem_lite.storage import ledger, queries, rewrites
 
 CLIENTS = [path for path in os.environ.get("CLAUDE_MEM_TEST_CLIENT", "").split(":") if path]
 REQUEST = Request("Tell x.", "a secret prompt", {"type": "object"}, 500)
@@ -30,6 +32,15 @@ USAGE = {
     "output_tokens": 3,
     "cache_creation_input_tokens": 7,
     "cache_read_input_tokens": 5,
+}
+LEARNED = {
+    "category": "convention",
+    "content": "Amounts are integers in cents.",
+    "confidence": 0.7,
+    "confirms": None,
+    "contradicts": None,
+    "evidence": [],
+    "about": [],
 }
 SAID = {"subtype": "success", "is_error": False, "usage": USAGE, "stop_reason": "tool_use"}
 
@@ -130,11 +141,17 @@ def test_a_limit_ends_when_the_client_says(text: str, seconds: float | None) -> 
     assert client.reset_s(text, now=1_800_000_000.0) == seconds  # 2027-01-15, 8:00 UTC
 
 
-def test_a_session_costs_one_request_for_its_summary(memory: Path, plays: Plays) -> None:
-    """Observations stay with the rules; a limit pauses everything until it ends, and nothing is lost."""
-    told = {"summary": "Amounts are cents.", "key_files": [], "key_decisions": []}
+def test_a_session_costs_one_request(memory: Path, plays: Plays) -> None:
+    """With better words for what matters, and what it taught; a limit pauses it, and nothing is lost."""
     plays(says(is_error=True, api_error_status=429, result="limit reached|9999999999"))
-    event_id = capture()
+    event_id, *others = [capture(number) for number in range(5)]
+    told = {
+        "summary": "Amounts are cents.",
+        "key_files": [],
+        "key_decisions": [],
+        "observations": [words(event_id[:8]), words("0badf00d")],
+        "learnings": [LEARNED],
+    }
     summarize_session("s1", retell=True)
 
     paused = play()[0][1]
@@ -144,8 +161,37 @@ def test_a_session_costs_one_request_for_its_summary(memory: Path, plays: Plays)
     assert (paused.failure, paused.wait_s) == ("outage", pytest.approx(86_400, abs=5))
     assert sum(step.written for _, step in resumed) == 1
     assert queries.known_session("s1").summary == "Amounts are cents."
-    assert row_of(event_id).written_by == "local"
+    assert (row_of(event_id).title, row_of(event_id).summary) == (
+        f"Claude on {event_id[:8]}",
+        "Because of cents.",
+    )
+    assert {row_of(each).written_by for each in others} == {"local"}
+    assert [row.content for row in learning_rows.find(PROJECT, state="all")] == [LEARNED["content"]]
     assert ledger.tokens(since="") == 25
+
+
+def test_a_share_of_sessions_is_told(memory: Path, plays: Plays) -> None:
+    """And none in which nothing was done: nobody would read more of it than the prompt."""
+    plays(says())
+    settings_file.write("claude", {"session_share": 0.5})
+    told = [settings.load().wants_session(f"session {number}") for number in range(400)]
+    settings_file.write("claude", {"session_share": 1.0})
+    asked = {
+        "hook_event_name": "UserPromptSubmit",
+        "session_id": "idle",
+        "cwd": PROJECT,
+        "prompt": "What time is it?",
+    }
+    event = queries.pending_event(inbox.append(json.dumps(asked), PROJECT))
+    assert event is not None
+    record_event(event)
+    capture(session_id="busy")
+
+    for session_id in ("idle", "busy"):
+        summarize_session(session_id, retell=True)
+
+    assert 150 < sum(told) < 250
+    assert [row.id for row in rewrites.waiting_sessions()] == ["busy"]
 
 
 def test_the_days_tokens_are_a_limit(memory: Path, plays: Plays) -> None:

@@ -69,7 +69,6 @@ def is_all_done() -> bool:
         ),
         (config.memory_path(), "SELECT count(*) FROM observations WHERE upgrade = 'waiting'"),
         (config.memory_path(), "SELECT count(*) FROM sessions WHERE upgrade = 'waiting'"),
-        (config.memory_path(), "SELECT count(*) FROM sessions WHERE extraction = 'waiting'"),
         (config.memory_path(), "SELECT count(*) = 0 FROM sessions"),
     )
     return all(rows(path, query) == [(0,)] for path, query in waits)

@@ -266,7 +266,7 @@ def test_a_prompt_is_forgotten_where_it_is_quoted(memory: Path) -> None:
     summarize_session(DOOMED)
     embed_all()
     assert WORD in queries.observation(report).summary
-    models.Session.update(extraction_note=f"what Claude said of {WORD}").execute()
+    models.Session.update(upgrade_note=f"what Claude said of {WORD}").execute()
     models.close_databases()
 
     done = command("forget", asked[:8], "--yes", "--json")

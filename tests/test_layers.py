@@ -28,10 +28,11 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"storage"}),
     frozenset({"search", "codemap"}),
     frozenset({"distill"}),
-    frozenset({"claude"}),
     frozenset({"upkeep"}),
     frozenset({"forget", "importers"}),
-    frozenset({"context", "learnings", "reports", "services", "sync"}),
+    frozenset({"learnings"}),
+    frozenset({"claude"}),
+    frozenset({"context", "reports", "services", "sync"}),
     frozenset({"evals"}),  # measures them
     frozenset({"hooks", "tasks", "web", "cli"}),
 )

@@ -16,10 +16,10 @@ from support.processes import wait_until
 from support.recorded import DATA, play, restore
 
 from claude_mem_lite import settings, settings_file
-from claude_mem_lite.claude import prompts, rewrite
+from claude_mem_lite.claude import rewrite
 from claude_mem_lite.cli import demo
 from claude_mem_lite.context import builder
-from claude_mem_lite.learnings import evolve, extract
+from claude_mem_lite.learnings import evolve
 from claude_mem_lite.services import install
 from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage import ledger, models, queries
@@ -30,6 +30,7 @@ CONVENTIONS = [fact for fact in FACTS if fact["kind"] == "convention" and fact["
 SUPERSEDED = [fact for fact in FACTS if fact["kind"] == "superseded"]
 SAID: list[list[dict[str, Any]]] = json.loads((DATA / "learnings" / "extracted.json").read_text())
 NOW = 1_800_000_000.0
+WORDS = {"summary": "Amounts are cents now.", "key_files": [], "key_decisions": []}
 
 
 def known() -> list[str]:
@@ -68,7 +69,7 @@ def obedient(said: list[dict[str, Any]], *, notes_contradictions: bool = True) -
         def id_of(beginning: str | None) -> str | None:
             return next((each for each, told in shown if beginning and told.startswith(beginning)), None)
 
-        return {
+        return words_about(body) | {
             "learnings": [
                 {
                     "category": each["category"],
@@ -89,7 +90,7 @@ def obedient(said: list[dict[str, Any]], *, notes_contradictions: bool = True) -
 def ask_claude() -> None:
     """Take all steps that there are, on a clock of their own."""
     now = NOW
-    while (step := rewrite.step(settings.load(), now=now, later=extract.step)).wait_s is not None:
+    while (step := rewrite.step(settings.load(), now=now)).wait_s is not None:
         now += max(step.wait_s, 0.001)
 
 
@@ -143,7 +144,7 @@ def test_with_a_key_what_was_given_up_gives_way(with_key: FakeMessages) -> None:
     assert (paths.content, paths.times_seen) == ("always use pathlib, never os.path", 1)
     assert (prints.content, prints.times_seen) == ("no print() outside cli.py", 2)
     assert prints.confidence == pytest.approx(0.59)
-    assert {row.data["purpose"] for row in calls_made()} == {"summary", "learnings"}
+    assert {row.data["purpose"] for row in calls_made()} == {"session"}
 
 
 def test_where_claude_overlooks_a_contradiction_the_code_map_does_not(with_key: FakeMessages) -> None:
@@ -178,34 +179,38 @@ def test_the_request_shows_what_is_known_with_ids_and_doubts(with_key: FakeMessa
 
     request = with_key.requests[-1].body
     content = request["messages"][0]["content"]
-    assert request["system"][0]["text"] == prompts.LEARNINGS
-    assert set(request["output_config"]["format"]["schema"]["properties"]) == {"learnings"}
+    assert "worth knowing in every later one" in request["system"][0]["text"]
+    assert {"summary", "learnings"} < set(request["output_config"]["format"]["schema"]["properties"])
     assert re.search(
         rf'<known-\w+ id="{faded.id[:8]}" mark="low-confidence">\ndependency: The command', content
     )
     assert "convention: Put the rules into CONVENTIONS.md" in content
     assert len(re.findall(r"<request-\w+ id=", content)) >= 3
-    assert len(re.findall(r"<record-\w+ id=", content)) >= 5
+    assert len(re.findall(r"^- \[\w{8}\] ", content, re.MULTILINE)) >= 5
 
 
 @pytest.mark.parametrize(
     ("answer", "state"),
-    [("no JSON at all", "waiting"), ({"learnings": []}, ""), ({"learnings": [{"a": 1}]}, "")],
+    [
+        ("no JSON at all", "waiting"),
+        ({"learnings": []}, "waiting"),
+        (WORDS | {"learnings": [{"a": 1}]}, ""),
+        (WORDS, ""),
+    ],
 )
 def test_an_answer_is_taken_or_asked_for_again(with_key: FakeMessages, answer: Any, state: str) -> None:
-    """An empty list is an answer, items that are none are left out, prose is asked for again, later."""
+    """What is no learning is left out; an answer without a summary, or prose, is asked for again, later."""
     session_id = play(next(sessions()))
-    with_key.answer = lambda body: (
-        answer if '"learnings"' in json.dumps(body["output_config"]) else words_about(body)
-    )
+    with_key.answer = lambda _body: answer
     now = NOW
     for _ in range(4):
-        step = rewrite.step(settings.load(), now=now, later=extract.step)
+        step = rewrite.step(settings.load(), now=now)
         now += step.wait_s or 0.001
 
     row = queries.known_session(session_id)
-    assert row.extraction == state
-    assert (row.extraction_attempts > 0) is bool(state)
+    assert row.upgrade == state
+    assert (row.upgrade_attempts > 0) is bool(state)
+    assert (row.summary == WORDS["summary"]) is not bool(state)
     assert len(learning_rows.find(demo.PROJECT)) == 2
 
 

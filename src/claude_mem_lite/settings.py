@@ -9,6 +9,7 @@ import os
 import re
 import stat
 import tomllib
+import zlib
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from types import MappingProxyType
@@ -34,6 +35,7 @@ _KNOWN: Mapping[str, Mapping[str, _Kind]] = {
         "via": ("api", "cli", "off"),
         "client": str,
         "daily_tokens": range(1_000_000_001),
+        "session_share": float,
         "model": str,
         "daily_budget_usd": float,
         "batch_after_hours": float,
@@ -108,7 +110,8 @@ class Evals:
 class Settings:
     """Who writes what, with which model, for how much a day; which model search uses; what sessions get.
 
-    `via` "cli" asks through the program `client`, for at most `daily_tokens` a day.
+    `via` "cli" asks through the program `client`, for at most `daily_tokens` a day. Of all sessions Claude
+    tells the share `session_share`, 0 to 1.
     From the cosine `dedup_threshold` on two learnings say the same; what `decay_after_sessions` sessions of
     its project have not seen fades (0: never). The services stop after `idle_stop_minutes` (0: never).
     """
@@ -123,7 +126,8 @@ class Settings:
     model: str = "claude-haiku-4-5-20251001"
     daily_budget_usd: float = 1.0
     batch_after_hours: float = 0.0
-    tiers: frozenset[str] = frozenset({"high", "normal"})
+    session_share: float = 1.0
+    tiers: frozenset[str] = frozenset()
     summaries: bool = True
     learnings: bool = True
     calls: bool = False
@@ -145,6 +149,16 @@ class Settings:
     def price(self) -> Price:
         """The price of the model."""
         return self.prices.get(self.model, UNKNOWN_PRICE)
+
+    @property
+    def tells_sessions(self) -> bool:
+        """Whether Claude is asked about sessions at all."""
+        return self.summaries or self.learnings
+
+    def wants_session(self, session_id: str) -> bool:
+        """Tell whether Claude is to tell a session, and can; of a share of sessions always the same."""
+        is_among = zlib.crc32(session_id.encode()) < self.session_share * 2**32
+        return self.credential is not None and self.tells_sessions and is_among
 
     def wants_claude(self, tier: str) -> bool:
         """Tell whether Claude is to write about captures of a tier, and can."""
@@ -236,6 +250,7 @@ def load() -> Settings:
         "via",
         "client",
         "daily_tokens",
+        "session_share",
         "api_key_from",
         "base_url",
         "proxy",
@@ -248,9 +263,7 @@ def load() -> Settings:
         chosen["base_url"] = handed_url
     default = Settings()
     if chosen.get("via") == "cli":
-        # No Message Batches there; of a session its summary and what it taught, unless more is asked for.
-        chosen["batch_after_hours"] = 0.0
-        default = replace(default, tiers=frozenset())
+        chosen["batch_after_hours"] = 0.0  # there are no Message Batches there
     context, learnings = tables.get("context", {}), tables.get("learnings", {})
     return Settings(
         **chosen,

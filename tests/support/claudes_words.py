@@ -20,14 +20,16 @@ PROJECT = "/home/dev/ledger"
 
 def words_about(body: dict[str, Any]) -> dict[str, Any]:
     """Answer as Claude would: one observation for each record, a summary, or that nothing was learned."""
-    if '"learnings"' in json.dumps(body["output_config"]):
-        return {"learnings": []}
     if "key_decisions" in json.dumps(body["output_config"]):
         return {
             "summary": "Amounts are cents now.",
             "key_files": ["money.py"],
             "key_decisions": ["No floats."],
+            "observations": [],
+            "learnings": [],
         }
+    if '"learnings"' in json.dumps(body["output_config"]):
+        return {"learnings": []}
     content = body["messages"][0]["content"]
     return {"observations": [words(each) for each in record_ids(content)]}
 
@@ -85,6 +87,7 @@ def status_of(event_id: str) -> str:
 
 
 def consent(url: str) -> None:
-    """Have the user name an API, and agree to the key that is set."""
+    """Have the user name an API, agree to the key that is set, and want every capture in Claude's words."""
+    settings_file.write("compress", {"high": "claude", "normal": "claude"})
     settings_file.write("claude", {"api_key_from": "ANTHROPIC_API_KEY", "base_url": url})
     keys.agree("ANTHROPIC_API_KEY")

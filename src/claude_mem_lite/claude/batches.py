@@ -10,7 +10,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite.capture import inbox
-from claude_mem_lite.claude import api, circuit_breaker, cost, request_cycle, requests, rewrite
+from claude_mem_lite.claude import api, circuit_breaker, cost, observations, request_cycle, requests
 from claude_mem_lite.claude.api import Answer, ClaudeError, NotFoundError, RejectedError
 from claude_mem_lite.claude.request_cycle import PACE_S, Step
 from claude_mem_lite.storage import facts, rewrites
@@ -51,7 +51,7 @@ def send(rows: Sequence[Observation], settings: Settings, *, now: float) -> Step
     Where the API takes none, nobody sends one for an hour; requests of their own go on.
     """
     left, usd, packs, found = cost.left_today(settings, now=now), 0.0, [], 0
-    for pack in requests.packs(rows, size=rewrite.MAX_CAPTURES):
+    for pack in requests.packs(rows, size=observations.MAX_CAPTURES):
         rewrites.leave_local(row.id for row in pack.gone)
         worst = requests.worst_usd(pack.request, settings.price, is_batch=True)
         found += len(pack.observations)
@@ -129,14 +129,14 @@ def _take(  # noqa: PLR0913  (one answer, and where it belongs)
                 is_batch=True,
             )
             if answer.stop_reason != api.REFUSAL:
-                written = rewrite.take_answer(rows, answer, settings, now=now)
+                written = observations.take_answer(rows, answer, settings, now=now)
         rewrites.leave_request(batch)
         entry["taken"].append(number)
         _keep(batch_id, entry)
     if isinstance(answer, Answer) and answer.stop_reason == api.REFUSAL:
-        rewrite.turn_down(rows, api.DECLINED, now=now, is_final=True)
+        observations.turn_down(rows, api.DECLINED, now=now, is_final=True)
     elif isinstance(answer, RejectedError) and rows:
-        rewrite.turn_down(rows, str(answer), now=now)
+        observations.turn_down(rows, str(answer), now=now)
     return written
 
 

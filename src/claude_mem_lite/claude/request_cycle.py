@@ -1,6 +1,6 @@
 """Make one request within the budget, enter it in the ledger, and move the circuit breaker by its outcome.
 
-What is asked and what becomes of the answer is the business of `upgrade` and `learnings.extract`.
+What is asked, and what becomes of the answer, is the business of who calls.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # Between two requests while there is more to do: 20 a minute, below the limits of any account.
 PACE_S = 3.0
 # Before a session's id among the names of what was turned down.
-SESSION, EXTRACTION = "session ", "learnings "
+SESSION = "session "
 # What was paid for and useless is tried again more and more rarely.
 _LONGEST_USELESS_S = 86_400.0
 
@@ -190,5 +190,3 @@ def _second_chance(names: Sequence[str]) -> None:
     for name in names:
         if name.startswith(SESSION):
             rewrites.reconsider_session(name.removeprefix(SESSION))
-        if name.startswith(EXTRACTION):
-            rewrites.reconsider_extraction(name.removeprefix(EXTRACTION))

@@ -1,7 +1,7 @@
-"""Build requests to Claude within bounds, from captures that belong together and from sessions.
+"""Build requests to Claude within bounds from captures that belong together, and reckon what requests cost.
 
-Only what is new goes in: a request for each capture's why, and the capture's digest. When it is sent, and
-what becomes of the answer, is `upgrade`'s business.
+Only what is new goes in: a request for each capture's why, and the capture's digest. When it is sent is
+the business of `rewrite`, what becomes of the answer that of `observations`.
 """
 
 from __future__ import annotations
@@ -15,29 +15,24 @@ from claude_mem_lite.claude.api import Request
 from claude_mem_lite.distill.digest import DIGEST_CHARS, digest
 from claude_mem_lite.distill.record import capture_of, is_look
 from claude_mem_lite.storage import queries
-from claude_mem_lite.text import clip, one_line
+from claude_mem_lite.text import clip
 from claude_mem_lite.tokens import CHARS_PER_TOKEN, estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from claude_mem_lite.settings import Price
-    from claude_mem_lite.storage.models import Observation, PendingEvent, Session
+    from claude_mem_lite.storage.models import Observation, PendingEvent
 
 MAX_PACK_CHARS = 24_000
 MAX_PACK_TOKENS, DIGEST_TOKENS = int(MAX_PACK_CHARS / CHARS_PER_TOKEN), int(DIGEST_CHARS / CHARS_PER_TOKEN)
-# What an observation and a summary come to, for estimates; and the most that is waited for.
-OBSERVATION_TOKENS, SUMMARY_TOKENS = 120, 250
-_MAX_OBSERVATION_TOKENS, _MAX_SUMMARY_TOKENS = 350, 1_200
-_MOST_TOKENS = 8_000
+# What an observation and a session come to, for estimates; and the most that is waited for.
+OBSERVATION_TOKENS, SESSION_TOKENS = 120, 700
+MAX_OBSERVATION_TOKENS, MOST_TOKENS = 350, 8_000
 # Chinese text has about a token a character of three bytes; only the budget looks at this bound.
 _DENSEST_BYTES_PER_TOKEN = 2.5
 
 _REQUEST_CHARS = 600
-_SUMMARY_CHARS = 24_000
-# How much of each observation goes into a session's summary; less where it would be too long.
-_WIDTHS = (160, 80, 0)
-_SPOKEN = frozenset({"UserPromptSubmit", "Stop", "SubagentStop"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +79,7 @@ def pack(observations: Sequence[Observation]) -> Pack:
         taken.append(observation)
         room -= len(text)
     attempts = max((each.upgrade_attempts for each in taken), default=0)
-    most = (_MAX_OBSERVATION_TOKENS * len(taken) + 200) * 2 ** min(attempts, 4)
+    most = (MAX_OBSERVATION_TOKENS * len(taken) + 200) * 2 ** min(attempts, 4)
     return Pack(
         tuple(taken),
         tuple(gone),
@@ -92,7 +87,7 @@ def pack(observations: Sequence[Observation]) -> Pack:
             system=prompts.OBSERVATIONS,
             content=str(transcript),
             schema=prompts.schema(prompts.WrittenObservations),
-            max_tokens=min(most, _MOST_TOKENS),
+            max_tokens=min(most, MOST_TOKENS),
         ),
     )
 
@@ -111,30 +106,6 @@ def packs(observations: Iterable[Observation], *, size: int) -> list[Pack]:
     return made
 
 
-def summary(session: Session) -> Request:
-    """Return the request for a session's summary from prompts, observations and last messages.
-
-    Of what Claude has told before, only what it said goes in.
-    """
-    rows = [
-        row
-        for row in queries.observations_of(session.id)
-        if row.pk > session.retold_pk and row.project_dir == session.project_dir
-    ]
-    before = "\n".join([session.retold, *session.key_decisions]) if session.retold else ""
-    transcript = ""
-    for width in _WIDTHS:
-        transcript = _told(before, rows, width)
-        if len(transcript) <= _SUMMARY_CHARS:
-            break
-    return Request(
-        system=prompts.SUMMARY,
-        content=clip(transcript, _SUMMARY_CHARS),
-        schema=prompts.schema(prompts.WrittenSummary),
-        max_tokens=min(_MAX_SUMMARY_TOKENS * 2 ** min(session.upgrade_attempts, 3), _MOST_TOKENS),
-    )
-
-
 def input_tokens(request: Request) -> int:
     """Return an estimate of what is sent."""
     return estimate_tokens(request.system + request.content + json.dumps(request.schema))
@@ -148,8 +119,8 @@ def worst_usd(request: Request, price: Price, *, is_batch: bool = False) -> floa
 
 
 def expected_usd(request: Request, price: Price, *, observations: int, is_batch: bool = False) -> float:
-    """Return what a request for so many observations (0: for a summary) will cost."""
-    output_tokens = OBSERVATION_TOKENS * observations if observations else SUMMARY_TOKENS
+    """Return what a request for so many observations (0: for a session) will cost."""
+    output_tokens = OBSERVATION_TOKENS * observations if observations else SESSION_TOKENS
     return cost.dollars(
         price, input_tokens=input_tokens(request), output_tokens=output_tokens, is_batch=is_batch
     )
@@ -158,27 +129,3 @@ def expected_usd(request: Request, price: Price, *, observations: int, is_batch:
 def _text(events: Sequence[PendingEvent]) -> str:
     limit = max(DIGEST_CHARS // len(events), 600)
     return "\n".join(digest(capture_of(event), limit=limit) for event in events)
-
-
-def _told(before: str, rows: Sequence[Observation], width: int) -> str:
-    """Return a session in the order of time, each observation with so many characters of its summary."""
-    transcript = prompts.Transcript()
-    if before:
-        transcript.add("told-before", before)
-    done: list[str] = []
-
-    def close() -> None:
-        if done:
-            transcript.add("done", "\n".join(done))
-            done.clear()
-
-    for row in rows:
-        if row.tool_name in _SPOKEN:
-            close()
-            name = "request" if row.tool_name == "UserPromptSubmit" else "report"
-            transcript.add(name, clip(row.summary, 3 * width or 200))
-        else:
-            told = one_line(row.summary, width) if width and row.tier != "low" else ""
-            done.append(f"- {row.title}{f': {told}' if told else ''}")
-    close()
-    return str(transcript)

@@ -50,7 +50,7 @@ def compress(  # noqa: PLR0913  (each is an option of the command)
     with working("reckoning", quiet=as_json):
         _distill_what_is_raw()
         ids = rewrites.local_observations(chosen.tiers, errors=retry_errors)[:limit]
-        sessions = _sessions(errors=retry_errors) if chosen.summaries and not limit else []
+        sessions = _sessions(errors=retry_errors) if chosen.tells_sessions and not limit else []
         found = estimate(ids, [] if batch else sessions, chosen, is_batch=batch)
     if not as_json:
         _show_estimate(found, chosen)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -11,11 +10,11 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from claude_mem_lite.capture import inbox
-from claude_mem_lite.claude import batches, circuit_breaker, requests
+from claude_mem_lite.claude import batches, circuit_breaker, observations, requests
 from claude_mem_lite.claude import rewrite as steps
+from claude_mem_lite.claude import sessions as tellings
 from claude_mem_lite.claude.cost import left_today
 from claude_mem_lite.cli.output import console, errors
-from claude_mem_lite.learnings import extract
 from claude_mem_lite.storage import facts, ledger, queries, rewrites
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ def estimate(ids: list[str], sessions: list[str], chosen: Settings, *, is_batch:
     """Return what the captures and sessions would cost; of very many from the first of them."""
     price, sample = chosen.price, ids[: rewrites.MAX_ROWS]
     rows = rewrites.waiting_observations(chosen.tiers, ids=sample)
-    packs = [pack for pack in requests.packs(rows, size=steps.MAX_CAPTURES) if pack.observations]
+    packs = [pack for pack in requests.packs(rows, size=observations.MAX_CAPTURES) if pack.observations]
     usd = sum(
         requests.expected_usd(pack.request, price, observations=len(pack.observations), is_batch=is_batch)
         for pack in packs
@@ -43,8 +42,7 @@ def estimate(ids: list[str], sessions: list[str], chosen: Settings, *, is_batch:
     found = sum(len(pack.observations) for pack in packs)
     times = len(ids) / len(sample) if sample else 1
     told = [row for session_id in sessions if (row := queries.session(session_id))]
-    asked = [requests.summary(row) for row in told]
-    asked += [extract.request(row) for row in told] if chosen.learnings else []
+    asked = [tellings.request(row, chosen) for row in told]
     usd_told = sum(requests.expected_usd(request, price, observations=0) for request in asked)
     return {
         "model": chosen.model,
@@ -109,23 +107,18 @@ class Run:
                 rows = [row for row in rows if tries[row.id] < MAX_TRIES and row.upgrade not in _DONE]
                 if not rows:
                     break
-                together = steps.first_together(rows)
+                together = observations.first_together(rows)
                 more = len(rows) > len(together)
-                step = steps.write_observations(together, self._settings, now=time.time(), more=more)
+                step = observations.write(together, self._settings, now=time.time(), more=more)
                 tries.update(step.asked)
                 yield step
         for session_id in sessions:
             failure = "outage"
             while failure == "outage" and not self._stopped:
                 session = queries.known_session(session_id)
-                step = steps.write_summary(session, self._settings, now=time.time())
+                step = tellings.tell(session, self._settings, now=time.time())
                 failure = step.failure
                 yield step
-        for _ in sessions if self._settings.learnings else ():
-            step = extract.step(self._settings, now=time.time())
-            if not step.was_taken or self._stopped:
-                break
-            yield dataclasses.replace(step, written=0)  # the summary was counted
 
     def _take_in_batches(self) -> None:
         for batch_id in facts.read("batches"):

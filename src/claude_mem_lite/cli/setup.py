@@ -101,7 +101,7 @@ def let_client_write() -> None:
 def cost_on_plan() -> str:
     """Return in a clause what Claude's words cost on a plan."""
     most = settings.load().daily_tokens
-    return f"as a session ends, one or two requests go to Claude on your plan, at most {most:,} tokens a day"
+    return f"as a session ends, one request goes to Claude on your plan, at most {most:,} tokens a day"
 
 
 def start_services(*, quiet: bool) -> str:

@@ -22,7 +22,7 @@ from claude_mem_lite.services import install, other_clients
 from claude_mem_lite.text import count, join
 
 if TYPE_CHECKING:
-    from claude_mem_lite.importers.estimate import Estimate
+    from claude_mem_lite.claude.import_cost import Estimate
     from claude_mem_lite.importers.importing import Import, Plan
     from claude_mem_lite.settings import Settings
 
@@ -164,7 +164,8 @@ def _take(client: Name, project: str, since: str, *, as_json: bool, quiet: bool)
 
 def _reckon(client: Name, project: str, since: str, *, has_memory: bool, as_json: bool) -> None:
     """Say what an import would come to; nothing is written."""
-    from claude_mem_lite.importers import estimate, importing
+    from claude_mem_lite.claude import import_cost
+    from claude_mem_lite.importers import importing
     from claude_mem_lite.importers import store as asked
 
     project_dir = (_project(project) if has_memory else config.project_dir(project)) if project else None
@@ -175,7 +176,7 @@ def _reckon(client: Name, project: str, since: str, *, has_memory: bool, as_json
     with progress_bar(quiet=as_json) as progress:
         task = progress.add_task("reckoning", total=sum(each.size_bytes for each in found.sessions))
         run = importing.Import(found, now=now, learn=_learn, make_room=lambda: None) if has_memory else None
-        reckoned = estimate.estimate(
+        reckoned = import_cost.estimate(
             found,
             settings.load(),
             now=now,
@@ -263,7 +264,7 @@ def _claude_usd(run: Import) -> float:
         return 0.0
     ids = rewrites.local_observations(chosen.tiers, sessions=mine)
     sessions = [each for each in rewrites.outdated_sessions(left=True) if each in mine]
-    found = estimate(ids, sessions if chosen.summaries else [], chosen, is_batch=False)
+    found = estimate(ids, sessions if chosen.tells_sessions else [], chosen, is_batch=False)
     return float(found["expected_usd"])
 
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 MAX_KEY_FILES = 8
 
 # What is said; a sub-agent's last words are none of the session's.
-_SPOKEN = frozenset({"UserPromptSubmit", "Stop", "StopFailure", "SubagentStop", compaction.NAME})
+SPOKEN = frozenset({"UserPromptSubmit", "Stop", "StopFailure", "SubagentStop", compaction.NAME})
 # What the assistant says in an event, in which it may repeat what it has read.
 _HEARD_CHARS = 300_000
 _HEARD_BY_COMMAND = 20_000  # most commands have a description, and few repeat anything in it
@@ -167,12 +167,15 @@ def summarize_session(session_id: str, *, retell: bool = False) -> str:
     for earlier in timeline.open_sessions_before(session):
         _settle(earlier)
     if retell:
-        chosen = settings.load()
-        is_wanted = chosen.summaries and chosen.credential is not None
+        is_wanted = settings.load().wants_session(session_id) and _is_worth_telling(rows)
         (rewrites.want_retelling if is_wanted else rewrites.cancel_retelling)(session_id)
-        if chosen.learnings and not chosen.summaries and chosen.credential is not None:
-            rewrites.want_extraction(session_id)  # else once Claude has told the session
     return summary
+
+
+def _is_worth_telling(rows: Sequence[ObservationRow]) -> bool:
+    """Whether anybody would read more than the rules say: something was done, or there was a conversation."""
+    asked = sum(row.tool_name == "UserPromptSubmit" for row in rows)
+    return asked > 1 or any(row.tool_name not in SPOKEN for row in rows)
 
 
 def local_summary(
@@ -182,7 +185,7 @@ def local_summary(
 
     `later` is what each session after it did: they may have settled what it left open.
     """
-    done = [row for row in rows if row.tool_name not in _SPOKEN]
+    done = [row for row in rows if row.tool_name not in SPOKEN]
     ends = [row for row in rows if row.tool_name in {"Stop", "StopFailure"}]
     reports = [row for row in ends if not is_api_failure(row.title)]
     has_failed = bool(ends) and ends[-1] not in reports

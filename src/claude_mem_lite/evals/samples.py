@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from claude_mem_lite import config
-from claude_mem_lite.claude import prompts, requests, rewrite
+from claude_mem_lite.claude import observations, prompts, requests
 from claude_mem_lite.distill import local
 from claude_mem_lite.distill.observation import Skip
 from claude_mem_lite.distill.record import capture_of
@@ -130,5 +130,5 @@ def by_claude(told: str, of: Sample) -> tuple[Words, Words] | None:
     found = prompts.parse_observations(told)
     if len(found) != 1:
         return None
-    title, summary, detail = rewrite.as_kept(found[0], title=of.local.title, detail=of.local.detail)
+    title, summary, detail = observations.as_kept(found[0], title=of.local.title, detail=of.local.detail)
     return Words(found[0].title, found[0].summary, found[0].detail), Words(title, summary, detail)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from claude_mem_lite.forget.wanted import Wanted
 
 _PURGING = "forgetting"  # the state that says that rows are deleted whose bytes may still be there
-_NOTES = {"sessions": ("upgrade_note", "extraction_note"), "observations": ("upgrade_note",)}
+_NOTES = {"sessions": ("upgrade_note",), "observations": ("upgrade_note",)}
 
 
 def note() -> None:
@@ -78,7 +78,6 @@ def retell(session_id: str, summary: str, key_files: list[str], *, up_to: int) -
         prompt_version=None,
         upgrade="",
         upgrade_note=None,
-        extraction_note=None,
     ).where(Session.id == session_id).execute()
 
 

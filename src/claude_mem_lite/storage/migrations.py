@@ -409,6 +409,15 @@ CREATE TABLE sync_cursors (
 ) WITHOUT ROWID;
 """
 
+# Claude is asked about a session once: its summary and what it has taught come in one answer.
+_TOLD_TOGETHER = """
+DROP INDEX idx_session_extraction;
+ALTER TABLE sessions DROP COLUMN extraction;
+ALTER TABLE sessions DROP COLUMN extraction_attempts;
+ALTER TABLE sessions DROP COLUMN extraction_due;
+ALTER TABLE sessions DROP COLUMN extraction_note;
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _TABLES + _full_text("observations", "title", "summary", "detail") + _full_text("sessions", "summary"),
     _WRITTEN_BY_CLAUDE
@@ -437,6 +446,7 @@ MIGRATIONS: tuple[str, ...] = (
     _GUARDS,
     _CLIENTS,
     _SYNC,
+    _TOLD_TOGETHER,
 )
 
 

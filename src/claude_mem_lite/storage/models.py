@@ -117,10 +117,6 @@ class Session(_Table):
     embedding_status = TextField(default="pending")
     learned_pk = IntegerField(default=0)
     extracted_pk = IntegerField(default=0)
-    extraction = TextField(default="")
-    extraction_attempts = IntegerField(default=0)
-    extraction_due = TextField(default="")
-    extraction_note = TextField(null=True)
     state = _Json(default=dict)
 
     class Meta:

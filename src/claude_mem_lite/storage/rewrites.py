@@ -195,47 +195,9 @@ def reject_session(session_id: str, *, note: str) -> None:
     _reject(Session, session_id, note)
 
 
-# --- what Claude is asked to learn from a session ---------------------------------------------------
-
-
-def want_extraction(session_id: str) -> None:
-    """Have Claude look for learnings in what has happened in a session since it last did."""
-    Session.update(extraction=WAITING, extraction_attempts=0, extraction_due="").where(
-        (Session.id == session_id) & (Session.summarized_pk > Session.extracted_pk)
-    ).execute()
-
-
-def waiting_extractions() -> list[Session]:
-    """Return the sessions that Claude is to learn from, longest waiting first."""
-    rows = Session.select().where(Session.extraction == WAITING)
-    return list(rows.order_by(Session.extraction_attempts, Session.last_event_at).limit(MAX_ROWS))
-
-
 def finish_extraction(session_id: str, *, up_to: int) -> None:
     """Note up to which observation Claude has learned from a session."""
-    Session.update(extraction="", extraction_attempts=0, extraction_note=None, extracted_pk=up_to).where(
-        Session.id == session_id
-    ).execute()
-
-
-def put_off_extraction(session_id: str, *, due: float, note: str) -> None:
-    """Have Claude asked again at `due`; one more attempt has failed."""
-    Session.update(
-        extraction_attempts=Session.extraction_attempts + 1,
-        extraction_due=inbox.utc_text(due),
-        extraction_note=note,
-    ).where(Session.id == session_id).execute()
-
-
-def reject_extraction(session_id: str, *, note: str) -> None:
-    """Mark a session as one that Claude will not learn from."""
-    Session.update(extraction=ERROR, extraction_note=note).where(Session.id == session_id).execute()
-
-
-def reconsider_extraction(session_id: str) -> None:
-    """Have a session wait again that Claude would not learn from."""
-    mine = (Session.id == session_id) & (Session.extraction == ERROR)
-    Session.update(extraction=WAITING).where(mine).execute()
+    Session.update(extracted_pk=up_to).where(Session.id == session_id).execute()
 
 
 def start(*, credential: str, version: str) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.capture import priority
-from claude_mem_lite.claude import cost, prompts, requests, rewrite
+from claude_mem_lite.claude import cost, observations, prompts, requests
 from claude_mem_lite.distill.digest import DIGEST_CHARS, digest
 from claude_mem_lite.distill.observation import Capture
 from claude_mem_lite.importers.sessions import Telling
@@ -83,14 +83,13 @@ def _told(event: Event, chosen: Settings) -> int:
 
 
 def _usd(events: int, captures: int, chars: int, chosen: Settings) -> float:
-    """Return what one session would cost: its captures in packs, its summary, its learnings."""
-    packs = max(math.ceil(captures / rewrite.MAX_CAPTURES), math.ceil(chars / requests.MAX_PACK_CHARS))
+    """Return what one session would cost: its captures in packs, and its own telling."""
+    packs = max(math.ceil(captures / observations.MAX_CAPTURES), math.ceil(chars / requests.MAX_PACK_CHARS))
     sent = packs * (estimate_tokens(prompts.OBSERVATIONS) + _FRAME_TOKENS)
     sent += int(chars / CHARS_PER_TOKEN)
     answered = captures * requests.OBSERVATION_TOKENS
-    for is_asked, text in ((chosen.summaries, prompts.SUMMARY), (chosen.learnings, prompts.LEARNINGS)):
-        if is_asked:
-            told = min(events * _TOLD_TOKENS, _MOST_TOLD_TOKENS)
-            sent += estimate_tokens(text) + _FRAME_TOKENS + told
-            answered += requests.SUMMARY_TOKENS
+    if chosen.tells_sessions:
+        asked = prompts.session_prompt(summary=chosen.summaries, learnings=chosen.learnings, observations=1)
+        sent += estimate_tokens(asked) + _FRAME_TOKENS + min(events * _TOLD_TOKENS, _MOST_TOLD_TOKENS)
+        answered += requests.SESSION_TOKENS
     return cost.dollars(chosen.price, input_tokens=sent, output_tokens=answered)

@@ -1,0 +1,126 @@
+"""Have Claude write about captures of a session that share a request, and store what it says of each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.claude import api, prompts, request_cycle, requests
+from claude_mem_lite.claude.api import RejectedError
+from claude_mem_lite.claude.request_cycle import PACE_S, Step
+from claude_mem_lite.distill.observation import OBSERVATION_CHARS, SUMMARY_CHARS
+from claude_mem_lite.storage import facts, rewrites
+from claude_mem_lite.text import clip, one_line
+from claude_mem_lite.tokens import estimate_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from claude_mem_lite.claude.api import Answer
+    from claude_mem_lite.settings import Settings
+    from claude_mem_lite.storage.models import Observation
+
+MAX_CAPTURES = 16
+
+
+def write(rows: Sequence[Observation], settings: Settings, *, now: float, more: bool = False) -> Step:
+    """Ask Claude about captures of one session, as many of them as fit into a request, and store its words.
+
+    `more` says that others follow at once, so that the prompt is worth caching.
+    """
+    pack = requests.pack(rows)
+    rewrites.leave_local(row.id for row in pack.gone)
+    if not pack.observations:
+        return Step(0.0)
+    asked = tuple(row.id for row in pack.observations)
+    try:
+        entry_id, answer = request_cycle.ask(pack.request, settings, now=now, more=more)
+    except request_cycle.StoppedError as stopped:
+        if len(rows) == 1 and stopped.step.failure == "outage":
+            rewrites.put_off([rows[0].id], due=now, note=stopped.step.reason)  # the next probe is another
+        return stopped.step
+    except RejectedError as error:
+        return turn_down(pack.observations, str(error), now=now)
+    with facts.transaction():
+        request_cycle.enter(
+            "observations",
+            answer,
+            settings,
+            now=now,
+            session_id=rows[0].session_id,
+            captures=len(asked),
+            entry_id=entry_id,
+        )
+        if answer.stop_reason != api.REFUSAL:
+            written = take_answer(pack.observations, answer, settings, now=now)
+    if answer.stop_reason == api.REFUSAL:
+        turn_down(pack.observations, api.DECLINED, now=now, is_final=True)
+        return request_cycle.declined(now=now)
+    return request_cycle.answered(Step(PACE_S, written=written, asked=asked), now=now)
+
+
+def take_answer(rows: Sequence[Observation], answer: Answer, settings: Settings, *, now: float) -> int:
+    """Store what an answer says about each of some captures; return how many it was good for.
+
+    A capture that the answer leaves out or names twice is put off, it alone.
+    """
+    found = prompts.parse_observations(answer.text)
+    written = 0
+    for row in rows:
+        own = [each for each in found if each.id == requests.short_id(row)]
+        if len(rows) == len(found) == 1:
+            own = found  # nothing else can be meant
+        if len(own) == 1:
+            store(row, own[0], by=settings.model)
+            written += 1
+        else:
+            pause_s = request_cycle.useless_pause_s(row.upgrade_attempts + 1)
+            note = f"the answer had {len(own)} observations of it ({answer.stop_reason})"
+            rewrites.put_off([row.id], due=now + pause_s, note=note)
+    return written
+
+
+def as_kept(
+    said: prompts.WrittenObservation, *, title: str, detail: str | None
+) -> tuple[str, str, str | None]:
+    """Return title, summary and detail as they are kept; `title` and `detail` are the local ones."""
+    title = one_line(said.title).rstrip(". ") or title
+    summary = clip(said.summary, SUMMARY_CHARS)
+    return title, summary, clip(said.detail or "", OBSERVATION_CHARS - len(title) - len(summary)) or detail
+
+
+def turn_down(rows: Sequence[Observation], reason: str, *, now: float, is_final: bool = False) -> Step:
+    """Mark a capture that the API does not take; of several try each alone, at once.
+
+    Unless `is_final` it gets a second chance once something else has been taken. Where three in a row are
+    turned down it is none of them: they wait, and the user is told.
+    """
+    if len(rows) > 1:
+        rewrites.put_off([row.id for row in rows], due=now, note=reason)
+        return Step(0.0)
+    rewrites.reject(rows[0].id, note=reason)
+    inbox.finish(rows[0].id, status="error", note=f"not written by Claude: {reason}")
+    return Step(0.0) if is_final else request_cycle.turned_down(rows[0].id, reason, now=now)
+
+
+def store(row: Observation, said: prompts.WrittenObservation, *, by: str) -> None:
+    """Keep Claude's words about an observation."""
+    title, summary, detail = as_kept(said, title=row.title, detail=row.detail)
+    rewrites.write_observation(
+        row.id,
+        title=title,
+        summary=summary,
+        detail=detail,
+        tokens_compressed=estimate_tokens("\n".join((title, summary, detail or ""))),
+        written_by=by,
+        prompt_version=prompts.OBSERVATIONS_VERSION,
+    )
+
+
+def first_together(rows: Sequence[Observation]) -> list[Observation]:
+    """Return the first captures that may share a request; what has failed before goes alone."""
+    first = rows[0]
+    if first.upgrade_attempts:
+        return [first]
+    fresh = [row for row in rows if row.session_id == first.session_id and not row.upgrade_attempts]
+    return fresh[:MAX_CAPTURES]

@@ -1,0 +1,245 @@
+"""Have Claude tell a session and say what it has taught, in one request at its end.
+
+Captured text reaches the model here, so what it writes is no word of the user's; whose it is tell the events
+(see `voices`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from claude_mem_lite.claude import api, observations, prompts, request_cycle, requests
+from claude_mem_lite.claude.api import RejectedError, Request
+from claude_mem_lite.claude.request_cycle import PACE_S, Step
+from claude_mem_lite.distill.observation import SUMMARY_CHARS
+from claude_mem_lite.distill.record import MAX_KEY_FILES, SPOKEN, summarize_session
+from claude_mem_lite.distill.sameness import terms
+from claude_mem_lite.learnings import evolve
+from claude_mem_lite.learnings.evolve import CONTENT_CHARS, TOLD, Candidate
+from claude_mem_lite.learnings.voices import Voices
+from claude_mem_lite.storage import context, facts, queries, rewrites
+from claude_mem_lite.storage import learnings as learning_rows
+from claude_mem_lite.text import clip, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from claude_mem_lite.claude.api import Answer
+    from claude_mem_lite.claude.prompts import Told, WrittenLearning
+    from claude_mem_lite.settings import Settings
+    from claude_mem_lite.storage.models import Learning, Observation, Session
+
+MOST_LEARNINGS = 10  # of one session
+SHOWN = 30  # of what is known; source: phase 6 document 2.4
+# Better words for at most so many observations of a session, and for one in so many.
+_MOST_REWORDED, _ONE_IN = 6, 5
+
+_SESSION_CHARS, _SAID_CHARS = 24_000, 700
+# How much is told of each thing that was done; less where it would be too long.
+_WIDTHS = (160, 80, 0)
+_SUMMARY_TOKENS, _LEARNINGS_TOKENS = 1_200, 1_600
+_KEY_DECISIONS = 6
+
+
+def tell(session: Session, settings: Settings, *, now: float) -> Step:
+    """Ask Claude for a session's summary, better words where it has them, and learnings; store what comes.
+
+    The summary is stored last: what breaks off before is asked for again, and what is known already is
+    only confirmed.
+    """
+    rows, up_to = _news(session, settings), session.summarized_pk
+    if not rows:
+        rewrites.cancel_retelling(session.id)
+        return Step(0.0)
+    known = _known(session, rows) if settings.learnings else []
+    try:
+        entry_id, answer = request_cycle.ask(_request(session, rows, known, settings), settings, now=now)
+    except request_cycle.StoppedError as stopped:
+        if stopped.step.failure == "outage":
+            rewrites.put_off_session(session.id, due=now, note=stopped.step.reason)
+        return stopped.step
+    except RejectedError as error:
+        rewrites.reject_session(session.id, note=str(error))
+        return request_cycle.turned_down(f"{request_cycle.SESSION}{session.id}", str(error), now=now)
+    request_cycle.enter("session", answer, settings, now=now, session_id=session.id, entry_id=entry_id)
+    told = prompts.parse_session(answer.text)
+    if answer.stop_reason == api.REFUSAL:
+        rewrites.reject_session(session.id, note=api.DECLINED)
+        return request_cycle.declined(now=now)
+    if told is None or (settings.summaries and told.words is None):
+        _ask_again(session, answer, now=now)
+        return request_cycle.answered(Step(PACE_S), now=now)
+    _learn(session, rows, known, told)
+    with facts.transaction():
+        _write(session, rows, told, settings, up_to=up_to)
+    if queries.known_session(session.id).summarized_pk > up_to:  # it went on during the call
+        summarize_session(session.id, retell=queries.known_session(session.id).status == "closed")
+    return request_cycle.answered(Step(PACE_S, written=1), now=now)
+
+
+def request(session: Session, settings: Settings) -> Request:
+    """Return the request about a session: what is known, then what happened, each with its short id."""
+    rows = _news(session, settings)
+    return _request(session, rows, _known(session, rows) if settings.learnings else [], settings)
+
+
+def candidate(
+    written: WrittenLearning, rows: Sequence[Observation], known: Sequence[Learning], voices: Voices
+) -> Candidate:
+    """Return what Claude wrote as a candidate; ids that it was not shown are none."""
+    ids = {_short(row.id): row.id for row in known}
+    contradicted = ids.get(written.contradicts or "", "")
+    # What neither the user nor Claude had to do with in the session, no text from outside takes away.
+    at_hand = [row for row in known if voices.have_touched(row.content)]
+    evidence = tuple(row.id for row in rows if _short(row.id) in written.evidence)
+    supporting = [row for row in rows if row.id in evidence]
+    return Candidate(
+        content=one_line(written.content, CONTENT_CHARS),
+        category=written.category,
+        origin=voices.origin(written.content),
+        confidence=written.confidence,
+        contradicts=contradicted if any(row.id == contradicted for row in at_hand) else "",
+        confirms=ids.get(written.confirms or "", ""),
+        observations=evidence,
+        about=tuple(written.about),
+        files=tuple(path for row in supporting for path in row.files_touched),
+    )
+
+
+def terms_of(text: str) -> list[str]:
+    """Return the terms of a text however long it is."""
+    return [term for line in text.splitlines() for term in terms(line)]
+
+
+def _news(session: Session, settings: Settings) -> list[Observation]:
+    """Return what has happened in a session since Claude told it, or learned from it."""
+    since = session.retold_pk if settings.summaries else session.extracted_pk
+    rows = queries.observations_of(session.id)
+    return [row for row in rows if row.pk > since and row.project_dir == session.project_dir]
+
+
+def _request(
+    session: Session, rows: Sequence[Observation], known: Sequence[Learning], settings: Settings
+) -> Request:
+    transcript = ""
+    for width in _WIDTHS:
+        transcript = _told(session, rows, known, width)
+        if len(transcript) <= _SESSION_CHARS:
+            break
+    most = min(_MOST_REWORDED, sum(map(_can_be_reworded, rows)) // _ONE_IN)
+    tokens = _SUMMARY_TOKENS * settings.summaries + _LEARNINGS_TOKENS * settings.learnings
+    tokens += requests.MAX_OBSERVATION_TOKENS * most
+    return Request(
+        system=prompts.session_prompt(
+            summary=settings.summaries, learnings=settings.learnings, observations=most
+        ),
+        content=clip(transcript, _SESSION_CHARS),
+        schema=prompts.session_schema(summary=settings.summaries, learnings=settings.learnings),
+        max_tokens=min(tokens * 2 ** min(session.upgrade_attempts, 3), requests.MOST_TOKENS),
+    )
+
+
+def _told(session: Session, rows: Sequence[Observation], known: Sequence[Learning], width: int) -> str:
+    """Return a session in the order of time, each thing done with so many characters of its summary.
+
+    Of what Claude has told before, only what it said goes in.
+    """
+    transcript = prompts.Transcript()
+    for each in known:
+        doubt = {"mark": "low-confidence"} if each.confidence < TOLD or each.superseded_by else {}
+        transcript.add("known", f"{each.category}: {each.content}", id=_short(each.id), **doubt)
+    if session.retold:
+        transcript.add("told-before", "\n".join([session.retold, *session.key_decisions]))
+    done: list[str] = []
+
+    def close() -> None:
+        if done:
+            transcript.add("done", "\n".join(done))
+            done.clear()
+
+    for row in rows:
+        if row.tool_name in SPOKEN:
+            close()
+            name = "request" if row.tool_name == "UserPromptSubmit" else "report"
+            transcript.add(name, clip(row.summary, min(_SAID_CHARS, 3 * width) or 200), id=_short(row.id))
+        elif row.tier == "low":
+            done.append(f"- {row.title}")
+        else:
+            told = one_line(row.summary, width) if width else ""
+            done.append(f"- [{_short(row.id)}] {row.title}{f': {told}' if told else ''}")
+    close()
+    return str(transcript)
+
+
+def _ask_again(session: Session, answer: Answer, *, now: float) -> None:
+    pause_s = request_cycle.useless_pause_s(session.upgrade_attempts + 1)
+    note = f"the answer told no session ({answer.stop_reason})"
+    rewrites.put_off_session(session.id, due=now + pause_s, note=note)
+
+
+def _learn(session: Session, rows: Sequence[Observation], known: Sequence[Learning], told: Told) -> None:
+    """Take in what a session has taught."""
+    if not told.learnings:
+        return
+    voices = Voices(queries.payloads_of(session.id), remembered=context.told_of_others(session.id))
+    for written in told.learnings[:MOST_LEARNINGS]:
+        evolve.take(
+            candidate(written, rows, known, voices),
+            session_id=session.id,
+            project_dir=session.project_dir,
+            at=rows[-1].created_at,
+        )
+
+
+def _write(
+    session: Session, rows: Sequence[Observation], told: Told, settings: Settings, *, up_to: int
+) -> None:
+    """Store a session's summary, and Claude's words where they are better than ours."""
+    by_id = {_short(row.id): row for row in rows if _can_be_reworded(row)}
+    for said in told.observations[:_MOST_REWORDED]:
+        if row := by_id.get(said.id):
+            observations.store(row, said, by=settings.model)
+    if settings.learnings:
+        rewrites.finish_extraction(session.id, up_to=up_to)
+    if told.words is None or not settings.summaries:
+        rewrites.cancel_retelling(session.id)
+        return
+    rewrites.write_summary(
+        session.id,
+        summary=clip(told.words.summary, SUMMARY_CHARS),
+        key_files=_lines(told.words.key_files, MAX_KEY_FILES, chars=200),
+        key_decisions=_lines(told.words.key_decisions, _KEY_DECISIONS, chars=300),
+        retold_pk=up_to,
+        written_by=settings.model,
+        prompt_version=prompts.SESSION_VERSION,
+    )
+
+
+def _can_be_reworded(row: Observation) -> bool:
+    """Whether Claude may find better words: for what changed something or was told from elsewhere, once."""
+    return (
+        row.tool_name not in SPOKEN and row.tier != "low" and row.written_by == "local" and row.upgrade == ""
+    )
+
+
+def _known(session: Session, rows: Sequence[Observation]) -> list[Learning]:
+    """Return what of a project's learnings Claude is shown: those that have to do with the session first.
+
+    The doubted are among them: what is not shown would be found again, and come back as a ghost.
+    """
+    known = [row for row in learning_rows.find(session.project_dir, state="all") if row.is_active]
+    said = set(terms_of("\n".join([session.summary or "", *(f"{row.title}\n{row.summary}" for row in rows)])))
+
+    def nearness(row: Learning) -> float:
+        wanted = set(terms(row.content))
+        return len(wanted & said) / len(wanted) if wanted else 0.0
+
+    return sorted(known, key=nearness, reverse=True)[:SHOWN]
+
+
+def _lines(texts: Sequence[str], most: int, *, chars: int) -> list[str]:
+    return [one_line(text, chars) for text in texts if text][:most]
+
+
+def _short(row_id: str) -> str:
+    return row_id[:8]
