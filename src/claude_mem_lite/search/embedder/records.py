@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import glob
-import importlib.metadata
 import importlib.util
 import os
 import re
@@ -298,10 +297,9 @@ def _named(setting: str) -> ModelRecord:
 
 def _minilm_path() -> str:
     """Return the path of the model's file without importing the package around it."""
-    try:
-        path = str(importlib.metadata.distribution(_MINILM_PACKAGE).locate_file(_MINILM_FILE))
-    except importlib.metadata.PackageNotFoundError:
-        return ""
+    package, _, file = _MINILM_FILE.partition("/")
+    spec = importlib.util.find_spec(package)
+    path = os.path.join(*(spec.submodule_search_locations or ()), file) if spec else ""
     return path if os.path.isfile(path) else ""
 
 
