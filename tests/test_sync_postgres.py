@@ -228,3 +228,22 @@ def test_what_one_laptop_learns_is_soon_on_the_other(
         block = starts(other, "s3")
 
     assert "always run `make xylophone` before you push" in block
+
+
+@pytest.mark.parametrize(
+    ("host", "mode"),
+    [
+        ("localhost", ""),
+        ("127.0.0.1", ""),
+        ("localhost.example.com", "sslmode=require"),
+        ("127.example.com", "sslmode=require"),
+        ("localhost,db.example.com", "sslmode=require"),
+    ],
+)
+def test_another_machine_is_reached_encrypted(monkeypatch: pytest.MonkeyPatch, host: str, mode: str) -> None:
+    """A name that only begins like this machine's is another's."""
+    monkeypatch.delenv("PGSSLMODE", raising=False)
+
+    hub = hub_at(f"postgres:postgresql://ann@{host}/memory")
+
+    assert [word for word in vars(hub)["_to"].split() if word.startswith("sslmode=")] == mode.split()

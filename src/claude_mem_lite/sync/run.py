@@ -164,7 +164,9 @@ def machines(hub: Hub, names: list[str], code: str) -> tuple[dict[str, tuple[str
 def _chosen() -> Setup:
     chosen = setup.load()
     if chosen is None:
-        raise ClaudeMemError("no hub is set up: claude-mem sync init folder:PATH or git:REPOSITORY")
+        raise ClaudeMemError(
+            "no hub is set up: claude-mem sync init folder:PATH, git:REPOSITORY or postgres:URL"
+        )
     return chosen
 
 

@@ -11,6 +11,7 @@ A password is never kept here: libpq finds it in `~/.pgpass` or in a service fil
 from __future__ import annotations
 
 import os
+import re
 import weakref
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -32,7 +33,8 @@ _PATIENCE: dict[str, Any] = {
     "connect_timeout": 10, "keepalives_idle": 30, "tcp_user_timeout": 30_000, "application_name": _NAME,
     "options": "-c statement_timeout=120000 -c lock_timeout=30000",
 }  # fmt: skip
-_NEAR = ("/", "@", "localhost", "127.", "::1")
+# Hosts on this machine: folders of sockets, and the loopback.
+_NEAR = re.compile(r"[/@].*|localhost|127(\.\d+){3}|::1")
 _MOST_SAID = 300
 # Append only; each runs once, in the transaction that records it.
 _MIGRATIONS = (
@@ -69,7 +71,8 @@ class PostgresHub:
                 "the hub's address holds a password: put it into ~/.pgpass, and leave it out"
             )
         self.place = f"{given.get('host', given.get('service', 'this machine'))}/{given.get('dbname', '')}"
-        if given.get("host") and not str(given["host"]).startswith(_NEAR) and "PGSSLMODE" not in os.environ:
+        hosts = filter(None, str(given.get("host") or "").split(","))
+        if not all(map(_NEAR.fullmatch, hosts)) and "PGSSLMODE" not in os.environ:
             given.setdefault("sslmode", "require")
         self._to = make_conninfo(**(_PATIENCE | given))
         self._connection: psycopg.Connection | None = None
