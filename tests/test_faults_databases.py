@@ -219,7 +219,7 @@ def fill_tables(connection: sqlite3.Connection) -> dict[str, list[dict[str, Any]
 def _value(table: str, column: sqlite3.Row, number: int) -> Any:
     if column["type"] in {"INTEGER", "REAL", "BLOB"}:
         return number
-    if column["name"] == "value":
+    if column["name"] in {"value", "meta"}:
         return json.dumps({"number": number})
     return f"old{number}" if (table, column["name"]) == ("sessions", "id") else f"otter {table} {number}"
 
