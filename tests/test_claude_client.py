@@ -74,6 +74,7 @@ def test_an_answer_comes_with_its_tokens(plays: Plays, tmp_path: Path) -> None:
         f"open({str(tmp_path / 'seen')!r}, 'w').write(json.dumps([sys.argv, sys.stdin.read(), os.listdir(), "
     )
     note += "dict(os.environ)]))\n"
+    settings_file.write("claude", {"client_config": "/home/dev/.claude-work"})
 
     answer = client.ask(REQUEST, plays(note + says(structured_output={"x": 1}, result="x")))
 
@@ -85,6 +86,7 @@ def test_an_answer_comes_with_its_tokens(plays: Plays, tmp_path: Path) -> None:
     assert REQUEST.content not in " ".join(arguments)
     assert listing == []
     assert environment["CLAUDE_MEM_WRITER"] == "1"
+    assert environment["CLAUDE_CONFIG_DIR"] == "/home/dev/.claude-work"
     assert environment["CLAUDE_CODE_MAX_OUTPUT_TOKENS"] == "500"
 
 
@@ -230,6 +232,7 @@ def test_consent_finds_the_client_and_says_what_it_costs(
     """The path is kept, for the services have no PATH of the user's; inside a session it is refused."""
     plays(says())
     settings_file.write("claude", {"client": "/gone"})
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "work"))
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
 
     done = command("config", "set", "claude.via", "cli")
@@ -238,6 +241,7 @@ def test_consent_finds_the_client_and_says_what_it_costs(
 
     assert "at most 200,000 tokens a day" in done.stdout
     assert settings.load().client == str(tmp_path / "bin" / "claude")
+    assert settings.load().client_config == str(tmp_path / "work")
     assert (refused.returncode, settings.load().via) == (1, "cli")
 
 

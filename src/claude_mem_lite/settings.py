@@ -34,6 +34,7 @@ _KNOWN: Mapping[str, Mapping[str, _Kind]] = {
     "claude": {
         "via": ("api", "cli", "off"),
         "client": str,
+        "client_config": re.compile(r".*"),  # or ""
         "daily_tokens": range(1_000_000_001),
         "session_share": float,
         "model": str,
@@ -110,7 +111,8 @@ class Evals:
 class Settings:
     """Who writes what, with which model, for how much a day; which model search uses; what sessions get.
 
-    `via` "cli" asks through the program `client`, for at most `daily_tokens` a day. Of all sessions Claude
+    `via` "cli" asks through the program `client`, whose own settings are in
+    `client_config` ("": where it looks for itself), for at most `daily_tokens` a day. Of all sessions Claude
     tells the share `session_share`, 0 to 1.
     From the cosine `dedup_threshold` on two learnings say the same; what `decay_after_sessions` sessions of
     its project have not seen fades (0: never). The services stop after `idle_stop_minutes` (0: never).
@@ -119,6 +121,7 @@ class Settings:
     credential: Credential | None = None
     via: str = "api"
     client: str = "claude"
+    client_config: str = ""
     daily_tokens: int = 200_000
     api_key_from: str = keys.NONE
     base_url: str = "https://api.anthropic.com"
@@ -249,6 +252,7 @@ def load() -> Settings:
     named = (
         "via",
         "client",
+        "client_config",
         "daily_tokens",
         "session_share",
         "api_key_from",

@@ -62,7 +62,7 @@ def ask(request: Request, settings: Settings) -> Answer:
     path = look(settings)
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="claude-mem-") as empty:
-        code, out, err = _run(_command(path, request, settings), request.content, empty, request.max_tokens)
+        code, out, err = _run(_command(path, request, settings), request, empty, settings.client_config)
     try:
         said = json.loads(out)
     except ValueError:
@@ -108,13 +108,14 @@ def _command(path: str, request: Request, settings: Settings) -> list[str]:
     ]  # fmt: skip
 
 
-def _run(command: list[str], content: str, folder: str, max_tokens: int) -> tuple[int, str, str]:
+def _run(command: list[str], request: Request, folder: str, config_dir: str) -> tuple[int, str, str]:
     """Return exit code, output and errors of the client; what hangs is ended with all that it has started."""
     environment = {name: os.environ[name] for name in _HANDED_ON if name in os.environ} | {
         "PATH": os.pathsep.join((os.path.dirname(command[0]), os.defpath)),
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1",
-        "CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(max_tokens), "MAX_THINKING_TOKENS": "0",
+        "CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(request.max_tokens), "MAX_THINKING_TOKENS": "0",
         "CLAUDE_CODE_MAX_RETRIES": "0", WRITER: "1",
+        **({"CLAUDE_CONFIG_DIR": config_dir} if config_dir else {}),
     }  # fmt: skip
     try:
         process = subprocess.Popen(
@@ -125,7 +126,7 @@ def _run(command: list[str], content: str, folder: str, max_tokens: int) -> tupl
         raise SetupError(f"{command[0]} does not start ({error.strerror})") from None
     with process:
         try:
-            out, err = process.communicate(content.encode("utf-8", "replace"), timeout=TIMEOUT_S)
+            out, err = process.communicate(request.content.encode("utf-8", "replace"), timeout=TIMEOUT_S)
         except subprocess.TimeoutExpired:
             raise OutageError(f"{command[0]} -p did not answer within {TIMEOUT_S:.0f} s") from None
         finally:

@@ -95,7 +95,10 @@ def let_client_write() -> None:
     """Have the user's client ask Claude from now on. Raises: SetupError where none is found."""
     from claude_mem_lite.claude import client
 
-    settings_file.write("claude", {"via": "cli", "client": client.found()})
+    config_dir = os.environ.get(
+        "CLAUDE_CONFIG_DIR", ""
+    )  # of a session it may be a project's: services have none
+    settings_file.write("claude", {"via": "cli", "client": client.found(), "client_config": config_dir})
 
 
 def cost_on_plan() -> str:
