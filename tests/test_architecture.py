@@ -82,7 +82,7 @@ def test_an_event_goes_the_way_of_the_page(
     assert [name for name in called if name in named] == named
     assert len(named) > 30
     told = json.loads(answer.body)["hookSpecificOutput"]["additionalContext"]
-    assert "Changed, not committed: book.py: changed f" in told
+    assert "Changed, not committed: book.py (changed f)" in told
 
 
 def test_the_page_has_every_folder_in_the_order_of_the_layers() -> None:

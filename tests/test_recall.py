@@ -16,7 +16,7 @@ from claude_mem_lite.capture import inbox
 from claude_mem_lite.cli import demo
 from claude_mem_lite.context import gate
 from claude_mem_lite.context.budget import Said, Section
-from claude_mem_lite.context.excerpt import excerpt
+from claude_mem_lite.context.excerpt import excerpt, reported
 from claude_mem_lite.context.prompts import question
 from claude_mem_lite.context.recall import LINE_CHARS, OUTPUT_SESSIONS, recall
 from claude_mem_lite.distill import record
@@ -324,6 +324,19 @@ def test_a_function_that_is_named_is_told(pond: Path) -> None:
         "[2 h ago] ffffffff pond.py: fill_up(litres: int) -> None: “Fill it.”"
     ]
     assert ask("rename drain_down").lines == []
+
+
+def test_of_a_report_the_items_that_name_code_go_before_filler() -> None:
+    """A sentence without a word of the prompt and without a name is not told; a head costs its room once."""
+    report = (
+        "I see what happens there now.\n\nThe otter warns when all of this holds:\n"
+        "- Two pumps stand in one shed\n- The valve of `Shed.open` is old\n\nGreat, that was well seen."
+    )
+
+    told = reported("Report", report, {"otter": 3.0}, chars=130)
+
+    head = "The otter warns when all of this holds"
+    assert told == f"{head}: Two pumps stand in one shed; The valve of `Shed.open` is old"
 
 
 def test_an_excerpt_is_made_of_whole_sentences() -> None:

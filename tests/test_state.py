@@ -248,3 +248,25 @@ def test_an_empty_box_is_open() -> None:
 
     told = [said.says for said in thread if said.label == "Said to be open"]
     assert told == ["Test plan: [ ] Try it on a Mac by hand"]
+
+
+@pytest.mark.parametrize(
+    "report", ["The flag is still read by `main`.", "Linting is clean: no issues remain."]
+)
+def test_what_still_holds_is_not_open(report: str) -> None:
+    """Words like "still" alone leave nothing to do."""
+    thread = state_of(rows(("UserPromptSubmit", "Make it run."), ("Stop", report))).thread
+
+    assert [said for said in thread if said.label == "Said to be open"] == []
+
+
+def test_edits_under_way_are_one_line() -> None:
+    """Each file with what became of its functions, the newest first; the line stands for all of the edits."""
+    edited = rows(("Edit", "Edit a.py"), ("Edit", "Edit b.py"))
+    edited[0].files_touched, edited[1].files_touched = ["a.py"], ["b.py"]
+
+    thread = state_of(edited, changes={"a.py": "new load"}).thread
+
+    assert [(said.label, said.says, len(said.stands_for)) for said in thread] == [
+        ("Changed, not committed", "b.py, a.py (new load)", 2)
+    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite import config, repository, settings
@@ -44,19 +44,20 @@ class Budget:
     """Tokens for each layer; the reserve is for the fence. What a layer leaves goes to the next."""
 
     working_state: int = 600
-    thread: int = 500
+    files: int = 150
+    thread: int = 400
     learnings: int = 250
-    function_map: int = 300
+    function_map: int = 150
     together: int = 120
     failures: int = 200
-    earlier: int = 430
+    earlier: int = 530
     reserve: int = 200
 
     @property
     def total(self) -> int:
         """The whole block's; a working state lives on what the others leave."""
-        told = self.thread + self.learnings + self.function_map + self.together + self.failures + self.earlier
-        return told + self.reserve
+        shares: dict[str, int] = asdict(self)
+        return sum(shares.values()) - self.working_state
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +132,7 @@ class _Layer:
 
 
 _LAYERS = (
+    _Layer("files", "Files worked on most lately", layers.worked_on, 1),
     _Layer("thread", "Where the work stands", layers.thread, _STATE_LINES),
     _Layer("learnings", "Learned", layers.learnings, layers.LEARNINGS),
     _Layer(FUNCTION_MAP, "Code changed", layers.function_map, layers.FUNCTIONS),

@@ -37,11 +37,11 @@ _JOINT, _LINE, _HEADING, _DENSITY = 2, 14, 50, 0.8
 _USERS = 0.8  # what was asked, beside what came of it
 # A report begins with what came of it. An item of a list is worth less than a sentence, what is short says
 # little by itself, and what was done less than what was said of it.
-_FIRST, _ITEM, _SHORT, _DEED = 1.3, 0.6, 0.7, 0.5
+_FIRST, _ITEM, _SHORT, _DEED = 1.3, 0.5, 0.6, 0.5
 # "The function now uses …": what names nothing in so many characters begins with another sentence's subject.
-_VAGUE, _SUBJECT_CHARS = 0.4, 30
+_VAGUE, _SUBJECT_CHARS = 0.3, 30
 # A heading that so many sessions have, such as "Changes made", stands over small finished edits.
-_FORMULA, _RECURS = 0.4, 3
+_FORMULA, _RECURS = 0.3, 3
 _ENDS, _SHORT_CHARS = (".", "!", "\u3002", "\uff01"), 70
 # "`paths.go:154` - …": what a report lists file by file is told by the code and its history.
 _CHANGE = 0.6

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from claude_mem_lite.context.text import harmless
 from claude_mem_lite.distill.local.conversation import without_reason
 from claude_mem_lite.distill.orders import LINE_END
-from claude_mem_lite.distill.statements import statements
+from claude_mem_lite.distill.statements import names, statements
 from claude_mem_lite.distill.thread import without_repeated_heads
 from claude_mem_lite.quoting import pieces, quoted
 from claude_mem_lite.search.words import lemma, words
@@ -27,6 +27,8 @@ REPEATED, DETAIL, REMOVED = 0.3, 0.5, 0.25
 SAID = 0.7
 # Evidence is worth more said shortly: it counts by the root of the length, of which so much is for nothing.
 _SHORT = 60
+# What a new name of code is worth in a report, in nats, and of how many in one sentence.
+NAMED, _NAMES = 1.0, 2
 # A piece cut out of what is too long begins so many characters before the first word that counts.
 _BEFORE = 40
 
@@ -71,22 +73,30 @@ def reported(title: str, report: str, weights: Mapping[str, float], *, chars: in
     """
     stated = statements(report)
     has = [set(lemmas(each.text)) & weights.keys() for each in stated]
+    called = [names(each.says) for each in stated]
     chosen: list[int] = []
-    answered = set[str]()
+    answered, named, heads = set[str](), set[str](), {""}
+
+    def cost(at: int) -> int:
+        head = 0 if stated[at].head in heads else len(stated[at].head) + len(": ")
+        return len(stated[at].says) + head + len("; ")
 
     def worth(at: int) -> float:
-        gain = sum(weights[name] * (REPEATED if name in answered else 1.0) for name in sorted(has[at]))
-        return gain / sqrt(_SHORT + len(stated[at].text))
+        evidence = sum(weights[name] * (REPEATED if name in answered else 1.0) for name in sorted(has[at]))
+        new = min(_NAMES, len(called[at] - named))
+        return (evidence + NAMED * new) / sqrt(_SHORT + cost(at))
 
     room, left = chars, list(range(len(stated)))
     while left:
         at = max(left, key=worth)
         left.remove(at)
-        if chosen and len(stated[at].text) + len("; ") > room:
+        if chosen and (cost(at) > room or not worth(at)):
             continue
+        room -= cost(at)
         chosen.append(at)
         answered |= has[at]
-        room -= len(stated[at].text) + len("; ")
+        named |= called[at]
+        heads.add(stated[at].head)
     told = without_repeated_heads((stated[at].head, stated[at].says) for at in sorted(chosen))
     joined = "; ".join([*(text.rstrip(".") for text in told[:-1]), *told[-1:]])
     return harmless(joined or title, chars=chars)

@@ -19,7 +19,7 @@ from claude_mem_lite.distill.changed import changed
 from claude_mem_lite.distill.standing import standing
 from claude_mem_lite.distill.state import State
 from claude_mem_lite.distill.statements import statements
-from claude_mem_lite.distill.thread import GOALS, Said, without_repeated_heads
+from claude_mem_lite.distill.thread import GOALS, IN_FLIGHT, Said, without_repeated_heads
 from claude_mem_lite.quoting import named, quote_blocks, quote_long_names
 from claude_mem_lite.repository import SHARED_BRANCHES
 from claude_mem_lite.storage import changes
@@ -52,7 +52,7 @@ _OUTDATED = 0.3
 # A session that states less has no thread; of a merged one's these lines say nothing any more, of another
 # branch's these are told.
 _THREAD = 3
-_UNMERGED = frozenset({"Failing", "Changed, not committed"})
+_UNMERGED = frozenset({"Failing", IN_FLIGHT})
 _OF_ANOTHER = frozenset({*GOALS[:2], "Came to", "Next", "Said to be open"}) | _UNMERGED
 # What is told grows with a line's length to this power.
 _DENSITY = 0.75
@@ -178,7 +178,10 @@ class Past:
 
     def said(self, said: Said, *, chars: int = LINE_CHARS) -> Line:
         """Return a line under the heading of its session."""
-        told = harmless(said.text, chars=chars) + self.gone(said.text, said.at)
+        # What an edit removed is told by the line itself.
+        is_edit = said.label == IN_FLIGHT
+        gone = "" if is_edit else self.gone(said.text, said.at)
+        told = harmless(said.text, chars=_TURN_CHARS if is_edit else chars) + gone
         return Line(
             said.row_id, "observation", under(said.row_id, told), 1.0, told, reason=said.label or "stated",
             stands_for=said.stands_for, is_users=said.is_users, is_one_of_many=not said.is_deed,
@@ -297,9 +300,10 @@ def worked_on(past: Past) -> list[Line]:
     best = sorted(inside, key=worth.__getitem__, reverse=True)[:_FILES]
     if not best or past.since:
         return []
-    folder = os.path.commonpath(best) if len(best) > 1 else ""
+    # Each file keeps the last folder, by which it is told from others of its name.
+    folder = os.path.dirname(os.path.commonpath([os.path.dirname(path) for path in best]))
     files = ", ".join(named(os.path.relpath(path, folder or ".")) for path in best)
-    says = f"Most worked on lately{f', in {named(folder)}' if folder else ''}: {files}"
+    says = f"in {named(folder)}: {files}" if folder else files
     row = past.sessions[0]
     line = past.line(
         row.id, "function", row.last_event_at, says, weight=4.0, reason="edits and reads", chars=_FILES_CHARS
@@ -318,7 +322,7 @@ def function_map(past: Past) -> list[Line]:
             break
         if row.observation_id:
             files.setdefault(row.file_path, []).append(row)
-    lines = worked_on(past)
+    lines = []
     for path, rows in files.items():
         told = changed(rows)
         if not told:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from claude_mem_lite.distill.statements import Statement
 
 GOALS = ("Goal", "Asked last", "Asked first")
+IN_FLIGHT = "Changed, not committed"
 _GOAL_CHARS = 200
 _MOST = 3  # of decisions, failures each
 _FAILED_CHARS = 240
@@ -38,8 +39,9 @@ _DECIDED = re.compile(
     re.IGNORECASE,
 )
 _OPEN = re.compile(
-    r"\b(?:next(?! to\b)|remain(?:s|ing)?|todo|still|not (?:yet|done)|left (?:open|to)|unfinished"
-    r"|wait(?:s|ing)|pending|offen|noch nicht|reste à|pas encore|pendientes?|todavía no|pendentes?|ainda não"
+    r"\b(?:next(?! to\b)|remaining|todo|still (?:open|needs?|fail\w*|to)|not (?:yet|done)|left (?:open|to)"
+    r"|unfinished|waiting|pending|offen|noch nicht"
+    r"|reste à|pas encore|pendientes?|todavía no|pendentes?|ainda não"
     r"|da fare|non ancora|осталось|ещё не)\b"
     r"|待办|尚未|还没|未完了|残り|まだ"
     r"|(?:^|: )\[ \] ",  # a box that is not ticked
@@ -232,22 +234,14 @@ def _committed(rows: Sequence[Row]) -> list[Said]:
 
 
 def _in_flight(rows: Sequence[Row], changes: Mapping[str, str]) -> list[Said]:
-    """Return the files that were changed since the session's last commit, with their functions."""
+    """Return the files that were changed since the session's last commit, with their functions, in a line."""
     edits = [row for row in _not_committed(rows) if row.tool_name in EDITORS][::-1]
     paths = list(dict.fromkeys(path for row in edits for path in row.files_touched))[:_FILES]
-    told = [[path] for path in paths if changes.get(path)]
-    told += [bare] if (bare := [path for path in paths if not changes.get(path)]) else []
-    found = []
-    for files in told:
-        own = [row for row in edits if not {*files}.isdisjoint(row.files_touched)]
-        says = (
-            f"{named(files[0])}: {changes[files[0]]}"
-            if changes.get(files[0])
-            else ", ".join(map(named, files))
-        )
-        about = own[0].id, own[0].created_at, says, "Changed, not committed"
-        found.append(Said(*about, stands_for=tuple(row.id for row in own)))
-    return found
+    if not paths:
+        return []
+    told = (f"{named(path)} ({changes[path]})" if changes.get(path) else named(path) for path in paths)
+    ids = tuple(row.id for row in edits)
+    return [Said(ids[0], edits[0].created_at, ", ".join(told), IN_FLIGHT, stands_for=ids)]
 
 
 def _not_committed(rows: Sequence[Row]) -> Sequence[Row]:
