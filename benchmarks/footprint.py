@@ -1,0 +1,307 @@
+"""Measures the memory of the services, and the size of an install by package.
+
+    python benchmarks/footprint.py [--rows N] [--idle-s S] [--after-drop] [--beside PYTHON]
+    python benchmarks/footprint.py --install [--extra NAME]…
+
+The memory: the real services run in a temporary data directory, idle at first. Then 20 sessions of real hooks
+(20 reads, edits and test runs each, in two projects with the sources of this package) stand for an hour of
+work, with 60 searches. With `--rows`, so many rows in ten projects were remembered before, and each project
+is searched. `--after-drop` waits until the model has been dropped, and times the search that wants it back.
+`--beside` does the same first with another interpreter, which has another version installed. PSS counts a
+page that two processes share once, RSS in each. Linux only.
+
+The install: the files of each distribution that pip installs for claude-mem-lite, as they are here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib.metadata
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SESSIONS, CALLS = 20, 20
+PROJECTS = 2
+DROP_S = 7 * 60
+PACKAGE = Path(__file__).resolve().parents[1] / "src" / "claude_mem_lite"
+
+
+def memory_mb(pid: int) -> tuple[float, float]:
+    """Return PSS and RSS of a process in MB."""
+    lines = dict(
+        line.split(":", 1) for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]
+    )
+    return tuple(int(lines[name].split()[0]) * 1024 / 1e6 for name in ("Pss", "Rss"))  # type: ignore[return-value]
+
+
+def peak_mb(pid: int) -> float:
+    """Return the most RSS that a process has had, in MB."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) * 1024 / 1e6
+
+
+def pids() -> dict[str, int]:
+    """Return the processes of the services."""
+    from claude_mem_lite import config
+    from claude_mem_lite.services import supervise
+
+    found = {program.name: program.pid for program in supervise.programs() if program.pid}
+    return {**found, "supervisord": int((Path(config.home()) / "supervisord.pid").read_text())}
+
+
+def show(what: str) -> None:
+    """Print the memory of each process and of all."""
+    running = pids()
+    found = {name: memory_mb(pid) for name, pid in running.items()}
+    found["together"] = tuple(map(sum, zip(*found.values(), strict=True)))  # type: ignore[assignment]
+    for name, (pss, rss) in found.items():
+        peak = f"   peak {peak_mb(running[name]):4.0f} MB" if name in running else ""
+        print(f"{what:<24} {name:<12} PSS {pss:4.0f} MB   RSS {rss:4.0f} MB{peak}", flush=True)
+
+
+@contextlib.contextmanager
+def projects() -> Iterator[list[Path]]:
+    """Yield two git projects with this package's sources."""
+    with tempfile.TemporaryDirectory(prefix="cml-footprint-") as folder:
+        made = [Path(folder) / f"project{number}" for number in range(PROJECTS)]
+        for path in made:
+            shutil.copytree(PACKAGE, path / "src", ignore=shutil.ignore_patterns("__pycache__", "data"))
+            for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "all"]):
+                person = ["-c", "user.name=n", "-c", "user.email=e@example.org"]
+                subprocess.run(["git", *person, *command], cwd=path, check=True)  # noqa: S607
+        yield made
+
+
+def hook(name: str, event: dict[str, Any], project: Path) -> None:
+    """Run a hook as Claude Code does."""
+    from claude_mem_lite.services import install
+
+    command = [sys.executable, "-I", "-S", os.path.join(install.HOOKS, f"{name}.py")]
+    environment = {**os.environ, "CLAUDE_PROJECT_DIR": str(project)}
+    subprocess.run(
+        command,
+        input=json.dumps(event).encode(),
+        check=True,
+        env=environment,
+        cwd=project,
+        stdout=subprocess.DEVNULL,
+    )
+
+
+def calls(project: Path, session: str, chance: random.Random) -> Iterator[dict[str, Any]]:
+    """Yield the tool calls of a session, and make the changes that they tell of."""
+    sources = sorted(project.rglob("*.py"))
+    for number in range(CALLS):
+        path = chance.choice(sources)
+        text = path.read_text()
+        if number % 3 == 0:
+            file = {"filePath": str(path), "content": text, "numLines": text.count("\n")}
+            tool, given, answer = "Read", {"file_path": str(path)}, {"type": "text", "file": file}
+        elif number % 3 == 1:
+            added = f"\n\ndef added_{session}_{number}(rows):\n    return sorted(rows)[:{number}]\n"
+            path.write_text(text + added)
+            given = {"file_path": str(path), "old_string": text[-20:], "new_string": text[-20:] + added}
+            answer = {"filePath": str(path), "oldString": text[-20:], "newString": text[-20:] + added}
+            tool, answer = "Edit", {**answer, "originalFile": text, "structuredPatch": []}
+        else:
+            said = f"FAILED tests/test_{path.stem}.py::test_{session}_{number}\n1 failed, 40 passed in 0.9s\n"
+            tool, given = "Bash", {"command": f"python3 -m pytest -q tests/test_{path.stem}.py"}
+            answer = {"stdout": "." * 2000 + "\n" + said, "stderr": "", "interrupted": False}
+        yield {"tool_name": tool, "tool_input": given, "tool_response": answer}
+
+
+def work(folders: list[Path]) -> None:
+    """Do what an hour brings: sessions with prompts, tool calls and searches."""
+    from claude_mem_lite.capture import client
+
+    chance = random.Random(1)
+    for number in range(SESSIONS):
+        session, project = f"s{number}", folders[number % len(folders)]
+
+        def send(name: str, event: str, session: str = session, project: Path = project, **more: Any) -> None:
+            hook(
+                name, {"session_id": session, "hook_event_name": event, "cwd": str(project), **more}, project
+            )
+
+        send("session_start", "SessionStart", source="startup")
+        module = chance.choice(sorted(PACKAGE.rglob("*.py"))).stem
+        send(
+            "user_prompt_submit",
+            "UserPromptSubmit",
+            prompt=f"why do the tests of {module} fail since the change",
+        )
+        for call in calls(project, session, chance):
+            send("post_tool_use", "PostToolUse", **call)
+        send("stop", "Stop", last_assistant_message=f"The tests of {module} pass now: rows are sorted first.")
+        send("session_end", "SessionEnd", reason="other")
+        for question in ("which tests failed", f"what changed in {module}", "sorting of rows"):
+            client.get("/api/search", {"q": question, "project": str(project)}, timeout_s=30)
+
+
+def wait_for_consumer() -> None:
+    """Return when every event is finished and every row has its vector."""
+    from claude_mem_lite.storage import embeddings, queries
+
+    while queries.queue_stats()["raw"]:
+        time.sleep(0.2)
+    while any(done < rows for done, rows in embeddings.count_embedded(_key()).values()):
+        time.sleep(0.2)
+    time.sleep(5)
+
+
+def _key() -> str:
+    from claude_mem_lite.search import embedder
+
+    return str(embedder.resolve("minilm").key)
+
+
+def until_hybrid() -> float:
+    """Return the milliseconds until a search is by meaning."""
+    from claude_mem_lite.capture import client
+
+    started = time.perf_counter()
+    while True:
+        found = client.get("/api/search", {"q": "which tests failed"}, timeout_s=30)
+        if found and found["search_type"] == "hybrid":
+            return (time.perf_counter() - started) * 1000
+        time.sleep(0.005)
+
+
+def search_projects() -> None:
+    """Search the ten projects of `--rows`, each and all together, by meaning."""
+    from search_scale import times
+
+    until_hybrid()
+    times(100, "hybrid")
+    times(20, "hybrid", everywhere=True)
+
+
+def measure(rows: int, idle_s: float, *, is_after_drop: bool) -> None:
+    """Print the memory idle, after an hour of work and after the model was dropped."""
+    with tempfile.TemporaryDirectory(prefix="cml-footprint-") as folder, projects() as made:
+        os.environ |= {
+            "CLAUDE_MEM_HOME": f"{folder}/memory", "HOME": folder, "CLAUDE_CONFIG_DIR": f"{folder}/claude"
+        }  # fmt: skip
+        from claude_mem_lite import config
+        from claude_mem_lite.services import supervise
+        from claude_mem_lite.storage import models
+
+        config.ensure_home()
+        if rows:
+            code = f"import search_scale; search_scale.fill({rows})"  # this process stays small
+            subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parent)
+        try:
+            supervise.up()
+            models.open_databases(read_only=True)
+            time.sleep(idle_s)
+            show("idle")
+            work(made)
+            wait_for_consumer()
+            if rows:
+                search_projects()
+            show("after an hour of work")
+            if is_after_drop:
+                time.sleep(DROP_S)
+                show("with the model dropped")
+                print(f"the first search by meaning after that {until_hybrid():.0f} ms", flush=True)
+        finally:
+            supervise.down()
+            models.close_databases()
+
+
+def installed(extras: set[str]) -> dict[str, float]:
+    """Return the MB of each distribution that pip installs for claude-mem-lite with some extras."""
+    found: dict[str, float] = {}
+    todo = [("claude-mem-lite", extra) for extra in ("", *sorted(extras))]
+    seen = set(todo)
+    while todo:
+        name, extra = todo.pop()
+        try:
+            distribution = importlib.metadata.distribution(name)
+        except importlib.metadata.PackageNotFoundError:
+            sys.exit(f"{name} is not installed here: pip install -e '.[dev]'")
+        files = distribution.files or []
+        sizes = (os.path.getsize(path) for file in files if os.path.exists(path := file.locate()))
+        found[name] = sum(sizes) / 1e6
+        for line in distribution.requires or []:
+            wanted = requirement(line, extra)
+            todo += [each for each in wanted if each not in seen]
+            seen.update(wanted)
+    found["claude-mem-lite"] = (
+        sum(
+            path.stat().st_size
+            for path in PACKAGE.glob("**/*")
+            if path.is_file() and "__pycache__" not in path.parts
+        )
+        / 1e6
+        + sum(
+            path.stat().st_size for name in ("hooks", "tasks", "web") for path in (PACKAGE / name).glob("*.*")
+        )
+        / 1e6
+    )  # the links
+    return found
+
+
+def requirement(line: str, extra: str) -> list[tuple[str, str]]:
+    """Return what a requirement stands for, as (name, extra), if it applies here."""
+    from packaging.requirements import Requirement
+
+    wanted = Requirement(line)
+    if wanted.marker is not None and not wanted.marker.evaluate({"extra": extra}):
+        return []
+    if wanted.marker is None and extra:
+        return []
+    name = re.sub(r"[-_.]+", "-", wanted.name).lower()
+    return [(name, each) for each in ("", *sorted(wanted.extras))]
+
+
+def show_install(extras: set[str]) -> None:
+    """Print the sizes of an install, largest first, those below 1 MB together."""
+    found = sorted(installed(extras).items(), key=lambda each: -each[1])
+    large = [(name, size) for name, size in found if size >= 1]
+    small = [size for _, size in found if size < 1]
+    print("| Package | MB |\n| --- | --- |")
+    for name, size in [*large, (f"{len(small)} smaller ones", sum(small))]:
+        print(f"| {name} | {size:.1f} |")
+    print(f"| together | {sum(size for _, size in found):.0f} |")
+
+
+def main() -> None:
+    """Measure the memory or the install."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rows", type=int, default=0)
+    parser.add_argument("--idle-s", type=float, default=20)
+    parser.add_argument("--after-drop", action="store_true")
+    parser.add_argument("--beside", metavar="PYTHON", action="append", default=[])
+    parser.add_argument("--install", action="store_true")
+    parser.add_argument("--extra", action="append", default=[])
+    options = parser.parse_args()
+    if options.install:
+        show_install(set(options.extra))
+        return
+    again = ["--rows", str(options.rows), "--idle-s", str(options.idle_s)]
+    again += ["--after-drop"] * options.after_drop
+    for interpreter in options.beside:
+        print(interpreter, flush=True)
+        subprocess.run([interpreter, __file__, *again], check=True)
+    print(sys.executable, flush=True)
+    measure(options.rows, options.idle_s, is_after_drop=options.after_drop)
+
+
+if __name__ == "__main__":
+    main()
