@@ -95,7 +95,6 @@ def filled(rows: list[Row], encoder: Encoder, vectors: np.ndarray) -> Iterator[S
                 for row, vector in zip(rows, kept, strict=True)
             ],
         )
-        store.optimize()
         searcher = Searcher()
         searcher.holder.ready(0.0)
         searcher.holder.wait()

@@ -30,7 +30,7 @@ from rich.progress import track
 
 from claude_mem_lite import config
 from claude_mem_lite.capture import client
-from claude_mem_lite.search import embedder
+from claude_mem_lite.search import embedder, lance
 from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.search.vectors import Vectors
 from claude_mem_lite.search.words import STOP_WORDS, words
@@ -108,7 +108,7 @@ def fill(rows: int) -> None:
         )
         marked = [(row["id"], text) for row, text in zip(some, texts, strict=True)]
         embeddings.mark_embedded("observation", marked, model=KEY)
-    store.optimize()
+    lance.optimize(store)
     models.close_databases()
 
 

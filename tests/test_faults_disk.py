@@ -60,7 +60,7 @@ def test_services_on_a_full_disk_go_on_when_it_has_room(home: Path) -> None:
         for number in range(6):
             say(build(number))
         wait_until(lambda: rows(config.memory_path(), EMBEDDED) == [(6,)])
-        made_at = Vectors("minilm_384", 384).version("observation")
+        made_at = Vectors("minilm_384", 384).version()
         ids = [append(build(number)) for number in range(6, 30)]
         ballast = fill(home)
         say(build(30, output="x" * 20_000))
@@ -77,7 +77,7 @@ def test_services_on_a_full_disk_go_on_when_it_has_room(home: Path) -> None:
         assert found["results"]
         assert set(ids) <= stored
         assert len(titles()) == len(stored)
-        assert Vectors("minilm_384", 384).version("observation")[0] == made_at[0]
+        assert Vectors("minilm_384", 384).version()[0] == made_at[0]
         assert "made anew" not in logged(home)
 
 

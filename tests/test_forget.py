@@ -27,9 +27,9 @@ from claude_mem_lite.capture import client, inbox
 from claude_mem_lite.distill.record import record_event, summarize_session
 from claude_mem_lite.forget import purge, store
 from claude_mem_lite.forget.wanted import Wanted
+from claude_mem_lite.kinds import KINDS
 from claude_mem_lite.learnings import evolve
 from claude_mem_lite.learnings.evolve import Candidate
-from claude_mem_lite.search import vectors
 from claude_mem_lite.search.vectors import Vectors
 from claude_mem_lite.services import supervise
 from claude_mem_lite.storage import embeddings, facts, ledger, models, queries
@@ -87,7 +87,7 @@ def ran(command: str, output: str) -> dict[str, Any]:
 def embed_all() -> None:
     """Give every row a vector, as the consumer does; what it was made of is not in it."""
     store = Vectors(KEY, 8)
-    for kind in vectors.KINDS:
+    for kind in KINDS:
         texts = list(embeddings.all_texts(kind))
         chance = np.random.default_rng(1)
         for row_id, project_dir, text in texts:
@@ -189,7 +189,7 @@ def test_the_word_is_planted_everywhere(memory: Path) -> None:
         "claude-mem.db", "queue.db", "consumer.jsonl", "consumer.jsonl.2026-01-05", "parser.py",
         f"{THEN}-0123456789abcdef", f"{THEN}-1.bad",
     }  # fmt: skip
-    assert any(name.endswith(".lance") for name, needle in left(memory, *ids))
+    assert "vectors.db" in {name for name, needle in left(memory, *ids)}
 
 
 @pytest.mark.parametrize(

@@ -74,12 +74,6 @@ def search_type() -> str:
     return str(found["search_type"])
 
 
-def tables() -> list[str]:
-    """Return whose vectors there are."""
-    names = [name.removesuffix(".lance") for name in os.listdir(config.lance_dir())]
-    return sorted({name.partition("-")[2] for name in names})
-
-
 def embedded(key: str) -> int:
     """Return how many rows are marked with a model."""
     return sum(count for count, _ in embeddings.count_embedded(key).values())
@@ -146,7 +140,11 @@ def test_a_model_is_changed_behind_a_running_system(web: Path, other: str) -> No
         queries.save_observation(observation_row("new", title="Dig a lake"))
         steps = [index.step(), index.step()]
         during.update(
-            steps=steps, old=embedded(MINILM), new=embedded(key), search=search_type(), tables=len(tables())
+            steps=steps,
+            old=embedded(MINILM),
+            new=embedded(key),
+            search=search_type(),
+            tables=len(vectors.models()),
         )
 
     done = run(other, progress=once(look))
@@ -156,7 +154,7 @@ def test_a_model_is_changed_behind_a_running_system(web: Path, other: str) -> No
     assert (done.key, done.made, done.there, done.total) == (key, 42, 0, 42)
     assert (done.is_swapped, done.is_told, after) == (True, True, True)
     assert settings.load().embedding_model == other
-    assert (embedded(MINILM), embedded(key), len(tables())) == (0, 42, 1)
+    assert (embedded(MINILM), embedded(key), len(vectors.models())) == (0, 42, 1)
     assert search_type() == "hybrid"
     assert Index().step() is None
     assert turns.in_the_making() == ""
@@ -183,14 +181,14 @@ def test_a_run_cut_short_is_gone_on_with(web: Path, other: str) -> None:
     with pytest.raises(KeyboardInterrupt):
         run(other, progress=once(stop))
     steps = Index().step()
-    before = (settings.load().embedding_model, embedded(MINILM), search_type(), len(tables()))
+    before = (settings.load().embedding_model, embedded(MINILM), search_type(), len(vectors.models()))
 
     done = run(other)
 
     assert steps is None
     assert before == ("auto", 41, "hybrid", 2)
     assert (done.made, done.there, done.total) == (41 - TEXTS_AT_ONCE, TEXTS_AT_ONCE, 41)
-    assert len(tables()) == 1
+    assert len(vectors.models()) == 1
 
 
 def test_a_killed_run_is_gone_on_with(ponds: Path, other: str) -> None:
@@ -310,7 +308,7 @@ def test_the_consumer_changes_the_model_by_itself(web: Path, other: str) -> None
     """After `model use` it embeds all rows anew, then drops the vectors of the model before."""
     told = claude_mem("model", "use", other)
     index = Index()
-    mixed = wait_until(lambda: index.step() == 0.0 and tables())
+    mixed = wait_until(lambda: index.step() == 0.0 and vectors.models())
     wait_until(lambda: index.step() is None)
 
     assert (told.returncode, told.stderr) == (0, "")
@@ -318,7 +316,7 @@ def test_the_consumer_changes_the_model_by_itself(web: Path, other: str) -> None
         f"Search uses {other}. What has no vectors of it is embedded anew in the background.\n"
     )
     assert len(mixed) == 2
-    assert tables() == [vectors._suffix(f"{other}_64")]
+    assert vectors.models() == {f"{other}_64"}
     assert embedded(f"{other}_64") == 41
     assert search_type() == "hybrid"
 

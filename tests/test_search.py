@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
+import sqlite3
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -49,56 +51,84 @@ def store(home: Path) -> Vectors:
     return made
 
 
-def test_the_nearest_vectors_of_a_project_are_found(store: Vectors) -> None:
-    """Best first, within a project, within some ids, or everywhere."""
-    here = store.nearest("observation", unit(1), limit=2, project_dir="/p")
-    quoted = store.nearest("observation", unit(1), limit=5, project_dir="/it's")
-    some = store.nearest("observation", unit(1), limit=5, ids=["d", "b", "nobody"])
+def test_the_vectors_of_some_rows_are_found(store: Vectors) -> None:
+    """Of unit length, within a project or everywhere; of rows without one there is none."""
+    here = store.of_rows("observation", ["a", "b", "c", "nobody"], project_dir="/p")
+    quoted = store.of_rows("observation", ["c"], project_dir="/it's")
 
-    assert list(here) == ["a", "b"]
-    assert np.allclose(here["b"], unit(1, 1))
+    assert sorted(here) == ["a", "b"]
+    assert np.allclose(here["b"], unit(1, 1), atol=0.01)
+    assert np.linalg.norm(here["b"]) == pytest.approx(1)
     assert list(quoted) == ["c"]
-    assert list(some) == ["b", "d"]
-    assert store.nearest("session", unit(1), limit=5) == {}
-    assert store.nearest("observation", unit(1), limit=5, ids=[]) == {}
+    assert store.of_rows("session", ["a"]) == store.of_rows("observation", []) == {}
+
+
+def test_rounding_hardly_turns_a_vector() -> None:
+    """A cosine to any vector changes by less than two thousandths, of few dimensions or many."""
+    chance = np.random.default_rng(1)
+    for dimension in (32, 384, 1_024):
+        rows = chance.normal(size=(500, dimension)).astype(np.float32)
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+
+        kept = vectors.unit(vectors.rounded(rows))
+
+        assert np.abs(kept @ rows.T - rows @ rows.T).max() < 0.005
 
 
 def test_a_vector_written_again_is_replaced(store: Vectors) -> None:
-    """By its id; deleted ones are gone, and optimizing changes nothing that is found."""
+    """By its id, at a place of its own; deleted ones are gone."""
+    before = store.places("observation", None)
+
     store.write("observation", [("a", "/p", "A", unit(0, 0, 1))])
     store.delete("observation", ["d"])
-    store.optimize()
 
+    after = store.places("observation", None)
     assert store.count("observation") == 3
-    assert store.nearest("observation", unit(0, 0, 1), limit=1).keys() == {"a"}
+    assert np.allclose(store.of_rows("observation", ["a"])["a"], unit(0, 0, 1))
     assert sorted(store.of_rows("observation", ["a", "d", "c"])) == ["a", "c"]
+    assert after[-1] > before[-1]
+    assert list(store.at("observation", after[-1:])) == ["a"]
+    assert store.at("observation", before[:1]) == {}
 
 
-def test_another_model_has_tables_of_its_own(store: Vectors) -> None:
+def test_another_model_has_rows_of_its_own(store: Vectors) -> None:
     """Its vectors are not mixed with the first model's, which can be dropped."""
     other = Vectors("other_8", 8)
     other.write("observation", [("z", "/p", "Z", unit(1))])
+    had_others = vectors.has_others("other_8"), vectors.has_others("other_8", spare="tiny_8")
 
     other.drop_others()
 
+    assert had_others == (True, False)
+    assert not vectors.has_others("other_8")
     assert other.count("observation") == 1
     assert Vectors("tiny_8", 8).count("observation") == 0
+    assert (vectors.is_gone("tiny_8"), vectors.is_gone("other_8")) == (True, False)
 
 
 def test_broken_files_are_said_in_one_line(store: Vectors) -> None:
-    """Whatever LanceDB raises is one error of ours; thrown away, the tables are made anew."""
+    """Whatever SQLite raises is one error of ours; thrown away, the tables are made anew."""
     for path in Path(config.lance_dir()).rglob("*"):
         if path.is_file():
-            path.write_bytes(b"broken")
+            path.write_bytes(b"broken" * 1000)
 
-    with pytest.raises(VectorsError, match="LanceDB could not") as raised:
-        Vectors("tiny_8", 8).nearest("observation", unit(1), limit=1)
+    with pytest.raises(VectorsError, match="SQLite could not") as raised:
+        store.of_rows("observation", ["a"])
 
     assert "\n" not in str(raised.value)
     vectors.discard()
-    anew = Vectors("tiny_8", 8)
-    anew.write("observation", [("a", "/p", "A", unit(1))])
-    assert anew.count("observation") == 1
+    store.write("observation", [("a", "/p", "A", unit(1))])
+    assert store.count("observation") == 1
+
+
+def test_locked_vectors_are_not_called_broken(store: Vectors, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process that writes them for long has nobody throw them away."""
+    monkeypatch.setattr(vectors, "_WAIT_S", 0.01)
+    with closing(sqlite3.connect(vectors.path())) as other:
+        other.execute("BEGIN EXCLUSIVE")
+
+        with pytest.raises(vectors.BusyError):
+            store.of_rows("observation", ["a"])
 
 
 def test_a_changed_text_is_pending_again(memory: Path) -> None:

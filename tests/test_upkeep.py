@@ -346,7 +346,7 @@ def test_reindex_throws_unreadable_vectors_away(memory: Path) -> None:
     done = claude_mem("reindex")
 
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("All vectors are to be made anew: LanceDB could not")
+    assert done.stdout.startswith("All vectors are to be made anew: SQLite could not")
     assert not os.path.exists(config.lance_dir())
 
 

@@ -71,7 +71,6 @@ def searcher(advance: Callable[[int], object] = lambda _done: None) -> tuple[Sea
             store.write(kind, [(*row, vector) for row, vector in zip(rows, kept, strict=True)])
             embeddings.mark_embedded(kind, [(row_id, text) for row_id, _, text in rows], model=key)
             advance(len(rows))
-    store.optimize()
     made = Searcher()
     made.holder.ready(0.0)
     made.holder.wait()

@@ -1,7 +1,7 @@
-"""Hybrid search: candidates by full text (SQLite) and by vectors (LanceDB), ranked together.
+"""Hybrid search: candidates by full text and by vectors, ranked together.
 
-How texts become vectors is `embedder`'s business, the order of the candidates `ranking`'s. Without a model,
-without LanceDB or without vectors full text alone answers.
+How texts become vectors is `embedder`'s business, the order of the candidates `ranking`'s. Without a model or
+without vectors full text alone answers.
 """
 
 from __future__ import annotations

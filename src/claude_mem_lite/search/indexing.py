@@ -1,4 +1,4 @@
-"""Brings the vectors up to date with SQLite: the web process embeds what is pending, LanceDB is written here.
+"""Bring the vectors up to date with the memory: the web process embeds what is pending, this side writes.
 
 The consumer takes it step by step; `turns` keeps it apart from `reembed`. A step done again changes nothing.
 """
@@ -15,8 +15,8 @@ from claude_mem_lite import config, settings
 from claude_mem_lite.capture import client
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.kinds import KINDS, Kind
-from claude_mem_lite.search import embedder, turns, vectors
-from claude_mem_lite.search.vectors import Vectors, VectorsError
+from claude_mem_lite.search import embedder, lance, turns, vectors
+from claude_mem_lite.search.vectors import BusyError, Vectors, VectorsError
 from claude_mem_lite.storage import embeddings
 
 if TYPE_CHECKING:
@@ -28,52 +28,66 @@ log = logging.getLogger(__name__)
 
 # So few texts hold up a search for a quarter of a second at most.
 TEXTS_AT_ONCE = 16
-OPTIMIZE_EVERY = 200
 # Far more than any model reads, and less than the web process takes.
 LONGEST_TEXT = 20_000
-# The web process is down, or has no model; what was asked of it or of LanceDB did not work this time.
+# The web process is down, or has no model; what was asked of it did not work this time.
 LATER_S, SOON_S = 60.0, 3.0
 _ANSWER_S = 120.0
 
 
 class Index:
-    """The writer's side of the vectors; opening LanceDB waits until there is something to write."""
+    """The writer's side of the vectors."""
 
     def __init__(self) -> None:
-        self._vectors: tuple[str, Vectors] | None = None
-        self._unoptimized = 0
+        self._checked = "", 0  # which model's vectors are whole, and of which file
+        self._written: Vectors | None = None  # since `optimize`
 
     def step(self) -> float | None:
         """Embed some of what is pending; return in how many seconds to go on, None when all is done."""
         with turns.step() as is_mine:
+            if not is_mine:
+                return SOON_S
             try:
-                return self._step() if is_mine else SOON_S
+                return self._step()
             except client.UnreachableError:  # it went after it had answered
+                return SOON_S
+            except VectorsError as error:
+                if isinstance(error, BusyError) or not vectors.has_room():
+                    log.warning("left for later: %s", error)
+                else:
+                    self._start_anew(error)
                 return SOON_S
 
     def optimize(self) -> None:
-        """Keep the folder small and the queries fast; nothing to do without new writes."""
+        """Have LanceDB's index made where there are many vectors; nothing to do without new writes."""
         with turns.step() as is_mine:
-            if is_mine:
-                self._optimize()
+            if is_mine and self._written and not turns.is_run_of(self._written.key):
+                written, self._written = self._written, None
+                lance.optimize(written)
 
     def _step(self) -> float | None:
         chosen = settings.load()
         try:
             record = embedder.resolve(chosen.embedding_model, dimension=chosen.dimension)
-            if record.key and embeddings.count_by_model().get(record.key) and vectors.is_gone(record.key):
-                self._start_anew(f"{config.lance_dir()} has none of {record.key}")
-            if record.key and not self._pending(record.key):
-                self._drop_others(record.key, record.dimension)
-                return None  # asking would have the model loaded
+        except ClaudeMemError:
+            return LATER_S
+        if record.key and embeddings.count_by_model().get(record.key) and vectors.is_gone(record.key):
+            self._start_anew(f"{config.lance_dir()} has none of {record.key}")
+        if record.key and not self._pending(record.key):
+            self._drop_others(record.key, record.dimension)
+            return None  # asking would have the model loaded
+        try:
             model = client.post("/api/embed", {"texts": []}, timeout_s=_ANSWER_S)
-        except (ClaudeMemError, client.UnreachableError):
+        except client.UnreachableError:
             return LATER_S
         if model is None:
             return LATER_S
+        return self._go_on(model)
+
+    def _go_on(self, model: dict[str, Any]) -> float | None:
+        """Embed some of what is pending with the web process's model; return as `step` does."""
         key = str(model["key"])
         if turns.is_run_of(key):
-            self._vectors = None
             return SOON_S
         pending = self._pending(key)
         if pending:
@@ -85,11 +99,6 @@ class Index:
         found = ((kind, embeddings.texts_to_embed(kind, key, limit=TEXTS_AT_ONCE)) for kind in KINDS)
         return next(((kind, rows) for kind, rows in found if rows), None)
 
-    def _optimize(self) -> None:
-        if self._vectors and self._unoptimized and not turns.is_run_of(self._vectors[0]):
-            self._unoptimized = 0
-            self._vectors[1].optimize()
-
     def _embed(self, kind: Kind, rows: Sequence[tuple[str, str, str]], model: dict[str, Any]) -> bool:
         texts = [text for _, _, text in rows]
         found = client.post("/api/embed", {"texts": with_first_lines(texts)}, timeout_s=_ANSWER_S)
@@ -97,47 +106,34 @@ class Index:
             return False
         flat = np.frombuffer(base64.b64decode(found["vectors"]), dtype="<f4")
         matrix = blended(*flat.reshape(2, len(rows), int(found["dimension"])))
-        try:
-            self._open(str(found["key"]), int(found["dimension"])).write(
-                kind, [(*row, vector) for row, vector in zip(rows, matrix, strict=True)]
-            )
-        except VectorsError as error:
-            if vectors.has_room():
-                self._start_anew(error)
-            else:
-                log.warning("left for later, for want of disk space: %s", error)
-            return False
+        store = self._open(str(found["key"]), int(found["dimension"]))
+        store.write(kind, [(*row, vector) for row, vector in zip(rows, matrix, strict=True)])
         embeddings.mark_embedded(kind, [(row_id, text) for row_id, _, text in rows], model=str(found["key"]))
-        self._unoptimized += len(rows)
-        if self._unoptimized >= OPTIMIZE_EVERY:
-            self._optimize()
+        self._written = store
         return True
 
     def _open(self, key: str, dimension: int) -> Vectors:
-        if self._vectors is None or self._vectors[0] != key:
-            store = Vectors(key, dimension)
-            self._vectors = key, store
+        store = Vectors(key, dimension)
+        made_at, _ = store.version() or (0, 0)
+        if self._checked != (key, made_at):
             # Every row is written before it is marked: fewer rows than marks are lost ones.
             marked = embeddings.count_embedded(key)
             if any(store.count(kind) < marked[kind][0] for kind in KINDS):
                 log.warning("vectors are missing in %s: all are made anew", config.lance_dir())
                 embeddings.forget_vectors()
-        return self._vectors[1]
+            self._checked = key, made_at
+        return store
 
     def _drop_others(self, key: str, dimension: int) -> None:
         """Forget the vectors of the models before this one, which has all of its own."""
         spare = turns.in_the_making()
         if vectors.has_others(key, spare=spare):
-            try:
-                self._open(key, dimension).drop_others(spare=spare)
-                log.info("dropped the vectors of all models but %s", key)
-            except VectorsError as error:
-                log.warning("left for later: %s", error)
+            self._open(key, dimension).drop_others(spare=spare)
+            log.info("dropped the vectors of all models but %s", key)
 
     def _start_anew(self, error: VectorsError | str) -> None:
         """Throw the vectors away: SQLite has all that they are made of."""
         log.warning("the vectors are made anew: %s", error)
-        self._vectors = None
         vectors.discard()
         embeddings.forget_vectors()
 

@@ -1,17 +1,14 @@
-"""Compare a text with rows by meaning: the web process's model, LanceDB's vectors."""
+"""Compare a text with rows by meaning: the web process's model, the stored vectors."""
 
 from __future__ import annotations
 
 import base64
-import functools
 import logging
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from claude_mem_lite import config
 from claude_mem_lite.capture import client
-from claude_mem_lite.search import vectors
 from claude_mem_lite.search.indexing import blended, with_first_lines
 from claude_mem_lite.search.vectors import Vectors, VectorsError
 
@@ -37,20 +34,14 @@ def cosines(kind: Kind, text: str, ids: Collection[str]) -> dict[str, float]:
         found = client.post("/api/embed", {"texts": with_first_lines([text])}, timeout_s=_ANSWER_S)
     except client.UnreachableError:
         return {}
-    if found is None or vectors.is_gone(str(found["key"])):
+    if found is None:
         return {}
     flat = np.frombuffer(base64.b64decode(found["vectors"]), dtype="<f4")
     (vector,) = blended(*flat.reshape(2, 1, int(found["dimension"])))
     try:
-        store = _store(str(found["key"]), int(found["dimension"]), config.lance_dir())
-        near = store.nearest(kind, vector, limit=_NEAREST, ids=ids)
+        near = Vectors(str(found["key"]), int(found["dimension"])).of_rows(kind, ids)
     except VectorsError as error:
-        _store.cache_clear()  # its tables may have been made anew
         log.warning("told apart by words alone: %s", error)
         return {}
-    return {row_id: float(theirs @ vector) for row_id, theirs in near.items()}
-
-
-@functools.lru_cache(maxsize=1)
-def _store(key: str, dimension: int, _folder: str) -> Vectors:
-    return Vectors(key, dimension)
+    cosines = {row_id: float(theirs @ vector) for row_id, theirs in near.items()}
+    return dict(sorted(cosines.items(), key=lambda row: -row[1])[:_NEAREST])

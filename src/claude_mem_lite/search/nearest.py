@@ -1,92 +1,92 @@
-"""Find the nearest vectors: a project's in memory while they are few, else by LanceDB's index.
+"""Find the nearest vectors: by comparing all of a project's in memory, or by LanceDB where they are too many.
 
-Reading a project's 10,000 vectors from LanceDB costs every search more than all the rest of it; comparing
-them in memory less than a millisecond.
+A hundred thousand vectors of MiniLM take 39 MB, and comparing them all less time than LanceDB's index.
 """
 
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from claude_mem_lite.search.vectors import INDEX_FROM_ROWS, Vectors, Version
+from claude_mem_lite.search import lance
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from claude_mem_lite.kinds import Kind
+    from claude_mem_lite.search.lance import Index
+    from claude_mem_lite.search.vectors import Vectors, Version
 
 Array = NDArray[np.float32]
 
-# The projects used last are kept up to so many bytes together: 130,000 vectors of MiniLM.
-KEEP_BYTES = 192 << 20
+# The projects used last are kept up to so many bytes together: 170,000 vectors of MiniLM.
+KEEP_BYTES = 64 << 20
 LOOK_AGAIN_S = 1.0
 _CENTRE_ROWS = 2_000
-
-
-class View(Protocol):
-    """The vectors of one kind in one project, or in all; `centre` (dim,) is their mean."""
-
-    @property
-    def centre(self) -> Array:
-        """Return the mean of the vectors, or of 2,000 of them."""
-
-    def nearest(self, vector: Array, *, limit: int, ids: Collection[str] | None = None) -> dict[str, Array]:
-        """Return the nearest vectors by id, best first; those of `ids` alone when they are given."""
-
-    def of_rows(self, ids: Collection[str]) -> dict[str, Array]:
-        """Return the vectors of some rows; one that has none is left out."""
+# So many are made float32 at a time; they stay in the processor's cache.
+_ROWS_AT_ONCE = 512
 
 
 @dataclass(frozen=True, slots=True)
-class InMemory:
-    """A copy of the table at `version`, with everything written up to `written_at`."""
+class Rows:
+    """Vectors as they lie in the store: (n, dim) int8 with their lengths and their places, ascending."""
 
-    places: dict[str, int]
-    names: list[str]
-    matrix: Array
-    centre: Array
-    version: Version
-    written_at: int
+    places: NDArray[np.int64]
+    matrix: NDArray[np.int8]
+    lengths: Array
 
-    def nearest(self, vector: Array, *, limit: int, ids: Collection[str] | None = None) -> dict[str, Array]:
-        """See `View`."""
-        names, matrix = self.names, self.matrix
-        if ids is not None:
-            names = [row_id for row_id in ids if row_id in self.places]
-            matrix = matrix[[self.places[row_id] for row_id in names]]
-        distant = -(matrix @ vector)  # all of length 1
-        found = np.arange(len(names))
-        if limit < len(names):  # a full sort takes ten times as long
-            found = np.flatnonzero(distant <= np.partition(distant, limit)[limit])
-        found = found[np.argsort(distant[found], kind="stable")][:limit]
-        return {names[place]: matrix[place] for place in found}
+    def cosines(self, vector: Array) -> Array:
+        """Return the product of each vector, made one of unit length, with a vector: (n,)."""
+        found = np.empty(len(self.matrix), np.float32)
+        for start in range(0, len(found), _ROWS_AT_ONCE):
+            some = self.matrix[start : start + _ROWS_AT_ONCE].astype(np.float32)
+            np.dot(some, vector, out=found[start : start + _ROWS_AT_ONCE])
+        found /= self.lengths
+        return found
 
-    def of_rows(self, ids: Collection[str]) -> dict[str, Array]:
-        """See `View`."""
-        return {row_id: self.matrix[self.places[row_id]] for row_id in ids if row_id in self.places}
+    def mean(self) -> Array:
+        """Return the mean of the vectors, each made one of unit length."""
+        total = np.zeros(self.matrix.shape[1], np.float32)
+        for start in range(0, len(self.matrix), _ROWS_AT_ONCE):
+            some = self.matrix[start : start + _ROWS_AT_ONCE].astype(np.float32)
+            total += (1 / self.lengths[start : start + _ROWS_AT_ONCE]) @ some
+        mean: Array = total / np.float32(max(len(self.matrix), 1))
+        return mean
 
 
 @dataclass(frozen=True, slots=True)
-class OnDisk:
-    """What is too large to be copied: each call asks LanceDB."""
+class View:
+    """The vectors of one kind in one project, or in all, as of `version`; `centre` (dim,) is their mean.
+
+    With an `index`, `rows` are those that it does not have yet.
+    """
 
     vectors: Vectors
     kind: Kind
     project_dir: str | None
+    version: Version
+    rows: Rows
     centre: Array
+    index: Index | None
 
     def nearest(self, vector: Array, *, limit: int, ids: Collection[str] | None = None) -> dict[str, Array]:
-        """See `View`."""
-        return self.vectors.nearest(self.kind, vector, limit=limit, project_dir=self.project_dir, ids=ids)
+        """Return the nearest vectors by id, best first; those of `ids` alone when they are given."""
+        if ids is None:
+            near = self.index.nearest(vector, limit=limit, project_dir=self.project_dir) if self.index else []
+            near += self.rows.places[_largest(self.rows.cosines(vector), limit)].tolist()
+            found = self.vectors.at(self.kind, near)
+        else:
+            found = self.of_rows(ids)
+        best = sorted(found.items(), key=lambda row: -float(row[1] @ vector))
+        return dict(best[:limit])
 
     def of_rows(self, ids: Collection[str]) -> dict[str, Array]:
-        """See `View`."""
-        return self.vectors.of_rows(self.kind, ids)
+        """Return the vectors of some rows by id; one that has none is left out."""
+        return self.vectors.of_rows(self.kind, ids, project_dir=self.project_dir)
 
 
 class Views:
@@ -94,9 +94,9 @@ class Views:
 
     def __init__(self, vectors: Vectors) -> None:
         self._vectors = vectors
-        self._kept: dict[tuple[Kind, str | None], InMemory | OnDisk] = {}  # those used last at the end
-        self._versions: dict[Kind, Version | None] = {}
-        self._looked_at: dict[Kind, float] = {}
+        self._kept: dict[tuple[Kind, str | None], View] = {}  # those used last at the end
+        self._version: Version | None = None
+        self._looked_at = -LOOK_AGAIN_S
         self._lock = threading.Lock()
 
     def get(self, kind: Kind, project_dir: str | None, *, now: float) -> View | None:
@@ -105,49 +105,77 @@ class Views:
         Raises: VectorsError.
         """
         with self._lock:
-            if now - self._looked_at.get(kind, -LOOK_AGAIN_S) >= LOOK_AGAIN_S:
-                self._versions[kind] = self._vectors.version(kind)
-                self._looked_at[kind] = now
-            version = self._versions[kind]
+            if now - self._looked_at >= LOOK_AGAIN_S:
+                self._version = self._vectors.version()
+                self._looked_at = now
             kept = self._kept.pop((kind, project_dir), None)
-            if version is None:
+            if self._version is None:
                 return None
-            if not isinstance(kept, OnDisk) and (kept is None or kept.version != version):
-                kept = self._read(kind, project_dir, version, kept)
+            if kept is None or kept.version != self._version:
+                kept = self._read(kind, project_dir, self._version, kept)
             if kept is not None:
                 self._kept[kind, project_dir] = kept
                 self._make_room()
             return kept
 
-    def _read(
-        self, kind: Kind, project_dir: str | None, version: Version, kept: InMemory | None
-    ) -> InMemory | OnDisk | None:
+    def _read(self, kind: Kind, project_dir: str | None, version: Version, kept: View | None) -> View | None:
         """Return the view at a version, from what was written since the one that is kept."""
-        if kept is None or version[0] != kept.version[0]:
-            kept = None
-            if self._vectors.count(kind, project_dir) > INDEX_FROM_ROWS:
-                some = self._vectors.of_project(kind, project_dir, limit=_CENTRE_ROWS)[1]
-                return OnDisk(self._vectors, kind, project_dir, some.mean(axis=0))
-        after = kept.written_at if kept else 0
-        ids, matrix, written_at = self._vectors.of_project(kind, project_dir, after=after)
-        if kept:
-            places, old = dict(kept.places), kept.matrix
-            fresh = [row_id not in places for row_id in ids]
-            places |= {row_id: len(old) + place for place, row_id in enumerate(np.array(ids)[fresh].tolist())}
-            matrix_then = np.vstack([old, matrix[fresh]])
-            matrix_then[[places[row_id] for row_id in ids]] = matrix
-            matrix = matrix_then
-        else:
-            places = {row_id: place for place, row_id in enumerate(ids)}
-        if not places:
+        places = self._vectors.places(kind, project_dir)
+        if not len(places):
             return None
-        return InMemory(places, list(places), matrix, matrix.mean(axis=0), version, max(after, written_at))
+        if kept and kept.version[0] != version[0]:
+            kept = None
+        index = kept.index if kept else None
+        if len(places) > lance.INDEX_FROM_ROWS:
+            index = lance.find(self._vectors, kind, version, known=index)
+        if kept and kept.index is not index:
+            kept = None
+        covered = index.covered if index else 0
+        places = places[places > covered]
+        if kept and np.array_equal(kept.rows.places, places):
+            return replace(kept, version=version)
+        last = int(kept.rows.places[-1]) if kept and len(kept.rows.places) else covered
+        rows = _rows(*self._vectors.after(last, kind, project_dir))
+        if kept:
+            rows = _joined(_still(kept.rows, places), rows)
+        some = _rows(*self._vectors.after(0, kind, project_dir, limit=_CENTRE_ROWS)) if index else rows
+        return View(self._vectors, kind, project_dir, version, rows, some.mean(), index)
 
     def _make_room(self) -> None:
         """Forget what was used longest ago, but never the last."""
-        sizes = {key: kept.matrix.nbytes for key, kept in self._kept.items() if isinstance(kept, InMemory)}
+        sizes = {key: kept.rows.matrix.nbytes for key, kept in self._kept.items()}
         total = sum(sizes.values())
         for key, size in list(sizes.items())[:-1]:
             if total > KEEP_BYTES:
                 del self._kept[key]
                 total -= size
+
+
+def _rows(places: list[int], _projects: list[str], matrix: NDArray[np.int8]) -> Rows:
+    """Return vectors with their lengths."""
+    lengths = np.empty(len(matrix), np.float32)
+    for start in range(0, len(matrix), _ROWS_AT_ONCE):
+        some = matrix[start : start + _ROWS_AT_ONCE].astype(np.float32)
+        lengths[start : start + _ROWS_AT_ONCE] = np.sqrt(np.einsum("nd,nd->n", some, some))
+    return Rows(np.array(places, np.int64), matrix, np.maximum(lengths, 1))
+
+
+def _still(rows: Rows, places: NDArray[np.int64]) -> Rows:
+    """Return those of some rows that are still there."""
+    there = np.isin(rows.places, places)
+    return rows if there.all() else Rows(rows.places[there], rows.matrix[there], rows.lengths[there])
+
+
+def _joined(old: Rows, new: Rows) -> Rows:
+    return Rows(
+        np.concatenate([old.places, new.places]),
+        np.concatenate([old.matrix, new.matrix]),
+        np.concatenate([old.lengths, new.lengths]),
+    )
+
+
+def _largest(numbers: Array, limit: int) -> NDArray[np.intp]:
+    """Return where the largest numbers are, in no order; a full sort takes ten times as long."""
+    if limit >= len(numbers):
+        return np.arange(len(numbers))
+    return np.argpartition(numbers, len(numbers) - limit)[len(numbers) - limit :]

@@ -14,7 +14,7 @@ from claude_mem_lite import settings, settings_file
 from claude_mem_lite.capture import client
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.kinds import KINDS, Kind
-from claude_mem_lite.search import embedder, turns, vectors
+from claude_mem_lite.search import embedder, lance, turns, vectors
 from claude_mem_lite.search.indexing import TEXTS_AT_ONCE, blended, with_first_lines
 from claude_mem_lite.search.vectors import Vectors, VectorsError, digest
 from claude_mem_lite.storage import embeddings
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     Row = tuple[str, str, str]  # id, project_dir, text
     Progress = Callable[[int, int], None]
 
-OPTIMIZE_EVERY = 400
 # What comes in or changes during a run is made in the next pass; what comes in during the last is pending.
 _PASSES = 3
 _ROWS_PER_MARK = 500
@@ -105,7 +104,6 @@ class _Run:
 
     def __init__(self, model: Embedder, key: str, progress: Progress) -> None:
         self._model, self._key, self._progress = model, key, progress
-        self._unoptimized = 0
         try:
             self._vectors = Vectors(key, model.record.dimension)
             self._digests = {kind: self._vectors.digests(kind) for kind in KINDS}
@@ -127,7 +125,7 @@ class _Run:
                     self._write(kind, rows)
                     made.update((kind, row_id) for row_id, _, _ in rows)
                     self._progress(len(made), to_make)
-        self._optimize()
+        lance.optimize(self._vectors)
         return len(made)
 
     def mark(self) -> None:
@@ -155,14 +153,6 @@ class _Run:
         matrix = blended(*found.reshape(2, len(rows), self._model.record.dimension))
         self._vectors.write(kind, [(*row, vector) for row, vector in zip(rows, matrix, strict=True)])
         self._digests[kind].update((row_id, digest(text)) for row_id, _, text in rows)
-        self._unoptimized += len(rows)
-        if self._unoptimized >= OPTIMIZE_EVERY:
-            self._optimize()
-
-    def _optimize(self) -> None:
-        if self._unoptimized:
-            self._unoptimized = 0
-            self._vectors.optimize()
 
 
 def _batches(rows: Iterator[Row]) -> Iterator[list[Row]]:

@@ -1,17 +1,17 @@
-"""Store vectors in LanceDB, one table a kind and a model, for the web process to read.
+"""Store vectors in one SQLite file beside the memory, for the web process to read.
 
-SQLite is the truth: whatever is missing or broken here is made anew from it. What a vector means is
-`embedder`'s business.
+The memory is the truth: whatever is missing or broken here is made again from it. What a vector means is
+`embedder`'s business, finding the nearest is `nearest`'s. Each call opens the file anew, because it may be
+deleted at any time.
 """
 
 from __future__ import annotations
 
 import contextlib
-import datetime as dt
 import hashlib
 import os
-import re
 import shutil
+import sqlite3
 import tempfile
 import time
 from typing import TYPE_CHECKING, Any
@@ -20,254 +20,187 @@ import numpy as np
 
 from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.kinds import KINDS, Kind
-from claude_mem_lite.search import memory
+from claude_mem_lite.storage.connections import connect
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-# When the table was made, and a number that grows with each write: one made anew begins at 1 again.
-Version = tuple[bytes, int]
-_MADE_AT = b"made_at"
+    from numpy.typing import NDArray
 
-# Up to here looking at every vector is as fast as an index, and exact; source: LanceDB 0.40, measured.
-INDEX_FROM_ROWS = 20_000
-_ROWS_PER_WRITE = 500
-_FOLDER = ".lance"  # what LanceDB puts behind a table's name
-# Versions that a reader of the other process may still have open.
-_KEEP_VERSIONS = dt.timedelta(seconds=10)
-_READ_CONSISTENCY = dt.timedelta(seconds=1)
-# The index of 100,000 vectors has 140 MB; one that does not fit is read again by every search.
-_INDEX_CACHE_BYTES, _METADATA_CACHE_BYTES = 256 << 20, 16 << 20
+    from claude_mem_lite.kinds import Kind
+
+    Floats = NDArray[np.float32]
+
+# When the file was made, and a number that grows with each change: a file made anew begins at 0 again.
+Version = tuple[int, int]
+
+_SCHEMA = """
+CREATE TABLE state (made_at INTEGER NOT NULL, changes INTEGER NOT NULL);
+CREATE TABLE vectors (
+    written INTEGER PRIMARY KEY AUTOINCREMENT,  -- grows with each write
+    model TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    id TEXT NOT NULL,
+    project_dir TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    vector BLOB NOT NULL,
+    UNIQUE (model, kind, id)
+);
+CREATE INDEX vectors_of_a_project ON vectors (model, kind, project_dir);
+"""
+FOLDER = ".lance"  # what LanceDB puts behind a table's name; see `lance`
+_IDS_PER_READ = 500
+_LARGEST = 127
+_WAIT_S = 10.0
+_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 
 
 class VectorsError(ClaudeMemError):
-    """LanceDB could not do what it was asked; full text goes on."""
+    """The vectors could not be read or written; full text goes on."""
+
+
+class BusyError(VectorsError):
+    """Another process has the vectors locked; they are not broken."""
 
 
 class Vectors:
-    """The tables of one model (`key`, its name with its dimension); the import costs 0.7 s and 130 MB."""
+    """The vectors of one model (`key`, its name with its dimension).
+
+    A vector is kept as the direction of whole numbers from -127 to 127. That takes a quarter of the room and
+    turns it by a thousandth of a right angle at most, which changes no ranking.
+    """
 
     def __init__(self, key: str, dimension: int) -> None:
-        # Before its import: every query without a score in its columns would be a line on stderr.
-        os.environ.setdefault("LANCEDB_LOG", "error")
-        memory.hold_down()
-        import lancedb
+        self.key, self.dimension = key, dimension
 
-        self._dimension = dimension
-        self._suffix = _suffix(key)
-        with _said(f"open {config.lance_dir()}"):
-            self._database: Any = lancedb.connect(
-                config.lance_dir(),
-                read_consistency_interval=_READ_CONSISTENCY,
-                session=lancedb.Session(
-                    index_cache_size_bytes=_INDEX_CACHE_BYTES, metadata_cache_size_bytes=_METADATA_CACHE_BYTES
+    def write(self, kind: Kind, rows: Sequence[tuple[str, str, str, Floats]]) -> None:
+        """Insert or replace (id, project_dir, text, vector) rows; vectors are float32 of any length."""
+        if not rows:
+            return
+        kept = rounded(np.array([vector for *_, vector in rows]))
+        with _open(f"write {len(rows)} vectors", create=True) as file:
+            file.execute("BEGIN IMMEDIATE")
+            file.executemany(
+                "INSERT OR REPLACE INTO vectors (model, kind, id, project_dir, digest, vector)"
+                " VALUES (?, ?, ?, ?, ?, ?)",
+                (
+                    (self.key, kind, row_id, project_dir, digest(text), vector.tobytes())
+                    for (row_id, project_dir, text, _), vector in zip(rows, kept, strict=True)
                 ),
             )
-        self._tables: dict[Kind, Any] = {}
-        self._written_at: dict[Kind, int] = {}
+            _commit(file)
 
-    def write(self, kind: Kind, rows: Sequence[tuple[str, str, str, np.ndarray]]) -> None:
-        """Insert or replace (id, project_dir, text, vector) rows; vectors are float32 of unit length."""
-        import pyarrow as pa
+    def of_rows(
+        self, kind: Kind, ids: Collection[str], *, project_dir: str | None = None
+    ) -> dict[str, Floats]:
+        """Return the vectors of some rows (of a project), (dim,) of unit length; one without is left out."""
+        return self._by("id", sorted(ids), kind, project_dir)
 
-        for start in range(0, len(rows), _ROWS_PER_WRITE):
-            some = rows[start : start + _ROWS_PER_WRITE]
-            ids, projects, texts, vectors = zip(*some, strict=True)
-            flat = pa.array(np.concatenate(vectors).astype(np.float32))
-            with _said(f"write {len(some)} vectors"):
-                data = pa.table(
-                    [
-                        ids,
-                        projects,
-                        list(map(digest, texts)),
-                        pa.FixedSizeListArray.from_arrays(flat, self._dimension),
-                        [self._now(kind)] * len(some),
-                    ],
-                    schema=self._schema(),
-                )
-                merge = self._table(kind, create=True).merge_insert("id")
-                merge.when_matched_update_all().when_not_matched_insert_all().execute(data)
+    def at(self, kind: Kind, places: Collection[int]) -> dict[str, Floats]:
+        """Return the vectors of rows by id, as `of_rows`; a row that was written again has another place."""
+        return self._by("written", sorted(map(int, places)), kind, None)
 
-    def nearest(
-        self,
-        kind: Kind,
-        vector: np.ndarray,
-        *,
-        limit: int,
-        project_dir: str | None = None,
-        ids: Collection[str] | None = None,
-    ) -> dict[str, np.ndarray]:
-        """Return the vectors of the rows of a project (None: of all) nearest to one, by id, best first."""
-        if ids is not None and not ids:
-            return {}
-        with _said("search the vectors"):
-            table = self._table(kind)
-            if table is None:
-                return {}
-            query = table.search(vector, vector_column_name="vector").distance_type("cosine")
-            conditions = _of(project_dir)
-            if ids is not None:
-                conditions.append(f"id IN ({', '.join(map(_quoted, sorted(ids)))})")
-            if conditions:
-                query = query.where(" AND ".join(conditions), prefilter=True)
-            return self._by_id(query.select(["id", "vector", "_distance"]).limit(limit))
+    def places(self, kind: Kind, project_dir: str | None) -> NDArray[np.int64]:
+        """Return the places of a project's rows (None: of all), ascending: the order they were written in."""
+        where, values = self._scope(kind, project_dir)
+        with _open("read the vectors") as file:
+            found = file.execute(f"SELECT written FROM vectors WHERE {where}", values)
+            return np.sort(np.fromiter((written for (written,) in found), np.int64))
 
-    def of_rows(self, kind: Kind, ids: Collection[str]) -> dict[str, np.ndarray]:
-        """Return the vectors of some rows; one that has none is left out."""
-        return self._read(kind, f"id IN ({', '.join(map(_quoted, sorted(ids)))})", len(ids)) if ids else {}
+    def after(
+        self, place: int, kind: Kind, project_dir: str | None, *, limit: int = -1
+    ) -> tuple[list[int], list[str], NDArray[np.int8]]:
+        """Return places, projects and vectors, (n, dim) int8, of a project's rows written after a place.
 
-    def of_project(
-        self, kind: Kind, project_dir: str | None, *, after: int = 0, limit: int | None = None
-    ) -> tuple[list[str], np.ndarray, int]:
-        """Return ids, vectors (n, dim) and the latest `written_at` of a project's rows (None: of all).
-
-        `after`: those written later alone.
+        In the order they were written in; of all projects with None.
         """
-        with _said("read the vectors"):
-            query = self._table(kind).search().select(["id", "vector", "written_at"])
-            conditions = [*_of(project_dir), *([f"written_at > {after}"] if after else [])]
-            if conditions:
-                query = query.where(" AND ".join(conditions))
-            table = (query.limit(limit) if limit else query).to_arrow().combine_chunks()
-            return (
-                table["id"].to_pylist(),
-                self._matrix(table),
-                max(table["written_at"].to_pylist(), default=0),
-            )
+        where, values = self._scope(kind, project_dir)
+        with _open("read the vectors") as file:
+            found = file.execute(
+                f"SELECT written, project_dir, vector FROM vectors WHERE {where} AND written > ?"
+                " ORDER BY written LIMIT ?",
+                (*values, place, limit),
+            ).fetchall()
+        return [row[0] for row in found], [row[1] for row in found], self._matrix(found)
 
     def digests(self, kind: Kind) -> dict[str, str]:
         """Return of which text each row's vector is (see `digest`), by id."""
-        with _said("read the vectors"):
-            table = self._table(kind)
-            if table is None:
-                return {}
-            found = table.search().select(["id", "digest"]).to_arrow()
-            return dict(zip(found["id"].to_pylist(), found["digest"].to_pylist(), strict=True))
+        where, values = self._scope(kind, None)
+        with _open("read the vectors") as file:
+            return dict(file.execute(f"SELECT id, digest FROM vectors WHERE {where}", values))
 
-    def version(self, kind: Kind) -> Version | None:
-        """Return what changes with every write, None while there is no table."""
-        with _said("open the vectors"):
-            table = self._table(kind)
-            if table is None:
-                return None
-            made = (table.schema.metadata or {}).get(_MADE_AT, b"")
-            return made, int(table.version)
-
-    def _read(self, kind: Kind, where: str, limit: int) -> dict[str, np.ndarray]:
-        with _said("read vectors"):
-            table = self._table(kind)
-            if table is None:
-                return {}
-            return self._by_id(table.search().select(["id", "vector"]).where(where).limit(limit))
-
-    def _by_id(self, query: Any) -> dict[str, np.ndarray]:
-        """Return the vectors by id, in the order found, without a Python number for each of theirs."""
-        table = query.to_arrow().combine_chunks()
-        return dict(zip(table["id"].to_pylist(), self._matrix(table), strict=True))
-
-    def _matrix(self, table: Any) -> np.ndarray:
-        flat = table["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
-        matrix: np.ndarray = flat.reshape(-1, self._dimension)
-        return matrix
-
-    def delete(self, kind: Kind, ids: Collection[str]) -> None:
-        """Delete rows; unknown ids are nothing."""
-        with _said("delete vectors"):
-            table = self._table(kind)
-            if table is not None and ids:
-                table.delete(f"id IN ({', '.join(map(_quoted, sorted(ids)))})")
+    def version(self) -> Version | None:
+        """Return what changes with every write, None while there are no vectors at all."""
+        if not os.path.exists(path()):
+            return None
+        with _open("open the vectors") as file:
+            made_at, changes = file.execute("SELECT made_at, changes FROM state").fetchone()
+            return int(made_at), int(changes)
 
     def count(self, kind: Kind, project_dir: str | None = None) -> int:
         """Return how many vectors of a kind a project has (None: all together)."""
-        with _said("count the vectors"):
-            table = self._table(kind)
-            return int(table.count_rows(*_of(project_dir))) if table is not None else 0
+        where, values = self._scope(kind, project_dir)
+        with _open("count the vectors") as file:
+            return int(file.execute(f"SELECT count(*) FROM vectors WHERE {where}", values).fetchone()[0])
 
-    def optimize(self) -> None:
-        """Merge small files, bring the indexes up to date, and drop old versions.
-
-        Without it the folder grows with the square of the writes.
-        """
-        from lancedb.index import Bitmap, BTree, HnswSq
-
-        for kind in KINDS:
-            with _said("optimize the vectors"):
-                table = self._table(kind)
-                if table is None:
-                    continue
-                indexed = {column for index in table.list_indices() for column in index.columns}
-                if "project_dir" not in indexed and table.count_rows():
-                    table.create_index("project_dir", config=Bitmap())
-                if "vector" not in indexed and table.count_rows() >= INDEX_FROM_ROWS:
-                    table.create_index("id", config=BTree())
-                    table.create_index("vector", config=HnswSq(distance_type="cosine"))
-                table.optimize(cleanup_older_than=_KEEP_VERSIONS)
-        memory.give_back()
+    def delete(self, kind: Kind, ids: Collection[str]) -> None:
+        """Delete rows; unknown ids are nothing."""
+        _delete("model = ? AND kind = ? AND id = ?", [(self.key, kind, row_id) for row_id in sorted(ids)])
 
     def drop_others(self, *, spare: str = "") -> None:
-        """Drop the tables of every other model, but not those of the model with the key `spare`."""
-        with _said("drop another model's vectors"):
-            for name in self._names():
-                if not _is_of(name, self._suffix, spare):
-                    self._database.drop_table(name)
+        """Delete the vectors of every other model, but not those of the model with the key `spare`."""
+        _delete("model NOT IN (?, ?)", [(self.key, spare)])
+        with _open("shrink the vectors") as file:
+            file.execute("VACUUM")
 
-    def _now(self, kind: Kind) -> int:
-        """Return a time in nanoseconds later than that of every write so far, whatever the clock says."""
-        table = self._table(kind, create=True)
-        if kind not in self._written_at:
-            times = table.search().select(["written_at"]).to_arrow()["written_at"].to_pylist()
-            self._written_at[kind] = max(times, default=0)
-        self._written_at[kind] = max(self._written_at[kind] + 1, time.time_ns())
-        return self._written_at[kind]
+    def _scope(self, kind: Kind, project_dir: str | None) -> tuple[str, tuple[str, ...]]:
+        if project_dir:
+            return "model = ? AND kind = ? AND project_dir = ?", (self.key, kind, project_dir)
+        return "model = ? AND kind = ?", (self.key, kind)
 
-    def _table(self, kind: Kind, *, create: bool = False) -> Any:
-        name = f"{kind}-{self._suffix}"
-        if kind not in self._tables and name in self._names():
-            self._tables[kind] = self._database.open_table(name)
-        if kind not in self._tables and create:
-            schema = self._schema().with_metadata({_MADE_AT: str(time.time_ns())})
-            self._tables[kind] = self._database.create_table(name, schema=schema)
-        return self._tables.get(kind)
+    def _by(
+        self, name: str, wanted: Sequence[str] | Sequence[int], kind: Kind, project_dir: str | None
+    ) -> dict[str, Floats]:
+        """Return the vectors of a project's rows (None: of all) of which a column has a wanted value."""
+        found: list[Any] = []
+        if not wanted:
+            return {}
+        where, values = self._scope(kind, project_dir)
+        with _open("read vectors") as file:
+            for start in range(0, len(wanted), _IDS_PER_READ):
+                some = wanted[start : start + _IDS_PER_READ]
+                marks = ", ".join("?" * len(some))
+                query = f"SELECT id, vector FROM vectors WHERE {where} AND {name} IN ({marks})"
+                found += file.execute(query, (*values, *some))
+        return dict(zip([row_id for row_id, _ in found], unit(self._matrix(found)), strict=True))
 
-    def _names(self) -> list[str]:
-        return list(self._database.list_tables(limit=1_000).tables)
+    def _matrix(self, rows: Sequence[Any]) -> NDArray[np.int8]:
+        """Return the vectors of rows, their last column."""
+        flat = np.frombuffer(b"".join(row[-1] for row in rows), np.int8)
+        if len(flat) != len(rows) * self.dimension:
+            raise VectorsError(f"the vectors in {path()} are not of {self.dimension} dimensions")
+        return flat.reshape(-1, self.dimension)
 
-    def _schema(self) -> Any:
-        import pyarrow as pa
 
-        vector = pa.list_(pa.float32(), self._dimension)
-        return pa.schema([
-            ("id", pa.string()), ("project_dir", pa.string()), ("digest", pa.string()), ("vector", vector),
-            ("written_at", pa.int64()),
-        ])  # fmt: skip
+def rounded(vectors: Floats) -> NDArray[np.int8]:
+    """Return vectors as whole numbers, the largest of each 127: (n, dim) int8."""
+    largest = np.maximum(np.abs(vectors).max(axis=1, keepdims=True), 1e-9)
+    kept: NDArray[np.int8] = np.rint(vectors * (_LARGEST / largest)).astype(np.int8)
+    return kept
+
+
+def unit(vectors: Any) -> Floats:
+    """Return vectors of whole numbers as float32 of unit length."""
+    found: Floats = vectors.astype(np.float32)
+    found /= np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-9)
+    return found
 
 
 def forget(ids: Mapping[Kind, Collection[str]]) -> None:
-    """Write the tables of all models anew without some rows: not even an old version has them any more.
-
-    Nobody else may have the tables open. Raises: VectorsError.
-    """
-    if not any(ids.values()) or not _tables():
-        return
-    os.environ.setdefault("LANCEDB_LOG", "error")
-    import lancedb
-    import pyarrow as pa
-    import pyarrow.compute
-
-    with _said("forget vectors"):
-        database: Any = lancedb.connect(config.lance_dir())
-        for name in list(database.list_tables(limit=1_000).tables):
-            gone = next((each for kind, each in ids.items() if name.startswith(f"{kind}-")), ())
-            if gone:
-                rows = database.open_table(name).to_arrow()
-                is_gone = pa.compute.is_in(rows["id"], value_set=pa.array(sorted(gone), pa.string()))
-                rows = rows.filter(pa.compute.invert(is_gone))
-                database.drop_table(name)
-                schema = rows.schema.with_metadata({_MADE_AT: str(time.time_ns())})
-                table = database.create_table(name, schema=schema)
-                if len(rows):
-                    table.add(rows)
+    """Delete rows of all models, their bytes, and the indexes. Raises: VectorsError."""
+    if any(ids.values()):
+        discard_indexes()
+    _delete("kind = ? AND id = ?", [(kind, row_id) for kind, some in ids.items() for row_id in sorted(some)])
 
 
 def digest(text: str) -> str:
@@ -275,27 +208,43 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
+def models() -> set[str]:
+    """Return the keys of the models that have vectors. Raises: VectorsError."""
+    found: set[str] = set()
+    with _open("read the vectors") as file:
+        last = ""
+        # A step for each model, not one for each row.
+        while row := file.execute("SELECT min(model) FROM vectors WHERE model > ?", (last,)).fetchone()[0]:
+            found.add(last := row)
+    return found
+
+
 def has_others(key: str, *, spare: str = "") -> bool:
-    """Tell whether `drop_others` would drop anything, without loading LanceDB."""
-    return not all(_is_of(table, key, spare) for table in _tables())
+    """Tell whether `drop_others` would delete anything. Raises: VectorsError."""
+    return bool(models() - {key, spare})
 
 
 def is_gone(key: str) -> bool:
-    """Tell whether a model has no table at all, without loading LanceDB."""
-    return not any(_is_of(table, key) for table in _tables())
+    """Tell whether a model has no vector at all. Raises: VectorsError."""
+    return key not in models()
 
 
-def _tables() -> list[str]:
-    try:
-        names = os.listdir(config.lance_dir())
-    except FileNotFoundError:
-        return []
-    return [name.removesuffix(_FOLDER) for name in names if name.endswith(_FOLDER)]
+def path() -> str:
+    """Return the file of the vectors."""
+    return os.path.join(config.lance_dir(), "vectors.db")
 
 
 def discard() -> None:
-    """Delete all vectors of all models: who finds them broken makes them anew from SQLite."""
+    """Delete all vectors of all models: who finds them broken makes them anew from the memory."""
     shutil.rmtree(config.lance_dir(), ignore_errors=True)
+
+
+def discard_indexes(begin: str = "", *, spare: str = "") -> None:
+    """Delete LanceDB's indexes whose names begin so, but one; they are made anew from the vectors."""
+    with contextlib.suppress(FileNotFoundError):
+        for name in os.listdir(config.lance_dir()):
+            if name.startswith(begin) and name.endswith(FOLDER) and name != spare + FOLDER:
+                shutil.rmtree(os.path.join(config.lance_dir(), name), ignore_errors=True)
 
 
 def has_room() -> bool:
@@ -308,29 +257,50 @@ def has_room() -> bool:
         return False
 
 
+def _delete(where: str, values: Sequence[tuple[str, ...]]) -> None:
+    if not values or not os.path.exists(path()):
+        return
+    with _open("delete vectors") as file:
+        file.execute("BEGIN IMMEDIATE")
+        file.executemany(f"DELETE FROM vectors WHERE {where}", values)
+        _commit(file)
+
+
+def _commit(file: sqlite3.Connection) -> None:
+    file.execute("UPDATE state SET changes = changes + 1")
+    file.execute("COMMIT")
+
+
 @contextlib.contextmanager
-def _said(what: str) -> Iterator[None]:
-    """Turn whatever LanceDB raises into one line of ours; it has no error base of its own."""
+def _open(what: str, *, create: bool = False) -> Iterator[sqlite3.Connection]:
+    """Open the file for one call, an empty one where there is none; say what failed in a line of ours."""
     try:
-        yield
-    except (RuntimeError, ValueError, OSError, KeyError, TypeError, AttributeError) as error:
-        line = str(error).split("\n", 1)[0][:200]
-        raise VectorsError(f"LanceDB could not {what} ({type(error).__name__}: {line})") from error
+        if create:
+            os.makedirs(config.lance_dir(), mode=0o700, exist_ok=True)
+        is_there = os.path.exists(path())
+        with contextlib.closing(
+            connect(path(), mode="rwc" if create else "rw", timeout_s=_WAIT_S)
+            if create or is_there
+            else sqlite3.connect(":memory:", isolation_level=None)
+        ) as file:
+            # Power that fails may cost vectors, which are made anew; what is deleted is overwritten.
+            file.execute("PRAGMA synchronous = OFF")
+            file.execute("PRAGMA secure_delete = ON")
+            if create or not is_there:
+                _create(file)
+            yield file
+    except sqlite3.OperationalError as error:
+        kind = BusyError if error.sqlite_errorcode in _BUSY else VectorsError
+        raise kind(f"SQLite could not {what} in {path()} ({error})") from error
+    except (sqlite3.Error, OSError, TypeError, ValueError) as error:
+        raise VectorsError(f"SQLite could not {what} in {path()} ({error})") from error
 
 
-def _of(project_dir: str | None) -> list[str]:
-    """Return the condition for a project's rows, if any."""
-    return [f"project_dir = {_quoted(project_dir)}"] if project_dir else []
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
-def _suffix(key: str) -> str:
-    return re.sub(r"[^A-Za-z0-9]+", "_", key)
-
-
-def _is_of(table: str, *keys: str) -> bool:
-    """Tell whether a table is one of some models'."""
-    return table.endswith(tuple(f"-{_suffix(key)}" for key in keys if key))
+def _create(file: sqlite3.Connection) -> None:
+    """Create the tables, unless they are there."""
+    file.execute("BEGIN IMMEDIATE")
+    if not file.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+        for statement in _SCHEMA.split(";\n"):
+            file.execute(statement)
+        file.execute("INSERT INTO state VALUES (?, 0)", (time.time_ns(),))
+    file.execute("COMMIT")

@@ -65,11 +65,11 @@ def _look_at_vectors(found: Found) -> None:
         record = embedder.resolve(chosen.embedding_model, dimension=chosen.dimension)
     except ClaudeMemError:  # search is by full text alone
         return
-    if vectors.is_gone(record.key):
-        found.missing = embeddings.count_by_model().get(record.key, 0)
-        embeddings.forget_vectors()
-        return
     try:
+        if vectors.is_gone(record.key):
+            found.missing = embeddings.count_by_model().get(record.key, 0)
+            embeddings.forget_vectors()
+            return
         store = Vectors(record.key, record.dimension)
         for kind in KINDS:
             digests, texts = store.digests(kind), embeddings.marked_texts(kind, record.key)
