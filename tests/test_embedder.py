@@ -24,7 +24,7 @@ from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.kinds import Type
 from claude_mem_lite.search import embedder
-from claude_mem_lite.search.embedder import minilm, records, transformer
+from claude_mem_lite.search.embedder import gather_first, minilm, records, transformer
 from claude_mem_lite.search.embedder.holder import IDLE_S, Holder
 from claude_mem_lite.search.embedder.interface import Embedder, Vectors
 from claude_mem_lite.search.embedder.records import MINILM, QWEN3, QWEN3_INT8, ModelRecord
@@ -139,6 +139,15 @@ def test_threads_share_the_small_model(small: Embedder) -> None:
         together = list(pool.map(lambda text: small.embed_query(text, "all"), texts))
 
     assert np.stack(together) == pytest.approx(np.stack(alone), abs=1e-5)
+
+
+def test_minilm_computes_what_its_file_says(small: Embedder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Words are looked up before they are made float, which changes no bit of a vector."""
+    monkeypatch.setattr(gather_first, "rewritten", lambda model, **_: model)
+    as_written = embedder.load(embedder.resolve("minilm"))
+    texts = ["", "Moved the lock out of the book.", "def f(x):\n    return x" * 40]
+
+    assert np.array_equal(small.embed_documents(texts), as_written.embed_documents(texts))
 
 
 def test_a_changed_model_file_is_refused(tmp_path: Path) -> None:

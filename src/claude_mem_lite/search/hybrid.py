@@ -14,14 +14,11 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from claude_mem_lite import settings
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.kinds import Type
-from claude_mem_lite.search import embedder, ranking, times
+from claude_mem_lite.search import embedder, memory, ranking, times
 from claude_mem_lite.search.embedder.holder import Holder
-from claude_mem_lite.search.nearest import View, Views
 from claude_mem_lite.search.profiles import SAMPLED_ROWS, Profiles
 from claude_mem_lite.search.results import Found, Hit, best
 from claude_mem_lite.search.vectors import Vectors, VectorsError
@@ -34,6 +31,7 @@ if TYPE_CHECKING:
     from claude_mem_lite.kinds import Kind, Type
     from claude_mem_lite.search.embedder import ModelRecord
     from claude_mem_lite.search.embedder.interface import Embedder
+    from claude_mem_lite.search.nearest import View, Views
     from claude_mem_lite.search.ranking import Profile
     from claude_mem_lite.search.times import Span
     from claude_mem_lite.storage.search import Row
@@ -136,6 +134,7 @@ class Searcher:
         if model is None:
             return None
         rows = model.embed_documents(list(texts)).astype("<f4") if texts else None
+        memory.trim()
         return {
             "key": model.record.key,
             "dimension": model.record.dimension,
@@ -166,11 +165,9 @@ class Searcher:
         return model
 
     def _open(self, record: ModelRecord) -> None:
-        try:
-            self._views = record.key, Views(Vectors(record.key, record.dimension))
-        except VectorsError as error:
-            self._views = None
-            log.warning("full text alone: %s", error)
+        from claude_mem_lite.search.nearest import Views
+
+        self._views = record.key, Views(Vectors(record.key, record.dimension))
 
     def _by_vectors(
         self, kind: Kind, asked: _Asked, rows: list[Row], scope: Scope, now: float
@@ -255,6 +252,8 @@ def _in_time(kind: Kind, query: ranking.Query, scope: Scope) -> int:
 def _with_vectors(
     kind: Kind, asked: _Asked, rows: list[Row], scope: Scope, view: View
 ) -> tuple[list[Row], dict[str, float]]:
+    import numpy as np
+
     vector = asked.vector
     ids = search_rows.ids_in(kind, scope, limit=_NARROW_ROWS) if search_rows.is_narrow(scope) else None
     own = view.nearest(vector - view.centre, limit=asked.depth, ids=ids)

@@ -9,8 +9,6 @@ import base64
 import logging
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from claude_mem_lite import config, settings
 from claude_mem_lite.capture import client
 from claude_mem_lite.errors import ClaudeMemError
@@ -22,6 +20,7 @@ from claude_mem_lite.storage import embeddings
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
 log = logging.getLogger(__name__)
@@ -100,6 +99,8 @@ class Index:
         return next(((kind, rows) for kind, rows in found if rows), None)
 
     def _embed(self, kind: Kind, rows: Sequence[tuple[str, str, str]], model: dict[str, Any]) -> bool:
+        import numpy as np
+
         texts = [text for _, _, text in rows]
         found = client.post("/api/embed", {"texts": with_first_lines(texts)}, timeout_s=_ANSWER_S)
         if found is None or found["key"] != model["key"]:
@@ -149,6 +150,8 @@ def blended(texts: NDArray[np.float32], first_lines: NDArray[np.float32]) -> NDA
 
     Short questions are told by the first line, long ones by the whole.
     """
+    import numpy as np
+
     mean = texts + first_lines
     kept: NDArray[np.float32] = mean / np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), 1e-9)
     return kept

@@ -6,8 +6,6 @@ import base64
 import logging
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from claude_mem_lite.capture import client
 from claude_mem_lite.search.indexing import blended, with_first_lines
 from claude_mem_lite.search.vectors import Vectors, VectorsError
@@ -36,6 +34,8 @@ def cosines(kind: Kind, text: str, ids: Collection[str]) -> dict[str, float]:
         return {}
     if found is None:
         return {}
+    import numpy as np
+
     flat = np.frombuffer(base64.b64decode(found["vectors"]), dtype="<f4")
     (vector,) = blended(*flat.reshape(2, 1, int(found["dimension"])))
     try:

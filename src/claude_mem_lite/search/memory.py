@@ -18,7 +18,12 @@ def hold_down() -> None:
 
 
 def give_back() -> None:
-    """Give what is no longer used back to the system; glibc keeps it unless told."""
+    """Collect garbage, and give what is no longer used back to the system."""
     gc.collect()
+    trim()
+
+
+def trim() -> None:
+    """Give what is no longer used back to the system; glibc keeps it unless told."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)

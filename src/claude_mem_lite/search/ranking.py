@@ -12,10 +12,8 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import log
+from statistics import median
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from claude_mem_lite.search import times
 from claude_mem_lite.search.words import STOP_WORDS, forms, lemma, words
@@ -24,9 +22,12 @@ if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Iterable, Mapping, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from claude_mem_lite.search.times import Span
 
-Vectors = NDArray[np.float32]
+    Vectors = NDArray[np.float32]
 
 # A query of more terms is reduced to the most telling; so many are read of it.
 MAX_TERMS = 32
@@ -262,6 +263,8 @@ def cosines(query: Vectors, rows: Vectors, centre: Vectors) -> Vectors:
     Source: Mu and Viswanath, All-but-the-Top, 2018 (the mean alone); Conneau et al., Word translation without
     parallel data, 2018, 2.3 (CSLS, here for rows alone and by a share).
     """
+    import numpy as np
+
     centred = _unit(rows - centre)
     likeness = centred @ centred.T
     np.fill_diagonal(likeness, -np.inf)
@@ -287,32 +290,37 @@ def rank(
     if not candidates:
         return []
     counts, lengths, pairs = _count(query, candidates)
-    evidence = _evidence(query, profile, (counts > 0).sum(axis=0))
-    norm = SATURATION * (1 - LENGTH_PENALTY + LENGTH_PENALTY * lengths / max(float(lengths.mean()), 1e-9))
-    bm25 = (counts * (SATURATION + 1) / (counts + norm[:, None])) @ evidence
-    coverage = (counts > 0) @ evidence / max(float(evidence.sum()), 1e-9)
-    pair_evidence = np.array([min(evidence[one], evidence[other]) for one, other in query.pairs])
-    order = PAIR * (pairs @ pair_evidence) if query.pairs else np.zeros(len(candidates))
+    evidence = _evidence(query, profile, [sum(map(bool, column)) for column in zip(*counts, strict=True)])
+    mean_length = max(sum(lengths) / len(lengths), 1e-9)
+    all_evidence = max(sum(evidence), 1e-9)
+    pair_evidence = [min(evidence[one], evidence[other]) for one, other in query.pairs]
+    coverage = [
+        sum(tells for count, tells in zip(row, evidence, strict=True) if count) / all_evidence
+        for row in counts
+    ]
     in_time = [
         tuple(span.said for span in query.spans if span.has(candidate.created_at)) for candidate in candidates
     ]
     time = TIME * _idf(profile.row_count, rows_in_time, sum(map(bool, in_time)))
-    points = meaning * _meaning(candidates, coverage)
+    points = [meaning * cosine for cosine in _meaning(candidates, coverage)]
     scored = []
     for at, candidate in enumerate(candidates):
         found = _exact_found(query, candidate)
+        norm = SATURATION * (1 - LENGTH_PENALTY + LENGTH_PENALTY * lengths[at] / mean_length)
+        terms = zip(counts[at], evidence, strict=True)
+        bm25 = sum(count * (SATURATION + 1) / (count + norm) * tells for count, tells in terms)
         parts = {
-            "words": float(bm25[at] * (1 + COVERAGE * coverage[at])),
-            "order": float(order[at]),
+            "words": bm25 * (1 + COVERAGE * coverage[at]),
+            "order": PAIR * sum(itertools.compress(pair_evidence, pairs[at])),
             "exact": EXACT * len(found),
-            "meaning": float(points[at]),
+            "meaning": points[at],
             "time": time * bool(in_time[at]),
         }
         scored.append(
             Scored(
                 id=candidate.id,
                 score=sum(parts.values()),
-                coverage=float(coverage[at]),
+                coverage=coverage[at],
                 cosine=candidate.cosine,
                 exact_found=found,
                 times_found=in_time[at],
@@ -327,7 +335,9 @@ def _telling(every: list[str]) -> list[str]:
     return [word for word in every if word not in STOP_WORDS]
 
 
-def _count(query: Query, candidates: Sequence[Candidate]) -> tuple[Any, Any, Any]:
+def _count(
+    query: Query, candidates: Sequence[Candidate]
+) -> tuple[list[list[float]], list[float], list[list[bool]]]:
     """Return per candidate the weighted count of each term, the weighted length, and which pairs it has."""
     terms = {term.lemma: at for at, term in enumerate(query.terms)}
     followers: dict[int, list[tuple[int, int]]] = {}
@@ -335,7 +345,7 @@ def _count(query: Query, candidates: Sequence[Candidate]) -> tuple[Any, Any, Any
         followers.setdefault(one, []).append((at, other))
     counts, pairs, lengths = [], [], []
     for candidate in candidates:
-        count, has_pair, length = [0.0] * len(query.terms), [0.0] * len(query.pairs), 0.0
+        count, has_pair, length = [0.0] * len(query.terms), [False] * len(query.pairs), 0.0
         told = _told(candidate.title, candidate.summary, _detail(candidate), candidate.files)
         for weight, lemmas in zip(FIELD_WEIGHTS.values(), told, strict=True):
             length += weight * len(lemmas)
@@ -347,11 +357,11 @@ def _count(query: Query, candidates: Sequence[Candidate]) -> tuple[Any, Any, Any
             for one, found in places.items():
                 for at, other in followers.get(one, ()):
                     if other in places and _follows(found, places[other]):
-                        has_pair[at] = 1.0
+                        has_pair[at] = True
         counts.append(count)
         pairs.append(has_pair)
         lengths.append(length)
-    return np.array(counts), np.array(lengths), np.array(pairs)
+    return counts, lengths, pairs
 
 
 @lru_cache(maxsize=_ROWS_KEPT)
@@ -368,11 +378,10 @@ def _follows(ones: list[int], others: list[int]) -> bool:
     return any(0 < other - one <= PAIR_WINDOW for one in ones for other in others)
 
 
-def _evidence(query: Query, profile: Profile, candidates_with: Any) -> NDArray[np.float64]:
+def _evidence(query: Query, profile: Profile, candidates_with: Iterable[int]) -> list[float]:
     """Return the inverse document frequency of each term."""
     rows_with = (profile.rows_with(term.lemma) for term in query.terms)
-    seen = map(int, candidates_with)
-    return np.array([_idf(profile.row_count, *each) for each in zip(rows_with, seen, strict=True)])
+    return [_idf(profile.row_count, *each) for each in zip(rows_with, candidates_with, strict=True)]
 
 
 def _idf(row_count: int, rows_with: float, seen: int) -> float:
@@ -385,14 +394,13 @@ def _idf(row_count: int, rows_with: float, seen: int) -> float:
     return log(1 + (row_count - rows_with + 0.5) / (rows_with + 0.5))
 
 
-def _meaning(candidates: Sequence[Candidate], coverage: Any) -> NDArray[np.float64]:
+def _meaning(candidates: Sequence[Candidate], coverage: Sequence[float]) -> list[float]:
     """Return the cosines; a row not embedded yet has that of a usual row that has words of the query."""
-    known = np.array([candidate.cosine is not None for candidate in candidates])
-    cosine = np.array([candidate.cosine or 0.0 for candidate in candidates])
-    if known.any() and not known.all():
-        alike = known & (coverage > 0)
-        cosine[~known] = np.median(cosine[alike if alike.any() else known])
-    return cosine
+    known = [(row.cosine, covered) for row, covered in zip(candidates, coverage, strict=True)]
+    known_cosines = [cosine for cosine, _ in known if cosine is not None]
+    alike = [cosine for cosine, covered in known if cosine is not None and covered > 0]
+    usual = median(alike or known_cosines or [0.0])
+    return [usual if row.cosine is None else row.cosine for row in candidates]
 
 
 def _exact_found(query: Query, candidate: Candidate) -> tuple[str, ...]:
@@ -427,5 +435,7 @@ def _flat(text: str) -> str:
 
 
 def _unit(vectors: Vectors) -> Vectors:
+    import numpy as np
+
     unit: Vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-9)
     return unit

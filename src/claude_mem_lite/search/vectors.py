@@ -2,7 +2,7 @@
 
 The memory is the truth: whatever is missing or broken here is made again from it. What a vector means is
 `embedder`'s business, finding the nearest is `nearest`'s. Each call opens the file anew, because it may be
-deleted at any time.
+deleted at any time. numpy is loaded once there are vectors.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ import tempfile
 import time
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.storage.connections import connect
@@ -25,6 +23,7 @@ from claude_mem_lite.storage.connections import connect
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from claude_mem_lite.kinds import Kind
@@ -75,6 +74,8 @@ class Vectors:
 
     def write(self, kind: Kind, rows: Sequence[tuple[str, str, str, Floats]]) -> None:
         """Insert or replace (id, project_dir, text, vector) rows; vectors are float32 of any length."""
+        import numpy as np
+
         if not rows:
             return
         kept = rounded(np.array([vector for *_, vector in rows]))
@@ -102,6 +103,8 @@ class Vectors:
 
     def places(self, kind: Kind, project_dir: str | None) -> NDArray[np.int64]:
         """Return the places of a project's rows (None: of all), ascending: the order they were written in."""
+        import numpy as np
+
         where, values = self._scope(kind, project_dir)
         with _open("read the vectors") as file:
             found = file.execute(f"SELECT written FROM vectors WHERE {where}", values)
@@ -176,6 +179,8 @@ class Vectors:
 
     def _matrix(self, rows: Sequence[Any]) -> NDArray[np.int8]:
         """Return the vectors of rows, their last column."""
+        import numpy as np
+
         flat = np.frombuffer(b"".join(row[-1] for row in rows), np.int8)
         if len(flat) != len(rows) * self.dimension:
             raise VectorsError(f"the vectors in {path()} are not of {self.dimension} dimensions")
@@ -184,6 +189,8 @@ class Vectors:
 
 def rounded(vectors: Floats) -> NDArray[np.int8]:
     """Return vectors as whole numbers, the largest of each 127: (n, dim) int8."""
+    import numpy as np
+
     largest = np.maximum(np.abs(vectors).max(axis=1, keepdims=True), 1e-9)
     kept: NDArray[np.int8] = np.rint(vectors * (_LARGEST / largest)).astype(np.int8)
     return kept
@@ -191,6 +198,8 @@ def rounded(vectors: Floats) -> NDArray[np.int8]:
 
 def unit(vectors: Any) -> Floats:
     """Return vectors of whole numbers as float32 of unit length."""
+    import numpy as np
+
     found: Floats = vectors.astype(np.float32)
     found /= np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-9)
     return found

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-IDLE_S = 30 * 60.0
+IDLE_S = 5 * 60.0
 
 
 class Holder:
@@ -99,3 +99,4 @@ class Holder:
             log.warning("search goes on with full text alone: %s", problem)
         with self._lock:
             self._embedder, self.problem, self._loader = embedder, problem, None
+        memory.give_back()  # on the way it takes twice what it needs

