@@ -1,16 +1,17 @@
 """Measures the memory of the services, and the size of an install by package.
 
     python benchmarks/footprint.py [--rows N] [--idle-s S] [--after-drop] [--beside PYTHON]
-    python benchmarks/footprint.py --install [--extra NAME]…
+    python benchmarks/footprint.py --install
 
 The memory: the real services run in a temporary data directory, idle at first. Then 20 sessions of real hooks
-(20 reads, edits and test runs each, in two projects with the sources of this package) stand for an hour of
-work, with 60 searches. With `--rows`, so many rows in ten projects were remembered before, and each project
+(20 reads, edits and test runs each, in two projects with sources of this package) stand for an hour of work,
+with 60 searches. With `--rows`, so many rows in ten projects were remembered before, and each project
 is searched. `--after-drop` waits until the model has been dropped, and times the search that wants it back.
 `--beside` does the same first with another interpreter, which has another version installed. PSS counts a
 page that two processes share once, RSS in each. Linux only.
 
-The install: the files of each distribution that pip installs for claude-mem-lite, as they are here.
+The install: the files of each distribution that pip installs for claude-mem-lite as a whole, for
+`small[meaning]` and for `small`, as they are here.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import importlib.metadata
 import json
 import os
 import random
-import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -30,11 +31,15 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SESSIONS, CALLS = 20, 20
 PROJECTS = 2
+PARTS = ("codemap", "distill", "search", "storage")  # of this package: the sources of a project
 DROP_S = 7 * 60
 PACKAGE = Path(__file__).resolve().parents[1] / "src" / "claude_mem_lite"
 
@@ -78,7 +83,9 @@ def projects() -> Iterator[list[Path]]:
     with tempfile.TemporaryDirectory(prefix="cml-footprint-") as folder:
         made = [Path(folder) / f"project{number}" for number in range(PROJECTS)]
         for path in made:
-            shutil.copytree(PACKAGE, path / "src", ignore=shutil.ignore_patterns("__pycache__", "data"))
+            for part in PARTS:
+                ignored = shutil.ignore_patterns("__pycache__", "data")
+                shutil.copytree(PACKAGE / part, path / "src" / part, ignore=ignored)
             for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "all"]):
                 person = ["-c", "user.name=n", "-c", "user.email=e@example.org"]
                 subprocess.run(["git", *person, *command], cwd=path, check=True)  # noqa: S607
@@ -222,61 +229,44 @@ def measure(rows: int, idle_s: float, *, is_after_drop: bool) -> None:
             models.close_databases()
 
 
-def installed(extras: set[str]) -> dict[str, float]:
-    """Return the MB of each distribution that pip installs for claude-mem-lite with some extras."""
+def installed(left_out: set[str]) -> dict[str, float]:
+    """Return the MB of each distribution that pip installs, without some and what they alone need."""
     found: dict[str, float] = {}
-    todo = [("claude-mem-lite", extra) for extra in ("", *sorted(extras))]
-    seen = set(todo)
+    todo = ["claude-mem-lite"]
     while todo:
-        name, extra = todo.pop()
-        try:
-            distribution = importlib.metadata.distribution(name)
-        except importlib.metadata.PackageNotFoundError:
-            sys.exit(f"{name} is not installed here: pip install -e '.[dev]'")
-        files = distribution.files or []
-        sizes = (os.path.getsize(path) for file in files if os.path.exists(path := file.locate()))
-        found[name] = sum(sizes) / 1e6
-        for line in distribution.requires or []:
-            wanted = requirement(line, extra)
-            todo += [each for each in wanted if each not in seen]
-            seen.update(wanted)
-    found["claude-mem-lite"] = (
-        sum(
-            path.stat().st_size
-            for path in PACKAGE.glob("**/*")
-            if path.is_file() and "__pycache__" not in path.parts
-        )
-        / 1e6
-        + sum(
-            path.stat().st_size for name in ("hooks", "tasks", "web") for path in (PACKAGE / name).glob("*.*")
-        )
-        / 1e6
-    )  # the links
+        name = todo.pop()
+        if name in found or name in left_out:
+            continue
+        distribution = importlib.metadata.distribution(name)
+        files = [str(file.locate()) for file in distribution.files or []]
+        found[name] = sum(os.path.getsize(path) for path in files if os.path.exists(path)) / 1e6
+        wanted = map(Requirement, distribution.requires or [])
+        todo += [
+            canonicalize_name(each.name)
+            for each in wanted
+            if each.marker is None or each.marker.evaluate({"extra": ""})
+        ]
+    found["claude-mem-lite"] = sum(
+        os.path.getsize(os.path.join(folder, name)) / 1e6
+        for folder, _, names in os.walk(PACKAGE, followlinks=True)
+        for name in names
+    )
     return found
 
 
-def requirement(line: str, extra: str) -> list[tuple[str, str]]:
-    """Return what a requirement stands for, as (name, extra), if it applies here."""
-    from packaging.requirements import Requirement
-
-    wanted = Requirement(line)
-    if wanted.marker is not None and not wanted.marker.evaluate({"extra": extra}):
-        return []
-    if wanted.marker is None and extra:
-        return []
-    name = re.sub(r"[-_.]+", "-", wanted.name).lower()
-    return [(name, each) for each in ("", *sorted(wanted.extras))]
-
-
-def show_install(extras: set[str]) -> None:
-    """Print the sizes of an install, largest first, those below 1 MB together."""
-    found = sorted(installed(extras).items(), key=lambda each: -each[1])
-    large = [(name, size) for name, size in found if size >= 1]
-    small = [size for _, size in found if size < 1]
-    print("| Package | MB |\n| --- | --- |")
-    for name, size in [*large, (f"{len(small)} smaller ones", sum(small))]:
-        print(f"| {name} | {size:.1f} |")
-    print(f"| together | {sum(size for _, size in found):.0f} |")
+def show_install() -> None:
+    """Print the sizes of the installs, the largest packages first, those below 1 MB together."""
+    extras = runpy.run_path(str(PACKAGE.parents[1] / "small" / "hatch_build.py"))["EXTRAS"]
+    meaning = extras["claude"] | extras["index"]
+    sizes = [installed(left_out) for left_out in (set(), meaning, meaning | extras["meaning"])]
+    whole = sizes[0]
+    large = sorted((name for name in whole if whole[name] >= 1), key=lambda name: -whole[name])
+    print("| MB | whole | `./small[meaning]` | `./small` |\n| --- | --- | --- | --- |")
+    for name in large:
+        print(f"| {name} |", " | ".join(f"{each[name]:.1f}" if name in each else "" for each in sizes), "|")
+    rest = [[size for name, size in each.items() if name not in large] for each in sizes]
+    print(f"| {len(rest[0])} smaller ones |", " | ".join(f"{sum(each):.1f}" for each in rest), "|")
+    print("| together |", " | ".join(f"{sum(each.values()):.0f}" for each in sizes), "|")
 
 
 def main() -> None:
@@ -289,10 +279,9 @@ def main() -> None:
     parser.add_argument("--after-drop", action="store_true")
     parser.add_argument("--beside", metavar="PYTHON", action="append", default=[])
     parser.add_argument("--install", action="store_true")
-    parser.add_argument("--extra", action="append", default=[])
     options = parser.parse_args()
     if options.install:
-        show_install(set(options.extra))
+        show_install()
         return
     again = ["--rows", str(options.rows), "--idle-s", str(options.idle_s)]
     again += ["--after-drop"] * options.after_drop

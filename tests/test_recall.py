@@ -23,7 +23,7 @@ from claude_mem_lite.distill import record
 from claude_mem_lite.kinds import KINDS
 from claude_mem_lite.search import embedder, ranking
 from claude_mem_lite.search.hybrid import Searcher
-from claude_mem_lite.search.indexing import blended, with_first_lines
+from claude_mem_lite.search.indexing import documents
 from claude_mem_lite.search.results import Found, Hit
 from claude_mem_lite.search.vectors import Vectors
 from claude_mem_lite.storage import embeddings, models, queries
@@ -389,8 +389,7 @@ def fill_with_vectors() -> None:
     for kind in KINDS:
         rows = embeddings.texts_to_embed(kind, model.record.key, limit=1_000)
         for batch in (rows[start : start + 32] for start in range(0, len(rows), 32)):
-            found = model.embed_documents(with_first_lines([text for _, _, text in batch]))
-            vectors = blended(*found.reshape(2, len(batch), model.record.dimension))
+            vectors = documents(model, [text for _, _, text in batch])
             store.write(kind, [(*row, vector) for row, vector in zip(batch, vectors, strict=True)])
 
 

@@ -60,6 +60,9 @@ def test_the_vectors_of_some_rows_are_found(store: Vectors) -> None:
     assert np.allclose(here["b"], unit(1, 1), atol=0.01)
     assert np.linalg.norm(here["b"]) == pytest.approx(1)
     assert list(quoted) == ["c"]
+    kept = vectors.rounded(unit(1)[None]).tobytes()
+    alike = store.cosines("observation", kept, ["a", "b", "d", "nobody"])
+    assert alike == pytest.approx({"a": 1, "b": 0.5**0.5, "d": 0}, abs=0.01)
     assert store.of_rows("session", ["a"]) == store.of_rows("observation", []) == {}
 
 
@@ -240,10 +243,10 @@ def test_the_recorded_history_is_found_by_meaning_and_words(web_and_consumer: Pa
 
 @pytest.mark.meaning
 def test_embed_answers_vectors_or_why_not(web_and_consumer: Path) -> None:
-    """503 while the model is loaded, then float32 rows of unit length; wrong requests 422."""
+    """503 while the model is loaded, then a byte a dimension; wrong requests 422."""
     answer = wait_until(lambda: client.post("/api/embed", {"texts": ["cents", "floats"]}, timeout_s=10))
 
-    rows = np.frombuffer(base64.b64decode(answer["vectors"]), dtype="<f4").reshape(2, answer["dimension"])
+    rows = np.frombuffer(base64.b64decode(answer["vectors"]), np.int8).reshape(2, answer["dimension"])
     assert answer["key"] == KEY
-    assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-4)
+    assert np.abs(rows).max(axis=1).tolist() == [127, 127]
     assert client.post("/api/embed", {"texts": "cents"}, timeout_s=10) is None

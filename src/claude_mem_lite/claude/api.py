@@ -166,8 +166,11 @@ def _calling(settings: Settings, call: Callable[[Anthropic], T]) -> T:
         raise SetupError("no key is used: see claude-mem status")
     if not (credential.value.isascii() and credential.value.isprintable() and " " not in credential.value):
         raise SetupError(f"{credential.source} holds characters that no key has")
-    import anthropic
-    import httpx2  # what the SDK lets through while it reads a batch's results
+    try:
+        import anthropic
+        import httpx2  # what the SDK lets through while it reads a batch's results
+    except ModuleNotFoundError as error:
+        raise SetupError(f"a key needs the package {error.name}: pip install './small[claude]'") from None
 
     for name in ("anthropic", "httpx2", "httpcore2"):  # they log addresses, and bodies when told to
         logging.getLogger(name).setLevel(logging.WARNING)

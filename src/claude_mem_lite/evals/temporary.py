@@ -14,7 +14,7 @@ from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.kinds import KINDS
 from claude_mem_lite.search import embedder
 from claude_mem_lite.search.hybrid import Searcher
-from claude_mem_lite.search.indexing import blended, with_first_lines
+from claude_mem_lite.search.indexing import documents
 from claude_mem_lite.search.vectors import Vectors
 from claude_mem_lite.storage import embeddings, models
 
@@ -66,8 +66,7 @@ def searcher(advance: Callable[[int], object] = lambda _done: None) -> tuple[Sea
     store = Vectors(key, model.record.dimension)
     for kind in KINDS:
         while rows := embeddings.texts_to_embed(kind, key, limit=_TEXTS_AT_ONCE):
-            found = model.embed_documents(with_first_lines([text for _, _, text in rows]))
-            kept = blended(*found.reshape(2, len(rows), model.record.dimension))
+            kept = documents(model, [text for _, _, text in rows])
             store.write(kind, [(*row, vector) for row, vector in zip(rows, kept, strict=True)])
             embeddings.mark_embedded(kind, [(row_id, text) for row_id, _, text in rows], model=key)
             advance(len(rows))

@@ -19,9 +19,10 @@ from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.kinds import Type
 from claude_mem_lite.search import embedder, memory, ranking, times
 from claude_mem_lite.search.embedder.holder import Holder
+from claude_mem_lite.search.indexing import documents
 from claude_mem_lite.search.profiles import SAMPLED_ROWS, Profiles
 from claude_mem_lite.search.results import Found, Hit, best
-from claude_mem_lite.search.vectors import Vectors, VectorsError
+from claude_mem_lite.search.vectors import Vectors, VectorsError, rounded
 from claude_mem_lite.storage import search as search_rows
 from claude_mem_lite.storage.search import Scope
 
@@ -124,7 +125,7 @@ class Searcher:
         return self._profiles.get(kind, project_dir, now=now)
 
     def embed(self, texts: Sequence[str], *, now: float) -> dict[str, Any] | None:
-        """Return the vectors of documents for the consumer, base64 of little-endian float32 rows.
+        """Return the vectors of documents for the consumer, rounded: base64 of a byte a dimension.
 
         Waits for the model; None when it cannot be loaded.
         """
@@ -133,12 +134,12 @@ class Searcher:
         model = self.holder.ready(now)
         if model is None:
             return None
-        rows = model.embed_documents(list(texts)).astype("<f4") if texts else None
+        kept = rounded(documents(model, texts)).tobytes() if texts else b""
         memory.trim()
         return {
             "key": model.record.key,
             "dimension": model.record.dimension,
-            "vectors": base64.b64encode(rows.tobytes()).decode() if rows is not None else "",
+            "vectors": base64.b64encode(kept).decode(),
         }
 
     def model(self) -> dict[str, Any]:

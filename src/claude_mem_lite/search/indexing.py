@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from claude_mem_lite.search.embedder.interface import Embedder
+
 log = logging.getLogger(__name__)
 
 # So few texts hold up a search for a quarter of a second at most.
@@ -99,16 +101,15 @@ class Index:
         return next(((kind, rows) for kind, rows in found if rows), None)
 
     def _embed(self, kind: Kind, rows: Sequence[tuple[str, str, str]], model: dict[str, Any]) -> bool:
-        import numpy as np
-
-        texts = [text for _, _, text in rows]
-        found = client.post("/api/embed", {"texts": with_first_lines(texts)}, timeout_s=_ANSWER_S)
+        found = client.post(
+            "/api/embed", {"texts": [text[:LONGEST_TEXT] for *_, text in rows]}, timeout_s=_ANSWER_S
+        )
         if found is None or found["key"] != model["key"]:
             return False
-        flat = np.frombuffer(base64.b64decode(found["vectors"]), dtype="<f4")
-        matrix = blended(*flat.reshape(2, len(rows), int(found["dimension"])))
-        store = self._open(str(found["key"]), int(found["dimension"]))
-        store.write(kind, [(*row, vector) for row, vector in zip(rows, matrix, strict=True)])
+        size, flat = int(found["dimension"]), base64.b64decode(found["vectors"])
+        vectors_of = [flat[at : at + size] for at in range(0, len(flat), size)]
+        store = self._open(str(found["key"]), size)
+        store.write_rounded(kind, [(*row, vector) for row, vector in zip(rows, vectors_of, strict=True)])
         embeddings.mark_embedded(kind, [(row_id, text) for row_id, _, text in rows], model=str(found["key"]))
         self._written = store
         return True
@@ -137,6 +138,12 @@ class Index:
         log.warning("the vectors are made anew: %s", error)
         vectors.discard()
         embeddings.forget_vectors()
+
+
+def documents(model: Embedder, texts: Sequence[str]) -> NDArray[np.float32]:
+    """Return the vectors to keep of texts: (n, dim) float32, unit length."""
+    found = model.embed_documents(with_first_lines(texts))
+    return blended(found[: len(texts)], found[len(texts) :])
 
 
 def with_first_lines(texts: Sequence[str]) -> list[str]:

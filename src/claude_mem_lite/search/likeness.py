@@ -7,7 +7,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.capture import client
-from claude_mem_lite.search.indexing import blended, with_first_lines
+from claude_mem_lite.search.indexing import LONGEST_TEXT
 from claude_mem_lite.search.vectors import Vectors, VectorsError
 
 if TYPE_CHECKING:
@@ -29,19 +29,15 @@ def cosines(kind: Kind, text: str, ids: Collection[str]) -> dict[str, float]:
     if not ids:
         return {}
     try:
-        found = client.post("/api/embed", {"texts": with_first_lines([text])}, timeout_s=_ANSWER_S)
+        found = client.post("/api/embed", {"texts": [text[:LONGEST_TEXT]]}, timeout_s=_ANSWER_S)
     except client.UnreachableError:
         return {}
     if found is None:
         return {}
-    import numpy as np
-
-    flat = np.frombuffer(base64.b64decode(found["vectors"]), dtype="<f4")
-    (vector,) = blended(*flat.reshape(2, 1, int(found["dimension"])))
     try:
-        near = Vectors(str(found["key"]), int(found["dimension"])).of_rows(kind, ids)
+        store = Vectors(str(found["key"]), int(found["dimension"]))
+        cosines = store.cosines(kind, base64.b64decode(found["vectors"]), ids)
     except VectorsError as error:
         log.warning("told apart by words alone: %s", error)
         return {}
-    cosines = {row_id: float(theirs @ vector) for row_id, theirs in near.items()}
     return dict(sorted(cosines.items(), key=lambda row: -row[1])[:_NEAREST])

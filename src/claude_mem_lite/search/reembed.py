@@ -15,13 +15,12 @@ from claude_mem_lite.capture import client
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.kinds import KINDS, Kind
 from claude_mem_lite.search import embedder, lance, turns, vectors
-from claude_mem_lite.search.indexing import TEXTS_AT_ONCE, blended, with_first_lines
+from claude_mem_lite.search.indexing import TEXTS_AT_ONCE, documents
 from claude_mem_lite.search.vectors import Vectors, VectorsError, digest
 from claude_mem_lite.storage import embeddings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Any
 
     from claude_mem_lite.search.embedder.interface import Embedder
 
@@ -149,8 +148,7 @@ class _Run:
         return self._digests[kind].get(row_id) == digest(text)
 
     def _write(self, kind: Kind, rows: list[Row]) -> None:
-        found: Any = self._model.embed_documents(with_first_lines([text for _, _, text in rows]))
-        matrix = blended(*found.reshape(2, len(rows), self._model.record.dimension))
+        matrix = documents(self._model, [text for _, _, text in rows])
         self._vectors.write(kind, [(*row, vector) for row, vector in zip(rows, matrix, strict=True)])
         self._digests[kind].update((row_id, digest(text)) for row_id, _, text in rows)
 

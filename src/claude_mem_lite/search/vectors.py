@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import math
+import operator
 import os
 import shutil
 import sqlite3
@@ -76,30 +78,44 @@ class Vectors:
         """Insert or replace (id, project_dir, text, vector) rows; vectors are float32 of any length."""
         import numpy as np
 
-        if not rows:
-            return
-        kept = rounded(np.array([vector for *_, vector in rows]))
+        if rows:
+            kept = rounded(np.array([vector for *_, vector in rows]))
+            self.write_rounded(
+                kind, [(*row[:3], vector.tobytes()) for row, vector in zip(rows, kept, strict=True)]
+            )
+
+    def write_rounded(self, kind: Kind, rows: Sequence[tuple[str, str, str, bytes]]) -> None:
+        """Insert or replace (id, project_dir, text, vector) rows; vectors are as `rounded` makes them."""
         with _open(f"write {len(rows)} vectors", create=True) as file:
             file.execute("BEGIN IMMEDIATE")
             file.executemany(
                 "INSERT OR REPLACE INTO vectors (model, kind, id, project_dir, digest, vector)"
                 " VALUES (?, ?, ?, ?, ?, ?)",
                 (
-                    (self.key, kind, row_id, project_dir, digest(text), vector.tobytes())
-                    for (row_id, project_dir, text, _), vector in zip(rows, kept, strict=True)
+                    (self.key, kind, row_id, project_dir, digest(text), vector)
+                    for row_id, project_dir, text, vector in rows
                 ),
             )
             _commit(file)
+
+    def cosines(self, kind: Kind, vector: bytes, ids: Collection[str]) -> dict[str, float]:
+        """Return the cosines (-1 to 1) of a rounded vector to those of some rows, without numpy."""
+        found = {}
+        for row_id, other in self._by("id", sorted(ids), kind, None):
+            one, two = memoryview(vector).cast("b"), memoryview(other).cast("b")
+            length = math.sqrt(_product(one, one) * _product(two, two))
+            found[row_id] = _product(one, two) / max(length, 1)
+        return found
 
     def of_rows(
         self, kind: Kind, ids: Collection[str], *, project_dir: str | None = None
     ) -> dict[str, Floats]:
         """Return the vectors of some rows (of a project), (dim,) of unit length; one without is left out."""
-        return self._by("id", sorted(ids), kind, project_dir)
+        return self._units(self._by("id", sorted(ids), kind, project_dir))
 
     def at(self, kind: Kind, places: Collection[int]) -> dict[str, Floats]:
         """Return the vectors of rows by id, as `of_rows`; a row that was written again has another place."""
-        return self._by("written", sorted(map(int, places)), kind, None)
+        return self._units(self._by("written", sorted(map(int, places)), kind, None))
 
     def places(self, kind: Kind, project_dir: str | None) -> NDArray[np.int64]:
         """Return the places of a project's rows (None: of all), ascending: the order they were written in."""
@@ -163,11 +179,11 @@ class Vectors:
 
     def _by(
         self, name: str, wanted: Sequence[str] | Sequence[int], kind: Kind, project_dir: str | None
-    ) -> dict[str, Floats]:
-        """Return the vectors of a project's rows (None: of all) of which a column has a wanted value."""
-        found: list[Any] = []
+    ) -> list[tuple[str, bytes]]:
+        """Return ids and vectors of a project's rows (None: of all) of which a column has a wanted value."""
+        found: list[tuple[str, bytes]] = []
         if not wanted:
-            return {}
+            return found
         where, values = self._scope(kind, project_dir)
         with _open("read vectors") as file:
             for start in range(0, len(wanted), _IDS_PER_READ):
@@ -175,7 +191,12 @@ class Vectors:
                 marks = ", ".join("?" * len(some))
                 query = f"SELECT id, vector FROM vectors WHERE {where} AND {name} IN ({marks})"
                 found += file.execute(query, (*values, *some))
-        return dict(zip([row_id for row_id, _ in found], unit(self._matrix(found)), strict=True))
+        return found
+
+    def _units(self, rows: Sequence[tuple[str, bytes]]) -> dict[str, Floats]:
+        return (
+            dict(zip([row_id for row_id, _ in rows], unit(self._matrix(rows)), strict=True)) if rows else {}
+        )
 
     def _matrix(self, rows: Sequence[Any]) -> NDArray[np.int8]:
         """Return the vectors of rows, their last column."""
@@ -203,6 +224,10 @@ def unit(vectors: Any) -> Floats:
     found: Floats = vectors.astype(np.float32)
     found /= np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-9)
     return found
+
+
+def _product(one: memoryview, other: memoryview) -> int:
+    return sum(map(operator.mul, one, other))
 
 
 def forget(ids: Mapping[Kind, Collection[str]]) -> None:

