@@ -28,6 +28,7 @@ from claude_mem_lite.codemap import answers
 from claude_mem_lite.context.superseded import noted
 from claude_mem_lite.distill.findings import findings as put_together
 from claude_mem_lite.learnings import story
+from claude_mem_lite.search import memory
 from claude_mem_lite.storage import DatabaseError, migrations, models, queries, rewrites
 from claude_mem_lite.storage import findings as finding_rows
 from claude_mem_lite.storage import learnings as learning_rows
@@ -301,6 +302,7 @@ async def _unload_when_idle() -> None:
     while True:
         await asyncio.sleep(_IDLE_LOOK_S)
         searcher.holder.unload_if_idle(time.monotonic())
+        memory.trim()
 
 
 _HANDLERS: dict[Any, Any] = {
