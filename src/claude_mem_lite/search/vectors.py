@@ -192,12 +192,14 @@ class Vectors:
         if not wanted:
             return found
         where, values = self._scope(kind, project_dir)
-        where = where.replace("project_dir", "+project_dir")  # its index would be all rows of the project
+        # Left alone, SQLite reads all rows of the project or of the kind.
+        where = where.replace("project_dir", "+project_dir")
+        index = "NOT INDEXED" if name == "written" else ""
         with _open("read vectors") as file:
             for start in range(0, len(wanted), _IDS_PER_READ):
                 some = wanted[start : start + _IDS_PER_READ]
                 marks = ", ".join("?" * len(some))
-                query = f"SELECT id, vector FROM vectors WHERE {where} AND {name} IN ({marks})"
+                query = f"SELECT id, vector FROM vectors {index} WHERE {where} AND {name} IN ({marks})"
                 found += file.execute(query, (*values, *some))
         return found
 
