@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import hook_table, install
 
@@ -57,6 +58,7 @@ def claude(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(folder))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setenv("HOME", str(tmp_path / "user"))
     monkeypatch.delenv("CLAUDE_MEM_HOME", raising=False)
     return folder
 
@@ -190,37 +192,29 @@ def test_uninstall_undoes_install(claude: Path, settings: Path, before: str) -> 
     assert files(claude) == {"settings.json": before.encode()}
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ('{"hooks": {}, "model": "opus"}', '{"model": "opus"}'),
-        ('{"hooks": {"Stop": [], "Setup": []}}', '{"hooks": {"Setup": []}}'),
-        ('{\n  "hooks": {\n    "Stop": []\n  }\n}\n', "{}\n"),
-    ],
-    ids=repr,
-)
-def test_uninstall_takes_a_list_that_would_be_empty(settings: Path, before: str, after: str) -> None:
-    """Whose an empty list or object was cannot be told afterwards: it goes, which means the same."""
-    settings.write_text(before)
-    install.install()
-
-    install.uninstall()
-
-    assert settings.read_text() == after
-
-
-@pytest.mark.parametrize("before", [None, b"", b" \n"], ids=repr)
-def test_uninstall_leaves_an_empty_object_where_there_was_nothing(
+@pytest.mark.parametrize("before", [None, b"", b" \n", b"{ }", b"{}\n"], ids=repr)
+def test_uninstall_leaves_nothing_where_there_was_nothing(
     claude: Path, settings: Path, before: bytes | None
 ) -> None:
-    """A settings file that only ours made a file with content stays as an object without members."""
+    """A settings file that only ours made a file with content is missing or empty again, as it was."""
     if before is not None:
         settings.write_bytes(before)
     install.install()
 
     install.uninstall()
 
-    assert files(claude) == {"settings.json": b"{}\n"}
+    assert files(claude) == ({} if before is None else {"settings.json": before})
+
+
+def test_uninstall_without_notes_takes_what_would_be_empty(settings: Path) -> None:
+    """When the data directory is gone nobody knows whose an empty list was: it goes, which means the same."""
+    settings.write_text('{"hooks": {"Stop": []}, "model": "opus"}')
+    install.install()
+    shutil.rmtree(config.home())
+
+    install.uninstall()
+
+    assert settings.read_text() == '{"model": "opus"}'
 
 
 def test_uninstall_changes_nothing_when_nothing_is_installed(claude: Path, settings: Path) -> None:
@@ -599,7 +593,7 @@ def test_uninstall_leaves_another_skill(claude: Path, skill: Path, other: str) -
 
     install.uninstall()
 
-    assert files(claude) == {"settings.json": b"{}\n", "skills/mem-search/SKILL.md": other.encode()}
+    assert files(claude) == {"skills/mem-search/SKILL.md": other.encode()}
 
 
 def test_uninstall_does_nothing_by_halves(claude: Path, skill: Path) -> None:

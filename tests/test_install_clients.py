@@ -10,15 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.json_texts import SCALARS, texts
 from support.processes import claude_mem
 from typer.testing import CliRunner
 
+from claude_mem_lite import config
 from claude_mem_lite.capture import clients
 from claude_mem_lite.cli import hooks as commands
 from claude_mem_lite.cli import setup
 from claude_mem_lite.cli.app import app
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.services import hook_table, other_clients
+from claude_mem_lite.services import first_state, hook_table, install, other_clients
 
 NAMES = list(other_clients.CLIENTS)
 USERS = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "notify-send 'über'"}]}]}, "theme": "x"}
@@ -29,6 +33,7 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a folder for the clients' own, none of which is there yet; no client is on the PATH."""
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setenv("HOME", str(tmp_path / "user"))
     monkeypatch.delenv("CLAUDE_MEM_HOME", raising=False)
     for client in other_clients.CLIENTS.values():
         monkeypatch.setenv(client.variable, str(tmp_path / client.name))
@@ -79,7 +84,7 @@ def test_install_registers_every_event_with_the_clients_name(name: str) -> None:
     '{\r\n\t"hooks": {},\r\n\t"b": [ 1,2 ]\r\n}',
 ])  # fmt: skip
 def test_uninstall_leaves_every_byte_as_it_was(name: str, before: str) -> None:
-    """What a person wrote is as it was, but for a table of hooks that was empty."""
+    """What a person wrote is as it was, also a table of hooks that was empty."""
     client = here(name)
     Path(client.path).write_bytes(before.encode())
 
@@ -88,9 +93,55 @@ def test_uninstall_leaves_every_byte_as_it_was(name: str, before: str) -> None:
     assert other_clients.uninstall(client)
 
     after = Path(client.path).read_bytes().decode()
-    assert after == before.replace('\r\n\t"hooks": {},', "")
+    assert after == before
     assert ("notify-send 'über'" in merged.get("Stop", ())) == ("Stop" in before)
     assert not other_clients.uninstall(client)
+
+
+# Settings as tuples of members: a table of hooks, empty in any part of it, among other things.
+GROUPS = st.just((("hooks", [(("type", "command"), ("command", "notify-send x"))]),)) | st.just(())
+TABLES = st.lists(
+    st.tuples(
+        st.sampled_from(["Stop", "SessionStart", "PreToolUse", "", "Other"]), st.lists(GROUPS, max_size=2)
+    ),
+    max_size=4,
+    unique_by=lambda member: member[0],
+)
+SETTINGS = st.lists(
+    st.tuples(st.just("hooks"), TABLES.map(tuple))
+    | st.tuples(st.sampled_from(["theme", "env"]), SCALARS | st.just(())),
+    max_size=3,
+).map(tuple)
+
+
+@settings(deadline=None, max_examples=50, suppress_health_check=list(HealthCheck))
+@given(texts(SETTINGS) | st.sampled_from([None, "", " \n"]), st.data())
+@pytest.mark.parametrize("name", [clients.CLAUDE_CODE, *NAMES])
+def test_uninstall_leaves_every_byte_of_any_settings(
+    name: str, text: str | None, data: st.DataObject
+) -> None:
+    """Whatever the layout and whichever parts are empty, also after updates and with a guard."""
+    path = os.path.join(install.claude_dir(), "settings.json")
+    if name != clients.CLAUDE_CODE:
+        os.makedirs(other_clients.CLIENTS[name].folder, exist_ok=True)
+        path = other_clients.CLIENTS[name].path
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    for each in (path, os.path.join(config.home(), "first-state.json")):  # of an example that was given up
+        Path(each).unlink(missing_ok=True)
+    if text is not None:
+        Path(path).write_bytes(text.encode())
+    registered = {"Stop": {"hook": "stop"}, "SessionStart": {"hook": "session_start"}}
+    guarded = {"PreToolUse": {"hook": "pre_tool_use"}}
+
+    for events in data.draw(st.lists(st.sampled_from([registered, guarded, {"Stop": {"hook": "stop"}}]))):
+        pattern = hook_table.GUARD if events is guarded else hook_table.OURS
+        first_state.register(path, hook_table.entries(events), pattern)
+        if data.draw(st.booleans()):
+            first_state.take_out(path, hook_table.GUARD)
+    first_state.take_out(path)
+
+    assert (Path(path).read_bytes().decode() if os.path.exists(path) else None) == text
+    assert not os.path.exists(os.path.join(config.home(), "first-state.json"))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,4 +1,4 @@
-"""The JSON texts here are written by a renderer of our own, so that the layout is as odd as we like."""
+"""Edits of JSON texts change one place and no other byte, whatever the layout."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from support.json_texts import DOCUMENTS, KEYS, SCALARS, texts, tokens
 
 from claude_mem_lite.services import json_text
 
@@ -17,18 +18,6 @@ if TYPE_CHECKING:
 
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # on a loaded machine
 
-# Objects are tuples of members here: order and doubled keys count.
-SCALARS = (
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
-)
-KEYS = st.sampled_from(["a", "b", "hooks", "é", ""]) | st.text(max_size=5)
-VALUES = st.recursive(
-    SCALARS,
-    lambda inner: st.lists(inner, max_size=4) | st.lists(st.tuples(KEYS, inner), max_size=4).map(tuple),
-    max_leaves=12,
-)
-DOCUMENTS = VALUES.filter(lambda value: isinstance(value, (list, tuple)))
-SPACES = st.lists(st.text(" \t\r\n", max_size=3), min_size=1, max_size=7)
 # Values to add, as the dicts and lists that the module takes.
 ADDED = st.recursive(
     SCALARS,
@@ -61,47 +50,10 @@ def containers(value: Any) -> Iterator[Any]:
             yield from containers(child)
 
 
-def tokens(value: Any) -> Iterator[str]:
-    """Yield the tokens of a value's text."""
-    if not isinstance(value, (list, tuple)):
-        yield json.dumps(value, ensure_ascii=False)
-        return
-    yield "[" if isinstance(value, list) else "{"
-    for index, item in enumerate(value):
-        if index:
-            yield ","
-        if isinstance(value, tuple):
-            yield from (json.dumps(item[0]), ":")
-        yield from tokens(item[1] if isinstance(value, tuple) else item)
-    yield "]" if isinstance(value, list) else "}"
-
-
-@st.composite
-def odd_texts(draw: st.DrawFn) -> str:
-    """Draw a document with any white space between its tokens, or with none."""
-    spaces = draw(st.just([""]) | SPACES)
-    found = list(tokens(draw(DOCUMENTS)))
-    return "".join(spaces[index % len(spaces)] + token for index, token in enumerate(found)) + spaces[-1]
-
-
-@st.composite
-def even_texts(draw: st.DrawFn) -> str:
-    """Draw a document as editors and programs write them."""
-    value = json.loads("".join(tokens(draw(DOCUMENTS))))
-    text = json.dumps(
-        value,
-        indent=draw(st.sampled_from([None, 2, 4, "\t"])),
-        separators=draw(st.sampled_from([(",", ":"), (",", ": ")])),
-        ensure_ascii=draw(st.booleans()),
-    )
-    newline = draw(st.sampled_from(["\n", "\r\n"]))
-    return draw(st.sampled_from(["", newline])) + text.replace("\n", newline) + newline
-
-
 @st.composite
 def places(draw: st.DrawFn) -> tuple[str, int]:
     """Draw a document and where one of its objects and arrays begins."""
-    text = draw(odd_texts() | even_texts())
+    text = draw(texts(DOCUMENTS))
     return text, draw(st.sampled_from(starts(text)))
 
 

@@ -15,7 +15,7 @@ from claude_mem_lite.cli.app import app
 from claude_mem_lite.cli.clients import Name
 from claude_mem_lite.cli.output import AsJson, Quiet, Yes, console, errors, print_json, working
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.services import first_state, install, other_clients, plugin
+from claude_mem_lite.services import install, other_clients, plugin
 
 For = Annotated[
     list[Name] | None,
@@ -93,12 +93,7 @@ def _for_claude_code(version: str | None, *, is_silent: bool, is_short: bool) ->
     """Install for Claude Code and say so, unless silent; return what there is to tell."""
     from claude_mem_lite.codemap import languages, sources
 
-    folder = install.claude_dir()
-    skill = os.path.join(folder, "skills", "mem-search", "SKILL.md")
-    before = first_state.look(os.path.join(folder, "settings.json"), skill)
     done = install.install(client_version=version)
-    if done.changed:
-        first_state.keep(before)
     installed.claim()
     chosen = settings.load()
     folder = config.place(os.getcwd())[1]
@@ -136,8 +131,6 @@ def _others(wanted: list[Name] | None, *, all_clients: bool, is_silent: bool) ->
 def uninstall_hooks(*, wanted: For = None, quiet: Quiet = False, as_json: AsJson = False) -> None:
     """Remove the hooks and the skill from every client and stop the services; the memory stays."""
     removed = install.uninstall() if not wanted or Name.CLAUDE_CODE in wanted else False
-    if removed:
-        first_state.restore()
     others = [each for each in other_clients.CLIENTS.values() if not wanted or each.name in wanted]
     gone = [each for each in others if other_clients.uninstall(each)]
     left = plugin.enabled(install.claude_dir()) if not wanted or Name.CLAUDE_CODE in wanted else None

@@ -1,6 +1,6 @@
-"""Remember which files and folders an installation created, so that removing it restores what was there.
+"""Register hooks in a settings file and remember what it was like: removing them restores every byte.
 
-Kept in the data directory, from the first `install-hooks` to `uninstall-hooks`.
+The notes are kept in the data directory, from `install-hooks` to `uninstall-hooks`.
 """
 
 from __future__ import annotations
@@ -8,51 +8,122 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite import config
 from claude_mem_lite.services import hook_table
 
-State = dict[str, list[str]]
-_EMPTY = frozenset({"", "{}"})
+if TYPE_CHECKING:
+    import re
+
+    Note = dict[str, Any]
+
+_ALL_OURS = (hook_table.OURS, hook_table.GUARD)
 
 
-def look(*paths: str) -> State:
-    """Return which of these files, and of the folders they lie in, are missing or empty now."""
-    missing = [path for path in paths if not os.path.exists(path)]
-    empty = [path for path in paths if path not in missing and not hook_table.read_file(path)]
-    folders: set[str] = set()
-    for path in missing:
-        folder = os.path.dirname(path)
-        while not os.path.exists(folder):
-            folders.add(folder)
-            folder = os.path.dirname(folder)
-    return {"missing": missing, "empty": empty, "folders": sorted(folders)}
+def register(
+    path: str, groups: dict[str, dict[str, Any]], pattern: re.Pattern[str] = hook_table.OURS
+) -> bool:
+    """Have a settings file hold these groups in place of our commands; return whether it was changed.
+
+    Raises:
+        ClaudeMemError: the settings cannot be edited.
+    """
+    before = hook_table.read(path)
+    if hook_table.registered(before, pattern) == groups:
+        return False
+    _keep(path, _look_at_settings(path))
+    hook_table.write(path, hook_table.with_hooks(_without(path, pattern), groups))
+    return True
 
 
-def keep(state: State) -> None:
-    """Store a state as the one before the installation, unless one is stored."""
-    if not os.path.exists(_path()):
-        config.ensure_folder(config.home())
-        hook_table.write(_path(), json.dumps(state))
+def take_out(path: str, *patterns: re.Pattern[str]) -> bool:
+    """Take our commands out of a settings file (default: all of them); return whether there were any.
+
+    With the last of them the file is what it was before the first, if the user has changed nothing since.
+
+    Raises:
+        ClaudeMemError: the settings cannot be edited.
+    """
+    before, after = hook_table.read(path), _without(path, *(patterns or _ALL_OURS))
+    if after == before or not os.path.exists(path):
+        return False
+    noted = _notes().get(path, {})
+    if json.loads(after) or "whole" not in noted:
+        hook_table.write(path, after)
+    elif noted["whole"] is None:
+        os.unlink(path)
+    else:
+        hook_table.write(path, noted["whole"])
+    if not hook_table.has_any(after, *_ALL_OURS):
+        forget(path)
+    return True
 
 
-def restore() -> None:
-    """Remove the recorded files and folders that hold nothing of the user's, and forget the record."""
+def note_folders(path: str) -> None:
+    """Note which of the folders above a file are missing: `forget` removes them again."""
+    _keep(path, {})
+
+
+def forget(path: str) -> None:
+    """Drop the note on a file, and the folders that were missing unless somebody has filled them."""
+    notes = _notes()
+    for folder in notes.pop(path, {}).get("folders", ()):
+        with contextlib.suppress(OSError):  # the user keeps something there
+            os.rmdir(folder)
+    if notes:
+        hook_table.write(_path(), json.dumps(notes))
+    else:
+        with contextlib.suppress(OSError):
+            os.unlink(_path())
+
+
+def _without(path: str, *patterns: re.Pattern[str]) -> str:
+    """Return the text of settings without our commands, and with the empty parts that were there before."""
+    text, empty = hook_table.read(path), _notes().get(path, {}).get("empty", {})
+    for pattern in patterns:
+        text = hook_table.without_hooks(text, pattern, empty)
+    return text
+
+
+def _look_at_settings(path: str) -> Note:
+    """Return which parts of a settings file are empty without our commands, or all of an empty one."""
+    text = _without(path, *_ALL_OURS)
+    if json.loads(text):
+        return {"empty": hook_table.empty_parts(text)}
+    if text == hook_table.read(path):
+        return {"whole": _text(path)}
+    return {key: value for key, value in _notes().get(path, {}).items() if key == "whole"}
+
+
+def _keep(path: str, found: Note) -> None:
+    notes = _notes()
+    folders = [*notes.get(path, {}).get("folders", ()), *_missing_folders(path)]
+    config.ensure_folder(config.home())
+    hook_table.write(_path(), json.dumps({**notes, path: {**found, "folders": folders}}))
+
+
+def _text(path: str) -> str | None:
+    """Return a file's text, None where there is none."""
+    return hook_table.read_file(path) if os.path.exists(path) else None
+
+
+def _missing_folders(path: str) -> list[str]:
+    """Return the folders above a file that do not exist, the innermost first."""
+    found = []
+    while not os.path.exists(path := os.path.dirname(path)):
+        found.append(path)
+    return found
+
+
+def _notes() -> dict[str, Note]:
+    """Return what is noted, by path; nothing where that cannot be read."""
     try:
         with open(_path(), encoding="utf-8") as file:
             found = json.load(file)
     except (OSError, ValueError):
-        return
-    for path in found["missing"] + found["empty"]:
-        if os.path.exists(path) and hook_table.read_file(path).strip() in _EMPTY:
-            if path in found["missing"]:
-                os.unlink(path)
-            else:
-                hook_table.write(path, "")
-    for folder in reversed(found["folders"]):
-        with contextlib.suppress(OSError):  # the user keeps something there
-            os.rmdir(folder)
-    os.unlink(_path())
+        return {}
+    return {path: each for path, each in found.items() if isinstance(each, dict)}
 
 
 def _path() -> str:

@@ -12,6 +12,7 @@ import shlex
 import shutil
 import sys
 import tempfile
+import types
 from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite import config
@@ -24,8 +25,12 @@ if TYPE_CHECKING:
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 HOOKS = os.path.join(PACKAGE, "hooks")
 TIMEOUT_S = 10
+NO_PARTS: Mapping[str, str] = types.MappingProxyType({})
 # The end of every command that `command` has written; a user's own may name the same file.
 OURS = re.compile(r" -I -S '?/.*claude_mem_lite/hooks/(?!pre_tool_use\.)\w+\.py'?( [a-z-]+)?( \|\| :)?$")
+
+# The command that stands there while a guard is on.
+GUARD = re.compile(r" -I -S '?/.*claude_mem_lite/hooks/pre_tool_use\.py'?( \|\| :)?$")
 
 
 def command(hook: str, client: str = "") -> str:
@@ -77,11 +82,34 @@ def with_hooks(text: str, groups_of: dict[str, dict[str, Any]]) -> str:
     return text
 
 
-def without_hooks(text: str, pattern: re.Pattern[str] = OURS) -> str:
-    """Return a settings text without our commands, nor what would be empty without them."""
-    while (cut := next(_ours_in(text, pattern), None)) is not None:
-        text = json_text.remove(text, *cut)
+def without_hooks(text: str, pattern: re.Pattern[str] = OURS, empty: Mapping[str, str] = NO_PARTS) -> str:
+    """Return a settings text without our commands, nor what would be empty without them.
+
+    `empty` has the parts that were empty before our commands came, as of `empty_parts`: they stay.
+    """
+    while (cut := next(_ours_in(text, pattern, empty), None)) is not None:
+        container, item, key = cut
+        if key in empty:
+            text = text[: item.value_start] + empty[key] + text[item.end :]
+        else:
+            text = json_text.remove(text, container, item)
     return text
+
+
+def empty_parts(text: str) -> dict[str, str]:
+    """Return how an empty table of hooks is written, under "hooks", and empty lists, under "hooks.EVENT"."""
+    hooks = json_text.member(text, text.index("{"), "hooks")
+    if hooks is None:
+        return {}
+    events = json_text.items(text, hooks.value_start)
+    parts = {"hooks": hooks, **{f"hooks.{event.key}": event for event in events}}
+    found = {key: text[part.value_start : part.end] for key, part in parts.items()}
+    return {key: part for key, part in found.items() if not json.loads(part)}
+
+
+def has_any(text: str, *patterns: re.Pattern[str]) -> bool:
+    """Tell whether a settings text has commands of ours."""
+    return any(next(_ours_in(text, pattern, NO_PARTS), None) is not None for pattern in patterns)
 
 
 def read(path: str) -> str:
@@ -137,8 +165,13 @@ def _is_ours(command: Any, pattern: re.Pattern[str]) -> bool:
     return isinstance(command, dict) and pattern.search(str(command.get("command"))) is not None
 
 
-def _ours_in(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, json_text.Item]]:
-    """Yield what of ours stands in the text, and what would be empty without it, innermost first."""
+def _ours_in(
+    text: str, pattern: re.Pattern[str], empty: Mapping[str, str]
+) -> Iterator[tuple[int, json_text.Item, str]]:
+    """Yield what of ours stands in the text, or what is empty without it: its container, itself, its key.
+
+    The key is that of `empty_parts`, "" for what is no such part.
+    """
     top = text.index("{")
     hooks = json_text.member(text, top, "hooks")
     if hooks is None:
@@ -158,13 +191,13 @@ def _ours_in(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, json_te
             if not ours:
                 continue
             if len(ours) < len(commands):
-                yield inner.value_start, ours[0]
+                yield inner.value_start, ours[0], ""
             elif len(json_text.items(text, event.value_start)) > 1:
-                yield event.value_start, group
-            elif len(json_text.items(text, hooks.value_start)) > 1:
-                yield hooks.value_start, event
+                yield event.value_start, group, ""
+            elif (key := f"hooks.{event.key}") in empty or len(json_text.items(text, hooks.value_start)) > 1:
+                yield hooks.value_start, event, key
             else:
-                yield top, hooks
+                yield top, hooks, "hooks"
 
 
 def _is_hook_table(table: object) -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 from claude_mem_lite import config
 from claude_mem_lite.capture import guards
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.services import hook_table, plugin
+from claude_mem_lite.services import first_state, hook_table, plugin
 
 HOOKS = hook_table.HOOKS
 SKILL = os.path.join(hook_table.PACKAGE, "skills", "mem-search", "SKILL.md")
@@ -24,7 +24,6 @@ SKILL = os.path.join(hook_table.PACKAGE, "skills", "mem-search", "SKILL.md")
 OLDEST_CLIENT = "2.1.50"
 # The oldest client that is known to load a plugin by its old name; 2.1.120 does not.
 FOLLOWS_RENAMES = (2, 1, 197)
-_GUARD = re.compile(r" -I -S '?/.*claude_mem_lite/hooks/pre_tool_use\.py'?( \|\| :)?$")
 # The original claude-mem has a skill of the same name whose description begins with the same two words.
 _SKILL_MARK = "name: mem-search\ndescription: Search claude-mem, the record of earlier sessions"
 
@@ -56,28 +55,23 @@ def install(*, client_version: str | None = None) -> Installation:
     """
     events = hook_events(client_version or installed_client())
     path = _settings_path()
-    before = hook_table.read(path)
+    hook_table.read(path)  # what cannot be edited is refused before anything is changed
     if found := plugin.enabled(claude_dir()):
         raise ClaudeMemError(
             f"{found.told} has registered the hooks already, and nothing was installed: "
             f"{found.removal}, then try again"
         )
-    after = (
-        before
-        if hook_table.registered(before) == hook_table.entries(events)
-        else hook_table.with_hooks(hook_table.without_hooks(before), hook_table.entries(events))
-    )
-    skill = os.path.join(claude_dir(), "skills", "mem-search", "SKILL.md")
+    skill = _skill_path()
     skill_text = hook_table.read_file(SKILL)
     present = hook_table.read_file(skill)
     if present and _SKILL_MARK not in present:
         raise ClaudeMemError(f"{skill} is another skill: nothing was installed. Move it away and try again.")
     if present != skill_text:
+        first_state.note_folders(skill)
         hook_table.write(skill, skill_text)
-    if after != before:
-        hook_table.write(path, after)
+    is_new = first_state.register(path, hook_table.entries(events))
     sync_guard()
-    return Installation(path, tuple(events), skill, changed=after != before or present != skill_text)
+    return Installation(path, tuple(events), skill, changed=is_new or present != skill_text)
 
 
 def sync_guard() -> str:
@@ -89,16 +83,17 @@ def sync_guard() -> str:
     Raises:
         ClaudeMemError: the settings cannot be edited.
     """
-    path, on = _settings_path(), guards.all_on()
-    before, can_work = hook_table.read(path), "PreToolUse" in registered_events()
+    on, can_work = guards.all_on(), "PreToolUse" in registered_events()
     event = {"hook": "pre_tool_use", "matcher": "|".join(guards.TOOLS)}
     wanted = hook_table.entries({"PreToolUse": event}) if on and can_work else {}
     if on:
         hook_table.write(config.guards_path(), guards.telling_words(on))
     elif os.path.exists(config.guards_path()):
         os.unlink(config.guards_path())
-    if hook_table.registered(before, _GUARD) != wanted:
-        hook_table.write(path, hook_table.with_hooks(hook_table.without_hooks(before, _GUARD), wanted))
+    if wanted:
+        first_state.register(_settings_path(), wanted, hook_table.GUARD)
+    else:
+        first_state.take_out(_settings_path(), hook_table.GUARD)
     if can_work or not on:
         return ""
     return f"the hooks are not installed: claude-mem install-hooks, with Claude Code {OLDEST_CLIENT} or newer"
@@ -106,7 +101,7 @@ def sync_guard() -> str:
 
 def is_guarding() -> bool:
     """Tell whether the hook of guards is registered. Raises: ClaudeMemError as `registered_events`."""
-    return bool(hook_table.registered(hook_table.read(_settings_path()), _GUARD))
+    return bool(hook_table.registered(hook_table.read(_settings_path()), hook_table.GUARD))
 
 
 def uninstall() -> bool:
@@ -115,18 +110,15 @@ def uninstall() -> bool:
     Raises:
         ClaudeMemError: the settings cannot be edited.
     """
-    path = _settings_path()
-    before = hook_table.read(path)
-    after = hook_table.without_hooks(hook_table.without_hooks(before), _GUARD)
-    skill = os.path.join(claude_dir(), "skills", "mem-search", "SKILL.md")
-    ours = _SKILL_MARK in hook_table.read_file(skill)
-    if after != before:
-        hook_table.write(path, after)
-    if ours:
+    skill = _skill_path()
+    has_skill = _SKILL_MARK in hook_table.read_file(skill)
+    had_hooks = first_state.take_out(_settings_path())
+    if has_skill:
         os.unlink(skill)
         with contextlib.suppress(OSError):  # not empty: the user keeps something there
             os.rmdir(os.path.dirname(skill))
-    return after != before or ours
+    first_state.forget(skill)
+    return had_hooks or has_skill
 
 
 def hook_events(client_version: str | None = None) -> dict[str, dict[str, Any]]:
@@ -229,6 +221,10 @@ def _plugin_command(hook: str) -> str:
 def _plugin_entries() -> dict[str, dict[str, Any]]:
     """Return the plugin's entries: one event that a client does not know would cost it all of them."""
     return hook_table.entries(hook_events(OLDEST_CLIENT), _plugin_command)
+
+
+def _skill_path() -> str:
+    return os.path.join(claude_dir(), "skills", "mem-search", "SKILL.md")
 
 
 def _settings_path() -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from claude_mem_lite.capture import clients
 from claude_mem_lite.capture.clients import codex, gemini
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.services import hook_table
+from claude_mem_lite.services import first_state, hook_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -109,30 +109,18 @@ def install(client: Client) -> Registration:
             f"{client.told} has no folder {client.folder}, and nothing was installed: "
             f"start it once, or name its folder by {client.variable}, then try again"
         )
-    before = hook_table.read(client.path)
     wanted = _entries(client)
-    is_there = hook_table.registered(before) == wanted
-    after = before if is_there else hook_table.with_hooks(hook_table.without_hooks(before), wanted)
-    if after != before:
-        hook_table.write(client.path, after)
-    return Registration(client.name, client.path, tuple(wanted), after != before, client.advice)
+    is_new = first_state.register(client.path, wanted)
+    return Registration(client.name, client.path, tuple(wanted), is_new, client.advice)
 
 
 def uninstall(client: Client) -> bool:
-    """Take our hooks out of a client, with the file if it holds nothing else; return whether there was any.
+    """Take our hooks out of a client, and leave every byte as it was; return whether there were any.
 
     Raises:
         ClaudeMemError: the settings cannot be edited.
     """
-    before = hook_table.read(client.path)
-    after = hook_table.without_hooks(before)
-    if after == before:
-        return False
-    if after.split() == ["{}"]:
-        os.unlink(client.path)
-    else:
-        hook_table.write(client.path, after)
-    return True
+    return first_state.take_out(client.path)
 
 
 def registered(client: Client) -> dict[str, str]:
