@@ -3,6 +3,7 @@
 The folder is copied, its map stored, and its Python files are edited one after another, by a fixed seed: a
 statement goes from a function, a call is added to one, a function is added, lines are added. Prints processor
 time and, with `--check`, in how many cases the stored calls differ from those of a resolution of everything.
+With `--apart` it maps the folder as the consumer does, and prints how this process and its worker grow.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import time
 from collections import defaultdict
 from pathlib import Path
 
-from claude_mem_lite.codemap import file_index, graph, renewal, sources
+from claude_mem_lite.codemap import file_index, graph, isolation, renewal, sources
 from claude_mem_lite.search import memory
 from claude_mem_lite.storage import code, models
 
@@ -34,6 +35,7 @@ def main() -> None:
     parser.add_argument("--edits", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--apart", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as home:
         os.environ["CLAUDE_MEM_HOME"] = os.path.join(home, "memory")
@@ -41,7 +43,23 @@ def main() -> None:
         shutil.copytree(options.dir, folder)
         os.mkdir(os.path.join(folder, ".git"))
         models.open_databases()
-        measure(folder, options)
+        if options.apart:
+            measure_apart(folder)
+        else:
+            measure(folder, options)
+
+
+def measure_apart(folder: str) -> None:
+    """Print how much memory mapping a folder takes in this process, and in the worker that resolves."""
+    before = resident_mb()
+    with isolation.isolated():
+        file_index.scan(folder)
+        memory.give_back()
+        print(f"  scanned               {resident_mb() - before:6.1f} MB more")
+        graph.refresh_apart(folder, "", most_lines=graph.MOST_LINES)
+        memory.give_back()
+        print(f"  resolved apart        {resident_mb() - before:6.1f} MB more")
+    print(f"  the worker's peak     {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024:6.1f} MB")
 
 
 def measure(folder: str, options: argparse.Namespace) -> None:

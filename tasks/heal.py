@@ -34,7 +34,7 @@ def heal(project_dir: str, session_id: str) -> None:
     started = time.monotonic()
     with _at_work:
         found = file_index.rescan(project_dir, file_index.Seen(session_id), only_newer=True)
-        has_resolved = graph.refresh(project_dir, session_id, most_lines=graph.MOST_LINES)
+        has_resolved = graph.refresh_apart(project_dir, session_id, most_lines=graph.MOST_LINES)
         heal_by_observations(project_dir)
         check_code(project_dir, session_id)
         memory.give_back()

@@ -7,8 +7,10 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
+from multiprocessing import Pipe
 from pathlib import Path
 
 import pytest
@@ -54,11 +56,38 @@ def test_a_source_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatc
 
     with pytest.raises(SyntaxError, match=f"ended with -{signal.SIGXCPU:d}"):
         isolation.run(sum, range(10**12))
-    monkeypatch.setattr(isolation, "_SILENT_S", 0.2)
+    monkeypatch.setattr("claude_mem_lite.codemap.isolation._reader.silent_s", 0.2)
     with pytest.raises(SyntaxError, match="ended with -9"):
         isolation.run(time.sleep, 3_600)
 
     assert time.monotonic() - started < 120
+
+
+@pytest.mark.usefixtures("isolated")
+def test_what_is_large_is_kept_in_a_process_of_its_own() -> None:
+    """It is another than the one that reads sources; after a crash there is a new one."""
+    first, second, reader = (
+        run(os.getpid) for run in (isolation.run_large, isolation.run_large, isolation.run)
+    )
+    with pytest.raises(isolation.EndedError, match=f"ended with -{signal.SIGKILL:d}"):
+        isolation.run_large(signal.raise_signal, signal.SIGKILL)
+
+    third = isolation.run_large(os.getpid)
+
+    assert first == second
+    assert len({first, reader, third, os.getpid()}) == 4
+
+
+def test_large_work_takes_its_memory_along_when_idle() -> None:
+    """Where nothing comes for a while the worker ends by itself."""
+    script = (
+        "from claude_mem_lite.codemap import isolation; isolation._IDLE_S = 0.1; isolation.serve_large(0)"
+    )
+    pipe, end = Pipe()
+    with end, pipe:
+        process = subprocess.run([sys.executable, "-c", script], stdin=end.fileno(), timeout=60, check=False)
+
+    assert process.returncode == 0
 
 
 def test_the_consumer_outlives_a_source_that_crashes_its_parser(

@@ -6,11 +6,10 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite.capture import inbox
-from claude_mem_lite.codemap import file_index, languages, renewal
+from claude_mem_lite.codemap import file_index, isolation, languages, renewal
 from claude_mem_lite.codemap.confidence import boosted
 from claude_mem_lite.codemap.project import no_collection
-from claude_mem_lite.storage import code
-from claude_mem_lite.storage.models import memory_database
+from claude_mem_lite.storage import code, models
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -39,10 +38,24 @@ def refresh(project_dir: str, session_id: str, *, most_lines: int | None = None)
     with no_collection():
         project, changed = renewal.resolve(project_dir, files, before, state)
         found = rows(project_dir, project.modules, project.calls(changed), session_id)
-        with memory_database.atomic():
+        with models.memory_database.atomic():
             _replace(project_dir, found, changed)
             file_index.note(project_dir, resolved=state, resolved_at=inbox.utc_now())
     return True
+
+
+def refresh_apart(project_dir: str, session_id: str, *, most_lines: int) -> bool:
+    """Do as `refresh` in a worker process, where this process is to stay small: see `isolation`.
+
+    Raises: EndedError where the worker ended over it.
+    """
+    return isolation.run_large(_open_and_refresh, project_dir, session_id, most_lines)
+
+
+def _open_and_refresh(project_dir: str, session_id: str, most_lines: int) -> bool:
+    if models.memory_database.database is None:  # in a worker
+        models.open_databases()
+    return refresh(project_dir, session_id, most_lines=most_lines)
 
 
 def is_stale(project_dir: str) -> bool:
