@@ -20,7 +20,7 @@ import tempfile
 import time
 
 from claude_mem_lite.capture import client, inbox
-from claude_mem_lite.services import install, supervise
+from claude_mem_lite.services import install, process_states, supervise
 from claude_mem_lite.storage import models, queries
 
 
@@ -70,7 +70,7 @@ def process_numbers(pid: int) -> tuple[float, float]:
 
 def idle_cpu(seconds: float) -> dict[str, float]:
     """Return each service's share of a core, in percent, while nothing happens."""
-    pids = {program.name: program.pid for program in supervise.programs() if program.pid}
+    pids = {program.name: program.pid for program in process_states.programs() if program.pid}
     before = {name: process_numbers(pid)[0] for name, pid in pids.items()}
     time.sleep(seconds)
     return {name: (process_numbers(pid)[0] - before[name]) / seconds * 100 for name, pid in pids.items()}
@@ -124,7 +124,7 @@ def main() -> None:
         )
         print(f"backlog of {options.backlog:<17} {drain(options.backlog):.0f} captures/s")
         print(f"a new event behind {options.backlog:<9} {behind(options.backlog):.2f} s")
-        for program in supervise.programs():
+        for program in process_states.programs():
             if program.pid:
                 print(f"peak memory, {program.name:<15} {process_numbers(program.pid)[1]:.0f} MiB")
     finally:

@@ -29,7 +29,7 @@ from claude_mem_lite import config
 from claude_mem_lite.capture import client, inbox, spool
 from claude_mem_lite.cli.app import app
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.services import supervise
+from claude_mem_lite.services import process_states, supervise
 from claude_mem_lite.storage import embeddings, models, queries
 from claude_mem_lite.upkeep import backup as upkeep
 
@@ -229,7 +229,7 @@ def test_services_that_do_not_come_back_are_said_after_what_was_done(
     saved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The restore is done, and says where the old databases are; the rest is one line more, and exit 1."""
-    monkeypatch.setattr(supervise, "programs", lambda: [supervise.Program("web", "RUNNING", 1, 1)])
+    monkeypatch.setattr(process_states, "programs", lambda: [process_states.Program("web", "RUNNING", 1, 1)])
     monkeypatch.setattr(supervise, "START_TIMEOUT_S", 0.0)
 
     done = CliRunner().invoke(app, ["restore", str(saved), "--yes"])
@@ -481,7 +481,7 @@ def test_backups_and_a_restore_while_everything_runs(running: Path, tmp_path: Pa
         is_over.set()
         writer.join()
     assert [(save.returncode, save.stderr) for save in saves] == [(0, "")] * 3
-    pids = {program.pid for program in supervise.programs()}
+    pids = {program.pid for program in process_states.programs()}
     for path in backups:
         with upkeep.unpacked(str(path)) as (folder, counts):
             with closing(sqlite3.connect(Path(folder) / "queue.db")) as connection:
@@ -499,5 +499,5 @@ def test_backups_and_a_restore_while_everything_runs(running: Path, tmp_path: Pa
     assert queries.queue_stats()["done"] <= len(remembered)  # queue.db is copied first
     assert answer is not None
     assert answer["results"]
-    assert pids.isdisjoint({program.pid for program in supervise.programs()})
+    assert pids.isdisjoint({program.pid for program in process_states.programs()})
     shutil.rmtree(next(running.glob("replaced-*")))

@@ -21,7 +21,7 @@ from support.web import Connection
 
 from claude_mem_lite import config, settings_file
 from claude_mem_lite.capture import inbox
-from claude_mem_lite.services import supervise
+from claude_mem_lite.services import process_states, supervise
 from claude_mem_lite.storage import facts, ledger, models, queries, rewrites
 
 EDIT = {
@@ -203,13 +203,13 @@ def test_up_hands_a_key_over_in_the_environment_alone(
     monkeypatch.delenv("ANTHROPIC_API_KEY")
     try:
         supervise.up()
-        before = {program.name: program.pid for program in supervise.programs()}
+        before = {program.name: program.pid for program in process_states.programs()}
         again = supervise.up()
         monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
         handed_over, unchanged = supervise.up(), supervise.up()
         models.open_databases(read_only=True)
         wait_until(lambda: facts.read("consumer")["credential"] == "ANTHROPIC_API_KEY")
-        after = {program.name: program.pid for program in supervise.programs()}
+        after = {program.name: program.pid for program in process_states.programs()}
         if sys.platform == "linux":
             environments = {name: Path(f"/proc/{pid}/environ").read_bytes() for name, pid in after.items()}
             assert KEY.encode() in environments["consumer"]
@@ -297,7 +297,7 @@ def test_services_that_a_session_starts_get_nothing_of_its_environment(
 
     assert written_by == "local"
     assert served.requests == []
-    for program in supervise.programs():
+    for program in process_states.programs():
         if sys.platform == "linux":
             environment = Path(f"/proc/{program.pid}/environ").read_bytes().decode()
             assert "ANTHROPIC_BASE_URL" not in environment

@@ -18,7 +18,7 @@ from support.processes import claude_mem, wait_until
 
 from claude_mem_lite import config
 from claude_mem_lite.capture import client
-from claude_mem_lite.services import supervise
+from claude_mem_lite.services import process_states, supervise
 from claude_mem_lite.storage import migrations, models
 
 Damage = Callable[[Path], None]
@@ -100,7 +100,7 @@ def test_a_database_may_be_deleted_and_damaged_while_running(home: Path, store: 
 
 def pids() -> list[int]:
     """Return the processes of both services, none unless both run."""
-    found = supervise.programs()
+    found = process_states.programs()
     return [each.pid for each in found if each.pid] if {each.state for each in found} == {"RUNNING"} else []
 
 

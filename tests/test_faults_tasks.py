@@ -27,7 +27,7 @@ from support.processes import claude_mem, wait_until, web_answers
 
 from claude_mem_lite import config
 from claude_mem_lite.capture import client, inbox
-from claude_mem_lite.services import instance, supervise
+from claude_mem_lite.services import instance, process_states
 from claude_mem_lite.storage import models
 
 SOURCE = (
@@ -254,7 +254,7 @@ def test_a_web_process_killed_in_a_request_is_replaced(home: Path) -> None:
     append({"session_id": "s1", "hook_event_name": "SessionEnd", "reason": "other"})
     wait_until(lambda: rows(config.memory_path(), "SELECT 1 FROM sessions WHERE summary <> ''"))
     wait_until(lambda: client.post("/api/embed", {"texts": []}, timeout_s=30))
-    pid = {program.name: program.pid for program in supervise.programs()}["web"]
+    pid = {program.name: program.pid for program in process_states.programs()}["web"]
     assert pid is not None
     answers: list[Any] = []
     texts = {"texts": ["otter " * 2000] * 64}

@@ -31,7 +31,7 @@ from claude_mem_lite.kinds import KINDS
 from claude_mem_lite.learnings import evolve
 from claude_mem_lite.learnings.evolve import Candidate
 from claude_mem_lite.search.vectors import Vectors
-from claude_mem_lite.services import supervise
+from claude_mem_lite.services import process_states
 from claude_mem_lite.storage import embeddings, facts, ledger, models, queries
 from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage.ledger import Call
@@ -423,7 +423,7 @@ def test_it_is_forgotten_behind_running_services(home: Path) -> None:
         models.open_databases(read_only=True)
         wait_until(lambda: embedded() == 3)
         models.close_databases()
-        before = {program.name: program.pid for program in supervise.programs()}
+        before = {program.name: program.pid for program in process_states.programs()}
         writer = Writer()
         writer.start()
 
@@ -431,7 +431,7 @@ def test_it_is_forgotten_behind_running_services(home: Path) -> None:
 
         writer.is_over = True
         writer.join()
-        after = {program.name: program.pid for program in supervise.programs()}
+        after = {program.name: program.pid for program in process_states.programs()}
         found = left(home, STEM, DOOMED)
         models.open_databases(read_only=True)
         wait_until(lambda: models.Observation.select().count() == writer.written + 1)

@@ -23,7 +23,7 @@ from support.processes import ABOUT_KEY, RUNNING, STARTED, alive, claude_mem, wa
 
 from claude_mem_lite import config, installed, keys
 from claude_mem_lite.capture import client
-from claude_mem_lite.services import lifetime, supervise
+from claude_mem_lite.services import lifetime, process_states
 from claude_mem_lite.storage import migrations, models
 
 REPLACED = f"Services started anew, with this code and this environment.\n{ABOUT_KEY}"
@@ -84,7 +84,7 @@ def running(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
 
 def pids() -> set[int]:
     """Return the processes of both services."""
-    return {program.pid for program in supervise.programs() if program.pid}
+    return {program.pid for program in process_states.programs() if program.pid}
 
 
 def health() -> dict[str, Any]:

@@ -20,7 +20,7 @@ from support.processes import STARTED, alive, claude_mem, wait_until
 
 from claude_mem_lite import config, installed, settings
 from claude_mem_lite.capture import client, inbox
-from claude_mem_lite.services import agents, instance, lifetime, programs, supervise
+from claude_mem_lite.services import agents, instance, lifetime, process_states, programs
 from claude_mem_lite.storage import models, queries
 from claude_mem_lite.web import peers
 
@@ -80,14 +80,14 @@ def test_an_idle_memory_is_stopped_and_a_prompt_starts_it(
         "user_prompt_submit", {"session_id": "s1", "hook_event_name": "UserPromptSubmit", "prompt": "go on"}
     )
 
-    wait_until(lambda: all(program.state == "RUNNING" for program in supervise.programs()))
+    wait_until(lambda: all(program.state == "RUNNING" for program in process_states.programs()))
     wait_until(lambda: queries.queue_stats()["done"] == 1)
 
 
 @pytest.mark.usefixtures("services")
 def test_an_upgrade_starts_both_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """When the package on the disk is another one, both programs run again, from it."""
-    before = {program.pid for program in supervise.programs()}
+    before = {program.pid for program in process_states.programs()}
     monkeypatch.setattr(installed, "_started", ["another", ""])
 
     done = lifetime.look()
@@ -95,8 +95,8 @@ def test_an_upgrade_starts_both_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     assert done == "restart"
     wait_until(
         lambda: (
-            all(program.state == "RUNNING" for program in supervise.programs())
-            and before.isdisjoint({program.pid for program in supervise.programs()})
+            all(program.state == "RUNNING" for program in process_states.programs())
+            and before.isdisjoint({program.pid for program in process_states.programs()})
         ),
         timeout_s=60,
     )
@@ -131,15 +131,15 @@ def test_two_data_directories_do_not_meet(home: Path, tmp_path: Path) -> None:
                 env={**os.environ, "CLAUDE_MEM_HOME": str(folder)}, check=False, capture_output=True,
             )  # fmt: skip
             assert done.returncode == 0, done.stderr
-        pids = {program.pid for program in supervise.programs()}
+        pids = {program.pid for program in process_states.programs()}
 
         subprocess.run(
             [sys.executable, "-m", "claude_mem_lite.cli", "down", "-q"],
             env={**os.environ, "CLAUDE_MEM_HOME": str(other)}, check=True,
         )  # fmt: skip
 
-        assert pids == {program.pid for program in supervise.programs()}
-        assert all(program.state == "RUNNING" for program in supervise.programs())
+        assert pids == {program.pid for program in process_states.programs()}
+        assert all(program.state == "RUNNING" for program in process_states.programs())
     finally:
         claude_mem("down", "-q")
         shutil.rmtree(other, ignore_errors=True)
@@ -147,7 +147,7 @@ def test_two_data_directories_do_not_meet(home: Path, tmp_path: Path) -> None:
 
 def pids(home: Path) -> set[int]:
     """Return supervisord and the two services of a data directory."""
-    programs_ = {program.pid for program in supervise.programs() if program.pid}
+    programs_ = {program.pid for program in process_states.programs() if program.pid}
     return {*programs_, int((home / "supervisord.pid").read_text())}
 
 
@@ -298,7 +298,7 @@ def test_a_system_that_takes_the_units_runs_them(
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
 
     installed = claude_mem("service", "install", "--systemd")
-    running = [program.state for program in supervise.programs()]
+    running = [program.state for program in process_states.programs()]
     asked = json.loads(claude_mem("service", "status", "--json").stdout)
     stopped, gone = claude_mem("down"), down()
     started = claude_mem("up")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,7 +23,7 @@ from support.processes import (
 from claude_mem_lite import __version__, config
 from claude_mem_lite.capture import client, inbox
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.services import supervise
+from claude_mem_lite.services import memory_state, process_states, supervise
 from claude_mem_lite.storage import models, queries
 
 
@@ -48,9 +50,26 @@ def test_a_tool_call_becomes_memory(services: Path) -> None:
     assert found[0]["id"][:8] in output["additionalContext"]
 
 
+def test_status_asks_the_web_process(services: Path) -> None:
+    """While it runs, the plain form loads no database library and says what reading the files says."""
+    asked = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "claude_mem_lite.cli", "status"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    read = memory_state.read()
+
+    assert "memory\t" in asked.stdout
+    assert "services.state" in asked.stderr
+    for heavy in ("peewee", "typer", "rich", "dataclasses"):
+        assert f" {heavy}\n" not in asked.stderr
+    answered = client.get("/api/status", {}, timeout_s=5)
+    assert answered is not None
+    assert answered | {"bytes": {}} == read | {"bytes": {}}
+
+
 def test_up_and_down_are_idempotent_and_leave_nothing(services: Path) -> None:
     """A second up starts nothing, down leaves no process, a second down says so, and up works again."""
-    pids = [program.pid for program in supervise.programs()]
+    pids = [program.pid for program in process_states.programs()]
 
     outputs = [claude_mem(command).stdout for command in ("up", "down", "down", "up")]
 
@@ -65,33 +84,33 @@ def test_up_and_down_are_idempotent_and_leave_nothing(services: Path) -> None:
 
 def test_up_waits_for_services_that_end(services: Path) -> None:
     """While supervisord ends it refuses everything: up waits for that, then starts all anew."""
-    before = {program.pid for program in supervise.programs()}
+    before = {program.pid for program in process_states.programs()}
     supervise.tell("shutdown")
 
     done = claude_mem("up")
 
     assert (done.returncode, done.stdout, done.stderr) == (0, STARTED, "")
-    assert before.isdisjoint({program.pid for program in supervise.programs()})
+    assert before.isdisjoint({program.pid for program in process_states.programs()})
 
 
 def test_restart_replaces_both_processes(services: Path) -> None:
     """After a restart both services run anew and answer."""
-    before = {program.pid for program in supervise.programs()}
+    before = {program.pid for program in process_states.programs()}
 
     done = claude_mem("restart")
 
     assert (done.returncode, done.stdout) == (0, RESTARTED)
-    assert before.isdisjoint({program.pid for program in supervise.programs()})
+    assert before.isdisjoint({program.pid for program in process_states.programs()})
     assert client.get("/api/health", {}, timeout_s=5) is not None
 
 
 def test_a_service_that_was_told_to_end_comes_back(services: Path) -> None:
     """A TERM from outside ends the consumer well; the supervisor starts it again."""
-    before = {program.name: program.pid for program in supervise.programs()}["consumer"]
+    before = {program.name: program.pid for program in process_states.programs()}["consumer"]
     assert before is not None
     os.kill(before, signal.SIGTERM)
 
-    wait_until(lambda: all(p.state == "RUNNING" and p.pid != before for p in supervise.programs()))
+    wait_until(lambda: all(p.state == "RUNNING" and p.pid != before for p in process_states.programs()))
 
 
 def test_status_survives_what_it_shows(home: Path) -> None:
@@ -113,19 +132,21 @@ def test_status_survives_what_it_shows(home: Path) -> None:
 
 def test_a_killed_service_comes_back(services: Path) -> None:
     """The supervisor starts again what was killed."""
-    before = {program.name: program.pid for program in supervise.programs()}
+    before = {program.name: program.pid for program in process_states.programs()}
     for pid in before.values():
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
 
-    wait_until(lambda: all(p.state == "RUNNING" and p.pid != before[p.name] for p in supervise.programs()))
+    wait_until(
+        lambda: all(p.state == "RUNNING" and p.pid != before[p.name] for p in process_states.programs())
+    )
 
     assert wait_until(supervise._web_answers)
 
 
 def test_no_service_outlives_a_killed_supervisor(services: Path) -> None:
     """After kill -9 of supervisord both services end, and up starts all of it again."""
-    pids = [program.pid for program in supervise.programs() if program.pid]
+    pids = [program.pid for program in process_states.programs() if program.pid]
     os.kill(int((services / "supervisord.pid").read_text()), signal.SIGKILL)
 
     wait_until(lambda: not any(alive(pid) for pid in pids))
@@ -168,7 +189,7 @@ def test_a_session_start_starts_the_services(home: Path) -> None:
 
     run_hook("session_start", {"session_id": "s1", "hook_event_name": "SessionStart", "source": "startup"})
 
-    wait_until(lambda: all(program.state == "RUNNING" for program in supervise.programs()))
+    wait_until(lambda: all(program.state == "RUNNING" for program in process_states.programs()))
     assert claude_mem("down").stdout == "Services stopped.\n"
 
 

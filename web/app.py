@@ -29,6 +29,7 @@ from claude_mem_lite.context.superseded import noted
 from claude_mem_lite.distill.findings import findings as put_together
 from claude_mem_lite.learnings import story
 from claude_mem_lite.search import memory
+from claude_mem_lite.services import memory_state
 from claude_mem_lite.storage import DatabaseError, migrations, models, queries, rewrites
 from claude_mem_lite.storage import findings as finding_rows
 from claude_mem_lite.storage import learnings as learning_rows
@@ -120,6 +121,11 @@ def health(_: Request) -> JSONResponse:
 def queue_stats(_: Request) -> JSONResponse:
     """Say how many events are raw, done and in error."""
     return JSONResponse(queries.queue_stats())
+
+
+def status(_: Request) -> JSONResponse:
+    """Return what `claude-mem status` tells of the memory."""
+    return JSONResponse(memory_state.state())
 
 
 def search(request: Request) -> JSONResponse:
@@ -319,6 +325,7 @@ app = Starlette(
     routes=[
         Route(_HEALTH, health),
         Route("/api/queue/stats", queue_stats),
+        Route("/api/status", status),
         Route("/api/context", blocks.context),
         Route("/api/recall", blocks.recall),
         Route("/api/touch", blocks.touch),

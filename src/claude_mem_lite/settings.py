@@ -11,7 +11,6 @@ import stat
 import tomllib
 import zlib
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -216,6 +215,8 @@ def parsed(name: str, text: str) -> Any:
     table, _, key = name.partition(".")
     kind = _KNOWN.get(table, {}).get(key)
     if kind is None:
+        from difflib import get_close_matches
+
         near = get_close_matches(name, [each.name for each in given()], n=1, cutoff=0.5)
         meant = f"did you mean {near[0]}?" if near else "claude-mem config show lists them"
         raise ClaudeMemError(f"there is no setting {name}: {meant}")

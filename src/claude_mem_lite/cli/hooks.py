@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from typing import Annotated, Any
 
@@ -72,7 +71,7 @@ def install_hooks(  # noqa: PLR0913  (each is an option of the command)
             console.print(escape(services), soft_wrap=True)
         setup.import_past(past, yes=yes, quiet=is_silent)
     if as_json:
-        print_json(told | ({"clients": list(map(dataclasses.asdict, done))} if done else {}))
+        print_json(told | ({"clients": [each._asdict() for each in done]} if done else {}))
     elif is_whole and not quiet:
         setup.tell_what_is_next(past)
     elif not quiet:
@@ -108,7 +107,7 @@ def _for_claude_code(version: str | None, *, is_silent: bool, is_short: bool) ->
         console.print(escape(f"Key       {about_key}"), soft_wrap=True)
     if unmapped and not is_silent:
         console.print(escape(f"Code map  {unmapped}"), soft_wrap=True)
-    return {**dataclasses.asdict(done), "key": about_key, "languages": unmapped}
+    return {**done._asdict(), "key": about_key, "languages": unmapped}
 
 
 def _others(wanted: list[Name] | None, *, all_clients: bool, is_silent: bool) -> list[other_clients.Client]:

@@ -74,10 +74,10 @@ def uninstall(*, as_json: AsJson = False) -> None:
 @service.command()
 def status(*, as_json: AsJson = False) -> None:
     """Say what runs the services, and whether they run; exit 1 when they do not."""
-    from claude_mem_lite.services import agents, supervise
+    from claude_mem_lite.services import agents, process_states
 
     kind = agents.installed()
-    programs = supervise.programs()
+    programs = process_states.programs()
     found = {
         "run_by": kind or "supervisor",
         "files": agents.paths(kind) if kind else [],

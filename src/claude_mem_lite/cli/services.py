@@ -28,13 +28,13 @@ WithKey = Annotated[
 @app.command()
 def up(*, with_key: WithKey = False, quiet: Quiet = False, as_json: AsJson = False) -> None:
     """Start the services and wait until they answer."""
-    from claude_mem_lite.services import state, supervise
+    from claude_mem_lite.services import memory_state, supervise
     from claude_mem_lite.storage import rebuild
 
     now = inbox.utc_now()
     with working("starting", quiet=quiet or as_json):
         started = supervise.up(with_key=with_key)
-    key = state.about_key()
+    key = memory_state.about_key()
     open_memory(read_only=True)
     rebuilt = rebuild.state()
     if as_json:
@@ -65,7 +65,7 @@ def down(*, quiet: Quiet = False, as_json: AsJson = False) -> None:
 @app.command()
 def restart(*, with_key: WithKey = False, quiet: Quiet = False, as_json: AsJson = False) -> None:
     """Stop the services and start them again, with this code and this environment."""
-    from claude_mem_lite.services import state, supervise
+    from claude_mem_lite.services import memory_state, supervise
 
     with working("restarting", quiet=quiet or as_json):
         supervise.down()
@@ -74,4 +74,4 @@ def restart(*, with_key: WithKey = False, quiet: Quiet = False, as_json: AsJson 
         print_json({"restarted": True})
     elif not quiet:
         console.print("Services restarted.")
-        console.print(Text(state.about_key()), soft_wrap=True)
+        console.print(Text(memory_state.about_key()), soft_wrap=True)

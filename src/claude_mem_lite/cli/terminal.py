@@ -5,9 +5,9 @@ For the commands that are used all day: rich and Typer take longer to load than 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-import shutil
 import sys
 import unicodedata
 
@@ -33,7 +33,12 @@ def say(line: str) -> None:
 
 def columns() -> int:
     """Return how wide the lines are to be, at most 120."""
-    return max(20, min(_MOST_COLUMNS, shutil.get_terminal_size().columns))
+    chosen = os.environ.get("COLUMNS", "")
+    found = int(chosen) if chosen.isdecimal() else 0
+    if not found:
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # no terminal, or no stdout
+            found = os.get_terminal_size(sys.__stdout__.fileno()).columns  # type: ignore[union-attr]
+    return max(20, min(_MOST_COLUMNS, found or 80))
 
 
 def style(text: str, name: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.capture import inbox
@@ -24,6 +23,8 @@ def age(at: str, now: float) -> str:
     except ValueError:
         return printable(at)[:10]
     if not 0 <= age_s < _DATED_FROM_S:
+        import datetime as dt
+
         return dt.datetime.fromtimestamp(now - age_s).astimezone().date().isoformat()
     whole = ((int(age_s // size), unit) for size, unit in _AGES)
     return next((f"{number}{unit} ago" for number, unit in whole if number), "now")

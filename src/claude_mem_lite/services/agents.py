@@ -7,10 +7,7 @@ directory, told apart by a hash of its path in their names.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
-import shutil
-import subprocess
 import sys
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -35,7 +32,8 @@ def native() -> Supervisor:
 
 def installed() -> Supervisor | None:
     """Return by what the services of this data directory are run, None for supervisord."""
-    return next((kind for kind in KINDS if all(map(os.path.exists, paths(kind)))), None)
+    kinds = (kind for kind in KINDS if os.path.isdir(_folder(kind)))
+    return next((kind for kind in kinds if all(map(os.path.exists, paths(kind)))), None)
 
 
 def paths(kind: Supervisor) -> list[str]:
@@ -59,6 +57,8 @@ def install(kind: Supervisor) -> list[str]:
     Raises:
         ClaudeMemError: this system has no such thing, or it did not take them.
     """
+    import shutil
+
     program_of = "launchctl" if kind == "launchd" else "systemctl"
     if shutil.which(program_of) is None:
         raise ClaudeMemError(
@@ -173,6 +173,8 @@ def _stopping(kind: Supervisor, files: list[str]) -> Iterator[list[str]]:
 
 
 def _call(command: list[str]) -> None:
+    import subprocess
+
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_ANSWER_S)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -203,6 +205,8 @@ def _folder(kind: Supervisor) -> str:
 
 
 def _label(program: Program) -> str:
+    import hashlib
+
     place = hashlib.sha256(os.fsencode(config.home())).hexdigest()[:8]
     return f"claude-mem-{place}-{program.name}"
 

@@ -26,7 +26,7 @@ from claude_mem_lite import __version__, config, keys, locks, settings
 from claude_mem_lite.capture import backlog, client, guards, inbox, spool
 from claude_mem_lite.codemap import languages, sources
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.services import install, other_clients, plugin, supervise
+from claude_mem_lite.services import install, other_clients, plugin, process_states, supervise
 from claude_mem_lite.storage import damage, migrations, models, queries, rebuild
 from claude_mem_lite.storage.connections import connect
 from claude_mem_lite.storage.search import broken_indexes
@@ -185,7 +185,7 @@ def _services() -> Iterator[Finding]:
     if os.path.isdir(config.socket_path()):
         cure = "move it aside, then claude-mem up"
         yield Finding("socket", f"{config.socket_path()} is a folder: the web process cannot start", cure)
-    down = [program for program in supervise.programs() if program.state != "RUNNING"]
+    down = [program for program in process_states.programs() if program.state != "RUNNING"]
     if down:
         states = ", ".join(f"{program.name} {program.state.lower()}" for program in down)
         yield Finding("services", states, f"claude-mem up; logs: {config.log_dir()}", supervise.up)
@@ -195,8 +195,8 @@ def _services() -> Iterator[Finding]:
     except client.UnreachableError as error:
         yield Finding("services", f"{config.socket_path()}: {error}", "claude-mem restart", _restart)
         return
-    if old := supervise.outdated():
-        yield Finding("services", supervise.told_of(old), "claude-mem up", supervise.up)
+    if old := process_states.outdated():
+        yield Finding("services", process_states.told_of(old), "claude-mem up", supervise.up)
     else:
         yield Finding("services", f"consumer and web run, version {__version__}")
 

@@ -9,9 +9,8 @@ import json
 import os
 import re
 import shlex
-import shutil
+import stat
 import sys
-import tempfile
 import types
 from typing import TYPE_CHECKING, Any
 
@@ -145,6 +144,8 @@ def read_file(path: str) -> str:
 
 def write(path: str, text: str) -> None:
     """Replace a file in one step, keeping its mode."""
+    import tempfile
+
     folder = os.path.dirname(path)
     os.makedirs(folder, exist_ok=True)
     descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=".claude-mem-")
@@ -154,7 +155,7 @@ def write(path: str, text: str) -> None:
             file.flush()
             os.fsync(file.fileno())
         if os.path.exists(path):
-            shutil.copymode(path, temporary)
+            os.chmod(temporary, stat.S_IMODE(os.stat(path).st_mode))
         os.replace(temporary, path)
     except BaseException:
         os.unlink(temporary)

@@ -7,10 +7,7 @@ import json
 import os
 import re
 import shlex
-import shutil
-import subprocess
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from claude_mem_lite import config
 from claude_mem_lite.capture import guards
@@ -28,8 +25,7 @@ FOLLOWS_RENAMES = (2, 1, 197)
 _SKILL_MARK = "name: mem-search\ndescription: Search claude-mem, the record of earlier sessions"
 
 
-@dataclass(frozen=True, slots=True)
-class Installation:
+class Installation(NamedTuple):
     """What `install` did: the settings file, the events it holds now, and the skill file."""
 
     settings: str
@@ -147,6 +143,9 @@ def wanted_events() -> set[str]:
 
 def installed_client() -> str | None:
     """Return the version that `claude --version` prints, or None where there is no client to ask."""
+    import shutil
+    import subprocess
+
     claude = shutil.which("claude")
     if claude is None:
         return None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import logging
 import os
 import signal
 import threading
@@ -14,9 +13,8 @@ from typing import TYPE_CHECKING
 from claude_mem_lite import config, installed, locks
 
 if TYPE_CHECKING:
+    import logging
     from typing import NoReturn
-
-log = logging.getLogger(__name__)
 
 
 def become_the_only(name: str) -> None:
@@ -30,7 +28,7 @@ def become_the_only(name: str) -> None:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        log.warning("another %s serves %s: waiting until it has stopped", name, config.home())
+        _log().warning("another %s serves %s: waiting until it has stopped", name, config.home())
         fcntl.flock(lock, fcntl.LOCK_EX)
     os.truncate(lock, 0)
     os.write(lock, f"{os.getpid()} {code}".encode())
@@ -116,10 +114,18 @@ def stop_when_orphaned(*, poll_s: float = 1.0) -> None:
         if is_moved():
             _end_all()
         for path in sorted(path for path in seen if seen[path] != files.get(path)):
-            log.error("%s was deleted, emptied or replaced meanwhile: starting anew with what is there", path)
+            _log().error(
+                "%s was deleted, emptied or replaced meanwhile: starting anew with what is there", path
+            )
         os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=watch, name="orphan-watch", daemon=True).start()
+
+
+def _log() -> logging.Logger:
+    import logging  # 3 ms, that a command which only asks need not wait
+
+    return logging.getLogger(__name__)
 
 
 def _is_supervised() -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _DECODER = json.JSONDecoder()
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -15,8 +15,7 @@ _INDENT = re.compile(r"[ \t]*")
 _NEW_LINE = re.compile(r"\r?\n[ \t]*\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """A member of an object, or an element of an array (`key` None), as a span of the text."""
 
     key: str | None

@@ -6,9 +6,7 @@ import functools
 import os
 import re
 import shlex
-import tomllib
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from claude_mem_lite.capture import clients
 from claude_mem_lite.capture.clients import codex, gemini
@@ -20,8 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-@dataclass(frozen=True, slots=True)
-class Client:
+class Client(NamedTuple):
     """A client: its folder (in the home, or named by a variable), what of it lies there, and its events.
 
     `advice` is what is left for the user to do once the hooks are registered. With `has_own_home` the
@@ -82,8 +79,7 @@ CLIENTS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Registration:
+class Registration(NamedTuple):
     """What `install` did for a client: its file, the events that it holds now, and what is left to do."""
 
     client: str
@@ -152,6 +148,8 @@ def look(client: Client) -> tuple[str, str]:
 
 def _trusted(client: Client) -> set[str]:
     """Return the events with a hook that the user has trusted, as Codex notes it in its config.toml."""
+    import tomllib
+
     try:
         with open(os.path.join(client.folder, "config.toml"), "rb") as file:
             state = tomllib.load(file)["hooks"]["state"]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import configparser
 import os
 import re
 import shlex
 import sys
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from claude_mem_lite import config
 
@@ -21,8 +19,7 @@ NAMES = ("consumer", "web")
 _PAIR = re.compile(r'(\w+)="([^"]*)"')
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(NamedTuple):
     """A program: what is run, with which variables besides the session's own, how long its end may take."""
 
     name: str
@@ -34,6 +31,8 @@ class Program:
 
 def programs() -> list[Program]:
     """Return both programs, for this interpreter and this data directory."""
+    import configparser
+
     parser = configparser.RawConfigParser(inline_comment_prefixes=None)
     parser.read(CONF, encoding="utf-8")
     return [_program(name, parser[f"program:{name}"]) for name in NAMES]

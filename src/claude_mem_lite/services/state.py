@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
+import contextlib
 import os
-import shutil
-import time
 from typing import Any
 
-from claude_mem_lite import __version__, config, keys, settings
-from claude_mem_lite.capture import inbox, spool
+from claude_mem_lite import __version__, config
+from claude_mem_lite.capture import client, spool
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.services import install, other_clients, plugin, supervise
-from claude_mem_lite.storage import damage, facts, ledger, models, projects, queries, rebuild, rewrites
-from claude_mem_lite.storage import learnings as learning_rows
-from claude_mem_lite.storage.sizes import sizes
+from claude_mem_lite.services import install, other_clients, plugin, process_states
 
-_TOLD_S = 7 * 24 * 3600
+_ANSWER_S = 2.0
 # What the user can do about a pause; an outage passes by itself.
 _MENDABLE = {
     "setup": "mend it, then claude-mem restart",
@@ -26,7 +21,7 @@ _MENDABLE = {
 
 def state() -> dict[str, Any]:
     """Return all that `claude-mem status` tells; `problems` has a line for each thing the user can mend."""
-    programs = supervise.programs()
+    programs = process_states.programs()
     found: dict[str, Any] = {
         "version": __version__,
         "home": config.home(),
@@ -45,41 +40,34 @@ def state() -> dict[str, Any]:
         "moved": None,
         "spooled": len(spool.waiting()),
         "lost": len(spool.lost_files()),
-        "bytes": sizes(),
+        "bytes": {},
         "hooks": {},
         "hooks_run_by": [],
         "clients": {},
         "plugin": None,
+        "settings_problem": "",
+        "unreadable": "",
+        "damaged": [],
         "problems": [],
     }
-    if os.path.exists(config.memory_path()):
-        models.open_databases(read_only=True)
-        for part, ask in (
-            ("queue", queries.queue_stats),
-            ("memory", queries.counts),
-            ("learnings", learning_rows.counts),
-            ("search", _search),
-            ("claude", _claude),
-            ("last_errors", _errors),
-            ("rebuild", _rebuild),
-            ("moved", _moved),
-        ):
-            try:
-                found[part] = ask()
-            except Exception as error:
-                if not damage.explains(error):
-                    raise
-                path = config.queue_path() if part in {"queue", "last_errors"} else config.memory_path()
-                cure = (
-                    "if it is damaged, move it aside and restart" if os.path.exists(path) else "claude-mem up"
-                )
-                found["unreadable"] = f"{path} cannot be read ({error}): {cure}"
-        models.close_databases()
+    old = process_states.outdated()
+    found |= _memory(may_ask=not old)
     found["lost"] += found["queue"]["lost"] if found["queue"] else 0
     hooks_problem = _look_at_hooks(found)
     found["sleeping"] = _is_sleeping(found)
-    found["problems"] = _problems(found, hooks_problem)
+    found["problems"] = _problems(found, old, hooks_problem)
     return found
+
+
+def _memory(*, may_ask: bool) -> dict[str, Any]:
+    """Return what the web process says of the memory, or what is read here."""
+    if may_ask:
+        with contextlib.suppress(client.UnreachableError):
+            if found := client.get("/api/status", {}, timeout_s=_ANSWER_S):
+                return found
+    from claude_mem_lite.services import memory_state
+
+    return memory_state.read()
 
 
 def _look_at_hooks(found: dict[str, Any]) -> str:
@@ -99,9 +87,17 @@ def _look_at_hooks(found: dict[str, Any]) -> str:
         return "hooks not installed: claude-mem install-hooks"
     others = (command for each in found["clients"].values() for command in each.values())
     run_by = [*found["hooks_run_by"], *map(install.interpreter, others)]
-    gone = [path for path in run_by if shutil.which(path) is None]
+    gone = [path for path in run_by if not _can_run(path)]
     cure = "put it on the PATH" if installed else "claude-mem install-hooks"
     return f"the hooks are run by {gone[0]}, which is not there: {cure}" if gone else ""
+
+
+def _can_run(program: str) -> bool:
+    if os.path.isabs(program):
+        return os.access(program, os.X_OK)
+    import shutil
+
+    return shutil.which(program) is not None
 
 
 def _is_sleeping(found: dict[str, Any]) -> bool:
@@ -110,72 +106,16 @@ def _is_sleeping(found: dict[str, Any]) -> bool:
     return is_down and config.autostart() and bool(found["hooks"] or any(found["clients"].values()))
 
 
-def _rebuild() -> dict[str, Any] | None:
-    """Return what is made anew after claude-mem.db was lost, and how far that is."""
-    found = rebuild.state()
-    return {**dataclasses.asdict(found), "told": found.told} if found else None
-
-
-def _moved() -> dict[str, str] | None:
-    """Return which project's folder was found moved last, for a week."""
-    found = projects.moved()
-    return found if found and inbox.unix_time(found["at"]) > time.time() - _TOLD_S else None
-
-
-def about_key() -> str:
-    """Return in one line which key the running consumer asks Claude with, and how to change that."""
-    models.open_databases(read_only=True)
-    source = facts.read("consumer").get("credential", "")
-    models.close_databases()
-    return keys.about(source, settings.load().api_key_from)
-
-
-def _claude() -> dict[str, Any]:
-    """Return what Claude has written, what waits and why, and what it has cost today."""
-    chosen, gate = settings.load(), facts.read("gate")
-    source = facts.read("consumer").get("credential", "")
-    is_paused = gate.get("until", 0) > time.time()
-    return {
-        "model": chosen.model,
-        "key": source,
-        "about_key": keys.about(source, chosen.api_key_from),
-        **rewrites.counts(chosen.tiers),
-        "spent_today_usd": round(ledger.spent_usd(since=inbox.utc_now()[:10]), 6),
-        "daily_budget_usd": chosen.daily_budget_usd,
-        "paused": {name: gate[name] for name in ("kind", "reason", "until")} if is_paused else None,
-    }
-
-
-def _search() -> dict[str, Any]:
-    from claude_mem_lite.search import inventory
-
-    return inventory.state()
-
-
-def _errors() -> list[dict[str, Any]]:
-    return [
-        {
-            "id": row.id,
-            "tool_name": row.tool_name,
-            "note": row.note,
-            "cure": "claude-mem doctor --fix tries it once more",
-        }
-        for row in queries.last_errors()
-    ]
-
-
-def _problems(found: dict[str, Any], hooks_problem: str) -> list[str]:
+def _problems(found: dict[str, Any], old: list[str], hooks_problem: str) -> list[str]:
     """Return one line for each thing the user can mend, with how."""
-    problems = list(filter(None, [settings.problem()]))
-    damaged = list(damage.told())
-    problems += damaged
-    if found.get("unreadable") and not damaged:
+    problems = [*filter(None, [found["settings_problem"]]), *found["damaged"]]
+    if found["unreadable"] and not found["damaged"]:
         problems.append(found["unreadable"])
     down_now = [name for name, service in found["services"].items() if service["state"] != "RUNNING"]
     if down_now and not found["sleeping"]:
         problems.append(f"{' and '.join(down_now)} not running: claude-mem up")
-    if old := supervise.outdated():
-        problems.append(f"{supervise.told_of(old)}: claude-mem up")
+    if old:
+        problems.append(f"{process_states.told_of(old)}: claude-mem up")
     if hooks_problem:
         problems.append(hooks_problem)
     if found["search"] and found["search"]["problem"] and found["search"]["setting"] != "none":

@@ -13,13 +13,12 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from claude_mem_lite import config, installed, keys, settings
 from claude_mem_lite.capture import client
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.services import agents, environment, instance, supervisor_calls
+from claude_mem_lite.services import agents, environment, instance, process_states
 from claude_mem_lite.services.programs import CONF, NAMES
 from claude_mem_lite.storage import facts, files, migrations, models, rebuild
 
@@ -28,21 +27,10 @@ if TYPE_CHECKING:
 
 START_TIMEOUT_S = 20.0
 STOP_TIMEOUT_S = 40.0
-ANSWER_TIMEOUT_S = 10.0
 
 # A unix socket's path has 108 bytes on Linux, 104 on macOS; supervisord binds one with its pid behind it.
 _MAX_SOCKET_BYTES = 103
 _LONGEST_SOCKET = "/supervisor.sock.9999999"
-
-
-@dataclass(frozen=True, slots=True)
-class Program:
-    """A service as supervisord sees it: `state` is its word (RUNNING, STARTING, BACKOFF, …) or DOWN."""
-
-    name: str
-    state: str
-    pid: int | None
-    uptime_s: int
 
 
 def up(*, with_key: bool = False) -> Literal["", "started", "replaced"]:
@@ -72,7 +60,7 @@ def up(*, with_key: bool = False) -> Literal["", "started", "replaced"]:
         if is_hook and installed.is_anothers() and _runs_anything():
             return ""
         was_serving = _serving()
-        old = bool(outdated()) or (_runs_anything() and _is_memory_lost())
+        old = bool(process_states.outdated()) or (_runs_anything() and _is_memory_lost())
         if was_serving and not old and (kind or not (with_key or is_new_key or _has_new_key())):
             _claim()
             return ""
@@ -81,23 +69,9 @@ def up(*, with_key: bool = False) -> Literal["", "started", "replaced"]:
         else:
             _start_agents(kind, anew=old)
         timeout_s = START_TIMEOUT_S + (STOP_TIMEOUT_S if old else 0)
-        _wait(lambda: _serving() and not outdated(), timeout_s, "the services did not come up")
+        _wait(lambda: _serving() and not process_states.outdated(), timeout_s, "the services did not come up")
         _claim()
     return "replaced" if was_serving or old else "started"
-
-
-def outdated() -> list[str]:
-    """Return the services that run other code than this installation has."""
-    running = [name for name in NAMES if instance.is_running(name)]
-    if not running:
-        return []
-    code = installed.expected() or installed.started()
-    return [name for name in running if instance.code_of(name) != code]
-
-
-def told_of(old: list[str]) -> str:
-    """Return what is wrong with services that are outdated, in words."""
-    return f"{' and '.join(old)} run other code than this installation, {installed.PACKAGE}"
 
 
 def _start(with_key: str, *, anew: bool, in_place: bool) -> None:
@@ -105,21 +79,23 @@ def _start(with_key: str, *, anew: bool, in_place: bool) -> None:
 
     `in_place` our own supervisord starts its programs anew itself, and keeps the key of an `up --with-key`.
     """
-    is_ours = _ask("getIdentification") == sys.executable
-    if _ask("getState") is not None and (not is_ours or (anew and not in_place)):
+    is_ours = process_states.ask("getIdentification") == sys.executable
+    if process_states.ask("getState") is not None and (not is_ours or (anew and not in_place)):
         _stop()
     models.open_databases()
     models.close_databases()
     if is_ours and in_place:
-        _ask("restart")
+        process_states.ask("restart")
         return
-    if _ask("getState") is None:
+    if process_states.ask("getState") is None:
         _spawn(with_key)
-        _wait(lambda: _ask("getState") is not None, START_TIMEOUT_S, "supervisord did not start")
+        _wait(
+            lambda: process_states.ask("getState") is not None, START_TIMEOUT_S, "supervisord did not start"
+        )
         return
-    for program in programs():
+    for program in process_states.programs():
         if program.state not in {"RUNNING", "STARTING"}:
-            _ask("startProcess", program.name, False)
+            process_states.ask("startProcess", program.name, False)
 
 
 def _start_agents(kind: agents.Supervisor, *, anew: bool) -> None:
@@ -162,7 +138,7 @@ def down() -> bool:
 
 def tell(method: str) -> None:
     """Have supervisord "shutdown" or "restart", and wait for nothing: who asks may be among what ends."""
-    _ask(method)
+    process_states.ask(method)
 
 
 @contextmanager
@@ -179,7 +155,11 @@ def paused() -> Iterator[list[str]]:
     problems: list[str] = []
     with _alone():
         kind = agents.installed()
-        names = [each.name for each in programs() if each.state in {"RUNNING", "STARTING", "BACKOFF"}]
+        names = [
+            each.name
+            for each in process_states.programs()
+            if each.state in {"RUNNING", "STARTING", "BACKOFF"}
+        ]
         for name in NAMES:
             if name not in names and instance.is_running(name):
                 raise ClaudeMemError(
@@ -189,7 +169,7 @@ def paused() -> Iterator[list[str]]:
             if kind and names:
                 agents.stop(kind)
             for name in names:
-                _ask("stopProcess", name, False)
+                process_states.ask("stopProcess", name, False)
             _wait(
                 lambda: not any(map(instance.is_running, NAMES)),
                 STOP_TIMEOUT_S,
@@ -200,7 +180,7 @@ def paused() -> Iterator[list[str]]:
             if kind and names:
                 agents.start(kind)
             for name in names:
-                _ask("startProcess", name, False)
+                process_states.ask("startProcess", name, False)
         try:
             if names:
                 _wait(_serving, START_TIMEOUT_S, "the services did not come up again")
@@ -208,32 +188,10 @@ def paused() -> Iterator[list[str]]:
             problems.append(str(error))
 
 
-def programs() -> list[Program]:
-    """Return both services with what supervisord says of them, or whether launchd or systemd runs them."""
-    if agents.installed():
-        return [_unsupervised(name) for name in NAMES]
-    known = {row["name"]: row for row in _ask("getAllProcessInfo") or []}
-    found = []
-    for name in NAMES:
-        row = known.get(name)
-        if row is None:
-            found.append(Program(name, "DOWN", None, 0))
-        else:
-            running = row["statename"] == "RUNNING"
-            uptime_s = row["now"] - row["start"] if running else 0
-            found.append(Program(name, row["statename"], row["pid"] or None, uptime_s))
-    return found
-
-
-def _unsupervised(name: str) -> Program:
-    pid = instance.pid_of(name) if instance.is_running(name) else None
-    return Program(name, "RUNNING" if pid else "DOWN", pid, instance.uptime_s(name) if pid else 0)
-
-
 def _stop() -> None:
     """Stop the services with supervisord, and those that are left without one, of a kill or a test."""
-    supervised = {program.pid for program in programs()}
-    _ask("shutdown")
+    supervised = {program.pid for program in process_states.programs()}
+    process_states.ask("shutdown")
     for name in NAMES:
         pid = instance.pid_of(name) if instance.is_running(name) else None
         if pid is not None and pid not in supervised:
@@ -291,19 +249,8 @@ def _spawn(with_key: str) -> None:
         raise ClaudeMemError(f"supervisord did not start: {said}")
 
 
-def _ask(method: str, *arguments: Any) -> Any:
-    """Call supervisord, or return None when it does not run, False when it refuses, as while it ends."""
-    try:
-        path = f"{config.home()}/supervisor.sock"
-        return supervisor_calls.call(path, method, *arguments, timeout_s=ANSWER_TIMEOUT_S)
-    except supervisor_calls.FaultError:
-        return False
-    except OSError:
-        return None
-
-
 def _serving() -> bool:
-    return all(program.state == "RUNNING" for program in programs()) and _web_answers()
+    return all(program.state == "RUNNING" for program in process_states.programs()) and _web_answers()
 
 
 def _web_answers() -> bool:
@@ -314,7 +261,7 @@ def _web_answers() -> bool:
 
 
 def _gone() -> bool:
-    return _ask("getState") is None and not any(map(instance.is_running, NAMES))
+    return process_states.ask("getState") is None and not any(map(instance.is_running, NAMES))
 
 
 def _wait(done: Callable[[], bool], timeout_s: float, failure: str) -> None:
@@ -324,7 +271,7 @@ def _wait(done: Callable[[], bool], timeout_s: float, failure: str) -> None:
             states = ", ".join(
                 f"{program.name} {program.state}"
                 + (f" as pid {instance.pid_of(program.name)}" if instance.is_running(program.name) else "")
-                for program in programs()
+                for program in process_states.programs()
             )
             raise ClaudeMemError(
                 f"{failure} within {timeout_s:.0f} s ({states}): see the logs in {config.log_dir()}"
@@ -353,5 +300,9 @@ def _alone() -> Iterator[None]:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not os.path.exists(path) or not os.path.samestat(os.fstat(lock.fileno()), os.stat(path)):
             raise ClaudeMemError(f"{config.home()} was deleted or replaced meanwhile: try again")
-        _wait(lambda: _ask("getState") is not False, STOP_TIMEOUT_S, "the services that end did not end")
+        _wait(
+            lambda: process_states.ask("getState") is not False,
+            STOP_TIMEOUT_S,
+            "the services that end did not end",
+        )
         yield

@@ -6,12 +6,15 @@ take in all.
 
 from __future__ import annotations
 
-import socket
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable
+else:
+    import _socket as socket  # as in `capture.client`
 
 _REQUEST = "POST /RPC2 HTTP/1.0\r\nHost: 127.0.0.1\r\nContent-Length: {length}\r\n\r\n{body}"
 
@@ -32,7 +35,7 @@ def call(path: str, method: str, *arguments: str | bool, timeout_s: float) -> An
         "<?xml version='1.0'?>"
         f"<methodCall><methodName>supervisor.{method}</methodName><params>{values}</params></methodCall>"
     )
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+    with closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as connection:
         connection.settimeout(timeout_s)
         connection.connect(path)
         connection.sendall(_REQUEST.format(length=len(body.encode()), body=body).encode())

@@ -1,0 +1,112 @@
+"""Describe the memory for `claude-mem status`: queue, rows, search, what Claude wrote, and damage.
+
+The web process answers it, which has the libraries loaded already; where that is down the command reads it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import time
+from typing import Any
+
+from claude_mem_lite import config, keys, settings
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.storage import damage, facts, ledger, models, projects, queries, rebuild, rewrites
+from claude_mem_lite.storage import learnings as learning_rows
+from claude_mem_lite.storage.sizes import sizes
+
+_TOLD_S = 7 * 24 * 3600
+
+
+def read() -> dict[str, Any]:
+    """Return what `state` does in a process that has no databases open; only sizes where there are none."""
+    if not os.path.exists(config.memory_path()):
+        return _always()
+    models.open_databases(read_only=True)
+    found = state()
+    models.close_databases()
+    return found
+
+
+def state() -> dict[str, Any]:
+    """Return each part by its name, and why a part cannot be read; the databases are open."""
+    found = {**_always(), "unreadable": ""}
+    for part, ask in (
+        ("queue", queries.queue_stats),
+        ("memory", queries.counts),
+        ("learnings", learning_rows.counts),
+        ("search", _search),
+        ("claude", _claude),
+        ("last_errors", _errors),
+        ("rebuild", _rebuild),
+        ("moved", _moved),
+    ):
+        try:
+            found[part] = ask()
+        except Exception as error:
+            if not damage.explains(error):
+                raise
+            path = config.queue_path() if part in {"queue", "last_errors"} else config.memory_path()
+            cure = "if it is damaged, move it aside and restart" if os.path.exists(path) else "claude-mem up"
+            found["unreadable"] = f"{path} cannot be read ({error}): {cure}"
+    return found
+
+
+def _always() -> dict[str, Any]:
+    """Return what is told where nothing is remembered yet, too."""
+    return {"bytes": sizes(), "settings_problem": settings.problem(), "damaged": list(damage.told())}
+
+
+def _rebuild() -> dict[str, Any] | None:
+    """Return what is made anew after claude-mem.db was lost, and how far that is."""
+    found = rebuild.state()
+    return {**dataclasses.asdict(found), "told": found.told} if found else None
+
+
+def _moved() -> dict[str, str] | None:
+    """Return which project's folder was found moved last, for a week."""
+    found = projects.moved()
+    return found if found and inbox.unix_time(found["at"]) > time.time() - _TOLD_S else None
+
+
+def about_key() -> str:
+    """Return in one line which key the running consumer asks Claude with, and how to change that."""
+    models.open_databases(read_only=True)
+    source = facts.read("consumer").get("credential", "")
+    models.close_databases()
+    return keys.about(source, settings.load().api_key_from)
+
+
+def _claude() -> dict[str, Any]:
+    """Return what Claude has written, what waits and why, and what it has cost today."""
+    chosen, gate = settings.load(), facts.read("gate")
+    source = facts.read("consumer").get("credential", "")
+    is_paused = gate.get("until", 0) > time.time()
+    return {
+        "model": chosen.model,
+        "key": source,
+        "about_key": keys.about(source, chosen.api_key_from),
+        **rewrites.counts(chosen.tiers),
+        "spent_today_usd": round(ledger.spent_usd(since=inbox.utc_now()[:10]), 6),
+        "daily_budget_usd": chosen.daily_budget_usd,
+        "paused": {name: gate[name] for name in ("kind", "reason", "until")} if is_paused else None,
+    }
+
+
+def _search() -> dict[str, Any]:
+    from claude_mem_lite.search import inventory
+
+    return inventory.state()
+
+
+def _errors() -> list[dict[str, Any]]:
+    return [
+        {
+            "id": row.id,
+            "tool_name": row.tool_name,
+            "note": row.note,
+            "cure": "claude-mem doctor --fix tries it once more",
+        }
+        for row in queries.last_errors()
+    ]
