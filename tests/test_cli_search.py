@@ -239,4 +239,7 @@ def test_an_empty_memory_is_one_line(home: Path) -> None:
     done = run("otters")
 
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"claude-mem: nothing is remembered yet: there is no {home}/claude-mem.db\n"
+    assert done.stderr.startswith(
+        f"claude-mem: nothing is remembered yet: there is no {home}/claude-mem.db. "
+    )
+    assert done.stderr.endswith("claude-mem install-hooks\n")

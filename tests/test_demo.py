@@ -43,10 +43,12 @@ def test_a_moment_fits(
     """Whatever the width, no line is longer, and long text ends in an ellipsis."""
     monkeypatch.setenv("COLUMNS", str(columns))
 
+    demo.show_next()
+    following = capsys.readouterr().out.splitlines()
     moments.show_moment("1  A question", "12 ms, 100 tokens", "You ask: " + "why " * 60, ["heron " * 99])
 
     lines = capsys.readouterr().out.splitlines()
-    assert max(map(terminal.width, lines)) <= columns
+    assert max(map(terminal.width, [*lines, *following])) <= columns
     assert lines[2].endswith("…")
     assert lines[-1].endswith("…")
 

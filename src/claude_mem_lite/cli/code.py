@@ -209,7 +209,7 @@ def mermaid(  # noqa: PLR0913  (each is an option of the command)
     file: Annotated[str, typer.Argument(metavar="FILE", help="Only calls from and to this file.")] = "",
     *,
     session: Annotated[
-        str, typer.Option(metavar="ID", help="What this session changed, instead of the last that did.")
+        str, typer.Option(metavar="ID", help="Draw the changes of this session instead of the last one.")
     ] = "",
     everything: Annotated[bool, typer.Option("--all", help="All functions, changed or not.")] = False,
     output: Annotated[str, typer.Option("--output", "-o", metavar="PATH", help="Write it there.")] = "",

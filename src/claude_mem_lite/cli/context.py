@@ -33,14 +33,16 @@ def context(  # noqa: PLR0913  (each is an option of the command)
     project: Annotated[
         str, typer.Option(metavar="PATH", help="The project of this folder, instead of the current one's.")
     ] = "",
-    source: Annotated[Source, typer.Option(help="What starts the session.")] = "startup",
-    session: Annotated[str, typer.Option(metavar="ID", help="What this session would get now.")] = "",
+    source: Annotated[Source, typer.Option(help="The way in which the session starts.")] = "startup",
+    session: Annotated[str, typer.Option(metavar="ID", help="Print what this session would get now.")] = "",
     prompt: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="What would come with this prompt.")
+        str | None, typer.Option(metavar="TEXT", help="Print what would come with this prompt.")
     ] = None,
-    file: Annotated[str | None, typer.Option(metavar="PATH", help="What would come with this file.")] = None,
+    file: Annotated[
+        str | None, typer.Option(metavar="PATH", help="Print what would come with this file.")
+    ] = None,
     subagent: Annotated[
-        str | None, typer.Option(metavar="TASK", help="What a sub-agent with this task would get.")
+        str | None, typer.Option(metavar="TASK", help="Print what a sub-agent with this task would get.")
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Say why each line is in, or left out.")] = False,
     as_json: AsJson = False,

@@ -112,8 +112,22 @@ def demo(
         with _progress() as progress:
             progress.add_task("stopping the services", total=None)
             supervise.down()
-    say("Next:  claude-mem demo --mine     the same on your own sessions, nothing kept")
-    say("       claude-mem install-hooks   to have it from now on")
+    show_next()
+
+
+def show_next() -> None:
+    """Print the two commands that follow, each on a line of its own where they fit."""
+    for begins, command, does in (
+        ("Next:", "claude-mem demo --mine", "the same on your own sessions, nothing kept"),
+        ("", "claude-mem install-hooks", "to have it from now on"),
+    ):
+        whole = f"{begins:<7}{command:<27}{does}"
+        if len(whole) <= terminal.columns():
+            say(whole)
+        else:
+            say(f"{begins:<7}{command}")
+            for line in terminal.wrapped(does, terminal.columns() - 7):
+                say(f"{'':<7}{line}")
 
 
 def recorded_events() -> Iterator[dict[str, Any]]:

@@ -60,7 +60,7 @@ def export(
 @imports.command("memory")
 def import_memory(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="What claude-mem export has written; - reads it.")
+        str, typer.Argument(metavar="FILE", help="A file that claude-mem export wrote; - for stdin.")
     ],
     *,
     guards: Annotated[

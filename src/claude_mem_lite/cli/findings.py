@@ -19,7 +19,9 @@ from claude_mem_lite.distill.findings import RECURS
 @app.command()
 def findings(
     *,
-    everything: Annotated[bool, typer.Option("--all", help="What failed in one session only, too.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Include what failed in one session only.")
+    ] = False,
     project: Annotated[
         str, typer.Option(metavar="PATH", help="The project of this folder, instead of the current one's.")
     ] = "",

@@ -27,7 +27,7 @@ _MOST_QUESTIONS = 5
 _SURENESS = ((0.8, "sure"), (0.6, "likely"), (0.4, "maybe"), (0.0, "doubtful"))
 _STYLES = {"quarantine": "bold yellow", "stale": "yellow", "superseded": "dim", "removed": "dim"}
 
-learnings = typer.Typer(help="What the sessions have taught: list it, correct it, decide what waits.")
+learnings = typer.Typer(help="List what the sessions taught, correct it, and decide on what waits.")
 app.add_typer(learnings, name="learnings")
 learnings.command()(guard)
 learnings.command()(guards)
@@ -39,7 +39,8 @@ def _group(
     *,
     category: Annotated[Category | None, typer.Option("--category", "-c", help="Only this kind.")] = None,
     candidates: Annotated[
-        bool, typer.Option("--candidates", help="What was said once, or is long unseen: not told.")
+        bool,
+        typer.Option("--candidates", help="List rules that no session is told: said once, or long unseen."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -53,12 +54,17 @@ def list_learnings(  # noqa: PLR0913  (each is an option of the command)
     *,
     category: Annotated[Category | None, typer.Option("--category", "-c", help="Only this kind.")] = None,
     candidates: Annotated[
-        bool, typer.Option("--candidates", help="What was said once, or is long unseen: not told.")
+        bool,
+        typer.Option("--candidates", help="List rules that no session is told: said once, or long unseen."),
     ] = False,
-    quarantine: Annotated[bool, typer.Option("--quarantine", help="What waits for you, and why.")] = False,
-    stale: Annotated[bool, typer.Option("--stale", help="What speaks of code that has changed.")] = False,
+    quarantine: Annotated[
+        bool, typer.Option("--quarantine", help="List what waits for you, and why.")
+    ] = False,
+    stale: Annotated[
+        bool, typer.Option("--stale", help="List rules about code that has changed since.")
+    ] = False,
     proposed: Annotated[
-        bool, typer.Option("--proposed", help="What three projects or more agree on: see promote.")
+        bool, typer.Option("--proposed", help="List what three or more projects agree on; see promote.")
     ] = False,
     everything: Annotated[bool, typer.Option("--all", help="Superseded, removed and waiting, too.")] = False,
     project: Project = "",
@@ -192,7 +198,7 @@ def add(
 def edit(
     learning_id: Id,
     *,
-    content: Annotated[str, typer.Option("--content", metavar="TEXT", help="What it says from now on.")] = "",
+    content: Annotated[str, typer.Option("--content", metavar="TEXT", help="The new text.")] = "",
     category: Annotated[Category | None, typer.Option("--category", "-c", help="Its kind.")] = None,
     as_json: AsJson = False,
 ) -> None:

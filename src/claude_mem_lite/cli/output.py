@@ -39,7 +39,10 @@ def print_json(value: Any) -> None:
 def open_memory(*, read_only: bool = False) -> None:
     """Open the databases of a memory that is there. Raises: ClaudeMemError when none is."""
     if not os.path.exists(config.memory_path()):
-        raise ClaudeMemError(f"nothing is remembered yet: there is no {config.memory_path()}")
+        raise ClaudeMemError(
+            f"nothing is remembered yet: there is no {config.memory_path()}. "
+            "To set everything up: claude-mem install-hooks"
+        )
     from claude_mem_lite.storage import models
 
     models.open_databases(read_only=read_only)

@@ -17,7 +17,7 @@ from claude_mem_lite.cli.text import age, printable
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.text import count
 
-project = typer.Typer(help="Which folders are one project, and which are left alone.", no_args_is_help=True)
+project = typer.Typer(help="List, merge, move, forget and switch off projects.", no_args_is_help=True)
 app.add_typer(project, name="project")
 
 Folder = Annotated[str, typer.Argument(metavar="[PATH]", help="A folder of the project; this one without.")]
@@ -68,7 +68,7 @@ def move(
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Tell that a project's folder was moved or renamed; a repository is found without that."""
+    """Note that a project's folder was moved or renamed; a moved repository is found without this."""
     _join(old, new, yes=yes, as_json=as_json, is_move=True)
 
 
@@ -116,6 +116,8 @@ def _switch(path: str, *, is_on: bool, as_json: bool) -> None:
         settings_file.write("projects", {"off": [each for each in chosen if each not in named]})
         if any(config.matches(each, folder) for each in chosen if each not in named):
             raise ClaudeMemError(f"{folder} is {_OFF}: a pattern there matches it, change that")
+    elif not os.path.isdir(folder):
+        raise ClaudeMemError(f"there is no folder {folder}: nothing was changed")
     elif not named:
         settings_file.write("projects", {"off": [*chosen, folder]})
     if as_json:

@@ -20,14 +20,14 @@ def answered(arguments: list[str]) -> bool:
         config.refuse_unsafe_home()
         _status()
         return True
-    if len(arguments) > 1 and arguments[0] == "search" and not any(map(_is_option, arguments[1:])):
+    if len(arguments) > 1 and arguments[0] == "search" and all(map(_is_word, arguments[1:])):
         config.refuse_unsafe_home()
         return _search(" ".join(arguments[1:]))
     return False
 
 
-def _is_option(argument: str) -> bool:
-    return argument.startswith("-")
+def _is_word(argument: str) -> bool:
+    return bool(argument.strip()) and not argument.startswith("-")
 
 
 def _status() -> None:

@@ -49,6 +49,8 @@ def search(  # noqa: PLR0913  (each is an option of the command)
     """
     if project and all_projects:
         raise typer.BadParameter("--project and --all-projects exclude each other")
+    if not " ".join(query).strip():
+        raise typer.BadParameter("give a word to search for")
     scope = {
         "project": "" if all_projects else config.place(os.path.expanduser(project))[1],
         "since": since or "",

@@ -74,7 +74,7 @@ def init(
         str, typer.Option(metavar="CODE", help="The code that your first machine has printed.")
     ] = "",
     name: Annotated[
-        str, typer.Option(metavar="NAME", help="What this machine is called, instead of its host name.")
+        str, typer.Option(metavar="NAME", help="A name for this machine, instead of its host name.")
     ] = "",
     as_json: AsJson = False,
 ) -> None:

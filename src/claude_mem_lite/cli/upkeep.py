@@ -66,7 +66,7 @@ def prune(  # noqa: PLR0913  (each is an option of the command)
         typer.Option(
             parser=moment,
             metavar="AGE",
-            help="What is older goes: 12h, 2d, 3w, 2026-11-01.",
+            help="Delete what is older: 12h, 2d, 3w, 2026-11-01.",
         ),
     ] = None,
     keep_raw: Annotated[
@@ -140,14 +140,17 @@ def forget(  # noqa: PLR0913  (each is an option of the command)
     ] = "",
     file: Annotated[str, typer.Option(metavar="PATH", help="A file, and what was done to it.")] = "",
     since: Annotated[
-        str | None, typer.Option(parser=moment, metavar="TIME", help="What came since: 2026-11-01, 12h, 2d.")
+        str | None,
+        typer.Option(parser=moment, metavar="TIME", help="Everything since then: 2026-11-01, 12h, 2d."),
     ] = None,
     until: Annotated[
         str | None,
-        typer.Option(parser=moment, metavar="TIME", help="What came before; with --since between."),
+        typer.Option(
+            parser=moment, metavar="TIME", help="Everything before then; with --since, between the two."
+        ),
     ] = None,
     match: Annotated[
-        str, typer.Option(metavar="TEXT", help="Whatever has this text in it; case does not matter.")
+        str, typer.Option(metavar="TEXT", help="Everything that contains this text, in any case.")
     ] = "",
     dry_run: DryRun = False,
     yes: Yes = False,

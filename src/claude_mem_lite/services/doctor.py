@@ -282,7 +282,11 @@ def _hooks() -> Iterator[Finding]:
         yield Finding("hooks", found, "claude-mem install-hooks", install.install)
         return
     if missing:
-        found = f"{len(registered)} events registered, not {', '.join(missing)}"
+        found = (
+            f"{len(registered)} events registered, not {', '.join(missing)}"
+            if registered
+            else "not installed"
+        )
         yield Finding("hooks", found, "claude-mem install-hooks", install.install)
         return
     if install.is_guarding() != bool(guards.all_on()):
