@@ -180,7 +180,7 @@ def _mapped(tree: sources.Tree, paths: Iterable[str]) -> list[str]:
         and (target := tree.target(path))
         and not tree.ignored.file(path)
         and not ignored_name(path, ignored)
-        and not ignored_name(target, ignored)
+        and (target == path or not ignored_name(target, ignored))
         and _stored(path) == path  # a name that is no text is no project's
     ]
 
