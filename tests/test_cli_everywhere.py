@@ -37,7 +37,7 @@ LOOKING = [
     ("logs",), ("doctor",), ("compress", "--pending", "--dry-run"), ("cost",), ("model", "list"),
     ("eval", "health"), ("forget", "--match", "pond", "--dry-run"), ("prune", "--dry-run"),
     ("map", "PROJECT", "--edges"), ("report", "--all-projects", "--days", "3650"), ("eval", "compression"),
-    ("import", "transcripts", "--dry-run"), ("sync", "status"),
+    ("import", "transcripts", "--dry-run"), ("sync", "status"), ("team", "list"),
 ]  # fmt: skip
 CHANGING = [
     ("learnings", "add", "Ponds are dug in autumn.", "--project", PROJECT),
@@ -58,6 +58,8 @@ CHANGING = [
     ("project", "merge", PROJECT, "PROJECT", "--yes"), ("project", "move", "PROJECT", ".", "--yes"),
     ("project", "forget", "PROJECT", "--yes"),
     ("sync", "init", "folder:."), ("sync", "leave", "--erase", "--yes"),
+    ("team", "join", "folder:."), ("team", "share", "--project", "PROJECT"), ("team", "show", "nobody"),
+    ("team", "trust", "nobody", "--yes"), ("team", "distrust", "nobody"), ("team", "leave", "--yes"),
     ("prune",), ("forget", "ID", "--yes"), ("up",), ("restart",), ("down",),
 ]  # fmt: skip
 SLOW = {"up", "restart", "down", "restore", ("model", "bench"), ("service", "install")}

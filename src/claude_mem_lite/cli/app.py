@@ -60,6 +60,7 @@ COMMANDS = {
         "restore": ("backup", "Replace the memory with a backup."),
         "export": ("exchange", "Export the memory as JSON Lines."),
         "sync": ("sync", "Share one memory among your machines."),
+        "team": ("team", "Share what you choose of a project with colleagues."),
         "forget": ("upkeep", "Delete for good, to the last byte."),
         "prune": ("upkeep", "Delete old raw events and logs."),
         "reindex": ("upkeep", "Rebuild search indexes from the stored memory."),

@@ -18,6 +18,7 @@ from claude_mem_lite.text import count
 
 if TYPE_CHECKING:
     from claude_mem_lite.sync.run import Outcome
+    from claude_mem_lite.sync.team.run import Outcome as TeamOutcome
 
 sync = typer.Typer(help="Have one memory on all your machines.", invoke_without_command=True)
 app.add_typer(sync, name="sync")
@@ -47,21 +48,32 @@ def sync_now(
     from claude_mem_lite.sync import run
 
     models.open_databases()
+    from claude_mem_lite.sync import setup
+    from claude_mem_lite.sync.team import run as team_run
+
+    has_own = setup.is_set_up() or not setup.is_set_up(setup.TEAM)  # with neither, one line says so
+    has_team = setup.is_set_up(setup.TEAM)
     if dry_run:
-        found = list(run.to_send())
+        found = [*(run.to_send() if has_own else ()), *(team_run.to_send() if has_team else ())]
         if as_json:
             print_json(found)
         for line in [] if as_json else found:
             typer.echo(line)
         return
     with working("syncing", quiet=quiet or as_json):
-        outcome = run.sync(paused=supervise.paused)
+        outcome = run.sync(paused=supervise.paused) if has_own else run.Outcome()
+        shared = team_run.sync() if has_team else None
     if outcome.taken:
         guards.sync()
     if as_json:
-        print_json(dataclasses.asdict(outcome))
+        team = {"team": dataclasses.asdict(shared)} if shared else {}
+        print_json(dataclasses.asdict(outcome) | team)
     elif not quiet:
-        _print_outcome(outcome)
+        if has_own:
+            _print_outcome(outcome)
+        if shared:
+            console.print(f"Team: {count(shared.sent, 'line')} sent, {count(shared.taken, 'line')} new here.")
+            _print_problems(shared)
 
 
 @sync.command("init")
@@ -155,6 +167,10 @@ def _print_outcome(outcome: Outcome) -> None:
     if outcome.forgotten:
         said += f", {count(outcome.forgotten, 'row')} forgotten"
     console.print(f"{said}.")
+    _print_problems(outcome)
+
+
+def _print_problems(outcome: Outcome | TeamOutcome) -> None:
     problems: list[Any] = [*outcome.refused]
     problems += [f"left out: {each}" for each in outcome.left_out]
     problems += [f"held back: {each}" for each in outcome.held_back]

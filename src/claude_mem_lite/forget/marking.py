@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.forget.wanted import Wanted, loaded, strings
-from claude_mem_lite.storage import projects
+from claude_mem_lite.storage import projects, team
 from claude_mem_lite.storage.ledger import CALL
 from claude_mem_lite.storage.models import memory_database, queue_database
 from claude_mem_lite.storage.queries import MIN_ID_PREFIX, UnknownIdError
@@ -110,6 +110,7 @@ def whole_ids(prefixes: Iterable[str]) -> tuple[str, ...]:
     found = []
     for prefix in prefixes:
         answers = {row_id for table in _WITH_IDS for row_id in _answering(table, "id", prefix)}
+        answers |= team.ids_from(prefix) if len(prefix) >= MIN_ID_PREFIX else set()
         found.append(_the_one(prefix, answers, "nothing that is remembered"))
     return tuple(found)
 

@@ -24,7 +24,7 @@ from claude_mem_lite.forget import store, traces
 from claude_mem_lite.forget.marking import Marked, mark
 from claude_mem_lite.search import turns, vectors
 from claude_mem_lite.search.vectors import VectorsError
-from claude_mem_lite.storage import embeddings, queries
+from claude_mem_lite.storage import embeddings, queries, team
 from claude_mem_lite.upkeep.backup import staging
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def forget(wanted: Wanted, *, paused: AbstractContextManager[list[str]]) -> tupl
     with turns.run(), staging(), paused as late:
         marked = mark(wanted)
         quotes = _quotes(marked)
+        _forget_shared(wanted)
         store.note()
         _forget_vectors(marked, quotes)
         lines = traces.clear_lines(wanted, marked.ids)
@@ -148,6 +149,14 @@ def _without(text: str | None, quotes: set[str]) -> str | None:
     if text is None or not any(quote in text for quote in quotes):
         return text
     return "\n".join(line for line in text.split("\n") if not any(quote in line for quote in quotes))
+
+
+def _forget_shared(wanted: Wanted) -> None:
+    """Delete what colleagues have shared of it, so that it does not come back from the hub."""
+    key = team.key_of(wanted.project_dir) if wanted.project_dir else ""
+    team.forget(
+        lambda row_id, project, line: row_id in wanted.ids or project == (key or None) or wanted.holds(line)
+    )
 
 
 def _forget_vectors(marked: Marked, quotes: dict[str, Any]) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from claude_mem_lite.forget.marking import Marked
     from claude_mem_lite.forget.wanted import Wanted
 
+_TIMES = "times forgotten"
 _PURGING = "forgetting"  # the state that says that rows are deleted whose bytes may still be there
 _NOTES = {"sessions": ("upgrade_note",), "observations": ("upgrade_note",)}
 
@@ -33,6 +34,13 @@ _NOTES = {"sessions": ("upgrade_note",), "observations": ("upgrade_note",)}
 def note() -> None:
     """Note that rows are about to be deleted: `is_unpurged` is true until `purge` is through."""
     State.insert(name=_PURGING, value={"at": inbox.utc_now()}).on_conflict_replace().execute()
+    State.insert(name=_TIMES, value=times_forgotten() + 1).on_conflict_replace().execute()
+
+
+def times_forgotten() -> int:
+    """Return how often something was forgotten: what was published of the memory before may tell of it."""
+    row = State.get_or_none(State.name == _TIMES)
+    return int(row.value) if row else 0
 
 
 def clear_queue(marked: Marked) -> None:

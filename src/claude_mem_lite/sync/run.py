@@ -8,8 +8,6 @@ the memory was: what the hub has of this machine is then merged like another's, 
 
 from __future__ import annotations
 
-import datetime as dt
-import json
 import logging
 import os
 from dataclasses import asdict, dataclass, field
@@ -20,8 +18,8 @@ from claude_mem_lite.capture import inbox
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.forget import purge, store
 from claude_mem_lite.forget.wanted import Wanted
+from claude_mem_lite.sync import cards, segments, setup, signing
 from claude_mem_lite.sync import log as changes
-from claude_mem_lite.sync import segments, setup, signing
 from claude_mem_lite.sync.hubs import hub_at
 from claude_mem_lite.sync.log import Counters, Forgotten
 from claude_mem_lite.sync.rows import Projects
@@ -39,7 +37,6 @@ log = logging.getLogger(__name__)
 
 _LINES, _SEGMENTS = 500, 20  # in a segment, and published together
 _MOST_SEGMENTS = 300  # of a generation; more are put together
-_CARD = "machine.json"
 _BY_ID = frozenset({"session", "observation", "learning"})  # what `forget` knows by its id
 _MOST_SAID = 20
 
@@ -68,7 +65,7 @@ def begin(address: str, *, name: str, code: str = "") -> Setup:
     if setup.is_set_up():
         raise ClaudeMemError("a hub is set up already: claude-mem sync leave comes first")
     hub_at(address).create()
-    chosen = setup.Setup(address, signing.create(), name, code or signing.new_code())
+    chosen = setup.Setup(address, signing.ensure(), name, code or signing.new_code())
     with changes.transaction():
         changes.counters(chosen.machine).save()
     setup.save(chosen)
@@ -84,7 +81,8 @@ def leave(*, erase: bool) -> None:
     with changes.transaction():
         changes.forget_machine()
     setup.delete()
-    signing.delete()
+    if not setup.is_set_up(setup.TEAM):
+        signing.delete()
 
 
 def sync(*, paused: Callable[[], AbstractContextManager[list[str]]]) -> Outcome:
@@ -146,18 +144,12 @@ def machines(hub: Hub, names: list[str], code: str) -> tuple[dict[str, tuple[str
     found, refused = {}, []
     for path in names:
         machine, _, file = path.partition("/")
-        if file != _CARD:
+        if file != cards.FILE:
             continue
         try:
-            card = json.loads(hub.read(path))
-            name, public, proof = (str(card[key]) for key in ("name", "key", "proof"))
-        except (ValueError, KeyError, TypeError, RecursionError):
-            refused.append(f"{machine} does not say who it is")
-            continue
-        if signing.machine_of(public) != machine or not signing.is_proof(proof, code, public):
-            refused.append(f"{machine} calls itself {name[:40]!r} and does not know your code")
-        else:
-            found[machine] = (name, public)
+            found[machine] = cards.read(hub.read(path), machine, code)
+        except cards.WrongCardError as error:
+            refused.append(str(error))
     return found, refused
 
 
@@ -192,7 +184,7 @@ def _sync(
         if machine != chosen.machine:
             _pull_all(hub, [name for name in parsed if name.machine == machine], public, chosen, outcome)
     _forget(chosen.machine, outcome, paused)
-    _push(chosen, hub, own, f"{chosen.machine}/{_CARD}" in names, outcome)
+    _push(chosen, hub, own, f"{chosen.machine}/{cards.FILE}" in names, outcome)
     if outcome.taken:
         inbox.ask_for_vectors()
 
@@ -283,7 +275,7 @@ def _push(chosen: Setup, hub: Hub, own: list[Name], has_card: bool, outcome: Out
                 now.must_compact = False
             found = list(changes.published(now.pushed, most=_LINES * _SEGMENTS))
             now.save()
-        added = {} if has_card else {f"{chosen.machine}/{_CARD}": _card(chosen)}
+        added = {} if has_card else {f"{chosen.machine}/{cards.FILE}": cards.write(chosen.name, chosen.code)}
         numbers: list[int] = []
         for start in range(0, len(found), _LINES):
             some = found[start : start + _LINES]
@@ -318,11 +310,3 @@ def _next_generation(now: Counters, own: list[Name]) -> str:
     known = [now.generation, *(name.generation for name in own)]
     newest = max((int(head) for each in known if (head := each.partition("-")[0]).isdigit()), default=0)
     return f"{newest + 1:08d}-{os.urandom(4).hex()}"
-
-
-def _card(chosen: Setup) -> bytes:
-    public = signing.public_key()
-    return json.dumps({
-        "name": chosen.name, "key": public, "proof": signing.proof(chosen.code, public),
-        "since": dt.datetime.now(dt.UTC).date().isoformat(),
-    }).encode()  # fmt: skip

@@ -73,19 +73,27 @@ def line_of(seq: int, said: Record | Forgotten) -> str:
         return _json({"kind": _FORGOTTEN, "of": said.kind, "digest": said.digest, "seq": seq})
     fields = {"kind": said.kind, **said.fields}
     base = fields.pop("base", None)
-    parsed = _checked(fields)
-    sent = parsed.model_dump(mode="json")
-    if _checked(sent).model_dump(mode="json") != sent:
-        raise lines.WrongLineError("still holds a secret after it was redacted")
+    sent = cleaned(fields)
     meta = {"seq": seq, "versions": said.versions, "evidence": said.evidence}
     return _json({**sent, "sync": meta | ({"base": base} if base is not None else {})})
 
 
-def write(name: Name, said: Sequence[str], *, after: int) -> bytes:
-    """Return a segment, signed by this machine; `after` is the number of the one before, 0 for the first."""
+def cleaned(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a line, redacted once more. Raises: WrongLineError when that was not enough."""
+    sent: dict[str, Any] = checked(fields).model_dump(mode="json")
+    if checked(sent).model_dump(mode="json") != sent:
+        raise lines.WrongLineError("still holds a secret after it was redacted")
+    return sent
+
+
+def write(name: Name, said: Sequence[str], *, after: int, whole: int = 0) -> bytes:
+    """Return a segment, signed by this machine; `after` is the number of the one before, 0 for the first.
+
+    `whole` is the number of the segment that ends the first publication of its generation.
+    """
     head = {
         "kind": _HEAD, "format": FORMAT, "schema": len(MIGRATIONS), "machine": name.machine,
-        "generation": name.generation, "number": name.number, "after": after,
+        "generation": name.generation, "number": name.number, "after": after, "whole": whole,
     }  # fmt: skip
     body = "".join(f"{line}\n" for line in (_json(head), *said)).encode()
     return body + f"{_json({'kind': _END, 'signature': signing.sign(body)})}\n".encode()
@@ -93,10 +101,27 @@ def write(name: Name, said: Sequence[str], *, after: int) -> bytes:
 
 def read(name: Name, data: bytes, public: str) -> Said:
     """Return what a segment says. Raises: WrongSegmentError, NewerError."""
+    head, body = opened(name, data, public)
+    said = Said(int(head["after"]))
+    for line in body:
+        try:
+            said.lines.append(_parsed(line))
+        except lines.WrongLineError as error:
+            said.wrong.append(str(error))
+    order = [_FORGOTTEN, *RULES]
+    said.lines.sort(key=lambda each: order.index(each[1].kind if isinstance(each[1], Record) else _FORGOTTEN))
+    return said
+
+
+def opened(name: Name, data: bytes, public: str) -> tuple[dict[str, Any], list[bytes]]:
+    """Return the head and the lines of a segment that its machine has signed.
+
+    Raises: WrongSegmentError, NewerError.
+    """
     body, _, end = data.rstrip(b"\n").rpartition(b"\n")
     body += b"\n"
     try:
-        ending, head = _object(end), _object(body.partition(b"\n")[0])
+        ending, head = object_of(end), object_of(body.partition(b"\n")[0])
     except lines.WrongLineError as error:
         raise WrongSegmentError(f"{name} is not whole") from error
     signature = ending.get("signature")
@@ -108,30 +133,22 @@ def read(name: Name, data: bytes, public: str) -> Said:
         name.machine, name.generation, name.number,
     ):  # fmt: skip
         raise WrongSegmentError(f"{name} has another segment's name")
-    numbers = [head.get("format"), head.get("schema"), head.get("after")]
+    numbers = [head.get("format"), head.get("schema"), head.get("after"), head.get("whole", 0)]
     if not all(map(_is_count, numbers)) or numbers[0] != FORMAT or head["schema"] > len(MIGRATIONS):
         raise NewerError(f"{name.machine} runs a newer version: upgrade claude-mem-lite here")
-    said = Said(int(head["after"]))
-    for line in body.split(b"\n")[1:-1]:
-        try:
-            said.lines.append(_parsed(line))
-        except lines.WrongLineError as error:
-            said.wrong.append(str(error))
-    order = [_FORGOTTEN, *RULES]
-    said.lines.sort(key=lambda each: order.index(each[1].kind if isinstance(each[1], Record) else _FORGOTTEN))
-    return said
+    return head, body.split(b"\n")[1:-1]
 
 
 def _parsed(line: bytes) -> tuple[int, Record | Forgotten]:
     """Return what a line says, with its sequence. Raises: WrongLineError."""
-    given = _object(line)
+    given = object_of(line)
     if given.get("kind") == _FORGOTTEN:
         kind, dead, seq = given.get("of"), given.get("digest"), given.get("seq")
         if not isinstance(kind, str) or kind not in RULES or not isinstance(dead, str) or not _is_count(seq):
             raise lines.WrongLineError("is no tombstone")
         return given["seq"], Forgotten(kind, dead)
     meta = given.pop("sync", None)
-    parsed = _checked(given)
+    parsed = checked(given)
     if not isinstance(meta, dict) or parsed.kind not in RULES or not _is_count(meta.get("seq")):
         raise lines.WrongLineError("does not say which version it is")
     fields = parsed.model_dump(mode="json", exclude={"kind"})
@@ -143,8 +160,8 @@ def _parsed(line: bytes) -> tuple[int, Record | Forgotten]:
     return int(meta["seq"]), records.merged(*[Record(parsed.kind, fields, versions, evidence)] * 2)
 
 
-def _checked(fields: Mapping[str, Any]) -> Any:
-    """Return the line of some fields, cleaned and redacted. Raises: WrongLineError."""
+def checked(fields: Mapping[str, Any]) -> Any:
+    """Return the line of some fields as an import has it, cleaned and redacted. Raises: WrongLineError."""
     return lines.parse(_json(fields).encode("utf-8", "surrogatepass"), clocks_apart=_CLOCKS_APART)
 
 
@@ -178,7 +195,8 @@ def _is_count(value: Any) -> bool:
     return type(value) is int and 0 <= value <= _MOST_CLOCK
 
 
-def _object(line: bytes) -> dict[str, Any]:
+def object_of(line: bytes) -> dict[str, Any]:
+    """Return the object that a line is. Raises: WrongLineError."""
     try:
         found = json.loads(line)
     except (ValueError, RecursionError) as error:

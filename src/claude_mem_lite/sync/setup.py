@@ -1,5 +1,6 @@
 """Remember which hub is set up and as whom, in `sync.json`, and how the last sync went, in `sync-last.json`.
 
+The hub of a team has files of its own, `team.json` and `team-last.json`.
 Standard library only: the consumer asks every few minutes. Both files are the user's alone.
 """
 
@@ -13,6 +14,8 @@ from typing import Any
 from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
 
+OWN, TEAM = "sync", "team"
+
 
 @dataclass(frozen=True, slots=True)
 class Setup:
@@ -24,47 +27,47 @@ class Setup:
     code: str = field(repr=False)
 
 
-def load() -> Setup | None:
+def load(of: str = OWN) -> Setup | None:
     """Return what is set up, None where nothing is. Raises: ClaudeMemError when it cannot be read."""
-    given = _read("sync.json")
+    given = _read(f"{of}.json")
     if given is None:
         return None
     try:
         return Setup(**given)
     except TypeError as error:
         raise ClaudeMemError(
-            f"{_path('sync.json')} cannot be used: claude-mem sync leave, then init"
+            f"{_path(f'{of}.json')} cannot be used: claude-mem {of} leave, then set it up again"
         ) from error
 
 
-def is_set_up() -> bool:
+def is_set_up(of: str = OWN) -> bool:
     """Tell whether there is a hub."""
-    return os.path.exists(_path("sync.json"))
+    return os.path.exists(_path(f"{of}.json"))
 
 
-def save(setup: Setup) -> None:
+def save(setup: Setup, of: str = OWN) -> None:
     """Remember a hub."""
-    _write("sync.json", asdict(setup))
+    _write(f"{of}.json", asdict(setup))
 
 
-def delete() -> None:
+def delete(of: str = OWN) -> None:
     """Forget the hub."""
-    for name in ("sync.json", "sync-last.json"):
+    for name in (f"{of}.json", f"{of}-last.json"):
         if os.path.exists(_path(name)):
             os.unlink(_path(name))
 
 
-def last() -> dict[str, Any]:
+def last(of: str = OWN) -> dict[str, Any]:
     """Return how the last sync went, {} before there was one."""
     try:
-        return _read("sync-last.json") or {}
+        return _read(f"{of}-last.json") or {}
     except ClaudeMemError:
         return {}
 
 
-def note_last(how: dict[str, Any]) -> None:
+def note_last(how: dict[str, Any], of: str = OWN) -> None:
     """Note how a sync went."""
-    _write("sync-last.json", how)
+    _write(f"{of}-last.json", how)
 
 
 def _read(name: str) -> dict[str, Any] | None:

@@ -31,6 +31,11 @@ def create() -> str:
     return machine_of(public_key())
 
 
+def ensure() -> str:
+    """Make this machine's key unless it has one; return the machine's id."""
+    return machine_of(public_key()) if os.path.exists(_path()) else create()
+
+
 def delete() -> None:
     """Delete this machine's key."""
     if os.path.exists(_path()):

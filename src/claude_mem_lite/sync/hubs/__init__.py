@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
 _HUBS: dict[str, type[FolderHub | GitHub]] = {"folder": FolderHub, "git": GitHub}
-_POSTGRES = "postgres"
+_POSTGRES, _TEAM = "postgres", "claude-mem-team"
 
 
 class Hub(Protocol):
@@ -34,12 +34,36 @@ class Hub(Protocol):
         """Add files, then take others out; each is there whole or not at all."""
 
 
+class TeamHub(Hub, Protocol):
+    """A hub of a team, which may leave out of its names the files of other projects."""
+
+    def names(self, projects: Collection[str] | None = None) -> list[str]:
+        """Look what is there now, and return the names of all files, those of others below their owner."""
+
+
 @runtime_checkable
 class Listening(Protocol):
     """A hub that says when there is something new."""
 
     def wait(self, machine: str, *, timeout_s: float) -> bool:
         """Wait until a machine other than this one has published; return False when none has in that time."""
+
+
+def team_hub_at(address: str) -> TeamHub:
+    """Return the hub of a team: below the same address, apart from a person's own files.
+
+    In PostgreSQL `#ROLE` names the role whose members are the team. Raises: ClaudeMemError for no hub.
+    """
+    kind, _, where = address.partition(":")
+    if kind == _POSTGRES and where:
+        from claude_mem_lite.sync.hubs.postgres import PostgresTeamHub
+
+        return PostgresTeamHub(where)
+    if kind == "folder" and where:
+        return FolderHub(where, inside=_TEAM)
+    if kind == "git" and where:
+        return GitHub(where, branch=_TEAM, own="team.git")
+    raise ClaudeMemError(f"{address!r} is no hub: folder:PATH, git:URL, git:PATH#BRANCH or postgres:URL#ROLE")
 
 
 def hub_at(address: str) -> Hub:

@@ -21,8 +21,8 @@ _OURS, _MARK, _UNFINISHED = "claude-mem", "hub", ".unfinished-"
 class FolderHub:
     """A hub in a folder. A disk that is not mounted is no empty hub: a file tells the two apart."""
 
-    def __init__(self, where: str) -> None:
-        self.folder = os.path.join(os.path.abspath(os.path.expanduser(where)), _OURS)
+    def __init__(self, where: str, *, inside: str = _OURS) -> None:
+        self.folder = os.path.join(os.path.abspath(os.path.expanduser(where)), inside)
 
     def create(self) -> None:
         """Make the hub, unless it is there."""
@@ -35,7 +35,7 @@ class FolderHub:
         except OSError as error:
             raise ClaudeMemError(f"the hub {self.folder} cannot be made ({error})") from error
 
-    def names(self) -> list[str]:
+    def names(self, projects: Collection[str] | None = None) -> list[str]:  # noqa: ARG002  (it lists all)
         """Return the names of all files."""
         if not os.path.isfile(os.path.join(self.folder, _MARK)):
             raise ClaudeMemError(f"the hub {self.folder} is not there: is its disk mounted?")

@@ -34,12 +34,12 @@ _NO_SUCH_REF = "couldn't find remote ref"
 class GitHub:
     """A hub in a branch of a repository: `claude-mem`, or what stands behind a #."""
 
-    def __init__(self, where: str) -> None:
-        repository, _, branch = where.partition("#")
+    def __init__(self, where: str, *, branch: str = _BRANCH, own: str = "sync.git") -> None:
+        repository, _, other = where.partition("#")
         is_path = "://" not in repository and ":" not in repository.partition("/")[0]
         self.repository = os.path.abspath(os.path.expanduser(repository)) if is_path else repository
-        self.branch = f"refs/heads/{branch or _BRANCH}"
-        self._own = os.path.join(config.home(), "sync.git")
+        self.branch = f"refs/heads/{other or branch}"
+        self._own = os.path.join(config.home(), own)
         self._seen = ""
         self._blobs: dict[str, str] = {}
 
@@ -47,7 +47,7 @@ class GitHub:
         """Check that the repository is there; the branch is made with the first push."""
         self._look()
 
-    def names(self) -> list[str]:
+    def names(self, projects: Collection[str] | None = None) -> list[str]:  # noqa: ARG002  (it lists all)
         """Fetch the branch and return the names of all files."""
         self._look()
         return sorted(self._blobs)

@@ -1,9 +1,9 @@
-"""A hub in a PostgreSQL database: one table of signed files, of which a role sees only its own.
+"""A hub in a PostgreSQL database: a table of signed files of which a role sees its own, and one of teams.
 
-One table and not one a kind: what a machine signs is a whole segment, so the server can neither take a line
-apart nor put one in, and a new kind of row needs no migration there. The primary key, role and name, is what
-makes a transfer that is repeated change nothing; forgotten files are deleted rows. Each publication is one
-transaction, at whose commit the other machines that listen are told.
+One table each and not one a kind: what a machine signs is a whole segment, so the server can neither take a
+line apart nor put one in, and a new kind of row needs no migration there. The primary key, role and name, is
+what makes a transfer that is repeated change nothing; forgotten files are deleted rows. Each publication is
+one transaction, at whose commit the other machines that listen are told.
 
 A password is never kept here: libpq finds it in `~/.pgpass` or in a service file.
 """
@@ -27,7 +27,7 @@ except ImportError as _error:
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-_NAME, _CHANNEL = "claude-mem", "claude_mem"
+_NAME, _CHANNEL, _TEAM_CHANNEL = "claude-mem", "claude_mem", "claude_mem_team"
 _LOCK = 0x636C6D65  # of migrations, among the database's advisory locks
 _PATIENCE: dict[str, Any] = {
     "connect_timeout": 10, "keepalives_idle": 30, "tcp_user_timeout": 30_000, "application_name": _NAME,
@@ -53,11 +53,42 @@ _MIGRATIONS = (
     GRANT SELECT ON claude_mem.version TO PUBLIC;
     GRANT SELECT, INSERT, UPDATE, DELETE ON claude_mem.files TO PUBLIC;
     """,
+    # A team is a role; its members read each other's files and write only their own. A project's rows are
+    # in one partition, so reading one project touches no other.
+    """
+    CREATE FUNCTION claude_mem.is_member(team name) RETURNS boolean LANGUAGE sql STABLE
+        SET search_path = pg_catalog, pg_temp AS
+        $$ SELECT EXISTS (
+            SELECT FROM pg_roles WHERE rolname = team AND pg_has_role(current_user, oid, 'MEMBER')
+        ) $$;
+    CREATE TABLE claude_mem.team_files (
+        team name NOT NULL,
+        project text NOT NULL,
+        owner name NOT NULL DEFAULT current_user,
+        name text NOT NULL,
+        data bytea NOT NULL,
+        published_at timestamptz NOT NULL DEFAULT now(),
+        PRIMARY KEY (team, project, owner, name)
+    ) PARTITION BY HASH (project);
+    DO $$ BEGIN FOR n IN 0..15 LOOP
+        EXECUTE format('CREATE TABLE claude_mem.team_files_%s PARTITION OF claude_mem.team_files'
+            ' FOR VALUES WITH (MODULUS 16, REMAINDER %s)', n, n);
+    END LOOP; END $$;
+    ALTER TABLE claude_mem.team_files ENABLE ROW LEVEL SECURITY;
+    ALTER TABLE claude_mem.team_files FORCE ROW LEVEL SECURITY;
+    CREATE POLICY reading ON claude_mem.team_files FOR SELECT USING (claude_mem.is_member(team));
+    CREATE POLICY adding ON claude_mem.team_files FOR INSERT
+        WITH CHECK (owner = current_user AND claude_mem.is_member(team));
+    CREATE POLICY changing ON claude_mem.team_files FOR UPDATE USING (owner = current_user)
+        WITH CHECK (owner = current_user AND claude_mem.is_member(team));
+    CREATE POLICY removing ON claude_mem.team_files FOR DELETE USING (owner = current_user);
+    GRANT SELECT, INSERT, UPDATE, DELETE ON claude_mem.team_files TO PUBLIC;
+    """,
 )
 
 
-class PostgresHub:
-    """A hub in a database; `where` is what libpq takes: a URL, or `service=NAME`."""
+class _Database:
+    """A database in which a hub is; `where` is what libpq takes: a URL, or `service=NAME`."""
 
     def __init__(self, where: str) -> None:
         try:
@@ -91,6 +122,39 @@ class PostgresHub:
             if version < len(_MIGRATIONS):
                 database.execute("UPDATE claude_mem.version SET number = %s", (len(_MIGRATIONS),))
         self._check(max(version, len(_MIGRATIONS)))
+
+    def _check(self, version: int) -> None:
+        if version < 0:
+            raise ClaudeMemError(f"the database {self.place} has no hub: claude-mem sync init makes one")
+        if version > len(_MIGRATIONS):
+            raise ClaudeMemError(f"the hub {self.place} is of a newer version: upgrade claude-mem-lite here")
+        if version < len(_MIGRATIONS):
+            raise ClaudeMemError(f"the hub {self.place} is of an older version: its owner runs sync init")
+
+    @contextmanager
+    def _transaction(self) -> Iterator[psycopg.Connection]:
+        with self._errors():
+            database = self._connected()
+            with database.transaction():
+                yield database
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except psycopg.Error as error:
+            said = " ".join(str(error).split())[:_MOST_SAID]
+            raise ClaudeMemError(f"the hub {self.place} failed ({said})") from error
+
+    def _connected(self) -> psycopg.Connection:
+        if self._connection is None or self._connection.closed:
+            self._connection = psycopg.connect(self._to, autocommit=True)
+            weakref.finalize(self, self._connection.close)
+        return self._connection
+
+
+class PostgresHub(_Database):
+    """A person's own hub: the files of their role."""
 
     def names(self) -> list[str]:
         """Return the names of all files of this role."""
@@ -137,34 +201,97 @@ class PostgresHub:
             heard = [each.payload.split(" ") for each in database.notifies(timeout=timeout_s, stop_after=1)]
         return any(who == owner and whose != machine for who, whose in heard)
 
-    def _check(self, version: int) -> None:
-        if version < 0:
-            raise ClaudeMemError(f"the database {self.place} has no hub: claude-mem sync init makes one")
-        if version > len(_MIGRATIONS):
-            raise ClaudeMemError(f"the hub {self.place} is of a newer version: upgrade claude-mem-lite here")
-        if version < len(_MIGRATIONS):
-            raise ClaudeMemError(f"the hub {self.place} is of an older version: its owner runs sync init")
 
-    @contextmanager
-    def _transaction(self) -> Iterator[psycopg.Connection]:
+class PostgresTeamHub(_Database):
+    """A team's hub: `where` ends with `#ROLE`, and the members of that role are the team."""
+
+    def __init__(self, where: str) -> None:
+        where, _, self.team = where.rpartition("#")
+        if not where or not self.team:
+            raise ClaudeMemError(
+                "a team's hub names the role of the team: postgres:postgresql://USER@HOST/NAME#ROLE"
+            )
+        super().__init__(where)
+        self._me = ""
+
+    def create(self) -> None:
+        """Make the schema as for a person's hub, and check that this role is one of the team."""
+        super().create()
+        with self._transaction() as database:
+            found = database.execute("SELECT claude_mem.is_member(%s)", (self.team,)).fetchone()
+        if not found or not found[0]:
+            raise ClaudeMemError(
+                f"your role at {self.place} is not a member of {self.team}: its administrator says"
+                f" GRANT {self.team} TO you"
+            )
+
+    def names(self, projects: Collection[str] | None = None) -> list[str]:
+        """Return the names of the team's cards and of some projects' files; others' below their role."""
+        with self._transaction() as database:
+            self._check(_version(database))
+            self._me = (database.execute("SELECT current_user::text").fetchone() or [""])[0]
+            found = database.execute(
+                "SELECT owner::text, name FROM claude_mem.team_files WHERE team = %s"
+                " AND (%s::text[] IS NULL OR project = ANY(%s))",
+                (self.team, *[None if projects is None else ["", *projects]] * 2),
+            ).fetchall()
+        return sorted(name if owner == self._me else f"{owner}/{name}" for owner, name in found)
+
+    def read(self, name: str) -> bytes:
+        """Return a file."""
+        owner, own_name = _owner(name, self._me)
+        with self._transaction() as database:
+            found = database.execute(
+                "SELECT data FROM claude_mem.team_files WHERE team = %s AND project = %s AND owner = %s"
+                " AND name = %s",
+                (self.team, _project(own_name), owner, own_name),
+            ).fetchone()
+        if found is None:
+            raise ClaudeMemError(f"{name} was taken out of the hub {self.place}: the next sync goes on")
+        return bytes(found[0])
+
+    def publish(self, added: Mapping[str, bytes], dropped: Collection[str]) -> None:
+        """Add files and take others of this role out, all or nothing, and tell the machines that listen."""
+        with self._transaction() as database:
+            self._check(_version(database))
+            for name, data in added.items():
+                database.execute(
+                    "INSERT INTO claude_mem.team_files (team, project, name, data) VALUES (%s, %s, %s, %s)"
+                    " ON CONFLICT (team, project, owner, name) DO UPDATE SET data = excluded.data",
+                    (self.team, _project(name), name, data),
+                )
+            for name in dropped:
+                database.execute(
+                    "DELETE FROM claude_mem.team_files WHERE team = %s AND project = %s"
+                    " AND owner = current_user AND name = %s",
+                    (self.team, _project(name), name),
+                )
+            told = {(name.partition("/")[0], _project(name)) for name in [*added, *dropped]}
+            for machine, project in told:
+                database.execute(
+                    "SELECT pg_notify(%s, %s || ' ' || %s || ' ' || %s)",
+                    (_TEAM_CHANNEL, self.team, machine, project),
+                )
+
+    def wait(self, machine: str, *, timeout_s: float) -> bool:
+        """Wait until another machine of the team has published; return False when none has in that time."""
         with self._errors():
             database = self._connected()
-            with database.transaction():
-                yield database
+            database.execute(f"LISTEN {_TEAM_CHANNEL}".encode())
+            heard = [each.payload.split(" ") for each in database.notifies(timeout=timeout_s, stop_after=1)]
+        return any(each[0] == self.team and each[1] != machine for each in heard)
 
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except psycopg.Error as error:
-            said = " ".join(str(error).split())[:_MOST_SAID]
-            raise ClaudeMemError(f"the hub {self.place} failed ({said})") from error
 
-    def _connected(self) -> psycopg.Connection:
-        if self._connection is None or self._connection.closed:
-            self._connection = psycopg.connect(self._to, autocommit=True)
-            weakref.finalize(self, self._connection.close)
-        return self._connection
+def _owner(name: str, me: str) -> tuple[str, str]:
+    """Return whose file a name is, and the name that it has there."""
+    *owner, machine, file = name.split("/")
+    return "/".join(owner) or me, f"{machine}/{file}"
+
+
+def _project(name: str) -> str:
+    """Return the project whose lines a file has, "" for a machine's card."""
+    file = name.rpartition("/")[2]
+    return file.partition(".")[0] if file.endswith(".jsonl") else ""
 
 
 def _version(database: psycopg.Connection) -> int:

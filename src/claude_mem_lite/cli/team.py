@@ -1,0 +1,227 @@
+"""team: share what you choose of a project with colleagues, and say whose words count here."""
+
+from __future__ import annotations
+
+import dataclasses
+import getpass
+import os
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from claude_mem_lite import keys
+from claude_mem_lite.cli.app import app
+from claude_mem_lite.cli.output import AsJson, Yes, confirmed, console, errors, print_json
+from claude_mem_lite.cli.text import age, printable
+from claude_mem_lite.text import count, one_line
+
+if TYPE_CHECKING:
+    from claude_mem_lite.storage.team import Author, Shared
+
+team = typer.Typer(help="Share what you choose of a project with your team.", no_args_is_help=True)
+app.add_typer(team, name="team")
+
+_SHOWN, _CHARS = 50, 200
+
+Name = Annotated[
+    str, typer.Argument(metavar="NAME", help="A name, or a machine's fingerprint, from team list.")
+]
+
+
+@team.command("join")
+def join(
+    hub: Annotated[
+        str, typer.Argument(metavar="HUB", help="folder:PATH, git:URL, git:PATH#BRANCH or postgres:URL#ROLE.")
+    ],
+    *,
+    code: Annotated[
+        str, typer.Option(metavar="CODE", help="The team's code, unless you are the first.")
+    ] = "",
+    name: Annotated[str, typer.Option(metavar="NAME", help="Your name there, instead of your login.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Join a team's hub. Nothing is shared until you say so: [bold]claude-mem team share[/bold]."""
+    keys.refuse_session("with whom you share")
+    from claude_mem_lite.storage import models
+    from claude_mem_lite.sync.team import run
+
+    models.open_databases()
+    chosen = run.join(hub, name=name or getpass.getuser(), code=code)
+    if as_json:
+        print_json({"hub": chosen.hub, "machine": chosen.machine, "name": chosen.name, "code": chosen.code})
+        return
+    console.print(
+        Text(f"Joined {chosen.hub} as {chosen.name}, fingerprint {chosen.machine}."), soft_wrap=True
+    )
+    console.print("Nothing is shared yet: in a project's folder, claude-mem team share")
+    if not code:
+        console.print(Text(f"Your colleagues: claude-mem team join HUB --code {chosen.code}"), soft_wrap=True)
+
+
+@team.command("share")
+def share(
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[WHAT…]", help="learnings, findings, summaries, observations; all; nothing."),
+    ] = None,
+    *,
+    prompts: Annotated[
+        bool, typer.Option("--prompts", help="What you typed, too, where it is told.")
+    ] = False,
+    project: Annotated[str, typer.Option(metavar="PATH", help="The project of this folder.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Choose what of this project the team gets: learnings, unless you say more; and get what they share."""
+    keys.refuse_session("what you share")
+    from claude_mem_lite.storage import models, projects
+    from claude_mem_lite.sync.team import outgoing, run
+
+    models.open_databases()
+    project_dir = projects.of(os.path.expanduser(project))
+    kinds = outgoing.chosen(what or [outgoing.LEARNINGS], with_prompts=prompts)
+    run.share(project_dir, kinds)
+    if as_json:
+        print_json({"project": project_dir, "shared": kinds})
+        return
+    said = ", ".join(kinds) or "nothing"
+    console.print(Text(f"{printable(project_dir)}: {said}, from the next sync on."), soft_wrap=True)
+    console.print("claude-mem sync --dry-run shows every line that would go")
+
+
+@team.command("list")
+def list_team(*, as_json: AsJson = False) -> None:
+    """List who is in the team, whom you trust, and what you share of which project."""
+    from claude_mem_lite.storage import models
+    from claude_mem_lite.storage import team as team_rows
+    from claude_mem_lite.sync import setup
+    from claude_mem_lite.sync.team import run
+
+    chosen = setup.load(setup.TEAM)
+    if chosen is not None:
+        models.open_databases()
+    authors, shared = team_rows.authors(), run.shared()
+    if as_json:
+        print_json({
+            "hub": chosen.hub if chosen else "", "name": chosen.name if chosen else "",
+            "authors": [dataclasses.asdict(each) for each in authors], "shared": shared,
+            "last": setup.last(setup.TEAM),
+        })  # fmt: skip
+        return
+    if chosen is None:
+        console.print("This machine is in no team: claude-mem team join HUB")
+        return
+    last = setup.last(setup.TEAM)
+    at = age(last["synced_at"], time.time()) if last.get("synced_at") else "never"
+    console.print(Text(f"{chosen.hub}, as {chosen.name} ({chosen.machine}); synced {at}"), soft_wrap=True)
+    for folder, kinds in shared.items():
+        console.print(Text(f"shared of {printable(folder)}: {', '.join(kinds) or 'nothing'}"), soft_wrap=True)
+    for each in authors:
+        console.print(_author(each), soft_wrap=True)
+    for problem in [*filter(None, [last.get("error")]), *last.get("refused", []), *last.get("held_back", [])]:
+        errors.print(Text.assemble(("! ", "yellow"), printable(problem)), soft_wrap=True)
+
+
+@team.command("show")
+def show(
+    name: Name,
+    *,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many.")] = _SHOWN,
+    as_json: AsJson = False,
+) -> None:
+    """Print what somebody shares, trusted or not, with what makes a line wait."""
+    from claude_mem_lite.storage import models
+    from claude_mem_lite.storage import team as team_rows
+    from claude_mem_lite.sync.team import run
+
+    models.open_databases()
+    found = team_rows.lines_of([each.machine for each in run.machines_of(name)], limit=limit)
+    if as_json:
+        print_json([dataclasses.asdict(each) for each in found])
+        return
+    for each in found:
+        console.print(_line(each), soft_wrap=True)
+    if not found:
+        console.print("Nothing of the projects here.")
+
+
+@team.command("trust")
+def trust(name: Name, *, yes: Yes = False, as_json: AsJson = False) -> None:
+    """Have what somebody shares be told to your sessions, with their name. Compare the fingerprint first.
+
+    It holds for the machines that they have now; another one waits until you trust it, too.
+    """
+    keys.refuse_session("whom you trust")
+    from claude_mem_lite.storage import models
+    from claude_mem_lite.sync.team import run
+
+    models.open_databases()
+    machines = [each for each in run.machines_of(name) if not each.known_as]
+    if machines:
+        prints = ", ".join(each.machine for each in machines)
+        confirmed(f"Is {printable(name)}'s fingerprint {prints}? They see it in team list.", yes=yes)
+    found = run.trust(name)
+    if as_json:
+        print_json([dataclasses.asdict(each) for each in found])
+    else:
+        told = sum(each.lines - each.waiting for each in found)
+        console.print(
+            Text(f"{printable(name)} is trusted: {count(told, 'line')} may be told."), soft_wrap=True
+        )
+
+
+@team.command("distrust")
+def distrust(name: Name, *, as_json: AsJson = False) -> None:
+    """Have nothing of somebody be told any more; what they share waits again."""
+    keys.refuse_session("whom you trust")
+    from claude_mem_lite.storage import models
+    from claude_mem_lite.sync.team import run
+
+    models.open_databases()
+    found = run.distrust(name)
+    if as_json:
+        print_json([dataclasses.asdict(each) for each in found])
+    else:
+        console.print(Text(f"{printable(name)} is not trusted; nothing of theirs is told."), soft_wrap=True)
+
+
+@team.command("leave")
+def leave(
+    *,
+    erase: Annotated[
+        bool, typer.Option("--erase", help="Take back what you shared, wherever it is.")
+    ] = False,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Leave the team: what colleagues shared is deleted here; what you shared stays without --erase."""
+    keys.refuse_session("with whom you share")
+    from claude_mem_lite.storage import models
+    from claude_mem_lite.sync.team import run
+
+    confirmed("What colleagues have shared is deleted here, with whom you trust.", yes=yes)
+    models.open_databases()
+    run.leave(erase=erase)
+    if as_json:
+        print_json({"left": True, "erased": erase})
+    else:
+        console.print("Left; your own memory stays as it is.")
+
+
+def _author(each: Author) -> Text:
+    state = f"trusted as {each.known_as}" if each.known_as else "not trusted: their lines wait"
+    said = f"{each.machine}  {state}; {count(each.lines, 'line')}"
+    if each.waiting:
+        said += f", {each.waiting} held back as suspicious"
+    return Text.assemble((printable(each.name), "bold"), "  ", printable(said))
+
+
+def _line(each: Shared) -> Text:
+    line: dict[str, Any] = each.line
+    told = line.get("content") or line.get("command") or line.get("title") or line.get("summary") or ""
+    said = Text.assemble((each.id[:8], "yellow"), f"  {age(each.at, time.time())}  {each.kind}: ")
+    said.append(printable(one_line(told, _CHARS)))
+    if each.waits:
+        said.append(f"  (waits: {printable(each.waits)})", style="bold yellow")
+    return said

@@ -1,0 +1,240 @@
+"""Keep what colleagues have shared in `team.db`, a file of its own, apart from the user's memory.
+
+Nothing of it is ever in claude-mem.db, so no rule, guard, export or sync of the user's own can take a line of
+somebody else's for theirs. A line is told only when its machine is trusted and nothing in it is suspicious.
+Everything here but the user's choices can be fetched again from the hub.
+"""
+
+# ruff: noqa: S608  every statement is put together from names of ours
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from claude_mem_lite import config
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.storage.connections import connect
+from claude_mem_lite.storage.models import ProjectFolder
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Collection, Iterator
+
+# Append only, as `migrations`: `PRAGMA user_version` counts the steps.
+_STEPS = (
+    """
+    CREATE TABLE machines (machine TEXT PRIMARY KEY, name TEXT NOT NULL, key TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE trusted (machine TEXT PRIMARY KEY, key TEXT NOT NULL, name TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE streams (
+        machine TEXT NOT NULL, project TEXT NOT NULL, generation TEXT NOT NULL, number INTEGER NOT NULL,
+        PRIMARY KEY (machine, project)
+    ) WITHOUT ROWID;
+    CREATE TABLE lines (
+        pk INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, machine TEXT NOT NULL, project TEXT NOT NULL,
+        generation TEXT NOT NULL, kind TEXT NOT NULL, at TEXT NOT NULL, signature TEXT NOT NULL,
+        text TEXT NOT NULL, waits TEXT NOT NULL, line TEXT NOT NULL
+    );
+    CREATE INDEX idx_line_project ON lines(project, kind, at);
+    CREATE INDEX idx_line_stream ON lines(machine, project, generation);
+    CREATE INDEX idx_line_signature ON lines(signature) WHERE signature <> '';
+    CREATE VIRTUAL TABLE lines_fts USING fts5(text, content='lines', content_rowid='pk', tokenize='porter');
+    CREATE TRIGGER lines_added AFTER INSERT ON lines BEGIN
+        INSERT INTO lines_fts (rowid, text) VALUES (new.pk, new.text); END;
+    CREATE TRIGGER lines_gone AFTER DELETE ON lines BEGIN
+        INSERT INTO lines_fts (lines_fts, rowid, text) VALUES ('delete', old.pk, old.text); END;
+    CREATE TABLE blocked (id TEXT PRIMARY KEY) WITHOUT ROWID;
+    CREATE TABLE shared (
+        project TEXT PRIMARY KEY, project_dir TEXT NOT NULL, kinds TEXT NOT NULL, generation TEXT NOT NULL
+        DEFAULT '', numbers TEXT NOT NULL DEFAULT '[]', forgotten INTEGER NOT NULL DEFAULT 0
+    ) WITHOUT ROWID;
+    CREATE TABLE sent (
+        project TEXT NOT NULL, kind TEXT NOT NULL, id TEXT NOT NULL, digest TEXT NOT NULL,
+        PRIMARY KEY (project, kind, id)
+    ) WITHOUT ROWID;
+    """,
+)
+_TOLD = (
+    "SELECT l.id, t.name, l.kind, l.at, l.project, l.waits, l.line FROM lines AS l"
+    " JOIN trusted AS t ON t.machine = l.machine WHERE l.waits = ''"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """A line of a colleague: `author` as the user knows them, `at` UTC text, `waits` why it is not told."""
+
+    id: str
+    author: str
+    kind: str
+    at: str
+    project: str
+    waits: str
+    line: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """A colleague's machine; `known_as` is the name it was trusted under, "" while it is not."""
+
+    machine: str
+    name: str
+    known_as: str
+    lines: int
+    waiting: int
+
+
+def path() -> str:
+    """Return where the file is."""
+    return os.path.join(config.home(), "team.db")
+
+
+def is_there() -> bool:
+    """Tell whether this machine is in a team."""
+    return os.path.exists(path())
+
+
+@contextmanager
+def writing() -> Iterator[sqlite3.Connection]:
+    """Yield a connection in one transaction, in which deleted bytes are overwritten."""
+    config.ensure_home()
+    os.close(os.open(path(), os.O_WRONLY | os.O_CREAT, 0o600))
+    with closing(connect(path(), timeout_s=30)) as connection:
+        _migrate(connection)
+        connection.execute("PRAGMA secure_delete = ON")
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield connection
+            connection.execute("COMMIT")
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+
+
+def purge() -> None:
+    """Leave no byte of deleted lines: write the full text and the file anew."""
+    with closing(connect(path(), timeout_s=30)) as connection:
+        connection.execute("INSERT INTO lines_fts (lines_fts) VALUES ('rebuild')")
+        connection.execute("VACUUM")
+
+
+def delete() -> None:
+    """Delete everything that colleagues have shared, and what was chosen here."""
+    for end in ("", "-journal"):
+        if os.path.exists(path() + end):
+            os.unlink(path() + end)
+
+
+def line_id(machine: str, kind: str, own_id: str) -> str:
+    """Return the id here of a line that another machine knows by its own: no author can take another's."""
+    return hashlib.sha256(json.dumps(["team", machine, kind, own_id]).encode()).hexdigest()[:32]
+
+
+def key_of(project_dir: str) -> str:
+    """Return what a project is known by on every machine, "" for one without `origin` and commit."""
+    row = ProjectFolder.get_or_none(ProjectFolder.folder == project_dir)
+    return str(row.key) if row else ""
+
+
+def told(project_dir: str, kinds: Collection[str], *, limit: int, signature: str = "") -> list[Shared]:
+    """Return the newest lines of trusted colleagues on a project, each text of an author once."""
+    marks = ", ".join("?" * len(kinds))
+    where = f" AND l.project = ? AND l.kind IN ({marks})" + " AND l.signature = ?" * bool(signature)
+    values = [*kinds, *([signature] if signature else [])]
+    return _read(project_dir, f"{_TOLD}{where} ORDER BY l.at DESC LIMIT ?", *values, limit)
+
+
+def found(project_dir: str, match: str, *, limit: int) -> list[Shared]:
+    """Return the best lines of trusted colleagues for an FTS5 query, best first."""
+    hits = "l.pk IN (SELECT rowid FROM lines_fts WHERE lines_fts MATCH ? ORDER BY rank LIMIT 200)"
+    return _read(project_dir, f"{_TOLD} AND l.project = ? AND {hits} LIMIT ?", match, limit)
+
+
+def opened(prefix: str, project_dir: str | None) -> list[Shared]:
+    """Return the told lines, at most five, whose id begins so."""
+    where = " AND l.id >= ? AND l.id < ?"
+    if project_dir is None:
+        return _rows(f"{_TOLD}{where} LIMIT 5", prefix, f"{prefix}~")
+    return _read(project_dir, f"{_TOLD} AND l.project = ?{where} LIMIT 5", prefix, f"{prefix}~")
+
+
+def lines_of(machines: Collection[str], *, limit: int) -> list[Shared]:
+    """Return what some machines have shared, trusted or not, newest first: for the user's own eyes."""
+    marks = ", ".join("?" * len(machines))
+    return _rows(
+        "SELECT l.id, m.name, l.kind, l.at, l.project, l.waits, l.line FROM lines AS l"
+        f" JOIN machines AS m ON m.machine = l.machine WHERE l.machine IN ({marks})"
+        " ORDER BY l.at DESC LIMIT ?",
+        *machines, limit,
+    )  # fmt: skip
+
+
+def authors() -> list[Author]:
+    """Return the machines that were met at the hub."""
+    if not is_there():
+        return []
+    with _reading() as connection:
+        rows = connection.execute(
+            "SELECT m.machine, m.name, coalesce(t.name, ''), count(l.pk), count(nullif(l.waits, ''))"
+            " FROM machines AS m LEFT JOIN trusted AS t ON t.machine = m.machine"
+            " LEFT JOIN lines AS l ON l.machine = m.machine GROUP BY m.machine ORDER BY m.name, m.machine"
+        ).fetchall()
+    return [Author(*row) for row in rows]
+
+
+def forget(is_wanted: Callable[[str, str, str], bool]) -> int:
+    """Delete for good the lines that `is_wanted` tells by id, project and line; return how many."""
+    if not is_there():
+        return 0
+    with writing() as connection:
+        rows = connection.execute("SELECT id, project, line FROM lines")
+        gone = [(row[0],) for row in rows if is_wanted(*row)]
+        connection.executemany("INSERT OR IGNORE INTO blocked VALUES (?)", gone)
+        connection.executemany("DELETE FROM lines WHERE id = ?", gone)
+    if gone:
+        purge()
+    return len(gone)
+
+
+def ids_from(prefix: str) -> set[str]:
+    """Return the ids of all lines that begin so, told or not."""
+    if not is_there():
+        return set()
+    with _reading() as connection:
+        rows = connection.execute("SELECT id FROM lines WHERE id >= ? AND id < ?", (prefix, f"{prefix}~"))
+        return {each for (each,) in rows}
+
+
+def _read(project_dir: str, query: str, *values: Any) -> list[Shared]:
+    key = key_of(project_dir) if is_there() else ""
+    return _rows(query, key, *values) if key else []
+
+
+def _rows(query: str, *values: Any) -> list[Shared]:
+    if not is_there():
+        return []
+    with _reading() as connection:
+        rows = connection.execute(query, values).fetchall()
+    once: dict[tuple[str, str, str], Shared] = {}
+    for each_id, author, kind, at, project, waits, line in rows:
+        said = Shared(each_id, author, kind, at, project, waits, json.loads(line))
+        once.setdefault((author, kind, json.dumps({**said.line, "id": ""})), said)
+    return list(once.values())
+
+
+@contextmanager
+def _reading() -> Iterator[sqlite3.Connection]:
+    with closing(connect(path(), mode="ro")) as connection:
+        yield connection
+
+
+def _migrate(connection: sqlite3.Connection) -> None:
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version > len(_STEPS):
+        raise ClaudeMemError(f"{path()} is of a newer version: upgrade claude-mem-lite")
+    for number, script in enumerate(_STEPS[version:], version + 1):
+        connection.executescript(f"BEGIN IMMEDIATE; {script} PRAGMA user_version = {number}; COMMIT;")

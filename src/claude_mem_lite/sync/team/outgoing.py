@@ -1,0 +1,114 @@
+"""Choose what of a project goes to the team, as lines of an export without what is the user's alone.
+
+Whatever a line refers to by an id of this memory stays behind, guards too, and so does every prompt: a
+summary is told anew from what was done, and what quotes a prompt is left out, unless prompts were chosen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from claude_mem_lite.distill.local import conversation
+from claude_mem_lite.distill.record import local_summary
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.storage import queries
+from claude_mem_lite.storage.learnings import TOLD
+from claude_mem_lite.sync.records import digest
+from claude_mem_lite.upkeep import lines, store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+
+LEARNINGS, FINDINGS, SUMMARIES, OBSERVATIONS, PROMPTS = (
+    "learnings", "findings", "summaries", "observations", "prompts",
+)  # fmt: skip
+ALL, NOTHING = "all", "nothing"
+KINDS = {LEARNINGS: "learning", FINDINGS: "finding", SUMMARIES: "session", OBSERVATIONS: "observation"}
+# What the user said, or what repeats it.
+_USERS = frozenset({"UserPromptSubmit", "AskUserQuestion", "PostCompact"})
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A row that is shared: `digest` tells whether it has changed, `fields` makes its line, None for none."""
+
+    kind: str
+    id: str
+    digest: str
+    fields: Callable[[], dict[str, Any] | None]
+
+
+def chosen(words: Collection[str], *, with_prompts: bool) -> list[str]:
+    """Return the kinds that words of the user's name. Raises: ClaudeMemError for another word."""
+    known = {*KINDS, ALL, NOTHING}
+    if unknown := sorted(set(words) - known):
+        raise ClaudeMemError(f"{unknown[0]!r} cannot be shared: one of {', '.join([*KINDS, ALL, NOTHING])}")
+    if NOTHING in words:
+        return []
+    kinds = [kind for kind in KINDS if kind in words or ALL in words]
+    return kinds + [PROMPTS] * with_prompts
+
+
+def items(project_dir: str, key: str, kinds: Collection[str]) -> Iterator[Item]:
+    """Yield what is shared of a project now."""
+    with_prompts = PROMPTS in kinds
+    for name, kind in KINDS.items():
+        for row in store.rows(kind, project_dir) if name in kinds else ():
+            if _is_shared(kind, row, with_prompts=with_prompts):
+                names = [each for each in lines.KINDS[kind].model_fields if each != "kind"]
+                found = {"kind": kind, **{each: row[each] for each in names}, "project_dir": key}
+                yield Item(
+                    kind, row["event_id" if kind == "finding" else "id"], digest([found, with_prompts]),
+                    _maker(found, with_prompts=with_prompts),
+                )  # fmt: skip
+
+
+def _is_shared(kind: str, row: dict[str, Any], *, with_prompts: bool) -> bool:
+    if kind == "learning":
+        is_current = row["is_active"] and not row["superseded_by"] and not row["quarantine"]
+        return bool(is_current and row["confidence"] >= TOLD and not row["stale"])
+    if kind == "finding":
+        return bool(row["works"] and not row["is_cured"])
+    if kind == "session":
+        return bool(row["summary"])
+    return with_prompts or row["tool_name"] not in _USERS
+
+
+def _maker(found: dict[str, Any], *, with_prompts: bool) -> Callable[[], dict[str, Any] | None]:
+    makers: dict[str, Callable[[dict[str, Any]], dict[str, Any] | None]] = {
+        "learning": _learning, "finding": dict,
+        "session": dict if with_prompts else _session,
+        "observation": dict if with_prompts else _observation,
+    }  # fmt: skip
+    return lambda: makers[found["kind"]](found)
+
+
+def _learning(found: dict[str, Any]) -> dict[str, Any]:
+    """Return a rule without what supports it here, and without its guard."""
+    empty: dict[str, Any] = {name: [] for name in ("source_sessions", "observations", "code", "kin")}
+    return found | empty | {"guard": None}
+
+
+def _session(found: dict[str, Any]) -> dict[str, Any] | None:
+    """Return a session as it is told without its prompts."""
+    rows = [row for row in queries.observations_of(found["id"]) if row.tool_name not in _USERS]
+    summary, _ = local_summary(rows)
+    told: dict[str, Any] = {"summary": summary, "key_decisions": [], "retold": None, "written_by": "local"}
+    return found | told if summary else None
+
+
+def _observation(found: dict[str, Any]) -> dict[str, Any]:
+    """Return an observation without the lines that say what had been asked for."""
+    rows = queries.observations_of(found["session_id"])
+    asked = {conversation.asked(row.summary).rstrip("…") for row in rows if row.tool_name in _USERS} - {""}
+    asked |= {each.removeprefix("Asked: ") for each in asked}
+    told = {name: _without(found[name], asked) for name in ("title", "summary", "detail")}
+    return found | told | {"title": told["title"] or found["tool_name"], "summary": told["summary"] or ""}
+
+
+def _without(text: str | None, quotes: Collection[str]) -> str | None:
+    if text is None:
+        return None
+    kept = [line for line in text.split("\n") if not line.startswith("Asked: ")]
+    return "\n".join(line for line in kept if not any(quote in line for quote in quotes))

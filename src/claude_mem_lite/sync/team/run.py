@@ -1,0 +1,390 @@
+"""Sync once with a team's hub: read what colleagues have published of the projects here, publish one's own.
+
+Each machine publishes a stream for each project that its user shares: signed segments, as those of one's own
+machines. What is no longer shared, or was forgotten, is not taken back by a line: the stream is published
+anew, as another generation, and readers delete what that does not have. A hub that is not as this machine
+left it, for it was restored or lost files, gets a new generation, too. Readers never go back to an older
+generation, so nobody brings back what was taken out by putting old files there.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import time
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from claude_mem_lite import locks
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.forget.store import times_forgotten
+from claude_mem_lite.storage import team
+from claude_mem_lite.sync import cards, segments, setup, signing
+from claude_mem_lite.sync.hubs import team_hub_at
+from claude_mem_lite.sync.segments import Name
+from claude_mem_lite.sync.team import incoming, outgoing
+from claude_mem_lite.upkeep.lines import WrongLineError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from claude_mem_lite.sync.hubs import Hub, TeamHub
+    from claude_mem_lite.sync.setup import Setup
+    from claude_mem_lite.sync.team.outgoing import Item
+
+log = logging.getLogger(__name__)
+
+_LINES, _MOST_SEGMENTS = 500, 30
+_MOST_BYTES = 32 << 20  # of a segment
+_MOST_SAID = 20
+_NAME = re.compile(r"[^\W_][\w .@-]{0,39}")
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How a sync went: lines sent, lines new here, lines that colleagues took back, and what was wrong."""
+
+    sent: int = 0
+    taken: int = 0
+    gone: int = 0
+    refused: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    held_back: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Project:
+    """A project that takes part, and its stream as this machine left it at the hub."""
+
+    key: str
+    project_dir: str
+    kinds: list[str]
+    generation: str
+    numbers: list[int]
+    forgotten: int
+
+    @property
+    def digest(self) -> str:
+        return incoming.project_digest(self.key)
+
+
+def join(address: str, *, name: str, code: str = "") -> Setup:
+    """Join a team's hub under a name, with the code of the team unless this is its first machine.
+
+    Raises: ClaudeMemError when there is a team already, or no hub at that address.
+    """
+    if setup.is_set_up(setup.TEAM):
+        raise ClaudeMemError("this machine is in a team already: claude-mem team leave comes first")
+    if not _NAME.fullmatch(name):
+        raise ClaudeMemError(
+            f"{name!r} is no name to be known by: letters, digits, blanks, . @ - and at most 40"
+        )
+    team_hub_at(address).create()
+    chosen = setup.Setup(address, signing.ensure(), name, code or signing.new_code())
+    with team.writing():
+        pass
+    setup.save(chosen, setup.TEAM)
+    return chosen
+
+
+def leave(*, erase: bool) -> None:
+    """Leave the team; with `erase` take back what this machine has shared first. Raises: ClaudeMemError.
+
+    Colleagues delete it as they sync: an empty generation of each stream says so, and stays with the card.
+    """
+    chosen = _chosen()
+    if erase:
+        with team.writing() as connection:
+            connection.execute("UPDATE shared SET kinds = '[]'")
+        sync()
+    setup.delete(setup.TEAM)
+    team.delete()
+    if not setup.is_set_up():
+        signing.delete()
+    log.info("left the team at %s", chosen.hub)
+
+
+def share(project_dir: str, kinds: Collection[str]) -> None:
+    """Choose what of a project is shared from the next sync on. Raises: ClaudeMemError."""
+    _chosen()
+    key = team.key_of(project_dir)
+    if not key:
+        raise ClaudeMemError(
+            f"{project_dir} has neither an origin nor a commit by which colleagues' clones could know it,"
+            " or no session was in it yet"
+        )
+    with team.writing() as connection:
+        connection.execute(
+            "INSERT INTO shared (project, project_dir, kinds) VALUES (?, ?, ?) ON CONFLICT DO UPDATE"
+            " SET kinds = excluded.kinds, project_dir = excluded.project_dir",
+            (key, project_dir, json.dumps(list(kinds))),
+        )
+
+
+def shared() -> dict[str, list[str]]:
+    """Return what is shared of each project that takes part, by its folder."""
+    if not team.is_there():
+        return {}
+    with team.writing() as connection:
+        return {each.project_dir: each.kinds for each in _projects(connection)}
+
+
+def machines_of(name: str) -> list[team.Author]:
+    """Return the machines of a name, or that of a fingerprint. Raises: ClaudeMemError for an unknown one."""
+    found = [each for each in team.authors() if name in {each.name, each.known_as, each.machine}]
+    if not found:
+        raise ClaudeMemError(f"nobody at the hub is called {name!r}: claude-mem sync, then team list")
+    return found
+
+
+def trust(name: str) -> list[team.Author]:
+    """Have what the machines of a name share be told to sessions. Raises: ClaudeMemError."""
+    found = machines_of(name)
+    with team.writing() as connection:
+        connection.executemany(
+            "INSERT OR IGNORE INTO trusted (machine, key, name) SELECT machine, key, name FROM machines"
+            " WHERE machine = ?",
+            [(each.machine,) for each in found],
+        )
+    return found
+
+
+def distrust(name: str) -> list[team.Author]:
+    """Have nothing of a name be told any more. Raises: ClaudeMemError."""
+    found = machines_of(name)
+    with team.writing() as connection:
+        connection.executemany("DELETE FROM trusted WHERE machine = ?", [(each.machine,) for each in found])
+    return found
+
+
+def sync() -> Outcome:
+    """Sync with the team's hub. Raises: ClaudeMemError when it is not there; the next sync goes on."""
+    chosen, outcome = _chosen(), Outcome()
+    with locks.hold("team.lock") as is_mine:
+        if not is_mine:
+            raise ClaudeMemError("a sync with the team is at work already")
+        how: dict[str, Any] = {"at": inbox.utc_now(), "hub": chosen.hub}
+        try:
+            _sync(chosen, team_hub_at(chosen.hub), outcome)
+            how["synced_at"] = how["at"]
+        except ClaudeMemError as error:
+            how |= {"synced_at": setup.last(setup.TEAM).get("synced_at", ""), "error": str(error)}
+            raise
+        finally:
+            setup.note_last(how | asdict(outcome), setup.TEAM)
+    log.info("synced with the team: %s sent, %s taken, %s gone", outcome.sent, outcome.taken, outcome.gone)
+    return outcome
+
+
+def to_send() -> Iterator[str]:
+    """Yield every line that a sync would send to the team now; nothing is changed. Raises: ClaudeMemError."""
+    _chosen()
+    with team.writing() as connection:
+        for project in _projects(connection):
+            found = list(outgoing.items(project.project_dir, project.key, project.kinds))
+            new, is_anew = _changes(connection, project, found)
+            for item in found if is_anew else new:
+                try:
+                    line = _line(item)
+                except WrongLineError as error:
+                    line = f"held back: {error}"
+                if line:
+                    yield line
+
+
+def _chosen() -> Setup:
+    chosen = setup.load(setup.TEAM)
+    if chosen is None:
+        raise ClaudeMemError("this machine is in no team: claude-mem team join HUB")
+    return chosen
+
+
+def _projects(connection: Any) -> list[_Project]:
+    rows = connection.execute(
+        "SELECT project, project_dir, kinds, generation, numbers, forgotten FROM shared ORDER BY project"
+    ).fetchall()
+    return [_Project(key, at, json.loads(kinds), gen, json.loads(numbers), gone)
+            for key, at, kinds, gen, numbers, gone in rows]  # fmt: skip
+
+
+def _sync(chosen: Setup, hub: TeamHub, outcome: Outcome) -> None:
+    with team.writing() as connection:
+        projects = {each.digest: each for each in _projects(connection)}
+    paths = hub.names(list(projects))
+    known = _machines(hub, paths, chosen, outcome)
+    streams: dict[tuple[str, str], dict[Name, list[str]]] = {}
+    for path in paths:
+        name = Name.of("/".join(path.split("/")[-2:]))
+        project = name.generation.partition(".")[0] if name else ""
+        if name and project in projects:
+            streams.setdefault((name.machine, project), {}).setdefault(name, []).append(path)
+    for (machine, project), files in streams.items():
+        if machine in known and machine != chosen.machine:
+            _pull(hub, files, known[machine], projects[project].key, outcome)
+    if outcome.gone:
+        team.purge()
+    own = {path for path in paths if path.startswith(f"{chosen.machine}/")}
+    for each in projects.values():
+        _push(chosen, hub, each, own, outcome)
+
+
+def _machines(hub: Hub, paths: list[str], chosen: Setup, outcome: Outcome) -> dict[str, str]:
+    """Return the public keys of the team's machines, each read once; whose code is wrong is refused."""
+    with team.writing() as connection:
+        found = dict(connection.execute("SELECT machine, key FROM machines").fetchall())
+        trusted = dict(connection.execute("SELECT machine, key FROM trusted").fetchall())
+    new: dict[str, tuple[str, str]] = {}
+    for path in paths:
+        machine, file = path.split("/")[-2:]
+        if file != cards.FILE or machine in found or machine in new or machine == chosen.machine:
+            continue
+        try:
+            name, public = cards.read(hub.read(path), machine, chosen.code)
+        except cards.WrongCardError as error:
+            outcome.refused.append(str(error))
+            continue
+        if not _NAME.fullmatch(name):
+            outcome.refused.append(f"{machine} has a name that cannot be told")
+        elif trusted.get(machine, public) != public:
+            outcome.refused.append(f"{machine} has another key than the one you trust")
+        else:
+            new[machine] = (name, public)
+    with team.writing() as connection:
+        connection.executemany(
+            "INSERT OR IGNORE INTO machines (machine, name, key) VALUES (?, ?, ?)",
+            [(machine, name, public) for machine, (name, public) in new.items()],
+        )
+    return found | {machine: public for machine, (_, public) in new.items()}
+
+
+def _pull(hub: Hub, files: dict[Name, list[str]], public: str, key: str, outcome: Outcome) -> None:
+    """Read a stream from where it was read up to: its newest generation, and never one before that.
+
+    A generation that its machine has not signed hides no other.
+    """
+    machine = next(iter(files)).machine
+    with team.writing() as connection:
+        seen, number = connection.execute(
+            "SELECT generation, number FROM streams WHERE machine = ? AND project = ?", (machine, key)
+        ).fetchone() or ("", 0)
+    for generation in sorted({name.generation for name in files}, reverse=True):
+        if generation < seen:
+            return
+        read_up_to = number if generation == seen else 0
+        names = sorted(name for name in files if name.generation == generation and name.number > read_up_to)
+        for name in names:
+            found = _read(hub, name, files[name], public, outcome)
+            if found is None:
+                break
+            head, body = found
+            if head["after"] != read_up_to:
+                outcome.refused.append(f"{name} waits for the file before it")
+                return
+            with team.writing() as connection:
+                taken = incoming.take(connection, name, head, body, key)
+            outcome.taken += taken.lines
+            outcome.gone += taken.gone
+            outcome.left_out += [f"{name}: {why}" for why in taken.wrong][
+                : _MOST_SAID - len(outcome.left_out)
+            ]
+            read_up_to = name.number
+        if not names or read_up_to >= names[0].number:
+            return
+
+
+def _read(
+    hub: Hub, name: Name, paths: list[str], public: str, outcome: Outcome
+) -> tuple[dict[str, Any], list[bytes]] | None:
+    """Return a segment that its machine has signed; others may have put files of its name beside it."""
+    why = ""
+    for path in paths:
+        data = hub.read(path)
+        if len(data) > _MOST_BYTES:
+            why = f"{name} is larger than {_MOST_BYTES >> 20} MiB"
+            continue
+        try:
+            return segments.opened(name, data, public)
+        except (segments.WrongSegmentError, segments.NewerError) as error:
+            why = str(error)
+    outcome.refused.append(why)
+    return None
+
+
+def _push(chosen: Setup, hub: Hub, project: _Project, own: set[str], outcome: Outcome) -> None:
+    """Publish what is new of a project, or all of it anew; what goes with it is noted when the hub has it."""
+    found = list(outgoing.items(project.project_dir, project.key, project.kinds))
+    there = {name for name in map(Name.of, own) if name and name.generation.startswith(f"{project.digest}.")}
+    forgotten = times_forgotten()
+    with team.writing() as connection:
+        new, is_anew = _changes(connection, project, found)
+    as_left = (
+        sorted(name.number for name in there if name.generation == project.generation) == project.numbers
+    )
+    is_anew |= not (as_left and project.generation) or forgotten != project.forgotten
+    is_anew |= len(project.numbers) >= _MOST_SEGMENTS
+    if not new and not (is_anew and (project.generation or there)):
+        return
+    if is_anew:
+        newest = max((name.generation for name in there), default="")
+        project.generation, project.numbers, new = _next_generation(project, newest), [], found
+    lines = list(_lines(new, outcome))
+    added = {} if f"{chosen.machine}/{cards.FILE}" in own else {
+        f"{chosen.machine}/{cards.FILE}": cards.write(chosen.name, chosen.code)
+    }  # fmt: skip
+    first, count = (project.numbers or [0])[-1], max(1, -(-len(lines) // _LINES))
+    for at in range(count):
+        name = Name(chosen.machine, project.generation, first + at + 1)
+        some = lines[at * _LINES : (at + 1) * _LINES]
+        whole = count if is_anew else 0
+        added[str(name)] = segments.write(name, some, after=name.number - 1, whole=whole)
+        project.numbers.append(name.number)
+    hub.publish(added, [str(name) for name in there if name.generation != project.generation])
+    with team.writing() as connection:
+        if is_anew:
+            connection.execute("DELETE FROM sent WHERE project = ?", (project.key,))
+        connection.executemany(
+            "INSERT OR REPLACE INTO sent VALUES (?, ?, ?, ?)",
+            [(project.key, item.kind, item.id, item.digest) for item in new],
+        )
+        connection.execute(
+            "UPDATE shared SET generation = ?, numbers = ?, forgotten = ? WHERE project = ?",
+            (project.generation, json.dumps(project.numbers), forgotten, project.key),
+        )
+    outcome.sent += len(lines)
+
+
+def _changes(connection: Any, project: _Project, found: list[Item]) -> tuple[list[Item], bool]:
+    """Return what is new since it was sent, and whether something that was sent is not shared any more."""
+    sent = {
+        (kind, row_id): digest
+        for kind, row_id, digest in connection.execute(
+            "SELECT kind, id, digest FROM sent WHERE project = ?", (project.key,)
+        )
+    }
+    new = [item for item in found if sent.get((item.kind, item.id)) != item.digest]
+    return new, not sent.keys() <= {(item.kind, item.id) for item in found}
+
+
+def _lines(found: list[Item], outcome: Outcome) -> Iterator[str]:
+    for item in found:
+        try:
+            if line := _line(item):
+                yield line
+        except WrongLineError as error:
+            outcome.held_back.append(f"{item.kind} {item.id[:8]}: {error}")
+
+
+def _line(item: Item) -> str:
+    """Return the line of what is shared, redacted once more, "" for nothing. Raises: WrongLineError."""
+    fields = item.fields()
+    return json.dumps(segments.cleaned(fields), ensure_ascii=False) if fields else ""
+
+
+def _next_generation(project: _Project, newest: str) -> str:
+    """Return a name that sorts after all before it, also when this machine's memory went back in time."""
+    known = [each.partition(".")[2].partition("-")[0] for each in (project.generation, newest)]
+    last = max((int(each) for each in known if each.isdigit()), default=0)
+    return f"{project.digest}.{max(last + 1, int(time.time())):012d}-{os.urandom(4).hex()}"
