@@ -25,15 +25,16 @@ from starlette.routing import Route
 from claude_mem_lite import __version__, config, installed
 from claude_mem_lite.capture import client, inbox
 from claude_mem_lite.codemap import answers
+from claude_mem_lite.context import shared
 from claude_mem_lite.context.superseded import noted
 from claude_mem_lite.distill.findings import findings as put_together
 from claude_mem_lite.learnings import story
 from claude_mem_lite.search import memory
 from claude_mem_lite.services import memory_state
-from claude_mem_lite.storage import DatabaseError, migrations, models, queries, rewrites
+from claude_mem_lite.storage import DatabaseError, migrations, models, queries, rewrites, team
 from claude_mem_lite.storage import findings as finding_rows
 from claude_mem_lite.storage import learnings as learning_rows
-from claude_mem_lite.storage.search import Scope, by_prefix
+from claude_mem_lite.storage.search import Scope, by_prefix, is_narrow
 from claude_mem_lite.tokens import estimate_tokens
 from claude_mem_lite.web import blocks
 from claude_mem_lite.web.blocks import searcher
@@ -142,6 +143,8 @@ def search(request: Request) -> JSONResponse:
     )
     found = searcher.search(wanted.q, type=wanted.type, scope=scope, limit=wanted.limit, now=started)
     answer = found.as_json(wanted.q, took_s=time.monotonic() - started, explain=wanted.explain)
+    if wanted.type != "code" and not is_narrow(scope):
+        shared.add_to(answer, scope.project_dir, wanted.q, limit=wanted.limit)
     return JSONResponse(noted(answer))
 
 
@@ -163,6 +166,9 @@ def _other(prefix: str, project_dir: str | None) -> dict[str, Any]:
     """Return the learning, the function or the session whose id begins so."""
     kinds: tuple[Kind, ...] = ("learning", "function")
     rows = [row for kind in kinds for row in by_prefix(kind, prefix, project_dir)]
+    theirs = team.opened(prefix, project_dir) if len(prefix) >= queries.MIN_ID_PREFIX and not rows else []
+    if len(theirs) == 1:
+        return shared.as_json(theirs[0])
     if len(prefix) >= queries.MIN_ID_PREFIX and len(rows) == 1:
         learned = learning_rows.by_ids([rows[0].id]) if rows[0].kind == "learning" else []
         evidence = story.evidence(learned[0], project_dir) if learned else {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,13 +100,16 @@ def met(*members: Member, rounds: int = 2) -> None:
             member.meets()
 
 
-def team_of(folder: Path, blank: Path, address: str, *names: str) -> list[Member]:
-    """Return colleagues at a hub who share the project's learnings and trust nobody yet."""
+def team_of(folder: Path, blank: Path, address: str | Callable[[str], str], *names: str) -> list[Member]:
+    """Return colleagues at a hub who share the project's learnings and trust nobody yet.
+
+    `address` is the hub's, or says it for a name, where each has an account of their own.
+    """
     found: list[Member] = []
     code = ""
     for name in names:
         member = Member(folder / name, blank)
-        code = member.enters(address, name, code)
+        code = member.enters(address if isinstance(address, str) else address(name), name, code)
         member.shares()
         found.append(member)
     return found

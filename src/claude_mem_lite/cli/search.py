@@ -85,10 +85,11 @@ def _whole_id(prefix: str) -> str:
 
 def _search_here(asked: Mapping[str, str], scope: Mapping[str, str]) -> dict[str, Any]:
     """Return what the web process would answer, by full text alone."""
+    from claude_mem_lite.context import shared
     from claude_mem_lite.context.superseded import noted
     from claude_mem_lite.search.hybrid import Searcher
     from claude_mem_lite.storage import projects
-    from claude_mem_lite.storage.search import Scope
+    from claude_mem_lite.storage.search import Scope, is_narrow
 
     open_memory(read_only=True)
     started = time.monotonic()
@@ -104,4 +105,7 @@ def _search_here(asked: Mapping[str, str], scope: Mapping[str, str]) -> dict[str
     found = Searcher(by_meaning=False).search(
         asked["q"], type=kind, scope=narrowed, limit=int(asked["limit"]), now=started
     )
-    return noted(found.as_json(asked["q"], took_s=time.monotonic() - started, explain="explain" in asked))
+    answer = found.as_json(asked["q"], took_s=time.monotonic() - started, explain="explain" in asked)
+    if kind != "code" and not is_narrow(narrowed):
+        shared.add_to(answer, narrowed.project_dir, asked["q"], limit=int(asked["limit"]))
+    return noted(answer)

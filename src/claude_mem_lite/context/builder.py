@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite import config, repository, settings
 from claude_mem_lite.capture import inbox
-from claude_mem_lite.context import FRESH, SOURCES, failure, layers, text, together
+from claude_mem_lite.context import FRESH, SOURCES, failure, layers, shared, text, together
 from claude_mem_lite.context.budget import LeftOut, Said, Section, fill
 from claude_mem_lite.context.client_memory import without_told
 from claude_mem_lite.context.layers import Past
@@ -34,7 +34,7 @@ _READ = 300
 _STATE_LINES, _EARLIER_LINES = 20, 100
 # Claude Code tells the seconds since the last answer rounded; the Stop hook comes a moment after it.
 _ROUNDED_S = 3.0
-FUNCTION_MAP = "function_map"
+FUNCTION_MAP, _TEAM = "function_map", "team"
 # What the fence of a block in short costs.
 SHORT_FENCE_TOKENS = 42
 
@@ -58,6 +58,12 @@ class Budget:
         """The whole block's; a working state lives on what the others leave."""
         shares: dict[str, int] = asdict(self)
         return sum(shares.values()) - self.working_state
+
+    def share(self, layer: str) -> int:
+        """Return the tokens of a layer; colleagues have a third of what earlier work has."""
+        of_team = self.earlier // 3
+        shares: dict[str, int] = {_TEAM: of_team, "earlier": self.earlier - of_team}
+        return shares[layer] if layer in shares else int(getattr(self, layer))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +144,7 @@ _LAYERS = (
     _Layer(FUNCTION_MAP, "Code changed", layers.function_map, layers.FUNCTIONS),
     _Layer("together", "What is changed together", together.changed_with, together.LINES),
     _Layer("failures", "Fails here, and what works", failure.recurring, failure.LINES),
+    _Layer(_TEAM, shared.TITLE, shared.shared, shared.LINES),
     _Layer("earlier", "Earlier work, by branch", layers.earlier, _EARLIER_LINES),
 )
 
@@ -184,7 +191,7 @@ def build(  # noqa: PLR0913  (all of them say what started)
     for layer in (*_state(session_id, source), *_LAYERS):
         section = Section(layer.name, _title(layer, past))
         sections.append(section)
-        allowed = min(left, getattr(budget, layer.name) + carried)
+        allowed = min(left, budget.share(layer.name) + carried)
         try:
             with context_rows.time_limit(LAYER_S):
                 lines = without_told(layer.lines(replace(past, room=allowed)), project_dir)

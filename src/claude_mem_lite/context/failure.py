@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from claude_mem_lite.context import shared
 from claude_mem_lite.context.budget import Said, Section, fill
 from claude_mem_lite.context.layers import FADES
 from claude_mem_lite.context.prompts import command_words
@@ -59,7 +60,7 @@ def as_before(past: Past, signature: str, *, session_id: str, budget_tokens: int
     section = Section("failure", "This has failed before")
     rows = finding_rows.known(past.project_dir, signature=signature, without=session_id)
     lines = [_line(past, each, each.says) for each in findings(rows) if each.works]
-    fill(section, lines, budget_tokens=budget_tokens, said=Said())
+    fill(section, lines or shared.as_before(past, signature), budget_tokens=budget_tokens, said=Said())
     return section
 
 

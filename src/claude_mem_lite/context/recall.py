@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from math import log
 from typing import TYPE_CHECKING
 
+from claude_mem_lite.context import shared
 from claude_mem_lite.context.budget import LeftOut, Line, Section, added, vet
 from claude_mem_lite.context.excerpt import excerpt, lemmas, reported
 from claude_mem_lite.context.gate import certainty, has_question_mark
-from claude_mem_lite.context.layers import USERS, asked_in
+from claude_mem_lite.context.layers import USERS, Past, asked_in
 from claude_mem_lite.context.prompts import question
 from claude_mem_lite.context.superseded import Superseded
 from claude_mem_lite.context.text import entry, harmless
@@ -120,6 +121,7 @@ def recall(  # noqa: PLR0913  (who asks, what for, and what the answer has to ke
         (_function_line(row, now=now), "")
         for row in _named(asked, is_silent=all(objection for _, objection, _ in judged))
     ]
+    offers += [(line, "") for line in shared.answering(Past(project_dir, now), text)]
     left = budget_tokens - Section(RECALL, TITLE, [_NOTHING]).tokens
     for line, objection in offers:
         why = objection or said.why(line) or ("no room" if line.tokens > left else "")
