@@ -18,7 +18,7 @@ from test_sync_services import RULE, at, laptops, says, starts
 
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.learnings import curate
-from claude_mem_lite.sync.hubs import Listening, hub_at
+from claude_mem_lite.sync.hubs import Listening, TeamHub, hub_at, team_hub_at
 
 pgserver = pytest.importorskip("pgserver", reason="no PostgreSQL for this platform from a package")
 psycopg = pytest.importorskip("psycopg")
@@ -30,7 +30,7 @@ _NUMBERS = itertools.count()
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Run a PostgreSQL with the roles ann and bob; return the address of its first database."""
+    """Run a PostgreSQL with the roles ann and bob, a team pond, and eve; return its administrator's address."""
     started = None
     for _ in range(_TRIALS):  # pgserver gives a start ten seconds, which a busy machine may not have
         with contextlib.suppress(OSError, subprocess.SubprocessError):
@@ -41,6 +41,9 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with psycopg.connect(started.get_uri(), autocommit=True) as admin:
         admin.execute("CREATE ROLE ann LOGIN")
         admin.execute("CREATE ROLE bob LOGIN")
+        admin.execute("CREATE ROLE pond")
+        admin.execute("GRANT pond TO ann, bob")
+        admin.execute("CREATE ROLE eve LOGIN")
     yield str(started.get_uri())
     started.cleanup()
 
@@ -114,6 +117,39 @@ def test_a_role_sees_and_changes_only_its_own(home: Path, url: str, server: str)
     assert seen == [("bob", b"theirs")]
     assert deleted == 0
     assert (mine.names(), mine.read("m/x"), theirs.read("m/x")) == (["m/x"], b"mine", b"theirs")
+
+
+def test_a_team_reads_its_members_and_each_writes_only_their_own(home: Path, url: str) -> None:
+    """Members see each other's files; nobody changes, deletes or adds in another's name, eve sees nothing."""
+    mine = hub_at_team(url)
+    mine.create()
+    mine.publish({"m/machine.json": b"ann", "m/p.1.2.jsonl": b"mine", "m/q.1.2.jsonl": b"other"}, [])
+    theirs = hub_at_team(url.replace("ann", "bob"))
+    theirs.create()
+
+    seen = theirs.names(["p"])
+    theirs.publish({"m/p.1.2.jsonl": b"forged"}, ["m/p.1.2.jsonl", "ann/m/p.1.2.jsonl"])
+    with psycopg.connect(url.replace("ann", "bob"), autocommit=True) as bob:
+        changed = bob.execute("UPDATE claude_mem.team_files SET data = '' WHERE owner = 'ann'").rowcount
+        for team, owner in (("pond", "ann"), ("sea", "bob")):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                bob.execute(
+                    "INSERT INTO claude_mem.team_files (team, project, owner, name, data)"
+                    " VALUES (%s, 'p', %s, 'm/z', '')", (team, owner),
+                )  # fmt: skip
+    eve = hub_at_team(url.replace("ann", "eve"))
+
+    assert seen == ["ann/m/machine.json", "ann/m/p.1.2.jsonl"]
+    assert theirs.read("ann/m/p.1.2.jsonl") == b"mine"
+    assert changed == 0
+    assert eve.names() == []
+    with pytest.raises(ClaudeMemError, match="is not a member of pond"):
+        eve.create()
+
+
+def hub_at_team(url: str) -> TeamHub:
+    """Return the hub of the team pond."""
+    return team_hub_at(f"postgres:{url}#pond")
 
 
 def test_who_listens_hears_of_another_machine_and_not_of_itself(home: Path, url: str) -> None:

@@ -1,0 +1,337 @@
+"""Every hub in every trouble, for one's own machines and for a team: nothing is lost or comes back."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.attacks import BATCHES, ORDINARY
+from support.colleagues import Member, learn, team_of
+from support.machines import Machine, all_bytes, joined, unpaused
+from test_sync_postgres import cluster, server, url
+
+from claude_mem_lite.context import builder
+from claude_mem_lite.distill.suspicion import suspicions
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.forget import purge
+from claude_mem_lite.forget.wanted import Wanted
+from claude_mem_lite.learnings import guarded
+from claude_mem_lite.storage import learnings as learning_rows
+from claude_mem_lite.storage import models
+from claude_mem_lite.sync import run, segments, setup
+
+psycopg = pytest.importorskip("psycopg")
+__all__ = ["cluster", "server", "url"]
+pytestmark = pytest.mark.process
+HUBS = ("folder", "git", "postgres")
+WHOSE = ("own", "team")
+WORD = "Xylophagous"
+
+
+@dataclass
+class World:
+    """Two machines at a hub, of one person or of two colleagues who trust each other."""
+
+    hub: str
+    at: Path
+    server: str
+    whose: str
+    one: Any
+    other: Any
+    address: Callable[[str], str]
+
+    def learns(self, text: str) -> None:
+        """Have the first machine learn something."""
+        with self.one:
+            learn(self.one.pond if self.whose == "team" else "/p/pond", text)
+
+    def forgets(self, text: str) -> None:
+        """Have the first machine forget something."""
+        with self.one:
+            assert purge.forget(Wanted(text=text), paused=unpaused())[1] == []
+
+    def sync(self, machine: Any) -> Any:
+        """Have a machine sync once."""
+        return machine.meets() if self.whose == "team" else machine.sync()
+
+    def settle(self) -> None:
+        """Have both sync until nothing is new."""
+        for _ in range(2):
+            self.sync(self.one)
+            self.sync(self.other)
+
+    def known(self) -> list[str]:
+        """Return what the second machine has of the first one's."""
+        if self.whose == "team":
+            found: list[str] = self.other.waiting()
+            return found
+        with self.other:
+            return sorted(row.content for row in models.Learning.select())
+
+    def bytes(self) -> bytes:
+        """Return all that the hub shows."""
+        if self.hub == "postgres":
+            with psycopg.connect(self.server) as admin:
+                rows = admin.execute(
+                    "SELECT data FROM claude_mem.files UNION ALL SELECT data FROM claude_mem.team_files"
+                )
+                return b"".join(data for (data,) in rows)
+        if self.hub == "git":
+            subprocess.run(["git", "-C", self.at, "gc", "-q", "--prune=now"], check=True)
+            command = ["git", "-C", self.at, "cat-file", "--batch-all-objects", "--batch"]
+            return subprocess.run(command, capture_output=True, check=True).stdout
+        return all_bytes(self.at)
+
+    def do(self, *statements: str) -> None:
+        """Run statements as the database's administrator."""
+        with psycopg.connect(self.server, autocommit=True) as admin:
+            for statement in statements:
+                admin.execute(statement.encode())
+
+
+@pytest.fixture(params=[(whose, hub) for whose in WHOSE for hub in HUBS], ids="-".join)
+def world(
+    request: pytest.FixtureRequest, blank: Path, home: Path, tmp_path: Path, server: str
+) -> Iterator[World]:
+    """Return two machines at each kind of hub."""
+    whose, hub = request.param
+    at = tmp_path / "hub"
+    addresses: dict[str, Callable[[str], str]] = {
+        "folder": lambda _: f"folder:{at}",
+        "git": lambda _: f"git:{at}",
+        "postgres": lambda name: (
+            f"postgres:{server.replace('postgres:@', f'{name}:@')}" + "#pond" * (whose == "team")
+        ),
+    }
+    if hub == "git":
+        subprocess.run(["git", "init", "-q", "--bare", at], check=True)
+    else:
+        at.mkdir()
+    machines: list[Any]
+    if whose == "team":
+        machines = team_of(tmp_path / "machines", blank, addresses[hub], "ann", "bob")
+    else:
+        machines = joined(tmp_path / "machines", blank, addresses[hub]("ann"), 2)
+    yield World(hub, at, server, whose, *machines, addresses[hub])
+    assert all(isinstance(machine, Member if whose == "team" else Machine) for machine in machines)
+
+
+@contextmanager
+def down(world: World) -> Iterator[str]:
+    """Have the hub be away; yield what the one line says."""
+    if world.hub == "postgres":
+        world.do("ALTER ROLE ann NOLOGIN")
+        with psycopg.connect(world.server, autocommit=True) as admin:
+            admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'ann'")
+        yield "not permitted to log in"
+        world.do("ALTER ROLE ann LOGIN")
+    else:
+        world.at.rename(world.at.with_name("away"))
+        yield "is not there" if world.hub == "folder" else "does not appear to be a git repository"
+        world.at.with_name("away").rename(world.at)
+
+
+@contextmanager
+def full(world: World) -> Iterator[str]:
+    """Have the hub have no room; yield what the one line says."""
+    if world.hub == "postgres":
+        world.do(
+            "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$"
+            " BEGIN RAISE SQLSTATE '53100' USING MESSAGE = 'No space left on device'; END $$",
+            "CREATE TRIGGER full_disk BEFORE INSERT ON claude_mem.files EXECUTE FUNCTION full_disk()",
+            "CREATE TRIGGER full_disk BEFORE INSERT ON claude_mem.team_files EXECUTE FUNCTION full_disk()",
+        )
+        yield "No space left on device"
+        world.do("DROP FUNCTION full_disk CASCADE")
+    elif world.hub == "git":
+        hook(world, "echo 'fatal: No space left on device' >&2; exit 1")
+        yield "rejected|No space left on device"
+        (world.at / "hooks" / "pre-receive").unlink()
+    else:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(os, "fsync", no_space)
+            yield "cannot be written"
+
+
+def no_space(*_: object) -> None:
+    """Fail as a full disk does."""
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def hook(world: World, script: str) -> None:
+    """Have the repository run a script before it takes a push."""
+    path = world.at / "hooks" / "pre-receive"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+
+
+@pytest.mark.parametrize("fault", [down, full], ids=lambda fault: fault.__name__)
+def test_a_hub_that_is_down_or_full_is_one_line_and_loses_nothing(
+    world: World, fault: Callable[[World], Any]
+) -> None:
+    """What was to be sent waits, nothing is there by half, and all of it goes afterwards."""
+    world.learns("Before it")
+    world.settle()
+    world.learns("While it lasts")
+
+    with fault(world) as line, pytest.raises(ClaudeMemError, match=line) as said:
+        world.sync(world.one)
+    with world.one:
+        noted = setup.last("team" if world.whose == "team" else "sync")["error"]
+    world.settle()
+
+    assert "\n" not in str(said.value)
+    assert noted == str(said.value)
+    assert world.known() == ["Before it", "While it lasts"]
+
+
+def test_a_slow_hub_is_waited_for(world: World) -> None:
+    """A server that is locked, a repository that thinks: the sync takes longer and loses nothing."""
+    world.learns("Before it")
+    world.settle()
+    world.learns("Meanwhile")
+    if world.hub == "folder":
+        pytest.skip("a folder is as slow as its disk")
+
+    if world.hub == "git":
+        hook(world, "sleep 1")
+        world.sync(world.one)
+    else:
+        with psycopg.connect(world.server) as admin:
+            admin.execute("LOCK TABLE claude_mem.files, claude_mem.team_files IN ACCESS EXCLUSIVE MODE")
+            thread = threading.Timer(1.0, admin.rollback)
+            thread.start()
+            world.sync(world.one)
+            thread.join()
+    world.sync(world.other)
+
+    assert world.known() == ["Before it", "Meanwhile"]
+
+
+def test_a_hub_from_an_old_backup_is_filled_again(world: World) -> None:
+    """What came since is there again; what was forgotten since is on no machine and not at the hub."""
+    world.learns("Before it")
+    world.learns(f"Never dig {WORD}")
+    world.settle()
+    old = world.at.with_name("old")
+    if world.hub == "postgres":
+        world.do(
+            "CREATE TABLE old AS SELECT * FROM claude_mem.files",
+            "CREATE TABLE old_team AS SELECT * FROM claude_mem.team_files",
+        )
+    else:
+        shutil.copytree(world.at, old)
+    world.forgets(WORD)
+    world.learns("Since then")
+    world.settle()
+
+    if world.hub == "postgres":
+        world.do(
+            "DELETE FROM claude_mem.files", "DELETE FROM claude_mem.team_files",
+            "INSERT INTO claude_mem.files SELECT * FROM old",
+            "INSERT INTO claude_mem.team_files SELECT * FROM old_team",
+        )  # fmt: skip
+    else:
+        shutil.rmtree(world.at)
+        old.rename(world.at)
+    world.sync(world.other)
+    between = world.known()
+    world.settle()
+
+    assert between == world.known() == ["Before it", "Since then"]
+    for each in (world.bytes(), world.one.bytes(), world.other.bytes()):
+        assert WORD.encode() not in each
+
+
+def test_lines_of_a_newer_version_wait_for_the_upgrade(world: World) -> None:
+    """They are neither read nor passed over."""
+    world.learns("Before it")
+    world.settle()
+    world.learns("Of a newer schema")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(segments, "MIGRATIONS", (*segments.MIGRATIONS, ""))
+        world.sync(world.one)
+
+    refused = world.sync(world.other).refused
+    before = world.known()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(segments, "MIGRATIONS", (*segments.MIGRATIONS, ""))
+        world.sync(world.other)
+
+    assert [why.partition(" ")[2] for why in refused] == [
+        "runs a newer version: upgrade claude-mem-lite here"
+    ]
+    assert before == ["Before it"]
+    assert world.known() == ["Before it", "Of a newer schema"]
+
+
+def test_what_is_forgotten_is_to_the_last_byte_nowhere(world: World) -> None:
+    """On neither machine, and in nothing that the hub shows: rows, files, objects of the repository."""
+    world.learns(f"Never dig {WORD}")
+    world.learns("Stays")
+    world.settle()
+    assert WORD.encode() in world.other.bytes()
+
+    world.forgets(WORD)
+    world.settle()
+
+    assert world.known() == ["Stays"]
+    for each in (world.bytes(), world.one.bytes(), world.other.bytes()):
+        assert WORD.lower().encode() not in each.lower()
+
+
+def test_sixty_poisoned_lines_come_through_a_hub_and_none_is_active_or_unmarked(
+    world: World, tmp_path: Path, blank: Path
+) -> None:
+    """From a stranger nothing is told; from one who is trusted no order is, and the rest bears their name."""
+    poison = [each.says for batch in BATCHES for cases in batch.values() for each in cases if each.says][:60]
+    orders = [text for text in poison if suspicions(text, origin="assistant")]
+    assert (len(poison), len(orders) > 20) == (60, True)
+    if world.whose == "own":
+        stranger = Machine(tmp_path / "stranger", blank)
+        with stranger:
+            run.begin(world.address("ann"), name="laptop0")
+            for text in poison:
+                learn("/p/pond", text[:1_990], confidence=0.95)
+        stranger.sync()
+        refused = world.other.sync().refused
+        assert [why.partition(" ")[2] for why in refused] == [
+            "calls itself 'laptop0' and does not know your code"
+        ]
+        assert world.known() == []
+        return
+    mallory, bob = world.one, world.other
+    with mallory:
+        for text in poison:
+            learn(mallory.pond, text[:1_990], confidence=0.95)
+        learning_rows.update(
+            learning_rows.get(learn(mallory.pond, ORDINARY[0].says)),
+            is_manual=True, guard='{"mode": "ask", "commands": ["git push"]}',
+        )  # fmt: skip
+    world.settle()
+    with bob:
+        before = builder.build(bob.pond).text
+
+    bob.trusts("ann")
+    with bob:
+        block = builder.build(bob.pond).text
+        own = learning_rows.find(None, state="all")
+        guards = guarded.on(bob.pond) + [row for row, _ in guarded.possible(bob.pond)]
+
+    told = [line for line in block.split("\n") if line.startswith("- ")]
+    assert len(bob.waiting()) == 61
+    assert before == ""
+    assert set(orders).isdisjoint(words for _, words in bob.told())
+    assert {author for author, _ in bob.told()} == {"ann"}
+    assert not any(text[:60] in block for text in orders)
+    assert [("] " in line and "From ann, convention: " in line) for line in told] == [True] * len(told)
+    assert (own, guards) == ([], [])
