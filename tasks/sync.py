@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import random
 import subprocess
 import sys
 import threading
@@ -18,7 +19,8 @@ from claude_mem_lite.tasks.app import huey
 log = logging.getLogger(__name__)
 
 _LISTENS_FOR_S = 60.0  # before it looks whether that hub is still the one
-_listener: threading.Thread | None = None
+_AT_ONCE_S = 1.0  # in which the machines of a team, which all hear it at once, begin to sync
+_listeners: dict[str, threading.Thread] = {}
 
 
 def sync_in_background() -> bool:
@@ -27,9 +29,11 @@ def sync_in_background() -> bool:
     In a process of its own: a slow hub keeps no worker waiting, and to forget what another machine has
     forgotten it stops the consumer for the moment. One that finds another at work ends at once.
     """
-    if not setup.is_set_up():
+    hubs = [of for of in (setup.OWN, setup.TEAM) if setup.is_set_up(of)]
+    if not hubs:
         return False
-    _start_listener()
+    for of in hubs:
+        _start_listener(of)
     _start_sync()
     return True
 
@@ -46,27 +50,32 @@ def _start_sync() -> subprocess.Popen[bytes]:
     )
 
 
-def _start_listener() -> None:
+def _start_listener(of: str) -> None:
     """Have a thread listen to a hub that says when there is something new, unless one does already.
 
     One that has lost its connection ends, and the next sync starts another.
     """
-    global _listener  # noqa: PLW0603  (one a process)
-    chosen = setup.load()
-    if chosen is None or not chosen.hub.startswith("postgres:") or (_listener and _listener.is_alive()):
+    chosen, before = setup.load(of), _listeners.get(of)
+    if chosen is None or not chosen.hub.startswith("postgres:") or (before and before.is_alive()):
         return
-    _listener = threading.Thread(target=_listen, args=(chosen,), name="sync-listener", daemon=True)
-    _listener.start()
+    thread = threading.Thread(target=_listen, args=(of, chosen), name=f"{of}-listener", daemon=True)
+    _listeners[of] = thread
+    thread.start()
 
 
-def _listen(chosen: setup.Setup) -> None:
+def _listen(of: str, chosen: setup.Setup) -> None:
     """Sync whenever another machine has published, as long as this hub is set up."""
-    from claude_mem_lite.sync.hubs import Listening, hub_at
+    from claude_mem_lite.sync.hubs import Listening, hub_at, team_hub_at
+    from claude_mem_lite.sync.team.run import project_digests
 
     try:
-        hub = hub_at(chosen.hub)
-        while isinstance(hub, Listening) and setup.load() == chosen:
-            if hub.wait(chosen.machine, timeout_s=_LISTENS_FOR_S) and _start_sync().wait():
+        hub = team_hub_at(chosen.hub) if of == setup.TEAM else hub_at(chosen.hub)
+        while isinstance(hub, Listening) and setup.load(of) == chosen:
+            projects = project_digests() if of == setup.TEAM else None
+            has_news = hub.wait(chosen.machine, timeout_s=_LISTENS_FOR_S, projects=projects)
+            if has_news and projects is not None:
+                time.sleep(random.uniform(0, _AT_ONCE_S))  # noqa: S311  (no secret)
+            if has_news and _start_sync().wait():
                 time.sleep(1)  # another sync was at work and may have looked too early
                 _start_sync().wait()
     except ClaudeMemError as error:

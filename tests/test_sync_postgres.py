@@ -30,7 +30,7 @@ _NUMBERS = itertools.count()
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Run a PostgreSQL with the roles ann and bob, a team pond, and eve; return its administrator's address."""
+    """Run a PostgreSQL with the roles ann and bob of the team pond, and eve; return its address."""
     started = None
     for _ in range(_TRIALS):  # pgserver gives a start ten seconds, which a busy machine may not have
         with contextlib.suppress(OSError, subprocess.SubprocessError):

@@ -14,6 +14,7 @@ from claude_mem_lite import keys
 from claude_mem_lite.cli.app import app
 from claude_mem_lite.cli.output import AsJson, Quiet, Yes, confirmed, console, errors, print_json, working
 from claude_mem_lite.cli.text import age, printable
+from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.text import count
 
 if TYPE_CHECKING:
@@ -42,38 +43,68 @@ def sync_now(
     """
     if context.invoked_subcommand is not None:
         return
-    from claude_mem_lite.cli import guards
-    from claude_mem_lite.services import supervise
     from claude_mem_lite.storage import models
-    from claude_mem_lite.sync import run
 
     models.open_databases()
-    from claude_mem_lite.sync import setup
-    from claude_mem_lite.sync.team import run as team_run
-
-    has_own = setup.is_set_up() or not setup.is_set_up(setup.TEAM)  # with neither, one line says so
-    has_team = setup.is_set_up(setup.TEAM)
     if dry_run:
-        found = [*(run.to_send() if has_own else ()), *(team_run.to_send() if has_team else ())]
-        if as_json:
-            print_json(found)
-        for line in [] if as_json else found:
-            typer.echo(line)
+        _print_lines(as_json=as_json)
         return
     with working("syncing", quiet=quiet or as_json):
-        outcome = run.sync(paused=supervise.paused) if has_own else run.Outcome()
-        shared = team_run.sync() if has_team else None
-    if outcome.taken:
-        guards.sync()
+        outcome, shared, trouble = _sync_all()
+    if trouble and not (outcome or shared):
+        raise trouble
     if as_json:
         team = {"team": dataclasses.asdict(shared)} if shared else {}
-        print_json(dataclasses.asdict(outcome) | team)
-    elif not quiet:
-        if has_own:
-            _print_outcome(outcome)
-        if shared:
-            console.print(f"Team: {count(shared.sent, 'line')} sent, {count(shared.taken, 'line')} new here.")
-            _print_problems(shared)
+        print_json((dataclasses.asdict(outcome) if outcome else {}) | team)
+    if outcome and not (quiet or as_json):
+        _print_outcome(outcome)
+    if shared and not (quiet or as_json):
+        console.print(f"Team: {count(shared.sent, 'line')} sent, {count(shared.taken, 'line')} new here.")
+        _print_problems(shared)
+    if trouble:
+        raise trouble
+
+
+def _hubs() -> tuple[bool, bool]:
+    """Return whether to sync with the user's own hub, and with a team's; without any the own one says so."""
+    from claude_mem_lite.sync import setup
+
+    has_team = setup.is_set_up(setup.TEAM)
+    return setup.is_set_up() or not has_team, has_team
+
+
+def _sync_all() -> tuple[Outcome | None, TeamOutcome | None, ClaudeMemError | None]:
+    """Sync with each hub; what is wrong with one keeps nobody from the other."""
+    from claude_mem_lite.cli import guards
+    from claude_mem_lite.services import supervise
+    from claude_mem_lite.sync import run
+    from claude_mem_lite.sync.team import run as team_run
+
+    has_own, has_team = _hubs()
+    outcome, shared, trouble = None, None, None
+    try:
+        outcome = run.sync(paused=supervise.paused) if has_own else None
+    except ClaudeMemError as error:
+        trouble = error
+    try:
+        shared = team_run.sync() if has_team else None
+    except ClaudeMemError as error:
+        trouble = trouble or error
+    if outcome and outcome.taken:
+        guards.sync()
+    return outcome, shared, trouble
+
+
+def _print_lines(*, as_json: bool) -> None:
+    from claude_mem_lite.sync import run
+    from claude_mem_lite.sync.team import run as team_run
+
+    has_own, has_team = _hubs()
+    found = [*(run.to_send() if has_own else ()), *(team_run.to_send() if has_team else ())]
+    if as_json:
+        print_json(found)
+    for line in [] if as_json else found:
+        typer.echo(line)
 
 
 @sync.command("init")

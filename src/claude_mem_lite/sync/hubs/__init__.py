@@ -45,8 +45,11 @@ class TeamHub(Hub, Protocol):
 class Listening(Protocol):
     """A hub that says when there is something new."""
 
-    def wait(self, machine: str, *, timeout_s: float) -> bool:
-        """Wait until a machine other than this one has published; return False when none has in that time."""
+    def wait(self, machine: str, *, timeout_s: float, projects: Collection[str] | None = None) -> bool:
+        """Wait until a machine other than this one has published; return False when none has in that time.
+
+        Of a team, only what is of some projects counts.
+        """
 
 
 def team_hub_at(address: str) -> TeamHub:

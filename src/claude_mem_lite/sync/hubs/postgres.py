@@ -192,7 +192,13 @@ class PostgresHub(_Database):
             for machine in machines:
                 database.execute("SELECT pg_notify(%s, current_user || ' ' || %s)", (_CHANNEL, machine))
 
-    def wait(self, machine: str, *, timeout_s: float) -> bool:
+    def wait(
+        self,
+        machine: str,
+        *,
+        timeout_s: float,
+        projects: Collection[str] | None = None,  # noqa: ARG002
+    ) -> bool:
         """Wait until another machine of this role has published; return False when none has in that time."""
         with self._errors():
             database = self._connected()
@@ -273,13 +279,16 @@ class PostgresTeamHub(_Database):
                     (_TEAM_CHANNEL, self.team, machine, project),
                 )
 
-    def wait(self, machine: str, *, timeout_s: float) -> bool:
-        """Wait until another machine of the team has published; return False when none has in that time."""
+    def wait(self, machine: str, *, timeout_s: float, projects: Collection[str] | None = None) -> bool:
+        """Wait until another machine of the team has published of one of some projects, or time is up."""
         with self._errors():
             database = self._connected()
             database.execute(f"LISTEN {_TEAM_CHANNEL}".encode())
-            heard = [each.payload.split(" ") for each in database.notifies(timeout=timeout_s, stop_after=1)]
-        return any(each[0] == self.team and each[1] != machine for each in heard)
+            heard = [each.payload for each in database.notifies(timeout=timeout_s, stop_after=1)]
+        # Whoever may connect can tell anything here; all that it does is have this machine look.
+        start = f"{self.team} "
+        told = (each.removeprefix(start).partition(" ") for each in heard if each.startswith(start))
+        return any(who != machine and (projects is None or project in projects) for who, _, project in told)
 
 
 def _owner(name: str, me: str) -> tuple[str, str]:

@@ -132,6 +132,14 @@ def shared() -> dict[str, list[str]]:
         return {each.project_dir: each.kinds for each in _projects(connection)}
 
 
+def project_digests() -> list[str]:
+    """Return what the projects that take part are called at the hub."""
+    if not team.is_there():
+        return []
+    with team.writing() as connection:
+        return [each.digest for each in _projects(connection)]
+
+
 def machines_of(name: str) -> list[team.Author]:
     """Return the machines of a name, or that of a fingerprint. Raises: ClaudeMemError for an unknown one."""
     found = [each for each in team.authors() if name in {each.name, each.known_as, each.machine}]
