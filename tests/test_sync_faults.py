@@ -79,23 +79,28 @@ class World:
 
     def bytes(self) -> bytes:
         """Return all that the hub shows."""
-        if self.hub == "postgres":
-            with psycopg.connect(self.server) as admin:
-                rows = admin.execute(
-                    "SELECT data FROM claude_mem.files UNION ALL SELECT data FROM claude_mem.team_files"
-                )
-                return b"".join(data for (data,) in rows)
-        if self.hub == "git":
-            subprocess.run(["git", "-C", self.at, "gc", "-q", "--prune=now"], check=True)
-            command = ["git", "-C", self.at, "cat-file", "--batch-all-objects", "--batch"]
-            return subprocess.run(command, capture_output=True, check=True).stdout
-        return all_bytes(self.at)
+        return shown_at(self.hub, self.at, self.server)
 
     def do(self, *statements: str) -> None:
         """Run statements as the database's administrator."""
         with psycopg.connect(self.server, autocommit=True) as admin:
             for statement in statements:
                 admin.execute(statement.encode())
+
+
+def shown_at(hub: str, at: Path, server: str) -> bytes:
+    """Return all that a hub shows: live rows, files, or what is in a repository after git has collected."""
+    if hub == "postgres":
+        with psycopg.connect(server) as admin:
+            rows = admin.execute(
+                "SELECT data FROM claude_mem.files UNION ALL SELECT data FROM claude_mem.team_files"
+            )
+            return b"".join(data for (data,) in rows)
+    if hub == "git":
+        subprocess.run(["git", "-C", at, "gc", "-q", "--prune=now"], check=True)
+        command = ["git", "-C", at, "cat-file", "--batch-all-objects", "--batch"]
+        return subprocess.run(command, capture_output=True, check=True).stdout
+    return all_bytes(at)
 
 
 @pytest.fixture(params=[(whose, hub) for whose in WHOSE for hub in HUBS], ids="-".join)

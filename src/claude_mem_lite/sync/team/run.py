@@ -21,7 +21,7 @@ from claude_mem_lite import locks
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.forget.store import times_forgotten
-from claude_mem_lite.storage import team
+from claude_mem_lite.storage import projects, team
 from claude_mem_lite.sync import cards, segments, setup, signing
 from claude_mem_lite.sync.hubs import team_hub_at
 from claude_mem_lite.sync.segments import Name
@@ -110,11 +110,12 @@ def leave(*, erase: bool) -> None:
 def share(project_dir: str, kinds: Collection[str]) -> None:
     """Choose what of a project is shared from the next sync on. Raises: ClaudeMemError."""
     _chosen()
+    if not team.key_of(project_dir):
+        projects.see(project_dir)  # no session was in it yet
     key = team.key_of(project_dir)
     if not key:
         raise ClaudeMemError(
-            f"{project_dir} has neither an origin nor a commit by which colleagues' clones could know it,"
-            " or no session was in it yet"
+            f"{project_dir} has neither an origin nor a commit by which colleagues' clones could know it"
         )
     with team.writing() as connection:
         connection.execute(
@@ -220,22 +221,22 @@ def _projects(connection: Any) -> list[_Project]:
 
 def _sync(chosen: Setup, hub: TeamHub, outcome: Outcome) -> None:
     with team.writing() as connection:
-        projects = {each.digest: each for each in _projects(connection)}
-    paths = hub.names(list(projects))
+        taking_part = {each.digest: each for each in _projects(connection)}
+    paths = hub.names(list(taking_part))
     known = _machines(hub, paths, chosen, outcome)
     streams: dict[tuple[str, str], dict[Name, list[str]]] = {}
     for path in paths:
         name = Name.of("/".join(path.split("/")[-2:]))
         project = name.generation.partition(".")[0] if name else ""
-        if name and project in projects:
+        if name and project in taking_part:
             streams.setdefault((name.machine, project), {}).setdefault(name, []).append(path)
     for (machine, project), files in streams.items():
         if machine in known and machine != chosen.machine:
-            _pull(hub, files, known[machine], projects[project].key, outcome)
+            _pull(hub, files, known[machine], taking_part[project].key, outcome)
     if outcome.gone:
         team.purge()
     own = {path for path in paths if path.startswith(f"{chosen.machine}/")}
-    for each in projects.values():
+    for each in taking_part.values():
         _push(chosen, hub, each, own, outcome)
 
 
