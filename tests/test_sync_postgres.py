@@ -234,6 +234,29 @@ def test_a_hub_from_an_old_backup_is_filled_again(two: list[Machine], server: st
     assert WORD.encode() not in kept
 
 
+def test_an_older_schema_is_brought_up_to_date_by_its_owner(
+    two: list[Machine], url: str, server: str
+) -> None:
+    """Without anybody doing anything; until then others say what they wait for."""
+    one, other = two
+    settle(one, other)
+    with as_admin(server) as admin:
+        admin.execute("DROP TABLE claude_mem.team_files")
+        admin.execute("DROP FUNCTION claude_mem.is_member")
+        admin.execute("UPDATE claude_mem.version SET number = 1")
+    with one:
+        remember()
+    with one, pytest.raises(ClaudeMemError, match="brought up to date as its owner syncs"):
+        hub_at(address(url.replace("ann", "bob"))).names()
+
+    settle(one, other)
+
+    assert one.lines() == other.lines() != []
+    with as_admin(server) as admin:
+        assert admin.execute("SELECT number FROM claude_mem.version").fetchone() == (2,)
+        assert admin.execute("SELECT to_regclass('claude_mem.team_files') IS NULL").fetchone() == (False,)
+
+
 def test_a_password_in_the_address_is_refused(home: Path) -> None:
     """`sync.json` and `sync status` would show it."""
     with pytest.raises(ClaudeMemError, match=r"~/\.pgpass"):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 _HEAD, _END, _FORGOTTEN = "claude-mem-sync", "end", "forgotten"
 _SUFFIX = ".jsonl"
-_MOST_CLOCK = 1 << 53
+_MOST_CLOCK, _MOST_DIGITS = 1 << 53, 15
 _MOST_ADDED = 1000  # to a confidence, by one machine
 _CLOCKS_APART = dt.timedelta(days=30)  # of machines that sign what they say
 
@@ -54,7 +54,8 @@ class Name:
         """Return the name that a hub's path is, None for another file."""
         machine, _, rest = path.partition("/")
         generation, _, number = rest.removesuffix(_SUFFIX).rpartition(".")
-        is_name = rest.endswith(_SUFFIX) and generation and number.isascii() and number.isdigit()
+        is_number = number.isascii() and number.isdigit() and len(number) <= _MOST_DIGITS
+        is_name = rest.endswith(_SUFFIX) and generation and is_number
         return cls(machine, generation, int(number)) if is_name else None
 
 

@@ -110,6 +110,9 @@ class _Database:
 
     def create(self) -> None:
         """Make the schema, unless it is there, and bring it up to date."""
+        self._make()
+
+    def _make(self) -> None:
         with self._transaction() as database:
             database.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
             version = _version(database)
@@ -123,13 +126,27 @@ class _Database:
                 database.execute("UPDATE claude_mem.version SET number = %s", (len(_MIGRATIONS),))
         self._check(max(version, len(_MIGRATIONS)))
 
+    def _look(self, database: psycopg.Connection) -> None:
+        """Check the schema's version; its owner brings an older one up to date."""
+        version = _version(database)
+        if 0 <= version < len(_MIGRATIONS):
+            is_mine = database.execute(
+                "SELECT 1 FROM pg_namespace WHERE nspname = 'claude_mem' AND pg_has_role(nspowner, 'USAGE')"
+            ).fetchone()
+            if is_mine:
+                self._make()
+                return
+        self._check(version)
+
     def _check(self, version: int) -> None:
         if version < 0:
             raise ClaudeMemError(f"the database {self.place} has no hub: claude-mem sync init makes one")
         if version > len(_MIGRATIONS):
             raise ClaudeMemError(f"the hub {self.place} is of a newer version: upgrade claude-mem-lite here")
         if version < len(_MIGRATIONS):
-            raise ClaudeMemError(f"the hub {self.place} is of an older version: its owner runs sync init")
+            raise ClaudeMemError(
+                f"the hub {self.place} is of an older version: it is brought up to date as its owner syncs"
+            )
 
     @contextmanager
     def _transaction(self) -> Iterator[psycopg.Connection]:
@@ -159,7 +176,7 @@ class PostgresHub(_Database):
     def names(self) -> list[str]:
         """Return the names of all files of this role."""
         with self._transaction() as database:
-            self._check(_version(database))
+            self._look(database)
             found = database.execute(
                 "SELECT name FROM claude_mem.files WHERE owner = current_user ORDER BY name"
             ).fetchall()
@@ -178,7 +195,7 @@ class PostgresHub(_Database):
     def publish(self, added: Mapping[str, bytes], dropped: Collection[str]) -> None:
         """Add files and take others out, all or nothing, and tell the machines that listen."""
         with self._transaction() as database:
-            self._check(_version(database))
+            self._look(database)
             for name, data in added.items():
                 database.execute(
                     "INSERT INTO claude_mem.files (name, data) VALUES (%s, %s)"
@@ -234,7 +251,7 @@ class PostgresTeamHub(_Database):
     def names(self, projects: Collection[str] | None = None) -> list[str]:
         """Return the names of the team's cards and of some projects' files; others' below their role."""
         with self._transaction() as database:
-            self._check(_version(database))
+            self._look(database)
             self._me = (database.execute("SELECT current_user::text").fetchone() or [""])[0]
             found = database.execute(
                 "SELECT owner::text, name FROM claude_mem.team_files WHERE team = %s"
@@ -259,7 +276,7 @@ class PostgresTeamHub(_Database):
     def publish(self, added: Mapping[str, bytes], dropped: Collection[str]) -> None:
         """Add files and take others of this role out, all or nothing, and tell the machines that listen."""
         with self._transaction() as database:
-            self._check(_version(database))
+            self._look(database)
             for name, data in added.items():
                 database.execute(
                     "INSERT INTO claude_mem.team_files (team, project, name, data) VALUES (%s, %s, %s, %s)"

@@ -7,6 +7,7 @@ summary is told anew from what was done, and what quotes a prompt is left out, u
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite.distill.local import conversation
@@ -14,6 +15,7 @@ from claude_mem_lite.distill.record import local_summary
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.storage import queries
 from claude_mem_lite.storage.learnings import TOLD
+from claude_mem_lite.sync import rows
 from claude_mem_lite.sync.records import digest
 from claude_mem_lite.upkeep import lines, store
 
@@ -51,16 +53,16 @@ def chosen(words: Collection[str], *, with_prompts: bool) -> list[str]:
 
 
 def items(project_dir: str, key: str, kinds: Collection[str]) -> Iterator[Item]:
-    """Yield what is shared of a project now."""
-    with_prompts = PROMPTS in kinds
+    """Yield what is shared of a project now; a row is read again when its line is made."""
+    with_prompts, projects = PROMPTS in kinds, rows.Projects.read()
     for name, kind in KINDS.items():
+        names = [each for each in lines.KINDS[kind].model_fields if each != "kind"]
         for row in store.rows(kind, project_dir) if name in kinds else ():
             if _is_shared(kind, row, with_prompts=with_prompts):
-                names = [each for each in lines.KINDS[kind].model_fields if each != "kind"]
-                found = {"kind": kind, **{each: row[each] for each in names}, "project_dir": key}
                 yield Item(
-                    kind, row["event_id" if kind == "finding" else "id"], digest([found, with_prompts]),
-                    _maker(found, with_prompts=with_prompts),
+                    kind, row["event_id" if kind == "finding" else "id"],
+                    digest([[row[each] for each in names], key, with_prompts]),
+                    partial(_fields, kind, row["pk"], key, projects, with_prompts=with_prompts),
                 )  # fmt: skip
 
 
@@ -75,13 +77,18 @@ def _is_shared(kind: str, row: dict[str, Any], *, with_prompts: bool) -> bool:
     return with_prompts or row["tool_name"] not in _USERS
 
 
-def _maker(found: dict[str, Any], *, with_prompts: bool) -> Callable[[], dict[str, Any] | None]:
+def _fields(
+    kind: str, pk: int, key: str, projects: rows.Projects, *, with_prompts: bool
+) -> dict[str, Any] | None:
+    found = rows.read(kind, pk, projects)
+    if found is None:
+        return None
     makers: dict[str, Callable[[dict[str, Any]], dict[str, Any] | None]] = {
         "learning": _learning, "finding": dict,
         "session": dict if with_prompts else _session,
         "observation": dict if with_prompts else _observation,
     }  # fmt: skip
-    return lambda: makers[found["kind"]](found)
+    return makers[kind](found | {"kind": kind, "project_dir": key})
 
 
 def _learning(found: dict[str, Any]) -> dict[str, Any]:
@@ -92,16 +99,16 @@ def _learning(found: dict[str, Any]) -> dict[str, Any]:
 
 def _session(found: dict[str, Any]) -> dict[str, Any] | None:
     """Return a session as it is told without its prompts."""
-    rows = [row for row in queries.observations_of(found["id"]) if row.tool_name not in _USERS]
-    summary, _ = local_summary(rows)
+    done = [row for row in queries.observations_of(found["id"]) if row.tool_name not in _USERS]
+    summary, _ = local_summary(done)
     told: dict[str, Any] = {"summary": summary, "key_decisions": [], "retold": None, "written_by": "local"}
     return found | told if summary else None
 
 
 def _observation(found: dict[str, Any]) -> dict[str, Any]:
     """Return an observation without the lines that say what had been asked for."""
-    rows = queries.observations_of(found["session_id"])
-    asked = {conversation.asked(row.summary).rstrip("…") for row in rows if row.tool_name in _USERS} - {""}
+    said = queries.observations_of(found["session_id"])
+    asked = {conversation.asked(row.summary).rstrip("…") for row in said if row.tool_name in _USERS} - {""}
     asked |= {each.removeprefix("Asked: ") for each in asked}
     told = {name: _without(found[name], asked) for name in ("title", "summary", "detail")}
     return found | told | {"title": told["title"] or found["tool_name"], "summary": told["summary"] or ""}

@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 _LINES, _MOST_SEGMENTS = 500, 30
 _MOST_BYTES = 32 << 20  # of a segment
 _MOST_SAID = 20
-_NAME = re.compile(r"[^\W_][\w .@-]{0,39}")
+_NAME = re.compile(r"[^\W_][\w.@-]{0,19}(?: [\w.@-]{1,20})?")  # too short for a sentence
 
 
 @dataclass(slots=True)
@@ -80,7 +80,7 @@ def join(address: str, *, name: str, code: str = "") -> Setup:
         raise ClaudeMemError("this machine is in a team already: claude-mem team leave comes first")
     if not _NAME.fullmatch(name):
         raise ClaudeMemError(
-            f"{name!r} is no name to be known by: letters, digits, blanks, . @ - and at most 40"
+            f"{name!r} is no name to be known by: one word or two, each of at most 20 characters"
         )
     team_hub_at(address).create()
     chosen = setup.Setup(address, signing.ensure(), name, code or signing.new_code())
@@ -143,7 +143,9 @@ def project_digests() -> list[str]:
 
 def machines_of(name: str) -> list[team.Author]:
     """Return the machines of a name, or that of a fingerprint. Raises: ClaudeMemError for an unknown one."""
-    found = [each for each in team.authors() if name in {each.name, each.known_as, each.machine}]
+    authors = team.authors()
+    found = [each for each in authors if name == each.machine]  # not whoever calls themselves so
+    found = found or [each for each in authors if name in {each.name, each.known_as}]
     if not found:
         raise ClaudeMemError(f"nobody at the hub is called {name!r}: claude-mem sync, then team list")
     return found
