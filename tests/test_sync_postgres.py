@@ -171,6 +171,24 @@ def test_who_listens_hears_of_another_machine_and_not_of_itself(home: Path, url:
     assert heard == [False, True]
 
 
+def test_a_member_hears_of_the_projects_it_takes_part_in(home: Path, url: str) -> None:
+    """Of others' publications there and of no others, whatever somebody else says on the channel."""
+    hub, listening = hub_at_team(url), hub_at_team(url.replace("ann", "bob"))
+    hub.create()
+    assert isinstance(listening, Listening)
+    assert listening.wait("b", timeout_s=0.01, projects=["p"]) is False
+
+    heard = []
+    for name in ("a/q.1.2.jsonl", "b/p.1.2.jsonl", "a/p.1.2.jsonl"):
+        hub.publish({name: b""}, [])
+        heard.append(listening.wait("b", timeout_s=5, projects=["p"]))
+    with psycopg.connect(url.replace("ann", "eve"), autocommit=True) as eve:
+        eve.execute("NOTIFY claude_mem_team, 'nonsense'")
+    heard.append(listening.wait("b", timeout_s=5, projects=["p"]))
+
+    assert heard == [False, False, True, False]
+
+
 @pytest.mark.parametrize("fault", ["newer", "gone", "full", "no such server"])
 def test_a_fault_is_one_line_and_loses_nothing(two: list[Machine], server: str, fault: str) -> None:
     """What was to be sent waits, and goes once the hub is as it should be."""
