@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import os
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -30,7 +31,14 @@ _NUMBERS = itertools.count()
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Run a PostgreSQL with the roles ann and bob of the team pond, and eve; return its address."""
+    """Run a PostgreSQL with the roles ann and bob of the team pond, and eve; return its address.
+
+    CLAUDE_MEM_TEST_POSTGRES names another that runs already, as "postgresql://postgres:@/postgres?host=/run".
+    """
+    if given := os.environ.get("CLAUDE_MEM_TEST_POSTGRES"):
+        prepare(given)
+        yield given
+        return
     started = None
     for _ in range(_TRIALS):  # pgserver gives a start ten seconds, which a busy machine may not have
         with contextlib.suppress(OSError, subprocess.SubprocessError):
@@ -38,14 +46,20 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             break
     if started is None:
         pytest.skip(f"PostgreSQL did not start in {_TRIALS} trials of ten seconds")
-    with psycopg.connect(started.get_uri(), autocommit=True) as admin:
-        admin.execute("CREATE ROLE ann LOGIN")
-        admin.execute("CREATE ROLE bob LOGIN")
-        admin.execute("CREATE ROLE pond")
-        admin.execute("GRANT pond TO ann, bob")
-        admin.execute("CREATE ROLE eve LOGIN")
+    prepare(started.get_uri())
     yield str(started.get_uri())
     started.cleanup()
+
+
+def prepare(cluster: str) -> None:
+    """Make the roles, unless another module of tests has."""
+    with psycopg.connect(cluster, autocommit=True) as admin:
+        for statement in (
+            "CREATE ROLE ann LOGIN", "CREATE ROLE bob LOGIN", "CREATE ROLE eve LOGIN", "CREATE ROLE pond",
+            "GRANT pond TO ann, bob",
+        ):  # fmt: skip
+            with contextlib.suppress(psycopg.errors.DuplicateObject):
+                admin.execute(statement)
 
 
 @pytest.fixture
@@ -53,6 +67,7 @@ def server(cluster: str) -> str:
     """Return the address of a new database, of its administrator."""
     name = f"memory{next(_NUMBERS)}"
     with psycopg.connect(cluster, autocommit=True) as admin:
+        admin.execute(f"DROP DATABASE IF EXISTS {name}".encode())
         admin.execute(f"CREATE DATABASE {name} OWNER ann".encode())
     return cluster.replace("/postgres?", f"/{name}?")
 
