@@ -323,7 +323,7 @@ def test_a_dry_run_says_what_would_go_and_touches_nothing(memory: Path) -> None:
     assert done["forgotten"] == {
         "sessions": 1, "observations": 5, "learnings": 1, "raw_events": 6, "functions": 1,
         "function_changes": 1, "calls": 0, "log_entries": done["forgotten"]["log_entries"], "messages": 7,
-        "log_lines": 2, "spool_files": 2, "retold": 0,
+        "log_lines": 2, "spool_files": 2, "shared_lines": 0, "retold": 0,
     }  # fmt: skip
     assert (again.returncode, again.stdout) == (0, "Nothing of that is kept.\n")
 

@@ -8,12 +8,13 @@ import pytest
 from support.colleagues import KEY, Member, learn, lines_sent, met, team_of
 from support.databases import observation_row, session_row
 from support.machines import all_bytes, unpaused
+from support.processes import claude_mem
 
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.forget import purge
 from claude_mem_lite.forget.wanted import Wanted
 from claude_mem_lite.storage import learnings as learning_rows
-from claude_mem_lite.storage import models, queries
+from claude_mem_lite.storage import models, queries, team
 from claude_mem_lite.sync.team import run
 
 WORD = "Xylophagous"
@@ -193,6 +194,28 @@ def test_what_the_user_forgets_of_a_colleagues_does_not_come_back(two: list[Memb
 
     assert bob.waiting() == []
     assert WORD.encode() not in bob.bytes()
+
+
+@pytest.mark.process
+def test_the_command_forgets_what_only_a_colleague_has_said(
+    two: list[Member], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its words, or by its id; both are said in the answer."""
+    ann, bob = two
+    with ann:
+        learn(ann.pond, f"Never dig {WORD}")
+        learn(ann.pond, "Something else")
+    met(ann, bob)
+    machine = ann.machine
+    with bob:
+        other = next(each.id for each in team.lines_of([machine], limit=9) if "else" in str(each.line))
+    monkeypatch.setenv("CLAUDE_MEM_HOME", str(bob.home))
+
+    by_word = claude_mem("forget", "--match", WORD, "--yes")
+    by_id = claude_mem("forget", other[:12], "--yes")
+
+    assert by_word.stdout == by_id.stdout == "Forgotten: 1 line of colleagues.\n"
+    assert bob.waiting() == []
 
 
 def test_trust_is_of_a_key_and_not_of_a_name(

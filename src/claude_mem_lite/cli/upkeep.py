@@ -49,6 +49,7 @@ _FORGOTTEN = {
     "messages": "message",
     "log_lines": "log line",
     "spool_files": "spooled event",
+    "shared_lines": "line of colleagues",
 }
 _PRUNED = {
     "events": "raw event",

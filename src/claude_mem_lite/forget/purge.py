@@ -41,7 +41,10 @@ _PROMPT = "UserPromptSubmit"
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """How much goes, or went, by what it is; `retold` sessions stay, told anew from what is left of them."""
+    """How much goes, or went, by what it is; `retold` sessions stay, told anew from what is left of them.
+
+    `shared_lines` are those of colleagues.
+    """
 
     sessions: int
     observations: int
@@ -54,6 +57,7 @@ class Forgotten:
     messages: int
     log_lines: int
     spool_files: int
+    shared_lines: int
     retold: int
 
 
@@ -61,7 +65,7 @@ def forgettable(wanted: Wanted) -> Forgotten:
     """Return what `forget` would take out."""
     marked = mark(wanted)
     lines = traces.count_lines(wanted, marked.ids)
-    return _counted(marked, lines, len(traces.spooled(wanted, marked.ids)))
+    return _counted(marked, lines, len(traces.spooled(wanted, marked.ids)), len(_shared(wanted)))
 
 
 def forget(wanted: Wanted, *, paused: AbstractContextManager[list[str]]) -> tuple[Forgotten, list[str]]:
@@ -74,7 +78,8 @@ def forget(wanted: Wanted, *, paused: AbstractContextManager[list[str]]) -> tupl
     with turns.run(), staging(), paused as late:
         marked = mark(wanted)
         quotes = _quotes(marked)
-        _forget_shared(wanted)
+        shared = _shared(wanted)
+        team.forget(shared)
         store.note()
         _forget_vectors(marked, quotes)
         lines = traces.clear_lines(wanted, marked.ids)
@@ -97,12 +102,12 @@ def forget(wanted: Wanted, *, paused: AbstractContextManager[list[str]]) -> tupl
             f"{problem}: bytes of it may still be there; claude-mem prune goes on with that"
             for problem in store.purge()
         ]
-    done = _counted(marked, lines, len(spooled))
+    done = _counted(marked, lines, len(spooled), len(shared))
     log.info("forgotten: %s", done)
     return done, [*problems, *late]
 
 
-def _counted(marked: Marked, lines: int, spooled: int) -> Forgotten:
+def _counted(marked: Marked, lines: int, spooled: int, shared: int) -> Forgotten:
     return Forgotten(
         len(marked.sessions),
         len(marked.observations),
@@ -115,6 +120,7 @@ def _counted(marked: Marked, lines: int, spooled: int) -> Forgotten:
         len(marked.messages),
         lines,
         spooled,
+        shared,
         len(marked.retell),
     )
 
@@ -151,10 +157,10 @@ def _without(text: str | None, quotes: set[str]) -> str | None:
     return "\n".join(line for line in text.split("\n") if not any(quote in line for quote in quotes))
 
 
-def _forget_shared(wanted: Wanted) -> None:
-    """Delete what colleagues have shared of it, so that it does not come back from the hub."""
+def _shared(wanted: Wanted) -> list[str]:
+    """Return the ids of what colleagues have shared of it."""
     key = team.key_of(wanted.project_dir) if wanted.project_dir else ""
-    team.forget(
+    return team.wanted(
         lambda row_id, project, line: row_id in wanted.ids or project == (key or None) or wanted.holds(line)
     )
 

@@ -11,7 +11,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
+import sqlite3
+import time
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -22,8 +25,9 @@ from claude_mem_lite.storage.connections import connect
 from claude_mem_lite.storage.models import ProjectFolder
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable, Collection, Iterator
+
+log = logging.getLogger(__name__)
 
 # Append only, as `migrations`: `PRAGMA user_version` counts the steps.
 _STEPS = (
@@ -37,11 +41,11 @@ _STEPS = (
     CREATE TABLE lines (
         pk INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, machine TEXT NOT NULL, project TEXT NOT NULL,
         generation TEXT NOT NULL, kind TEXT NOT NULL, at TEXT NOT NULL, signature TEXT NOT NULL,
-        text TEXT NOT NULL, waits TEXT NOT NULL, line TEXT NOT NULL
+        text TEXT NOT NULL, waits TEXT NOT NULL, line TEXT NOT NULL, is_told INTEGER NOT NULL DEFAULT 0
     );
-    CREATE INDEX idx_line_project ON lines(project, kind, at);
+    CREATE INDEX idx_line_told ON lines(project, kind, at) WHERE is_told;
     CREATE INDEX idx_line_stream ON lines(machine, project, generation);
-    CREATE INDEX idx_line_signature ON lines(signature) WHERE signature <> '';
+    CREATE INDEX idx_line_signature ON lines(project, kind, signature, at) WHERE is_told AND signature <> '';
     CREATE VIRTUAL TABLE lines_fts USING fts5(text, content='lines', content_rowid='pk', tokenize='porter');
     CREATE TRIGGER lines_added AFTER INSERT ON lines BEGIN
         INSERT INTO lines_fts (rowid, text) VALUES (new.pk, new.text); END;
@@ -60,8 +64,10 @@ _STEPS = (
 )
 _TOLD = (
     "SELECT l.id, t.name, l.kind, l.at, l.project, l.waits, l.line FROM lines AS l"
-    " JOIN trusted AS t ON t.machine = l.machine WHERE l.waits = ''"
+    " JOIN trusted AS t ON t.machine = l.machine WHERE l.is_told AND l.waits = '' AND l.project = ?"
 )
+_MOST_S = 0.1  # to find what colleagues say: nobody waits longer for it
+_STEPS_BETWEEN = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,24 +148,29 @@ def key_of(project_dir: str) -> str:
 
 def told(project_dir: str, kinds: Collection[str], *, limit: int, signature: str = "") -> list[Shared]:
     """Return the newest lines of trusted colleagues on a project, each text of an author once."""
-    marks = ", ".join("?" * len(kinds))
-    where = f" AND l.project = ? AND l.kind IN ({marks})" + " AND l.signature = ?" * bool(signature)
-    values = [*kinds, *([signature] if signature else [])]
-    return _read(project_dir, f"{_TOLD}{where} ORDER BY l.at DESC LIMIT ?", *values, limit)
+    key, found = key_of(project_dir) if is_there() else "", list[Shared]()
+    where = " AND l.kind = ?" + " AND l.signature <> '' AND l.signature = ?" * bool(signature)
+    for kind in kinds if key else ():
+        values = [key, kind, *([signature] if signature else [])]
+        found += _rows(f"{_TOLD}{where} ORDER BY l.at DESC LIMIT ?", *values, limit)
+    return sorted(found, key=lambda each: each.at, reverse=True)[:limit]
 
 
 def found(project_dir: str, match: str, *, limit: int) -> list[Shared]:
     """Return the best lines of trusted colleagues for an FTS5 query, best first."""
     hits = "l.pk IN (SELECT rowid FROM lines_fts WHERE lines_fts MATCH ? ORDER BY rank LIMIT 200)"
-    return _read(project_dir, f"{_TOLD} AND l.project = ? AND {hits} LIMIT ?", match, limit)
+    key = key_of(project_dir) if is_there() else ""
+    return _rows(f"{_TOLD} AND {hits} LIMIT ?", key, match, limit) if key else []
 
 
 def opened(prefix: str, project_dir: str | None) -> list[Shared]:
-    """Return the told lines, at most five, whose id begins so."""
-    where = " AND l.id >= ? AND l.id < ?"
+    """Return the told lines of a project (None: of any), at most five, whose id begins so."""
+    if not is_there():
+        return []
+    where = " AND l.id >= ? AND l.id < ? LIMIT 5"
     if project_dir is None:
-        return _rows(f"{_TOLD}{where} LIMIT 5", prefix, f"{prefix}~")
-    return _read(project_dir, f"{_TOLD} AND l.project = ?{where} LIMIT 5", prefix, f"{prefix}~")
+        return _rows(f"{_TOLD.replace('l.project = ?', 'true')}{where}", prefix, f"{prefix}~")
+    return _rows(f"{_TOLD}{where}", key_of(project_dir), prefix, f"{prefix}~")
 
 
 def lines_of(machines: Collection[str], *, limit: int) -> list[Shared]:
@@ -169,7 +180,7 @@ def lines_of(machines: Collection[str], *, limit: int) -> list[Shared]:
         "SELECT l.id, m.name, l.kind, l.at, l.project, l.waits, l.line FROM lines AS l"
         f" JOIN machines AS m ON m.machine = l.machine WHERE l.machine IN ({marks})"
         " ORDER BY l.at DESC LIMIT ?",
-        *machines, limit,
+        *machines, limit, most_s=60.0,
     )  # fmt: skip
 
 
@@ -186,18 +197,23 @@ def authors() -> list[Author]:
     return [Author(*row) for row in rows]
 
 
-def forget(is_wanted: Callable[[str, str, str], bool]) -> int:
-    """Delete for good the lines that `is_wanted` tells by id, project and line; return how many."""
+def wanted(is_wanted: Callable[[str, str, str], bool]) -> list[str]:
+    """Return the ids of the lines that `is_wanted` tells by id, project and line."""
     if not is_there():
-        return 0
-    with writing() as connection:
+        return []
+    with _reading() as connection:
         rows = connection.execute("SELECT id, project, line FROM lines")
-        gone = [(row[0],) for row in rows if is_wanted(*row)]
-        connection.executemany("INSERT OR IGNORE INTO blocked VALUES (?)", gone)
-        connection.executemany("DELETE FROM lines WHERE id = ?", gone)
-    if gone:
+        return [row[0] for row in rows if is_wanted(*row)]
+
+
+def forget(ids: Collection[str]) -> None:
+    """Delete lines for good: no byte of them stays, and they do not come back from the hub."""
+    if ids:
+        gone = [(each,) for each in ids]
+        with writing() as connection:
+            connection.executemany("INSERT OR IGNORE INTO blocked VALUES (?)", gone)
+            connection.executemany("DELETE FROM lines WHERE id = ?", gone)
         purge()
-    return len(gone)
 
 
 def ids_from(prefix: str) -> set[str]:
@@ -209,16 +225,36 @@ def ids_from(prefix: str) -> set[str]:
         return {each for (each,) in rows}
 
 
-def _read(project_dir: str, query: str, *values: Any) -> list[Shared]:
-    key = key_of(project_dir) if is_there() else ""
-    return _rows(query, key, *values) if key else []
+def trust(machine: str) -> None:
+    """Have a machine's lines be told, under the name that it has now."""
+    with writing() as connection:
+        connection.execute(
+            "INSERT OR IGNORE INTO trusted (machine, key, name) SELECT machine, key, name FROM machines"
+            " WHERE machine = ?",
+            (machine,),
+        )
+        connection.execute("UPDATE lines SET is_told = (waits = '') WHERE machine = ?", (machine,))
 
 
-def _rows(query: str, *values: Any) -> list[Shared]:
+def distrust(machine: str) -> None:
+    """Have nothing of a machine be told."""
+    with writing() as connection:
+        connection.execute("DELETE FROM trusted WHERE machine = ?", (machine,))
+        connection.execute("UPDATE lines SET is_told = 0 WHERE machine = ?", (machine,))
+
+
+def _rows(query: str, *values: Any, most_s: float = _MOST_S) -> list[Shared]:
+    """Return what a query finds, nothing where that takes too long or the file is in use."""
     if not is_there():
         return []
-    with _reading() as connection:
-        rows = connection.execute(query, values).fetchall()
+    until = time.monotonic() + most_s
+    try:
+        with _reading() as connection:
+            connection.set_progress_handler(lambda: time.monotonic() > until, _STEPS_BETWEEN)
+            rows = connection.execute(query, values).fetchall()
+    except sqlite3.OperationalError as error:
+        log.info("colleagues' lines were not read: %s", error)
+        return []
     once: dict[tuple[str, str, str], Shared] = {}
     for each_id, author, kind, at, project, waits, line in rows:
         said = Shared(each_id, author, kind, at, project, waits, json.loads(line))

@@ -113,12 +113,14 @@ def _put(connection: sqlite3.Connection, name: Name, project: str, said: dict[st
         reasons = [each for each in reasons if each != _TOO_LONG]
     waits = reasons + (["is not in force"] if kind == "learning" and not _holds(said) else [])
     connection.execute("DELETE FROM lines WHERE id = ?", (said["id"],))
+    trusted = connection.execute("SELECT 1 FROM trusted WHERE machine = ?", (name.machine,)).fetchone()
     connection.execute(
-        "INSERT INTO lines (id, machine, project, generation, kind, at, signature, text, waits, line)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO lines"
+        " (id, machine, project, generation, kind, at, signature, text, waits, line, is_told)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             said["id"], name.machine, project, name.generation, kind, said[_AT[kind]],
-            said.get("signature", ""), words, "; ".join(waits), text,
+            said.get("signature", ""), words, "; ".join(waits), text, trusted is not None and not waits,
         ),
     )  # fmt: skip
 

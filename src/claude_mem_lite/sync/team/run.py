@@ -154,20 +154,16 @@ def machines_of(name: str) -> list[team.Author]:
 def trust(name: str) -> list[team.Author]:
     """Have what the machines of a name share be told to sessions. Raises: ClaudeMemError."""
     found = machines_of(name)
-    with team.writing() as connection:
-        connection.executemany(
-            "INSERT OR IGNORE INTO trusted (machine, key, name) SELECT machine, key, name FROM machines"
-            " WHERE machine = ?",
-            [(each.machine,) for each in found],
-        )
+    for each in found:
+        team.trust(each.machine)
     return found
 
 
 def distrust(name: str) -> list[team.Author]:
     """Have nothing of a name be told any more. Raises: ClaudeMemError."""
     found = machines_of(name)
-    with team.writing() as connection:
-        connection.executemany("DELETE FROM trusted WHERE machine = ?", [(each.machine,) for each in found])
+    for each in found:
+        team.distrust(each.machine)
     return found
 
 
