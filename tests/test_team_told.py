@@ -11,6 +11,7 @@ from claude_mem_lite.capture import inbox
 from claude_mem_lite.context import builder, failure, recall
 from claude_mem_lite.context.budget import Said
 from claude_mem_lite.context.layers import Past
+from claude_mem_lite.context.origin import origin
 from claude_mem_lite.context.shared import add_to
 from claude_mem_lite.learnings import guarded
 from claude_mem_lite.search.hybrid import Searcher
@@ -79,6 +80,22 @@ def test_a_prompt_a_failure_and_a_search_find_it_by_name(two: list[Member]) -> N
     with bob:
         run.distrust("ann")
     assert found() == []
+
+
+def test_the_id_of_a_line_opens_it(two: list[Member]) -> None:
+    """From a block: whose it is, what it says, and that nothing else is known of it here."""
+    bob = two[1]
+    bob.trusts("ann")
+
+    with bob:
+        line = next(
+            line for section in builder.build(bob.pond).sections for line in section.lines
+            if RULE in line.says
+        )  # fmt: skip
+        found = origin(line.id[:8])
+
+    assert (found["author"], found["title"], found["shown"]) == ("ann", "From ann", [])
+    assert found["text"] == f"From ann, convention: {RULE}"
 
 
 def test_a_colleagues_rule_becomes_no_guard(two: list[Member]) -> None:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from claude_mem_lite.context import shared
 from claude_mem_lite.distill.local import fields
 from claude_mem_lite.kinds import KINDS
 from claude_mem_lite.storage import context as context_rows
-from claude_mem_lite.storage import queries, search
+from claude_mem_lite.storage import queries, search, team
 
 if TYPE_CHECKING:
     from claude_mem_lite.storage.search import Row
 
 _SHORTEST = queries.MIN_ID_PREFIX
+# What a colleague's line does not say here.
+_NOWHERE = dict.fromkeys(("client", "session_started_at", "session_summary", "call", "prompt"))
 
 
 def origin(prefix: str) -> dict[str, Any]:
@@ -25,6 +28,9 @@ def origin(prefix: str) -> dict[str, Any]:
     Raises:
         UnknownIdError: no row, or more than one, has such an id.
     """
+    theirs = team.opened(prefix, None) if len(prefix) >= _SHORTEST else []
+    if len(theirs) == 1:
+        return _NOWHERE | shared.as_json(theirs[0]) | {"shown": _shown(theirs[0].id)}
     row = _row(prefix)
     session = queries.session(row.session_id)
     event = queries.pending_event(row.id) if row.kind == "observation" else None
@@ -45,16 +51,20 @@ def origin(prefix: str) -> dict[str, Any]:
         "session_summary": session.summary if session else None,
         "call": fields.value(payload, "tool_input"),
         "prompt": prompt,
-        "shown": [
-            {
-                "session_id": block.session_id,
-                "at": block.created_at,
-                "via": block.data.get("via"),
-                "used": context_rows.used_in(block.session_id or "").get(row.id, ""),
-            }
-            for block in context_rows.sessions_shown(row.id)
-        ],
+        "shown": _shown(row.id),
     }
+
+
+def _shown(row_id: str) -> list[dict[str, Any]]:
+    return [
+        {
+            "session_id": block.session_id,
+            "at": block.created_at,
+            "via": block.data.get("via"),
+            "used": context_rows.used_in(block.session_id or "").get(row_id, ""),
+        }
+        for block in context_rows.sessions_shown(row_id)
+    ]
 
 
 def _row(prefix: str) -> Row:
