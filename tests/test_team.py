@@ -153,6 +153,31 @@ def test_what_is_forgotten_is_nowhere(two: list[Member], tmp_path: Path) -> None
         assert WORD.lower().encode() not in each.lower()
 
 
+def test_a_summary_that_is_told_anew_leaves_nothing_of_the_old_one(two: list[Member], tmp_path: Path) -> None:
+    """It stays shared without what was forgotten; the file that had it is gone from the hub."""
+    ann, bob = two
+    ann.shares("summaries")
+    with ann:
+        session_row(summary="Dug.", status="closed", project_dir=ann.pond)
+        for number, words in enumerate((f"Dug up the {WORD}", "Filled the pond")):
+            row = observation_row(f"0b5e57a710{number}", title=words, summary=words, project_dir=ann.pond)
+            queries.save_observation({**row, "tool_name": "Stop"})
+    met(ann, bob)
+    with ann:
+        models.Session.update(summary="Dug and filled.").execute()
+    met(ann, bob)
+    before = bob.waiting()
+
+    with ann:
+        assert purge.forget(Wanted(text=WORD), paused=unpaused())[1] == []
+    met(ann, bob)
+
+    assert [WORD in each for each in before] == [True]
+    assert ["pond" in each for each in bob.waiting()] == [True]
+    for each in (all_bytes(tmp_path / "hub"), ann.bytes(), bob.bytes()):
+        assert WORD.lower().encode() not in each.lower()
+
+
 def test_what_is_no_longer_shared_is_taken_back(two: list[Member], tmp_path: Path) -> None:
     """By sharing less, by putting a rule away, and by leaving with --erase."""
     ann, bob = two
