@@ -508,6 +508,20 @@ def test_functions_are_found_by_the_end_of_their_names(project: Path, name: str,
     assert len(code.find_files(str(project), "./a.py")) == 1
 
 
+def test_what_a_project_had_at_its_first_scan_no_session_changed(project: Path) -> None:
+    """A git command has all of it read; only what the session edited, before or since, is its own."""
+    happen(project, edited(project, "a.py", "return x", "return 1"))
+
+    file_index.rescan(str(project), Seen("s1"))
+    (project / "b.py").write_text("def later(): pass\n")
+    file_index.rescan(str(project), Seen("s2"))
+
+    by = {(row.file_path, row.qualified_name): row.session_id for row in models.FunctionMapEntry.select()}
+    assert by[("a.py", "f")] == "s1"
+    assert by[("b.py", "later")] == "s2"
+    assert set(by.values()) == {"", "s1", "s2"}
+
+
 def test_a_home_folder_is_not_mapped_by_itself(memory: Path, tmp_path: Path) -> None:
     """Outside of a repository only files that sessions touched are read, whatever lies beside them."""
     folder = tmp_path.resolve()

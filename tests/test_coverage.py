@@ -98,3 +98,13 @@ def test_what_is_listed_file_by_file_gives_way() -> None:
     chosen = choose([(state(*says), 1), (State(), 1)], chars=150)
 
     assert [said.says for _, said in chosen] == says[1:]
+
+
+def test_what_is_said_of_tests_gives_way() -> None:
+    """What a test is called, and what it tries, the tests say."""
+    of_test = "`test_load.py` has a case for `load_book` on an empty shelf, which nobody reads."
+    of_code = "`load_book` drops whatever stands on a shelf that nobody has read from since."
+
+    chosen = choose([(state(of_test, of_code), 1), (State(), 1)], chars=180)
+
+    assert [said.says for _, said in chosen] == [of_code]

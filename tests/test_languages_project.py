@@ -107,7 +107,7 @@ def test_a_captured_edit_of_go_is_told_to_the_next_session(shop: Path) -> None:
     assert noted() == [("store.go", "Store.Get", "modified")]
     assert found["history"][0]["observation_id"] == row.id
     assert found["signature"] == "Get(k string) int"
-    assert "store.go: changed Store.Get" in block
+    assert "store.go (changed Store.Get)" in block
     assert "store.go: changed Store.Get" in changed[-1].text
 
 
@@ -134,7 +134,7 @@ def test_an_imported_edit_of_typescript_is_told_to_the_next_session(
     ]
     changed = layers.function_map(Past(str(shop), time.time(), list(models.Session.select())))
     assert "web/cart.ts: new Cart.add and Cart" in changed[-1].text
-    assert "web/cart.ts: new Cart.add and Cart" in builder.build(str(shop), session_id="next").text
+    assert "web/cart.ts (new Cart.add and Cart)" in builder.build(str(shop), session_id="next").text
     assert known(shop) == {}  # the map is of today, and nobody has scanned
 
 

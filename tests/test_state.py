@@ -235,7 +235,7 @@ def test_items_keep_their_lead_in_and_rows_lose_their_numbers() -> None:
     told = [each.text for each in statements(report)]
 
     assert told == [
-        "Auto-commit sets the count of steps to one for both kinds: Regular checkpoints (line 235)",
+        "Auto-commit sets the count of steps to one for both kinds: Regular checkpoints",
         "Fixes: `resume.go`: Pass the root of the repository",
         "Fixes: [ ] Try it on a Mac by hand",
     ]
@@ -269,4 +269,17 @@ def test_edits_under_way_are_one_line() -> None:
 
     assert [(said.label, said.says, len(said.stands_for)) for said in thread] == [
         ("Changed, not committed", "b.py, a.py (new load)", 2)
+    ]
+
+
+def test_what_was_before_is_told_with_what_came_after() -> None:
+    """Alone it is not so any more; line numbers, which move, are left out."""
+    report = (
+        "Changes:\n- **Before:** `load` read the whole file.\n- **After:** `load` reads `b.py:12-30` in parts.\n"
+        "- Vorher: der Cache war nie leer (line 7)\n\nThe cache is cleared (lines 4-9) at each start."
+    )
+
+    assert [each.text for each in statements(report)] == [
+        "Changes: Before: `load` read the whole file → After: `load` reads `b.py` in parts.",
+        "The cache is cleared at each start.",
     ]

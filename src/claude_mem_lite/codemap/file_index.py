@@ -193,6 +193,9 @@ class _Reading:
         self.tree = sources.Tree(project_dir)
         self.seen = seen
         self.known = code.source_files(project_dir)
+        # What a project had when it was first read whole, no session has changed.
+        is_first = "scanned_at" not in code.state(project_dir)
+        self._first_seen = replace(seen, session_id="") if is_first else seen
         self._found = Scan()
         # What another Python packed is read again.
         self._is_packed = code.state(project_dir).get("packed_as", _FORMAT) == _FORMAT
@@ -214,7 +217,8 @@ class _Reading:
             for some in _batches(track(paths)):
                 with memory_database.atomic():
                     for path in some:
-                        self._read(path)
+                        is_first = is_whole and path not in self.known
+                        self._read(path, self._first_seen if is_first else self.seen)
         # Of a language whose grammar was taken out nothing is known to have gone.
         others = sorted(path for path in self.known.keys() - set(paths) if languages.of(path) is not None)
         if is_whole:
@@ -225,7 +229,7 @@ class _Reading:
             note(self.project_dir, packed_as=_FORMAT)
         return self._found
 
-    def _read(self, path: str) -> None:
+    def _read(self, path: str, seen: Seen) -> None:
         known, full = self.known.get(path), os.path.join(self.project_dir, path)
         try:
             if self._only_newer and known and inbox.utc_text(os.stat(full).st_mtime) < known.updated_at:
@@ -241,7 +245,7 @@ class _Reading:
         digest, error = _digest(data), known.error if known else ""
         if known is None or known.digest != digest or not self._is_packed:
             text = sources.decode(data)
-            changes, error = take(self.project_dir, path, text, self.seen, digest=digest)
+            changes, error = take(self.project_dir, path, text, seen, digest=digest)
             self._found.changed.append(path)
             self._found.changes += changes
         if error:

@@ -20,6 +20,7 @@ from claude_mem_lite.distill.standing import standing
 from claude_mem_lite.distill.state import State
 from claude_mem_lite.distill.statements import statements
 from claude_mem_lite.distill.thread import GOALS, IN_FLIGHT, Said, without_repeated_heads
+from claude_mem_lite.distill.together import is_test
 from claude_mem_lite.quoting import named, quote_blocks, quote_long_names
 from claude_mem_lite.repository import SHARED_BRANCHES
 from claude_mem_lite.storage import changes
@@ -312,7 +313,10 @@ def worked_on(past: Past) -> list[Line]:
 
 
 def function_map(past: Past) -> list[Line]:
-    """Return the files whose functions the last sessions changed, the newest change first, one line each."""
+    """Return the files in which the last sessions made or removed functions, the newest first, one line each.
+
+    Those in which functions were only changed share a line: git says more of them. Tests are left out.
+    """
     recent = past.recent
     files: dict[str, list[FunctionChange]] = {}
     places: set[tuple[str, str]] = set()
@@ -322,25 +326,31 @@ def function_map(past: Past) -> list[Line]:
             break
         if row.observation_id:
             files.setdefault(row.file_path, []).append(row)
-    lines = []
+    found: dict[
+        str, list[tuple[str, list[FunctionChange]]]
+    ] = {}  # by file, and of what was only changed as one
     for path, rows in files.items():
-        told = changed(rows)
-        if not told:
-            continue
-        newest, rank = rows[0], recent[rows[0].session_id]
-        ids = list(dict.fromkeys(row.observation_id for row in rows if row.observation_id))
-        lines.append(
-            past.line(
-                ids[0],
-                "function",
-                newest.created_at,
-                f"{named(path)}: {told}",
-                weight=FADES**rank * min(2.0, 1 + 0.2 * (len(ids) - 1)),
-                reason=f"edits: {len(ids)}, the last in {_place(rank)}",
-                stands_for=ids,
-            )
-        )
-    return lines
+        if not is_test(path):
+            lasts = changed(rows, verbs=("new", "gone"))
+            says = f"{named(path)}: {lasts or changed(rows)}"
+            found.setdefault(path if lasts else "", []).append((says, rows))
+    return [_changed(past, told, recent) for told in found.values()]
+
+
+def _changed(past: Past, told: Sequence[tuple[str, list[FunctionChange]]], recent: Mapping[str, int]) -> Line:
+    """Return a line that says what became of files' functions; `told` are the newest first."""
+    newest = told[0][1][0]
+    rank = recent[newest.session_id]
+    ids = list(dict.fromkeys(row.observation_id for _, rows in told for row in rows if row.observation_id))
+    return past.line(
+        ids[0],
+        "function",
+        newest.created_at,
+        "; ".join(says for says, _ in told),
+        weight=FADES**rank * min(2.0, 1 + 0.2 * (len(ids) - 1)),
+        reason=f"edits: {len(ids)}, the last in {_place(rank)}",
+        stands_for=ids,
+    )
 
 
 def learnings(past: Past) -> list[Line]:

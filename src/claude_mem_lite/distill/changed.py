@@ -18,16 +18,20 @@ _SIGNATURE_CHARS = 60
 _STRING = re.compile(r"[\"']")  # a default value can be a sentence
 
 
-def changed(rows: Sequence[FunctionChange]) -> str:
+VERBS = ("new", "changed", "gone")
+
+
+def changed(rows: Sequence[FunctionChange], *, verbs: Sequence[str] = VERBS) -> str:
     """Return what became of a file's functions: "new allocate(total, weights); changed split".
 
     `rows` are newest first. What was made and changed is new, what was made and removed again is not told.
+    Only what `verbs` name is told.
     """
     last: dict[str, FunctionChange] = {}
     made = {row.qualified_name for row in rows if row.change_type == "new"}
     for row in rows:
         last.setdefault(row.qualified_name, row)
-    verbs: dict[str, list[str]] = {"new": [], "changed": [], "gone": []}
+    told: dict[str, list[str]] = {verb: [] for verb in VERBS}
     for name, row in sorted(
         last.items(), key=lambda each: each[1].qualified_name.rpartition(".")[2][:1] == "_"
     ):
@@ -36,6 +40,6 @@ def changed(rows: Sequence[FunctionChange]) -> str:
             continue
         verb = "gone" if is_gone else "new" if name in made else "changed"
         has_room = row.kind == "function" and len(row.signature) <= _SIGNATURE_CHARS
-        told = row.signature if verb == "new" and has_room else name
-        verbs[verb].append(quoted(told) if _STRING.search(told) else told)
-    return "; ".join(f"{verb} {join(names, _NAMES)}" for verb, names in verbs.items() if names)
+        says = row.signature if verb == "new" and has_room else name
+        told[verb].append(quoted(says) if _STRING.search(says) else says)
+    return "; ".join(f"{verb} {join(told[verb], _NAMES)}" for verb in verbs if told[verb])

@@ -41,6 +41,18 @@ _REFERS = re.compile(
     r"|esto|eso|isto|isso|questo|это|он[аио]?)\b|[这那它]|これ|それ|その",
     re.IGNORECASE,
 )
+# Where in a file something stood then.
+_LINES = re.compile(r" \((?:at )?lines? \d[\d, -]*\)|(?<=[a-z]):\d+-\d+\b")
+# How an item begins that tells the old state, and one that tells the new.
+_OLD = re.compile(
+    r"\W*(?:before|old|previously|vorher|bisher|avant|antes|prima|раньше|было|之前|変更前)\b[^:\w]*[:\uff1a]",
+    re.IGNORECASE,
+)
+_NEW = re.compile(
+    r"\W*(?:after|new|now|nachher|jetzt|neu|après|después|ahora|depois|agora|dopo|теперь|стало|之后|変更後)\b"
+    r"[^:\w]*[:\uff1a]",
+    re.IGNORECASE,
+)
 _PLAIN = re.compile(r"[\u3040-\u9fff]{2}|[^\W\d_]{3,}")
 
 
@@ -59,11 +71,12 @@ class Statement(NamedTuple):
 def statements(report: str) -> list[Statement]:
     """Return what a report states; no code, headings, questions or lists of names.
 
-    A sentence that refers to the one before it is told with that, or not at all.
+    A sentence that refers to the one before it is told with that, or not at all, and so is what was before
+    with what came after. Where in a file something stood is left out: it moves.
     """
-    text = _CODE.sub("\n\n", report)
+    text = _LINES.sub("", _CODE.sub("\n\n", report))
     found: dict[str, Statement] = {}
-    for head, block in _blocks("\n".join(_without_tables(text.split("\n")))):
+    for head, block in _with_new_state(_blocks("\n".join(_without_tables(text.split("\n"))))):
         before = ""
         for sentence in sentences(block):
             told = balanced(_LEAD.sub("", _LINK.sub(r"\1", sentence)).strip())
@@ -74,6 +87,17 @@ def statements(report: str) -> list[Statement]:
             if _says_something(told):
                 found.setdefault(told, Statement(told, head))
     return list(found.values())
+
+
+def _with_new_state(blocks: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Yield blocks, of which "Before: …" and "After: …" are one, and the first alone is none."""
+    old = ""
+    for head, block in blocks:
+        if _OLD.match(block):
+            old = block.rstrip(".;")
+            continue
+        yield head, f"{old} → {block}" if old and _NEW.match(block) else block
+        old = ""
 
 
 def _without_tables(lines: Iterable[str]) -> Iterator[str]:

@@ -45,7 +45,7 @@ def changed_together(changes: Iterable[tuple[str, Place]], *, path: str = "") ->
     """
     works: defaultdict[str, set[Place]] = defaultdict(set)
     for work, place in changes:
-        if not _TEST.search(place.file):
+        if not is_test(place.file):
             works[work].add(place)
     times: defaultdict[Place, int] = defaultdict(int)
     both: defaultdict[Place, defaultdict[Place, int]] = defaultdict(lambda: defaultdict(int))
@@ -65,6 +65,11 @@ def changed_together(changes: Iterable[tuple[str, Place]], *, path: str = "") ->
             found.append(Together(place, times[place], tuple(others)))
     found.sort(key=lambda each: (-sum(n for _, n in each.others), each.place))
     return _without_repeated(found)
+
+
+def is_test(path: str) -> bool:
+    """Tell whether a file is one of tests, by what languages call such files and their folders."""
+    return _TEST.search(path) is not None
 
 
 def _without_repeated(found: Iterable[Together]) -> list[Together]:
