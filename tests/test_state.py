@@ -275,11 +275,11 @@ def test_edits_under_way_are_one_line() -> None:
 def test_what_was_before_is_told_with_what_came_after() -> None:
     """Alone it is not so any more; line numbers, which move, are left out."""
     report = (
-        "Changes:\n- **Before:** `load` read the whole file.\n- **After:** `load` reads `b.py:12-30` in parts.\n"
+        "Changes:\n- **Before:** `load` read it whole.\n- **After:** `load` reads `b.py:12-30` in parts.\n"
         "- Vorher: der Cache war nie leer (line 7)\n\nThe cache is cleared (lines 4-9) at each start."
     )
 
     assert [each.text for each in statements(report)] == [
-        "Changes: Before: `load` read the whole file → After: `load` reads `b.py` in parts.",
+        "Changes: Before: `load` read it whole → After: `load` reads `b.py` in parts.",
         "The cache is cleared at each start.",
     ]
