@@ -12,11 +12,12 @@ from typing import Any
 
 from claude_mem_lite import config, keys, settings
 from claude_mem_lite.capture import inbox
-from claude_mem_lite.storage import damage, facts, ledger, models, projects, queries, rebuild, rewrites
+from claude_mem_lite.storage import damage, facts, files, ledger, models, projects, queries, rebuild, rewrites
 from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage.sizes import sizes
 
 _TOLD_S = 7 * 24 * 3600
+_looked: dict[str, Any] = {}
 
 
 def read() -> dict[str, Any]:
@@ -55,7 +56,16 @@ def state() -> dict[str, Any]:
 
 def _always() -> dict[str, Any]:
     """Return what is told where nothing is remembered yet, too."""
-    return {"bytes": sizes(), "settings_problem": settings.problem(), "damaged": list(damage.told())}
+    return {"bytes": sizes(), "settings_problem": settings.problem(), "damaged": _damaged()}
+
+
+def _damaged() -> list[str]:
+    """Return what `damage.told` does, read once for each state of the files: it reads all of them."""
+    looks = [os.stat(path) for path in files.paths() if os.path.exists(path)]
+    files_are = tuple((look.st_ino, look.st_mtime_ns, look.st_size) for look in looks)
+    if _looked.get("at") != files_are:
+        _looked.update(at=files_are, found=list(damage.told()))
+    return list(_looked["found"])
 
 
 def _rebuild() -> dict[str, Any] | None:
