@@ -1,4 +1,4 @@
-"""Which statements a block tells: what a statement is worth beside others, and how many fit."""
+"""Test which statements a block tells, and in how much room."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a session stands: what its reports state, and what the user settled."""
+"""Test how a session's state is made of its reports and of what the user settled."""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ from math import log1p
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.distill.statements import names
+from claude_mem_lite.distill.together import is_test
 from claude_mem_lite.search.words import words
 
 if TYPE_CHECKING:
@@ -50,7 +51,6 @@ _OF_A_FILE = re.compile(
 )
 # What a test's name or file is the subject of: the tests say it.
 _TESTING = 0.5
-_OF_TESTS = re.compile(r"(?i:(?:^|[/_.-])(?:tests?|specs?)(?:[/_.-]|$))|^Test[A-Z_]")
 _LEAST = 60  # characters in which hardly a line fits
 _NAMED = re.compile(r"`([^`]+)`")
 _TICKET, _NO_WORD = re.compile(r"[A-Za-z]{2,}-\d+"), re.compile(r"[\W_]+")
@@ -137,7 +137,7 @@ def _form(said: Said, *, is_first: bool) -> float:
         worth *= _VAGUE
     if any(map(_OF_A_FILE.match, (said.says, said.text))):
         worth *= _CHANGE
-    if (code := _NAMED.search(said.says)) and _OF_TESTS.search(code[1]):
+    if (code := _NAMED.search(said.says)) and (code[1].startswith("Test") or is_test(code[1])):
         worth *= _TESTING
     return worth * (_DEED if said.is_deed else 1.0) * (_USERS if said.is_users else 1.0)
 

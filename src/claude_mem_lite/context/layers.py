@@ -326,9 +326,8 @@ def function_map(past: Past) -> list[Line]:
             break
         if row.observation_id:
             files.setdefault(row.file_path, []).append(row)
-    found: dict[
-        str, list[tuple[str, list[FunctionChange]]]
-    ] = {}  # by file, and of what was only changed as one
+    # By file; files in which functions were only changed are under "".
+    found: dict[str, list[tuple[str, list[FunctionChange]]]] = {}
     for path, rows in files.items():
         if not is_test(path):
             lasts = changed(rows, verbs=("new", "gone"))
