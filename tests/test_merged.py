@@ -13,37 +13,51 @@ from claude_mem_lite import repository
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.context import builder
 from claude_mem_lite.distill.looks import look_at
-from claude_mem_lite.distill.merged import merged_at
+from claude_mem_lite.distill.merged import merges
 from claude_mem_lite.distill.record import summarize_session
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
+TITLE, SECRET = "Read lists, too", "ghp_" + "a1B2" * 9
+
+
 @pytest.mark.parametrize(
-    ("subject", "names"),
+    ("subject", "names", "title"),
     [
-        ("Merge pull request #12 from team/me/parser", {"#12", "me/parser"}),
-        ("Merged in me/parser (pull request #12)", {"#12", "me/parser"}),
-        ("Parse lists (#12)", {"#12"}),
-        ("Merge branch 'parser'", {"parser"}),
-        ("Merge remote-tracking branch 'origin/parser'", {"parser"}),
-        ("Merge branch 'main' into parser", set()),
-        ("Merge branch 'parser' of host:team/project", set()),
-        ("Parse lists, see #12", set()),
+        ("Merge pull request #12 from team/me/parser", {"#12", "me/parser"}, TITLE),
+        ("Merged in me/parser (pull request #12)", {"#12", "me/parser"}, TITLE),
+        ("Merge branch 'me/parser' into 'main'", {"me/parser"}, TITLE),
+        ("Parse lists (#12)", {"#12"}, "Parse lists"),
+        ("Merge branch 'parser'", {"parser"}, TITLE),
+        ("Merge remote-tracking branch 'origin/parser'", {"parser"}, TITLE),
+        ("Merge branch 'main' into parser", set(), ""),
+        ("Merge branch 'parser' of host:team/project", set(), ""),
+        ("Parse lists, see #12", set(), ""),
     ],
 )
-def test_a_subject_tells_what_came_in(subject: str, names: set[str]) -> None:
+def test_a_commit_tells_what_came_in(subject: str, names: set[str], title: str) -> None:
     """Not what a branch took over from another, nor a ticket that is only named."""
-    assert set(merged_at([(1.0, subject)])) == names
+    found = merges([(1.0, subject, f"{TITLE}\n\nSee team/project!12")])
+
+    assert set(found) == names
+    assert {merge.title for merge in found.values()} <= {title}
 
 
-@pytest.mark.parametrize("subject", ["Merge branch 'me/parser'", "Parse lists (#12)"])
+@pytest.mark.parametrize(
+    ("subject", "told"),
+    [
+        ("Merge branch 'me/parser'", "(merged)"),
+        ("Parse lists (#12)", "(merged as #12: “Parse lists”)"),
+        (f"Parse {SECRET} (#12)", "(merged as #12: “Parse [redacted: github token]”)"),
+    ],
+)
 @pytest.mark.parametrize("later", [True, False])
 def test_a_branch_that_came_in_is_told_as_merged(
-    memory: Path, tmp_path: Path, subject: str, *, later: bool
+    memory: Path, tmp_path: Path, subject: str, told: str, *, later: bool
 ) -> None:
-    """By its name or its pull request; sessions after the merge are not."""
+    """By its name or its pull request, with the title of this; sessions after the merge are not."""
     project = str(tmp_path)
     subprocess.run(["git", "init", "-qb", "main", project], check=True)
     session_row("s1", project_dir=project, branch="me/parser")
@@ -59,7 +73,7 @@ def test_a_branch_that_came_in_is_told_as_merged(
     look_at(project)
     block = builder.build(project, session_id="s2", branch="me/parser").text
 
-    assert ("me/parser (merged)" in block, "not committed" in block) == (later, not later)
+    assert (f"me/parser {told}" in block, "not committed" in block) == (later, not later)
 
 
 def test_a_folder_without_git_has_no_commits(tmp_path: Path) -> None:

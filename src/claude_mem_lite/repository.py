@@ -110,8 +110,8 @@ def moved_at(tree: str) -> float:
         return 0.0
 
 
-def commits(tree: str) -> list[tuple[float, str]]:
-    """Return the newest commits of what is checked out: times in Unix seconds, subjects.
+def commits(tree: str) -> list[tuple[float, str, str]]:
+    """Return the newest commits of what is checked out: times in Unix seconds, subjects, bodies.
 
     No hook asks: this starts git. It is empty where git cannot tell.
     """
@@ -119,13 +119,14 @@ def commits(tree: str) -> list[tuple[float, str]]:
         return []
     import subprocess
 
-    command = ["git", "-C", tree, "log", f"-{_COMMITS}", "--format=%ct %s"]
+    command = ["git", "-C", tree, "log", f"-{_COMMITS}", "-z", "--format=%ct %s%n%b"]
     try:
         done = subprocess.run(command, capture_output=True, timeout=_GIT_S, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return []
-    lines = (line.partition(" ") for line in done.stdout.decode("utf-8", "replace").splitlines())
-    return [(float(at), subject) for at, _, subject in lines if at.isdigit()]
+    heads = (commit.partition("\n") for commit in done.stdout.decode("utf-8", "replace").split("\0"))
+    found = ((*head.partition(" ")[::2], body) for head, _, body in heads)
+    return [(float(at), subject, body) for at, subject, body in found if at.isdigit()]
 
 
 def tokens(tree: str) -> set[str] | None:

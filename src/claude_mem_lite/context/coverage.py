@@ -11,6 +11,7 @@ from __future__ import annotations
 import heapq
 import re
 from collections import Counter, defaultdict
+from dataclasses import replace
 from functools import lru_cache
 from math import log1p
 from typing import TYPE_CHECKING
@@ -41,7 +42,8 @@ _USERS = 0.8  # what was asked, beside what came of it
 _FIRST, _ITEM, _SHORT, _DEED = 1.3, 0.5, 0.6, 0.5
 # "The function now uses …": what names nothing in so many characters begins with another sentence's subject.
 _VAGUE, _SUBJECT_CHARS = 0.3, 30
-# A heading that so many sessions have, such as "Changes made", stands over small finished edits.
+# A heading that so many sessions have, such as "Changes made", stands over small finished edits, and is not
+# told.
 _FORMULA, _RECURS = 0.3, 3
 _ENDS, _SHORT_CHARS = (".", "!", "\u3002", "\uff01"), 70
 # "`paths.go:154` - …": what a report lists file by file is told by the code and its history.
@@ -51,6 +53,16 @@ _OF_A_FILE = re.compile(
 )
 # What a test's name or file is the subject of: the tests say it.
 _TESTING = 0.5
+# What was only supposed, or held for a moment: "might be the cause", "all tests pass now", in ten languages.
+_PASSING = 0.3
+_MOMENT = re.compile(
+    r"\b(?:might|may be|maybe|perhaps|probably|likely|seems?|appears to|pass(?:es|ed|ing)?(?= now|[.!]|$)"
+    r"|works? (?:now|correctly)|is working|confirm(?:s|ed)|verified|succe(?:eds|eded|ssfully)"
+    r"|vielleicht|wahrscheinlich|vermutlich|scheint|bestanden|peut-être|probablement|semble|passent"
+    r"|quizás?|probablemente|parece|pasan|talvez|provavelmente|passam|forse|probabilmente|sembra|passano"
+    r"|возможно|вероятно|похоже|проходят)\b|可能|也许|通过了|かもしれ|おそらく|成功しました|[\u2705\u2713\u2714]",
+    re.IGNORECASE,
+)
 _LEAST = 60  # characters in which hardly a line fits
 _NAMED = re.compile(r"`([^`]+)`")
 _TICKET, _NO_WORD = re.compile(r"[A-Za-z]{2,}-\d+"), re.compile(r"[\W_]+")
@@ -84,10 +96,12 @@ def choose(  # noqa: PLR0913  (all of them say what matters)
             after = turns.setdefault(said.row_id, len(turns))
             if said.at > since:
                 terms = _terms(said.text)
+                is_formula = heads[_head(said)] >= _RECURS
                 worth = use(said) * _form(said, is_first=is_first) * _TURN_FADES**after
-                worth *= _FORMULA if said.head and heads[_head(said)] >= _RECURS else 1.0
+                worth *= _FORMULA if said.head and is_formula else 1.0
                 worth *= 1 + sum(rarity[term] for term in topic & terms)
-                pool.append((at, said, terms, worth))
+                told_as = replace(said, head="") if is_formula else said
+                pool.append((at, told_as, terms, worth))
     covered: set[str] = set().union(*map(_terms, told))
     # The headings, the ids of rows that have a line, and the heads in it.
     begun: set[int | str | tuple[str, str]] = set()
@@ -139,6 +153,8 @@ def _form(said: Said, *, is_first: bool) -> float:
         worth *= _CHANGE
     if (code := _NAMED.search(said.says)) and (code[1].startswith("Test") or is_test(code[1])):
         worth *= _TESTING
+    if _MOMENT.search(said.says):
+        worth *= _PASSING
     return worth * (_DEED if said.is_deed else 1.0) * (_USERS if said.is_users else 1.0)
 
 

@@ -41,15 +41,15 @@ LEARNINGS = 10
 LEAST_CONFIDENCE = 0.5
 
 LINE_CHARS = 240
-_GOAL_CHARS = 60
+_GOAL_CHARS, _TITLE_CHARS = 60, 120
 # The files that were worked on most: how many, in how many characters, and what only reading one is worth.
 _FILES, _FILES_CHARS, _READ_ONLY = 10, 600, 0.3
 _TURN_CHARS = 480
 # A session is worth so much of the one after it, one of the own branch so much of another, and what a merged
-# one stated so much of what is still under way: the code shows the rest.
-FADES, _OWN_BRANCH, _MERGED = 0.9, 4.0, 0.4
+# one stated so much of what is still under way: its title and the code show the rest.
+FADES, _OWN_BRANCH, _MERGED = 0.9, 4.0, 0.3
 # What is no longer so is worth so much of what is.
-_OUTDATED = 0.3
+_OUTDATED = 0.1
 # A session that states less has no thread; of a merged one's these lines say nothing any more, of another
 # branch's these are told.
 _THREAD = 3
@@ -160,15 +160,17 @@ class Past:
 
     def heading(self, row: Session) -> Line:
         """Return the line under which what a session did is told: its branch, and what it was for."""
+        state = self.state(row)
         branch = quote_long_names(named(row.branch))
         is_open = "still open" if row.status == "active" and not row.summary else ""
         goal = ""  # a branch of its own says what it is for
         if row.written_by != "local" and row.summary:
             goal = one_line(row.summary, _GOAL_CHARS)
         elif row.branch in SHARED_BRANCHES:
-            asked = (said.says for said in reversed(self.state(row).thread) if said.label in GOALS)
+            asked = (said.says for said in reversed(state.thread) if said.label in GOALS)
             goal = one_line(next(asked, ""), _GOAL_CHARS)
-        merged = "(merged)" if branch and self.state(row).is_merged else ""
+        as_what = f" as {one_line(state.merged_as, _TITLE_CHARS)}" if state.merged_as else ""
+        merged = f"(merged{as_what})" if branch and state.is_merged else ""
         parts = [" ".join(filter(None, [branch, is_open, merged])), goal]
         says = harmless(": ".join(filter(None, parts)), chars=LINE_CHARS)
         says += self.gone(says, row.last_event_at)
@@ -190,8 +192,8 @@ class Past:
 
     def stated(self, told: Sequence[Said], state: State) -> Line:
         """Return a line with some of what a row states, in its order."""
-        order = {id(said): at for at, said in enumerate(state.statements)}
-        in_order = sorted(told, key=lambda said: order.get(id(said), 0))
+        order = {(said.row_id, said.says): at for at, said in enumerate(state.statements)}
+        in_order = sorted(told, key=lambda said: order[said.row_id, said.says])
         texts = without_repeated_heads((said.head, said.says) for said in in_order)
         joined = "; ".join([*(text.rstrip(".") for text in texts[:-1]), *texts[-1:]])
         return self.said(replace(told[0], says=joined, label="", head=""), chars=_TURN_CHARS)

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from claude_mem_lite import repository
 from claude_mem_lite.capture import inbox
-from claude_mem_lite.distill.merged import is_merged, merged_at, pull_in
+from claude_mem_lite.distill.merged import merge_of, merges, pull_in
 from claude_mem_lite.distill.retired import in_code, is_code, stated_code, stated_names
 from claude_mem_lite.distill.state import State
+from claude_mem_lite.quoting import quoted
 from claude_mem_lite.redaction.events import redact
 from claude_mem_lite.storage import context, queries, retired
 from claude_mem_lite.storage.models import memory_database
@@ -44,14 +45,19 @@ def look_at(project_dir: str, tree: str = "") -> None:
 
 def _look_for_merges(tree: str, stating: Sequence[tuple[Session, State]]) -> None:
     """Ask a work tree's git which of the sessions' branches have been brought in since they ended."""
-    merged = merged_at(repository.commits(tree)) if stating else {}
+    merged = merges(repository.commits(tree)) if stating else {}
     pulls: dict[str, set[str]] = {}
     for row, state in stating:
         pulls.setdefault(row.branch, {row.branch}).update(pull_in(said.says) for said in state.thread)
     for row, state in stating:
         ended = inbox.unix_time(row.last_event_at)
-        if not state.is_merged and is_merged(pulls[row.branch], ended, merged):
-            queries.save_summary(row.id, row.summary or "", state={**row.state, "is_merged": True})
+        merge = None if state.is_merged else merge_of(pulls[row.branch], ended, merged)
+        if merge:
+            title = redact(merge.title)
+            as_what = ": ".join(filter(None, [merge.pull, quoted(title) if title else ""]))
+            queries.save_summary(
+                row.id, row.summary or "", state={**row.state, "is_merged": True, "merged_as": as_what}
+            )
 
 
 def _look_for_names(project_dir: str, tree: str, stating: Sequence[tuple[Session, State]]) -> None:

@@ -35,7 +35,7 @@ class State:
     `thread` are its lines, what matters most first, and `statements` what its turns stated, the newest
     first; `names` says how many of its rows name something; `commands` are those that it ran, with how
     often; `files` how often each was changed, those that were only read with 0; `is_merged` whether its
-    branch has been brought in since.
+    branch has been brought in since, `merged_as` by which pull request, with its title.
     """
 
     thread: Sequence[Said] = ()
@@ -44,6 +44,7 @@ class State:
     files: Mapping[str, int] = field(default_factory=dict)
     commands: Mapping[str, int] = field(default_factory=dict)
     is_merged: bool = False
+    merged_as: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields as they are stored."""
@@ -57,7 +58,10 @@ class State:
             for name in ("thread", "statements")
         )
         names, files, commands = (stored.get(name, {}) for name in ("names", "files", "commands"))
-        return cls(thread, stated, names, files, commands, is_merged=stored.get("is_merged", False))
+        return cls(
+            thread, stated, names, files, commands,
+            is_merged=stored.get("is_merged", False), merged_as=stored.get("merged_as", ""),
+        )  # fmt: skip
 
 
 def state_of(
