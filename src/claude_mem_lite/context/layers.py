@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from claude_mem_lite.context.budget import Line
 from claude_mem_lite.context.coverage import choose
 from claude_mem_lite.context.text import entry, harmless, under
-from claude_mem_lite.distill.changed import changed
+from claude_mem_lite.distill.changed import bare, changed
 from claude_mem_lite.distill.standing import standing
 from claude_mem_lite.distill.state import State
 from claude_mem_lite.distill.statements import statements
@@ -48,8 +48,8 @@ _TURN_CHARS = 480
 # A session is worth so much of the one after it, one of the own branch so much of another, and what a merged
 # one stated so much of what is still under way: its title and the code show the rest.
 FADES, _OWN_BRANCH, _MERGED = 0.9, 4.0, 0.3
-# What is no longer so is worth so much of what is.
-_OUTDATED = 0.1
+# What was renamed or moved since is worth so much of what was not; what is gone, nothing.
+_RENAMED, _REPLACED = 0.3, " → "
 # A session that states less has no thread; of a merged one's these lines say nothing any more, of another
 # branch's these are told.
 _THREAD = 3
@@ -224,7 +224,8 @@ class Past:
 
     def worth(self, said: Said) -> float:
         """Return what a statement is worth beside one that still holds and is used (0 to 1)."""
-        return self.use(said.row_id) * (_OUTDATED if self.gone(said.says, said.at) else 1.0)
+        gone = self.gone(said.says, said.at)
+        return self.use(said.row_id) * (1.0 if not gone else _RENAMED if _REPLACED in gone else 0.0)
 
     def use(self, row_id: str) -> float:
         """Return what a line is still worth that was shown often and never used (0 to 1)."""
@@ -242,11 +243,20 @@ def thread(past: Past) -> list[Line]:
 
 
 def _left(past: Past, row: Session) -> list[Said]:
-    """Return the lines of a session's thread; of another branch, or a merged one, fewer of them matter."""
+    """Return the lines of a session's thread; of another branch, or a merged one, fewer of them matter.
+
+    What was asked last and answered is done.
+    """
     state = past.state(row)
     is_ours = row.branch == past.branch or row.branch in SHARED_BRANCHES
     told = [said for said in state.thread if is_ours or said.label in _OF_ANOTHER]
-    return [said for said in told if not (state.is_merged and said.label in _UNMERGED)]
+    answered = max((said.at for said in told if said.label == "Came to"), default="")
+    return [
+        said
+        for said in told
+        if not (state.is_merged and said.label in _UNMERGED)
+        and not (said.label == GOALS[1] and said.at < answered)
+    ]
 
 
 def earlier(past: Past) -> list[Line]:
@@ -315,26 +325,30 @@ def worked_on(past: Past) -> list[Line]:
 
 
 def function_map(past: Past) -> list[Line]:
-    """Return the files in which the last sessions made or removed functions, the newest first, one line each.
+    """Return the files in which the last sessions made or moved functions, the newest first, one line each.
 
-    Those in which functions were only changed share a line: git says more of them. Tests are left out.
+    Those in which functions were only changed share a line: git says more of them. What is gone is told where
+    it went to another file, under its own name. Tests are left out.
     """
     recent = past.recent
     files: dict[str, list[FunctionChange]] = {}
     places: set[tuple[str, str]] = set()
+    made: dict[str, str] = {}
     for row in changes.of_sessions(past.project_dir, list(recent), since=past.since, limit=_READ):
         places.add((row.file_path, row.qualified_name))
         if len(places) > FUNCTIONS:
             break
         if row.observation_id:
             files.setdefault(row.file_path, []).append(row)
+        if row.change_type == "new":
+            made.setdefault(bare(row.qualified_name), row.file_path)
     # By file; files in which functions were only changed are under "".
     found: dict[str, list[tuple[str, list[FunctionChange]]]] = {}
     for path, rows in files.items():
         if not is_test(path):
-            lasts = changed(rows, verbs=("new", "gone"))
-            says = f"{named(path)}: {lasts or changed(rows)}"
-            found.setdefault(path if lasts else "", []).append((says, rows))
+            lasts = changed(rows, verbs=("new", "gone"), places=made)
+            if told := lasts or changed(rows, verbs=("new", "changed")):
+                found.setdefault(path if lasts else "", []).append((f"{named(path)}: {told}", rows))
     return [_changed(past, told, recent) for told in found.values()]
 
 
