@@ -61,9 +61,9 @@ def peak_mb(pid: int) -> float:
 def pids() -> dict[str, int]:
     """Return the processes of the services."""
     from claude_mem_lite import config
-    from claude_mem_lite.services import supervise
+    from claude_mem_lite.services import process_states
 
-    found = {program.name: program.pid for program in supervise.programs() if program.pid}
+    found = {program.name: program.pid for program in process_states.programs() if program.pid}
     return {**found, "supervisord": int((Path(config.home()) / "supervisord.pid").read_text())}
 
 
