@@ -11,7 +11,7 @@ import logging
 import os
 from typing import TYPE_CHECKING, Any
 
-from peewee import Case, fn
+from peewee import fn
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.capture.clients import client_of
@@ -36,6 +36,14 @@ log = logging.getLogger(__name__)
 # A fold holds at most this many captures, so that a long read-only stretch becomes several observations.
 FOLD_SIZE = 12
 MIN_ID_PREFIX = 6
+# What an event changes of a session that is known: events may be worked on in any order.
+_GONE_ON = (
+    "ON CONFLICT (id) DO UPDATE SET"
+    " branch = CASE WHEN last_event_at <= excluded.last_event_at AND excluded.branch != ''"
+    " THEN excluded.branch ELSE branch END,"
+    " started_at = min(started_at, excluded.started_at),"
+    " last_event_at = max(last_event_at, excluded.last_event_at)"
+)
 BY_THE_CLIENT = "<task-notification>"  # a prompt that begins so is not the user's
 
 
@@ -53,8 +61,8 @@ def pending_event(event_id: str) -> PendingEvent | None:
 
 def waiting_event(event_id: str) -> PendingEvent | None:
     """Return the row of an event that is to be worked on, or None."""
-    is_one = (PendingEvent.id == event_id) & PendingEvent.status.in_(inbox.WAITING)
-    return PendingEvent.get_or_none(is_one)
+    query = f"SELECT * FROM pending_queue WHERE id = ? AND status IN {inbox.WAITING}"  # noqa: S608  (ours)
+    return next(iter(PendingEvent.raw(query, event_id)), None)
 
 
 def payloads_of(session_id: str) -> Iterator[dict[str, Any]]:
@@ -121,19 +129,15 @@ def fold_of(event: PendingEvent) -> list[PendingEvent]:
 
 def latest_prompt(event: PendingEvent) -> str | None:
     """Return the user's words that an event answers to: the session's last prompt before it."""
-    words = fn.LTRIM(fn.json_extract(PendingEvent.raw_output, "$.prompt"), " \t\r\n")
-    row = (
-        PendingEvent.select(PendingEvent.raw_output)
-        .where(
-            (PendingEvent.session_id == event.session_id)
-            & (PendingEvent.event_name == "UserPromptSubmit")
-            & (PendingEvent.seq < event.seq)
-            & (fn.SUBSTR(words, 1, len(BY_THE_CLIENT)) != BY_THE_CLIENT)
-        )
-        .order_by(PendingEvent.seq.desc())
-        .first()
+    query = (
+        "SELECT raw_output FROM pending_queue"
+        " WHERE session_id = ? AND event_name = 'UserPromptSubmit' AND seq < ?"
+        " AND substr(ltrim(json_extract(raw_output, '$.prompt'), ' ' || char(9, 10, 13)), 1, ?) != ?"
+        " ORDER BY seq DESC LIMIT 1"
     )
-    return _prompt_in(row.raw_output) if row else None
+    values = (event.session_id, event.seq, len(BY_THE_CLIENT), BY_THE_CLIENT)
+    row = queue_database.execute_sql(query, values).fetchone()
+    return _prompt_in(row[0]) if row else None
 
 
 def prompt_of(event: PendingEvent) -> str | None:
@@ -204,22 +208,15 @@ def last_errors(limit: int = 5) -> list[PendingEvent]:
 
 def touch_session(event: PendingEvent) -> None:
     """Create the session of an event, or note that it went on."""
-    is_newest = Session.last_event_at <= event.created_at
-    Session.insert(
-        id=event.session_id,
-        project_dir=event.project_dir,
-        branch=event.branch,
-        client=client_of(event.raw_output),
-        started_at=event.created_at,
-        last_event_at=event.created_at,
-    ).on_conflict(
-        conflict_target=[Session.id],
-        update={
-            Session.branch: Case(None, [(is_newest & (event.branch != ""), event.branch)], Session.branch),
-            Session.started_at: fn.MIN(Session.started_at, event.created_at),
-            Session.last_event_at: fn.MAX(Session.last_event_at, event.created_at),
-        },
-    ).execute()
+    row = {
+        "id": event.session_id,
+        "project_dir": event.project_dir,
+        "branch": event.branch,
+        "client": client_of(event.raw_output),
+        "started_at": event.created_at,
+        "last_event_at": event.created_at,
+    }
+    Session.put(row, on_conflict=_GONE_ON)
     this = Session.id == event.session_id
     if event.event_name == "SessionStart" and not _is_followed_by("SessionEnd", event):
         is_latest = Session.last_event_at == event.created_at
@@ -304,9 +301,8 @@ def recent_sessions(project_dir: str, *, limit: int, without: str = "") -> list[
 
 def save_observation(row: dict[str, Any]) -> None:
     """Insert an observation, or replace what stood under its id."""
-    changed = {name: value for name, value in row.items() if name not in {"id", "session_id"}}
-    fields = {getattr(Observation, name): value for name, value in changed.items()}
-    Observation.insert(**row).on_conflict(conflict_target=[Observation.id], update=fields).execute()
+    renewed = ", ".join(f"{name} = excluded.{name}" for name in row if name not in {"id", "session_id"})
+    Observation.put(row, on_conflict=f"ON CONFLICT (id) DO UPDATE SET {renewed}")
 
 
 def observations_of(session_id: str) -> list[Observation]:
@@ -380,14 +376,14 @@ def log_event(
     line = {"event": event_type, "session_id": session_id, "duration_ms": duration_ms, **data}
     log.info(event_type, extra={"event": line})
     try:
-        LogEntry.create(
-            id=os.urandom(16).hex(),
-            event_type=event_type,
-            data=data,
-            session_id=session_id,
-            duration_ms=duration_ms,
-            created_at=inbox.utc_now(),
-        )
+        LogEntry.put({
+            "id": os.urandom(16).hex(),
+            "event_type": event_type,
+            "data": data,
+            "session_id": session_id,
+            "duration_ms": duration_ms,
+            "created_at": inbox.utc_now(),
+        })  # fmt: skip
     except DatabaseError as error:
         log.warning("event_log: %s not written: %s", event_type, error)
 
