@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 FOLD_SIZE = 12
 MIN_ID_PREFIX = 6
 # What an event changes of a session that is known: events may be worked on in any order.
-_GONE_ON = (
+_SESSION_UPDATE = (
     "ON CONFLICT (id) DO UPDATE SET"
     " branch = CASE WHEN last_event_at <= excluded.last_event_at AND excluded.branch != ''"
     " THEN excluded.branch ELSE branch END,"
@@ -216,7 +216,7 @@ def touch_session(event: PendingEvent) -> None:
         "started_at": event.created_at,
         "last_event_at": event.created_at,
     }
-    Session.put(row, on_conflict=_GONE_ON)
+    Session.put(row, on_conflict=_SESSION_UPDATE)
     this = Session.id == event.session_id
     if event.event_name == "SessionStart" and not _is_followed_by("SessionEnd", event):
         is_latest = Session.last_event_at == event.created_at
