@@ -36,6 +36,8 @@ from claude_mem_lite.sync.team import incoming, run
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from claude_mem_lite.sync.outcome import Outcome
+
 AT = "2026-11-01T09:00:00.000000Z"
 COLUMNS = "team, project, owner, name, data"
 TEAM, CODE = "everyone", "0" * 32
@@ -243,7 +245,7 @@ def as_role(url: str, name: str) -> str:
     return url.replace("postgres:@", f"{name}:@")
 
 
-def timed(work: object) -> tuple[float, run.Outcome]:
+def timed(work: object) -> tuple[float, Outcome]:
     """Return the seconds that something takes, and what it returns."""
     before = time.perf_counter()
     done = work()  # type: ignore[operator]

@@ -130,6 +130,13 @@ def blank(run_folder: Path) -> Path:
 
 
 @pytest.fixture
+def folder_hub(tmp_path: Path) -> str:
+    """Return the address of a hub in a folder."""
+    (tmp_path / "hub").mkdir()
+    return f"folder:{tmp_path / 'hub'}"
+
+
+@pytest.fixture
 def memory(blank: Path, home: Path) -> Path:
     """Return a data directory with both databases, open for writing."""
     copy_files(blank, home)

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.laptops import RULE, at, laptops, says, starts
 from support.machines import Machine, all_bytes, joined, settle
 from support.processes import claude_mem, wait_until
 from test_sync import WORD, forget, remember
-from test_sync_services import RULE, at, laptops, says, starts
 
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.learnings import curate
@@ -310,7 +310,7 @@ def test_what_one_laptop_learns_is_soon_on_the_other(
         says("session_end", other, "s2", hook_event_name="SessionEnd", reason="exit")
         with psycopg.connect(url, autocommit=True) as ann:
             asked = "SELECT 1 FROM pg_stat_activity WHERE query LIKE %s AND pid <> pg_backend_pid()"
-            wait_until(lambda: ann.execute(asked, ("SELECT current_user::text%",)).fetchone() is not None)
+            wait_until(lambda: ann.execute(asked, ("LISTEN %",)).fetchone() is not None)
     with at(here, monkeypatch):
         starts(mine, "s1")
         says("user_prompt_submit", mine, "s1", hook_event_name="UserPromptSubmit", prompt=RULE)

@@ -1,110 +1,107 @@
-"""Two data directories with their real services and a hub: what is said to one is told to the other."""
+"""Two machines with their real services share a rule through each kind of hub, and forget it."""
 
 from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.hooks import run_hook
+from support.laptops import RULE, at, laptops, says, starts
 from support.machines import all_bytes
 from support.processes import claude_mem, wait_until
+from test_sync_faults import shown_at
+from test_sync_postgres import cluster, server
 
 from claude_mem_lite.capture import client
 from claude_mem_lite.tasks.sync import sync_in_background
 
-RULE = "From now on always run `make xylophone` before you push"
+__all__ = ["cluster", "laptops", "server"]
+RULE_TOLD = "always run `make xylophone` before you push"
 
 
-@contextmanager
-def at(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Have hooks and commands use a data directory."""
-    with monkeypatch.context() as patch:
-        patch.setenv("CLAUDE_MEM_HOME", str(home))
-        yield
+def last(whose: str) -> dict[str, Any]:
+    """Return how the last sync with a hub went."""
+    said = claude_mem(*(("team", "list") if whose == "team" else ("sync", "status")), "--json").stdout
+    found: dict[str, Any] = json.loads(said)["last"]
+    return found
 
 
-@pytest.fixture
-def laptops(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[Path, Path]]]:
-    """Return two data directories, in which the services run, each with a clone of one repository."""
-    found = []
-    for name in ("a", "b"):
-        folder, clone = home / name, tmp_path / name / "shop"
-        folder.mkdir(mode=0o700)
-        (folder / "config.toml").write_text(
-            '[services]\nautostart = false\n[search]\nembedding_model = "none"\n'
-        )
-        subprocess.run(["git", "init", "-q", clone], check=True)
-        url = "https://example.com/dev/shop.git"
-        subprocess.run(["git", "-C", clone, "remote", "add", "origin", url], check=True)
-        found.append((folder, clone))
-    for folder, _ in found:
-        with at(folder, monkeypatch):
-            assert claude_mem("up").returncode == 0
-    yield found
-    for folder, _ in found:
-        with at(folder, monkeypatch):
-            assert claude_mem("down", "--quiet").returncode == 0
-
-
-def says(hook: str, clone: Path, session_id: str, **event: Any) -> str:
-    """Run a hook in a clone; return what the session is told."""
-    named = {"session_id": session_id, "cwd": str(clone), **event}
-    done = run_hook(hook, named, project_dir=str(clone))
-    assert done.returncode == 0
-    answer = json.loads(done.stdout)["hookSpecificOutput"] if done.stdout.strip() else {}
-    return str(answer.get("additionalContext", ""))
-
-
-def starts(clone: Path, session_id: str) -> str:
-    """Start a session; return its block."""
-    return says("session_start", clone, session_id, hook_event_name="SessionStart", source="startup")
-
-
-def synced(is_so: Callable[[dict[str, Any]], bool]) -> bool:
-    """Tell whether the last sync was one of some kind."""
-    done = claude_mem("sync", "status", "--json")
-    return done.returncode == 0 and is_so(json.loads(done.stdout)["last"])
+def answer(*words: str) -> str:
+    """Run a command that must do; return what it prints."""
+    done = claude_mem(*words)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 @pytest.mark.process
-def test_a_rule_said_on_one_laptop_is_told_and_forgotten_on_the_other(
-    laptops: list[tuple[Path, Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Synced by the services as sessions end and start; forgotten there to the last byte, in the hub, too."""
+@pytest.mark.parametrize("hub", ["folder", "git", "postgres"])
+@pytest.mark.parametrize("whose", ["own", "team"])
+def test_a_rule_said_here_is_told_there_and_forgotten_to_the_last_byte(  # noqa: PLR0913, PLR0917  (fixtures)
+    laptops: list[tuple[Path, Path]], server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    whose: str, hub: str,
+) -> None:  # fmt: skip
+    """The services alone sync a folder; a colleague is told of a rule once they trust its author."""
     (here, mine), (there, other) = laptops
-    hub = tmp_path / "carried"
-    hub.mkdir()
+    place = tmp_path / "hub"
+    if hub == "git":
+        subprocess.run(["git", "init", "-q", "--bare", place], check=True)
+    else:
+        place.mkdir()
+    roles = ("ann", "bob") if whose == "team" else ("ann", "ann")
+    addresses = [
+        f"postgres:{server.replace('postgres:@', f'{role}:@')}" + "#pond" * (whose == "team")
+        if hub == "postgres" else f"{hub}:{place}" for role in roles
+    ]  # fmt: skip
+    joining = ("team", "join") if whose == "team" else ("sync", "init")
     with at(here, monkeypatch):
-        made = json.loads(claude_mem("sync", "init", f"folder:{hub}", "--name", "a", "--json").stdout)
+        code = json.loads(answer(*joining, addresses[0], "--name", "ann", "--json"))["code"]
+        if whose == "team":
+            answer("team", "share", "--project", str(mine))
         starts(mine, "s1")
         says("user_prompt_submit", mine, "s1", hook_event_name="UserPromptSubmit", prompt=RULE)
         says("session_end", mine, "s1", hook_event_name="SessionEnd", reason="exit")
-        wait_until(lambda: b"make xylophone" in all_bytes(hub))
+        wait_until(lambda: (hub == "folder" or synced()) and told_at(server, hub, place))
     with at(there, monkeypatch):
-        joined = claude_mem("sync", "init", f"folder:{hub}", "--name", "b", "--code", made["code"])
-        assert joined.returncode == 0, joined.stderr
+        answer(*joining, addresses[1], "--name", "bob", "--code", code)
+        if whose == "team":
+            answer("team", "share", "--project", str(other))
         starts(other, "s2")
-        wait_until(lambda: synced(lambda last: last.get("taken", 0) > 0))
+        wait_until(lambda: last(whose).get("taken", 0) > 0)
+        before = starts(other, "s3")
+        if whose == "team":
+            answer("team", "trust", "ann", "--yes")
 
-        block = starts(other, "s3")
+        block = starts(other, "s4")
 
-    assert "always run `make xylophone` before you push" in block
+    assert (RULE_TOLD in before) == (whose == "own")
+    assert RULE_TOLD in block
+    assert ("From ann, " in block) == (whose == "team")
 
     with at(here, monkeypatch):
         wait_until(lambda: claude_mem("forget", "--match", "xylophone", "--yes").returncode == 0)
-        assert wait_until(lambda: claude_mem("sync", "--quiet").returncode == 0)
+        assert wait_until(synced)
     with at(there, monkeypatch):
-        wait_until(lambda: claude_mem("sync", "--quiet").returncode == 0)
+        wait_until(synced)
         wait_until(lambda: client.get("/api/health", {}, timeout_s=1) is not None)
-        block = starts(other, "s4")
+        if whose == "own":  # what this machine has published of it goes with its next sync
+            wait_until(synced)
+        block = starts(other, "s5")
 
     assert "xylophone" not in block
-    assert b"xylophone" not in all_bytes(hub) + all_bytes(there) + all_bytes(here)
+    shown = shown_at(hub, place, server) + all_bytes(here) + all_bytes(there)
+    assert b"xylophone" not in shown
+
+
+def synced() -> bool:
+    """Sync by the command; tell whether it succeeded."""
+    return claude_mem("sync", "--quiet").returncode == 0
+
+
+def told_at(server: str, hub: str, place: Path) -> bool:
+    """Tell whether the rule is at the hub."""
+    return b"make xylophone" in shown_at(hub, place, server)
 
 
 def test_without_a_hub_nothing_is_started(home: Path) -> None:

@@ -36,10 +36,9 @@ ANYTHING = st.recursive(
 
 
 @pytest.fixture
-def two(blank: Path, home: Path, tmp_path: Path) -> list[Member]:
+def two(blank: Path, home: Path, folder_hub: str, tmp_path: Path) -> list[Member]:
     """Return mallory and bob, who trusts her."""
-    (tmp_path / "hub").mkdir()
-    mallory, bob = team_of(tmp_path / "members", blank, f"folder:{tmp_path / 'hub'}", "mallory", "bob")
+    mallory, bob = team_of(tmp_path / "members", blank, folder_hub, "mallory", "bob")
     with mallory:
         learn(mallory.pond, "An honest rule")
     met(mallory, bob)

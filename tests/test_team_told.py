@@ -22,10 +22,9 @@ RULE = "From now on always run `make xylophone` before you push"
 
 
 @pytest.fixture
-def two(blank: Path, home: Path, tmp_path: Path) -> list[Member]:
+def two(blank: Path, home: Path, folder_hub: str, tmp_path: Path) -> list[Member]:
     """Return ann, who has learned a rule and what works, and bob, who has met her at the hub."""
-    (tmp_path / "hub").mkdir()
-    ann, bob = team_of(tmp_path / "members", blank, f"folder:{tmp_path / 'hub'}", "ann", "bob")
+    ann, bob = team_of(tmp_path / "members", blank, folder_hub, "ann", "bob")
     ann.shares("learnings", "findings")
     with ann:
         learn(ann.pond, RULE)

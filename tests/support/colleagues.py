@@ -12,8 +12,8 @@ from claude_mem_lite.capture import inbox
 from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage import models, team
 from claude_mem_lite.sync import setup
+from claude_mem_lite.sync.outcome import Outcome
 from claude_mem_lite.sync.team import outgoing, run
-from claude_mem_lite.sync.team.run import Outcome
 from support.machines import Machine
 
 KEY = "example.com/dev/pond"

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 import socket
-import time
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
 
 from claude_mem_lite import keys
+from claude_mem_lite.cli import hubs
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.output import AsJson, Quiet, Yes, confirmed, console, errors, print_json, working
-from claude_mem_lite.cli.text import age, printable
+from claude_mem_lite.cli.output import AsJson, Quiet, Yes, confirmed, console, print_json, working
+from claude_mem_lite.cli.text import printable
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.text import count
 
 if TYPE_CHECKING:
-    from claude_mem_lite.sync.run import Outcome
-    from claude_mem_lite.sync.team.run import Outcome as TeamOutcome
+    from claude_mem_lite.sync.outcome import Outcome
 
 sync = typer.Typer(help="Have one memory on all your machines.", invoke_without_command=True)
 app.add_typer(sync, name="sync")
-
-_MOST_SAID = 20
 
 
 @sync.callback()
@@ -60,7 +57,7 @@ def sync_now(
         _print_outcome(outcome)
     if shared and not (quiet or as_json):
         console.print(f"Team: {count(shared.sent, 'line')} sent, {count(shared.taken, 'line')} new here.")
-        _print_problems(shared)
+        hubs.print_problems(hubs.problems_in(shared))
     if trouble:
         raise trouble
 
@@ -73,7 +70,7 @@ def _hubs() -> tuple[bool, bool]:
     return setup.is_set_up() or not has_team, has_team
 
 
-def _sync_all() -> tuple[Outcome | None, TeamOutcome | None, ClaudeMemError | None]:
+def _sync_all() -> tuple[Outcome | None, Outcome | None, ClaudeMemError | None]:
     """Sync with each hub; what is wrong with one keeps nobody from the other."""
     from claude_mem_lite.cli import guards
     from claude_mem_lite.services import supervise
@@ -132,7 +129,7 @@ def init(
     models.open_databases()
     chosen = run.begin(hub, name=name or socket.gethostname(), code=code)
     if as_json:
-        print_json({"hub": chosen.hub, "machine": chosen.machine, "name": chosen.name, "code": chosen.code})
+        print_json(dataclasses.asdict(chosen))
         return
     console.print(Text(f"{chosen.hub} is set up; nothing was sent yet: claude-mem sync"), soft_wrap=True)
     if not code:
@@ -161,13 +158,10 @@ def status(*, as_json: AsJson = False) -> None:
         return
     console.print(Text(f"{found['hub']}, as {printable(found['name'])}"), soft_wrap=True)
     last = found["last"]
-    at = age(last["synced_at"], time.time()) if last.get("synced_at") else "never"
-    console.print(f"last synced: {at}; {count(found['waiting'], 'change')} to send")
+    console.print(f"last synced: {hubs.synced(last)}; {count(found['waiting'], 'change')} to send")
     for name in found["machines"]:
         console.print(Text(f"with {printable(name)}"), soft_wrap=True)
-    wrong = [*filter(None, [last.get("error"), found["error"]])]
-    for problem in [*dict.fromkeys(wrong), *last.get("refused", []), *last.get("held_back", [])][:_MOST_SAID]:
-        errors.print(Text.assemble(("! ", "yellow"), printable(problem)), soft_wrap=True)
+    hubs.print_problems(hubs.problems_of(last, found["error"]))
 
 
 @sync.command("leave")
@@ -187,10 +181,7 @@ def leave(
         confirmed("Only this machine's memory will still have what no other machine has synced.", yes=yes)
     models.open_databases()
     run.leave(erase=erase)
-    if as_json:
-        print_json({"left": True, "erased": erase})
-    else:
-        console.print("Left; the memory stays as it is.")
+    hubs.print_left("the memory stays as it is", is_erased=erase, as_json=as_json)
 
 
 def _print_outcome(outcome: Outcome) -> None:
@@ -198,14 +189,4 @@ def _print_outcome(outcome: Outcome) -> None:
     if outcome.forgotten:
         said += f", {count(outcome.forgotten, 'row')} forgotten"
     console.print(f"{said}.")
-    _print_problems(outcome)
-
-
-def _print_problems(outcome: Outcome | TeamOutcome) -> None:
-    problems: list[Any] = [*outcome.refused]
-    problems += [f"left out: {each}" for each in outcome.left_out]
-    problems += [f"held back: {each}" for each in outcome.held_back]
-    for problem in problems[:_MOST_SAID]:
-        errors.print(Text.assemble(("! ", "yellow"), printable(problem)), soft_wrap=True)
-    if len(problems) > _MOST_SAID:
-        errors.print(f"[yellow]![/yellow] and {len(problems) - _MOST_SAID} more")
+    hubs.print_problems(hubs.problems_in(outcome))

@@ -12,8 +12,9 @@ import typer
 from rich.text import Text
 
 from claude_mem_lite import keys
+from claude_mem_lite.cli import hubs
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.output import AsJson, Yes, confirmed, console, errors, print_json
+from claude_mem_lite.cli.output import AsJson, Yes, confirmed, console, print_json
 from claude_mem_lite.cli.text import age, printable
 from claude_mem_lite.text import count, one_line
 
@@ -50,7 +51,7 @@ def join(
     models.open_databases()
     chosen = run.join(hub, name=name or getpass.getuser(), code=code)
     if as_json:
-        print_json({"hub": chosen.hub, "machine": chosen.machine, "name": chosen.name, "code": chosen.code})
+        print_json(dataclasses.asdict(chosen))
         return
     console.print(
         Text(f"Joined {chosen.hub} as {chosen.name}, fingerprint {chosen.machine}."), soft_wrap=True
@@ -113,14 +114,14 @@ def list_team(*, as_json: AsJson = False) -> None:
         console.print("This machine is in no team: claude-mem team join HUB")
         return
     last = setup.last(setup.TEAM)
-    at = age(last["synced_at"], time.time()) if last.get("synced_at") else "never"
-    console.print(Text(f"{chosen.hub}, as {chosen.name} ({chosen.machine}); synced {at}"), soft_wrap=True)
+    console.print(
+        Text(f"{chosen.hub}, as {chosen.name} ({chosen.machine}); synced {hubs.synced(last)}"), soft_wrap=True
+    )
     for folder, kinds in shared.items():
         console.print(Text(f"shared of {printable(folder)}: {', '.join(kinds) or 'nothing'}"), soft_wrap=True)
     for each in authors:
         console.print(_author(each), soft_wrap=True)
-    for problem in [*filter(None, [last.get("error")]), *last.get("refused", []), *last.get("held_back", [])]:
-        errors.print(Text.assemble(("! ", "yellow"), printable(problem)), soft_wrap=True)
+    hubs.print_problems(hubs.problems_of(last))
 
 
 @team.command("show")
@@ -203,10 +204,7 @@ def leave(
     confirmed("What colleagues have shared is deleted here, with whom you trust.", yes=yes)
     models.open_databases()
     run.leave(erase=erase)
-    if as_json:
-        print_json({"left": True, "erased": erase})
-    else:
-        console.print("Left; your own memory stays as it is.")
+    hubs.print_left("your own memory stays as it is", is_erased=erase, as_json=as_json)
 
 
 def _author(each: Author) -> Text:

@@ -8,12 +8,9 @@ the memory was: what the hub has of this machine is then merged like another's, 
 
 from __future__ import annotations
 
-import logging
 import os
-from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite import locks
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.forget import purge, store
@@ -22,6 +19,7 @@ from claude_mem_lite.sync import cards, segments, setup, signing
 from claude_mem_lite.sync import log as changes
 from claude_mem_lite.sync.hubs import hub_at
 from claude_mem_lite.sync.log import Counters, Forgotten
+from claude_mem_lite.sync.outcome import recorded
 from claude_mem_lite.sync.rows import Projects
 from claude_mem_lite.sync.segments import Name
 from claude_mem_lite.upkeep.lines import WrongLineError
@@ -31,30 +29,13 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from claude_mem_lite.sync.hubs import Hub
+    from claude_mem_lite.sync.outcome import Outcome
     from claude_mem_lite.sync.setup import Setup
-
-log = logging.getLogger(__name__)
 
 _LINES, _SEGMENTS = 500, 20  # in a segment, and published together
 _MOST_SEGMENTS = 300  # of a generation; more are put together
 _BY_ID = frozenset({"session", "observation", "learning"})  # what `forget` knows by its id
 _MOST_SAID = 20
-
-
-@dataclass(slots=True)
-class Outcome:
-    """How a sync went: lines sent, lines that changed something here, rows forgotten because others had.
-
-    `refused` says which machines or segments were not read and why, `left_out` which lines, `held_back` which
-    own lines were not sent.
-    """
-
-    sent: int = 0
-    taken: int = 0
-    forgotten: int = 0
-    refused: list[str] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)
-    held_back: list[str] = field(default_factory=list)
 
 
 def begin(address: str, *, name: str, code: str = "") -> Setup:
@@ -90,20 +71,9 @@ def sync(*, paused: Callable[[], AbstractContextManager[list[str]]]) -> Outcome:
 
     Raises: ClaudeMemError when the hub is not there, or another sync is at work; the next one goes on.
     """
-    chosen, outcome = _chosen(), Outcome()
-    with locks.hold("sync.lock") as is_mine:
-        if not is_mine:
-            raise ClaudeMemError("a sync is at work already")
-        how: dict[str, Any] = {"at": inbox.utc_now(), "hub": chosen.hub}
-        try:
-            _sync(chosen, hub_at(chosen.hub), outcome, paused)
-            how["synced_at"] = how["at"]
-        except ClaudeMemError as error:
-            how |= {"synced_at": setup.last().get("synced_at", ""), "error": str(error)}
-            raise
-        finally:
-            setup.note_last(how | asdict(outcome))
-    log.info("synced: %s sent, %s taken, %s forgotten", outcome.sent, outcome.taken, outcome.forgotten)
+    chosen = _chosen()
+    with recorded(chosen) as outcome:
+        _sync(chosen, hub_at(chosen.hub), outcome, paused)
     return outcome
 
 

@@ -20,6 +20,7 @@ from claude_mem_lite.errors import ClaudeMemError
 
 try:
     import psycopg
+    from psycopg import sql
     from psycopg.conninfo import conninfo_to_dict, make_conninfo
 except ImportError as _error:
     raise ClaudeMemError("this hub needs psycopg: pip install 'claude-mem-lite[team]'") from _error
@@ -107,6 +108,7 @@ class _Database:
             given.setdefault("sslmode", "require")
         self._to = make_conninfo(**(_PATIENCE | given))
         self._connection: psycopg.Connection | None = None
+        self._role = ""
 
     def create(self) -> None:
         """Make the schema, unless it is there, and bring it up to date."""
@@ -167,11 +169,15 @@ class _Database:
         if self._connection is None or self._connection.closed:
             self._connection = psycopg.connect(self._to, autocommit=True)
             weakref.finalize(self, self._connection.close)
+            found = self._connection.execute("SELECT current_user::text").fetchone()
+            self._role = found[0] if found else ""
         return self._connection
 
 
 class PostgresHub(_Database):
     """A person's own hub: the files of their role."""
+
+    _table, _channel = sql.Identifier("claude_mem", "files"), _CHANNEL
 
     def names(self) -> list[str]:
         """Return the names of all files of this role."""
@@ -185,48 +191,64 @@ class PostgresHub(_Database):
     def read(self, name: str) -> bytes:
         """Return a file."""
         with self._transaction() as database:
+            key = self._key(name)
             found = database.execute(
-                "SELECT data FROM claude_mem.files WHERE owner = current_user AND name = %s", (name,)
+                sql.SQL("SELECT data FROM {} WHERE {}").format(self._table, _matches(key)), [*key.values()]
             ).fetchone()
         if found is None:
             raise ClaudeMemError(f"{name} was taken out of the hub {self.place}: the next sync goes on")
         return bytes(found[0])
 
     def publish(self, added: Mapping[str, bytes], dropped: Collection[str]) -> None:
-        """Add files and take others out, all or nothing, and tell the machines that listen."""
+        """Add files and take others of this role out, all or nothing, and tell the machines that listen."""
         with self._transaction() as database:
             self._look(database)
             for name, data in added.items():
+                key = self._key(name)
+                columns = sql.SQL(", ").join(map(sql.Identifier, key))
                 database.execute(
-                    "INSERT INTO claude_mem.files (name, data) VALUES (%s, %s)"
-                    " ON CONFLICT (owner, name) DO UPDATE SET data = excluded.data",
-                    (name, data),
+                    sql.SQL(
+                        "INSERT INTO {0} (data, {1}) VALUES (%s{2}) ON CONFLICT ({1}) DO UPDATE"
+                        " SET data = excluded.data"
+                    ).format(self._table, columns, sql.SQL(", %s") * len(key)),
+                    [data, *key.values()],
                 )
-            database.execute(
-                "DELETE FROM claude_mem.files WHERE owner = current_user AND name = ANY(%s)", (list(dropped),)
-            )
-            machines = {name.partition("/")[0] for name in [*added, *dropped]}
-            for machine in machines:
-                database.execute("SELECT pg_notify(%s, current_user || ' ' || %s)", (_CHANNEL, machine))
+            for name in dropped:
+                key = self._key(name)
+                database.execute(
+                    sql.SQL("DELETE FROM {} WHERE {}").format(self._table, _matches(key)), [*key.values()]
+                )
+            for said in {self._notice(name) for name in [*added, *dropped]}:
+                database.execute("SELECT pg_notify(%s, %s)", (self._channel, said))
 
-    def wait(
-        self,
-        machine: str,
-        *,
-        timeout_s: float,
-        projects: Collection[str] | None = None,  # noqa: ARG002
-    ) -> bool:
-        """Wait until another machine of this role has published; return False when none has in that time."""
+    def wait(self, machine: str, *, timeout_s: float, projects: Collection[str] | None = None) -> bool:
+        """Wait until another machine has published, of one of some projects if any; False when time is up."""
         with self._errors():
             database = self._connected()
-            database.execute(f"LISTEN {_CHANNEL}".encode())
-            owner = (database.execute("SELECT current_user::text").fetchone() or [""])[0]
-            heard = [each.payload.split(" ") for each in database.notifies(timeout=timeout_s, stop_after=1)]
-        return any(who == owner and whose != machine for who, whose in heard)
+            database.execute(f"LISTEN {self._channel}".encode())
+            start = f"{self._readers()} "
+            heard = [each.payload for each in database.notifies(timeout=timeout_s, stop_after=1)]
+        # Whoever may connect can tell anything here; all that it does is have this machine look.
+        told = (each.removeprefix(start).partition(" ") for each in heard if each.startswith(start))
+        return any(who != machine and (projects is None or project in projects) for who, _, project in told)
+
+    def _key(self, name: str) -> dict[str, str]:
+        """Return the primary key of a file, by column."""
+        return {"owner": self._role, "name": name}
+
+    def _readers(self) -> str:
+        """Return the role whose members read what is published."""
+        return self._role
+
+    def _notice(self, name: str) -> str:
+        """Return what the machines that listen are told of a file."""
+        return f"{self._readers()} {name.partition('/')[0]}"
 
 
-class PostgresTeamHub(_Database):
+class PostgresTeamHub(PostgresHub):
     """A team's hub: `where` ends with `#ROLE`, and the members of that role are the team."""
+
+    _table, _channel = sql.Identifier("claude_mem", "team_files"), _TEAM_CHANNEL
 
     def __init__(self, where: str) -> None:
         where, _, self.team = where.rpartition("#")
@@ -235,7 +257,6 @@ class PostgresTeamHub(_Database):
                 "a team's hub names the role of the team: postgres:postgresql://USER@HOST/NAME#ROLE"
             )
         super().__init__(where)
-        self._me = ""
 
     def create(self) -> None:
         """Make the schema as for a person's hub, and check that this role is one of the team."""
@@ -252,66 +273,31 @@ class PostgresTeamHub(_Database):
         """Return the names of the team's cards and of some projects' files; others' below their role."""
         with self._transaction() as database:
             self._look(database)
-            self._me = (database.execute("SELECT current_user::text").fetchone() or [""])[0]
             found = database.execute(
                 "SELECT owner::text, name FROM claude_mem.team_files WHERE team = %s"
                 " AND (%s::text[] IS NULL OR project = ANY(%s))",
                 (self.team, *[None if projects is None else ["", *projects]] * 2),
             ).fetchall()
-        return sorted(name if owner == self._me else f"{owner}/{name}" for owner, name in found)
+        return sorted(name if owner == self._role else f"{owner}/{name}" for owner, name in found)
 
-    def read(self, name: str) -> bytes:
-        """Return a file."""
-        owner, own_name = _owner(name, self._me)
-        with self._transaction() as database:
-            found = database.execute(
-                "SELECT data FROM claude_mem.team_files WHERE team = %s AND project = %s AND owner = %s"
-                " AND name = %s",
-                (self.team, _project(own_name), owner, own_name),
-            ).fetchone()
-        if found is None:
-            raise ClaudeMemError(f"{name} was taken out of the hub {self.place}: the next sync goes on")
-        return bytes(found[0])
+    def _key(self, name: str) -> dict[str, str]:
+        *owner, machine, file = name.split("/")
+        own_name = f"{machine}/{file}"
+        return {
+            "team": self.team, "project": _project(own_name),
+            "owner": "/".join(owner) or self._role, "name": own_name,
+        }  # fmt: skip
 
-    def publish(self, added: Mapping[str, bytes], dropped: Collection[str]) -> None:
-        """Add files and take others of this role out, all or nothing, and tell the machines that listen."""
-        with self._transaction() as database:
-            self._look(database)
-            for name, data in added.items():
-                database.execute(
-                    "INSERT INTO claude_mem.team_files (team, project, name, data) VALUES (%s, %s, %s, %s)"
-                    " ON CONFLICT (team, project, owner, name) DO UPDATE SET data = excluded.data",
-                    (self.team, _project(name), name, data),
-                )
-            for name in dropped:
-                database.execute(
-                    "DELETE FROM claude_mem.team_files WHERE team = %s AND project = %s"
-                    " AND owner = current_user AND name = %s",
-                    (self.team, _project(name), name),
-                )
-            told = {(name.partition("/")[0], _project(name)) for name in [*added, *dropped]}
-            for machine, project in told:
-                database.execute(
-                    "SELECT pg_notify(%s, %s || ' ' || %s || ' ' || %s)",
-                    (_TEAM_CHANNEL, self.team, machine, project),
-                )
+    def _readers(self) -> str:
+        return self.team
 
-    def wait(self, machine: str, *, timeout_s: float, projects: Collection[str] | None = None) -> bool:
-        """Wait until another machine of the team has published of one of some projects, or time is up."""
-        with self._errors():
-            database = self._connected()
-            database.execute(f"LISTEN {_TEAM_CHANNEL}".encode())
-            heard = [each.payload for each in database.notifies(timeout=timeout_s, stop_after=1)]
-        # Whoever may connect can tell anything here; all that it does is have this machine look.
-        start = f"{self.team} "
-        told = (each.removeprefix(start).partition(" ") for each in heard if each.startswith(start))
-        return any(who != machine and (projects is None or project in projects) for who, _, project in told)
+    def _notice(self, name: str) -> str:
+        return f"{super()._notice(name)} {_project(name)}"
 
 
-def _owner(name: str, me: str) -> tuple[str, str]:
-    """Return whose file a name is, and the name that it has there."""
-    *owner, machine, file = name.split("/")
-    return "/".join(owner) or me, f"{machine}/{file}"
+def _matches(key: Mapping[str, str]) -> sql.Composed:
+    """Return the condition that a row has a primary key."""
+    return sql.SQL(" AND ").join(sql.SQL("{} = %s").format(sql.Identifier(column)) for column in key)
 
 
 def _project(name: str) -> str:

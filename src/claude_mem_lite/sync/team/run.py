@@ -14,16 +14,15 @@ import logging
 import os
 import re
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite import locks
-from claude_mem_lite.capture import inbox
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.forget.store import times_forgotten
 from claude_mem_lite.storage import projects, team
 from claude_mem_lite.sync import cards, segments, setup, signing
 from claude_mem_lite.sync.hubs import team_hub_at
+from claude_mem_lite.sync.outcome import recorded
 from claude_mem_lite.sync.segments import Name
 from claude_mem_lite.sync.team import incoming, outgoing
 from claude_mem_lite.upkeep.lines import WrongLineError
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from claude_mem_lite.sync.hubs import Hub, TeamHub
+    from claude_mem_lite.sync.outcome import Outcome
     from claude_mem_lite.sync.setup import Setup
     from claude_mem_lite.sync.team.outgoing import Item
 
@@ -41,18 +41,6 @@ _LINES, _MOST_SEGMENTS = 500, 30
 _MOST_BYTES = 32 << 20  # of a segment
 _MOST_SAID = 20
 _NAME = re.compile(r"[^\W_][\w.@-]{0,19}(?: [\w.@-]{1,20})?")  # too short for a sentence
-
-
-@dataclass(slots=True)
-class Outcome:
-    """How a sync went: lines sent, lines new here, lines that colleagues took back, and what was wrong."""
-
-    sent: int = 0
-    taken: int = 0
-    gone: int = 0
-    refused: list[str] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)
-    held_back: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -169,20 +157,9 @@ def distrust(name: str) -> list[team.Author]:
 
 def sync() -> Outcome:
     """Sync with the team's hub. Raises: ClaudeMemError when it is not there; the next sync goes on."""
-    chosen, outcome = _chosen(), Outcome()
-    with locks.hold("team.lock") as is_mine:
-        if not is_mine:
-            raise ClaudeMemError("a sync with the team is at work already")
-        how: dict[str, Any] = {"at": inbox.utc_now(), "hub": chosen.hub}
-        try:
-            _sync(chosen, team_hub_at(chosen.hub), outcome)
-            how["synced_at"] = how["at"]
-        except ClaudeMemError as error:
-            how |= {"synced_at": setup.last(setup.TEAM).get("synced_at", ""), "error": str(error)}
-            raise
-        finally:
-            setup.note_last(how | asdict(outcome), setup.TEAM)
-    log.info("synced with the team: %s sent, %s taken, %s gone", outcome.sent, outcome.taken, outcome.gone)
+    chosen = _chosen()
+    with recorded(chosen, setup.TEAM) as outcome:
+        _sync(chosen, team_hub_at(chosen.hub), outcome)
     return outcome
 
 
@@ -231,7 +208,7 @@ def _sync(chosen: Setup, hub: TeamHub, outcome: Outcome) -> None:
     for (machine, project), files in streams.items():
         if machine in known and machine != chosen.machine:
             _pull(hub, files, known[machine], taking_part[project].key, outcome)
-    if outcome.gone:
+    if outcome.forgotten:
         team.purge()
     own = {path for path in paths if path.startswith(f"{chosen.machine}/")}
     for each in taking_part.values():
@@ -293,7 +270,7 @@ def _pull(hub: Hub, files: dict[Name, list[str]], public: str, key: str, outcome
             with team.writing() as connection:
                 taken = incoming.take(connection, name, head, body, key)
             outcome.taken += taken.lines
-            outcome.gone += taken.gone
+            outcome.forgotten += taken.gone
             outcome.left_out += [f"{name}: {why}" for why in taken.wrong][
                 : _MOST_SAID - len(outcome.left_out)
             ]

@@ -1,0 +1,54 @@
+"""Print what the commands `sync` and `team` both report of a hub."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from claude_mem_lite.cli.output import console, errors, print_json
+from claude_mem_lite.cli.text import age, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from claude_mem_lite.sync.outcome import Outcome
+
+_MOST_PRINTED = 20
+
+
+def synced(last: Mapping[str, Any]) -> str:
+    """Return how long ago the last sync succeeded, "never" before there was one."""
+    return age(last["synced_at"], time.time()) if last.get("synced_at") else "never"
+
+
+def problems_of(last: Mapping[str, Any], now: str = "") -> list[str]:
+    """Return what was wrong with the last sync, and what is wrong with the hub `now`, each once."""
+    wrong = dict.fromkeys(filter(None, [last.get("error"), now]))
+    return [*wrong, *last.get("refused", []), *last.get("held_back", [])]
+
+
+def problems_in(outcome: Outcome) -> list[str]:
+    """Return what was refused, left out or held back in a sync."""
+    return [
+        *outcome.refused,
+        *(f"left out: {each}" for each in outcome.left_out),
+        *(f"held back: {each}" for each in outcome.held_back),
+    ]
+
+
+def print_problems(problems: Sequence[str]) -> None:
+    """Print the first problems to stderr, and how many more there are."""
+    for problem in problems[:_MOST_PRINTED]:
+        errors.print(Text.assemble(("! ", "yellow"), printable(problem)), soft_wrap=True)
+    if len(problems) > _MOST_PRINTED:
+        errors.print(f"[yellow]![/yellow] and {len(problems) - _MOST_PRINTED} more")
+
+
+def print_left(kept: str, *, is_erased: bool, as_json: bool) -> None:
+    """Print that a hub was left, and what was `kept`."""
+    if as_json:
+        print_json({"left": True, "erased": is_erased})
+    else:
+        console.print(f"Left; {kept}.")
