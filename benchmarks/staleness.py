@@ -26,8 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from staleness_changes import FALSE, TRUE, Change, Edit, Shell, Step
-from staleness_project import ABOUT, FILES, LEARNINGS
+from staleness_cases import ABOUT, FALSE, FILES, LEARNINGS, TRUE, Change, Edit, Shell, Step
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.codemap import file_index, heal

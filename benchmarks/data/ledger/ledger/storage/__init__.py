@@ -1,0 +1,1 @@
+from ledger.storage.store import FileStore, MemoryStore, Store
