@@ -8,21 +8,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from claude_mem_lite.codemap.calls.java_terms import (
+    EXPRESSIONS,
+    MAX_PARAMETERS,
+    TYPES,
+    callee_of,
+    listed,
+    parts_of,
+    shape_of,
+)
 from claude_mem_lite.codemap.calls.walker import Table, Walk, bind, field_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from tree_sitter import Node
 
     from claude_mem_lite.codemap.calls.facts import Term
 
 _MAX_IMPORTS = 100  # of whole packages
-_MAX_PARAMETERS = 8  # that are counted of one with any number
 _CLASSES = frozenset({"class"})
 _PARAMETERS = frozenset({"formal_parameter", "spread_parameter"})
-_OUTSIDE: Term = ("typed", ("ref", ("int",), ()))
-_SIMPLE = frozenset({"name", "attribute", "typed"})
 
 
 # --- classes and their members ---------------------------------------------------------------------
@@ -149,8 +155,8 @@ def _method(walk: Walk, node: Node, here: int) -> None:
         bind(walk.scopes[here].members, "constructor", ("scope", index))
         return
     count = len(scope.params)
-    is_open = any(each.type == "spread_parameter" for each in _listed(field_of(node, "parameters")))
-    for number in range(count - 1, _MAX_PARAMETERS) if is_open else (count,):
+    is_open = any(each.type == "spread_parameter" for each in listed(field_of(node, "parameters")))
+    for number in range(count - 1, MAX_PARAMETERS) if is_open else (count,):
         _member(walk, here, f"{text}/{number}", ("scope", index), is_static=is_static)
     if is_interface and field_of(node, "body") is None:
         bind(walk.scopes[here].members, "()", ("scope", index))  # what a lambda is
@@ -169,7 +175,7 @@ def _parameters(walk: Walk, node: Node) -> Iterator[tuple[str, Term]]:
     if found is not None and found.type == "identifier":
         yield walk.text(found), None
         return
-    for each in _listed(found):
+    for each in listed(found):
         name = field_of(each, "name")
         if each.type == "identifier":
             yield walk.text(each), None
@@ -186,10 +192,6 @@ def _declared(walk: Walk, node: Node) -> Term:
     """Return the type that a variable is declared to be; None for `var`."""
     declared = walk.type(field_of(node, "type"))
     return None if declared == ("ref", ("var",), ()) else declared
-
-
-def _listed(node: Node | None) -> list[Node]:
-    return [each for each in node.named_children if not each.type.endswith("comment")] if node else []
 
 
 def _lambda(walk: Walk, node: Node, _here: int) -> None:
@@ -277,15 +279,11 @@ def _pattern(walk: Walk, node: Node, here: int) -> None:
 
 def _package(walk: Walk, node: Node, _here: int) -> None:
     names = [each for each in node.named_children if each.type in {"identifier", "scoped_identifier"}]
-    walk.scopes[0].name = ".".join(_parts(walk, names[0])) if names else ""
-
-
-def _parts(walk: Walk, node: Node) -> tuple[str, ...]:
-    return tuple(["".join(each.split()) for each in walk.text(node).split(".")])
+    walk.scopes[0].name = ".".join(parts_of(walk, names[0])) if names else ""
 
 
 def _import(walk: Walk, node: Node, _here: int) -> None:
-    parts = next((_parts(walk, each) for each in node.named_children if each.type != "asterisk"), ())
+    parts = next((parts_of(walk, each) for each in node.named_children if each.type != "asterisk"), ())
     if not parts or len(parts) > 50:
         return
     scope = walk.scopes[0]
@@ -307,43 +305,17 @@ def _import(walk: Walk, node: Node, _here: int) -> None:
 
 
 def _call(walk: Walk, node: Node, here: int) -> None:
-    callee = _callee(walk, node)
+    callee = callee_of(walk, node)
     if callee is None:
         return
     at = field_of(node, "name") or node
-    walk.call(here, at, callee, _shape(node))
+    walk.call(here, at, callee, shape_of(node))
     _expect_arguments(walk, node, callee)
 
 
 def _expect_arguments(walk: Walk, node: Node, callee: Term) -> None:
-    for place, each in enumerate(_listed(field_of(node, "arguments"))):
+    for place, each in enumerate(listed(field_of(node, "arguments"))):
         _expect(walk, each, ("argument", callee, place, (), None))
-
-
-def _callee(walk: Walk, node: Node) -> Term:
-    """Return a method by its receiver, its name, and the number of its arguments."""
-    name, receiver = field_of(node, "name"), field_of(node, "object")
-    if name is None:
-        return None
-    text = walk.text(name)
-    key = f"{text}/{len(_listed(field_of(node, 'arguments')))}"
-    if receiver is None:
-        owners = tuple([("attribute", owner, key) for owner in walk.scopes[0].statics.get(text, ())])
-        return ("first", (("name", key, walk.here), *owners)) if owners else ("name", key, walk.here)
-    if any(each.type == "super" for each in node.children) and receiver.type != "super":
-        return ("attribute", ("typed", walk.type(receiver)), key)  # Interface.super.method()
-    base = walk.lower(receiver)
-    return ("attribute", base, key) if base is not None else ("attribute", None, key)
-
-
-def _shape(node: Node) -> str:
-    receiver = field_of(node, "object")
-    if receiver is None:
-        return "f()"
-    if receiver.type in {"this", "super"}:
-        return f"{receiver.type}.m()"
-    kinds = {"identifier": "obj.m()", "method_invocation": "f().m()", "field_access": "obj.attr.m()"}
-    return kinds.get(receiver.type, "….m()")
 
 
 def _creation(walk: Walk, node: Node, here: int) -> None:
@@ -362,142 +334,6 @@ def _constructor_call(walk: Walk, node: Node, here: int) -> None:
         callee: Term = ("super",) if is_super else ("attribute", ("this",), "constructor")
         walk.call(here, node, callee, "super()" if is_super else "this.m()")
 
-
-# --- expressions -----------------------------------------------------------------------------------
-
-
-def _name(walk: Walk, node: Node) -> Term:
-    """Return a name with the scope that has declared it so far, else the class around."""
-    name, here = walk.text(node), walk.here
-    while here > 0 and name not in walk.scopes[here].names and walk.scopes[here].kind != "class":
-        here = walk.scopes[here].parent
-    return ("name", name, here)
-
-
-def _access(walk: Walk, node: Node) -> Term:
-    receiver, name = field_of(node, "object"), field_of(node, "field")
-    if receiver is None or name is None:
-        return None
-    if name.type == "this":  # Outer.this
-        return ("typed", walk.type(receiver))
-    found: Term = ("attribute", walk.lower(receiver), walk.text(name))
-    inner = receiver
-    while inner.type == "field_access" and (next_inner := field_of(inner, "object")) is not None:
-        inner = next_inner
-    if inner.type == "identifier":
-        head = _name(walk, inner)
-        if head and walk.scopes[head[2]].kind in {"module", "class"}:
-            return ("first", (found, ("qualified", _parts(walk, node))))
-    return found
-
-
-def _called(walk: Walk, node: Node) -> Term:
-    callee = _callee(walk, node)
-    given = next((each for each in node.named_children if each.type == "type_arguments"), None)
-    types = tuple([walk.type(each) for each in given.named_children]) if given is not None else ()
-    arguments = [walk.lower(each) for each in _listed(field_of(node, "arguments"))][:_MAX_PARAMETERS]
-    simple = tuple([each if each and each[0] in _SIMPLE else None for each in arguments])
-    return ("call", callee, types, simple if any(simple) else ()) if callee is not None else None
-
-
-def _typed(walk: Walk, node: Node) -> Term:
-    return ("typed", walk.type(field_of(node, "type")))
-
-
-def _array(walk: Walk, node: Node) -> Term:
-    return ("typed", ("ref", ("[]",), (walk.type(field_of(node, "type")),)))
-
-
-def _element(walk: Walk, node: Node) -> Term:
-    return ("element", walk.lower(field_of(node, "array")))
-
-
-def _one_of(walk: Walk, node: Node) -> Term:
-    found = [walk.lower(field_of(node, name)) for name in ("consequence", "alternative")]
-    return ("one_of", tuple([each for each in found if each is not None]))
-
-
-def _assigned(walk: Walk, node: Node) -> Term:
-    return walk.lower(field_of(node, "right"))
-
-
-def _first(walk: Walk, node: Node) -> Term:
-    return walk.lower(node.named_children[0]) if node.named_child_count else None
-
-
-def _own_scope(walk: Walk, node: Node) -> Term:
-    index = walk.scope(node)
-    return ("scope", index) if index is not None else None
-
-
-_EXPRESSIONS = {
-    "identifier": _name,
-    "field_access": _access,
-    "method_invocation": _called,
-    "object_creation_expression": _typed,
-    "array_creation_expression": _array,
-    "array_access": _element,
-    "cast_expression": _typed,
-    "ternary_expression": _one_of,
-    "assignment_expression": _assigned,
-    "parenthesized_expression": _first,
-    "lambda_expression": _own_scope,
-    "this": lambda _walk, _node: ("this",),
-    "super": lambda _walk, _node: ("super",),
-    "string_literal": lambda _walk, _node: ("typed", ("ref", ("String",), ())),
-    **dict.fromkeys(
-        ("binary_expression", "unary_expression", "update_expression", "instanceof_expression",
-         "decimal_integer_literal", "hex_integer_literal", "decimal_floating_point_literal",
-         "character_literal", "true", "false", "class_literal"),
-        lambda _walk, _node: _OUTSIDE,
-    ),
-}  # fmt: skip
-
-
-# --- types -----------------------------------------------------------------------------------------
-
-
-def _reference(walk: Walk, node: Node) -> Term:
-    """Return a type by the names before its dots, without type arguments or annotations."""
-    parts = [part.partition("<")[0].split() for part in walk.text(node).split(".")]
-    return ("ref", tuple([part[-1] for part in parts if part]), ())
-
-
-def _generic(walk: Walk, node: Node) -> Term:
-    parts = node.named_children
-    base = walk.type(parts[0]) if parts else None
-    if not base or base[0] != "ref" or parts[-1].type != "type_arguments":
-        return base
-    return ("ref", base[1], tuple([walk.type(each) for each in parts[-1].named_children]))
-
-
-def _inner_type(walk: Walk, node: Node) -> Term:
-    return walk.type(node.named_children[-1]) if node.named_child_count else None
-
-
-def _wildcard(walk: Walk, node: Node) -> Term:
-    """Return what a wildcard extends: of `? super T` nothing is known."""
-    is_super = any(each.type == "super" for each in node.children)
-    return None if is_super else _inner_type(walk, node)
-
-
-def _array_type(walk: Walk, node: Node) -> Term:
-    found = walk.type(field_of(node, "element"))
-    dimensions = field_of(node, "dimensions")
-    for _ in range(min(walk.text(dimensions).count("["), 5) if dimensions is not None else 1):
-        found = ("ref", ("[]",), (found,))
-    return found
-
-
-_PRIMITIVES = ("integral_type", "floating_point_type", "boolean_type", "void_type")
-_TYPES: dict[str, Callable[[Walk, Node], Term]] = {
-    **dict.fromkeys(("type_identifier", "identifier", "field_access", "scoped_type_identifier"), _reference),
-    "generic_type": _generic,
-    "annotated_type": _inner_type,
-    "wildcard": _wildcard,
-    "array_type": _array_type,
-    **dict.fromkeys(_PRIMITIVES, lambda _walk, _node: ("ref", ("int",), ())),
-}
 
 _CLASS_NODES = (
     "class_declaration", "record_declaration", "interface_declaration", "annotation_type_declaration",
@@ -534,6 +370,6 @@ TABLE = Table(
         "object_creation_expression": _creation,
         "explicit_constructor_invocation": _constructor_call,
     },
-    expressions=_EXPRESSIONS,
-    types=_TYPES,
+    expressions=EXPRESSIONS,
+    types=TYPES,
 )

@@ -1,0 +1,127 @@
+"""Bind the names that a TypeScript or JavaScript file imports and exports."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from claude_mem_lite.codemap.calls.ecmascript_terms import (
+    string_of,
+)
+from claude_mem_lite.codemap.calls.walker import Walk, bind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from claude_mem_lite.codemap.calls.facts import Term
+
+
+KEYS = frozenset(
+    {"property_identifier", "private_property_identifier", "identifier", "shorthand_property_identifier"}
+)
+
+
+def names_bound(walk: Walk, pattern: Node, term: Term) -> Iterator[tuple[str, Term]]:
+    """Yield the names of a pattern, each with what it stands for."""
+    waiting: list[tuple[Node, Term]] = [(pattern, term)]
+    while waiting:
+        node, value = waiting.pop()
+        if node.type in {"identifier", "shorthand_property_identifier_pattern"}:
+            name = walk.text(node)
+            yield name, value if node.type == "identifier" else ("attribute", value, name)
+        elif node.type == "object_pattern":
+            waiting += [(each, value) for each in node.named_children]
+        elif node.type == "pair_pattern":
+            key, inner = node.child_by_field_name("key"), node.child_by_field_name("value")
+            if key is not None and inner is not None:
+                waiting.append((inner, ("attribute", value, walk.text(key)) if key.type in KEYS else None))
+        elif node.type == "array_pattern":
+            waiting += [(each, ("element", value)) for each in node.named_children]
+        elif node.type in {"assignment_pattern", "object_assignment_pattern"}:
+            left = node.child_by_field_name("left")
+            if left is not None:
+                waiting.append((left, value))
+
+
+def bind_import(walk: Walk, node: Node, here: int) -> None:
+    """Bind the names that an import statement brings."""
+    module = string_of(walk, node.child_by_field_name("source"))
+    for clause in node.named_children:
+        if clause.type == "import_require_clause" and clause.named_child_count:
+            module = string_of(walk, clause.child_by_field_name("source"))
+            _imported(walk, here, walk.text(clause.named_children[0]), ("import", module, "="))
+        if clause.type != "import_clause":
+            continue
+        for each in clause.named_children:
+            if each.type == "identifier":
+                _imported(walk, here, walk.text(each), ("import", module, "default"))
+            elif each.type == "namespace_import" and each.named_child_count:
+                _imported(walk, here, walk.text(each.named_children[-1]), ("import", module, "*"))
+            elif each.type == "named_imports":
+                for inner in each.named_children:
+                    name, alias = inner.child_by_field_name("name"), inner.child_by_field_name("alias")
+                    if name is not None:
+                        text = walk.text(name)
+                        _imported(
+                            walk,
+                            here,
+                            walk.text(alias) if alias is not None else text,
+                            ("import", module, text),
+                        )
+
+
+def _imported(walk: Walk, here: int, name: str, term: Term) -> None:
+    bind(walk.scopes[here].names, name, term)
+    bind(walk.scopes[here].types, name, term)
+
+
+def bind_exports(walk: Walk, node: Node, here: int) -> None:
+    """Note what an export statement exports."""
+    source, scope = node.child_by_field_name("source"), walk.scopes[here]
+    module = string_of(walk, source)
+    is_default = any(child.type == "default" for child in node.children)
+    is_clause = False
+    for child in node.named_children:
+        if child.type == "namespace_export" and child.named_child_count:
+            bind(walk.exports, walk.text(child.named_children[0]), ("import", module, "*"))
+            is_clause = True
+        elif child.type == "export_clause":
+            is_clause = True
+            for each in child.named_children:
+                name, alias = each.child_by_field_name("name"), each.child_by_field_name("alias")
+                if name is not None:
+                    text = walk.text(name)
+                    term = ("import", module, text) if module else ("name", text)
+                    bind(walk.exports, walk.text(alias) if alias is not None else text, term)
+    if module and not is_clause:
+        walk.stars.append(module)
+    value, declaration = node.child_by_field_name("value"), node.child_by_field_name("declaration")
+    if value is not None and here == 0:
+        bind(walk.exports, "default", walk.lower(value))
+    if declaration is None:
+        if any(child.type == "=" for child in node.children) and node.named_child_count:
+            bind(walk.exports, "=", walk.lower(node.named_children[0]))
+        return
+    terms = scope.statics if here else walk.exports
+    for text, index in _declared_names(walk, declaration):
+        bind(terms, "default" if is_default else text, ("name", text) if text else ("scope", index))
+
+
+def _declared_names(walk: Walk, node: Node) -> Iterator[tuple[str, int | None]]:
+    if node.type in {"lexical_declaration", "variable_declaration"}:
+        for each in node.named_children:
+            name = each.child_by_field_name("name")
+            if name is not None:
+                yield from ((text, None) for text, _ in names_bound(walk, name, None))
+        return
+    if node.type == "ambient_declaration":
+        for each in node.named_children:
+            yield from _declared_names(walk, each)
+        return
+    name = node.child_by_field_name("name")
+    index = walk.scope(node)
+    if name is not None:
+        yield walk.text(name), index
+    elif index is not None:
+        yield "", index

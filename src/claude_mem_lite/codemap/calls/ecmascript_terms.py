@@ -1,0 +1,271 @@
+"""Lower the expressions and types of TypeScript and JavaScript to terms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from claude_mem_lite.codemap.calls.facts import Term
+    from claude_mem_lite.codemap.calls.walker import Walk
+
+
+FUNCTIONS = frozenset({"arrow_function", "function_expression", "generator_function"})
+
+
+_AROUND = frozenset({
+    "parenthesized_expression", "satisfies_expression", "non_null_expression", "parenthesized_type",
+    "readonly_type", "type_annotation", "constraint", "default_type", "optional_type", "rest_type",
+})  # fmt: skip
+
+
+_SHAPES = {"identifier": "obj.m()", "call_expression": "f().m()", "member_expression": "obj.attr.m()"}
+
+
+def type_params_of(walk: Walk, node: Node | None) -> list[tuple[str, Term]]:
+    """Return type parameters with their constraints, or their defaults."""
+    found = []
+    for each in node.named_children if node is not None else ():
+        name = each.child_by_field_name("name")
+        if name is not None:
+            limit = each.child_by_field_name("constraint") or each.child_by_field_name("value")
+            found.append((walk.text(name), walk.type(limit)))
+    return found
+
+
+def types_of(walk: Walk, node: Node | None) -> tuple[Term, ...]:
+    """Return the types that a node lists."""
+    return tuple([walk.type(each) for each in node.named_children]) if node is not None else ()
+
+
+def string_of(walk: Walk, node: Node | None) -> str:
+    """Return the text of a string literal."""
+    if node is None or node.type != "string":
+        return ""
+    return walk.text(node)[1:-1]
+
+
+def type_arguments_of(walk: Walk, parts: list[Node]) -> tuple[Term, ...]:
+    """Return the type arguments of a call."""
+    return next((types_of(walk, each) for each in parts[1:] if each.type == "type_arguments"), ())
+
+
+def shape_of(function: Node, parts: list[Node]) -> str:
+    """Return how a call is written, e.g. "obj.m()"."""
+    if not parts:
+        return "super()" if function.type == "super" else "f()"
+    kind = parts[0].type
+    if kind in {"this", "super"}:
+        return f"{kind}.m()"
+    return _SHAPES.get(kind, "….m()")
+
+
+def without_brackets(node: Node | None) -> Node | None:
+    """Return the expression inside parentheses."""
+    while node is not None and node.type in _AROUND and node.named_child_count:
+        node = node.named_children[0]
+    return node
+
+
+def _inner(walk: Walk, node: Node) -> Term:
+    return walk.lower(node.named_children[0]) if node.named_child_count else None
+
+
+def _attribute(walk: Walk, node: Node) -> Term:
+    parts = node.named_children
+    return ("attribute", walk.lower(parts[0]), walk.text(parts[-1])) if len(parts) > 1 else None
+
+
+def _cast(walk: Walk, node: Node) -> Term:
+    parts = node.named_children
+    if len(parts) != 2:  # `as const`
+        return _inner(walk, node)
+    value, kind = (parts[1], parts[0]) if node.type == "type_assertion" else parts
+    declared = walk.type(kind.named_children[0] if kind.type == "type_arguments" else kind)
+    bare = without_brackets(value)
+    if bare is not None and walk.scope(bare) is not None:
+        return walk.lower(value)
+    return ("typed", declared) if declared is not None else walk.lower(value)
+
+
+def _called(walk: Walk, node: Node) -> Term:
+    parts = node.named_children
+    if not parts:
+        return None
+    if parts[0].type in {"import", "identifier"} and parts[-1].type == "arguments":
+        module = string_of(walk, next(iter(parts[-1].named_children), None))
+        if module and parts[0].type == "import":
+            return ("new", ("name", "Promise"), (("type_of", ("import", module, "*")),))
+        if module and walk.text(parts[0]) == "require":
+            return ("import", module, "=")
+    callee = walk.lower(parts[0])
+    return ("call", callee, type_arguments_of(walk, parts)) if callee is not None else None
+
+
+def _made(walk: Walk, node: Node) -> Term:
+    parts = node.named_children
+    callee = walk.lower(parts[0]) if parts else None
+    return ("new", callee, type_arguments_of(walk, parts)) if callee is not None else None
+
+
+def _one_of(walk: Walk, node: Node) -> Term:
+    names: tuple[str, ...] = (
+        ("consequence", "alternative") if node.type == "ternary_expression" else ("left", "right")
+    )
+    if node.type == "binary_expression":
+        operator = node.child_by_field_name("operator")
+        if operator is None or operator.type not in {"||", "??", "&&"}:
+            return ("typed", ("ref", ("number",), ()))
+        names = ("right",) if operator.type == "&&" else names
+    found = tuple(
+        each for each in (walk.lower(node.child_by_field_name(name)) for name in names) if each is not None
+    )
+    return ("one_of", found) if found else None
+
+
+def _last(walk: Walk, node: Node) -> Term:
+    return walk.lower(node.named_children[-1]) if node.named_child_count else None
+
+
+def _assigned(walk: Walk, node: Node) -> Term:
+    return walk.lower(node.child_by_field_name("right"))
+
+
+def _subscript(walk: Walk, node: Node) -> Term:
+    base = walk.lower(node.child_by_field_name("object"))
+    return ("element", base) if base is not None else None
+
+
+def _awaited(walk: Walk, node: Node) -> Term:
+    inner = _inner(walk, node)
+    return ("await", inner) if inner is not None else None
+
+
+def _own_scope(walk: Walk, node: Node) -> Term:
+    index = walk.scope(node)
+    return ("scope", index) if index is not None else None
+
+
+def _array(walk: Walk, node: Node) -> Term:
+    found = tuple([each for each in map(walk.lower, node.named_children[:4]) if each is not None])
+    return ("new", ("name", "Array"), (("type_of", ("one_of", found)),) if found else ())
+
+
+def _literal(name: str) -> Term:
+    return ("typed", ("ref", (name,), ()))
+
+
+EXPRESSIONS = {
+    "identifier": lambda walk, node: ("name", walk.text(node)),
+    "this": lambda _walk, _node: ("this",),
+    "super": lambda _walk, _node: ("super",),
+    "member_expression": _attribute,
+    "subscript_expression": _subscript,
+    "call_expression": _called,
+    "new_expression": _made,
+    "await_expression": _awaited,
+    "as_expression": _cast,
+    "type_assertion": _cast,
+    "ternary_expression": _one_of,
+    "binary_expression": _one_of,
+    "sequence_expression": _last,
+    "assignment_expression": _assigned,
+    "augmented_assignment_expression": _assigned,
+    "instantiation_expression": _inner,
+    "array": _array,
+    "string": lambda _walk, _node: _literal("string"),
+    "template_string": lambda _walk, _node: _literal("string"),
+    "number": lambda _walk, _node: _literal("number"),
+    "regex": lambda _walk, _node: _literal("RegExp"),
+    "true": lambda _walk, _node: _literal("boolean"),
+    "false": lambda _walk, _node: _literal("boolean"),
+    "unary_expression": lambda _walk, _node: _literal("boolean"),
+    **dict.fromkeys((*FUNCTIONS, "class", "object"), _own_scope),
+    **dict.fromkeys(("parenthesized_expression", "satisfies_expression", "non_null_expression"), _inner),
+}  # fmt: skip
+
+
+def _inner_type(walk: Walk, node: Node) -> Term:
+    return walk.type(node.named_children[0]) if node.named_child_count else None
+
+
+def _reference(walk: Walk, node: Node) -> Term:
+    return ("ref", tuple(walk.text(node).replace(" ", "").split(".")), ())
+
+
+def _generic(walk: Walk, node: Node) -> Term:
+    name = node.child_by_field_name("name")
+    if name is None:
+        return None
+    return (
+        "ref",
+        tuple(walk.text(name).replace(" ", "").split(".")),
+        types_of(walk, node.child_by_field_name("type_arguments")),
+    )
+
+
+def _union(walk: Walk, node: Node) -> Term:
+    found = tuple([each for each in map(walk.type, node.named_children) if each is not None])
+    return ("union", found) if found else None
+
+
+def _function_type(walk: Walk, node: Node) -> Term:
+    found = node.child_by_field_name("parameters")
+    types = []
+    for each in found.named_children if found is not None else ():
+        pattern = each.child_by_field_name("pattern")
+        if each.type != "comment" and (pattern is None or pattern.type != "this"):
+            types.append(walk.type(each.child_by_field_name("type")))
+    result = walk.type(node.child_by_field_name("return_type") or node.child_by_field_name("type"))
+    params = type_params_of(walk, node.child_by_field_name("type_parameters"))
+    return ("function", tuple(types), result, tuple(params))
+
+
+def _lookup(walk: Walk, node: Node) -> Term:
+    parts = node.named_children
+    base = walk.type(parts[0]) if len(parts) == 2 else None
+    if base is None or parts[1].type != "literal_type":
+        return None
+    return ("member_type", base, walk.text(parts[1]).strip("\"'"))
+
+
+def _query(walk: Walk, node: Node) -> Term:
+    return ("type_of", _inner(walk, node))
+
+
+def _shape_type(walk: Walk, node: Node) -> Term:
+    index = walk.scope(node)
+    return ("shape", index) if index is not None else None
+
+
+def _array_type(walk: Walk, node: Node) -> Term:
+    return ("ref", ("Array",), (_inner_type(walk, node),))
+
+
+def _tuple_type(walk: Walk, node: Node) -> Term:
+    return ("ref", ("Array",), (_union(walk, node),))
+
+
+TYPES = {
+    "type_identifier": _reference,
+    "nested_type_identifier": _reference,
+    "predefined_type": _reference,
+    "generic_type": _generic,
+    "array_type": _array_type,
+    "tuple_type": _tuple_type,
+    "union_type": _union,
+    "intersection_type": _union,
+    "function_type": _function_type,
+    "object_type": _shape_type,
+    "lookup_type": _lookup,
+    "this_type": lambda _walk, _node: ("this_type",),
+    "type_query": _query,
+    "type_predicate_annotation": lambda _walk, _node: ("ref", ("boolean",), ()),
+    "type_predicate": lambda _walk, _node: ("ref", ("boolean",), ()),
+    "literal_type": lambda _walk, _node: ("ref", ("string",), ()),
+    "template_literal_type": lambda _walk, _node: ("ref", ("string",), ()),
+    **dict.fromkeys(
+        ("type_annotation", "parenthesized_type", "readonly_type", "constraint", "default_type"), _inner_type
+    ),
+}  # fmt: skip

@@ -1,0 +1,218 @@
+"""Lower Go's expressions and types to terms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from claude_mem_lite.codemap.calls.walker import Walk, field_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tree_sitter import Node
+
+    from claude_mem_lite.codemap.calls.facts import Term
+
+
+_MAX_ARGUMENTS = 8  # of one call, of which the types are looked at
+
+
+_COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">=", "&&", "||"})
+
+
+_SIMPLE = frozenset({"name", "attribute", "typed"})
+
+
+def parameters_of(walk: Walk, node: Node | None) -> Iterator[tuple[str, Term]]:
+    """Yield parameters with their types, "" for one without a name."""
+    if node is None or node.type != "parameter_list":
+        return
+    for each in node.named_children:
+        if each.type not in {"parameter_declaration", "variadic_parameter_declaration"}:
+            continue
+        declared = walk.type(field_of(each, "type"))
+        if each.type == "variadic_parameter_declaration":
+            declared = ("ref", ("[]",), (declared,))
+        names = [walk.text(name) for name in each.children_by_field_name("name")]
+        yield from ((name, declared) for name in names or ("",))
+
+
+def result_of(walk: Walk, node: Node | None) -> Term:
+    """Return the type of a function's result; several are a container by place."""
+    if node is None:
+        return ("ref", ("()",), ())
+    if node.type != "parameter_list":
+        return walk.type(node)
+    types = tuple([declared for _, declared in parameters_of(walk, node)])
+    return types[0] if len(types) == 1 else ("ref", ("()",), types)
+
+
+def callee_of(walk: Walk, function: Node) -> Term:
+    """Return what is called; `f[int]` is f where it is no element of something."""
+    term = walk.lower(function)
+    if function.type == "index_expression" and term:
+        return ("one_of", (term[1], term))
+    return term
+
+
+def shape_of(function: Node) -> str:
+    """Return how a call is written, e.g. "obj.m()"."""
+    if function.type != "selector_expression":
+        return "f()"
+    operand = field_of(function, "operand")
+    kinds = {"identifier": "obj.m()", "call_expression": "f().m()", "selector_expression": "obj.attr.m()"}
+    return kinds.get(operand.type if operand is not None else "", "….m()")
+
+
+def without_brackets(node: Node | None) -> Node | None:
+    """Return the expression inside parentheses."""
+    while node is not None and node.type == "parenthesized_expression" and node.named_child_count:
+        node = node.named_children[0]
+    return node
+
+
+def _name(walk: Walk, node: Node) -> Term:
+    """Return a name with the scope that has declared it so far."""
+    name, here = walk.text(node), walk.here
+    while here > 0 and name not in walk.scopes[here].names:
+        here = walk.scopes[here].parent
+    return ("name", name, here)
+
+
+def _selector(walk: Walk, node: Node) -> Term:
+    base, name = walk.lower(field_of(node, "operand")), field_of(node, "field")
+    return ("attribute", base, walk.text(name)) if name is not None else None
+
+
+def _called(walk: Walk, node: Node) -> Term:
+    function = without_brackets(field_of(node, "function"))
+    arguments = arguments_of(walk, node)
+    if function is None:
+        return None
+    callee = callee_of(walk, function)
+    if callee in {("name", "new", 0), ("name", "make", 0)}:
+        found = _listed_arguments(node)
+        return ("typed", walk.type(found[0])) if found else None
+    if callee == ("name", "append", 0):
+        return arguments[0] if arguments else None
+    given = field_of(node, "type_arguments")
+    types = tuple([walk.type(each) for each in given.named_children]) if given is not None else ()
+    simple = tuple([each if each and each[0] in _SIMPLE else None for each in arguments])
+    return ("call", callee, types, simple if any(simple) else ()) if callee is not None else None
+
+
+def _listed_arguments(node: Node) -> list[Node]:
+    arguments = field_of(node, "arguments")
+    return [each for each in arguments.named_children if each.type != "comment"] if arguments else []
+
+
+def arguments_of(walk: Walk, node: Node) -> list[Term]:
+    """Return the arguments of a call: lowered before what comes after it declares their names anew."""
+    return [walk.lower(each) for each in _listed_arguments(node)][:_MAX_ARGUMENTS]
+
+
+def _index(walk: Walk, node: Node) -> Term:
+    walk.lower(field_of(node, "index"))
+    base = walk.lower(field_of(node, "operand"))
+    return ("element", base) if base is not None else None
+
+
+def _operand(walk: Walk, node: Node) -> Term:
+    return walk.lower(field_of(node, "operand"))
+
+
+def _unary(walk: Walk, node: Node) -> Term:
+    operator, inner = field_of(node, "operator"), _operand(walk, node)
+    if operator is not None and operator.type == "<-":
+        return ("element", inner)
+    return _outside("bool") if operator is not None and operator.type == "!" else inner
+
+
+def _binary(walk: Walk, node: Node) -> Term:
+    operator = field_of(node, "operator")
+    sides = tuple([walk.lower(field_of(node, name)) for name in ("left", "right")])
+    if operator is None or operator.type in _COMPARISONS:
+        return _outside("bool")
+    return ("union", sides)
+
+
+def _typed(walk: Walk, node: Node) -> Term:
+    return ("typed", walk.type(field_of(node, "type")))
+
+
+def _first(walk: Walk, node: Node) -> Term:
+    return walk.lower(node.named_children[0]) if node.named_child_count else None
+
+
+def _literal(walk: Walk, node: Node) -> Term:
+    index = walk.scope(node)
+    return ("scope", index) if index is not None else None
+
+
+def _outside(name: str) -> Term:
+    return ("typed", ("ref", (name,), ()))
+
+
+EXPRESSIONS = {
+    "identifier": _name,
+    "selector_expression": _selector,
+    "call_expression": _called,
+    "index_expression": _index,
+    "slice_expression": _operand,
+    "unary_expression": _unary,
+    "binary_expression": _binary,
+    "parenthesized_expression": _first,
+    "func_literal": _literal,
+    **dict.fromkeys(
+        ("composite_literal", "type_conversion_expression", "type_assertion_expression"), _typed
+    ),
+    **dict.fromkeys(
+        ("interpreted_string_literal", "raw_string_literal", "rune_literal", "int_literal", "float_literal",
+         "imaginary_literal", "true", "false", "iota"),
+        lambda _walk, node: _outside(node.type),
+    ),
+}  # fmt: skip
+
+
+def _reference(walk: Walk, node: Node) -> Term:
+    return ("ref", tuple([each.strip() for each in walk.text(node).split(".")]), ())
+
+
+def _generic(walk: Walk, node: Node) -> Term:
+    base, types = walk.type(field_of(node, "type")), field_of(node, "type_arguments")
+    if not base or base[0] != "ref" or types is None:
+        return base
+    return ("ref", base[1], tuple([walk.type(each) for each in types.named_children]))
+
+
+def _inner_type(walk: Walk, node: Node) -> Term:
+    return walk.type(node.named_children[0]) if node.named_child_count == 1 else None
+
+
+def _container(name: str, *fields: str) -> Callable[[Walk, Node], Term]:
+    def lowered(walk: Walk, node: Node) -> Term:
+        return ("ref", (name,), tuple([walk.type(field_of(node, each)) for each in fields]))
+
+    return lowered
+
+
+def _function_type(walk: Walk, node: Node) -> Term:
+    parameters = tuple([declared for _, declared in parameters_of(walk, field_of(node, "parameters"))])
+    return ("function", parameters, result_of(walk, field_of(node, "result")), ())
+
+
+def _shape_type(walk: Walk, node: Node) -> Term:
+    index = walk.scope(node)
+    return ("shape", index) if index is not None else None
+
+
+TYPES = {
+    **dict.fromkeys(("type_identifier", "qualified_type", "identifier", "selector_expression"), _reference),
+    "generic_type": _generic,
+    **dict.fromkeys(("pointer_type", "parenthesized_type", "type_elem", "type_constraint"), _inner_type),
+    **dict.fromkeys(("slice_type", "array_type", "implicit_length_array_type"), _container("[]", "element")),
+    "map_type": _container("map", "key", "value"),
+    "channel_type": _container("chan", "value"),
+    "function_type": _function_type,
+    **dict.fromkeys(("struct_type", "interface_type"), _shape_type),
+}

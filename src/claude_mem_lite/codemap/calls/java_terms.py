@@ -1,0 +1,193 @@
+"""Lower Java's expressions and types to terms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from claude_mem_lite.codemap.calls.walker import Walk, field_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tree_sitter import Node
+
+    from claude_mem_lite.codemap.calls.facts import Term
+
+
+MAX_PARAMETERS = 8  # that are counted of one with any number
+
+
+_OUTSIDE: Term = ("typed", ("ref", ("int",), ()))
+
+
+_SIMPLE = frozenset({"name", "attribute", "typed"})
+
+
+def listed(node: Node | None) -> list[Node]:
+    """Return the children of a node without comments."""
+    return [each for each in node.named_children if not each.type.endswith("comment")] if node else []
+
+
+def parts_of(walk: Walk, node: Node) -> tuple[str, ...]:
+    """Return the names of a dotted name."""
+    return tuple(["".join(each.split()) for each in walk.text(node).split(".")])
+
+
+def callee_of(walk: Walk, node: Node) -> Term:
+    """Return a method by its receiver, its name, and the number of its arguments."""
+    name, receiver = field_of(node, "name"), field_of(node, "object")
+    if name is None:
+        return None
+    text = walk.text(name)
+    key = f"{text}/{len(listed(field_of(node, 'arguments')))}"
+    if receiver is None:
+        owners = tuple([("attribute", owner, key) for owner in walk.scopes[0].statics.get(text, ())])
+        return ("first", (("name", key, walk.here), *owners)) if owners else ("name", key, walk.here)
+    if any(each.type == "super" for each in node.children) and receiver.type != "super":
+        return ("attribute", ("typed", walk.type(receiver)), key)  # Interface.super.method()
+    base = walk.lower(receiver)
+    return ("attribute", base, key) if base is not None else ("attribute", None, key)
+
+
+def shape_of(node: Node) -> str:
+    """Return how a call is written, e.g. "obj.m()"."""
+    receiver = field_of(node, "object")
+    if receiver is None:
+        return "f()"
+    if receiver.type in {"this", "super"}:
+        return f"{receiver.type}.m()"
+    kinds = {"identifier": "obj.m()", "method_invocation": "f().m()", "field_access": "obj.attr.m()"}
+    return kinds.get(receiver.type, "….m()")
+
+
+def _name(walk: Walk, node: Node) -> Term:
+    """Return a name with the scope that has declared it so far, else the class around."""
+    name, here = walk.text(node), walk.here
+    while here > 0 and name not in walk.scopes[here].names and walk.scopes[here].kind != "class":
+        here = walk.scopes[here].parent
+    return ("name", name, here)
+
+
+def _access(walk: Walk, node: Node) -> Term:
+    receiver, name = field_of(node, "object"), field_of(node, "field")
+    if receiver is None or name is None:
+        return None
+    if name.type == "this":  # Outer.this
+        return ("typed", walk.type(receiver))
+    found: Term = ("attribute", walk.lower(receiver), walk.text(name))
+    inner = receiver
+    while inner.type == "field_access" and (next_inner := field_of(inner, "object")) is not None:
+        inner = next_inner
+    if inner.type == "identifier":
+        head = _name(walk, inner)
+        if head and walk.scopes[head[2]].kind in {"module", "class"}:
+            return ("first", (found, ("qualified", parts_of(walk, node))))
+    return found
+
+
+def _called(walk: Walk, node: Node) -> Term:
+    callee = callee_of(walk, node)
+    given = next((each for each in node.named_children if each.type == "type_arguments"), None)
+    types = tuple([walk.type(each) for each in given.named_children]) if given is not None else ()
+    arguments = [walk.lower(each) for each in listed(field_of(node, "arguments"))][:MAX_PARAMETERS]
+    simple = tuple([each if each and each[0] in _SIMPLE else None for each in arguments])
+    return ("call", callee, types, simple if any(simple) else ()) if callee is not None else None
+
+
+def _typed(walk: Walk, node: Node) -> Term:
+    return ("typed", walk.type(field_of(node, "type")))
+
+
+def _array(walk: Walk, node: Node) -> Term:
+    return ("typed", ("ref", ("[]",), (walk.type(field_of(node, "type")),)))
+
+
+def _element(walk: Walk, node: Node) -> Term:
+    return ("element", walk.lower(field_of(node, "array")))
+
+
+def _one_of(walk: Walk, node: Node) -> Term:
+    found = [walk.lower(field_of(node, name)) for name in ("consequence", "alternative")]
+    return ("one_of", tuple([each for each in found if each is not None]))
+
+
+def _assigned(walk: Walk, node: Node) -> Term:
+    return walk.lower(field_of(node, "right"))
+
+
+def _first(walk: Walk, node: Node) -> Term:
+    return walk.lower(node.named_children[0]) if node.named_child_count else None
+
+
+def _own_scope(walk: Walk, node: Node) -> Term:
+    index = walk.scope(node)
+    return ("scope", index) if index is not None else None
+
+
+EXPRESSIONS = {
+    "identifier": _name,
+    "field_access": _access,
+    "method_invocation": _called,
+    "object_creation_expression": _typed,
+    "array_creation_expression": _array,
+    "array_access": _element,
+    "cast_expression": _typed,
+    "ternary_expression": _one_of,
+    "assignment_expression": _assigned,
+    "parenthesized_expression": _first,
+    "lambda_expression": _own_scope,
+    "this": lambda _walk, _node: ("this",),
+    "super": lambda _walk, _node: ("super",),
+    "string_literal": lambda _walk, _node: ("typed", ("ref", ("String",), ())),
+    **dict.fromkeys(
+        ("binary_expression", "unary_expression", "update_expression", "instanceof_expression",
+         "decimal_integer_literal", "hex_integer_literal", "decimal_floating_point_literal",
+         "character_literal", "true", "false", "class_literal"),
+        lambda _walk, _node: _OUTSIDE,
+    ),
+}  # fmt: skip
+
+
+def _reference(walk: Walk, node: Node) -> Term:
+    """Return a type by the names before its dots, without type arguments or annotations."""
+    parts = [part.partition("<")[0].split() for part in walk.text(node).split(".")]
+    return ("ref", tuple([part[-1] for part in parts if part]), ())
+
+
+def _generic(walk: Walk, node: Node) -> Term:
+    parts = node.named_children
+    base = walk.type(parts[0]) if parts else None
+    if not base or base[0] != "ref" or parts[-1].type != "type_arguments":
+        return base
+    return ("ref", base[1], tuple([walk.type(each) for each in parts[-1].named_children]))
+
+
+def _inner_type(walk: Walk, node: Node) -> Term:
+    return walk.type(node.named_children[-1]) if node.named_child_count else None
+
+
+def _wildcard(walk: Walk, node: Node) -> Term:
+    """Return what a wildcard extends: of `? super T` nothing is known."""
+    is_super = any(each.type == "super" for each in node.children)
+    return None if is_super else _inner_type(walk, node)
+
+
+def _array_type(walk: Walk, node: Node) -> Term:
+    found = walk.type(field_of(node, "element"))
+    dimensions = field_of(node, "dimensions")
+    for _ in range(min(walk.text(dimensions).count("["), 5) if dimensions is not None else 1):
+        found = ("ref", ("[]",), (found,))
+    return found
+
+
+_PRIMITIVES = ("integral_type", "floating_point_type", "boolean_type", "void_type")
+
+
+TYPES: dict[str, Callable[[Walk, Node], Term]] = {
+    **dict.fromkeys(("type_identifier", "identifier", "field_access", "scoped_type_identifier"), _reference),
+    "generic_type": _generic,
+    "annotated_type": _inner_type,
+    "wildcard": _wildcard,
+    "array_type": _array_type,
+    **dict.fromkeys(_PRIMITIVES, lambda _walk, _node: ("ref", ("int",), ())),
+}

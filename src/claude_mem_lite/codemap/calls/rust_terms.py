@@ -1,0 +1,352 @@
+"""Lower Rust's expressions and types to terms.
+
+Beside the terms of `facts` there are:
+
+    ("local", x, index, place)     the place-th binding of a name in a function, by its scope
+    ("path", names)                a path, e.g. of a function in a module
+    ("assoc", type, x)             an associated item of a type that is no plain path
+    ("field", term, x)  ("index", term)  ("try", term)
+    ("part", term, names, x)       a field of what a pattern matches, with the path of its struct or variant
+    ("call", term, types, terms)   a call with its first arguments
+    ("tuple", terms)  ("list", terms)  ("future", term)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from claude_mem_lite.codemap.calls.walker import Walk, field_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from tree_sitter import Node
+
+    from claude_mem_lite.codemap.calls.facts import Term
+
+    Lowering = Callable[[Walk, Node], Term]
+
+
+_MAX_ARGUMENTS = 3  # of a call that are kept in its term
+
+
+_MAX_SEARCHED = 200  # bindings of one name that are looked at for one use
+
+
+def _variable(walk: Walk, node: Node) -> Term:
+    """Return an identifier: the innermost variable that is seen at its place, else a name of the module."""
+    name = walk.text(node)
+    spans = walk.seen.get(name, ())
+    first, last = 0, len(spans)
+    while first < last:
+        middle = (first + last) // 2
+        if spans[middle][0] <= node.start_byte:
+            first = middle + 1
+        else:
+            last = middle
+    for at in range(first - 1, max(-1, first - 1 - _MAX_SEARCHED), -1):
+        _, end, owner, place = spans[at]
+        if node.start_byte < end:
+            return ("local", name, owner, place)
+    return ("name", name)
+
+
+def without_comments(node: Node) -> list[Node]:
+    """Return the named children of a node without comments."""
+    return [each for each in node.named_children if not each.type.endswith("_comment")]
+
+
+def parameters_of(node: Node) -> list[Node]:
+    """Return a function's or closure's parameters, without `self`."""
+    parameters = field_of(node, "parameters")
+    left_out = {"self_parameter", "attribute_item", "variadic_parameter"}
+    found = without_comments(parameters) if parameters is not None else []
+    return [each for each in found if each.type not in left_out]
+
+
+def union_of(found: Iterable[Term]) -> Term:
+    """Return the type that is one of some."""
+    known = tuple([each for each in found if each is not None])
+    return known[0] if len(known) == 1 else ("union", known) if known else None
+
+
+def plain_name(walk: Walk, node: Node) -> str:
+    """Return a name without the mark of a raw identifier."""
+    return walk.text(node).removeprefix("r#")
+
+
+def names_of(walk: Walk, node: Node | None) -> tuple[str, ...]:
+    """Return the names of a path, without the arguments of generic types in it; () for what is no path."""
+    found: list[str] = []
+    while node is not None:
+        if node.type in {"generic_type", "generic_type_with_turbofish", "generic_function"}:
+            node = field_of(node, "type") or field_of(node, "function")
+        elif node.type in {"scoped_identifier", "scoped_type_identifier"}:
+            name = field_of(node, "name")
+            found.append(plain_name(walk, name) if name is not None else "")
+            path = field_of(node, "path")
+            if path is None and walk.text(node).startswith("::"):
+                found.append("::")
+            node = path
+        elif node.type in {
+            "identifier", "type_identifier", "self", "super", "crate", "primitive_type", "metavariable",
+        }:  # fmt: skip
+            found.append(plain_name(walk, node))
+            node = None
+        else:
+            return ()
+    return tuple(reversed(found))
+
+
+def shape_of(walk: Walk, function: Node) -> str:
+    """Return how a call is written, e.g. "obj.m()"."""
+    if function.type == "field_expression":
+        receiver = field_of(function, "value")
+        kind = receiver.type if receiver is not None else ""
+        return {
+            "self": "this.m()", "identifier": "obj.m()", "call_expression": "f().m()",
+            "field_expression": "obj.attr.m()",
+        }.get(kind, "….m()")  # fmt: skip
+    if function.type == "scoped_identifier":
+        return "this.m()" if walk.text(function).startswith("Self::") else "a::f()"
+    return "f()"
+
+
+def without_turbofish(walk: Walk, function: Node) -> tuple[Node, tuple[Term, ...]]:
+    """Return a function without its type arguments, and these."""
+    if function.type == "generic_function":
+        return field_of(function, "function") or function, _types(walk, field_of(function, "type_arguments"))
+    return function, ()
+
+
+def callee_of(walk: Walk, function: Node | None) -> Term:
+    """Return what is called; a field is called in parentheses only."""
+    if function is None:
+        return None
+    bare, _ = without_turbofish(walk, function)
+    if bare.type == "field_expression":
+        key = field_of(bare, "field")
+        base = walk.lower(field_of(bare, "value"))
+        return ("attribute", base, plain_name(walk, key)) if key is not None else None
+    return walk.lower(bare)
+
+
+def _inner(walk: Walk, node: Node) -> Term:
+    value = field_of(node, "value") or next(iter(without_comments(node)), None)
+    return walk.lower(value)
+
+
+def _path(walk: Walk, node: Node) -> Term:
+    names, path = names_of(walk, node), field_of(node, "path")
+    if path is not None and path.type in {"generic_type", "bracketed_type", "generic_type_with_turbofish"}:
+        name, owner = field_of(node, "name"), walk.type(path)
+        return ("assoc", owner, walk.text(name)) if owner is not None and name is not None else None
+    return ("path", names) if names else None
+
+
+def _called(walk: Walk, node: Node) -> Term:
+    function, arguments = field_of(node, "function"), field_of(node, "arguments")
+    callee = callee_of(walk, function)
+    if function is None or callee is None:
+        return None
+    _, types = without_turbofish(walk, function)
+    given = without_comments(arguments)[:_MAX_ARGUMENTS] if arguments is not None else ()
+    return ("call", callee, types, tuple(map(walk.lower, given)))
+
+
+def _field(walk: Walk, node: Node) -> Term:
+    key, base = field_of(node, "field"), walk.lower(field_of(node, "value"))
+    return ("field", base, plain_name(walk, key)) if key is not None and base is not None else None
+
+
+def _wrapped(kind: str) -> Lowering:
+    def lower(walk: Walk, node: Node) -> Term:
+        inner = _inner(walk, node)
+        return (kind, inner) if inner is not None else None
+
+    return lower
+
+
+def _tail(walk: Walk, node: Node) -> Term:
+    """Return the value of a block: its last expression, where no semicolon follows."""
+    parts = without_comments(node)
+    if not parts:
+        return None
+    last = parts[-1]
+    if last.type == "expression_statement":
+        inner = last.named_children[0] if last.named_child_count else None
+        has_end = walk.text(last).endswith(";")
+        return walk.lower(inner) if inner is not None and not has_end else None
+    return walk.lower(last)
+
+
+def _async_block(walk: Walk, node: Node) -> Term:
+    block = next((each for each in node.named_children if each.type == "block"), None)
+    return ("future", walk.lower(block))
+
+
+def _block_inside(walk: Walk, node: Node) -> Term:
+    return walk.lower(next((each for each in node.named_children if each.type == "block"), None))
+
+
+def _either(walk: Walk, node: Node) -> Term:
+    other = field_of(node, "alternative")
+    inner = other.named_children[0] if other is not None and other.named_child_count else None
+    return _one_of((walk.lower(field_of(node, "consequence")), walk.lower(inner)))
+
+
+def _arms(walk: Walk, node: Node) -> Term:
+    body = field_of(node, "body")
+    arms = [each for each in body.named_children if each.type == "match_arm"] if body is not None else []
+    return _one_of(walk.lower(field_of(each, "value")) for each in arms[:8])
+
+
+def _one_of(terms: Iterable[Term]) -> Term:
+    found = tuple(dict.fromkeys([each for each in terms if each is not None]))
+    return found[0] if len(found) == 1 else ("one_of", found) if found else None
+
+
+def _made(walk: Walk, node: Node) -> Term:
+    return ("typed", walk.type(field_of(node, "name")))
+
+
+def _cast(walk: Walk, node: Node) -> Term:
+    return ("typed", walk.type(field_of(node, "type")))
+
+
+def _operation(_walk: Walk, node: Node) -> Term:
+    operator = field_of(node, "operator")
+    is_test = operator is not None and operator.type in {"==", "!=", "<", ">", "<=", ">=", "&&", "||"}
+    return _literal("bool") if is_test else None
+
+
+def _several(kind: str) -> Lowering:
+    return lambda walk, node: (kind, tuple(map(walk.lower, without_comments(node)[:8])))
+
+
+def _index(walk: Walk, node: Node) -> Term:
+    parts = without_comments(node)
+    base = walk.lower(parts[0]) if len(parts) == 2 else None
+    if base is None or parts[1].type == "range_expression":
+        return base
+    return ("index", base)
+
+
+def _own_scope(walk: Walk, node: Node) -> Term:
+    index = walk.scope(node)
+    return ("scope", index) if index is not None else None
+
+
+def _literal(name: str) -> Term:
+    return ("typed", ("ref", (name,), ()))
+
+
+def _macro(walk: Walk, node: Node) -> Term:
+    name = field_of(node, "macro")
+    text = walk.text(name).rpartition(":")[2] if name is not None else ""
+    if text in {"format", "concat", "stringify"}:
+        return _literal("String")
+    tokens = next((each for each in node.named_children if each.type == "token_tree"), None)
+    root = walk.embedded.get(tokens.start_byte) if tokens is not None else None
+    if text != "vec" or root is None or not root.named_child_count:
+        return None
+    inner = root.named_children[0]
+    if inner.type == "expression_statement" and inner.named_child_count:
+        inner = inner.named_children[0]
+    found = walk.lower(inner) if inner.type == "array_expression" else None
+    return ("vec", found[1]) if found is not None else _literal("Vec")
+
+
+EXPRESSIONS: dict[str, Lowering] = {
+    "identifier": _variable,
+    "self": lambda _walk, _node: ("this",),
+    "scoped_identifier": _path,
+    "generic_function": lambda walk, node: walk.lower(field_of(node, "function")),
+    "call_expression": _called,
+    "field_expression": _field,
+    "index_expression": _index,
+    "try_expression": _wrapped("try"),
+    "await_expression": _wrapped("await"),
+    "async_block": _async_block,
+    "unsafe_block": _block_inside,
+    "block": _tail,
+    "if_expression": _either,
+    "match_expression": _arms,
+    "struct_expression": _made,
+    "type_cast_expression": _cast,
+    "binary_expression": _operation,
+    "tuple_expression": _several("tuple"),
+    "array_expression": _several("list"),
+    "closure_expression": _own_scope,
+    "macro_invocation": _macro,
+    "string_literal": lambda _walk, _node: _literal("str"),
+    "raw_string_literal": lambda _walk, _node: _literal("str"),
+    "boolean_literal": lambda _walk, _node: _literal("bool"),
+    "char_literal": lambda _walk, _node: _literal("char"),
+    "unit_expression": lambda _walk, _node: _literal("()"),
+    **dict.fromkeys(("parenthesized_expression", "reference_expression", "unary_expression"), _inner),
+}
+
+
+def _types(walk: Walk, node: Node | None) -> tuple[Term, ...]:
+    """Return type arguments, those of associated types (`Iterator<Item = T>`) like the others."""
+    found = without_comments(node) if node is not None else []
+    return tuple([
+        walk.type(field_of(each, "type") if each.type == "type_binding" else each)
+        for each in found
+        if each.type != "lifetime"
+    ])  # fmt: skip
+
+
+def _reference(walk: Walk, node: Node) -> Term:
+    names = names_of(walk, node)
+    if names == ("Self",):
+        return ("this_type",)
+    if not names:  # `<T as Trait>::Item`
+        name, path = field_of(node, "name"), field_of(node, "path")
+        owner = walk.type(path)
+        return ("member_type", owner, walk.text(name)) if owner is not None and name is not None else None
+    return ("ref", names, ())
+
+
+def _generic(walk: Walk, node: Node) -> Term:
+    names = names_of(walk, field_of(node, "type"))
+    return ("ref", names, _types(walk, field_of(node, "type_arguments"))) if names else None
+
+
+def _first_type(walk: Walk, node: Node) -> Term:
+    inner = field_of(node, "type") or field_of(node, "trait") or next(iter(without_comments(node)), None)
+    return walk.type(inner)
+
+
+def _function_type(walk: Walk, node: Node) -> Term:
+    parameters = tuple([
+        walk.type(field_of(each, "type") if each.type == "parameter" else each)
+        for each in parameters_of(node)
+    ])  # fmt: skip
+    return ("function", parameters, walk.type(field_of(node, "return_type")), ())
+
+
+TYPES = {
+    "type_identifier": _reference,
+    "identifier": _reference,
+    "self": _reference,
+    "scoped_type_identifier": _reference,
+    "scoped_identifier": _reference,
+    "primitive_type": _reference,
+    "generic_type": _generic,
+    "generic_type_with_turbofish": _generic,
+    "reference_type": _first_type,
+    "dynamic_type": _first_type,
+    "abstract_type": _first_type,
+    "bracketed_type": _first_type,
+    "qualified_type": _first_type,
+    "higher_ranked_trait_bound": _first_type,
+    "parenthesized_type": _first_type,
+    "bounded_type": lambda walk, node: union_of(map(walk.type, node.named_children)),
+    "trait_bounds": lambda walk, node: union_of(map(walk.type, node.named_children)),
+    "tuple_type": lambda walk, node: ("ref", ("(,)",), _types(walk, node)),
+    "array_type": lambda walk, node: ("ref", ("[]",), (walk.type(field_of(node, "element")),)),
+    "unit_type": lambda _walk, _node: ("ref", ("()",), ()),
+    "function_type": _function_type,
+}

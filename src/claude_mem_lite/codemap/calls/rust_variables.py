@@ -1,0 +1,130 @@
+"""Find where Rust's local variables are bound, and from where to where each is seen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from claude_mem_lite.codemap.calls.rust_terms import (
+    names_of,
+    parameters_of,
+    without_comments,
+)
+from claude_mem_lite.codemap.calls.walker import Walk, field_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tree_sitter import Node
+
+    from claude_mem_lite.codemap.calls.facts import Term
+
+    Lowering = Callable[[Walk, Node], Term]
+
+
+def _see(walk: Walk, pattern: Node | None, owner: int, start: int, end: int) -> None:
+    """Note where the names of a pattern are seen: in the source from one byte to another."""
+    for node, _ in _bound(walk, pattern, None):
+        name = walk.text(node)
+        terms = walk.scopes[owner].names.setdefault(name, [])
+        walk.seen.setdefault(name, []).append((start, end, owner, len(terms)))
+        walk.places[node.id] = owner, len(terms)
+        terms.append(None)
+
+
+def see_parameters(walk: Walk, node: Node, _here: int) -> None:
+    """Note the variables that parameters bind, seen in the whole body."""
+    index = walk.scope(node)
+    if index is not None:
+        for each in parameters_of(node):
+            _see(walk, field_of(each, "pattern") or each, index, each.end_byte, node.end_byte)
+
+
+def see_lets(walk: Walk, node: Node, here: int) -> None:
+    """Note the variables that the `let` statements of a block bind, each seen to its end."""
+    for each in node.named_children:
+        if each.type == "let_declaration":
+            _see(walk, field_of(each, "pattern"), here, each.end_byte, node.end_byte)
+
+
+def see_loop(walk: Walk, node: Node, here: int) -> None:
+    """Note the variables that a `for` loop binds, seen in its body."""
+    body = field_of(node, "body")
+    if body is not None:
+        _see(walk, field_of(node, "pattern"), here, body.start_byte, node.end_byte)
+
+
+def see_condition(walk: Walk, node: Node, here: int) -> None:
+    """Note the names of `if let` and `while let`."""
+    body = field_of(node, "consequence") or field_of(node, "body")
+    for each in _let_conditions(field_of(node, "condition")) if body is not None else ():
+        _see(walk, field_of(each, "pattern"), here, each.end_byte, body.end_byte)
+
+
+def see_arm(walk: Walk, node: Node, here: int) -> None:
+    """Note the variables that an arm of a `match` binds, seen in it."""
+    pattern = field_of(node, "pattern")
+    inner = pattern.named_children[0] if pattern is not None and pattern.named_child_count else None
+    if inner is None:
+        return
+    _see(walk, inner, here, inner.end_byte, node.end_byte)
+    for each in _let_conditions(field_of(pattern, "condition")):
+        _see(walk, field_of(each, "pattern"), here, each.end_byte, node.end_byte)
+
+
+def _let_conditions(node: Node | None) -> Iterator[Node]:
+    waiting = [node] if node is not None else []
+    while waiting:
+        each = waiting.pop(0)
+        if each.type == "let_condition":
+            yield each
+        elif each.type in {"let_chain", "binary_expression"}:
+            waiting += each.named_children
+
+
+def _is_variable(name: str) -> bool:
+    """Whether an identifier in a pattern is a variable: constants and variants begin with a capital."""
+    return name != "_" and not name[:1].isupper()
+
+
+def _bound(walk: Walk, pattern: Node | None, term: Term) -> Iterator[tuple[Node, Term]]:
+    """Yield the variables of a pattern, each with its value."""
+    waiting: list[tuple[Node, Term]] = [(pattern, term)] if pattern is not None else []
+    while waiting:
+        node, value = waiting.pop()
+        if node.type in {"identifier", "shorthand_field_identifier"}:
+            if _is_variable(walk.text(node)):
+                yield node, value
+        elif node.type == "tuple_pattern":
+            parts = without_comments(node)
+            waiting += [(each, value and ("field", value, str(at))) for at, each in enumerate(parts)]
+        elif node.type == "tuple_struct_pattern":
+            names = names_of(walk, field_of(node, "type"))
+            parts = without_comments(node)[1:]
+            waiting += [(each, value and ("part", value, names, str(at))) for at, each in enumerate(parts)]
+        elif node.type == "struct_pattern":
+            names = names_of(walk, field_of(node, "type"))
+            for each in node.named_children:
+                name = field_of(each, "name") if each.type == "field_pattern" else None
+                if name is not None:
+                    part = value and ("part", value, names, walk.text(name))
+                    waiting.append((field_of(each, "pattern") or name, part))
+        elif node.type == "slice_pattern":
+            waiting += [(each, value and ("index", value)) for each in node.named_children]
+        elif node.type in {
+            "mut_pattern", "ref_pattern", "reference_pattern", "captured_pattern", "or_pattern",
+        }:  # fmt: skip
+            waiting += [(each, value) for each in node.named_children]
+
+
+def bind_pattern(walk: Walk, pattern: Node | None, term: Term) -> None:
+    """Bind the variables of a pattern to the parts of what it matches."""
+    for node, value in _bound(walk, pattern, term):
+        place = walk.places.get(node.id)
+        if place is not None:
+            walk.scopes[place[0]].names[walk.text(node)][place[1]] = value
+
+
+def sort_seen(walk: Walk, _node: Node, _here: int) -> None:
+    """Sort the bindings of each variable by where they are seen from."""
+    for spans in walk.seen.values():
+        spans.sort()
