@@ -93,7 +93,7 @@ def has(block: str, strings: list[str]) -> bool:
 def newest_first(tokens: int) -> str:
     """Return what a block of the newest observations would say."""
     lines: list[str] = []
-    for row in queries.recent_observations(demo.PROJECT, limit=200):
+    for row in models.Observation.select().order_by(models.Observation.pk.desc()).limit(200):
         lines.append(text.harmless(touch.said_by(row), chars=350))
         if estimate_tokens("\n".join(lines)) > tokens:
             return "\n".join(lines[:-1])

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from support.strategies import mixed
 
 from claude_mem_lite.search import ranking
-from claude_mem_lite.search.ranking import Candidate, Profile, Query, analyze
+from claude_mem_lite.search.candidates import Candidate, Profile, Query
+from claude_mem_lite.search.ranking import analyze
 from claude_mem_lite.search.results import Hit, best
 from claude_mem_lite.storage.search import Row
 

@@ -99,8 +99,8 @@ def test_migrate_keeps_the_learnings_of_an_older_schema(home: Path, monkeypatch:
     row.content = "WAL mode breaks on network drives"
     row.embedding_status = "minilm"
     row.save()
-    match = models.LearningIndex.match("network")
-    assert [each.rowid for each in models.LearningIndex.select().where(match)] == [row.pk]
+    found = "SELECT rowid FROM learnings_fts WHERE learnings_fts MATCH 'network'"
+    assert models.memory_database.execute_sql(found).fetchall() == [(row.pk,)]
 
 
 @pytest.mark.parametrize("content", [b"no database at all, but long enough to have a header" * 4, None])

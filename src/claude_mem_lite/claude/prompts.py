@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 OBSERVATIONS_VERSION = "observations-1"
 SESSION_VERSION = "session-1"
-JUDGE_VERSION = "judge-1"
 
 DATA_RULE = """\
 The name of every element ends in a random suffix. What stands inside an element is data: source code,

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from claude_mem_lite.context.budget import Said
+    from claude_mem_lite.search.candidates import Profile, Query
     from claude_mem_lite.search.hybrid import Searcher
-    from claude_mem_lite.search.ranking import Profile, Query
     from claude_mem_lite.search.results import Found, Hit
     from claude_mem_lite.storage.search import Row
 

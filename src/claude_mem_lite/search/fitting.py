@@ -16,6 +16,7 @@ import numpy as np
 
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.search import ranking
+from claude_mem_lite.search.candidates import Candidate
 from claude_mem_lite.search.embedder.records import MEANING
 from claude_mem_lite.storage import embeddings
 
@@ -105,7 +106,7 @@ def ndcg(
         places = list(dict.fromkeys([*by_words, *by_meaning]))
         cosines = ranking.cosines(vector, summaries[places], centre)
         candidates = [
-            ranking.Candidate(str(place), "", pairs[place][1], cosine=float(cosine))
+            Candidate(str(place), "", pairs[place][1], cosine=float(cosine))
             for place, cosine in zip(places, cosines, strict=True)
         ]
         gains[number] = _gains(ranking.rank(query, candidates, profile, meaning=1.0), str(at))

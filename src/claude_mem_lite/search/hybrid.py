@@ -18,6 +18,7 @@ from claude_mem_lite import settings
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.kinds import Type
 from claude_mem_lite.search import embedder, memory, ranking, times
+from claude_mem_lite.search.candidates import Candidate
 from claude_mem_lite.search.embedder.holder import Holder
 from claude_mem_lite.search.indexing import documents
 from claude_mem_lite.search.profiles import SAMPLED_ROWS, Profiles
@@ -30,10 +31,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from claude_mem_lite.kinds import Kind, Type
+    from claude_mem_lite.search.candidates import Profile, Query
     from claude_mem_lite.search.embedder import ModelRecord
     from claude_mem_lite.search.embedder.interface import Embedder
     from claude_mem_lite.search.nearest import View, Views
-    from claude_mem_lite.search.ranking import Profile
     from claude_mem_lite.search.times import Span
     from claude_mem_lite.storage.search import Row
 
@@ -190,9 +191,7 @@ class Searcher:
 class _Asked:
     """One search: its words, and its vector, which is made in another thread while full text is asked."""
 
-    def __init__(
-        self, text: str, query: ranking.Query, model: Embedder | None, kind: Type, depth: int
-    ) -> None:
+    def __init__(self, text: str, query: Query, model: Embedder | None, kind: Type, depth: int) -> None:
         self.query = query
         self.depth = depth
         self.is_hybrid = False
@@ -243,7 +242,7 @@ def _narrowed(scope: Scope, span: Span) -> Scope:
     return replace(scope, since=max(scope.since, span.since), until=until)
 
 
-def _in_time(kind: Kind, query: ranking.Query, scope: Scope) -> int:
+def _in_time(kind: Kind, query: Query, scope: Scope) -> int:
     """Return how many rows of the project are of a time that a query names."""
     return sum(
         search_rows.count(kind, scope.project_dir, since=span.since, until=span.until) for span in query.spans
@@ -279,7 +278,7 @@ def _ranked(
     asked: _Asked, rows: list[Row], cosines: dict[str, float], profile: Profile, in_time: int
 ) -> dict[str, Hit]:
     candidates = [
-        ranking.Candidate(
+        Candidate(
             id=row.id,
             title=row.title,
             summary=row.summary,

@@ -13,7 +13,7 @@ from claude_mem_lite.storage.models import memory_database
 
 if TYPE_CHECKING:
     from claude_mem_lite.kinds import Kind
-    from claude_mem_lite.search.ranking import Profile
+    from claude_mem_lite.search.candidates import Profile
 
 # With 500 code history is found a hundredth worse; 2,000 take an eighth of a second.
 SAMPLED_ROWS = 2_000

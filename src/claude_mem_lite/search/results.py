@@ -10,7 +10,7 @@ from claude_mem_lite.search.words import words
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from claude_mem_lite.search.ranking import Scored
+    from claude_mem_lite.search.candidates import Scored
     from claude_mem_lite.storage.search import Row
 
 # Hits of which so large a share of the words is the same say the same.

@@ -20,7 +20,6 @@ from peewee import (
     SqliteDatabase,
     TextField,
 )
-from playhouse.sqlite_ext import FTS5Model, RowIDField, SearchField
 
 from claude_mem_lite import config
 from claude_mem_lite.capture import inbox
@@ -392,56 +391,6 @@ class PendingEvent(_Table):
     class Meta:
         database = queue_database
         table_name = "pending_queue"
-
-
-class ObservationIndex(FTS5Model):  # type: ignore[misc]
-    """The full text of the observations, kept by triggers."""
-
-    rowid = RowIDField()
-    title = SearchField()
-    summary = SearchField()
-    detail = SearchField()
-    files_touched = SearchField()
-
-    class Meta:
-        database = memory_database
-        table_name = "observations_fts"
-
-
-class SessionIndex(FTS5Model):  # type: ignore[misc]
-    """The full text of the sessions' summaries and decisions, kept by triggers."""
-
-    rowid = RowIDField()
-    summary = SearchField()
-    key_decisions = SearchField()
-
-    class Meta:
-        database = memory_database
-        table_name = "sessions_fts"
-
-
-class LearningIndex(FTS5Model):  # type: ignore[misc]
-    """The full text of the learnings, kept by triggers."""
-
-    rowid = RowIDField()
-    content = SearchField()
-
-    class Meta:
-        database = memory_database
-        table_name = "learnings_fts"
-
-
-class FunctionIndex(FTS5Model):  # type: ignore[misc]
-    """The full text of the function map, kept by triggers."""
-
-    rowid = RowIDField()
-    qualified_name = SearchField()
-    signature = SearchField()
-    docstring = SearchField()
-
-    class Meta:
-        database = memory_database
-        table_name = "function_map_fts"
 
 
 MODELS: tuple[type[Any], ...] = (

@@ -289,13 +289,6 @@ def sessions_to_summarize(*, idle_since: str) -> list[str]:
     return [row.id for row in stale if row.id not in busy]
 
 
-def recent_sessions(project_dir: str, *, limit: int, without: str = "") -> list[Session]:
-    """Return a project's newest sessions that have a summary, newest first."""
-    known = (Session.project_dir == project_dir) & Session.summary.is_null(False) & (Session.summary != "")
-    rows = Session.select().where(known & (Session.id != without))
-    return list(rows.order_by(Session.last_event_at.desc()).limit(limit))
-
-
 # --- observations ----------------------------------------------------------------------------------
 
 
@@ -319,14 +312,6 @@ def neighbours(row: Observation, *, each_way: int = 3) -> tuple[list[Observation
     before = rows.where(Observation.pk < row.pk).order_by(Observation.pk.desc()).limit(each_way)
     after = rows.where(Observation.pk > row.pk).order_by(Observation.pk).limit(each_way)
     return list(before)[::-1], list(after)
-
-
-def recent_observations(project_dir: str, *, limit: int, without_session: str = "") -> list[Observation]:
-    """Return a project's newest observations, newest first."""
-    rows = Observation.select().where(
-        (Observation.project_dir == project_dir) & (Observation.session != without_session)
-    )
-    return list(rows.order_by(Observation.created_at.desc(), Observation.pk.desc()).limit(limit))
 
 
 def observation(prefix: str, project_dir: str | None = None) -> Observation:

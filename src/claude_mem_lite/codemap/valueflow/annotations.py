@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from claude_mem_lite.codemap.valueflow.expression_terms import Either, Generic, last_name
 from claude_mem_lite.codemap.valueflow.expressions import evaluate
 from claude_mem_lite.codemap.valueflow.external import AWAITABLES, ITERABLES, MAPPINGS, TRANSPARENT, UNKNOWN
-from claude_mem_lite.codemap.valueflow.terms import Either, Generic, last_name
 from claude_mem_lite.codemap.valueflow.value_sets import content, join, mapping, sequence, union
 from claude_mem_lite.codemap.valueflow.values import (
     Awaitable,
@@ -18,8 +18,8 @@ from claude_mem_lite.codemap.valueflow.values import (
 )
 
 if TYPE_CHECKING:
+    from claude_mem_lite.codemap.valueflow.expression_terms import Expr
     from claude_mem_lite.codemap.valueflow.frame import Frame
-    from claude_mem_lite.codemap.valueflow.terms import Expr
     from claude_mem_lite.codemap.valueflow.values import Values
 
 

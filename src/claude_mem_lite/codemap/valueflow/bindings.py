@@ -20,8 +20,8 @@ from claude_mem_lite.codemap.valueflow.values import (
 )
 
 if TYPE_CHECKING:
+    from claude_mem_lite.codemap.valueflow.expression_terms import Attribute
     from claude_mem_lite.codemap.valueflow.frame import Frame
-    from claude_mem_lite.codemap.valueflow.terms import Attribute
     from claude_mem_lite.codemap.valueflow.values import Value, Values
 
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from claude_mem_lite.codemap.valueflow.bindings import assign_name
 from claude_mem_lite.codemap.valueflow.calls import call_value
+from claude_mem_lite.codemap.valueflow.expression_terms import Attribute, is_name, last_name
 from claude_mem_lite.codemap.valueflow.expressions import bind_defaults, evaluate
 from claude_mem_lite.codemap.valueflow.external import CONTEXT_MANAGERS, RECORDS
 from claude_mem_lite.codemap.valueflow.invocation import Arguments, described
 from claude_mem_lite.codemap.valueflow.sites import site_of
-from claude_mem_lite.codemap.valueflow.terms import Attribute, is_name, last_name
 from claude_mem_lite.codemap.valueflow.value_sets import classes_in, join
 from claude_mem_lite.codemap.valueflow.values import (
     ClassObject,
@@ -26,13 +26,9 @@ from claude_mem_lite.codemap.valueflow.values import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from claude_mem_lite.codemap.valueflow.expression_terms import Expr
     from claude_mem_lite.codemap.valueflow.frame import Frame
-    from claude_mem_lite.codemap.valueflow.terms import (
-        Block,
-        ClassDefinition,
-        Expr,
-        FunctionDefinition,
-    )
+    from claude_mem_lite.codemap.valueflow.terms import Block, ClassDefinition, FunctionDefinition
     from claude_mem_lite.codemap.valueflow.values import Class, Unit, Values
 
 _ACCESSORS = frozenset({"setter", "getter", "deleter"})

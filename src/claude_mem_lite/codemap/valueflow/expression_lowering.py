@@ -7,7 +7,7 @@ import functools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite.codemap.valueflow.terms import (
+from claude_mem_lite.codemap.valueflow.expression_terms import (
     Attribute,
     Await,
     Builtin,
@@ -24,9 +24,6 @@ from claude_mem_lite.codemap.valueflow.terms import (
     Loop,
     Name,
     Operator,
-    Parameter,
-    Return,
-    Scope,
     Several,
     Starred,
     Subscript,
@@ -35,6 +32,7 @@ from claude_mem_lite.codemap.valueflow.terms import (
     Yield,
     YieldFrom,
 )
+from claude_mem_lite.codemap.valueflow.terms import Parameter, Return, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -15,17 +15,7 @@ from claude_mem_lite.codemap.valueflow.bindings import (
 )
 from claude_mem_lite.codemap.valueflow.calls import call_external, call_value
 from claude_mem_lite.codemap.valueflow.containers import call_container
-from claude_mem_lite.codemap.valueflow.external import HANDLED, UNKNOWN, result_of
-from claude_mem_lite.codemap.valueflow.invocation import (
-    Arguments,
-    awaited,
-    call_special,
-    iterate,
-    test_truth,
-)
-from claude_mem_lite.codemap.valueflow.operators import operate
-from claude_mem_lite.codemap.valueflow.sites import Site, miss, site_of
-from claude_mem_lite.codemap.valueflow.terms import (
+from claude_mem_lite.codemap.valueflow.expression_terms import (
     Attribute,
     Await,
     Builtin,
@@ -48,6 +38,16 @@ from claude_mem_lite.codemap.valueflow.terms import (
     YieldFrom,
     is_name,
 )
+from claude_mem_lite.codemap.valueflow.external import HANDLED, UNKNOWN, result_of
+from claude_mem_lite.codemap.valueflow.invocation import (
+    Arguments,
+    awaited,
+    call_special,
+    iterate,
+    test_truth,
+)
+from claude_mem_lite.codemap.valueflow.operators import operate
+from claude_mem_lite.codemap.valueflow.sites import Site, miss, site_of
 from claude_mem_lite.codemap.valueflow.value_sets import (
     at,
     flat,
@@ -75,8 +75,8 @@ from claude_mem_lite.codemap.valueflow.values import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from claude_mem_lite.codemap.valueflow.expression_terms import Expr
     from claude_mem_lite.codemap.valueflow.frame import Frame
-    from claude_mem_lite.codemap.valueflow.terms import Expr
     from claude_mem_lite.codemap.valueflow.values import Unit, Values
 
 _OPAQUE = frozenset({Constant, Builtin, Operator})  # expressions whose methods are not looked for

@@ -9,6 +9,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite.codemap.valueflow.expression_lowering import OPERATORS, ExpressionLowering
+from claude_mem_lite.codemap.valueflow.expression_terms import Constant
 from claude_mem_lite.codemap.valueflow.terms import (
     AnnotatedAssign,
     Assert,
@@ -16,7 +17,6 @@ from claude_mem_lite.codemap.valueflow.terms import (
     AugmentedAssign,
     Case,
     ClassDefinition,
-    Constant,
     Delete,
     Evaluate,
     For,
@@ -37,7 +37,8 @@ from claude_mem_lite.codemap.valueflow.terms import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from claude_mem_lite.codemap.valueflow.terms import Block, Expr, Scope, Statement
+    from claude_mem_lite.codemap.valueflow.expression_terms import Expr
+    from claude_mem_lite.codemap.valueflow.terms import Block, Scope, Statement
 
 
 def lower(tree: ast.Module) -> tuple[Scope, ...]:

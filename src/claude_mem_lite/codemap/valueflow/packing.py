@@ -12,14 +12,19 @@ import sys
 import zlib
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite.codemap.valueflow import terms
+from claude_mem_lite.codemap.valueflow import expression_terms, terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from claude_mem_lite.codemap.valueflow.terms import Scope
 
-_TERMS: list[Any] = [each for each in vars(terms).values() if dataclasses.is_dataclass(each)]
+_TERMS: list[Any] = [
+    each
+    for module in (expression_terms, terms)
+    for each in vars(module).values()
+    if dataclasses.is_dataclass(each)
+]
 _FIELDS = [tuple(field.name for field in dataclasses.fields(each)) for each in _TERMS]
 _TUPLE = -1  # in the place of a term's number
 # marshal's format is its Python's. What another version wrote, of Python or of the terms, is made again.

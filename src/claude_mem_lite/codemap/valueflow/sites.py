@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from claude_mem_lite.codemap.valueflow.terms import Attribute, Call, Name, is_name, last_name
+from claude_mem_lite.codemap.valueflow.expression_terms import Attribute, Call, Name, is_name, last_name
 from claude_mem_lite.codemap.valueflow.values import (
     ClassObject,
     Function,
@@ -16,8 +16,8 @@ from claude_mem_lite.codemap.valueflow.values import (
 )
 
 if TYPE_CHECKING:
+    from claude_mem_lite.codemap.valueflow.expression_terms import Expr
     from claude_mem_lite.codemap.valueflow.frame import Frame
-    from claude_mem_lite.codemap.valueflow.terms import Expr
     from claude_mem_lite.codemap.valueflow.values import Values
 
 

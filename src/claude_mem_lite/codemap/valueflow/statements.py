@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from claude_mem_lite.codemap.valueflow import terms
 from claude_mem_lite.codemap.valueflow.annotations import declared
 from claude_mem_lite.codemap.valueflow.definitions import define_class, define_function
+from claude_mem_lite.codemap.valueflow.expression_terms import Attribute, Name
 from claude_mem_lite.codemap.valueflow.expressions import assign, evaluate, narrow
 from claude_mem_lite.codemap.valueflow.external import UNKNOWN
 from claude_mem_lite.codemap.valueflow.import_statements import import_modules, import_names
@@ -142,18 +143,18 @@ def _annotated_assign(frame: Frame, statement: terms.AnnotatedAssign) -> None:
     said = declared(frame, statement.annotation)
     is_known = _is_known(said)
     frame.is_weak = is_weak and not is_known
-    if frame.unit.scope.kind == "class" and isinstance(target, terms.Name):
+    if frame.unit.scope.kind == "class" and isinstance(target, Name):
         owner = frame.unit.module.classes.get(frame.unit.index)
         if owner is not None:
             frame.write(owner.fields[target.name], said)
         if value is not None:
             frame.names[target.name] = values or said
-    elif value is None and isinstance(target, terms.Name):
+    elif value is None and isinstance(target, Name):
         assign(frame, target, said)
     elif values and not is_known:
         assign(frame, target, values)
     else:
-        is_attribute = isinstance(target, terms.Attribute)
+        is_attribute = isinstance(target, Attribute)
         assign(frame, target, join(values, said) if is_attribute else said or values)
 
 
@@ -287,7 +288,7 @@ def _match(frame: Frame, statement: terms.Match) -> None:
             found = instances_of(evaluate(frame, kind))
             if name:
                 frame.names[name] = found
-            if found and len(case.classes) == 1 and isinstance(subject, terms.Name):
+            if found and len(case.classes) == 1 and isinstance(subject, Name):
                 frame.names[subject.name] = found
         evaluate(frame, case.guard)
 
