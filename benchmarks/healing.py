@@ -27,7 +27,7 @@ from claude_mem_lite.codemap.confidence import STRONG
 from claude_mem_lite.codemap.heal import heal
 from claude_mem_lite.codemap.project import Project
 from claude_mem_lite.distill import record
-from claude_mem_lite.storage import code, models, queries
+from claude_mem_lite.storage import call_edges, code, models, queries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -101,8 +101,8 @@ def stored(project_dir: str, modules: dict[str, str]) -> list[Stored]:
             row.source,
             (row.callee_file, row.callee_function) in classes,
         )
-        for row in code.edges(project_dir)
-        if row.resolution != code.UNRESOLVED
+        for row in call_edges.edges(project_dir)
+        if row.resolution != call_edges.UNRESOLVED
     ]
 
 

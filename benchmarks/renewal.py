@@ -23,7 +23,7 @@ from pathlib import Path
 
 from claude_mem_lite.codemap import file_index, graph, isolation, renewal, sources
 from claude_mem_lite.search import memory
-from claude_mem_lite.storage import code, models
+from claude_mem_lite.storage import call_edges, code, models
 
 KINDS = ("a statement less", "a call more", "a function more", "a method more", "a parameter more", "lines")
 
@@ -124,7 +124,7 @@ def edit(path: Path, chance: random.Random) -> str | None:
 
 def stored(folder: str) -> set[tuple[object, ...]]:
     """Return the stored calls, but for their rows' numbers."""
-    return {each[1:] for each in code.known_edges(folder)}
+    return {each[1:] for each in call_edges.known_edges(folder)}
 
 
 def resolved_anew(folder: str) -> set[tuple[object, ...]]:

@@ -19,7 +19,7 @@ from claude_mem_lite.codemap.confidence import STRONG
 from claude_mem_lite.codemap.heal import heal
 from claude_mem_lite.codemap.languages import tree_language
 from claude_mem_lite.codemap.project import Project, scan_source
-from claude_mem_lite.storage import code, models, queries
+from claude_mem_lite.storage import call_edges, code, models, queries
 
 CLI = """import { split } from "./money"
 
@@ -60,7 +60,7 @@ def stored(folder: Path) -> dict[tuple[str, str], tuple[str, int, float]]:
     """Return the calls that are stored, by caller and callee: their level, line and confidence."""
     return {
         (edge.caller_function, edge.callee_function): (edge.level, edge.line, edge.confidence)
-        for edge in code.edges(str(folder))
+        for edge in call_edges.edges(str(folder))
     }
 
 
@@ -104,7 +104,7 @@ def test_an_edit_of_the_callee_moves_the_call(shop: Path) -> None:
 
     graph.refresh(str(shop), "s1")
 
-    callees = {edge.callee_file for edge in code.edges(str(shop)) if edge.callee_function == "split"}
+    callees = {edge.callee_file for edge in call_edges.edges(str(shop)) if edge.callee_function == "split"}
     assert callees == {"src/sums.ts"}
 
 
@@ -141,7 +141,7 @@ Error: other
     heal(str(shop))
 
     after = [stored(shop)[pair][2] for pair in pairs]
-    times = {edge.callee_function: edge.times_confirmed for edge in code.edges(str(shop))}
+    times = {edge.callee_function: edge.times_confirmed for edge in call_edges.edges(str(shop))}
     assert (times["split"], times["Till.pay"], times["Till.check"]) == (1, 1, 0)
     assert after == before  # as sure as they can be by observation
 

@@ -18,7 +18,7 @@ from claude_mem_lite.codemap.file_index import Seen
 from claude_mem_lite.codemap.project import Project, scan_source
 from claude_mem_lite.codemap.valueflow import packing
 from claude_mem_lite.distill import record
-from claude_mem_lite.storage import code, models, queries
+from claude_mem_lite.storage import call_edges, code, models, queries
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
 
@@ -216,7 +216,7 @@ def test_a_source_with_secrets_is_mapped_without_them(project: Path, secret: str
     found = file_index.scan(str(project))
     graph.refresh(str(project), "")
     lines = {row.qualified_name: row.line for row in code.functions(str(project))}
-    called = {(edge.caller_function, edge.callee_function) for edge in code.edges(str(project))}
+    called = {(edge.caller_function, edge.callee_function) for edge in call_edges.edges(str(project))}
     models.close_databases()
     home = Path(os.environ["CLAUDE_MEM_HOME"])
     data = b"".join(path.read_bytes() for path in home.iterdir() if path.is_file())
@@ -387,7 +387,7 @@ def test_projects_are_apart(project: Path, tmp_path: Path) -> None:
     happen(other, edited(other, "a.py", "return x", "return 1", session_id="s9"))
 
     assert changes(project) == []
-    assert code.edges(str(other)) == []
+    assert call_edges.edges(str(other)) == []
     assert [found["project_dir"] for found in answers.callgraph(None, "a.py", limit=9)] == [
         str(other),
         str(project),
@@ -408,7 +408,9 @@ def test_calls_are_resolved_from_what_is_kept(project: Path) -> None:
     assert graph.refresh(str(project), "s1")
     assert not graph.refresh(str(project), "s1")
 
-    stored = [(row.caller_file, row.caller_function, row.callee_function) for row in code.edges(str(project))]
+    stored = [
+        (row.caller_file, row.caller_function, row.callee_function) for row in call_edges.edges(str(project))
+    ]
     assert stored == [("a.py", "C.m", "f"), ("b.py", "g", "f")]
     assert len(direct.edges()) == len(stored)
 
@@ -417,13 +419,13 @@ def test_edges_follow_the_code(project: Path) -> None:
     """One that is gone from the code is gone, one that stays keeps its row."""
     file_index.scan(str(project))
     graph.refresh(str(project), "s1")
-    before = {row.caller_function: row.id for row in code.edges(str(project))}
+    before = {row.caller_function: row.id for row in call_edges.edges(str(project))}
     (project / "a.py").write_text(A.replace("return f()", "return 1") + "\n\ndef h(): f()\n")
 
     file_index.scan(str(project))
     graph.refresh(str(project), "s2")
 
-    after = {row.caller_function: (row.id, row.session_id) for row in code.edges(str(project))}
+    after = {row.caller_function: (row.id, row.session_id) for row in call_edges.edges(str(project))}
     assert after.keys() == {"g", "h"}
     assert after["g"] == (before["g"], "s1")
     assert after["h"][1] == "s2"

@@ -15,7 +15,7 @@ from claude_mem_lite.capture import inbox
 from claude_mem_lite.codemap import answers, evidence, file_index, graph
 from claude_mem_lite.codemap.confidence import boosted
 from claude_mem_lite.codemap.heal import decay, heal
-from claude_mem_lite.storage import code, models, queries
+from claude_mem_lite.storage import call_edges, code, models, queries
 
 SHOP = """class Till:
     def __init__(self, name):
@@ -72,7 +72,7 @@ def observe(folder: Path, number: int, *functions: str, file: str = "shop.py", *
 
 def edge(folder: Path, caller: str, callee: str) -> models.CallEdge | None:
     """Return the edge between two functions."""
-    rows = [row for row in code.edges(str(folder)) if row.resolution != code.UNRESOLVED]
+    rows = [row for row in call_edges.edges(str(folder)) if row.resolution != call_edges.UNRESOLVED]
     return {(row.caller_function, row.callee_function): row for row in rows}.get((caller, callee))
 
 

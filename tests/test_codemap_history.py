@@ -17,7 +17,7 @@ from claude_mem_lite.cli import demo
 from claude_mem_lite.codemap.project import Project
 from claude_mem_lite.distill import record
 from claude_mem_lite.services import install
-from claude_mem_lite.storage import code, models, queries
+from claude_mem_lite.storage import call_edges, code, models, queries
 
 sys.path.append(str(Path(__file__).parent.parent / "benchmarks"))
 import recorded_ledger
@@ -69,7 +69,11 @@ def test_the_map_equals_the_files_after_each_session(
     } == {(path, name.replace(".<locals>", ""), *rest) for path, name, *rest in final}
     project = Project(str(folder))
     project.scan()
-    stored = [edge for edge in code.edges(str(folder), source="ast") if edge.resolution != code.UNRESOLVED]
+    stored = [
+        edge
+        for edge in call_edges.edges(str(folder), source="ast")
+        if edge.resolution != call_edges.UNRESOLVED
+    ]
     assert len(stored) == len(project.edges()) > 100
     assert {(row["file"], row["name"]) for row in FUNCTIONS["functions_gone"]} <= {
         (row.file_path, row.qualified_name)

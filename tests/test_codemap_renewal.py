@@ -14,7 +14,7 @@ from claude_mem_lite.codemap.file_index import Seen
 from claude_mem_lite.codemap.project import Project, scan_source
 from claude_mem_lite.codemap.resolution import Edge, Resolution
 from claude_mem_lite.codemap.valueflow import solver
-from claude_mem_lite.storage import code
+from claude_mem_lite.storage import call_edges, code
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -239,7 +239,7 @@ def refreshed(folder: Path) -> set[Any]:
     project = str(folder)
     file_index.scan(project)
     assert graph.refresh(project, "s2")
-    found = {each[1:-2] for each in code.known_edges(project)}
+    found = {each[1:-2] for each in call_edges.known_edges(project)}
     fresh = renewal.Resolved(project, code.mapped_files(project))
     told = graph.rows(project, fresh.modules, fresh.calls(None), "").items()
     said = ("resolution", "level", "shape", "line", "confidence")
@@ -261,7 +261,7 @@ def test_only_what_a_change_can_reach_is_evaluated(shop: Path, monkeypatch: pyte
     graph.refresh(str(shop), "s2")
 
     assert evaluated == {"shop/run.py", "shop/base.py"}  # a `__get__` is always evaluated
-    pairs = {each.pair for each in code.known_edges(str(shop))}
+    pairs = {each.pair for each in call_edges.known_edges(str(shop))}
     assert ("shop/run.py", "main", "shop/till.py", "Till.total") in pairs
 
 
@@ -281,7 +281,7 @@ def test_files_come_and_go(shop: Path) -> None:
 
 def test_what_another_process_resolved_is_resolved_whole(shop: Path) -> None:
     """The stored calls may be others than this process left: it does not go by what it kept."""
-    code.delete_edges([each.pk for each in code.known_edges(str(shop))])
+    call_edges.delete_edges([each.pk for each in call_edges.known_edges(str(shop))])
     file_index.note(str(shop), resolved="by another")
     (shop / "shop/base.py").write_text("\n" + FILES["shop/base.py"])
 
@@ -296,10 +296,10 @@ def test_an_observed_call_outlives_edits_elsewhere(shop: Path) -> None:
         "level": "observed", "shape": "", "line": 0, "confidence": 0.7, "source": "observation",
         "session_id": "s1", "created_at": "2026-01-01T00:00:00Z", "observation_id": None,
     }  # fmt: skip
-    code.add_edge(row)
+    call_edges.add_edge(row)
 
     def is_there() -> bool:
-        return any(each.source == "observation" for each in code.known_edges(str(shop)))
+        return any(each.source == "observation" for each in call_edges.known_edges(str(shop)))
 
     for old, new, is_expected in (("times)]", "times)][:1]", True), ("def call", "def called", False)):
         path = shop / ("shop/goods.py" if is_expected else "shop/base.py")

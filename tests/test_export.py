@@ -25,7 +25,7 @@ from claude_mem_lite.distill.record import record_event, summarize_session
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.learnings import curate, session
 from claude_mem_lite.redaction.events import scrub
-from claude_mem_lite.storage import code, ledger, models, queries, rewrites
+from claude_mem_lite.storage import call_edges, ledger, models, queries, rewrites
 from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage.ledger import Call
 from claude_mem_lite.upkeep import exchange, lines, outfile
@@ -61,7 +61,7 @@ def fill() -> None:
         written_by="claude-haiku-4-5", prompt_version="3",
     )  # fmt: skip
     models.Session.update(summarized_pk=10_000).where(models.Session.id == "s1").execute()
-    code.add_edge(EDGE)
+    call_edges.add_edge(EDGE)
     curate.add("Deploys go out on Tuesdays", category="convention", project_dir=None)
     ledger.record(Call("observations", "m", 0.123456789, 7, 1, session_id="s1"), now=1.5)
     ledger.reserve(0.01, now=2.5)

@@ -21,7 +21,7 @@ from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.forget import purge
 from claude_mem_lite.forget.wanted import Wanted
 from claude_mem_lite.learnings import curate
-from claude_mem_lite.storage import code, models, queries
+from claude_mem_lite.storage import call_edges, models, queries
 from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.sync import hubs, log, run, segments, setup
 from claude_mem_lite.sync.hubs.folder import FolderHub
@@ -62,7 +62,7 @@ def remember(word: str = WORD) -> None:
         project_dir="/home/dev/pond", file_path="a.py", qualified_name=word, kind="function", signature="()",
         change_type="new", session_id="s1", observation_id="0b5e57a7101", created_at=row["created_at"],
     )  # fmt: skip
-    code.add_edge(
+    call_edges.add_edge(
         {**EDGE, "project_dir": "/home/dev/pond", "callee_function": word, "observation_id": "0b5e57a7101"}
     )
 

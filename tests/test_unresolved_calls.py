@@ -17,7 +17,7 @@ from claude_mem_lite.claude import unresolved_calls
 from claude_mem_lite.claude.request_cycle import Step
 from claude_mem_lite.codemap import file_index, graph
 from claude_mem_lite.codemap.confidence import ASKED_CONFIDENCE
-from claude_mem_lite.storage import code, ledger
+from claude_mem_lite.storage import call_edges, ledger
 
 SECRET = SECRETS["github token"]
 SOURCE = f"""class Book:
@@ -50,7 +50,7 @@ def step() -> Step:
 
 def asked_for(project: str) -> list[tuple[str, str, float]]:
     """Return the calls that Claude was asked for."""
-    rows = code.edges(project, source=code.BY_CLAUDE)
+    rows = call_edges.edges(project, source=call_edges.BY_CLAUDE)
     return [(row.caller_function, row.callee_function, row.confidence) for row in rows]
 
 

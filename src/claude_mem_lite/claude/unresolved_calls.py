@@ -16,7 +16,7 @@ from claude_mem_lite.claude.request_cycle import PACE_S, Step
 from claude_mem_lite.codemap import file_index, sources
 from claude_mem_lite.codemap.confidence import ASKED, ASKED_CONFIDENCE
 from claude_mem_lite.redaction.events import redact
-from claude_mem_lite.storage import code, facts
+from claude_mem_lite.storage import call_edges, code, facts
 from claude_mem_lite.text import clip, one_line
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def _gather(
     calls: dict[str, _Call] = {}
     open_calls: defaultdict[tuple[str, str], list[CallEdge]] = defaultdict(list)
     by_name: defaultdict[str, list[FunctionMapEntry]] = defaultdict(list)
-    for edge in code.edges(project_dir, resolution=code.UNRESOLVED):
+    for edge in call_edges.edges(project_dir, resolution=call_edges.UNRESOLVED):
         open_calls[edge.caller_file, edge.caller_function].append(edge)
     for row in code.functions(project_dir):
         by_name[_last(row.qualified_name)].append(row)
@@ -129,7 +129,7 @@ def _ask(  # noqa: PLR0913  (what is asked, of what, and when)
 
 def _store(project_dir: str, found: Iterable[WrittenCall], calls: dict[str, _Call]) -> None:
     """Store the calls that an answer names; of what it was not asked, nothing."""
-    known = {edge.pair for edge in code.known_edges(project_dir)}
+    known = {edge.pair for edge in call_edges.known_edges(project_dir)}
     now = inbox.utc_now()
     for written in found:
         number, _, at = (written.candidate or "").partition(".")
@@ -141,15 +141,15 @@ def _store(project_dir: str, found: Iterable[WrittenCall], calls: dict[str, _Cal
         if pair in known:
             continue
         known.add(pair)
-        code.add_edge({
+        call_edges.add_edge({
             "project_dir": project_dir,
-            **dict(zip(code.PAIR, pair, strict=True)),
+            **dict(zip(call_edges.PAIR, pair, strict=True)),
             "resolution": "direct" if edge.caller_file == callee.file_path else "import",
             "level": ASKED,
             "shape": edge.shape,
             "line": edge.line,
             "confidence": ASKED_CONFIDENCE,
-            "source": code.BY_CLAUDE,
+            "source": call_edges.BY_CLAUDE,
             "session_id": edge.session_id,
             "created_at": now,
         })  # fmt: skip

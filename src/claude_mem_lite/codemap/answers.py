@@ -8,7 +8,7 @@ from claude_mem_lite.codemap import graph
 from claude_mem_lite.codemap.confidence import EVIDENCE, STRONG
 from claude_mem_lite.codemap.inheritance import Hierarchy
 from claude_mem_lite.codemap.mermaid import Arrow, Node, render
-from claude_mem_lite.storage import code
+from claude_mem_lite.storage import call_edges, code
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -65,7 +65,7 @@ def callgraph(project_dir: str | None, file: str, *, limit: int) -> list[dict[st
     """Return a file's functions and the surest calls from and to it, of each project with such a file."""
     found = []
     for row in code.find_files(project_dir, file):
-        edges = code.edges_at(row.project_dir, row.file_path)
+        edges = call_edges.edges_at(row.project_dir, row.file_path)
         found.append({
             "project_dir": row.project_dir,
             "file": row.file_path,
@@ -129,14 +129,14 @@ def calls(project_dir: str, name: str, *, side: str) -> list[dict[str, Any]]:
     rows = dict.fromkeys(code.find_functions(project_dir, name), "")
     found = []
     for row, heir in (rows or _inherited(project_dir, name, hierarchy)).items():
-        unresolved = code.unresolved_calls(row) if side == "callee" else []
+        unresolved = call_edges.unresolved_calls(row) if side == "callee" else []
         overriding = hierarchy.overriding((row.file_path, row.qualified_name))
         found.append({
             **function(row),
             "inherited_by": heir,
             "is_stale": is_stale,
             "overridden_by": [{"file": file, "name": method} for file, method in overriding],
-            "edges": [edge(each) for each in code.edges_of(row, side=side)],
+            "edges": [edge(each) for each in call_edges.edges_of(row, side=side)],
             "unresolved": [edge(each) for each in unresolved],
         })  # fmt: skip
     return found
@@ -166,7 +166,7 @@ def diagram(
     changed = code.changed_in(project_dir, session_id)
     wanted = set(files)
     rows = code.functions(project_dir)
-    arrows = [row for row in code.edges(project_dir) if is_whole or _touches(row, changed)]
+    arrows = [row for row in call_edges.edges(project_dir) if is_whole or _touches(row, changed)]
     if wanted:
         rows = [row for row in rows if row.file_path in wanted]
         arrows = [row for row in arrows if {row.caller_file, row.callee_file} & wanted]
@@ -192,4 +192,4 @@ def diagram(
 
 def _touches(row: CallEdge, changed: dict[tuple[str, str], str]) -> bool:
     caller, callee = (row.caller_file, row.caller_function), (row.callee_file, row.callee_function)
-    return row.resolution != code.UNRESOLVED and (caller in changed or callee in changed)
+    return row.resolution != call_edges.UNRESOLVED and (caller in changed or callee in changed)

@@ -9,13 +9,14 @@ from claude_mem_lite.capture import inbox
 from claude_mem_lite.codemap import file_index, isolation, languages, renewal
 from claude_mem_lite.codemap.confidence import boosted
 from claude_mem_lite.codemap.project import no_collection
-from claude_mem_lite.storage import code, models
+from claude_mem_lite.storage import call_edges, code, models
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from claude_mem_lite.codemap.resolution import Edge
-    from claude_mem_lite.storage.code import Known, Mapped, Pair
+    from claude_mem_lite.storage.call_edges import Known, Pair
+    from claude_mem_lite.storage.code import Mapped
 
 MOST_LINES = 600_000  # of a project whose calls are resolved unasked: about 600 MiB and half a minute
 MODULE = "<module>"  # the name of what calls at the top level of a file
@@ -85,11 +86,11 @@ def rows(
     now = inbox.utc_now()
     found: dict[Pair, dict[str, Any]] = {}
     for edge in calls:
-        callee = ("", edge.callee) if edge.resolution == code.UNRESOLVED else _place(edge.callee, files)
+        callee = ("", edge.callee) if edge.resolution == call_edges.UNRESOLVED else _place(edge.callee, files)
         pair = (edge.file, _place(edge.caller, files)[1], *callee)
         found[pair] = {
             "project_dir": project_dir,
-            **dict(zip(code.PAIR, pair, strict=True)),
+            **dict(zip(call_edges.PAIR, pair, strict=True)),
             "resolution": edge.resolution,
             "level": edge.level,
             "shape": edge.shape,
@@ -108,7 +109,7 @@ def _replace(project_dir: str, found: dict[Pair, dict[str, Any]], changed: Colle
     An observed call that the code does not show stays as long as both functions. What Claude was asked for
     stays as long as the code has a call of that name whose callee is unknown.
     """
-    known = code.known_edges(project_dir, changed)
+    known = call_edges.known_edges(project_dir, changed)
     is_observed = any(edge.source != "ast" for edge in known)
     functions = {(each.file, each.name) for each in code.definitions(project_dir)} if is_observed else set()
     waiting = {(*pair[:2], _last(pair[3])) for pair in found if not pair[2]}
@@ -125,13 +126,13 @@ def _replace(project_dir: str, found: dict[Pair, dict[str, Any]], changed: Colle
             or not _is_possible(edge, functions)
             or (
                 is_of_changed
-                and edge.source == code.BY_CLAUDE
+                and edge.source == call_edges.BY_CLAUDE
                 and (*edge.pair[:2], _last(edge.pair[3])) not in waiting
             )
         ):
             gone.append(edge.pk)
-    code.delete_edges(gone)
-    code.save_edges(list(found.values()))
+    call_edges.delete_edges(gone)
+    call_edges.save_edges(list(found.values()))
 
 
 def _is_possible(edge: Known, functions: set[tuple[str, str]]) -> bool:

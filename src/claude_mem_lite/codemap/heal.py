@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from claude_mem_lite.codemap import evidence, file_index
 from claude_mem_lite.codemap.confidence import DISCOVERED, boosted
-from claude_mem_lite.storage import code, queries
+from claude_mem_lite.storage import call_edges, code, queries
 from claude_mem_lite.storage.models import memory_database
 
 if TYPE_CHECKING:
@@ -72,7 +72,9 @@ def decay(project_dir: str, session_id: str) -> int:
             return 0
         before = code.nth_newest_closed_start(project_dir, STALE_SESSIONS)
         count = (
-            code.decay_edges(project_dir, before=before, step=STALE_STEP, floor=STALE_FLOOR) if before else 0
+            call_edges.decay_edges(project_dir, before=before, step=STALE_STEP, floor=STALE_FLOOR)
+            if before
+            else 0
         )
         file_index.note(project_dir, decayed_for=session_id)
     if count:
@@ -83,9 +85,9 @@ def decay(project_dir: str, session_id: str) -> int:
 def _graph(project_dir: str) -> _Graph:
     edges: dict[tuple[Place, Place], CallEdge] = {}
     unresolved: dict[tuple[Place, str], CallEdge] = {}
-    for edge in code.edges(project_dir):
+    for edge in call_edges.edges(project_dir):
         caller = (edge.caller_file, edge.caller_function)
-        if edge.resolution == code.UNRESOLVED:
+        if edge.resolution == call_edges.UNRESOLVED:
             unresolved[caller, edge.callee_function.rpartition(".")[2]] = edge
         else:
             edges[caller, (edge.callee_file, edge.callee_function)] = edge
@@ -138,4 +140,4 @@ def _discover(caller: Place, callee: Place, call: CallEdge | None, observation: 
         "created_at": observation.created_at,
         "observation_id": observation.id,
     }
-    return code.add_edge(row)
+    return call_edges.add_edge(row)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from peewee import SQL, chunked, fn
 
 from claude_mem_lite.capture.priority import EDITORS
-from claude_mem_lite.storage import code
+from claude_mem_lite.storage import call_edges, code
 from claude_mem_lite.storage.ledger import CALL
 from claude_mem_lite.storage.models import (
     CallEdge,
@@ -130,7 +130,7 @@ def calls_near(
     """
     wanted, found = set(places), set()
     ends = (CallEdge.caller_file, CallEdge.caller_function, CallEdge.callee_file, CallEdge.callee_function)
-    here = (CallEdge.project_dir == project_dir) & (CallEdge.resolution != code.UNRESOLVED)
+    here = (CallEdge.project_dir == project_dir) & (CallEdge.resolution != call_edges.UNRESOLVED)
     for files in chunked(sorted({file for file, _ in wanted}), _FILES):
         for side in (CallEdge.caller_file, CallEdge.callee_file):
             rows: Any = CallEdge.select(*ends, CallEdge.confidence).where(here & side.in_(files)).tuples()

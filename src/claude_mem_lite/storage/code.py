@@ -1,4 +1,4 @@
-"""Query the code map's rows: files, functions, their changes, calls. Their meaning is `codemap`'s.
+"""Query the code map's rows: files, functions and their changes; calls are in `call_edges`.
 
 A `name` that a user gives for a function is its qualified name or the end of it, with or without its module
 or the end of its file: "post", "Journal.post", "ledger.journal.Journal.post", "journal.py:Journal.post".
@@ -6,13 +6,13 @@ or the end of its file: "post", "Journal.post", "ledger.journal.Journal.post", "
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from peewee import JOIN, chunked, fn
 
+from claude_mem_lite.storage.call_edges import ROWS, UNRESOLVED, id_of_place, other_columns
 from claude_mem_lite.storage.models import (
     CallEdge,
     FunctionChange,
@@ -27,11 +27,6 @@ from claude_mem_lite.storage.models import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-UNRESOLVED = "unresolved"
-BY_CLAUDE = "claude"  # the source of a call that Claude was asked for
-PAIR = ("caller_file", "caller_function", "callee_file", "callee_function")
-_ROWS = 50  # of an INSERT: SQLite before 3.32 takes at most 999 values
-
 
 class Definition(NamedTuple):
     """A function or class of a project, in short."""
@@ -43,28 +38,11 @@ class Definition(NamedTuple):
     body_hash: str
 
 
-Pair = tuple[str, str, str, str]  # caller's file and name, callee's file and name
-
-
 class Mapped(NamedTuple):
     """A file in short: the SHA-256 of its bytes, and its lines."""
 
     digest: str
     lines: int
-
-
-class Known(NamedTuple):
-    """A call in short: what the code said of it when it was resolved last."""
-
-    pk: int
-    pair: Pair
-    resolution: str
-    level: str
-    shape: str
-    line: int
-    confidence: float
-    source: str
-    times_confirmed: int
 
 
 # --- files and functions ---------------------------------------------------------------------------
@@ -169,7 +147,7 @@ def paths(project_dir: str) -> set[str]:
 def save_file(row: Mapping[str, Any]) -> None:
     """Insert a file, or replace what is known of it."""
     renewed = ", ".join(
-        f"{field.column_name} = excluded.{field.column_name}" for field in _others(SourceFile, row)
+        f"{field.column_name} = excluded.{field.column_name}" for field in other_columns(SourceFile, row)
     )
     memory_database.execute_sql(
         f"INSERT INTO source_files ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"  # noqa: S608 - ours
@@ -185,15 +163,15 @@ def save_functions(rows: Sequence[Mapping[str, Any]]) -> None:
     # peewee takes longer to write such a statement than SQLite to run it.
     fields = [FunctionMapEntry.id, *(getattr(FunctionMapEntry, name) for name in rows[0])]
     names = ", ".join(field.column_name for field in fields)
-    renewed = [field.column_name for field in _others(FunctionMapEntry, rows[0])]
-    for some in chunked(rows, _ROWS):
+    renewed = [field.column_name for field in other_columns(FunctionMapEntry, rows[0])]
+    for some in chunked(rows, ROWS):
         values = ", ".join(f"({', '.join('?' * len(fields))})" for _ in some)
         sql = (
             f"INSERT INTO function_map ({names}) VALUES {values}"  # noqa: S608 - columns of ours
             " ON CONFLICT (project_dir, file_path, qualified_name) DO UPDATE SET "
             + ", ".join(f"{name} = excluded.{name}" for name in renewed)
         )
-        full = ((_id(row), *row.values()) for row in some)
+        full = ((id_of_place(row), *row.values()) for row in some)
         memory_database.execute_sql(
             sql, [field.db_value(each) for row in full for field, each in zip(fields, row, strict=True)]
         )
@@ -201,7 +179,7 @@ def save_functions(rows: Sequence[Mapping[str, Any]]) -> None:
 
 def delete_functions(project_dir: str, path: str, names: Collection[str]) -> None:
     """Delete functions of a file."""
-    for some in chunked(names, _ROWS):
+    for some in chunked(names, ROWS):
         FunctionMapEntry.delete().where(
             _in_file(FunctionMapEntry, project_dir, path) & FunctionMapEntry.qualified_name.in_(some)
         ).execute()
@@ -218,7 +196,7 @@ def delete_file(project_dir: str, path: str) -> None:
 
 def save_changes(rows: Sequence[Mapping[str, Any]]) -> None:
     """Note what became of functions."""
-    for some in chunked(rows, _ROWS):
+    for some in chunked(rows, ROWS):
         FunctionChange.insert_many(some).execute()
 
 
@@ -316,97 +294,6 @@ def answers(project_dir: str, path: str, qualified: str, name: str) -> bool:
     return wanted.endswith(f".{qualified}") and f".{module}.{qualified}".endswith(f".{wanted}")
 
 
-# --- calls -----------------------------------------------------------------------------------------
-
-
-def edges(project_dir: str, *, source: str | None = None, resolution: str | None = None) -> list[CallEdge]:
-    """Return a project's calls, by the caller's file and line; `source` and `resolution` narrow them."""
-    rows = CallEdge.select().where(CallEdge.project_dir == project_dir)
-    if resolution is not None:
-        rows = rows.where(CallEdge.resolution == resolution)
-    if source is not None:
-        rows = rows.where(CallEdge.source == source)
-    return list(rows.order_by(CallEdge.caller_file, CallEdge.line, CallEdge.pk))
-
-
-def known_edges(project_dir: str, files: Collection[str] | None = None) -> list[Known]:
-    """Return a project's calls in short, in no order; of what the code shows, only that in some files."""
-    query = (
-        "SELECT pk, resolution, level, shape, line, confidence, source, times_confirmed,"
-        " caller_file, caller_function, callee_file, callee_function FROM call_graph WHERE project_dir = ?"
-    )
-    rows = list(memory_database.execute_sql(query, (project_dir,))) if files is None else []
-    if files is not None:
-        rows += memory_database.execute_sql(f"{query} AND source != 'ast'", (project_dir,))
-    for path in files or ():
-        rows += memory_database.execute_sql(
-            f"{query} AND source = 'ast' AND caller_file = ?", (project_dir, path)
-        )
-    return [Known(pk, pair, *said) for pk, *said, a, b, c, d in rows for pair in [(a, b, c, d)]]
-
-
-def edges_at(project_dir: str, path: str) -> list[CallEdge]:
-    """Return the calls from and to a file, the surest first."""
-    in_file = (CallEdge.caller_file == path) | (CallEdge.callee_file == path)
-    rows = CallEdge.select().where((CallEdge.project_dir == project_dir) & in_file)
-    return list(rows.order_by(CallEdge.confidence.desc(), CallEdge.caller_file, CallEdge.line, CallEdge.pk))
-
-
-def edges_of(function: FunctionMapEntry, *, side: str) -> list[CallEdge]:
-    """Return the calls of which a function is the "caller" or the "callee", the surest first."""
-    file, name = getattr(CallEdge, f"{side}_file"), getattr(CallEdge, f"{side}_function")
-    is_it = (file == function.file_path) & (name == function.qualified_name)
-    rows = CallEdge.select().where((CallEdge.project_dir == function.project_dir) & is_it)
-    return list(rows.order_by(CallEdge.confidence.desc(), CallEdge.caller_file, CallEdge.line, CallEdge.pk))
-
-
-def unresolved_calls(function: FunctionMapEntry) -> list[CallEdge]:
-    """Return the calls of a function's last name whose callee is unknown, by file and line."""
-    last = function.qualified_name.rpartition(".")[2]
-    is_named = (CallEdge.callee_function == last) | CallEdge.callee_function.endswith(f".{last}")
-    is_unresolved = (CallEdge.project_dir == function.project_dir) & (CallEdge.resolution == UNRESOLVED)
-    rows = CallEdge.select().where(is_unresolved & is_named)
-    found = rows.order_by(CallEdge.caller_file, CallEdge.line, CallEdge.pk)
-    return [row for row in found if row.callee_function.rpartition(".")[2] == last]  # LIKE has wildcards
-
-
-def save_edges(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert calls, or replace what is known of them; all rows have the same columns."""
-    pair = [
-        CallEdge.project_dir, CallEdge.caller_file, CallEdge.caller_function, CallEdge.callee_file,
-        CallEdge.callee_function,
-    ]  # fmt: skip
-    for some in chunked(rows, _ROWS):
-        full = [{"id": _id(row), **row} for row in some]
-        CallEdge.insert_many(full).on_conflict(
-            conflict_target=pair, preserve=_others(CallEdge, rows[0])
-        ).execute()
-
-
-def add_edge(row: Mapping[str, Any]) -> CallEdge:
-    """Insert a call that is not there yet, and return it."""
-    return CallEdge.create(id=_id(row), **row)
-
-
-def delete_edges(pks: Collection[int]) -> None:
-    """Delete calls."""
-    for some in chunked(pks, _ROWS):
-        CallEdge.delete().where(CallEdge.pk.in_(some)).execute()
-
-
-def decay_edges(project_dir: str, *, before: str, step: float, floor: float) -> int:
-    """Lower the confidence of calls that only others saw and none confirmed since a time; return how many."""
-    confirmed_at = fn.COALESCE(CallEdge.last_confirmed_at, CallEdge.created_at)
-    stale = (
-        (CallEdge.project_dir == project_dir)
-        & (CallEdge.source != "ast")
-        & (confirmed_at < before)
-        & (CallEdge.confidence > floor)
-    )
-    lowered = fn.MAX(floor, CallEdge.confidence - step)
-    return int(CallEdge.update(confidence=lowered).where(stale).execute())
-
-
 def counts(project_dir: str) -> dict[str, int]:
     """Return how many functions, calls and unresolved calls are known of a project."""
     calls = CallEdge.select().where(CallEdge.project_dir == project_dir)
@@ -453,20 +340,3 @@ def _ends_so(table: Any, project_dir: str | None, name: str) -> Any:
     last = name.removesuffix("()").rpartition(":")[2].rpartition(".")[2]
     ends = (table.qualified_name == last) | table.qualified_name.endswith(f".{last}")
     return ends if project_dir is None else ends & (table.project_dir == project_dir)
-
-
-def _others(table: Any, row: Mapping[str, Any]) -> list[Any]:
-    """Return the columns that an INSERT replaces where its place is taken."""
-    return [getattr(table, name) for name in row if name not in {*_PLACE, "created_at"}]
-
-
-def _id(row: Mapping[str, Any]) -> str:
-    """Return an id that stays with the place, however often the row comes and goes."""
-    place = [str(row[name]) for name in _PLACE if name in row]
-    return hashlib.sha256("\0".join(place).encode("utf-8", "replace")).hexdigest()[:32]
-
-
-_PLACE = (
-    "project_dir", "file_path", "qualified_name", "caller_file", "caller_function", "callee_file",
-    "callee_function",
-)  # fmt: skip

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from peewee import fn
 
 from claude_mem_lite.capture import inbox
-from claude_mem_lite.storage.code import UNRESOLVED
+from claude_mem_lite.storage.call_edges import UNRESOLVED
 from claude_mem_lite.storage.context import LATE, RECALL, SHOWN
 from claude_mem_lite.storage.learnings import EVENTS
 from claude_mem_lite.storage.ledger import CALL

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite.capture import inbox
-from claude_mem_lite.storage import code
+from claude_mem_lite.storage import call_edges
 from claude_mem_lite.storage.models import (
     CallEdge,
     FailedCall,
@@ -95,7 +95,7 @@ def write(record: Record, pk: int | None, projects: Projects) -> int:
     if record.kind == "observation":
         columns["upgrade"] = GONE  # what it was made of is not here
     if record.kind == "call":
-        return int(code.add_edge(columns).pk)
+        return int(call_edges.add_edge(columns).pk)
     return int(model.insert(**columns).execute())
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from peewee import fn
 
-from claude_mem_lite.storage import code
+from claude_mem_lite.storage import call_edges
 from claude_mem_lite.storage.ledger import CALL, IMPORTED
 from claude_mem_lite.storage.models import (
     CallEdge,
@@ -116,7 +116,7 @@ def add(kind: str, row: dict[str, Any]) -> bool:
     if table.select().where(*same).exists():
         return False
     if kind == "call":
-        code.add_edge(row)
+        call_edges.add_edge(row)
     elif kind == "cost":
         table.create(**{**row, "event_type": CALL, "data": {**row["data"], IMPORTED: True}})
     else:

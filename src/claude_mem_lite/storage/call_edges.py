@@ -1,0 +1,151 @@
+"""Query the code map's rows of calls between functions: read, save, delete and decay them."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from peewee import chunked, fn
+
+from claude_mem_lite.storage.models import (
+    CallEdge,
+    FunctionMapEntry,
+    memory_database,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+
+UNRESOLVED = "unresolved"
+
+
+BY_CLAUDE = "claude"  # the source of a call that Claude was asked for
+
+
+PAIR = ("caller_file", "caller_function", "callee_file", "callee_function")
+
+
+ROWS = 50  # of an INSERT: SQLite before 3.32 takes at most 999 values
+
+
+Pair = tuple[str, str, str, str]  # caller's file and name, callee's file and name
+
+
+class Known(NamedTuple):
+    """A call in short: what the code said of it when it was resolved last."""
+
+    pk: int
+    pair: Pair
+    resolution: str
+    level: str
+    shape: str
+    line: int
+    confidence: float
+    source: str
+    times_confirmed: int
+
+
+def edges(project_dir: str, *, source: str | None = None, resolution: str | None = None) -> list[CallEdge]:
+    """Return a project's calls, by the caller's file and line; `source` and `resolution` narrow them."""
+    rows = CallEdge.select().where(CallEdge.project_dir == project_dir)
+    if resolution is not None:
+        rows = rows.where(CallEdge.resolution == resolution)
+    if source is not None:
+        rows = rows.where(CallEdge.source == source)
+    return list(rows.order_by(CallEdge.caller_file, CallEdge.line, CallEdge.pk))
+
+
+def known_edges(project_dir: str, files: Collection[str] | None = None) -> list[Known]:
+    """Return a project's calls in short, in no order; of what the code shows, only that in some files."""
+    query = (
+        "SELECT pk, resolution, level, shape, line, confidence, source, times_confirmed,"
+        " caller_file, caller_function, callee_file, callee_function FROM call_graph WHERE project_dir = ?"
+    )
+    rows = list(memory_database.execute_sql(query, (project_dir,))) if files is None else []
+    if files is not None:
+        rows += memory_database.execute_sql(f"{query} AND source != 'ast'", (project_dir,))
+    for path in files or ():
+        rows += memory_database.execute_sql(
+            f"{query} AND source = 'ast' AND caller_file = ?", (project_dir, path)
+        )
+    return [Known(pk, pair, *said) for pk, *said, a, b, c, d in rows for pair in [(a, b, c, d)]]
+
+
+def edges_at(project_dir: str, path: str) -> list[CallEdge]:
+    """Return the calls from and to a file, the surest first."""
+    in_file = (CallEdge.caller_file == path) | (CallEdge.callee_file == path)
+    rows = CallEdge.select().where((CallEdge.project_dir == project_dir) & in_file)
+    return list(rows.order_by(CallEdge.confidence.desc(), CallEdge.caller_file, CallEdge.line, CallEdge.pk))
+
+
+def edges_of(function: FunctionMapEntry, *, side: str) -> list[CallEdge]:
+    """Return the calls of which a function is the "caller" or the "callee", the surest first."""
+    file, name = getattr(CallEdge, f"{side}_file"), getattr(CallEdge, f"{side}_function")
+    is_it = (file == function.file_path) & (name == function.qualified_name)
+    rows = CallEdge.select().where((CallEdge.project_dir == function.project_dir) & is_it)
+    return list(rows.order_by(CallEdge.confidence.desc(), CallEdge.caller_file, CallEdge.line, CallEdge.pk))
+
+
+def unresolved_calls(function: FunctionMapEntry) -> list[CallEdge]:
+    """Return the calls of a function's last name whose callee is unknown, by file and line."""
+    last = function.qualified_name.rpartition(".")[2]
+    is_named = (CallEdge.callee_function == last) | CallEdge.callee_function.endswith(f".{last}")
+    is_unresolved = (CallEdge.project_dir == function.project_dir) & (CallEdge.resolution == UNRESOLVED)
+    rows = CallEdge.select().where(is_unresolved & is_named)
+    found = rows.order_by(CallEdge.caller_file, CallEdge.line, CallEdge.pk)
+    return [row for row in found if row.callee_function.rpartition(".")[2] == last]  # LIKE has wildcards
+
+
+def save_edges(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert calls, or replace what is known of them; all rows have the same columns."""
+    pair = [
+        CallEdge.project_dir, CallEdge.caller_file, CallEdge.caller_function, CallEdge.callee_file,
+        CallEdge.callee_function,
+    ]  # fmt: skip
+    for some in chunked(rows, ROWS):
+        full = [{"id": id_of_place(row), **row} for row in some]
+        CallEdge.insert_many(full).on_conflict(
+            conflict_target=pair, preserve=other_columns(CallEdge, rows[0])
+        ).execute()
+
+
+def add_edge(row: Mapping[str, Any]) -> CallEdge:
+    """Insert a call that is not there yet, and return it."""
+    return CallEdge.create(id=id_of_place(row), **row)
+
+
+def delete_edges(pks: Collection[int]) -> None:
+    """Delete calls."""
+    for some in chunked(pks, ROWS):
+        CallEdge.delete().where(CallEdge.pk.in_(some)).execute()
+
+
+def decay_edges(project_dir: str, *, before: str, step: float, floor: float) -> int:
+    """Lower the confidence of calls that only others saw and none confirmed since a time; return how many."""
+    confirmed_at = fn.COALESCE(CallEdge.last_confirmed_at, CallEdge.created_at)
+    stale = (
+        (CallEdge.project_dir == project_dir)
+        & (CallEdge.source != "ast")
+        & (confirmed_at < before)
+        & (CallEdge.confidence > floor)
+    )
+    lowered = fn.MAX(floor, CallEdge.confidence - step)
+    return int(CallEdge.update(confidence=lowered).where(stale).execute())
+
+
+def other_columns(table: Any, row: Mapping[str, Any]) -> list[Any]:
+    """Return the columns that an INSERT replaces where its place is taken."""
+    return [getattr(table, name) for name in row if name not in {*_PLACE, "created_at"}]
+
+
+def id_of_place(row: Mapping[str, Any]) -> str:
+    """Return an id that stays with the place, however often the row comes and goes."""
+    place = [str(row[name]) for name in _PLACE if name in row]
+    return hashlib.sha256("\0".join(place).encode("utf-8", "replace")).hexdigest()[:32]
+
+
+_PLACE = (
+    "project_dir", "file_path", "qualified_name", "caller_file", "caller_function", "callee_file",
+    "callee_function",
+)  # fmt: skip
