@@ -1,4 +1,4 @@
-"""PostToolUse and PostToolUseFailure: a tool call, to be compressed, and what memory knows of its like."""
+"""PostToolUse and PostToolUseFailure: store the call, and tell what memory has on its file or failure."""
 
 from __future__ import annotations
 

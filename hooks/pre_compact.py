@@ -1,4 +1,4 @@
-"""PreCompact and PostCompact: what the client's summary is to keep, and that summary once it is written."""
+"""PreCompact and PostCompact: say what the client's summary must keep, then store that summary."""
 
 from __future__ import annotations
 

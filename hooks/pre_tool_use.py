@@ -1,4 +1,4 @@
-"""PreToolUse of commands and edits: say so, or have the user asked, where a call breaks a rule with a guard.
+"""PreToolUse of commands and edits: remind Claude, or ask the user, when a call breaks a guarded rule.
 
 Registered only while there is a guard (`claude-mem learnings guard`); it never denies. What it does stands in
 `guarding`, which Python need not compile for each call.

@@ -1,4 +1,4 @@
-"""SessionEnd: has the session summarized and closed."""
+"""SessionEnd: have the session summarized and closed."""
 
 if __name__ == "__main__":
     import sys

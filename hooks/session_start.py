@@ -1,4 +1,4 @@
-"""SessionStart: the block of what came before, from the web process or, while that is down, from a helper.
+"""SessionStart: print the start block, from the web process or, while that is down, from a helper.
 
 Without either it is a short one, by the standard library from SQLite; the first prompt brings the rest.
 """

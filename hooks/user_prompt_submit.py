@@ -1,4 +1,4 @@
-"""UserPromptSubmit: the user's words, and what memory has on them, unless that takes too long."""
+"""UserPromptSubmit: store the prompt, and tell what memory has on it, unless that takes too long."""
 
 from __future__ import annotations
 

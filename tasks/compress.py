@@ -1,4 +1,4 @@
-"""compress: one event of the queue becomes an observation, or says why not."""
+"""compress: turn one event of the queue into an observation, or note why there is none."""
 
 from __future__ import annotations
 

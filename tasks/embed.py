@@ -1,4 +1,4 @@
-"""embed: what has no vector yet gets one."""
+"""embed: embed the rows that have no vector yet."""
 
 from __future__ import annotations
 

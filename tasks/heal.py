@@ -1,4 +1,4 @@
-"""heal: the calls of a project resolved anew after its code has changed, and healed by what was observed."""
+"""heal: resolve a project's calls after its code has changed, and confirm them by what was observed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""learn: what a summarized session has taught is kept, strengthened, replaced or let go."""
+"""learn: add, strengthen, replace or drop learnings after a session is summarized."""
 
 from __future__ import annotations
 

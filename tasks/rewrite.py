@@ -1,4 +1,4 @@
-"""Replace the local words by those of Claude, one request at a time."""
+"""rewrite: have Claude rewrite observations and summaries, one request at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""shown: which lines of memory a session was given is noted, once, so that their use can be measured."""
+"""shown: note which lines of memory a session was given, so that their use can be measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""summarize: what is known of a session becomes its summary."""
+"""summarize: write the summary of a session."""
 
 from __future__ import annotations
 

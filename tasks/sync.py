@@ -1,4 +1,4 @@
-"""sync: have a process of its own sync with the hub that is set up, if one is."""
+"""sync: start a process that syncs with the hub, where one is set up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is forgotten is gone: every byte of every file of the data directory is looked at."""
+"""`forget` deletes to the last byte: each test searches every file of the data directory."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ SOURCE = f'''def parse():
 def take_in(
     event: dict[str, Any], *, session_id: str, project_dir: str, at: str, is_done: bool = True
 ) -> str:
-    """Append an event of some time, have it become what it becomes, and return its id."""
+    """Append an event, process it as the consumer does, and return its id."""
     branch = f"of-{DOOMED}" if session_id == DOOMED else "main"
     event_id = inbox.append(json.dumps({**event, "session_id": session_id}), project_dir, branch=branch)
     with inbox.Transaction() as connection:
@@ -85,7 +85,7 @@ def ran(command: str, output: str) -> dict[str, Any]:
 
 
 def embed_all() -> None:
-    """Give every row a vector, as the consumer does; what it was made of is not in it."""
+    """Give every row a vector, as the consumer does."""
     store = Vectors(KEY, 8)
     for kind in KINDS:
         texts = list(embeddings.all_texts(kind))
@@ -97,7 +97,7 @@ def embed_all() -> None:
 
 
 def plant(home: Path) -> None:
-    """Leave the word in every place that it can be in, and beside it what is to stay."""
+    """Write the word to every place that can hold it, beside rows that must stay."""
     place = {"session_id": DOOMED, "project_dir": PROJECT, "at": THEN}
     asked = take_in(prompt(f"Make the {WORD} parser faster, it is slow"), **place)
     take_in(prompt(f"From now on always call them {WORD} beetles"), **place)
@@ -143,7 +143,7 @@ def plant(home: Path) -> None:
 
 
 def left(home: Path, *needles: str) -> set[tuple[str, str]]:
-    """Return in which files of the data directory something still stands, looked for in every byte."""
+    """Return the files of the data directory that contain some bytes."""
     found = set()
     for path in home.rglob("*"):
         if path.is_file() and not path.is_symlink():
@@ -157,7 +157,7 @@ def left(home: Path, *needles: str) -> set[tuple[str, str]]:
 
 
 def doomed_ids() -> list[str]:
-    """Return the ids of all that is of the session."""
+    """Return the ids of all rows of the session."""
     ids = [event_id for (event_id,) in rows(f"SELECT id FROM pending_queue WHERE session_id = '{DOOMED}'")]
     learned = [row.id for row in models.Learning.select().where(models.Learning.project_dir == PROJECT)]
     functions = [row.id for row in models.FunctionMapEntry.select().where(
@@ -169,7 +169,7 @@ def doomed_ids() -> list[str]:
 
 
 def test_the_word_is_planted_everywhere(memory: Path) -> None:
-    """The proof is one: before it is forgotten the word stands in each kind of file, ids in the vectors."""
+    """Before `forget` the word is in every kind of file, and the ids are in the vectors."""
     plant(memory)
     ids = doomed_ids()
     models.close_databases()
@@ -206,7 +206,7 @@ def test_the_word_is_planted_everywhere(memory: Path) -> None:
     ids=" ".join,
 )
 def test_nothing_is_left_of_it(memory: Path, way: tuple[str, ...]) -> None:
-    """Whichever way it is named: no byte of the word, no id of a row; the rest is as it was."""
+    """However the rows are named, no byte of the word and no id is left, and other rows are unchanged."""
     plant(memory)
     ids = doomed_ids()
     models.close_databases()
@@ -231,7 +231,7 @@ def test_nothing_is_left_of_it(memory: Path, way: tuple[str, ...]) -> None:
 
 
 def test_a_file_is_forgotten_with_what_was_done_to_it(memory: Path) -> None:
-    """Its map, its history, its edits and what was learned of it go; the session's other work stays."""
+    """A file's map, history, edits and learnings go; the session's other work stays."""
     place = {"session_id": DOOMED, "project_dir": PROJECT, "at": THEN}
     take_in(prompt("Make the parser faster, it is slow"), **place)
     take_in(written(f"{PROJECT}/src/{WORD}.py", SOURCE), **place)
@@ -258,7 +258,7 @@ def test_a_file_is_forgotten_with_what_was_done_to_it(memory: Path) -> None:
 
 
 def test_a_prompt_is_forgotten_where_it_is_quoted(memory: Path) -> None:
-    """What was done for it stays, without saying what was asked; the summary is made anew without it."""
+    """A forgotten prompt leaves the work done for it; the summary is written again without it."""
     place = {"session_id": DOOMED, "project_dir": PROJECT, "at": THEN}
     asked = take_in(prompt(f"Make the {WORD} parser faster, it is slow"), **place)
     done = {"hook_event_name": "Stop", "last_assistant_message": "It is fine now, and twice as fast."}
@@ -281,7 +281,7 @@ def test_a_prompt_is_forgotten_where_it_is_quoted(memory: Path) -> None:
 
 
 def test_a_learning_lives_on_what_is_left_of_its_evidence(memory: Path) -> None:
-    """Two sessions taught it: one is forgotten, it stays without its name; so does what it gave way to."""
+    """A learning of two sessions outlives one of them, without its name; so does the learning it replaced."""
     for session_id in (DOOMED, KEPT):
         session_row(session_id)
     first = evolve.take(
@@ -309,7 +309,7 @@ def test_a_learning_lives_on_what_is_left_of_its_evidence(memory: Path) -> None:
 
 
 def test_a_dry_run_says_what_would_go_and_touches_nothing(memory: Path) -> None:
-    """It counts the same as the run that follows."""
+    """A dry run counts what the real run then deletes."""
     plant(memory)
     models.close_databases()
 
@@ -334,7 +334,7 @@ def test_a_dry_run_says_what_would_go_and_touches_nothing(memory: Path) -> None:
      (("nobody-has-it",), 1), (("--session", "nobody-has-it"), 1)],
 )  # fmt: skip
 def test_what_it_cannot_mean_is_refused(memory: Path, said: tuple[str, ...], status: int) -> None:
-    """Nothing, several things at once, nearly everything, and ids that nothing has."""
+    """`forget` refuses no selection, two at once, nearly everything, and unknown ids."""
     session_row(DOOMED)
     models.close_databases()
 
@@ -359,7 +359,7 @@ def rows_of(table: str) -> int:
 def test_nobody_is_asked_without_a_terminal(
     memory: Path, tmp_path: Path, way: tuple[str, str], goes: str
 ) -> None:
-    """One line says what would go, of which project, and how to say yes; nothing is touched."""
+    """Without a terminal one line says what would go and how to confirm; nothing is deleted."""
     shop = tmp_path / "shop"
     for folder in (".git", "src"):
         (shop / folder).mkdir(parents=True)
@@ -377,7 +377,7 @@ def test_nobody_is_asked_without_a_terminal(
 
 
 def test_a_path_that_is_nothing_is_not_the_project_above_it(memory: Path, tmp_path: Path) -> None:
-    """A typo within a project must not cost all that is known of it."""
+    """A mistyped path inside a project does not delete the project."""
     (tmp_path / ".git").mkdir()
     session_row(DOOMED, project_dir=str(tmp_path))
     models.close_databases()
@@ -391,7 +391,7 @@ def test_a_path_that_is_nothing_is_not_the_project_above_it(memory: Path, tmp_pa
 
 @pytest.mark.parametrize(("key", "status", "sessions"), [("n", 1, 1), ("y", 0, 0)])
 def test_a_terminal_is_asked(memory: Path, key: str, status: int, sessions: int) -> None:
-    """Only a yes goes on."""
+    """On a terminal anything but yes stops the command."""
     session_row(DOOMED)
     models.close_databases()
     ours, theirs = pty.openpty()
@@ -414,7 +414,7 @@ def test_a_terminal_is_asked(memory: Path, key: str, status: int, sessions: int)
 
 @pytest.mark.meaning
 def test_it_is_forgotten_behind_running_services(home: Path) -> None:
-    """They are stopped for the moment and come back; what hooks bring meanwhile and later is kept."""
+    """Services are paused and come back; events that hooks store meanwhile and later are kept."""
     assert claude_mem("up").returncode == 0
     try:
         run_hook("user_prompt_submit", {**prompt(f"Make the {WORD} parser faster"), "session_id": DOOMED})
@@ -470,7 +470,7 @@ def embedded() -> int:
 
 
 def test_a_service_of_somebody_else_is_left_alone(web_and_consumer: Path) -> None:
-    """A consumer that supervisord has not started is named; nothing is forgotten behind its back."""
+    """A consumer that supervisord did not start is named, and nothing is deleted while it runs."""
     session_row(DOOMED)
 
     done = command("forget", "--session", DOOMED, "--yes")
@@ -483,7 +483,7 @@ def test_a_service_of_somebody_else_is_left_alone(web_and_consumer: Path) -> Non
 
 
 def test_broken_vectors_do_not_keep_anything(memory: Path) -> None:
-    """What cannot be read is thrown away as a whole, and made anew later."""
+    """Vectors that cannot be read are deleted as a whole and rebuilt later."""
     session_row(DOOMED)
     session_row(KEPT)
     for session_id in (DOOMED, KEPT):
@@ -504,7 +504,7 @@ def test_broken_vectors_do_not_keep_anything(memory: Path) -> None:
 
 @pytest.mark.usefixtures("impatient")
 def test_what_was_cut_short_is_finished_by_prune(memory: Path) -> None:
-    """Rows are gone, bytes are not: a reader is in the way, and when it is gone prune ends it."""
+    """While a reader blocks the purge rows are gone but bytes are not; `prune` finishes later."""
     session_row(DOOMED, summary=WORD)
     models.close_databases()
     with closing(sqlite3.connect(memory / "claude-mem.db", isolation_level=None)) as reader:
@@ -528,7 +528,7 @@ def test_what_was_cut_short_is_finished_by_prune(memory: Path) -> None:
 def test_what_was_cut_short_between_the_databases_is_gone_on_with(
     memory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The rows are gone from queue.db, and were in no other file; the same command takes out their bytes."""
+    """After a crash the rows are gone from queue.db; running the command again removes their bytes."""
 
     def cut_short() -> None:
         raise KeyboardInterrupt
@@ -558,7 +558,7 @@ def test_what_was_cut_short_between_the_databases_is_gone_on_with(
     ],
 )
 def test_a_text_is_found_however_json_spells_it(memory: Path, coded: str) -> None:
-    """Quotes and letters may be escaped, in a JSON text inside a JSON text, too."""
+    """A text is found with escaped quotes and letters, also in JSON inside JSON."""
     inbox.append(coded, "/p")
     inbox.append(coded.replace("Elise", "Else"), "/p")
     models.close_databases()
@@ -572,7 +572,7 @@ def test_a_text_is_found_however_json_spells_it(memory: Path, coded: str) -> Non
 
 
 def test_a_killed_run_is_gone_on_with(memory: Path) -> None:
-    """Wherever it is killed: databases stay whole, and the same command ends it."""
+    """Killed at any step, the databases stay whole and the same command finishes."""
     plant(memory)
     ids = doomed_ids()
     models.close_databases()
@@ -596,7 +596,7 @@ def test_a_killed_run_is_gone_on_with(memory: Path) -> None:
 def test_a_file_is_named_from_the_folder_or_from_its_project(
     memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As a user sees it, or as the memory prints it; a file of the same name elsewhere stays."""
+    """A file is named as the user or as the memory writes it; its namesake elsewhere stays."""
     project = (tmp_path / "shop").resolve()
     (project / ".git").mkdir(parents=True)
     (project / "src").mkdir()

@@ -1,4 +1,4 @@
-"""What a user installs: the wheel built from the sdist, in an environment of its own, without network."""
+"""The wheel, built from the sdist and installed without network in an environment of its own."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def rows(home: Path) -> list[tuple[Any, ...]]:
 
 
 def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
-    """Every file of the source, those behind the links too, is in the wheel, and beside them its record."""
+    """The wheel holds every source file, also those behind links, and its own record."""
     source = ROOT / "src"
     expected = {
         os.path.relpath(os.path.join(folder, name), source)
@@ -99,7 +99,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
 
 
 def test_the_sdist_holds_what_a_build_needs_and_nothing_else(wheel: Path) -> None:
-    """Tests, benchmarks and what only a clone needs stay out of it."""
+    """Tests, benchmarks and files for contributors are not in the wheel."""
     with tarfile.open(next(wheel.parent.glob("*.tar.gz"))) as sdist:
         names = {name.split("/")[1] for name in sdist.getnames()}
 
@@ -123,7 +123,7 @@ def test_the_sdist_holds_what_a_build_needs_and_nothing_else(wheel: Path) -> Non
     ],
 )
 def test_the_wheel_holds_the_files_behind_the_links(wheel: Path, name: str, source: str) -> None:
-    """What the package links to lies in the wheel as a file with the same content."""
+    """Files behind symbolic links are in the wheel with the same content."""
     assert zipfile.ZipFile(wheel).read(f"claude_mem_lite/{name}") == (ROOT / source).read_bytes()
 
 
@@ -147,7 +147,7 @@ def test_an_installed_hook_stores_an_event(installed: Environment, home: Path) -
 def test_the_registered_command_runs_the_installed_hook(
     installed: Environment, home: Path, tmp_path: Path
 ) -> None:
-    """What `install-hooks` writes into the settings is what a shell can run."""
+    """A shell can run the commands that `install-hooks` writes into the settings."""
     done = installed.run("claude-mem", "install-hooks", "--client", "2.1.50", CLAUDE_CONFIG_DIR=str(tmp_path))
     hooks = json.loads((tmp_path / "settings.json").read_bytes())["hooks"]
     command = hooks["PostToolUse"][0]["hooks"][0]["command"]
@@ -202,7 +202,7 @@ def requirements(wheel: zipfile.ZipFile) -> dict[str, str]:
 
 
 def test_the_small_wheel_is_the_whole_without_what_is_heavy(wheel: Path, small: zipfile.ZipFile) -> None:
-    """The same files; what full text does not need is an extra, everything else a dependency as it was."""
+    """The small wheel has the same files; dependencies that full text does not need are an extra."""
     whole = zipfile.ZipFile(wheel)
     files = {name: whole.read(name) for name in whole.namelist() if not name.startswith(DIST_INFO)}
     wanted, everything = requirements(small), requirements(whole)
@@ -254,7 +254,7 @@ WORDS_ALONE = """if True:
 
 @pytest.mark.meaning
 def test_words_alone_need_none_of_the_extras(home: Path) -> None:
-    """Without numpy, onnxruntime, LanceDB and the SDK memory is kept and found, and says what is missing."""
+    """Without numpy, onnxruntime, LanceDB and the SDK memory works and says what is missing."""
     extras = runpy.run_path(str(ROOT / "small" / "hatch_build.py"))["EXTRAS"]
     heavy = {name.replace("-", "_") for names in extras.values() for name in names} | {"lancedb", "pyarrow"}
     event = json.dumps(

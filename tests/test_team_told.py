@@ -1,4 +1,4 @@
-"""What colleagues have shared is told with their names: as a session starts, asks, searches or fails."""
+"""Sessions are told what colleagues shared, by name: at the start, for a prompt, search or failure."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def two(blank: Path, home: Path, folder_hub: str, tmp_path: Path) -> list[Member
 
 
 def test_a_sessions_start_tells_it_by_name_and_age_once_trusted(two: list[Member]) -> None:
-    """Not before; inside the fence that says that it is data."""
+    """A start block tells it only after trust, and inside the fence that says it is data."""
     bob = two[1]
     with bob:
         before = builder.build(bob.pond).text
@@ -56,7 +56,7 @@ def test_a_sessions_start_tells_it_by_name_and_age_once_trusted(two: list[Member
 
 
 def test_a_prompt_a_failure_and_a_search_find_it_by_name(two: list[Member]) -> None:
-    """Each says whose it is; without trust nothing is found."""
+    """Prompt, failure and search name the author; without trust nothing is found."""
     bob = two[1]
     searcher = Searcher(by_meaning=False)
     asked = "Do I run make xylophone before a push?"
@@ -82,7 +82,7 @@ def test_a_prompt_a_failure_and_a_search_find_it_by_name(two: list[Member]) -> N
 
 
 def test_the_id_of_a_line_opens_it(two: list[Member]) -> None:
-    """From a block: whose it is, what it says, and that nothing else is known of it here."""
+    """The id of a line in a block shows its author and text, and that nothing else is known here."""
     bob = two[1]
     bob.trusts("ann")
 
@@ -98,7 +98,7 @@ def test_the_id_of_a_line_opens_it(two: list[Member]) -> None:
 
 
 def test_a_colleagues_rule_becomes_no_guard(two: list[Member]) -> None:
-    """Though its words would do for one, and its author has one: neither on, nor proposed."""
+    """A colleague's rule is neither switched on nor proposed as a guard, even if its author guards it."""
     bob = two[1]
     bob.trusts("ann")
 

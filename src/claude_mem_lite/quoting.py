@@ -1,4 +1,4 @@
-"""Quotation marks, “…”, around what a file, a page, an output, a commit or a name says. Pure.
+"""Put quotation marks, “…”, around text from a file, a page, an output, a commit or a name. Pure.
 
 A rule that tells of captured text quotes it, so that nobody takes it for words to the reader.
 """

@@ -1,4 +1,4 @@
-"""Finds the repository, the work tree and the branch that a session works in, from git's own files.
+"""Find the repository, the work tree and the branch that a session works in, from git's own files.
 
 Standard library only. Hooks ask for each event, without a process; `first_commit`, `commits`, `tokens` and
 `texts` start git, which no hook may. A linked work tree is one that `git worktree add` made: its `.git` is a

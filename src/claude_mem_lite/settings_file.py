@@ -1,4 +1,4 @@
-"""Changes `config.toml` for the user: one setting at a time, and not a byte of the rest."""
+"""Change one setting in `config.toml`, and leave every other byte as it is."""
 
 from __future__ import annotations
 

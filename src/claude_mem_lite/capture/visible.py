@@ -1,4 +1,4 @@
-"""Leaves of a text what can be seen, for hooks and blocks. Standard library only, without `re`."""
+"""Remove invisible characters from a text, for hooks and blocks. Standard library only, without `re`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Message Batches, at half the price, for what can wait: sent, asked about, and taken in.
+"""Send observations that can wait as Message Batches, at half the price, and store the answers.
 
 The state "batches" holds those on their way: {BATCH_ID: {"usd": …, "asked_at": …, …}}; each
 observation in one bears "BATCH_ID/CUSTOM_ID". A batch that nobody knows any more sets them free again.

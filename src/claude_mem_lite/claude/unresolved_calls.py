@@ -1,4 +1,4 @@
-"""Ask Claude whom a function calls where the code map cannot tell, out of those that have the name.
+"""Ask Claude which function of a name a call means, where the code map cannot tell.
 
 Only if the user set `[compress] calls`. What Claude names is an edge of low confidence that says so: evidence
 confirms it, and it goes with the call.

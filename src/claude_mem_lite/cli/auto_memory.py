@@ -1,4 +1,4 @@
-"""import auto-memory: the rules among Claude Code's own notes on a project."""
+"""import auto-memory: import rules from Claude Code's own notes on a project."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""backup and restore: the memory taken along, and brought back."""
+"""backup and restore: save the memory to one file, and restore it from one."""
 
 from __future__ import annotations
 

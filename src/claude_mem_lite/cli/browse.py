@@ -1,4 +1,4 @@
-"""browse: the memory in a terminal view."""
+"""browse: browse the memory in a terminal view."""
 
 from __future__ import annotations
 

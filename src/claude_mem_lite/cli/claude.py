@@ -1,4 +1,4 @@
-"""compress and cost: Claude's words for what is still local, by hand, and what they have cost."""
+"""compress and cost: have Claude rewrite observations that rules wrote, and print what it cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""map, history, callers, callees, mermaid: what is known of a project's code."""
+"""map, history, callers, callees and mermaid: print the code map of a project."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""context, why: what a session is given of memory, and where it came from."""
+"""context and why: print a session's start block, and where a line of it came from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""demo: four recorded sessions go through the real hooks, consumer and web process, in a temporary folder."""
+"""demo: play four recorded sessions through the real hooks and services, in a temporary folder."""
 
 from __future__ import annotations
 

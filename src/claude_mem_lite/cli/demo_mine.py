@@ -1,4 +1,4 @@
-"""demo --mine: what the next session would know, from the user's own transcripts, in a temporary memory."""
+"""demo --mine: show what the next session would be told, from the user's own transcripts."""
 
 from __future__ import annotations
 

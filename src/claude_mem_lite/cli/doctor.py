@@ -1,4 +1,4 @@
-"""doctor: what is wrong with the installation, and its cure."""
+"""doctor: find what is wrong with the installation, and fix it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""eval: how well the memory does. Here the group, its health, and the SQL to ask for more."""
+"""eval: the group of measurements, with `eval health` and `eval sql`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""export and import: the memory as text."""
+"""export and import: write the memory as JSON Lines, and read it back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""findings: what fails in a project, and what worked instead."""
+"""findings: list what fails in a project, and what worked instead."""
 
 from __future__ import annotations
 

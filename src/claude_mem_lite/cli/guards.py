@@ -1,4 +1,4 @@
-"""learnings guard and guards: rules that are checked on tool calls, switched on by the user alone."""
+"""learnings guard and guards: switch on and list rules that are checked on tool calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""learnings: what the sessions have taught, and the user's hand in it."""
+"""learnings: list, add, correct and remove what sessions have taught."""
 
 from __future__ import annotations
 

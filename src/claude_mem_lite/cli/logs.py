@@ -1,4 +1,4 @@
-"""logs: what the processes have written down, in one stream."""
+"""logs: print the log files of all processes as one stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""model and reembed: which embedding model search uses, and the vectors of what is remembered."""
+"""model and reembed: choose the embedding model of search, and embed the memory with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""import claude-mem: what the original claude-mem remembers."""
+"""import claude-mem: import the memory of the original claude-mem."""
 
 from __future__ import annotations
 

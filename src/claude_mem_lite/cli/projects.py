@@ -1,4 +1,4 @@
-"""project: which folders are one project, what is remembered of each, and where nothing is to be."""
+"""project: list, join, move and switch off projects."""
 
 from __future__ import annotations
 

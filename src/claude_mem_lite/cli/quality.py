@@ -1,4 +1,4 @@
-"""eval compression and eval benchmark: how good observations are, and whose are better."""
+"""eval compression and eval benchmark: score observations, and compare those of two models."""
 
 from __future__ import annotations
 

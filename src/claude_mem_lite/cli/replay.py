@@ -1,4 +1,4 @@
-"""eval replay: does memory help here? The user's own transcripts, played from the first one on."""
+"""eval replay: replay the user's own transcripts and measure whether memory would have helped."""
 
 from __future__ import annotations
 

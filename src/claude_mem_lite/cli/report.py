@@ -1,4 +1,4 @@
-"""report: what the last days, or a session, have brought, as text, Markdown, JSON or a page."""
+"""report: what happened in the last days or in a session, as text, Markdown, JSON or a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""search: what is remembered of some words."""
+"""search: search the memory."""
 
 from __future__ import annotations
 

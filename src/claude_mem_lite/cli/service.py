@@ -1,4 +1,4 @@
-"""service: who keeps the services running, supervisord, launchd or systemd."""
+"""service: have supervisord, launchd or systemd keep the services running."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Print how the installation is: the body of `status`, without Typer and rich."""
+"""Print the state of the installation: the body of `status`, without Typer and rich."""
 
 from __future__ import annotations
 

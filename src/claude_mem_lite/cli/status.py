@@ -1,4 +1,4 @@
-"""status: how the installation is."""
+"""status: print the state of the installation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""sync: one memory on all machines of a user, by way of a hub."""
+"""sync: share one memory between a user's machines through a hub."""
 
 from __future__ import annotations
 

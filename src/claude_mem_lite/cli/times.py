@@ -1,4 +1,4 @@
-"""Times as users write them: a date, a time, or how long ago."""
+"""Parse times as users write them: a date, a time, or how long ago."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""import transcripts: the sessions that Claude Code wrote down before it had a memory."""
+"""import transcripts: import past Claude Code sessions from their transcripts."""
 
 from __future__ import annotations
 

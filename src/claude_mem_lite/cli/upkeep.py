@@ -1,4 +1,4 @@
-"""prune, forget, reindex: the memory kept small, rid of what is forgotten, and in order."""
+"""prune, forget and reindex: delete old rows, delete on request, rebuild indexes."""
 
 from __future__ import annotations
 

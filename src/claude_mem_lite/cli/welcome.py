@@ -1,4 +1,4 @@
-"""Print what `claude-mem` alone says: how far the user is, and what to do next."""
+"""Print the answer to a bare `claude-mem`: the state of the setup, and what to do next."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Reports: what happened in a time, gathered once and told as text, Markdown, JSON or a page."""
+"""Report what happened in a period: gathered once, written as text, Markdown, JSON or a page."""

@@ -1,4 +1,4 @@
-"""All that a report tells, as every form of it has it: texts on one line, cleaned of what nobody can see.
+"""Define the data of a report, the same for every format: texts on one line, without invisible characters.
 
 Times are UTC texts as the memory writes them, dates those of the reader's time zone.
 """

@@ -1,4 +1,4 @@
-"""Read what a report tells of a time: its sessions, what they did and changed, what was learned and paid.
+"""Query the rows of a report's period: sessions, changes, learnings and costs.
 
 Rows are counted and summed up by SQLite, so that a year of sessions is a few queries.
 """

@@ -1,4 +1,4 @@
-"""Say what every form of a report says alike: whose it is, of which time, and what came of it."""
+"""Write the sentences that all formats of a report share: project, period and totals."""
 
 from __future__ import annotations
 

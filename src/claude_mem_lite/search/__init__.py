@@ -1,1 +1,1 @@
-"""Finding what is remembered."""
+"""Search the memory by words and by meaning."""

@@ -1,4 +1,4 @@
-"""Fits how much a model's cosine counts beside words, on the user's own observations.
+"""Fit how much a model's cosine counts beside words, on the user's own observations.
 
 A title is a question whose answer is known: its own row, of which words and vector see the summary alone.
 `embedder.weights` keeps what is found. Why titles will do: docs/search.md.

@@ -1,4 +1,4 @@
-"""Compare a text with rows by meaning: the web process's model, the stored vectors."""
+"""Compare a text with rows by meaning, with the web process's model and the stored vectors."""
 
 from __future__ import annotations
 

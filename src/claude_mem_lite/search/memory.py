@@ -1,4 +1,4 @@
-"""Keeping small what heavy libraries leave behind in this process; nothing happens without glibc."""
+"""Give memory that heavy libraries have freed back to the system; does nothing without glibc."""
 
 from __future__ import annotations
 

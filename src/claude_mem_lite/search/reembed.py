@@ -1,4 +1,4 @@
-"""Makes the vectors of all rows with one model in this process, behind a running system, and swaps to them.
+"""Embed all rows with one model in this process while search goes on, then switch to the new vectors.
 
 Until the swap the rows keep the mark of the old model, whose vectors search and the consumer go on with.
 What was made stays when a run is cut short: the next one looks at the digests and goes on from there.

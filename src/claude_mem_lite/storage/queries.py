@@ -1,4 +1,4 @@
-"""Every question and every change that the house puts to claude-mem.db, and its reads of queue.db.
+"""Query and change sessions, observations and the log in claude-mem.db, and read queue.db.
 
 Functions return model rows; times are UTC texts as `inbox.utc_now` writes them, so that text order is
 time order.

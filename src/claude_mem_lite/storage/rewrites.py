@@ -1,4 +1,4 @@
-"""Keep what waits for Claude's words, and what came of it.
+"""Keep the queue of observations that Claude is to rewrite, and the outcome of each.
 
 An observation or a session *waits* while its `upgrade` is "waiting"; the local words stand meanwhile. It is
 in "error" when the API will not take it, "gone" when its raw event is no longer kept; of a session that is

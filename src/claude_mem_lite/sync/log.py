@@ -1,4 +1,4 @@
-"""The log of changes: give what has changed here versions and sequences, and merge in what others have.
+"""Log changes: number what changed here, and merge in what changed elsewhere.
 
 All of it belongs into one transaction: `capture` runs before anything is merged, so that no change of this
 machine's is taken for another's.

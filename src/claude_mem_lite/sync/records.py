@@ -1,4 +1,4 @@
-"""Merge two states of one remembered row, whichever came first; the whole of the conflict rules. Pure.
+"""Merge two states of one row, whichever came first: all conflict rules are here. Pure.
 
 A record is a line of an export with the project's key in place of its folder, and what tells how new it is.
 `merged` is commutative, associative and idempotent, so machines that have seen the same records, in any order

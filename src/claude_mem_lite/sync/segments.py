@@ -1,4 +1,4 @@
-"""Write and read what travels: lines of an export, signed, some hundred to a segment.
+"""Write and read segments: signed files of some hundred lines of an export.
 
 A segment is text, one JSON object a line: a head with machine, generation and the schema of its lines;
 records and tombstones; at the end a signature of all bytes before it. One that is cut short has none and is

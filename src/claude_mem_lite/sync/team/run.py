@@ -1,4 +1,4 @@
-"""Sync once with a team's hub: read what colleagues have published of the projects here, publish one's own.
+"""Sync once with a team's hub: read what colleagues published of the projects here, then publish.
 
 Each machine publishes a stream for each project that its user shares: signed segments, as those of one's own
 machines. What is no longer shared, or was forgotten, is not taken back by a line: the stream is published
