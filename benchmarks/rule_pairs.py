@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -21,7 +20,9 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
-from claude_mem_lite.capture import client, inbox
+import web_process
+
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.distill import record
 from claude_mem_lite.learnings import session
 from claude_mem_lite.search.indexing import Index
@@ -122,18 +123,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="cml-") as folder:
         os.environ["CLAUDE_MEM_HOME"] = folder
         models.open_databases()
-        web = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"], stderr=subprocess.DEVNULL)
-        try:
-            for _ in range(200):
-                try:
-                    if client.get("/api/health", {}, timeout_s=1):
-                        break
-                except client.UnreachableError:
-                    time.sleep(0.05)
+        with web_process.running():
             measure(pairs, is_verbose=chosen.verbose)
-        finally:
-            web.terminate()
-            web.wait()
             models.close_databases()
 
 

@@ -17,13 +17,13 @@ import contextlib
 import os
 import random
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import web_process
 from pipeline import process_numbers, report
 from rich.console import Console
 from rich.progress import track
@@ -117,21 +117,8 @@ def web(model: str) -> Iterator[int]:
     """Run the web process with a model; return its pid."""
     with open(config.config_path(), "w", encoding="utf-8") as file:
         file.write(f'[search]\nembedding_model = "{model}"\n')
-    process = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"], stderr=subprocess.DEVNULL)
-    try:
-        while not answers():
-            time.sleep(0.05)
-        yield process.pid
-    finally:
-        process.terminate()
-        process.wait()
-
-
-def answers() -> bool:
-    """Tell whether the web process is up."""
-    with contextlib.suppress(client.UnreachableError):
-        return client.get("/api/health", {}, timeout_s=1) is not None
-    return False
+    with web_process.running() as pid:
+        yield pid
 
 
 def question(chance: random.Random) -> dict[str, str]:

@@ -23,6 +23,7 @@ import tempfile
 import time
 from typing import TYPE_CHECKING, Any
 
+import web_process
 from rich.progress import Progress
 
 from claude_mem_lite import config
@@ -121,23 +122,13 @@ def ask_ms(path: str, asked: list[dict[str, str]]) -> tuple[float, float]:
 
 def measure(projects: int) -> dict[str, float]:
     """Return sizes and times as of now."""
-    web = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"], stderr=subprocess.DEVNULL)
-    try:
-        for _ in range(200):
-            try:
-                if client.get("/api/health", {}, timeout_s=1):
-                    break
-            except client.UnreachableError:
-                time.sleep(0.05)
+    with web_process.running():
         places = [f"/home/dev/project-{number % projects}" for number in range(ASKED)]
         search = ask_ms(
             "/api/search",
             [{"q": QUESTIONS[n % len(QUESTIONS)], "project": place} for n, place in enumerate(places)],
         )
         context = ask_ms("/api/context", [{"project_path": place, "session_id": "new"} for place in places])
-    finally:
-        web.terminate()
-        web.wait()
     sizes = sizes_mb()
     return {
         "memory MB": sizes.get("claude-mem.db", 0.0),

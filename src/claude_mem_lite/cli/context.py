@@ -13,7 +13,7 @@ from rich.text import Text
 from claude_mem_lite import config
 from claude_mem_lite.capture import client, clients
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.output import AsJson, console, errors, open_memory, print_json
+from claude_mem_lite.cli.output import AsJson, console, errors, open_memory, print_json, story_table
 from claude_mem_lite.cli.text import age, printable
 from claude_mem_lite.context import Source  # noqa: TC001  (Typer reads it)
 from claude_mem_lite.errors import ClaudeMemError
@@ -177,12 +177,7 @@ def why(
     if as_json:
         print_json(found)
         return
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, value in origin_lines(found, time.time()):
-        table.add_row(name, Text(value))
-    console.print(table)
+    console.print(story_table(origin_lines(found, time.time())))
 
 
 def origin_lines(found: dict[str, Any], now: float) -> list[tuple[str, str]]:

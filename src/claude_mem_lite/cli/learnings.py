@@ -12,7 +12,7 @@ from rich.text import Text
 
 from claude_mem_lite.cli.app import app
 from claude_mem_lite.cli.guards import ID_CHARS, Id, Project, guard, guards, sync
-from claude_mem_lite.cli.output import AsJson, console, open_memory, print_json, print_table
+from claude_mem_lite.cli.output import AsJson, console, open_memory, print_json, print_table, story_table
 from claude_mem_lite.cli.text import age, printable
 from claude_mem_lite.kinds import Category  # noqa: TC001  (read at run time)
 from claude_mem_lite.text import count
@@ -128,12 +128,7 @@ def show(learning_id: Id, *, as_json: AsJson = False) -> None:
     if as_json:
         print_json(found)
         return
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, value in story_lines(found, time.time()):
-        table.add_row(name, Text(value))
-    print_table(table, wraps=True)
+    print_table(story_table(story_lines(found, time.time())), wraps=True)
 
 
 def story_lines(found: dict[str, Any], now: float) -> list[tuple[str, str]]:

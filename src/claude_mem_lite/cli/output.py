@@ -87,6 +87,16 @@ def table_of(columns: Iterable[str]) -> Table:
     return table
 
 
+def story_table(lines: Iterable[tuple[str, str]]) -> Table:
+    """Return a table of names and values: a row each, a long value over several lines."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in lines:
+        table.add_row(name, Text(value))
+    return table
+
+
 def print_table(table: Table, *, wraps: bool = False, heads: bool = False) -> None:
     """Print a table, a line each row: columns cut to fit a terminal; in a pipe tabs between, nothing cut.
 
