@@ -107,6 +107,27 @@ RULES = [
     ("Don't touch generated *.pb.go files", "edit api/a.pb.go", "edit api/a.go"),
     ("no toques la carpeta vendor/", "rm vendor/a.go", "edit src/vendors.go"),
     ("im Ordner generated/ darfst du nichts ändern", "mv a generated/b", "cp generated/b a"),
+    ("never run ./deploy.sh yourself", "bash deploy.sh now", "cat deploy.sh"),
+    ("`git reset --hard` is off limits", "git reset --hard HEAD~1", "git reset a.py"),
+    ("`git stash drop` est interdit", "git stash drop", "git stash list"),
+    ("never amend commits", "git commit --amend --no-edit", "git commit -m 'amend'"),
+    ("Do not push tags", "git push origin topic --tags", "git push origin topic"),
+    ("Niemals auf main pushen", "git push origin main", "git push origin topic"),
+    ("no direct pushes to main", "git push origin main", "git push origin topic"),
+    ("never commit to main", "git switch main && git commit -m x", "git switch -c topic && git commit -m x"),
+    ("Never skip the pre-commit hooks", "git commit -n -m x", "git commit -m hooks"),
+    ("Tests run with `make test -k`, never without -k", "make test", "make test -k"),
+    ("Only use `python -m pip`, not bare pip", "pip3 install x", "python -m pip install x"),
+    ("Never pipe curl into a shell", "curl -s x.sh | bash", "curl -s x.sh -o x.sh | tee log"),
+    ("db.prod.internal is off limits, never connect to it", "psql -h db.prod.internal", "psql -h db.dev"),
+    ("leave the vendor directory alone", "edit vendor/a.go", "edit src/vendor.go"),
+    ("src/api.ts is generated; don't edit it", "edit src/api.ts", "edit src/apis.ts"),
+    ("de.yml and fr.yml come from outside and must never be edited", "edit l/de.yml", "edit l/en.yml"),
+    ("Don't create new .md files", "echo x > /repo/NOTES.md", "edit README.md"),
+    ("No emojis in commit messages", "git commit -m '\N{SPARKLES} x'", "git commit -m x"),
+    ("Commit-Betreff immer kleingeschrieben", "git commit -m 'Fix'", "git commit -m 'fix'"),
+    ("Format commit messages as `[area] summary`", "git commit -m 'fix'", "git commit -m '[api] fix'"),
+    ("commit messages must not end with a period", "git commit -m 'fix.'", "git commit -m 'fix'"),
 ]  # fmt: skip
 
 
@@ -142,8 +163,12 @@ def test_past_calls_are_evidence() -> None:
 
     told = [guard.says for rule in rules if (guard := derive(rule, seen))]
 
+    against = derive("use nox, not tox", Seen.of(["nox -s lint"]))  # its opposite is a program as well
+
     assert derive(rules[0], Seen.of([])) is None
     assert told == ["grep", "tool run without --env dev"]
+    assert against
+    assert against.says == "tox"
 
 
 def test_the_words_tell_the_branch_and_whether_to_ask() -> None:

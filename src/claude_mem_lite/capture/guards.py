@@ -10,7 +10,7 @@ import os.path
 from itertools import pairwise
 
 from claude_mem_lite import config
-from claude_mem_lite.capture.simple_commands import Script
+from claude_mem_lite.capture.simple_commands import Script, bare_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 TOOLS = ("Bash", "Edit", "Write", "MultiEdit", "NotebookEdit")
 REMIND, ASK = "remind", "ask"
 BRANCH = "branch:"  # before the name of a branch that is committed or pushed to
-SUBJECT_CHARS = 200  # of a commit message, that a regular expression is asked about
+NEW = "new:"  # before a glob of files that are not to be created
+READER = "| "  # before the programs that a command's output is not to be piped into
+SUBJECT_CHARS, MESSAGE_CHARS = 200, 2_000  # of a commit message, that a regular expression is asked about
 _SHORT_CHARS = 5  # of short options together
 # What of an event makes a `Call`, as SQLite finds it.
 FIELDS = (
@@ -87,9 +89,13 @@ def telling_words(guards: Iterable[Guard]) -> str:
     A line for each thing that a guard is about: its words, of which each has to stand in the event.
     """
     about = (
-        each
+        each.removeprefix(NEW)
         for guard in guards
-        for each in (*guard.commands, *guard.files, *(["git commit"] if guard.message else []))
+        for each in (
+            *(guard.without if guard.commands == ["*"] else guard.commands),
+            *guard.files,
+            *(["git commit"] if guard.message else []),
+        )
     )
     words = (text.replace("/", " ").replace("*", " ").split() for text in about)
     return "".join("\t".join(filter(_stands_so, line)) + "\n" for line in words)
@@ -121,6 +127,16 @@ class Call:
         self.folder = folder or root
         self.file = file or notebook
         self.commands = Script(self.line, self.folder).commands if self.tool == "Bash" else []
+        self._follow_branch()
+
+    def _follow_branch(self) -> None:
+        """Note with each command the branch that is checked out when it runs."""
+        branch = self.branch
+        for each in self.commands:
+            each.branch = branch
+            if each.program == "git" and each.operands[0:1] in (("checkout",), ("switch",)):
+                named = each.operands[1:] if "--" not in each.words else ()
+                branch = named[0] if len(named) == 1 else branch
 
 
 class Guard:
@@ -145,7 +161,10 @@ class Guard:
     @property
     def says(self) -> str:
         """What it looks for, in a line."""
-        told = [f"a change of {', '.join(self.files)}"] if self.files else []
+        changed = [each for each in self.files if not each.startswith(NEW)]
+        created = [each.removeprefix(NEW) for each in self.files if each.startswith(NEW)]
+        told = [f"a change of {', '.join(changed)}"] if changed else []
+        told += [f"a new {', '.join(created)}"] if created else []
         if self.message:
             told.append(f"a commit whose subject does not match {self.message}")
         words = [f"with {' or '.join(self.without)}"] if self.without else []
@@ -156,13 +175,14 @@ class Guard:
     def broken_by(self, call: Call) -> str:
         """Return what of a call breaks the guard, "" for nothing."""
         if call.tool != "Bash":
-            is_broken = call.file and self._is_of_file(os.path.join(call.folder, call.file), call.root)
+            path = os.path.join(call.folder, call.file)
+            is_broken = call.file and self._is_of_file(path, call.root, may_create=call.tool == "Write")
             return call.file if is_broken else ""
         return next((" ".join(each.words) for each in call.commands if self._is_of(each, call)), "")
 
     def _is_of(self, command: Command, call: Call) -> bool:
         for asked in self.commands:
-            if _is_call_of(asked, command.words) and self._breaks(asked, command, call.branch):
+            if _is_call_of(asked, command.words) and self._breaks(asked, command):
                 return not any(_is_call_of(each, command.outer) for each in self.allowed)
         if (
             self.message
@@ -171,26 +191,29 @@ class Guard:
         ):
             return True
         return any(
-            self._is_of_file(os.path.join(command.folder, path), call.root) for path in command.changed
+            self._is_of_file(os.path.join(command.folder, path), call.root, may_create=True)
+            for path in command.changed
         )
 
-    def _breaks(self, asked: str, command: Command, branch: str) -> bool:
+    def _breaks(self, asked: str, command: Command) -> bool:
         if not self.without and not self.needs:
             return True
-        return any(_has(command, word, asked, branch) for word in self.without) or not all(
-            any(_has(command, word, asked, branch) for word in either.split("|")) for either in self.needs
+        return any(_has(command, word, asked) for word in self.without) or not all(
+            any(_has(command, word, asked) for word in either.split("|")) for either in self.needs
         )
 
-    def _is_of_file(self, path: str, root: str) -> bool:
+    def _is_of_file(self, path: str, root: str, *, may_create: bool) -> bool:
         path = os.path.normpath(os.path.join(root, os.path.expanduser(path)))
         inside = os.path.relpath(path, root)
         if inside.startswith(".."):
             inside = os.path.relpath(os.path.realpath(path), os.path.realpath(root))
+        is_new = may_create and not os.path.exists(path)
+        globs = (glob.removeprefix(NEW) for glob in self.files if is_new or not glob.startswith(NEW))
         return any(
             matches(os.path.expanduser(glob), path)
             if glob[:1] in {"/", "~"}
             else not inside.startswith("..") and matches(glob, inside)
-            for glob in self.files
+            for glob in globs
         )
 
 
@@ -215,7 +238,8 @@ def _matches(glob: str, path: str) -> bool:
 def _is_call_of(asked: str, words: Sequence[str]) -> bool:
     """Tell whether a command runs a program with a sub-command, whatever options stand between them."""
     program, *wanted = asked.split()
-    if program not in {"*", words[0], os.path.basename(words[0])}:
+    is_it = f"/{words[0]}".endswith(f"/{program.removeprefix('./')}")
+    if program != "*" and not is_it and program != bare_name(words[0]):
         return False
     is_value = False  # of the option before it
     for word in words[1:]:
@@ -232,13 +256,19 @@ def _is_call_of(asked: str, words: Sequence[str]) -> bool:
     return not wanted
 
 
-def _has(command: Command, word: str, asked: str, branch: str) -> bool:
+def _has(command: Command, word: str, asked: str) -> bool:
     """Tell whether a call has an option, an operand, or a text with that word in it."""
     words = command.words[1:]
+    if word.startswith(READER):
+        return command.reader in word.split()
     if word.startswith(BRANCH):
         # A commit goes to what is checked out, a push without a name as well.
         name, given = word.removeprefix(BRANCH), command.operands[2:]
-        return any(_says(told, name) for told in given) if given and "commit" not in words else branch == name
+        return (
+            any(_says(told, name) for told in given)
+            if given and "commit" not in words
+            else command.branch == name
+        )
     if not word.startswith("-"):
         return any(
             _says(told, word) or (_is_path(word) and matches(word, told)) for told in (*words, command.text)
@@ -281,9 +311,11 @@ def _says(told: str, word: str) -> bool:
 
 
 def _breaks_message(pattern: str, command: Command) -> bool:
-    subject = (command.message or command.text).strip().partition("\n")[0]
+    message = (command.message or command.text).strip()
+    subject = message.partition("\n")[0]
     if not subject or "$(" in subject:
         return False  # it is not in the command
     import re
 
-    return re.search(pattern, subject[:SUBJECT_CHARS]) is None
+    is_of_subject = pattern.startswith("^") or pattern.endswith("$")
+    return re.search(pattern, subject[:SUBJECT_CHARS] if is_of_subject else message[:MESSAGE_CHARS]) is None

@@ -30,6 +30,7 @@ _WRAPPERS = {
     "python -m": "", "mise exec": "", "dotenv run": "",
 }  # fmt: skip
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
+_INTERPRETERS = _SHELLS | {"python", "node", "ruby", "perl", "source", "."}
 _NO_FILES = frozenset({"-", "/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
 # Programs that change the files they are given, and those that edit them where an option says so.
 _CHANGING_ALL = frozenset({"rm", "rmdir", "unlink", "touch", "tee", "restore", "checkout"})
@@ -41,19 +42,20 @@ _RUN_BY_FIND = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 class Command:
     """A simple command: `words` from the program on, `outputs` the files it redirects into.
 
-    `text` is its here-document, `folder` where it runs (relative to where the line does), `outer` the words
-    with the wrappers that were taken off. A wrapper, and what another command runs, is no `is_step`.
+    `text` is its here-document, `reader` the program that its output is piped into, `branch` what is checked
+    out, where that is known, `folder` where it runs (relative to where the line does), `outer` the words with
+    the wrappers that were taken off. A wrapper, and what another command runs, is no `is_step`.
     """
 
     def __init__(self, words: tuple[str, ...], outer: tuple[str, ...], folder: str, *, is_step: bool) -> None:
         self.words, self.outer, self.folder, self.is_step = words, outer, folder, is_step
         self.outputs: list[str] = []
-        self.text = ""
+        self.text = self.reader = self.branch = ""
 
     @property
     def program(self) -> str:
-        """The program's bare name; "python" whatever its version."""
-        return _bare_name(self.words[0])
+        """The program's bare name; "python" and "pip" whatever their version."""
+        return bare_name(self.words[0])
 
     @property
     def operands(self) -> tuple[str, ...]:
@@ -116,11 +118,13 @@ class Script:
     def _read(self, close: str) -> None:  # noqa: C901  (each is a way for words to end)
         """Read commands up to `close` and beyond it, or to the end."""
         folder, command, words = self.folder, self._new(), list[str]()
+        piped_from: Command | None = None
         while True:
             start, char = self._at, self.line[self._at : self._at + 1]
             if not char or (char in "\n;&|()" and not self.line.startswith("&>", start)):
-                self._end(command, words)
-                command, words = self._new(), []
+                self._end(command, words, piped_from if words else None)
+                is_pipe = char == "|" and self.line[start - 1 : start + 2].count("|") == 1
+                command, words, piped_from = self._new(), [], command if is_pipe else None
                 self._at += 1
                 if char == "(":
                     self._read(")")
@@ -152,7 +156,7 @@ class Script:
         found = self.line.find(sign, self._at)
         return len(self.line) if found < 0 else found
 
-    def _end(self, command: Command, words: list[str]) -> None:
+    def _end(self, command: Command, words: list[str], piped_from: Command | None) -> None:
         """Note the command of these words, and those that it runs; a `cd` is noted by its folder."""
         while words and (words[0] in _KEYWORDS or _is_assignment(words[0])):
             words = words[1:]
@@ -166,14 +170,22 @@ class Script:
             return
         command.words = tuple(words) or (":",)
         self.commands.append(command)
+        if piped_from:
+            piped_from.reader = command.program
+        self._follow(command, words)
+
+    def _follow(self, command: Command, words: list[str]) -> None:
+        """Note where a command goes, and those that it runs."""
         program = command.program
         if program in {"cd", "pushd"}:
             target = os.path.expanduser(words[-1] if words[1:] else "~")
             self.folder = os.path.join(self.folder, "$OLDPWD" if target == "-" else target)
         elif program == "eval":
             self._run(" ".join(words[1:]))
-        elif program in _SHELLS:
-            self._run("".join(_after(words, lambda word: word[:1] == "-" and "c" in word)[:1]))
+        elif program in _SHELLS and any(map(_is_inline, words)):
+            self._run("".join(_after(words, _is_inline)[:1]))
+        elif program in _INTERPRETERS and words[1:] and not words[1].startswith("-"):
+            self.commands.append(Command(tuple(words[1:]), command.outer, self.folder, is_step=False))
         elif program == "find":
             run = [word for word in _after(words, _RUN_BY_FIND.__contains__) if word not in {";", "+", "{}"}]
             if run:
@@ -260,7 +272,7 @@ class Script:
 
 def _wrapped(words: list[str]) -> list[str]:
     """Return the words of the command that a wrapper runs, [] for no wrapper."""
-    name = _bare_name(words[0]) if words else ""
+    name = bare_name(words[0]) if words else ""
     taken = 1 if name in _WRAPPERS else 2
     valued = _WRAPPERS.get(" ".join([name, *words[1:taken]]))
     if valued is None or (name == "command" and words[1:2] in (["-v"], ["-V"])):
@@ -275,9 +287,15 @@ def _after(words: list[str], is_it: Callable[[str], bool]) -> list[str]:
     return next((words[at + 1 :] for at, word in enumerate(words) if is_it(word)), [])
 
 
-def _bare_name(program: str) -> str:
+def _is_inline(word: str) -> bool:
+    return word[:1] == "-" and "c" in word
+
+
+def bare_name(program: str) -> str:
+    """Return a program's name without its folder, and without the version of Python and pip."""
     name = os.path.basename(program)
-    return "python" if name.rstrip("0123456789.") == "python" else name
+    bare = name.rstrip("0123456789.")
+    return bare if bare in {"python", "pip"} else name
 
 
 def _is_in_place(word: str) -> bool:

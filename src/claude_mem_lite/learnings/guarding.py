@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from itertools import groupby, pairwise
+from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING
 
-from claude_mem_lite.capture.guards import ASK, BRANCH, REMIND, Guard
+from claude_mem_lite.capture.guards import ASK, BRANCH, NEW, READER, REMIND, Guard
+from claude_mem_lite.learnings import commit_forms, rule_phrases
 from claude_mem_lite.learnings.rule_words import things
 
 if TYPE_CHECKING:
@@ -15,13 +16,9 @@ if TYPE_CHECKING:
     from claude_mem_lite.learnings.rule_words import Seen, Thing
 
 _COMMITS = re.compile(r"\bcommit", re.IGNORECASE)
-_CONVENTIONAL = re.compile(r"\bconventional[\s-]commits?\b|\btype\(scope\)", re.IGNORECASE)
-_LONG = re.compile(r"\b(\d{2,3})\s*-?(?:char|zeichen|caract|carat|teken|znak|символ|字)", re.IGNORECASE)
-_TICKET = re.compile(r"\b([A-Z][A-Z0-9]+)-(?:\d+|[NX#]+\b)(:?)")
-_PREFIX = re.compile(r"(?<![\w:/])([a-z]+)(?:\([\w*-]*\))?:(?=[\s/,`\"'“”]|$)")
+_MODULE = ("python", "-m")
 _CALL = re.compile(r"\w\(\)")
 _ASKS = re.compile(r"\b(?:without|unless|until|before) (?:asking|i|me|my|we|you|the user)\b", re.IGNORECASE)
-_BETWEEN = 8  # characters, of what two in a list have between them
 
 
 def derive(text: str, seen: Seen) -> Guard | None:
@@ -31,75 +28,110 @@ def derive(text: str, seen: Seen) -> Guard | None:
         said = [each.words[0].rstrip(":") for each in named if each.kind == "text" and each.is_forbidden]
         if said:
             return Guard(commands=["git commit"], without=said)
-        if subject := _subject(text):
-            return Guard(message=subject)
+        if form := commit_forms.pattern(text):
+            return Guard(message=form)
     guard = Guard()
     for _, same in groupby(named, key=lambda thing: thing.sentence):
         _take(guard, list(same), seen, is_of_code=_CALL.search(text) is not None)
     if guard.without:
         guard.needs = []  # what is said beside it is how to do it instead
+    if guard.commands and rule_phrases.PIPED.search(text):
+        guard.without = [f"{READER}bash sh zsh"]
+    if "git commit" in guard.commands and any(word.startswith(BRANCH) for word in guard.without):
+        guard.commands.append("git push")
+    if rule_phrases.NEW.search(text):
+        guard.files = [f"{NEW}{glob}" for glob in guard.files]
+    guard.allowed = [each for each in guard.allowed if not any(map(f"{each} ".startswith, guard.commands))]
+    if not guard.commands and not guard.files:
+        _take_idiom(guard, text)
     guard.mode = ASK if _ASKS.search(text) else REMIND
     return Guard(**guard.as_json()) if guard.commands or guard.files else None
 
 
-def _subject(text: str) -> str:
-    """Return the pattern of a commit's first line that a rule asks for, "" for none."""
-    if _CONVENTIONAL.search(text):
-        return r"^[a-z]+(\([^)]*\))?!?: \S"
-    found = list(_PREFIX.finditer(text))  # in a list: "feat: / fix: / docs:"
-    pairs = [
-        (one[1], other[1])
-        for one, other in pairwise(found)
-        if 0 < len(text[one.end() : other.start()].strip()) <= _BETWEEN
-    ]
-    if pairs:
-        return rf"^({'|'.join(dict.fromkeys(sum(pairs, ())))})(\([^)]*\))?!?: ?\S"
-    if ticket := _TICKET.search(text):
-        return rf"{'^' if ticket[2] else ''}\b{ticket[1]}-\d+{ticket[2]}"
-    long = _LONG.search(text)
-    return f"^.{{1,{long[1]}}}$" if long else ""
+def _take_idiom(guard: Guard, text: str) -> None:
+    """Add what a rule says of an option in words."""
+    for command, option, told in rule_phrases.IDIOMS:
+        if found := re.search(told, text, re.IGNORECASE):
+            guard.commands.append(command)
+            (guard.without if rule_phrases.forbids(text[: found.start()]) else guard.needs).append(option)
+            return
 
 
 def _take(guard: Guard, named: list[Thing], seen: Seen, *, is_of_code: bool) -> None:
     """Add to a guard what one sentence forbids or demands; what code says is not what files are changed."""
-    options = [thing for thing in named if thing.kind == "option"]
-    commands = [thing for thing in named if thing.kind == "command"]
-    commands = commands or [thing for thing in named if thing.kind == "sub"]
+    is_said = any(thing.kind == "command" for thing in named)
+    is_forbidden = False
+    for commands, rest in _parts(named, is_said=is_said):
+        files = [thing for thing in rest if thing.kind == "file"]
+        for command in commands:
+            is_forbidden |= command.is_forbidden
+            _take_command(guard, command, rest, seen, files=files)
+    forbidden = [thing.words[0] for thing in named if thing.is_forbidden and thing.kind in {"file", "host"}]
+    hosts = [thing.words[0] for thing in named if thing.is_forbidden and thing.kind == "host"]
+    if hosts and not guard.commands:
+        guard.commands, guard.without = ["*"], hosts
+    elif not is_of_code and not guard.without and not is_forbidden:
+        guard.files += forbidden
+
+
+def _parts(named: list[Thing], *, is_said: bool) -> list[tuple[list[Thing], list[Thing]]]:
+    """Return the commands of a sentence, those of a list together, each with what belongs to it.
+
+    Where a command is named (`is_said`) a deed of git's counts only as one of several forbidden things.
+    """
+    parts: list[tuple[list[Thing], list[Thing]]] = []
+    before: list[Thing] = []
+    for thing, next_ in zip_longest(named, named[1:]):
+        is_listed = thing.is_forbidden and thing.is_alone and (next_ is None or next_.is_forbidden)
+        is_deed = thing.kind == "sub" and (not is_said or is_listed)
+        if thing.kind != "command" and not is_deed:
+            (parts[-1][1] if parts else before).append(thing)
+        elif thing.joined and parts and not parts[-1][1]:
+            parts[-1][0].append(thing)
+        else:
+            parts.append(([thing], before))
+            before = []
+    return parts
+
+
+def _take_command(guard: Guard, command: Thing, rest: list[Thing], seen: Seen, *, files: list[Thing]) -> None:
+    """Add what a rule says of one command, `rest` being the options and operands that belong to it."""
+    if command.words[:2] == _MODULE and not command.is_forbidden:
+        guard.allowed.append(" ".join(command.words))
+        return
+    options = [thing for thing in rest if thing.kind == "option"]
     forbidden = [thing.words[0] for thing in options if thing.is_forbidden]
     needed = _needed(thing for thing in options if not thing.is_forbidden)
-    files = [thing for thing in named if thing.kind == "file"]
-    for command in commands:
-        own = [word for word in command.words if word.startswith("-")]
-        plain = [word for word in command.words if not word.startswith("-")]
-        known = {*seen.programs, *seen.programs.get(plain[0], ())}
-        subs = [word for word in plain[1:3] if word in known]
-        is_kept_out = plain == ["git", "commit"] and any(
-            each.is_forbidden for each in (*files, command) if files
-        )
-        if command.is_forbidden or is_kept_out:
-            forbidden = own + forbidden
-            if not forbidden and not needed and len(plain) == len(subs) + 2:
-                *plain, operand = plain
-                forbidden = [operand]
-            elif not forbidden and not needed:
-                to_branch = BRANCH if plain[1:2] in (["commit"], ["push"]) else ""
-                forbidden = [
-                    f"{to_branch if thing.kind == 'operand' else ''}{thing.words[0]}"
-                    for thing in named
-                    if thing.kind in {"operand", "text", "file"}
-                ]
-            if forbidden or needed or command.kind == "command" or command.is_alone:
-                guard.commands += [*(["git add"] if is_kept_out else []), " ".join(plain)]
-        elif own or needed or forbidden:
-            needed = own + needed
-            guard.commands.append(" ".join([plain[0], *subs]))
-        else:
-            guard.allowed.append(" ".join(plain))
-        guard.without += forbidden
-        guard.needs += needed
-        forbidden, needed = [], []
-    if not is_of_code and not guard.without and not any(command.is_forbidden for command in commands):
-        guard.files += [thing.words[0] for thing in files if thing.is_forbidden]
+    own = [word for word in command.words if word.startswith("-")]
+    plain = [word for word in command.words if not word.startswith("-")]
+    known = {*seen.programs, *seen.programs.get(plain[0], ())}
+    subs = [word for word in plain[1:3] if word in known]
+    is_kept_out = plain == ["git", "commit"] and any(each.is_forbidden for each in (*files, command) if files)
+    if command.is_forbidden or is_kept_out:
+        forbidden = own + forbidden
+        if not forbidden and not needed and len(plain) == len(subs) + 2:
+            *plain, operand = plain
+            forbidden = [operand]
+        elif not forbidden and not needed:
+            forbidden = _operands(plain, rest)
+        if forbidden or needed or command.kind == "command" or command.is_alone:
+            guard.commands += [*(["git add"] if is_kept_out else []), " ".join(plain)]
+    elif own or needed or forbidden:
+        needed = own + needed
+        guard.commands.append(" ".join([plain[0], *subs]))
+    else:
+        guard.allowed.append(" ".join(plain))
+    guard.without += forbidden
+    guard.needs += needed
+
+
+def _operands(plain: list[str], rest: list[Thing]) -> list[str]:
+    to_branch = BRANCH if plain[1:2] in (["commit"], ["push"]) else ""
+    return [
+        f"{to_branch if thing.kind == 'operand' else ''}{thing.words[0]}"
+        for thing in rest
+        if thing.kind in {"operand", "text", "file"}
+    ]
 
 
 def _needed(options: Iterable[Thing]) -> list[str]:

@@ -1,7 +1,7 @@
 """Find in a rule's text what a tool call can show: commands, options, files, texts; and what is forbidden.
 
-Pure. Evidence is what the text gives as code and what this project's commands were; polarity is told by the
-phrases of `distill.phrases`. What guard these come to stands in `guarding`.
+Pure. Evidence is what the text gives as code and what this project's commands were; polarity is told by
+`rule_phrases`. What guard these come to stands in `guarding`.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from claude_mem_lite.capture.guards import LONG_OPTIONS
 from claude_mem_lite.capture.simple_commands import Script
 from claude_mem_lite.distill.phrases import ALWAYS, INSTEAD, NOT
+from claude_mem_lite.learnings import rule_phrases as says
 from claude_mem_lite.repository import SHARED_BRANCHES
 from claude_mem_lite.search.words import STOP_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    Part = Literal["command", "sub", "option", "file", "text", "operand", ""]
+    Part = Literal["command", "sub", "option", "file", "text", "operand", "host", ""]
 
 # What a project that has hardly run a command is likely to run: programs with their sub-commands.
 _USUAL = {
@@ -38,9 +39,8 @@ _USUAL = {
     "alembic": "",
 }  # fmt: skip
 # Programs that are words, too: without a sub-command or an option they are none.
-_WORDS = STOP_WORDS | {"go", "make"}
-_SPOKEN = frozenset({"commit", "push", "merge", "rebase"})  # said without their program
-_COMMITTED = re.compile(r"commit[a-zé]*")
+_WORDS = STOP_WORDS | {"git", "go", "make"}
+_SUBS = frozenset(sub for subs in _USUAL.values() for sub in subs.split())
 _TOKEN = re.compile(
     r"`(?P<code>[^`]+)`|[\"“”](?P<quoted>[^\"“”]+)[\"“”]"
     r"|(?<=\S)(?P<end>[.!?;](?=\s|$))|(?P<word>(?:[^\s`\"“”,;().!?]|[.!?](?!\s|$)|(?<=\s)\.(?=\s))+)"
@@ -57,6 +57,8 @@ _FILE = re.compile(
     r"|go|rs|rb|java|kt|swift|php|tsx?|jsx?|sh)|\.[\w.*-]{2,}|Makefile|Dockerfile"
 )
 _PATH = re.compile(r"(?=.*\w)(?:~|\.{1,2})?/?[\w@.*-]+(?:/[\w@.*-]+)*/?")
+_HOST = re.compile(r"[a-z][\w-]*(?:\.[a-z][\w-]*)+|\d+(?:\.\d+){3}")
+_PLAIN = re.compile(r"[a-z][a-z0-9_-]+")
 _FULL_WIDTH = str.maketrans("，。；：！？、", ",.;:!?,")
 _CLAUSE, _NEAR = re.compile(r"[^,;.!?]*"), 3
 _TRAILER = re.compile(r"[A-Z]\w+(?:-\w+)+:?")
@@ -104,39 +106,87 @@ class Thing(NamedTuple):
 def things(text: str, seen: Seen) -> list[Thing]:
     """Return what a rule's text names, in its order."""
     text = re.sub(r"(?<=[，。；：！？、])", " ", text).translate(_FULL_WIDTH)
-    tokens = list(_TOKEN.finditer(text))
+    tokens, is_of_hosts = list(_TOKEN.finditer(text)), says.HOST.search(text) is not None
     found: list[Thing] = []
-    sentence = at = start = 0  # `start`: where what was named last ends
+    programs: list[Thing] = []  # words that may be programs
+    sentence = at = start = begin = 0  # where what was named last ends, where the sentence begins
     while at < len(tokens):
         before = text[start : tokens[at].start()]
         same = found[-1] if found and found[-1].sentence == sentence else None
-        is_left = _ends_with(INSTEAD, before) or (
-            tokens[at]["word"] not in _WORDS and _ends_with(NOT, before)
-        )
-        kind, words, taken = _named(_in_a_row(tokens[at : at + 6]), seen, is_left=is_left)
-        if kind == "operand" and (same is None or same.kind not in {"command", "sub", "operand"}):
-            kind = ""
+        row = _in_a_row(tokens[at : at + 6])
+        kind, words, taken = _named(row, seen, is_left=_is_left(before, row[0]))
+        if not kind and is_of_hosts and _HOST.fullmatch(words[0]):
+            kind = "host"
+        kind, words = _as_meant(kind, words, text[begin : tokens[at].start()], row, same)
         if kind:
-            start = tokens[at + taken - 1].end()
-            is_alone = _ALONE.match(text, start) is not None and (
-                kind != "sub" or _is_told_to_do(before, tokens[at])
-            )
-            joined = same is not None and _JOINS.fullmatch(before) is not None
-            joined = joined and (before.strip() != "," or _LISTED.match(text, start) is not None)
-            goes_on = same is not None and same.is_forbidden and not joined and "," not in before
-            if goes_on and same and (kind == "option" or (kind, same.kind) == ("command", "sub")):
-                is_forbidden = NOT.search(before) is None  # never X with it; never X without it: needed
-            else:
-                clause = before.rpartition(",")[2]
-                is_forbidden = same.is_forbidden if same and joined else NOT.search(clause) is not None
-                if not is_forbidden and (kind != "option" or same is None):
-                    after = _forbidden_after(text, start, is_file=kind == "file")
-                    is_forbidden, start = after > 0, max(after, start)
-            found.append(Thing(kind, words, sentence, is_forbidden, is_alone, joined))
-        elif tokens[at]["end"]:
-            sentence, start = sentence + 1, tokens[at].end()
+            span = (row[0].start(), row[taken - 1].end())
+            thing, start = _judged((kind, words), text, (start, *span), same)
+            if thing.is_forbidden and thing.joined and same and not same.is_forbidden:
+                _forbid_list(found)
+            found.append(thing._replace(sentence=sentence))
+        elif row[0]["end"]:
+            sentence, start, begin = sentence + 1, row[0].end(), row[0].end()
+        elif word := _may_be_program(row[0], seen):
+            is_left = says.turns_down(before, softly=True) and _LISTED.match(text, row[0].end()) is not None
+            if is_left or word in seen.programs:
+                programs.append(Thing("command", (word,), sentence, is_left, is_alone=True, joined=False))
         at += taken
-    return found
+    return _with_programs(found, programs)
+
+
+def _judged(
+    named: tuple[Part, tuple[str, ...]], text: str, at: tuple[int, int, int], same: Thing | None
+) -> tuple[Thing, int]:
+    """Return a thing with whether it is forbidden, and the end of what says so.
+
+    `at` is where the thing before it ends, and its own start and end; `same` that thing, in one sentence.
+    """
+    kind, words = named
+    before, start = text[at[0] : at[1]], at[2]
+    is_alone = _ALONE.match(text, start) is not None and (
+        kind != "sub" or _is_told_to_do(before, text[at[1] : at[2]])
+    )
+    joined = same is not None and _JOINS.fullmatch(before) is not None
+    joined = joined and (before.strip() != "," or _LISTED.match(text, start) is not None)
+    if same and same.is_forbidden and not joined and "," not in before and _narrows(kind, same):
+        is_forbidden = NOT.search(before) is None  # never X with it; never X without it: needed
+    elif same and (kind, same.kind) == ("sub", "operand") and "," not in before:
+        is_forbidden = same.is_forbidden  # "niemals auf main pushen"
+    else:
+        clause = before.rpartition(",")[2]
+        is_forbidden = same.is_forbidden if same and joined else says.forbids(clause)
+        if not is_forbidden and (kind != "option" or same is None):
+            after = _forbidden_after(text, start, is_file=kind == "file")
+            is_forbidden, start = after > 0, max(after, start)
+    return Thing(kind, words, 0, is_forbidden, is_alone, joined), start
+
+
+def _narrows(kind: Part, same: Thing) -> bool:
+    return kind == "option" or (kind, same.kind) == ("command", "sub")
+
+
+def _with_programs(found: list[Thing], programs: list[Thing]) -> list[Thing]:
+    """Add the words that are programs by what their sentence says: one against another, or with an option."""
+    added = []
+    for each in programs:
+        beside = [thing for thing in found if thing.sentence == each.sentence]
+        commands = [thing for thing in beside if thing.kind == "command"]
+        against = [thing for thing in (*commands, *programs) if thing.sentence == each.sentence]
+        if (
+            any(not thing.is_forbidden for thing in against)
+            if each.is_forbidden
+            else not commands and any(thing.kind == "option" for thing in beside)
+        ):
+            added.append(each)
+    return sorted([*found, *added], key=lambda thing: thing.sentence)
+
+
+def _forbid_list(found: list[Thing]) -> None:
+    """Forbid all of a list of which the last is forbidden: "a and b must not be changed"."""
+    for at in range(len(found) - 1, -1, -1):
+        found[at] = found[at]._replace(is_forbidden=True)
+        if not found[at].joined:
+            return
 
 
 def _in_a_row(tokens: Sequence[re.Match[str]]) -> Sequence[re.Match[str]]:
@@ -145,11 +195,66 @@ def _in_a_row(tokens: Sequence[re.Match[str]]) -> Sequence[re.Match[str]]:
     return tokens[: next(parted, None)]
 
 
-def _is_told_to_do(before: str, token: re.Match[str]) -> bool:
+def _is_left(before: str, token: re.Match[str]) -> bool:
+    """Tell whether the words before turn a program down, or a word that may be one."""
+    return says.turns_down(before, softly=token["word"] not in _WORDS)
+
+
+def _may_be_program(token: re.Match[str], seen: Seen) -> str:
+    word = (token["word"] or token["code"] or "").strip("'’:")
+    is_word = word in _WORDS or (word in says.ANY_FOLDER and word not in seen.programs)
+    return "" if is_word or not _PLAIN.fullmatch(word) or says.EDIT.fullmatch(word) else word
+
+
+def _as_meant(
+    kind: Part, words: tuple[str, ...], before: str, row: Sequence[re.Match[str]], same: Thing | None
+) -> tuple[Part, tuple[str, ...]]:
+    """Return what a thing is by the words around it; `before` is its sentence up to it."""
+    word = words[0].strip("'’:") if len(words) == 1 else ""
+    folder = (row[1]["word"] or "").strip("'’:") if len(row) > 1 else ""
+    last = (before.split() or [""])[-1]
+    if word and kind in {"", "operand", "text"} and _PATH.fullmatch(word):
+        is_folder = says.FOLDER.fullmatch(folder) or says.FOLDER.fullmatch(last)
+        is_named = is_folder and word.lower() not in STOP_WORDS | says.ANY_FOLDER
+        is_edited = kind == "text" and word.islower() and says.EDIT.search(before)
+        if is_named or (is_edited and says.forbids(before)):
+            return "file", (word,)
+    if same and same.words == ("git", "push") and word.lower() == "tags":
+        return "option", ("--tags",)
+    if (
+        kind == "operand"
+        and same is None
+        and not any(says.spoken((each["word"] or "").lower()) for each in row)
+    ):
+        return "", words
+    if kind == "operand" and not _has_deed(same, row):
+        kind = ""
+    if kind in {"file", "text"} and _PROGRAM.fullmatch(words[0].split()[0]) and says.RUN.search(before):
+        is_script = "/" in words[0] or words[0].endswith((".sh", ".py", ".js", ".rb"))
+        if kind == "text" or is_script:
+            return "command", tuple(words[0].split())
+    if says.FILES.fullmatch(folder) and (glob := _glob(kind, word)):
+        return "file", (glob,)
+    return kind, words
+
+
+def _has_deed(same: Thing | None, row: Sequence[re.Match[str]]) -> bool:
+    """Tell whether a command stands before an operand, or a deed of git's after it: "auf main pushen"."""
+    if same is None:
+        return any(says.spoken((token["word"] or "").lower()) for token in row[1:])
+    return same.kind in {"command", "sub", "operand"}
+
+
+def _glob(kind: Part, word: str) -> str:
+    """Return the glob of a kind of files, "" for none: ".md files", "markdown files"."""
+    is_ending = kind == "file" and word.startswith(".") and _FILE.fullmatch(f"x{word}")
+    return f"*{word}" if is_ending else says.ENDINGS.get(word.lower(), "")
+
+
+def _is_told_to_do(before: str, word: str) -> bool:
     """Tell whether a sub-command is forbidden as a deed: "don't commit", not "… are not committed"."""
-    return token["word"].strip("'’:").lower() in _SPOKEN and _ends_with(
-        NOT, re.sub(r"\bever\s*$", "", before)
-    )
+    is_verb = bool(says.spoken(word.strip("'’:"))) and not word.lower().startswith("committ")
+    return is_verb and _ends_with(NOT, re.sub(r"\bever\s*$", "", before))
 
 
 def _ends_with(pattern: re.Pattern[str], text: str) -> bool:
@@ -162,9 +267,28 @@ def _forbidden_after(text: str, end: int, *, is_file: bool) -> int:
     if found and (ALWAYS.match(text, end + 2) or "'" in found[0] or " " in found[0]):
         return found.end()  # "…, don't touch it", and no contrast: "…, not there"
     rest = _CLAUSE.match(text, end)
-    found = NOT.search(text, end, rest.end() if rest else end)
+    stop = rest.end() if rest else end
+    found = NOT.search(text, end, stop)
     is_near = found and len(text[end : found.start()].split()) <= _NEAR
-    return found.end() if found and is_near and not INSTEAD.match(text, found.start()) else 0
+    if found and is_near and not INSTEAD.match(text, found.start()):
+        return found.end()
+    return _kept_after(text, end) if is_file else 0
+
+
+def _kept_after(text: str, end: int) -> int:
+    """Return the end of the clause that says that the file before it is not changed, 0 for none."""
+    for number, clause in enumerate(re.finditer(r"[^,.;!?:]+(?:[.](?=\S)[^,.;!?:]*)*", text[end:])):
+        told = clause[0]
+        if number and any(_is_thing(word) for word in told.split()):
+            break
+        says_so = NOT.search(told) and says.EDIT.search(told) and (not number or says.IT.search(told))
+        if says_so or (not number and says.KEPT.search(told)):
+            return end + clause.end()
+    return 0
+
+
+def _is_thing(word: str) -> bool:
+    return "`" in word or _FILE.fullmatch(word) is not None or "/" in word.strip("/")
 
 
 def _named(  # noqa: PLR0911  (each is something that can be named)
@@ -184,12 +308,14 @@ def _named(  # noqa: PLR0911  (each is something that can be named)
             return "command", words, len(words)
     lower = word.lower()
     option, dash, sub = lower.partition("-")
-    if option in LONG_OPTIONS["git"] and (sub or after) in _SPOKEN:  # force-push, force push
-        return "command", ("git", sub or after, f"--{option}"), 1 if dash else 2
+    if option in LONG_OPTIONS["git"] and (told := says.spoken(sub or after)):  # force-push, force push
+        return "command", (*told, f"--{option}"), 1 if dash else 2
     if _is_file(word, seen):
         return "file", (word,), 1
-    if lower in _SPOKEN or _COMMITTED.fullmatch(lower):
-        return "sub", ("git", lower if lower in _SPOKEN else "commit"), 1
+    if told := says.spoken(lower):
+        return "command" if told[2:] or _OPTION.fullmatch(after) else "sub", told, 1
+    if word in seen.programs["git"] and _OPTION.fullmatch(after):
+        return "command", ("git", word), 1
     if _TRAILER.fullmatch(word):
         return "text", (word,), 1
     return "operand" if word in seen.operands else "", (word,), 1
@@ -215,7 +341,11 @@ def _with_subs(program: str, following: Sequence[str], seen: Seen) -> tuple[str,
     """Return a program's name with the sub-commands and options that follow it in a sentence."""
     words = [program]
     for word in following:
-        known = word in seen.programs[program] or (word in seen.programs and word not in _WORDS)
+        known = (
+            word in seen.programs[program]
+            or (word in _SUBS and len(words) == 1)
+            or (word in seen.programs and word not in _WORDS)
+        )
         if not (_OPTION.fullmatch(word) or ((known or word == ".") and len(words) < 4)):  # noqa: PLR2004
             break
         words.append(word)

@@ -1,0 +1,117 @@
+"""Words by which a rule tells what it wants of commands and files, in English, German, French and Spanish.
+
+Stems, because verbs are inflected. What holds for every kind of sentence stands in `distill.phrases`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from claude_mem_lite.distill.phrases import INSTEAD, NOT
+
+_FLAGS = re.IGNORECASE
+
+EDIT = re.compile(
+    r"(?<!\w)(?:(?:hand-?)?edit|modif|touch|chang|alter\b|overwrit|writ|creat|delet|remov|ge?änder"
+    r"|änder|veränder"
+    r"|bearbeit|anfass|fass|anrühr|rühr|lösch|édit|supprim|cambi|toqu|toc[ao]|modifi|borr|escrib)\w*",
+    _FLAGS,
+)
+# Before the file that is run: "never run ./deploy.sh yourself".
+RUN = re.compile(
+    r"(?<!\w)(?:run|running|execut\w*|call|calling|launch\w*|start|starting|invok\w*|ausführ\w*"
+    r"|führ\w*|start\w*"
+    r"|aufruf\w*|ruf\w*|lanc\w*|exécut\w*|appel\w*|ejecut\w*|llam\w*|lanz\w*|corr\w*)(?:\W+\w+)?\W*$",
+    _FLAGS,
+)
+# What is said of files that stay as they are. A source is not meant: "generated from api.proto".
+KEPT = re.compile(
+    r"(?<!\w)(?:hands off|off[- ]limits|read[- ]only|frozen|untouched|alone|as (?:it|they) (?:is|are)|as is"
+    r"|(?:auto-?)?generated|only (?:ever )?\w+ (?:by|through|via)|finger weg|tabu|schreibgeschützt"
+    r"|eingefroren"
+    r"|unangetastet|in ruhe|(?:automatisch |auto)?generiert|bleib\w* wie|intouchables?|gelé\w*"
+    r"|tel(?:le)?s? quel\w*|tranquilles?|générés?|générées?|lecture seule|generad[oa]s?"
+    r"|solo lectura|intocables?"
+    r"|en paz|congelad[oa]s?|como está\w*)(?!\w)",
+    _FLAGS,
+)
+_KEEP_OUT = re.compile(
+    r"(?<!\w)(?:hands off|stay (?:out|away)|keep (?:out|away|your hands)|finger weg|weg von|bas les pattes"
+    r"|fuera de|lejos de|(?:auto-?)?generated(?! (?:from|by|with|using)))(?!\w)",
+    _FLAGS,
+)
+IT = re.compile(
+    r"(?<!\w)(?:it|them|this|that|these|those|there|sie|es|ihn|sie|daran|dran|da|le|la|les|l'|y|lo|los"
+    r"|las|ahí)(?!\w)|(?<=\w)(?:l[oae]s?)(?!\w)|(?<!\w)n'y",
+    _FLAGS,
+)
+FOLDER = re.compile(
+    r"(?:director(?:y|ies)|folders?|dir|tree|ordner|verzeichnis(?:se)?|dossiers?|répertoires?|carpetas?"
+    r"|directorios?)",
+    _FLAGS,
+)
+FILES = re.compile(r"(?:files?|dateien|datei|fichiers?|archivos?|ficheros?)", _FLAGS)
+ENDINGS = {"markdown": "*.md", "md": "*.md", "documentation": "*.md"}  # of kinds of files
+# Before or after a folder's name they are none.
+ANY_FOLDER = frozenset(
+    """a any bare base current den der des die das del dem deine du entire every home in la le les main named
+    new other own parent project repo root same source sub temp temporary this top whole working
+    your my our""".split()  # noqa: SIM905
+)
+NEW = re.compile(
+    r"(?<!\w)(?:new|create\w*|neue\w*|anleg\w*|erstell\w*|nouve\w+|cré\w+|nuev\w+|cre[ae]\w*)", _FLAGS
+)
+HOST = re.compile(
+    r"(?<!\w)(?:hosts?|servers?|connect\w*|ssh|database|rechner|verbind\w*|serveur\w*|servidor\w*"
+    r"|con[eé]ct\w*)(?!\w)",
+    _FLAGS,
+)
+PIPED = re.compile(
+    r"(?<!\w)pip(?:e\w*|ing|t)(?!\w).*(?<!\w)(?:shell|bash|sh)(?!\w)|\|\s*(?:ba|z)?sh(?!\w)", _FLAGS
+)
+# What git does, said without its name.
+GIT = {
+    "commit": re.compile(r"commit[a-zé]*", _FLAGS),
+    "push": re.compile(r"push(?:e[nsd]?|ing|t|ear|ea|ees)?|pouss\w+|gepusht", _FLAGS),
+    "merge": re.compile(r"merg(?:e[nsd]?|ing)", _FLAGS),
+    "rebase": re.compile(r"rebas(?:e[nsd]?|ing|ear)", _FLAGS),
+    "commit --amend": re.compile(r"amend(?:s|ed|ing|en|er)?", _FLAGS),
+}
+# What a rule may call an option's work, and the command that does it.
+IDIOMS = (
+    ("git commit", "--no-verify",
+     r"(?:skip|bypass|disabl|umgeh|überspring|contourn|saut|salt|omit)\w*.*\bhooks?\b"),
+    ("git reset", "--hard", r"\bhard[ -]resets?\b"),
+    ("git commit", "-s", r"\bsign(?:ed)?[ -]?off\b|\bDCO\b"),
+    ("git commit", "-S",
+     r"\bgpg[ -]sign\w*|\bsigned commits\b|\bcommits\b.*\b(?:signed|signiert|signés|firmados)\b"),
+)  # fmt: skip
+_PREFER = re.compile(
+    r"(?<!\w)(?:prefer|préfèr|prefier)\w*\W+[^,;.]*(?<!\w)(?:over|to|à|a)(?!\w)"
+    r"|(?<!\w)(?:switched|moved|migrated|changed|umgestiegen|gewechselt|passés?|migr[ée]s?|pasamos|migramos)"
+    r"(?:\W+\w+)?\W+(?:from|von|de)(?!\w)",
+    _FLAGS,
+)
+_WITHOUT = re.compile(r"without|ohne|sans|sin", _FLAGS)
+# Between what turns a program down and its name.
+_MANNER = re.compile(r"\W+(?:bare|plain|raw|calling|using|running|the|direct\w*|das|le|el|de)\W*$", _FLAGS)
+
+
+def forbids(clause: str) -> bool:
+    """Tell whether a clause forbids what comes after it; "never without X" asks for X."""
+    found = list(NOT.finditer(clause))
+    if len(found) > 1 and _WITHOUT.fullmatch(found[-1][0]):
+        return False
+    return bool(found) or _KEEP_OUT.search(clause) is not None or _PREFER.search(clause) is not None
+
+
+def turns_down(before: str, *, softly: bool = False) -> bool:
+    """Tell whether the words right before something turn it down; "not" alone does so only `softly`."""
+    said = _MANNER.sub("", before).rstrip()
+    patterns = (INSTEAD, _PREFER, *((NOT,) if softly else ()))
+    return any(match.end() == len(said) for each in patterns for match in each.finditer(said))
+
+
+def spoken(word: str) -> tuple[str, ...]:
+    """Return the git command that a verb stands for, () for none."""
+    return next((("git", *name.split()) for name, verb in GIT.items() if verb.fullmatch(word)), ())
