@@ -7,7 +7,13 @@ from itertools import pairwise
 
 from claude_mem_lite.distill.phrases import NOT
 
-_CONVENTIONAL = re.compile(r"\bconventional[\s-]commits?\b|\btype\(scope\)", re.IGNORECASE)
+_CONVENTIONAL = re.compile(r"\bconventional[\s-]commits?\b|\b(?:type|typ|tipo)\(\w+\)", re.IGNORECASE)
+_MENTIONS = re.compile(
+    r"(?:mention|refer to|credit|erwähn|nenn|cite|mencion)\w*\s+(\w+)(?:\s+(?:or|and|oder|und|ou|et"
+    r"|o|y)\s+(\w+))?"
+    r"|\b([A-Z]{2,})[ -]commits?\b",
+    re.IGNORECASE,
+)
 _LONG = re.compile(
     r"\b(\d{2,3})\s*-?(?:char|column|letter|zeichen|buchstab|caract|carat|signe|lettre|letra|teken"
     r"|znak|символ|字)",
@@ -55,6 +61,12 @@ def pattern(text: str) -> str:
     if long := _LONG.search(text):
         return rf"^.{{1,{long[1]}}}$"
     return _by_example(text) or _in_words(text)
+
+
+def unwanted(text: str) -> list[str]:
+    """Return the words that a commit's message is not to have."""
+    found = [(each.start(), word) for each in _MENTIONS.finditer(text) for word in each.groups() if word]
+    return [word for at, word in found if word[0].isupper() and NOT.search(text[:at])]
 
 
 def _by_example(text: str) -> str:

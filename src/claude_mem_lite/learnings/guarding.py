@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 _COMMITS = re.compile(r"\bcommit", re.IGNORECASE)
 _MODULE = ("python", "-m")
 _CALL = re.compile(r"\w\(\)")
-_ASKS = re.compile(r"\b(?:without|unless|until|before) (?:asking|i|me|my|we|you|the user)\b", re.IGNORECASE)
 
 
 def derive(text: str, seen: Seen) -> Guard | None:
@@ -26,6 +25,7 @@ def derive(text: str, seen: Seen) -> Guard | None:
     named = things(text, seen)
     if _COMMITS.search(text):
         said = [each.words[0].rstrip(":") for each in named if each.kind == "text" and each.is_forbidden]
+        said = said or commit_forms.unwanted(text)
         if said:
             return Guard(commands=["git commit"], without=said)
         if form := commit_forms.pattern(text):
@@ -44,12 +44,15 @@ def derive(text: str, seen: Seen) -> Guard | None:
     guard.allowed = [each for each in guard.allowed if not any(map(f"{each} ".startswith, guard.commands))]
     if not guard.commands and not guard.files:
         _take_idiom(guard, text)
-    guard.mode = ASK if _ASKS.search(text) else REMIND
+    guard.mode = ASK if rule_phrases.ASK.search(text) else REMIND
     return Guard(**guard.as_json()) if guard.commands or guard.files else None
 
 
 def _take_idiom(guard: Guard, text: str) -> None:
     """Add what a rule says of an option in words."""
+    if branch := rule_phrases.PROTECTED.search(text):
+        guard.commands, guard.without = ["git push"], [f"{BRANCH}{branch[1]}"]
+        return
     for command, option, told in rule_phrases.IDIOMS:
         if found := re.search(told, text, re.IGNORECASE):
             guard.commands.append(command)
@@ -67,7 +70,9 @@ def _take(guard: Guard, named: list[Thing], seen: Seen, *, is_of_code: bool) -> 
             is_forbidden |= command.is_forbidden
             _take_command(guard, command, rest, seen, files=files)
     forbidden = [thing.words[0] for thing in named if thing.is_forbidden and thing.kind in {"file", "host"}]
+    options = [thing.words[0] for thing in named if thing.is_forbidden and thing.kind == "option"]
     hosts = [thing.words[0] for thing in named if thing.is_forbidden and thing.kind == "host"]
+    hosts += [option for option in options if option.startswith("--")]  # whatever it is given to
     if hosts and not guard.commands:
         guard.commands, guard.without = ["*"], hosts
     elif not is_of_code and not guard.without and not is_forbidden:
@@ -108,6 +113,8 @@ def _take_command(guard: Guard, command: Thing, rest: list[Thing], seen: Seen, *
     subs = [word for word in plain[1:3] if word in known]
     is_kept_out = plain == ["git", "commit"] and any(each.is_forbidden for each in (*files, command) if files)
     if command.is_forbidden or is_kept_out:
+        if command.words[2:] and [command.words[-2]] == own and command.words[-1] not in known:
+            own, plain = [" ".join(command.words[-2:])], plain[:-1]
         forbidden = own + forbidden
         if not forbidden and not needed and len(plain) == len(subs) + 2:
             *plain, operand = plain

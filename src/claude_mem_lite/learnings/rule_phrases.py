@@ -35,8 +35,17 @@ KEPT = re.compile(
     r"|en paz|congelad[oa]s?|como está\w*)(?!\w)",
     _FLAGS,
 )
-_KEEP_OUT = re.compile(
-    r"(?<!\w)(?:hands off|stay (?:out|away)|keep (?:out|away|your hands)|finger weg|weg von|bas les pattes"
+# What is left to the user.
+ASK = re.compile(
+    r"(?<!\w)(?:ask (?:me |us )?(?:first )?before|fragt? (?:mich )?(?:be)?vor|demande\S* avant"
+    r"|pregunta\w* antes)(?!\w)"
+    r"|(?<!\w)(?:without|unless|until|before) (?:asking|i|me|my|we|you|the user)(?!\w)",
+    _FLAGS,
+)
+KEEP_OUT = re.compile(
+    r"(?<!\w)(?:hands off|nobody|interdiction|verbot|prohibición|no one|niemand|personne|nadie"
+    r"|stay (?:out|away)|keep (?:out|away"
+    r"|(?:your )?hands)|finger (?:weg|von)|weg von|bas les pattes"
     r"|fuera de|lejos de|(?:auto-?)?generated(?! (?:from|by|with|using)))(?!\w)",
     _FLAGS,
 )
@@ -54,7 +63,8 @@ FILES = re.compile(r"(?:files?|dateien|datei|fichiers?|archivos?|ficheros?)", _F
 ENDINGS = {"markdown": "*.md", "md": "*.md", "documentation": "*.md"}  # of kinds of files
 # Before or after a folder's name they are none.
 ANY_FOLDER = frozenset(
-    """a any bare base current den der des die das del dem deine du entire every home in la le les main named
+    """a al any au aux bare base current den der des die das del dem deine du entire every home in
+    la le les main named
     new other own parent project repo root same source sub temp temporary this top whole working
     your my our""".split()  # noqa: SIM905
 )
@@ -72,7 +82,7 @@ PIPED = re.compile(
 # What git does, said without its name.
 GIT = {
     "commit": re.compile(r"commit[a-zé]*", _FLAGS),
-    "push": re.compile(r"push(?:e[nsd]?|ing|t|ear|ea|ees)?|pouss\w+|gepusht", _FLAGS),
+    "push": re.compile(r"push(?:e[nsd]?|ing|t|ear|ea|ees)?|pouss\w+|gepusht|sub(?:as|ir)", _FLAGS),
     "merge": re.compile(r"merg(?:e[nsd]?|ing)", _FLAGS),
     "rebase": re.compile(r"rebas(?:e[nsd]?|ing|ear)", _FLAGS),
     "commit --amend": re.compile(r"amend(?:s|ed|ing|en|er)?", _FLAGS),
@@ -86,23 +96,40 @@ IDIOMS = (
     ("git commit", "-S",
      r"\bgpg[ -]sign\w*|\bsigned commits\b|\bcommits\b.*\b(?:signed|signiert|signés|firmados)\b"),
 )  # fmt: skip
+# After what another thing has taken the place of.
+REPLACED = re.compile(
+    r"(?:is|was|has been|wird|wurde|ist|est|a été|fue|está)\W+(?:by|durch|par|por)?\W*"
+    r"(?:replaced|ersetzt|remplacée?|reemplazad[oa]|deprecated|dead|veraltet|obsolète|obsolet[oa])",
+    _FLAGS,
+)
+# What a branch is called after: "push to X".
+TOWARDS = re.compile(
+    r"\W+(?:(?:directly|straight|direkt|directement|directamente|nada|nichts|rien)\W+)*"
+    r"(?:to|on|auf|nach|in|sur|vers|a)\W+(?:(?:the|a|la|le|den|branch|branche|rama)\W+)*$",
+    _FLAGS,
+)
+PROTECTED = re.compile(
+    r"(?<!\w)(main|master|develop|trunk)(?!\w).*(?:protected|geschützt|protégé|protegid)", _FLAGS
+)
 _PREFER = re.compile(
     r"(?<!\w)(?:prefer|préfèr|prefier)\w*\W+[^,;.]*(?<!\w)(?:over|to|à|a)(?!\w)"
     r"|(?<!\w)(?:switched|moved|migrated|changed|umgestiegen|gewechselt|passés?|migr[ée]s?|pasamos|migramos)"
     r"(?:\W+\w+)?\W+(?:from|von|de)(?!\w)",
     _FLAGS,
 )
-_WITHOUT = re.compile(r"without|ohne|sans|sin", _FLAGS)
+WITHOUT = re.compile(r"(?<!\w)(?:without|ohne|sans|sin)(?!\w)", _FLAGS)
 # Between what turns a program down and its name.
-_MANNER = re.compile(r"\W+(?:bare|plain|raw|calling|using|running|the|direct\w*|das|le|el|de)\W*$", _FLAGS)
+_MANNER = re.compile(
+    r"\W+(?:bare|plain|raw|calling|using|running|the|via|with|mit|par|con|direct\w*|das|le|el|de)\W*$", _FLAGS
+)
 
 
 def forbids(clause: str) -> bool:
     """Tell whether a clause forbids what comes after it; "never without X" asks for X."""
     found = list(NOT.finditer(clause))
-    if len(found) > 1 and _WITHOUT.fullmatch(found[-1][0]):
+    if len(found) > 1 and WITHOUT.fullmatch(found[-1][0]):
         return False
-    return bool(found) or _KEEP_OUT.search(clause) is not None or _PREFER.search(clause) is not None
+    return bool(found) or any(each.search(clause) for each in (KEEP_OUT, ASK, _PREFER))
 
 
 def turns_down(before: str, *, softly: bool = False) -> bool:

@@ -32,14 +32,16 @@ _USUAL = {
     "pnpm": "add install run test", "bun": "add install run test", "pip": "install uninstall",
     "pip3": "install uninstall", "uv": "add pip run sync", "poetry": "add install run", "pytest": "",
     "cargo": "build publish run test", "go": "build generate get install mod run test vet", "sudo": "",
-    "docker-compose": "",
-    "docker": "build compose exec push rm run system volume", "kubectl": "apply delete exec", "rm": "",
+    "docker-compose": "down up",
+    "docker": "build compose down exec push rm run system up volume", "kubectl": "apply delete exec",
+    "rm": "",
     "terraform": "apply destroy plan", "helm": "install upgrade", "curl": "", "wget": "", "npx": "",
     "rake": "", "brew": "install", "make": "build clean deploy install lint test", "psql": "",
     "alembic": "",
 }  # fmt: skip
 # Programs that are words, too: without a sub-command or an option they are none.
 _WORDS = STOP_WORDS | {"git", "go", "make"}
+_NO_BRANCH = STOP_WORDS | says.ANY_FOLDER | {"branch", "branche", "rama", "remote"}
 _SUBS = frozenset(sub for subs in _USUAL.values() for sub in subs.split())
 _TOKEN = re.compile(
     r"`(?P<code>[^`]+)`|[\"“”](?P<quoted>[^\"“”]+)[\"“”]"
@@ -61,7 +63,7 @@ _HOST = re.compile(r"[a-z][\w-]*(?:\.[a-z][\w-]*)+|\d+(?:\.\d+){3}")
 _PLAIN = re.compile(r"[a-z][a-z0-9_-]+")
 _FULL_WIDTH = str.maketrans("，。；：！？、", ",.;:!?,")
 _CLAUSE, _NEAR = re.compile(r"[^,;.!?]*"), 3
-_TRAILER = re.compile(r"[A-Z]\w+(?:-\w+)+:?")
+_TRAILER = re.compile(r"(?!Commit)[A-Z]\w+(?:-[A-Z]?[a-z]+)+:?")
 # After a sub-command that stands for itself: nothing that narrows it.
 _ALONE = re.compile(r"\s*(?:$|[.,;:!?]|(?:without|unless|until|before)\s+(?!-))", re.IGNORECASE)
 
@@ -149,7 +151,8 @@ def _judged(
     joined = same is not None and _JOINS.fullmatch(before) is not None
     joined = joined and (before.strip() != "," or _LISTED.match(text, start) is not None)
     if same and same.is_forbidden and not joined and "," not in before and _narrows(kind, same):
-        is_forbidden = NOT.search(before) is None  # never X with it; never X without it: needed
+        # never X with it; never X without it: needed
+        is_forbidden = (says.WITHOUT if kind == "command" else NOT).search(before) is None
     elif same and (kind, same.kind) == ("sub", "operand") and "," not in before:
         is_forbidden = same.is_forbidden  # "niemals auf main pushen"
     else:
@@ -202,7 +205,9 @@ def _is_left(before: str, token: re.Match[str]) -> bool:
 
 def _may_be_program(token: re.Match[str], seen: Seen) -> str:
     word = (token["word"] or token["code"] or "").strip("'’:")
-    is_word = word in _WORDS or (word in says.ANY_FOLDER and word not in seen.programs)
+    is_word = (word in _WORDS and word not in _USUAL) or (
+        word in says.ANY_FOLDER and word not in seen.programs
+    )
     return "" if is_word or not _PLAIN.fullmatch(word) or says.EDIT.fullmatch(word) else word
 
 
@@ -227,6 +232,8 @@ def _as_meant(
         and not any(says.spoken((each["word"] or "").lower()) for each in row)
     ):
         return "", words
+    if same and same.words[:2] == ("git", "push") and _PLAIN.fullmatch(word) and word not in _NO_BRANCH:
+        kind = "operand" if says.TOWARDS.fullmatch(_after(before, same)) else kind
     if kind == "operand" and not _has_deed(same, row):
         kind = ""
     if kind in {"file", "text"} and _PROGRAM.fullmatch(words[0].split()[0]) and says.RUN.search(before):
@@ -236,6 +243,12 @@ def _as_meant(
     if says.FILES.fullmatch(folder) and (glob := _glob(kind, word)):
         return "file", (glob,)
     return kind, words
+
+
+def _after(before: str, same: Thing) -> str:
+    """Return what stands after a deed of git's, as far as it is one word."""
+    found = [word.end() for word in re.finditer(r"\w+", before) if says.spoken(word[0].lower()) == same.words]
+    return before[found[-1] :] if found else ""
 
 
 def _has_deed(same: Thing | None, row: Sequence[re.Match[str]]) -> bool:
@@ -272,6 +285,8 @@ def _forbidden_after(text: str, end: int, *, is_file: bool) -> int:
     is_near = found and len(text[end : found.start()].split()) <= _NEAR
     if found and is_near and not INSTEAD.match(text, found.start()):
         return found.end()
+    if replaced := says.REPLACED.match(text, end + 1):
+        return replaced.end()
     return _kept_after(text, end) if is_file else 0
 
 
@@ -281,8 +296,10 @@ def _kept_after(text: str, end: int) -> int:
         told = clause[0]
         if number and any(_is_thing(word) for word in told.split()):
             break
-        says_so = NOT.search(told) and says.EDIT.search(told) and (not number or says.IT.search(told))
-        if says_so or (not number and says.KEPT.search(told)):
+        is_of_it = not number or says.IT.search(told)
+        is_edited = NOT.search(told) and says.EDIT.search(told) and is_of_it
+        is_kept = says.KEEP_OUT.search(told) and is_of_it if number else says.KEPT.search(told)
+        if is_edited or is_kept:
             return end + clause.end()
     return 0
 
@@ -333,7 +350,9 @@ def _in_quotes(words: tuple[str, ...], seen: Seen) -> tuple[Part, tuple[str, ...
     if not is_command or not _PROGRAM.fullmatch(words[0]):
         return "text", (" ".join(words),)
     # What stands for other words ends it.
-    others = (at for at, word in enumerate(words) if not word.isascii() or word[0] in "<[{$" or word == "...")
+    others = (
+        at for at, word in enumerate(words) if not word.isascii() or word[0] in "<[{$|" or word == "..."
+    )
     return "command", words[: next(others, None)]
 
 
