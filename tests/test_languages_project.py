@@ -17,7 +17,7 @@ from support.transcripts_on_disk import Lines, take_in
 from claude_mem_lite.codemap import file_index, graph, languages, sources
 from claude_mem_lite.codemap.file_index import Seen
 from claude_mem_lite.context import blocks, builder, layers
-from claude_mem_lite.context.layers import Past
+from claude_mem_lite.context.past import Past
 from claude_mem_lite.learnings import anchors
 from claude_mem_lite.services import doctor
 from claude_mem_lite.storage import code, models

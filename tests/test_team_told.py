@@ -10,8 +10,8 @@ from support.colleagues import Member, learn, met, team_of
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.context import builder, failure, recall
 from claude_mem_lite.context.budget import Said
-from claude_mem_lite.context.layers import Past
 from claude_mem_lite.context.origin import origin
+from claude_mem_lite.context.past import Past
 from claude_mem_lite.context.shared import add_to
 from claude_mem_lite.learnings import guarded
 from claude_mem_lite.search.hybrid import Searcher

@@ -116,7 +116,7 @@ def _build_here(path: str, asked: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _why_nothing(path: str, asked: Mapping[str, str]) -> str:
-    from claude_mem_lite.context.layers import in_project
+    from claude_mem_lite.context.past import in_project
 
     project = printable(asked["project_path"])
     if path == "/api/subagent":

@@ -100,7 +100,7 @@ def with_prompt(  # noqa: PLR0913  (who asks, what for, and until when)
 def about_file(project_dir: str, file: str, *, session_id: str, shown: Shown) -> Answer:
     """Answer a tool that read or changed a file, once for each file and session."""
     from claude_mem_lite.context import blocks
-    from claude_mem_lite.context.layers import in_project
+    from claude_mem_lite.context.past import in_project
 
     path = in_project(file, project_dir)
     block = blocks.for_file(project_dir, file, session_id=session_id, shown=shown)

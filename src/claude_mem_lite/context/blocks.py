@@ -10,7 +10,7 @@ from claude_mem_lite import settings
 from claude_mem_lite.context import failure, layers, touch
 from claude_mem_lite.context.budget import HEADING, Said, Section, fill
 from claude_mem_lite.context.builder import SHORT_FENCE_TOKENS, ContextBlock, assemble
-from claude_mem_lite.context.layers import SESSIONS, Past, in_project
+from claude_mem_lite.context.past import SESSIONS, Past, in_project
 from claude_mem_lite.context.recall import recall
 from claude_mem_lite.context.shown import shown_to
 from claude_mem_lite.context.superseded import Superseded

@@ -11,7 +11,7 @@ from claude_mem_lite.capture import inbox
 from claude_mem_lite.context import FRESH, SOURCES, failure, layers, shared, text, together
 from claude_mem_lite.context.budget import LeftOut, Said, Section, fill
 from claude_mem_lite.context.client_memory import without_told
-from claude_mem_lite.context.layers import Past
+from claude_mem_lite.context.past import Past
 from claude_mem_lite.context.shown import shown_to
 from claude_mem_lite.context.superseded import Superseded
 from claude_mem_lite.distill.standing import standing

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from claude_mem_lite.context import shared
 from claude_mem_lite.context.budget import Said, Section, fill
-from claude_mem_lite.context.layers import FADES
+from claude_mem_lite.context.past import FADES
 from claude_mem_lite.context.prompts import command_words
 from claude_mem_lite.distill.explained import explained
 from claude_mem_lite.distill.findings import RECURS, findings, rules_told
@@ -20,7 +20,7 @@ from claude_mem_lite.text import count
 
 if TYPE_CHECKING:
     from claude_mem_lite.context.budget import Line
-    from claude_mem_lite.context.layers import Past
+    from claude_mem_lite.context.past import Past
     from claude_mem_lite.distill.findings import Finding
 
 BUDGET_TOKENS = 200

@@ -16,7 +16,7 @@ from claude_mem_lite.context import shared
 from claude_mem_lite.context.budget import LeftOut, Line, Section, added, vet
 from claude_mem_lite.context.excerpt import excerpt, lemmas, reported
 from claude_mem_lite.context.gate import certainty, has_question_mark
-from claude_mem_lite.context.layers import USERS, Past, asked_in
+from claude_mem_lite.context.past import USERS, Past, asked_in
 from claude_mem_lite.context.prompts import question
 from claude_mem_lite.context.superseded import Superseded
 from claude_mem_lite.context.text import entry, harmless

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from claude_mem_lite.context.budget import Line
-    from claude_mem_lite.context.layers import Past
+    from claude_mem_lite.context.past import Past
     from claude_mem_lite.distill.findings import Finding
     from claude_mem_lite.storage.team import Shared
 

@@ -12,7 +12,7 @@ from claude_mem_lite import settings
 from claude_mem_lite.context import layers
 from claude_mem_lite.context.budget import Said, Section, fill
 from claude_mem_lite.context.builder import SHORT_FENCE_TOKENS, ContextBlock, assemble
-from claude_mem_lite.context.layers import Past
+from claude_mem_lite.context.past import Past
 from claude_mem_lite.context.prompts import question
 from claude_mem_lite.distill.attempts import open_failures
 from claude_mem_lite.storage import context as context_rows

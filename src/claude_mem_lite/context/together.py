@@ -13,7 +13,7 @@ from claude_mem_lite.text import join
 
 if TYPE_CHECKING:
     from claude_mem_lite.context.budget import Line
-    from claude_mem_lite.context.layers import Past
+    from claude_mem_lite.context.past import Past
     from claude_mem_lite.distill.together import Together
 
 LINES = 3

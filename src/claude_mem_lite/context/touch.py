@@ -11,7 +11,7 @@ from claude_mem_lite.codemap.confidence import STRONG
 from claude_mem_lite.context import layers
 from claude_mem_lite.context.budget import Said, Section, fill
 from claude_mem_lite.context.builder import SHORT_FENCE_TOKENS
-from claude_mem_lite.context.layers import Past
+from claude_mem_lite.context.past import Past, asked_in
 from claude_mem_lite.context.text import vetted
 from claude_mem_lite.context.together import changed_with
 from claude_mem_lite.distill.attempts import is_commit
@@ -128,7 +128,7 @@ def _weigh(row: Observation) -> tuple[float, str]:
 def said_by(row: Observation) -> str:
     """Return what an observation says without what it was asked for, nothing twice."""
     if row.tool_name == "UserPromptSubmit":
-        return f"Asked: {layers.asked_in(row.summary)}"
+        return f"Asked: {asked_in(row.summary)}"
     summary, _ = without_reason(row.summary)
     if row.tool_name == "SubagentStop":
         return f"A sub-agent reported: {summary}"
