@@ -287,21 +287,18 @@ def test_a_slow_layer_is_left_out(memory: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_functions_are_told_as_they_ended(memory: Path) -> None:
-    """New and changed is new; what is gone is told if it was moved; the edits have no line of their own."""
+    """New and changed is new; what is gone is not told; the edits have no line of their own."""
     session_row("s1", summary="Work.")
     for number, (name, what) in enumerate([
         ("made", "new"), ("made", "modified"), ("tried", "new"), ("tried", "deleted"), ("old", "deleted"),
-        ("moved", "deleted"),
     ]):  # fmt: skip
         observe(f"{number}" * 32, "Edit", f"Edit number{number} of the five", created_at=at(number))
         change(name, what, f"{number}" * 32, created_at=at(number))
-    observe("6" * 32, "Edit", "Edit b.py", created_at=at(6))
-    change("Moved", "new", "6" * 32, file_path="b.py", created_at=at(6))
 
     block = builder.build("/p", now=AT)
 
-    assert lines(block, "function_map") == ["55555555 a.py: new made(x); gone moved (to b.py)"]
-    assert block.also == [f"{number}" * 32 for number in range(5)]
+    assert lines(block, "function_map") == ["44444444 a.py: new made(x)"]
+    assert block.also == [f"{number}" * 32 for number in range(4)]
 
 
 def test_a_resumed_session_gets_only_what_is_new(memory: Path) -> None:

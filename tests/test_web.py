@@ -99,7 +99,7 @@ def test_an_observation_is_shown_among_its_neighbours(web: Path) -> None:
     for number in range(10):
         queries.save_observation(observation_row(f"{number}00000", title=f"Step {number}"))
     session_row("s2")
-    queries.save_observation(observation_row("other01", session="s2"))
+    queries.save_observation(observation_row("other01", session_id="s2"))
 
     detail = get(web, "/api/observation/600000")[1]
 
@@ -114,7 +114,7 @@ def test_a_folder_stands_for_its_project(web: Path, tmp_path: Path) -> None:
     (tmp_path / "src").mkdir()
     session_row("s3", project_dir=str(tmp_path))
     queries.save_observation(
-        observation_row("def456", session="s3", project_dir=str(tmp_path), title="Otters")
+        observation_row("def456", session_id="s3", project_dir=str(tmp_path), title="Otters")
     )
 
     found = get(web, f"/api/search?q=otters&project={tmp_path}/src")[1]

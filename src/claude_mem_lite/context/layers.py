@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from claude_mem_lite.context.coverage import choose
 from claude_mem_lite.context.past import FADES, SESSIONS
-from claude_mem_lite.distill.changed import bare, changed
+from claude_mem_lite.distill.changed import changed
 from claude_mem_lite.distill.thread import GOALS, IN_FLIGHT
 from claude_mem_lite.distill.together import is_test
 from claude_mem_lite.quoting import named
@@ -138,30 +138,27 @@ def worked_on(past: Past) -> list[Line]:
 
 
 def function_map(past: Past) -> list[Line]:
-    """Return the files in which the last sessions made or moved functions, the newest first, one line each.
+    """Return the files in which the last sessions made functions, the newest first, one line each.
 
-    Those in which functions were only changed share a line: git says more of them. What is gone is told where
-    it went to another file, under its own name. Tests are left out.
+    Those in which functions were only changed share a line: git says more of them, and of what is gone. Tests
+    are left out.
     """
     recent = past.recent
     files: dict[str, list[FunctionChange]] = {}
     places: set[tuple[str, str]] = set()
-    made: dict[str, str] = {}
     for row in changes.of_sessions(past.project_dir, list(recent), since=past.since, limit=_READ):
         places.add((row.file_path, row.qualified_name))
         if len(places) > FUNCTIONS:
             break
         if row.observation_id:
             files.setdefault(row.file_path, []).append(row)
-        if row.change_type == "new":
-            made.setdefault(bare(row.qualified_name), row.file_path)
     # By file; files in which functions were only changed are under "".
     found: dict[str, list[tuple[str, list[FunctionChange]]]] = {}
     for path, rows in files.items():
         if not is_test(path):
-            lasts = changed(rows, verbs=("new", "gone"), places=made)
-            if told := lasts or changed(rows, verbs=("new", "changed")):
-                found.setdefault(path if lasts else "", []).append((f"{named(path)}: {told}", rows))
+            made = changed(rows, verbs=("new",))
+            if told := made or changed(rows, verbs=("changed",)):
+                found.setdefault(path if made else "", []).append((f"{named(path)}: {told}", rows))
     return [_changed(past, told, recent) for told in found.values()]
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from claude_mem_lite.quoting import named, quoted
+from claude_mem_lite.quoting import quoted
 from claude_mem_lite.text import join
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from claude_mem_lite.storage.models import FunctionChange
 
@@ -21,17 +21,11 @@ _STRING = re.compile(r"[\"']")  # a default value can be a sentence
 VERBS = ("new", "changed", "gone")
 
 
-def changed(
-    rows: Sequence[FunctionChange],
-    *,
-    verbs: Sequence[str] = VERBS,
-    places: Mapping[str, str] | None = None,
-) -> str:
+def changed(rows: Sequence[FunctionChange], *, verbs: Sequence[str] = VERBS) -> str:
     """Return what became of a file's functions: "new allocate(total, weights); changed split".
 
     `rows` are newest first. What was made and changed is new, what was made and removed again is not told.
-    Only what `verbs` name is told. With `places`, the files of new functions by `bare` names, what is gone is
-    told only where it went to another file.
+    Only what `verbs` name is told.
     """
     last: dict[str, FunctionChange] = {}
     made = {row.qualified_name for row in rows if row.change_type == "new"}
@@ -47,16 +41,5 @@ def changed(
         verb = "gone" if is_gone else "new" if name in made else "changed"
         has_room = row.kind == "function" and len(row.signature) <= _SIGNATURE_CHARS
         says = row.signature if verb == "new" and has_room else name
-        says = quoted(says) if _STRING.search(says) else says
-        if is_gone and places is not None:
-            place = places.get(bare(name), row.file_path)
-            if place == row.file_path:
-                continue
-            says = f"{says} (to {named(place)})"
-        told[verb].append(says)
+        told[verb].append(quoted(says) if _STRING.search(says) else says)
     return "; ".join(f"{verb} {join(told[verb], _NAMES)}" for verb in verbs if told[verb])
-
-
-def bare(name: str) -> str:
-    """Return a function's own name: "isowner" of "Shelf.IsOwner", which is public by its case in Go."""
-    return name.rpartition(".")[2].lstrip("_").casefold()
