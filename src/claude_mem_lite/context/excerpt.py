@@ -28,7 +28,7 @@ SAID = 0.7
 # Evidence is worth more said shortly: it counts by the root of the length, of which so much is for nothing.
 _SHORT = 60
 # What a new name of code is worth in a report, in nats, and of how many in one sentence.
-NAMED, _NAMES = 1.0, 2
+NAMED, _NAMES = 1.6, 2
 # A piece cut out of what is too long begins so many characters before the first word that counts.
 _BEFORE = 40
 
