@@ -96,9 +96,9 @@ def choose(  # noqa: PLR0913  (all of them say what matters)
             after = turns.setdefault(said.row_id, len(turns))
             if said.at > since:
                 terms = _terms(said.text)
-                is_formula = heads[_head(said)] >= _RECURS
+                is_formula = said.head and heads[_head(said)] >= _RECURS
                 worth = use(said) * _form(said, is_first=is_first) * _TURN_FADES**after
-                worth *= _FORMULA if said.head and is_formula else 1.0
+                worth *= _FORMULA if is_formula else 1.0
                 worth *= 1 + sum(rarity[term] for term in topic & terms)
                 told_as = replace(said, head="") if is_formula else said
                 pool.append((at, told_as, terms, worth))

@@ -1,4 +1,4 @@
-"""What may be told of a project's past work, and how a line of it reads and what it is worth."""
+"""Hold what may be told of a project's past work; word a line about it, and say what the line is worth."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SESSIONS = 25
 RECENT_SESSIONS, _RECENT_OBSERVATIONS = 5, 60
 LINE_CHARS = 240
-_GOAL_CHARS, _TITLE_CHARS = 60, 120
+_GOAL_CHARS = 60
 _TURN_CHARS = 480
 # A session is worth so much of the one after it, one of the own branch so much of another.
 FADES, _OWN_BRANCH = 0.9, 4.0
@@ -148,7 +148,7 @@ class Past:
         elif row.branch in SHARED_BRANCHES:
             asked = (said.says for said in reversed(state.thread) if said.label in GOALS)
             goal = one_line(next(asked, ""), _GOAL_CHARS)
-        as_what = f" as {one_line(state.merged_as, _TITLE_CHARS)}" if state.merged_as else ""
+        as_what = f" as {state.merged_as}" if state.merged_as else ""
         merged = f"(merged{as_what})" if branch and state.is_merged else ""
         parts = [" ".join(filter(None, [branch, is_open, merged])), goal]
         says = harmless(": ".join(filter(None, parts)), chars=LINE_CHARS)

@@ -13,6 +13,7 @@ from claude_mem_lite.quoting import quoted
 from claude_mem_lite.redaction.events import redact
 from claude_mem_lite.storage import context, queries, retired
 from claude_mem_lite.storage.models import memory_database
+from claude_mem_lite.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from claude_mem_lite.storage.models import PendingEvent, Session
 
 _STATING = 25  # sessions, as many as a start block tells of
+_TITLE_CHARS = 120  # of a pull request
 
 
 # When git had moved what is checked out, as each work tree was last asked.
@@ -53,8 +55,8 @@ def _look_for_merges(tree: str, stating: Sequence[tuple[Session, State]]) -> Non
         ended = inbox.unix_time(row.last_event_at)
         merge = None if state.is_merged else merge_of(pulls[row.branch], ended, merged)
         if merge:
-            title = redact(merge.title)
-            as_what = ": ".join(filter(None, [merge.pull, quoted(title) if title else ""]))
+            title = quoted(one_line(redact(merge.title), _TITLE_CHARS))
+            as_what = ": ".join(filter(None, [merge.pull, title]))
             queries.save_summary(
                 row.id, row.summary or "", state={**row.state, "is_merged": True, "merged_as": as_what}
             )
