@@ -133,7 +133,7 @@ def test_an_imported_edit_of_typescript_is_told_to_the_next_session(
         ("web/cart.ts", "Cart.add", "modified"),
     ]
     changed = layers.function_map(Past(str(shop), time.time(), list(models.Session.select())))
-    assert "web/cart.ts: new Cart.add and Cart" in changed[-1].text
+    assert "web/cart.ts: new Cart.add (“Adds it”) and Cart" in changed[-1].text
     assert "web/cart.ts (new Cart.add and Cart)" in builder.build(str(shop), session_id="next").text
     assert known(shop) == {}  # the map is of today, and nobody has scanned
 

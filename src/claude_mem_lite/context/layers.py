@@ -138,10 +138,10 @@ def worked_on(past: Past) -> list[Line]:
 
 
 def function_map(past: Past) -> list[Line]:
-    """Return the files in which the last sessions made functions, the newest first, one line each.
+    """Return the files in which the last sessions made functions, and what these are for, the newest first.
 
-    Those in which functions were only changed share a line: git says more of them, and of what is gone. Tests
-    are left out.
+    Those in which functions were only changed share a line, told where none were made: git says more of them,
+    and of what is gone. Tests are left out.
     """
     recent = past.recent
     files: dict[str, list[FunctionChange]] = {}
@@ -156,9 +156,11 @@ def function_map(past: Past) -> list[Line]:
     found: dict[str, list[tuple[str, list[FunctionChange]]]] = {}
     for path, rows in files.items():
         if not is_test(path):
-            made = changed(rows, verbs=("new",))
+            made = changed(rows, verbs=("new",), docs=changes.docs(past.project_dir, path))
             if told := made or changed(rows, verbs=("changed",)):
                 found.setdefault(path if made else "", []).append((f"{named(path)}: {told}", rows))
+    if len(found) > 1:
+        found.pop("", None)
     return [_changed(past, told, recent) for told in found.values()]
 
 

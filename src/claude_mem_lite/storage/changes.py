@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from claude_mem_lite.repository import work_of
@@ -44,6 +45,17 @@ def in_file(project_dir: str, path: str, *, limit: int) -> list[FunctionChange]:
         & (FunctionChange.session_id != "")
     )
     return list(rows.order_by(FunctionChange.created_at.desc(), FunctionChange.pk.desc()).limit(limit))
+
+
+def docs(project_dir: str, path: str) -> dict[str, str]:
+    """Return what new functions of a file say of themselves, quoted, by name, as their edits told it."""
+    query = (
+        "SELECT c.qualified_name, o.summary FROM function_changes AS c JOIN observations AS o"
+        " ON o.id = c.observation_id WHERE c.project_dir = ? AND c.file_path = ? AND c.change_type = 'new'"
+    )
+    rows = memory_database.execute_sql(query, (project_dir, path))
+    told = ((name, re.search(rf"{re.escape(name)} \((“[^“”]+”)\)", says)) for name, says in rows)
+    return {name: found[1] for name, found in told if found}
 
 
 def newest(project_dir: str) -> list[Changed]:
