@@ -6,11 +6,12 @@ PROMPTS is a file of `recall_prompts.py`, asked of the recorded history: those w
 the others don't. TRANSCRIPTS is a folder of a project's transcripts, whose sessions are taken in one by one,
 oldest first: each of their prompts is asked of what came before its session. NEEDS has a JSON object a line,
 {"session": ID, "prompt": N}: a prompt, counted from 0, for which memory was needed; other prompts count as
-none.
+none. The prompts of PROMPTS of the kind "unrelated" are asked of this history, too, at several points: none
+of them needs memory.
 
-Both histories weigh the same, and so do their prompts with a need and without; each has an intercept of its
-own, lest the weights tell the histories apart. The line through both, by the logarithm of their rows, lets
-through the shares that are wished for. AUC is cross-validated, by sessions.
+Both histories weigh the same, and so do their prompts with a need and without. The intercept lets through
+the share of the second history's prompts that is wished for. AUC and what passes are cross-validated, by
+sessions.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import argparse
 import json
 import sys
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,38 +43,48 @@ from claude_mem_lite.storage import projects
 from claude_mem_lite.storage.search import Scope
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from claude_mem_lite.importers.sessions import Session
 
     Numbers = NDArray[np.float64]
 
-NAMES = ("evidence", "order", "first", "mark", "question", "rows", "cosine")
+NAMES = ("evidence", "order", "first", "question", "rows", "unknown", "nearness")
 MODES = ("hybrid", "fts")
-ROWS_AT = NAMES.index("rows")
-# What may pass: of the recorded history's prompts without an answer, and of all prompts of a team at work.
-WRONGLY, PASSES = 0.03, 0.5
+# What may pass of all prompts of a team at work; what is known by words alone is less sure.
+PASSES = {"hybrid": 0.5, "fts": 0.42}
 FOLDS, RIDGE = 8, 1e-2
+OFF_TOPIC, EVERY = "unrelated", 20
+ANSWERED, NEEDED, OTHERS = "an answer", "a need", "no need"
 _FROM_THE_CLIENT = ("<", "[Request interrupted", "This session is being continued")
 progress = Console(stderr=True)
 
 
 @dataclass(slots=True)
 class Sample:
-    """The prompts of a history as the gate sees them: features, labels (0 or 1), and which belong together.
+    """Prompts as the gate sees them: features, what kind each is of, and which belong together.
 
-    `silent` are those that need no gate: nothing was found on them, or asked for.
+    `silent` are those of a history that need no gate: nothing was found on them, or asked for.
     """
 
     features: list[tuple[float, ...]] = field(default_factory=list)
-    labels: list[float] = field(default_factory=list)
+    kinds: list[tuple[str, str]] = field(default_factory=list)
     groups: list[int] = field(default_factory=list)
-    silent: int = 0
+    silent: Counter[str] = field(default_factory=Counter)
 
     def ask(  # noqa: PLR0913  (who asks, what, and what is right)
-        self, by: Searcher, prompt: str, project_dir: str, *, is_first: bool, label: bool, group: int
+        self,
+        by: Searcher,
+        prompt: str,
+        project_dir: str,
+        *,
+        is_first: bool,
+        kind: tuple[str, str],
+        group: int,
     ) -> None:
-        """Ask a prompt of a project."""
+        """Ask a prompt of a project; its kind names the history, and what the prompt is in it."""
         text, scope = question(prompt), Scope(project_dir=project_dir)
         now = time.monotonic()
         features: tuple[float, ...] = ()
@@ -80,49 +92,58 @@ class Sample:
             found = by.search(text, type="all", scope=scope, limit=recall.HITS, depth=recall.DEPTH, now=now)
             profile = by.profile("observation", project_dir, now=now)
             query = ranking.focused(ranking.analyze(text, now=times.local(time.time())), profile)
-            evidence = sum(recall.evidence(query, profile).values())
+            weights = recall.evidence(query, profile)
             features = gate.features(
-                prompt, found, evidence=evidence, row_count=profile.row_count, is_first=is_first
+                prompt,
+                found,
+                evidence=sum(weights.values()),
+                unknown=recall.unknown(weights, profile),
+                row_count=profile.row_count,
+                is_first=is_first,
             )
         if features:
             self.features.append(features)
-            self.labels.append(float(label))
+            self.kinds.append(kind)
             self.groups.append(group)
         else:
-            self.silent += 1
+            self.silent[kind[0]] += 1
 
 
-def of_prompts(path: Path) -> dict[str, Sample]:
-    """Ask the prompts of a file of the recorded history, by both legs and by words alone."""
-    samples = {mode: Sample() for mode in MODES}
+def ask_recorded(samples: dict[str, Sample], prompts: Sequence[dict[str, Any]]) -> None:
+    """Ask prompts of the recorded history, by both legs and by words alone."""
     with recorded() as by:
-        for at, line in enumerate(filter(str.strip, path.read_text(encoding="utf-8").splitlines())):
-            given = json.loads(line)
+        for at, given in enumerate(prompts):
+            kind = ("recorded", ANSWERED if given.get("answer_contains") else given["kind"])
             for mode, each in zip(MODES, (by, Searcher(by_meaning=False)), strict=True):
-                label = bool(given.get("answer_contains"))
-                samples[mode].ask(each, given["prompt"], demo.PROJECT, is_first=True, label=label, group=at)
-    return samples
+                samples[mode].ask(each, given["prompt"], demo.PROJECT, is_first=True, kind=kind, group=-at)
 
 
-def of_history(folder: Path, needs: set[tuple[str, int]]) -> dict[str, Sample]:
-    """Ask each prompt of a history of what came before its session."""
-    samples = {mode: Sample() for mode in MODES}
+def ask_history(
+    samples: dict[str, Sample], folder: Path, needs: set[tuple[str, int]], off_topic: Sequence[str]
+) -> None:
+    """Ask each prompt of a history of what came before its session; now and then what is off its topic."""
     plan = sessions_in(str(folder))
     with temporary_memory():
         taking = Import(Plan(), now=time.time(), learn=learnings.learn, make_room=int)
-        for at, session in enumerate(track(plan.sessions, console=progress, transient=True)):
+        for at, session in enumerate(track(plan.sessions, console=progress, transient=True), start=1):
             project_dir = projects.of(session.work_tree or session.project_dir)
+            asked = [
+                (prompt, number == 0, NEEDED if (session.id, number) in needs else OTHERS, at)
+                for number, prompt in enumerate(prompts_of(session))
+                if prompt and not prompt.startswith("/")
+            ]
+            if at % EVERY == 0:
+                asked += [
+                    (prompt, place % 2 == 0, OFF_TOPIC, -place) for place, prompt in enumerate(off_topic)
+                ]
             bys = searcher()[0], Searcher(by_meaning=False)
-            for number, prompt in enumerate(prompts_of(session)):
-                if prompt and not prompt.startswith("/"):
-                    label = (session.id, number) in needs
-                    for mode, by in zip(MODES, bys, strict=True):
-                        samples[mode].ask(
-                            by, prompt, project_dir, is_first=number == 0, label=label, group=at
-                        )
+            for prompt, is_first, kind, group in asked:
+                for mode, by in zip(MODES, bys, strict=True):
+                    samples[mode].ask(
+                        by, prompt, project_dir, is_first=is_first, kind=("history", kind), group=group
+                    )
             session.project_dir = project_dir
             taking.take(session)
-    return samples
 
 
 def prompts_of(session: Session) -> list[str]:
@@ -162,50 +183,35 @@ def area(certain: Numbers, labels: Numbers) -> float:
     return float((places[labels == 1].sum() - ones * (ones + 1) / 2) / (ones * (len(labels) - ones)))
 
 
-def show(mode: str, prompts: Sample, history: Sample) -> None:
+def show(mode: str, sample: Sample) -> None:
     """Print a gate for one kind of search, and what it lets through."""
-    samples = (prompts, history)
-    tables = [np.array(sample.features) for sample in samples]
-    rows = [table[:, ROWS_AT].mean() for table in tables]
-    labels = np.concatenate([np.array(sample.labels) for sample in samples])
-    which = np.repeat([0, 1], [len(table) for table in tables])
-    groups = np.concatenate([np.array(sample.groups) + 10_000 * at for at, sample in enumerate(samples)])
-    features = np.vstack(tables)
-    features[:, ROWS_AT] = which
-    alike = which * 2 + labels
-    weights = 1 / np.array([(alike == one).sum() for one in alike])
+    features, groups = np.array(sample.features), np.array(sample.groups)
+    labels = np.array([kind in {ANSWERED, NEEDED} for _, kind in sample.kinds], float)
+    histories = np.array([history for history, _ in sample.kinds])
+    alike = [*zip(histories, labels, strict=True)]
+    weights = 1 / np.array([alike.count(one) for one in alike])
     weights *= len(labels) / weights.sum()
-    certain = np.zeros(len(labels))
+    logits = np.zeros(len(labels))
     shuffled = np.random.default_rng(1).permutation(np.unique(groups))
     for part in np.array_split(shuffled, FOLDS):
         out = np.isin(groups, part)
         solved = fit(features[~out], labels[~out], weights[~out])
-        certain[out] = features[out] @ solved[:-1] + solved[-1]
+        logits[out] = features[out] @ solved[:-1] + solved[-1]
+    at_work = [("history", kind) for kind in (NEEDED, OTHERS)]
+    is_at_work = np.array([kind in at_work for kind in sample.kinds])
+    worked = np.sort(logits[is_at_work])[::-1]
+    cut = worked[int(PASSES[mode] * (len(worked) + sample.silent["history"]))]
     solved = fit(features, labels, weights)
-    solved[ROWS_AT] = 0.0
-    logits = features @ solved[:-1]
-    unneeded = np.sort(logits[(which == 0) & (labels == 0)])[::-1]
-    worked = np.sort(logits[which == 1])[::-1]
-    cuts = (
-        unneeded[int(WRONGLY * (len(unneeded) + prompts.silent))],
-        worked[int(PASSES * (len(worked) + history.silent))],
-    )
-    slope = (cuts[0] - cuts[1]) / (rows[1] - rows[0])
-    base = -cuts[0] - slope * rows[0]
-    solved[ROWS_AT] = slope
-    print(
-        f"\n{mode}: base {base:.2f}, "
-        + ", ".join(f"{name} {value:.2f}" for name, value in zip(NAMES, solved[:-1], strict=False))
-    )
-    for at, name in enumerate(("prompts", "history")):
-        here = which == at
-        own, told = labels[here], logits[here] - cuts[at]
-        asked = len(own) + samples[at].silent
-        print(f"  {name}: {int(own.sum())} of {asked} need memory, AUC {area(certain[here], own):.3f}")
-        for threshold in (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8):
-            passes = told >= np.log(threshold / (1 - threshold))
-            needed, others = int((passes & (own == 1)).sum()), int((passes & (own == 0)).sum())
-            print(f"    from {threshold}: {needed} of these, {others} others")
+    named = ", ".join(f"{name} {value:.2f}" for name, value in zip(NAMES, solved[:-1], strict=False))
+    print(f"\n{mode}: base {solved[-1] - cut:.2f}, {named}")
+    for history in ("recorded", "history"):
+        here = histories == history
+        print(f"  {history}: AUC {area(logits[here], labels[here]):.3f}")
+    for threshold in (0.3, 0.4, 0.5, 0.6, 0.7):
+        passes = logits - cut >= np.log(threshold / (1 - threshold))
+        told = Counter(kind for kind, has_passed in zip(sample.kinds, passes, strict=True) if has_passed)
+        shares = (f"{' '.join(kind)} {told[kind]}/{n}" for kind, n in sorted(Counter(sample.kinds).items()))
+        print(f"    from {threshold}: {', '.join(shares)}")
 
 
 def main() -> int:
@@ -216,12 +222,20 @@ def main() -> int:
     for name in ("prompts", "transcripts", "needs"):
         parser.add_argument(name, type=Path)
     options = parser.parse_args()
-    given = map(json.loads, filter(str.strip, options.needs.read_text(encoding="utf-8").splitlines()))
+    prompts, given = map(lines_of, (options.prompts, options.needs))
     needs = {(each["session"], each["prompt"]) for each in given if isinstance(each["prompt"], int)}
-    prompts, history = of_prompts(options.prompts), of_history(options.transcripts, needs)
+    samples = {mode: Sample() for mode in MODES}
+    ask_recorded(samples, prompts)
+    off_topic = [each["prompt"] for each in prompts if each["kind"] == OFF_TOPIC]
+    ask_history(samples, options.transcripts, needs, off_topic)
     for mode in MODES:
-        show(mode, prompts[mode], history[mode])
+        show(mode, samples[mode])
     return 0
+
+
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    """Return the objects of a file with one a line."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
 if __name__ == "__main__":

@@ -153,6 +153,7 @@ def test_what_opens_the_gate_of_recall_stays() -> None:
             "why was the cache dropped",
             Found([Hit(None, 0.0, why)], "hybrid"),  # type: ignore[arg-type]
             evidence=9.0,
+            unknown=0.0,
             row_count=100,
             is_first=True,
         )

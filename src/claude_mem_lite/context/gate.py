@@ -1,7 +1,8 @@
 """Judge whether memory has something that a prompt needs. Pure.
 
-How a prompt is put counts beside what the search found: a question about the project, rather than a task or a
-paste, has its answer in the past, in whatever words that is kept.
+Two things count: whether the project has to do with the prompt at all (`nearness`, and how many of its words
+the memory has), and whether it has an answer (the evidence of the words found). A question has its answer in
+the past rather than a task or a paste.
 """
 
 from __future__ import annotations
@@ -18,13 +19,15 @@ if TYPE_CHECKING:
 # A logistic regression on `features`: the intercept, then a weight for each, of search by both legs and by
 # words alone. Source: benchmarks/recall_gate.py on labelled prompts about two histories of code.
 GATES: Mapping[str, tuple[float, ...]] = {
-    "hybrid": (-7.27, 0.98, 0.76, 2.02, 0.98, 0.94, 0.43, 2.92),
-    "fts": (-7.85, 1.41, 0.84, 2.00, 1.00, 0.96, 0.56),
+    "hybrid": (-1.16, 0.44, 0.51, 1.72, 0.41, -0.26, -1.21, 4.31),
+    "fts": (-0.74, 0.47, 0.90, 1.56, 0.43, -0.09, -1.77),
 }
 # The best hit alone is now and then a wrong one.
 _HITS = 5
 # More words found make it no surer.
 _MOST = 1.5
+# Words that nearly every row has are no sign of anything.
+_LEAST = 0.2
 # The smaller history of those two; a memory of fewer rows is judged as if it had as many.
 _ROWS = 170
 # How a prompt begins says what it wants.
@@ -40,36 +43,41 @@ _QUESTION = re.compile(
 )
 
 
-def features(
-    prompt: str, found: Found, *, evidence: float, row_count: int, is_first: bool
+def features(  # noqa: PLR0913  (all of them are the gate's)
+    prompt: str, found: Found, *, evidence: float, unknown: float, row_count: int, is_first: bool
 ) -> tuple[float, ...]:
     """Return what the gate judges by, () without hits.
 
     Of the best hits the evidence of the words found, as a multiple of that of a word which one row has, and
-    the nats of words in their order; whether nothing was recalled in the session before (`is_first`), whether
-    the prompt has a question mark, a question word; the logarithm of the project's rows; of a search by both
-    legs the best cosine. `evidence` is that of all words, in nats.
+    the nats of words in their order; whether nothing was recalled in the session before (`is_first`); whether
+    the prompt has a question word; the logarithm of the project's rows; the share of the evidence in words
+    that no row has (`unknown`); of a search by both legs its nearness. `evidence` is that of all words, in
+    nats.
     """
     best = [hit.why for hit in found.hits[:_HITS] if hit.why]
     if not best:
         return ()
-    head = prompt[:_READ]
     told = (
         min(_MOST, max(each.coverage for each in best) * evidence / max(1.0, log1p(row_count))),
         log1p(max(each.order for each in best)),
         float(is_first),
-        *(float(bool(pattern.search(head))) for pattern in (_MARK, _QUESTION)),
+        float(bool(_QUESTION.search(prompt[:_READ]))),
         log1p(max(_ROWS, row_count)),
+        unknown,
     )
-    return told if found.search_type == "fts" else (*told, max(each.cosine or 0.0 for each in best))
+    return told if found.search_type == "fts" else (*told, found.nearness)
 
 
-def certainty(prompt: str, found: Found, *, evidence: float, row_count: int, is_first: bool) -> float:
+def certainty(  # noqa: PLR0913  (as above)
+    prompt: str, found: Found, *, evidence: float, unknown: float, row_count: int, is_first: bool
+) -> float:
     """Return how likely memory has something that a prompt needs (0 to 1), 1 if it is the id of a row."""
     if any(hit.why is None for hit in found.hits):
         return 1.0
-    judged = features(prompt, found, evidence=evidence, row_count=row_count, is_first=is_first)
-    if not judged:
+    judged = features(
+        prompt, found, evidence=evidence, unknown=unknown, row_count=row_count, is_first=is_first
+    )
+    if not judged or judged[0] < _LEAST:
         return 0.0
     base, *weights = GATES[found.search_type]
     return 1 / (1 + exp(-base - sum(weight * value for weight, value in zip(weights, judged, strict=True))))

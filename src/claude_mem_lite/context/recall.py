@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import dataclass, replace
-from math import log
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.context import shared
@@ -65,6 +64,7 @@ _FILLED = 300  # tokens; a smaller block has no room for what is far behind
 SAME_THING, NEARLY = 0.7, 0.75
 # What a command printed tells how things were: after so many sessions it is left to search.
 OUTPUT_SESSIONS = 10
+_A_ROW = 0.5  # of the rows that have a word, as a sample says it
 # A row of which the prompt has this share of the words is the prompt.
 ECHO = 0.85
 
@@ -185,7 +185,12 @@ def _ask(  # noqa: PLR0913  (as above)
     echoes = frozenset(hit.row.id for hit in found.hits if _is_echo(hit.row, text))
     others = replace(found, hits=[hit for hit in found.hits if hit.row.id not in echoes])
     certain = certainty(
-        prompt, others, evidence=sum(weights.values()), row_count=profile.row_count, is_first=is_first
+        prompt,
+        others,
+        evidence=sum(weights.values()),
+        unknown=unknown(weights, profile),
+        row_count=profile.row_count,
+        is_first=is_first,
     )
     answers = replace(found, hits=_with_reports(found.hits)[:ROWS])
     aged_at = began(project_dir, sessions_ago=OUTPUT_SESSIONS)
@@ -220,7 +225,13 @@ def _is_echo(row: Row, text: str) -> bool:
 def evidence(query: Query, profile: Profile) -> dict[str, float]:
     """Return the idf of a query's lemmas in nats."""
     names = (term.lemma for term in query.terms)
-    return {name: log(1 + profile.row_count / (profile.rows_with(name) + 0.5)) for name in names}
+    return {name: ranking.idf(profile.row_count, profile.rows_with(name)) for name in names}
+
+
+def unknown(weights: Mapping[str, float], profile: Profile) -> float:
+    """Return the share of the evidence of lemmas in those that no row has (0 to 1)."""
+    missing = sum(weight for name, weight in weights.items() if profile.rows_with(name) < _A_ROW)
+    return missing / max(1e-9, sum(weights.values()))
 
 
 def _observed(

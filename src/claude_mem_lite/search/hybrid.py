@@ -50,6 +50,8 @@ KINDS: dict[Type, tuple[Kind, ...]] = {
 
 # So many candidates of each leg are ranked: 30 do hardly worse, 100 no better.
 DEPTH = 50
+# The mean cosine of so many rows says whether a project has to do with a query at all.
+NEAREST = 10
 # A large model takes as long from a slow disk.
 _LOAD_S = 60.0
 # A narrow scope is looked through row by row up to this size.
@@ -111,7 +113,7 @@ class Searcher:
         if self._by_meaning and model is None:
             self.holder.ready(now)  # not before: to load one keeps the processor busy
         hits = best(hits, limit=limit)
-        return Found(hits, "hybrid" if asked.is_hybrid else "fts")
+        return Found(hits, "hybrid" if asked.is_hybrid else "fts", asked.nearness)
 
     def warm(self, project_dir: str, *, now: float) -> None:
         """Have at hand what the first search in a project would wait for: words, then model and vectors."""
@@ -194,7 +196,7 @@ class _Asked:
     def __init__(self, text: str, query: Query, model: Embedder | None, kind: Type, depth: int) -> None:
         self.query = query
         self.depth = depth
-        self.is_hybrid = False
+        self._nearest: list[float] = []
         self.id = text.strip() if _ID.fullmatch(text.strip()) else ""
         self.model = model
         self.meaning = model.record.meaning if model is not None else 0.0
@@ -205,6 +207,23 @@ class _Asked:
         assert self._vector is not None  # noqa: S101  (who asks has looked for a model)
         wait([self._vector], None if until is None else max(0.0, until - time.monotonic()))
         return self._vector.done()
+
+    @property
+    def is_hybrid(self) -> bool:
+        """Tell whether rows were compared with the query's vector."""
+        return bool(self._nearest)
+
+    @property
+    def nearness(self) -> float:
+        """The mean cosine of the query and the rows nearest to it, 0 without vectors."""
+        return sum(self._nearest) / max(1, len(self._nearest))
+
+    def compare(self, rows: Any) -> None:
+        """Note how near some rows are, by their vectors: (n, dim)."""
+        import numpy as np
+
+        cosines = rows @ self.vector / np.maximum(np.linalg.norm(rows, axis=1), 1e-9)
+        self._nearest = sorted([*self._nearest, *map(float, cosines)], reverse=True)[:NEAREST]
 
     @property
     def vector(self) -> Any:
@@ -263,8 +282,9 @@ def _with_vectors(
     own = {row.id: own[row.id] for row in rows if row.id in own}
     if not own:
         return rows, {}
-    asked.is_hybrid = True
-    cosines = ranking.cosines(vector, np.array(list(own.values())), view.centre)
+    vectors = np.array(list(own.values()))
+    asked.compare(vectors)
+    cosines = ranking.cosines(vector, vectors, view.centre)
     return rows, dict(zip(own, map(float, cosines), strict=True))
 
 

@@ -125,8 +125,8 @@ def _most_telling(query: Query, profile: Profile, limit: int) -> list[int]:
 
     def weight(at: int) -> float:
         name = query.terms[at].lemma
-        idf = _idf(profile.row_count, profile.rows_with(name), 0)
-        return idf * (_NAMED if name in in_names else 1) / (1 + at / _PLACE_HALVES)
+        rarity = idf(profile.row_count, profile.rows_with(name))
+        return rarity * (_NAMED if name in in_names else 1) / (1 + at / _PLACE_HALVES)
 
     return sorted(sorted(range(len(query.terms)), key=weight, reverse=True)[:limit])
 
@@ -216,7 +216,7 @@ def rank(
     in_time = [
         tuple(span.said for span in query.spans if span.has(candidate.created_at)) for candidate in candidates
     ]
-    time = TIME * _idf(profile.row_count, rows_in_time, sum(map(bool, in_time)))
+    time = TIME * idf(profile.row_count, rows_in_time, sum(map(bool, in_time)))
     points = [meaning * cosine for cosine in _meaning(candidates, coverage)]
     scored = []
     for at, candidate in enumerate(candidates):
@@ -296,10 +296,10 @@ def _follows(ones: list[int], others: list[int]) -> bool:
 def _evidence(query: Query, profile: Profile, candidates_with: Iterable[int]) -> list[float]:
     """Return the inverse document frequency of each term."""
     rows_with = (profile.rows_with(term.lemma) for term in query.terms)
-    return [_idf(profile.row_count, *each) for each in zip(rows_with, candidates_with, strict=True)]
+    return [idf(profile.row_count, *each) for each in zip(rows_with, candidates_with, strict=True)]
 
 
-def _idf(row_count: int, rows_with: float, seen: int) -> float:
+def idf(row_count: int, rows_with: float, seen: int = 0) -> float:
     """Return the evidence in nats of what so many rows of a project have, and `seen` of the candidates.
 
     Source: the form that can't be negative, as in Lucene's BM25Similarity.

@@ -53,10 +53,14 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The hits, best first, and whether vectors had a part in it ("hybrid") or not ("fts")."""
+    """The hits, best first, and whether vectors had a part in it ("hybrid") or not ("fts").
+
+    `nearness` is the mean cosine of the query and the rows nearest to it, 0 without vectors.
+    """
 
     hits: list[Hit]
     search_type: Literal["hybrid", "fts"]
+    nearness: float = 0.0
 
     def as_json(self, query: str, *, took_s: float, explain: bool) -> dict[str, Any]:
         """Return the answer to a query as it is served and printed."""
