@@ -286,6 +286,18 @@ def test_a_slow_layer_is_left_out(memory: Path, monkeypatch: pytest.MonkeyPatch)
     assert "Still there" in block.text
 
 
+def test_of_tests_that_wait_for_a_commit_only_the_file_is_told(memory: Path) -> None:
+    """Their names are long and say little."""
+    session_row("s1", branch="book")
+    observe("a" * 32, "UserPromptSubmit", "Test the book.")
+    observe("b" * 32, "Write", "Created test_a.py (9 lines).", files_touched=["test_a.py"], created_at=at(1))
+    change("test_load", "new", "b" * 32, file_path="test_a.py")
+
+    block = builder.build("/p", now=AT)
+
+    assert lines(block, "thread")[-1] == "bbbbbbbb Changed, not committed: test_a.py"
+
+
 def test_functions_are_told_as_they_ended(memory: Path) -> None:
     """New and changed is new; what is gone is not told; the edits have no line of their own."""
     session_row("s1", summary="Work.")

@@ -8,6 +8,7 @@ from claude_mem_lite.distill import echoes
 from claude_mem_lite.distill.attempts import is_commit
 from claude_mem_lite.distill.changed import changed
 from claude_mem_lite.distill.state import state_of
+from claude_mem_lite.distill.together import is_test
 from claude_mem_lite.storage import changes, queries, timeline
 from claude_mem_lite.storage import context as context_rows
 
@@ -32,7 +33,7 @@ def standing(
     for row in changes.of_sessions(project_dir, [session_id], since=committed, limit=_CHANGES):
         by_file.setdefault(row.file_path, []).append(row)
     plan = context_rows.plan_events(project_dir, session_id)
-    told = {path: changed(own) for path, own in by_file.items()}
+    told = {path: changed(own) for path, own in by_file.items() if not is_test(path)}
     return state_of(rows, plan=plan, quote=_quoting(session_id), changes=told, later=later)
 
 
