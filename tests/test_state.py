@@ -226,6 +226,7 @@ def test_a_list_stands_under_the_end_of_the_line_above_it() -> None:
 def test_items_keep_their_lead_in_and_rows_lose_their_numbers() -> None:
     """Without them nobody knows what is spoken of; a ticked box says nothing, an empty one what is open."""
     report = (
+        "I added tests of the counting logic to “`count_test.go`:”\n\n"
         "Done. Auto-commit sets the count of steps to one for both kinds:\n"
         "- Regular checkpoints (line 235)\n\n## Fixes\n\n"
         "| # | File | Change |\n|---|---|---|\n| 1 | `resume.go` | Pass the root of the repository |\n\n"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 STATEMENT_CHARS = 240
 _HEAD_CHARS = 110
 _SHORTEST, _WORDS = 10, 2
-_NO_STATEMENT = (":", "?", "\uff1f")
+_NO_STATEMENT = (":", ":”", "?", "\uff1f")
 _TICKED = ("[x] ", "[X] ")  # of a list of things to do
 
 _CODE = re.compile(r"^[ \t]*“?```.*?(?:^[ \t]*```”?[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
