@@ -22,7 +22,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"config"}),
     frozenset({"installed", "keys"}),
     frozenset({"quoting"}),
-    frozenset({"text", "kinds", "tokens", "logs", "settings", "settings_file", "locks"}),
+    frozenset({"text", "kinds", "logs", "settings", "settings_file", "locks"}),
     frozenset({"redaction"}),
     frozenset({"capture"}),
     frozenset({"storage"}),

@@ -18,7 +18,7 @@ from claude_mem_lite.distill.standing import standing
 from claude_mem_lite.repository import SHARED_BRANCHES
 from claude_mem_lite.storage import DatabaseError, queries
 from claude_mem_lite.storage import context as context_rows
-from claude_mem_lite.tokens import CHARS_PER_TOKEN, estimate_tokens
+from claude_mem_lite.text import CHARS_PER_TOKEN, estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

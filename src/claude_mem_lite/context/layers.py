@@ -20,8 +20,7 @@ from claude_mem_lite.quoting import named
 from claude_mem_lite.repository import SHARED_BRANCHES
 from claude_mem_lite.storage import changes
 from claude_mem_lite.storage import context as context_rows
-from claude_mem_lite.text import count
-from claude_mem_lite.tokens import CHARS_PER_TOKEN
+from claude_mem_lite.text import CHARS_PER_TOKEN, count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
