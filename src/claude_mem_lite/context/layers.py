@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 from claude_mem_lite.context.coverage import choose
 from claude_mem_lite.context.past import FADES, SESSIONS
-from claude_mem_lite.distill.changed import changed
+from claude_mem_lite.context.together import is_test
+from claude_mem_lite.distill.standing import changed
 from claude_mem_lite.distill.thread import GOALS, IN_FLIGHT
-from claude_mem_lite.distill.together import is_test
 from claude_mem_lite.quoting import named
 from claude_mem_lite.repository import SHARED_BRANCHES
-from claude_mem_lite.storage import changes
+from claude_mem_lite.storage import code
 from claude_mem_lite.storage import context as context_rows
 from claude_mem_lite.text import CHARS_PER_TOKEN, count
 
@@ -145,7 +145,7 @@ def function_map(past: Past) -> list[Line]:
     recent = past.recent
     files: dict[str, list[FunctionChange]] = {}
     places: set[tuple[str, str]] = set()
-    for row in changes.of_sessions(past.project_dir, list(recent), since=past.since, limit=_READ):
+    for row in code.changes_of(past.project_dir, list(recent), since=past.since, limit=_READ):
         places.add((row.file_path, row.qualified_name))
         if len(places) > FUNCTIONS:
             break
