@@ -106,20 +106,6 @@ def observations(
     return list(rows.order_by(Observation.created_at.desc(), Observation.pk.desc()).limit(limit))
 
 
-def said(project_dir: str, session_id: str, event: str, *, newest: bool = False) -> Observation | None:
-    """Return what the user ("UserPromptSubmit") or Claude ("Stop") said first, or last, in a session."""
-    rows = Observation.select().where(
-        (Observation.project_dir == project_dir)
-        & (Observation.session == session_id)
-        & (Observation.tool_name == event)
-    )
-    order = (Observation.created_at, Observation.pk)
-    found: Observation | None = rows.order_by(
-        *(column.desc() if newest else column for column in order)
-    ).first()
-    return found
-
-
 def answers_between(project_dir: str, start: str, end: str) -> list[Observation]:
     """Return what the assistant said last in its turns between two times."""
     rows = Observation.select(Observation.session, Observation.created_at).where(
