@@ -30,10 +30,10 @@ class Expectations:
         """Return what a parameter may be: by its type, its default, or what is expected of the function."""
         scope = self._files[at.path].scopes[index]
         declared, default = scope.params[place]
-        inside = at._replace(scope=index)
+        here = at._replace(scope=index)
         if declared is not None:
-            return self._values(inside, declared)
-        found = [*self._values(inside, default)]
+            return self._values(here, declared)
+        found = [*self._values(here, default)]
         for value in self._values(at._replace(scope=scope.parent), scope.context):
             found += self._evaluation.given(value, place)
         return found
