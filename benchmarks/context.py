@@ -41,7 +41,7 @@ from claude_mem_lite.distill.record import record_event, summarize_session
 from claude_mem_lite.redaction.events import scrub
 from claude_mem_lite.services import install, supervise
 from claude_mem_lite.storage import models, queries
-from claude_mem_lite.tokens import estimate_tokens
+from claude_mem_lite.text import estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -36,7 +36,7 @@ from claude_mem_lite.cli import demo
 from claude_mem_lite.distill.record import record_event, summarize_session
 from claude_mem_lite.redaction.events import scrub
 from claude_mem_lite.storage import ledger, models, queries
-from claude_mem_lite.tokens import CHARS_PER_TOKEN, estimate_tokens
+from claude_mem_lite.text import CHARS_PER_TOKEN, estimate_tokens
 
 TITLE_WORDS, SUMMARY_WORDS, DETAIL_WORDS, TOLD_WORDS = 10, 40, 25, 80
 LEARNED, LEARNING_CHARS = 4, 240

@@ -16,7 +16,8 @@ payload    how often the event's JSON was parsed
 edit       how often the edit was read from the payload: its two versions, its lines and its hunks
 ast        how often Python source was parsed into a tree
 
-`--list` also prints the files of each stage in the order in which they are entered, with their functions.
+`--list` also prints the files of each stage in the order in which they are entered, with their functions, and
+all files, the shortest first, with their lines and how many of their functions were called.
 """
 
 from __future__ import annotations
@@ -144,6 +145,24 @@ def follow(event: dict[str, Any]) -> tuple[dict[str, Trace], str]:
     return stages, answer.block.text
 
 
+def print_files(stages: dict[str, Trace], whole: Trace) -> None:
+    """Print what `--list` asks for."""
+    for name, trace in stages.items():
+        print(f"\n{name}")
+        for path, codes in itertools.groupby(trace.functions, key=file_of):
+            print(f"  {path}: {', '.join(code.co_qualname for code in codes)}")
+    called = Counter(map(file_of, whole.functions))
+    print(f"\n{'lines':>5}{'functions':>11}  file")
+    for lines, path in sorted((lines_of(path), path) for path in called):
+        print(f"{lines:>5}{called[path]:>11}  {path}")
+
+
+def lines_of(path: str) -> int:
+    """Return how many lines a file of the package has."""
+    with open(os.path.join(PACKAGE, path), encoding="utf-8") as file:
+        return len(file.readlines())
+
+
 def main() -> None:
     """Trace one Edit in a temporary data directory."""
     parser = argparse.ArgumentParser(
@@ -171,10 +190,8 @@ def main() -> None:
     print(f"{'stage':<12}" + "".join(f"{name:>11}" for name in figures["in all"]))
     for name, row in figures.items():
         print(f"{name:<12}" + "".join(f"{figure:>11}" for figure in row.values()))
-    for name, trace in stages.items() if options.list else ():
-        print(f"\n{name}")
-        for path, codes in itertools.groupby(trace.functions, key=file_of):
-            print(f"  {path}: {', '.join(code.co_qualname for code in codes)}")
+    if options.list:
+        print_files(stages, whole)
 
 
 if __name__ == "__main__":

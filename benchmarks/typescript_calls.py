@@ -73,7 +73,7 @@ def measure(folder: str) -> Package:
         package.lines += text.count("\n")
         language = languages.of(path)
         start = time.process_time()
-        parsed = languages.parse(path, text)
+        parsed = language.parse(text)
         package.parse_s += time.process_time() - start
         definitions = language.definitions(parsed)
         start = time.process_time()

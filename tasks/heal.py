@@ -45,10 +45,10 @@ def heal(project_dir: str, session_id: str) -> None:
         queries.log_event("heal.done", data, session_id=session_id, duration_ms=round(took_s * 1000))
 
 
-def heal_in(project_dir: str, session_id: str, delay_s: float = _DELAY_S) -> None:
+def heal_in(project_dir: str, session_id: str) -> None:
     """Have a project healed after a while, unless that is due already."""
     now = time.time()
     if not now <= _due[project_dir]:
-        delay_s = max(delay_s, _not_before[project_dir] - now)
+        delay_s = max(_DELAY_S, _not_before[project_dir] - now)
         _due[project_dir] = now + delay_s
         heal.schedule((project_dir, session_id), delay=delay_s)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from claude_mem_lite.distill.attempts import SESSIONS_OPEN, failure, open_failures, removed_files, settled
+from claude_mem_lite.distill.attempts import SESSIONS_OPEN, failure, open_failures, removed_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,15 +95,6 @@ def test_a_failure_ages_by_the_sessions_that_do_without_it() -> None:
     assert _open(push, later=sessions[1:]) == ["git push"]
     assert _open(push, later=sessions) == []
     assert _open(push, later=(*sessions[1:], (push,))) == ["git push"]
-
-
-def test_settled_is_only_what_has_succeeded_since() -> None:
-    """Not what failed once more, nor a probe that nobody repeated."""
-    first, again, probe = _bad("git push"), _bad("git push", "fatal: y"), _bad(CURL)
-
-    assert settled([first, again, probe, *[OTHER] * 12]) == []
-    assert settled([first, again, probe, _ok("git push -u")]) == [first, again]
-    assert settled([_ok("git push"), first]) == []
 
 
 def test_a_file_that_was_written_again_is_not_removed() -> None:

@@ -16,7 +16,7 @@ from claude_mem_lite.capture import inbox
 from claude_mem_lite.codemap import answers, file_index, graph
 from claude_mem_lite.codemap.file_index import Seen
 from claude_mem_lite.codemap.project import Project, scan_source
-from claude_mem_lite.codemap.valueflow import packing
+from claude_mem_lite.codemap.valueflow import terms
 from claude_mem_lite.distill import record
 from claude_mem_lite.storage import call_edges, code, models, queries
 
@@ -170,7 +170,7 @@ def test_secrets_and_ignored_files_are_not_kept(project: Path) -> None:
 
     data = b"".join(path.read_bytes() for path in config.parent.iterdir() if path.is_file())
     models.open_databases()
-    packed = b"".join(str(packing.unpack(each)).encode() for _, each in code.packed(str(project)))
+    packed = b"".join(str(terms.unpack(each)).encode() for _, each in code.packed(str(project)))
     assert ("a.py", "f") in known(project)
     assert TOKEN.encode() not in data + packed
     assert b"hidden" not in data + packed
@@ -221,7 +221,7 @@ def test_a_source_with_secrets_is_mapped_without_them(project: Path, secret: str
     home = Path(os.environ["CLAUDE_MEM_HOME"])
     data = b"".join(path.read_bytes() for path in home.iterdir() if path.is_file())
     models.open_databases()
-    packed = "".join(str(packing.unpack(each)) for _, each in code.packed(str(project)))
+    packed = "".join(str(terms.unpack(each)) for _, each in code.packed(str(project)))
 
     assert found.errors == {}
     assert lines["login"] == source[: source.index("def login")].count("\n") + 1
@@ -434,41 +434,41 @@ def test_edges_follow_the_code(project: Path) -> None:
 def test_what_another_python_packed_is_read_again(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The digests are the same, but nothing could be resolved from it."""
     file_index.scan(str(project))
-    monkeypatch.setattr(packing, "FORMAT", ("scopes", 0, (3, 99)))
-    monkeypatch.setattr(file_index, "_FORMAT", str(packing.FORMAT))
-    assert [packing.unpack(data) for _, data in code.packed(str(project))] == [None, None]
+    monkeypatch.setattr(terms, "FORMAT", ("scopes", 0, (3, 99)))
+    monkeypatch.setattr(file_index, "_FORMAT", str(terms.FORMAT))
+    assert [terms.unpack(data) for _, data in code.packed(str(project))] == [None, None]
 
     assert file_index.scan(str(project)).changed == ["a.py", "b.py"]
     assert file_index.scan(str(project)).changed == []
-    assert None not in [packing.unpack(data) for _, data in code.packed(str(project))]
+    assert None not in [terms.unpack(data) for _, data in code.packed(str(project))]
 
 
 def test_deep_scopes_are_packed_wherever_they_are_read() -> None:
     """An expression 700 deep comes back, though the stack is nearly full by then."""
     source = "def f():\n    return " + " + ".join(["g()"] * 700) + "\n"
-    packed = packing.pack(scan_source("a.py", source).scopes, lambda _: {})
+    packed = terms.pack(scan_source("a.py", source).scopes, lambda _: {})
 
     def again(depth: int) -> bytes:
-        return again(depth - 1) if depth else packing.pack(packing.unpack(packed) or (), lambda _: {})
+        return again(depth - 1) if depth else terms.pack(terms.unpack(packed) or (), lambda _: {})
 
     assert again(600) == packed
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"junk", packing.pack((), dict.fromkeys)[:-1], packing.pack((), dict.fromkeys)[2:]]
+    "data", [b"", b"junk", terms.pack((), dict.fromkeys)[:-1], terms.pack((), dict.fromkeys)[2:]]
 )
 def test_damaged_packs_are_none(data: bytes) -> None:
     """Whatever happened to them."""
-    assert packing.unpack(data) is None
+    assert terms.unpack(data) is None
 
 
 def test_packs_hold_all_of_a_scope(project: Path) -> None:
     """What comes out equals what went in, for this project's own sources."""
-    source = Path(packing.__file__).with_name("calls.py").read_bytes()
+    source = Path(terms.__file__).with_name("calls.py").read_bytes()
     scopes = scan_source("calls.py", source).scopes
 
-    assert packing.unpack(packing.pack(scopes, lambda _: {})) == scopes
-    assert len(packing.pack(scopes, lambda _: {})) < len(source)
+    assert terms.unpack(terms.pack(scopes, lambda _: {})) == scopes
+    assert len(terms.pack(scopes, lambda _: {})) < len(source)
 
 
 def test_a_session_tells_what_it_did_in_sum(project: Path) -> None:

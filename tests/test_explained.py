@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from support.databases import observe, session_row
 
 from claude_mem_lite.context import builder
-from claude_mem_lite.distill.explained import explained
+from claude_mem_lite.context.failure import explained
 from claude_mem_lite.distill.record import summarize_session
 from claude_mem_lite.distill.state import State
 from claude_mem_lite.distill.thread import Said

@@ -12,8 +12,7 @@ from support.databases import observe, session_row
 from claude_mem_lite import repository
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.context import builder
-from claude_mem_lite.distill.looks import look_at
-from claude_mem_lite.distill.merged import merges
+from claude_mem_lite.distill.looks import look_at, merges
 from claude_mem_lite.distill.record import summarize_session
 
 if TYPE_CHECKING:

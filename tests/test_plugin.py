@@ -54,9 +54,11 @@ def install_in(claude: Path, project: Path, scope: str) -> None:
 
 
 def test_the_plugin_is_what_install_hooks_registers() -> None:
-    """The same table of events, this version, the same skill; `plugin_hooks` writes the file anew."""
-    assert read("hooks/hooks.json") == install.plugin_hooks()
-    assert set(install.plugin_hooks()["hooks"]) == set(install.hook_events("2.1.50"))
+    """The same table of events, this version, the same skill."""
+    entries = {name: [entry] for name, entry in install._plugin_entries().items()}
+
+    assert read("hooks/hooks.json") == {"hooks": entries}
+    assert set(entries) == set(install.hook_events("2.1.50"))
     assert read(".claude-plugin/plugin.json")["version"] == __version__
     assert read(".claude-plugin/plugin.json")["name"] == plugin.NAME
     assert [each["name"] for each in read(".claude-plugin/marketplace.json")["plugins"]] == [plugin.NAME]

@@ -74,8 +74,6 @@ def test_the_composite_has_the_weights_of_the_prd() -> None:
 
     assert alone == pytest.approx([0.15, 0.10, 0.50, 0.25])
     assert Score(1.0, 1.0, 1.0, 1.0).quality == pytest.approx(1.0)
-    assert Score(1.0, 2 / 3, 0.8, 1.0, usd=0.002).cost_adjusted_quality == pytest.approx(0.86666667 / 0.002)
-    assert Score(1.0, 1.0, 1.0, 1.0, usd=0.0).cost_adjusted_quality is None
 
 
 def test_without_a_judge_the_composite_is_of_what_was_measured() -> None:

@@ -8,7 +8,7 @@ from support.databases import change, observation_row, session_row
 
 from claude_mem_lite.context import builder, touch
 from claude_mem_lite.context.budget import Said
-from claude_mem_lite.distill.together import Place, Together, changed_together
+from claude_mem_lite.context.together import Place, Together, changed_together
 from claude_mem_lite.storage import queries
 
 if TYPE_CHECKING:

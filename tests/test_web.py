@@ -20,7 +20,7 @@ from claude_mem_lite import __version__
 from claude_mem_lite.capture import client, inbox
 from claude_mem_lite.services import install
 from claude_mem_lite.storage import models, queries
-from claude_mem_lite.tokens import estimate_tokens
+from claude_mem_lite.text import estimate_tokens
 
 
 def test_the_web_process_serves_what_is_remembered(web: Path) -> None:

@@ -35,7 +35,7 @@ from claude_mem_lite.storage import DatabaseError, migrations, models, queries, 
 from claude_mem_lite.storage import findings as finding_rows
 from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage.search import Scope, by_prefix, is_narrow
-from claude_mem_lite.tokens import estimate_tokens
+from claude_mem_lite.text import estimate_tokens
 from claude_mem_lite.web import blocks
 from claude_mem_lite.web.blocks import searcher
 from claude_mem_lite.web.parameters import (

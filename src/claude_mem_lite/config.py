@@ -152,6 +152,26 @@ def ensure_folder(folder: str) -> None:
         os.chmod(folder, 0o700)
 
 
+def replace_file(path: str, content: bytes, *, mode: int | None = None) -> None:
+    """Replace a file in one step, or make it; without a `mode` it keeps its own, and a new one gets 0600."""
+    import tempfile
+
+    handle, part = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".claude-mem-")
+    try:
+        with open(handle, "wb") as file:
+            if mode is None and os.path.exists(path):
+                mode = stat.S_IMODE(os.stat(path).st_mode)
+            os.fchmod(file.fileno(), 0o600 if mode is None else mode)
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    except BaseException:
+        if os.path.exists(part):
+            os.unlink(part)
+        raise
+
+
 def refuse_unsafe_home() -> None:
     """Raise ClaudeMemError when another user could read or exchange what the data directory gets.
 

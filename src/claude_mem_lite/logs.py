@@ -49,7 +49,7 @@ def prune(*, before: float) -> int:
     return len(paths)
 
 
-def configure(process: str, *, level: int = logging.INFO) -> None:
+def configure(process: str) -> None:
     """Send this process's log to `logs/PROCESS.jsonl`; Huey's and uvicorn's chatter from warnings up."""
     config.ensure_home()
     handler = TimedRotatingFileHandler(
@@ -63,6 +63,6 @@ def configure(process: str, *, level: int = logging.INFO) -> None:
     handler.setFormatter(JsonFormatter())
     root = logging.getLogger()
     root.handlers = [handler]
-    root.setLevel(level)
+    root.setLevel(logging.INFO)
     for chatty in ("huey", "uvicorn"):
         logging.getLogger(chatty).setLevel(logging.WARNING)

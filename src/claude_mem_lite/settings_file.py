@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
-import stat
-import tempfile
 import tomllib
 from typing import Any
 
@@ -35,7 +32,7 @@ def write(table: str, wanted: dict[str, Any], *, only_check: bool = False) -> No
     """
     config.ensure_home()
     path = os.path.realpath(config.config_path())
-    before, mode = _read(path)
+    before = _read(path)
     try:
         content = _edited(before, table, wanted).encode()
     except (ValueError, TypeError, RecursionError) as error:
@@ -44,7 +41,7 @@ def write(table: str, wanted: dict[str, Any], *, only_check: bool = False) -> No
             f"{path} was left as it is ({error}): write it there yourself, under [{table}]: {lines}"
         ) from error
     if not only_check:
-        _replace(path, content, mode)
+        config.replace_file(path, content)
 
 
 def _edited(before: str, name: str, wanted: dict[str, Any]) -> str:
@@ -86,26 +83,11 @@ def _literal(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False).replace(_NOT_PRINTED, "\\u007f")
 
 
-def _read(path: str) -> tuple[str, int]:
+def _read(path: str) -> str:
     try:
         with open(path, encoding="utf-8", newline="") as file:
-            return file.read(), stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+            return file.read()
     except FileNotFoundError:
-        return "", 0o600
+        return ""
     except ValueError as error:
         raise ClaudeMemError(f"{path} was left as it is ({error})") from error
-
-
-def _replace(path: str, content: bytes, mode: int) -> None:
-    handle, part = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".config-")
-    try:
-        with open(handle, "wb") as file:
-            os.fchmod(file.fileno(), mode)
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(part)
-        raise

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from claude_mem_lite import keys
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.redaction.events import redact
-from claude_mem_lite.text import one_line
-from claude_mem_lite.tokens import estimate_tokens
+from claude_mem_lite.text import estimate_tokens, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -11,7 +11,7 @@ from claude_mem_lite.claude import cost, observations, prompts, requests
 from claude_mem_lite.distill.digest import DIGEST_CHARS, digest
 from claude_mem_lite.distill.observation import Capture
 from claude_mem_lite.importers.sessions import Telling
-from claude_mem_lite.tokens import CHARS_PER_TOKEN, estimate_tokens
+from claude_mem_lite.text import CHARS_PER_TOKEN, estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

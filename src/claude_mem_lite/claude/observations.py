@@ -10,8 +10,7 @@ from claude_mem_lite.claude.api import RejectedError
 from claude_mem_lite.claude.request_cycle import PACE_S, Step
 from claude_mem_lite.distill.observation import OBSERVATION_CHARS, SUMMARY_CHARS
 from claude_mem_lite.storage import facts, rewrites
-from claude_mem_lite.text import clip, one_line
-from claude_mem_lite.tokens import estimate_tokens
+from claude_mem_lite.text import clip, estimate_tokens, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

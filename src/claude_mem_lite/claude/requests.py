@@ -15,8 +15,7 @@ from claude_mem_lite.claude.api import Request
 from claude_mem_lite.distill.digest import DIGEST_CHARS, digest
 from claude_mem_lite.distill.record import capture_of, is_look
 from claude_mem_lite.storage import queries
-from claude_mem_lite.text import clip
-from claude_mem_lite.tokens import CHARS_PER_TOKEN, estimate_tokens
+from claude_mem_lite.text import CHARS_PER_TOKEN, clip, estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

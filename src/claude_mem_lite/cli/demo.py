@@ -25,7 +25,7 @@ from claude_mem_lite.cli.output import console
 from claude_mem_lite.cli.terminal import say
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import install
-from claude_mem_lite.tokens import estimate_tokens
+from claude_mem_lite.text import estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -15,7 +15,7 @@ from claude_mem_lite.cli.app import app
 from claude_mem_lite.cli.groups import imports
 from claude_mem_lite.cli.guards import sync
 from claude_mem_lite.cli.output import AsJson, console, errors, open_memory, print_json, working
-from claude_mem_lite.cli.text import rows_told
+from claude_mem_lite.cli.text import added_told
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.text import count
 
@@ -114,10 +114,7 @@ def _print_taken(taken: TakenIn, *, as_json: bool) -> None:
             "wrong": [{"line": number, "error": reason} for number, reason in taken.wrong],
         })  # fmt: skip
     else:
-        new, old = rows_told(taken.added), rows_told(taken.there)
-        console.print(
-            Text(f"{new or 'Nothing new'}{f'; there already: {old}' if old else ''}."), soft_wrap=True
-        )
+        console.print(Text(added_told(taken.added, taken.there)), soft_wrap=True)
         if taken.waiting:
             waits = f"{count(taken.waiting, 'learning')} for you: claude-mem learnings list -a --quarantine"
             console.print(Text(f"waiting {waits}"), soft_wrap=True)

@@ -13,7 +13,7 @@ from claude_mem_lite import config
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.cli.groups import imports
 from claude_mem_lite.cli.output import AsJson, console, errors, print_json, working
-from claude_mem_lite.cli.text import printable, rows_told
+from claude_mem_lite.cli.text import added_told, printable
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import install
 from claude_mem_lite.text import count, join
@@ -70,10 +70,7 @@ def import_claude_mem(
             "unknown_projects": dict(source.unknown), "wrong": dict(wrong),
         })  # fmt: skip
     else:
-        new, old = rows_told(taken.added), rows_told(taken.there)
-        console.print(
-            Text(f"{new or 'Nothing new'}{f'; there already: {old}' if old else ''}."), soft_wrap=True
-        )
+        console.print(Text(added_told(taken.added, taken.there)), soft_wrap=True)
         if source.left_out:
             left_out = [count(number, what) for what, number in sorted(source.left_out.items())]
             console.print(Text(f"Left out: {join(left_out, limit=len(left_out))}."), soft_wrap=True)

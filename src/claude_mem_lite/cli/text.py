@@ -56,7 +56,13 @@ _NOUNS = {
 }
 
 
-def rows_told(counts: Counter[str]) -> str:
+def added_told(added: Counter[str], there: Counter[str]) -> str:
+    """Return in a sentence how many rows of each kind were added, and how many were there already."""
+    new, old = _rows_told(added), _rows_told(there)
+    return f"{new or 'Nothing new'}{f'; there already: {old}' if old else ''}."
+
+
+def _rows_told(counts: Counter[str]) -> str:
     """Return how many rows there are of each kind, in words; "" for none."""
     return join(
         [count(counts[kind], noun) for kind, noun in _NOUNS.items() if counts[kind]], limit=len(_NOUNS)

@@ -19,7 +19,7 @@ from claude_mem_lite.codemap.calls import facts
 from claude_mem_lite.codemap.extract import MAX_FUNCTIONS
 from claude_mem_lite.codemap.masking import masked
 from claude_mem_lite.codemap.project import FileMap, no_collection, scan_source
-from claude_mem_lite.codemap.valueflow import packing
+from claude_mem_lite.codemap.valueflow import terms
 from claude_mem_lite.redaction.events import redact
 from claude_mem_lite.redaction.ignored import IGNORED_FILES, ignored_name
 from claude_mem_lite.storage import code
@@ -380,4 +380,4 @@ def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-_FORMAT = str((packing.FORMAT, facts.FORMAT))
+_FORMAT = str((terms.FORMAT, facts.FORMAT))

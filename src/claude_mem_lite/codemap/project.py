@@ -16,7 +16,7 @@ from claude_mem_lite.codemap.extract import MAX_FUNCTIONS, Function, definitions
 from claude_mem_lite.codemap.languages import rows
 from claude_mem_lite.codemap.languages.tree_language import TreeLanguage
 from claude_mem_lite.codemap.resolution import Edge, Resolution
-from claude_mem_lite.codemap.valueflow import packing
+from claude_mem_lite.codemap.valueflow import terms
 from claude_mem_lite.codemap.valueflow.imports import module_names
 from claude_mem_lite.codemap.valueflow.lowering import lower
 from claude_mem_lite.codemap.valueflow.terms import Import, import_statements
@@ -52,7 +52,7 @@ class FileMap:
         `shown` is given the texts in a Python file, and returns others for those that may not be stored.
         """
         if self.path.endswith(sources.PYTHON):
-            return packing.pack(self.scopes, shown)
+            return terms.pack(self.scopes, shown)
         return call_facts.pack(self.facts) if self.facts is not None else b""
 
 
@@ -80,7 +80,7 @@ def unpacked(path: str, data: bytes) -> FileMap | None:
     if not path.endswith(sources.PYTHON):
         facts = call_facts.unpack(data) if data else None
         return FileMap(path, "", 0, (), (), "", facts) if facts is not None else None
-    scopes = packing.unpack(data)
+    scopes = terms.unpack(data)
     return FileMap(path, "", 0, (), scopes, imports=_imported(scopes)) if scopes else None
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from claude_mem_lite.codemap.project import Project, unpacked
 from claude_mem_lite.codemap.resolution import Edge, Resolution, Scopes
-from claude_mem_lite.codemap.valueflow import packing
+from claude_mem_lite.codemap.valueflow import terms
 from claude_mem_lite.storage import code
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class Resolved:
         return self._resolution.rest(self._scopes)
 
     def _scopes(self, path: str) -> Scopes:
-        return packing.unpack(self._packed[path]) or ()
+        return terms.unpack(self._packed[path]) or ()
 
     def _other_calls(self) -> dict[str, tuple[list[Edge], list[Edge]]]:
         """Return the calls of all languages but Python by file."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from claude_mem_lite.context.text import vetted
 from claude_mem_lite.search.words import STOP_WORDS, words
-from claude_mem_lite.tokens import estimate_tokens
+from claude_mem_lite.text import estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

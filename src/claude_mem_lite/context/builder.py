@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -10,18 +11,19 @@ from claude_mem_lite import config, repository, settings
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.context import FRESH, SOURCES, failure, layers, shared, text, together
 from claude_mem_lite.context.budget import LeftOut, Said, Section, fill
-from claude_mem_lite.context.client_memory import without_told
 from claude_mem_lite.context.past import Past
 from claude_mem_lite.context.shown import shown_to
 from claude_mem_lite.context.superseded import Superseded
+from claude_mem_lite.distill import auto_memory
+from claude_mem_lite.distill.sameness import names_differ, relation, terms
 from claude_mem_lite.distill.standing import standing
 from claude_mem_lite.repository import SHARED_BRANCHES
 from claude_mem_lite.storage import DatabaseError, queries
 from claude_mem_lite.storage import context as context_rows
-from claude_mem_lite.tokens import CHARS_PER_TOKEN, estimate_tokens
+from claude_mem_lite.text import CHARS_PER_TOKEN, estimate_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Sequence
 
     from claude_mem_lite.context.budget import Line
 
@@ -37,6 +39,9 @@ _ROUNDED_S = 3.0
 FUNCTION_MAP, _TEAM = "function_map", "team"
 # What the fence of a block in short costs.
 SHORT_FENCE_TOKENS = 42
+_MARKS = re.compile(r"^\s*(?:[-*+]|\d+[.)]|#{1,6})\s+")
+_LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+_LONGEST_NOTE = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +199,7 @@ def build(  # noqa: PLR0913  (all of them say what started)
         allowed = min(left, budget.share(layer.name) + carried)
         try:
             with context_rows.time_limit(LAYER_S):
-                lines = without_told(layer.lines(replace(past, room=allowed)), project_dir)
+                lines = _without_told(layer.lines(replace(past, room=allowed)), project_dir)
         except DatabaseError:
             skipped.append(layer.name)
             carried = allowed
@@ -316,3 +321,28 @@ def _told(section: Section, line: Line) -> dict[str, Any]:
 
 def _ms_since(started: float) -> float:
     return round((time.monotonic() - started) * 1000, 1)
+
+
+def _without_told(lines: Sequence[Line], project_dir: str) -> list[Line]:
+    """Return the lines without the learnings that the client's index of notes surely says as well."""
+    if all(line.kind != "learning" for line in lines):
+        return list(lines)
+    told = [text for line in auto_memory.index_lines(project_dir) for text in _texts(line)]
+    return [line for line in lines if line.kind != "learning" or not _is_told(line.says, told)]
+
+
+def _is_told(says: str, told: Sequence[str]) -> bool:
+    """Tell whether one text surely says all that a learning says: the same claim, and no word less."""
+    content = says.partition(": ")[2]
+    wanted = set(terms(content))
+    return bool(wanted) and any(
+        wanted <= set(terms(text)) and relation(text, content) == "same" and not names_differ(text, content)
+        for text in told
+    )
+
+
+def _texts(line: str) -> list[str]:
+    """Return what a line of the index says: all of it without its marks, and what stands behind its link."""
+    text = _MARKS.sub("", line[:_LONGEST_NOTE]).strip()
+    behind = re.split(r"\s[–—-]\s|:\s", text, maxsplit=1)[-1]
+    return list(dict.fromkeys(filter(None, (_LINK.sub(r"\1", text), behind if _LINK.search(text) else ""))))

@@ -16,8 +16,8 @@ from functools import lru_cache
 from math import log1p
 from typing import TYPE_CHECKING
 
+from claude_mem_lite.distill.standing import is_test
 from claude_mem_lite.distill.statements import names
-from claude_mem_lite.distill.together import is_test
 from claude_mem_lite.search.words import words
 
 if TYPE_CHECKING:

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import os.path
 from collections import Counter, defaultdict
 from dataclasses import replace
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.context import shared
 from claude_mem_lite.context.budget import Said, Section, fill
 from claude_mem_lite.context.past import FADES
 from claude_mem_lite.context.prompts import command_words
-from claude_mem_lite.distill.explained import explained
 from claude_mem_lite.distill.findings import RECURS, findings, rules_told
 from claude_mem_lite.distill.local.shell import steps
+from claude_mem_lite.distill.statements import names
 from claude_mem_lite.repository import work_of
 from claude_mem_lite.storage import findings as finding_rows
 from claude_mem_lite.storage.context import sessions
 from claude_mem_lite.text import count
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from claude_mem_lite.context.budget import Line
     from claude_mem_lite.context.past import Past
     from claude_mem_lite.distill.findings import Finding
+    from claude_mem_lite.distill.state import State
+    from claude_mem_lite.distill.thread import Said as Statement
 
 BUDGET_TOKENS = 200
 LINES = 5
@@ -35,6 +41,10 @@ _INFLECTED = 4  # letters of a name that a language may put an ending to: "commi
 _FADES = 0.95
 # The sessions in which an explanation may have been given before, and how many of these are told.
 _SESSIONS, _EXPLAINED = 60, 2
+# What is found out twice will be needed again: "a new field of `A` has to be copied to `B`". A pair of names
+# counts where so many sessions and pieces of work join it.
+_JOINED, _WORKS, _TOGETHER = 3, 2, 0.6  # of the sessions that speak of either name, so many join them
+_MOST_NAMES, _SHORTEST = 4, 4  # a statement of more is a list
 
 
 def recurring(past: Past) -> list[Line]:
@@ -138,3 +148,36 @@ def _line(past: Past, found: Finding, says: str) -> Line:
         opens, "observation", found.last_at, says, weight=weight, reason=f"failed {found.times} times",
         chars=_CHARS, stands_for=found.event_ids,
     )  # fmt: skip
+
+
+def explained(states: Sequence[tuple[str, State]]) -> list[tuple[Statement, int]]:
+    """Return statements with how many sessions joined the same two names, most sessions first.
+
+    `states` are those of sessions, the newest first, each with the work that it was part of: its branch, on a
+    shared one the session itself. A statement is told once.
+    """
+    files = {form for _, state in states for path in state.files for form in _forms(path)}
+    spoken: defaultdict[str, set[int]] = defaultdict(set)
+    joined: defaultdict[tuple[str, str], dict[int, Statement]] = defaultdict(dict)
+    for at, (_, state) in enumerate(states):
+        for said in state.statements:
+            found = {name for name in names(said.text) if len(name) >= _SHORTEST and "/" not in name} - files
+            for name in found:
+                spoken[name].add(at)
+            if not said.is_users and len(found) <= _MOST_NAMES:
+                for pair in combinations(sorted(found), 2):
+                    joined[pair].setdefault(at, said)
+    best: dict[str, tuple[Statement, int]] = {}
+    for pair, by_session in sorted(joined.items(), key=lambda each: -len(each[1])):
+        either = spoken[pair[0]] | spoken[pair[1]]
+        works = {states[at][0] for at in by_session}
+        if len(by_session) >= _JOINED and len(works) >= _WORKS and len(by_session) >= _TOGETHER * len(either):
+            said = max(by_session.values(), key=lambda said: len(said.says))
+            best.setdefault(said.says, (said, len(by_session)))
+    return list(best.values())
+
+
+def _forms(path: str) -> tuple[str, str]:
+    """Return how a statement names a file: with its ending and without."""
+    base = os.path.basename(path).lower()
+    return base, base.partition(".")[0]

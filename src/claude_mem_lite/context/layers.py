@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING
 
 from claude_mem_lite.context.coverage import choose
 from claude_mem_lite.context.past import FADES, SESSIONS
-from claude_mem_lite.distill.changed import changed
+from claude_mem_lite.distill.standing import changed, is_test
 from claude_mem_lite.distill.thread import GOALS, IN_FLIGHT
-from claude_mem_lite.distill.together import is_test
 from claude_mem_lite.quoting import named
 from claude_mem_lite.repository import SHARED_BRANCHES
-from claude_mem_lite.storage import changes
+from claude_mem_lite.storage import code
 from claude_mem_lite.storage import context as context_rows
-from claude_mem_lite.text import count
-from claude_mem_lite.tokens import CHARS_PER_TOKEN
+from claude_mem_lite.text import CHARS_PER_TOKEN, count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -146,7 +144,7 @@ def function_map(past: Past) -> list[Line]:
     recent = past.recent
     files: dict[str, list[FunctionChange]] = {}
     places: set[tuple[str, str]] = set()
-    for row in changes.of_sessions(past.project_dir, list(recent), since=past.since, limit=_READ):
+    for row in code.changes_of(past.project_dir, list(recent), since=past.since, limit=_READ):
         places.add((row.file_path, row.qualified_name))
         if len(places) > FUNCTIONS:
             break
@@ -156,7 +154,7 @@ def function_map(past: Past) -> list[Line]:
     found: dict[str, list[tuple[str, list[FunctionChange]]]] = {}
     for path, rows in files.items():
         if not is_test(path):
-            made = changed(rows, verbs=("new",), docs=changes.docs(past.project_dir, path))
+            made = changed(rows, verbs=("new",), docs=context_rows.docs_of_new(past.project_dir, path))
             if told := made or changed(rows, verbs=("changed",)):
                 found.setdefault(path if made else "", []).append((f"{named(path)}: {told}", rows))
     if len(found) > 1:

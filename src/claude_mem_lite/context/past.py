@@ -15,8 +15,7 @@ from claude_mem_lite.distill.thread import GOALS, IN_FLIGHT, Said, without_repea
 from claude_mem_lite.quoting import named, quote_blocks, quote_long_names
 from claude_mem_lite.repository import SHARED_BRANCHES
 from claude_mem_lite.storage import context as context_rows
-from claude_mem_lite.text import one_line, relative
-from claude_mem_lite.tokens import estimate_tokens
+from claude_mem_lite.text import estimate_tokens, one_line, relative
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -74,11 +74,6 @@ def under(row_id: str, says: str) -> str:
     return f"  - {harmless(row_id[:ID_CHARS], chars=ID_CHARS)} {says}"
 
 
-def session_line(session_id: str, at: str, summary: str, *, now: float, chars: int = SESSION_CHARS) -> str:
-    """Return one line of the session index; for `at` and `now` see `entry`."""
-    return entry(session_id, at, harmless(summary, chars=chars), now=now)
-
-
 def harmless(text: str, *, chars: int) -> str:
     """Return captured text as one line that can neither close the block nor open a tag of its own.
 

@@ -18,7 +18,7 @@ from claude_mem_lite.distill.attempts import is_commit
 from claude_mem_lite.distill.local.conversation import without_reason
 from claude_mem_lite.quoting import named
 from claude_mem_lite.search.words import words
-from claude_mem_lite.storage import changes
+from claude_mem_lite.storage import code
 from claude_mem_lite.storage import context as context_rows
 from claude_mem_lite.text import join
 
@@ -63,7 +63,7 @@ def _callers(past: Past, path: str) -> list[Line]:
     """Return who calls, from other files, the functions that sessions changed last."""
     changed = [
         row
-        for row in changes.in_file(past.project_dir, path, limit=_CHANGES)
+        for row in code.changes_in(past.project_dir, path, limit=_CHANGES)
         if row.change_type != "deleted" and row.observation_id
     ]
     names = list(dict.fromkeys(row.qualified_name for row in changed))[:_FUNCTIONS]

@@ -112,18 +112,6 @@ def open_failures(
     ]
 
 
-def settled(observations: Sequence[TriedT]) -> list[TriedT]:
-    """Return what failed and has succeeded since; `observations` in the order of time."""
-    good: set[Key] = set()
-    found = []
-    for each in reversed(observations):
-        failed = failure(each)
-        if failed and failed.key in good:
-            found.append(each)
-        good.update(succeeded(each))
-    return found[::-1]
-
-
 def failure(observation: Tried) -> Failure | None:
     """Return what failed in an observation; None where nothing did, and for a look that found nothing."""
     failed = _FAILED.search(observation.summary) if observation.tool_name == "Bash" else None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, NamedTuple
 
 from claude_mem_lite import repository
 from claude_mem_lite.capture import inbox
-from claude_mem_lite.distill.merged import merge_of, merges, pull_in
 from claude_mem_lite.distill.retired import in_code, is_code, stated_code, stated_names
 from claude_mem_lite.distill.state import State
 from claude_mem_lite.quoting import quoted
@@ -16,16 +16,23 @@ from claude_mem_lite.storage.models import memory_database
 from claude_mem_lite.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from claude_mem_lite.storage.models import PendingEvent, Session
 
 _STATING = 25  # sessions, as many as a start block tells of
 _TITLE_CHARS = 120  # of a pull request
-
-
 # When git had moved what is checked out, as each work tree was last asked.
 _moves: dict[str, float] = {}
+# Merges as hosts write them, a squashed pull request, and git's own into the main branch.
+_MERGES = (
+    re.compile(r"Merge (?:pull request|PR) (?P<pull>#\d+) from [^/\s]+/(?P<branch>\S+)"),
+    re.compile(r"Merged in (?P<branch>\S+) \(pull request (?P<pull>#\d+)\)"),
+    re.compile(r"Merge branch '(?P<branch>[^']+)' into '[^']+'(?P<pull>)"),
+    re.compile(r"(?P<title>.*\S) *\((?P<pull>#\d+)\)(?P<branch>)"),
+    re.compile(r"Merge (?:remote-tracking )?branch '(?:origin/)?(?P<branch>[^']+)'(?P<pull>)"),
+)
+_PULL = re.compile(r"/(?:pull|pulls|merge_requests|pull-requests)/(\d+)")
 
 
 def look_again(last: PendingEvent) -> None:
@@ -50,10 +57,10 @@ def _look_for_merges(tree: str, stating: Sequence[tuple[Session, State]]) -> Non
     merged = merges(repository.commits(tree)) if stating else {}
     pulls: dict[str, set[str]] = {}
     for row, state in stating:
-        pulls.setdefault(row.branch, {row.branch}).update(pull_in(said.says) for said in state.thread)
+        pulls.setdefault(row.branch, {row.branch}).update(_pull_in(said.says) for said in state.thread)
     for row, state in stating:
         ended = inbox.unix_time(row.last_event_at)
-        merge = None if state.is_merged else merge_of(pulls[row.branch], ended, merged)
+        merge = None if state.is_merged else _merge_of(pulls[row.branch], ended, merged)
         if merge:
             title = quoted(one_line(redact(merge.title), _TITLE_CHARS))
             as_what = ": ".join(filter(None, [merge.pull, title]))
@@ -96,3 +103,40 @@ def _stated_names(stating: Sequence[tuple[Session, State]]) -> dict[str, dict[st
             for name in (*stated_names(said.text), *stated_code(said.text)):
                 found.setdefault(name, {"name": name, **place})
     return found
+
+
+class Merge(NamedTuple):
+    """A branch that came in: when (Unix seconds), its pull request ("#12"), and what this was called."""
+
+    at: float
+    pull: str = ""
+    title: str = ""
+
+
+def merges(commits: Iterable[tuple[float, str, str]]) -> dict[str, Merge]:
+    """Return the last merge of each branch and pull request ("#12"), by commits' times, subjects and bodies.
+
+    A merge's body begins with the title of its pull request.
+    """
+    found: dict[str, Merge] = {}
+    for at, subject, body in commits:
+        match = next((each for pattern in _MERGES if (each := pattern.fullmatch(subject.strip()))), None)
+        if match is None:
+            continue
+        title = match.groupdict().get("title") or body.strip().partition("\n")[0]
+        merge = Merge(at, match["pull"], title)
+        for name in filter(None, match.group("branch", "pull")):
+            found[name] = max(merge, found.get(name, merge))
+    return found
+
+
+def _pull_in(text: str) -> str:
+    """Return the number of the pull request whose address a text has, as "#12"; "" for none."""
+    match = _PULL.search(text)
+    return f"#{match[1]}" if match else ""
+
+
+def _merge_of(names: Iterable[str], since: float, found: Mapping[str, Merge]) -> Merge | None:
+    """Return the merge that brought in one of a session's names after its end (Unix seconds)."""
+    merged = (found[name] for name in names if name in found)
+    return next((merge for merge in merged if merge.at >= since), None)

@@ -28,7 +28,7 @@ from claude_mem_lite.distill.thread import decisions
 from claude_mem_lite.storage import projects, queries, retired, rewrites, timeline
 from claude_mem_lite.storage.code import save_past_changes
 from claude_mem_lite.storage.models import PendingEvent, memory_database
-from claude_mem_lite.tokens import estimate_tokens
+from claude_mem_lite.text import estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

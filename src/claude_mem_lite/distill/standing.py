@@ -1,24 +1,30 @@
-"""Read where a session stands from the databases."""
+"""Read where a session stands from the databases, and tell in a line what became of a file's functions."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.distill import echoes
 from claude_mem_lite.distill.attempts import is_commit
-from claude_mem_lite.distill.changed import changed
 from claude_mem_lite.distill.state import state_of
-from claude_mem_lite.distill.together import is_test
-from claude_mem_lite.storage import changes, queries, timeline
+from claude_mem_lite.quoting import quoted
+from claude_mem_lite.storage import code, queries, timeline
 from claude_mem_lite.storage import context as context_rows
+from claude_mem_lite.text import join
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from claude_mem_lite.distill.state import State
     from claude_mem_lite.storage.models import FunctionChange, Observation
 
 _CHANGES, _HEARD_CHARS = 300, 300_000
+_NAMES = 6  # functions named of a file
+_SIGNATURE_CHARS = 60
+_STRING = re.compile(r"[\"']")  # a default value can be a sentence
+_TEST = re.compile(r"(?i:(?:^|[/_.-])(?:tests?|specs?)[/_.-])|[a-z]Tests?\.")
+VERBS = ("new", "changed", "gone")
 
 
 def standing(
@@ -30,7 +36,7 @@ def standing(
     """Return where a session stands by its observations and by those of each session after it, in order."""
     committed = next((row.created_at for row in reversed(rows) if is_commit(row)), "")
     by_file: dict[str, list[FunctionChange]] = {}
-    for row in changes.of_sessions(project_dir, [session_id], since=committed, limit=_CHANGES):
+    for row in code.changes_of(project_dir, [session_id], since=committed, limit=_CHANGES):
         by_file.setdefault(row.file_path, []).append(row)
     plan = context_rows.plan_events(project_dir, session_id)
     told = {path: changed(own) for path, own in by_file.items() if not is_test(path)}
@@ -46,3 +52,38 @@ def _quoting(session_id: str) -> Callable[[str], str]:
             yield from echoes.from_outside(payload)
 
     return lambda text: echoes.quote_others(text, heard()) if last else text
+
+
+def changed(
+    rows: Sequence[FunctionChange], *, verbs: Sequence[str] = VERBS, docs: Mapping[str, str] | None = None
+) -> str:
+    """Return what became of a file's functions: "new allocate(total, weights); changed split".
+
+    `rows` are newest first. What was made and changed is new, what was made and removed again is not told.
+    Only what `verbs` name is told. `docs` say what new functions are for, each quoted: these come first, and
+    without their signatures.
+    """
+    docs = docs or {}
+    last: dict[str, FunctionChange] = {}
+    made = {row.qualified_name for row in rows if row.change_type == "new"}
+    for row in rows:
+        last.setdefault(row.qualified_name, row)
+    told: dict[str, list[str]] = {verb: [] for verb in VERBS}
+    for name, row in sorted(
+        last.items(), key=lambda each: (each[0] not in docs, each[0].rpartition(".")[2][:1] == "_")
+    ):
+        is_gone = row.change_type == "deleted"
+        if is_gone and name in made:
+            continue
+        verb = "gone" if is_gone else "new" if name in made else "changed"
+        has_room = row.kind == "function" and len(row.signature) <= _SIGNATURE_CHARS
+        says = row.signature if verb == "new" and has_room and name not in docs else name
+        says = quoted(says) if _STRING.search(says) else says
+        doc = docs.get(name, "").replace(f"“{name.rpartition('.')[2]} ", "“") if verb == "new" else ""
+        told[verb].append(f"{says} ({doc})" if doc else says)
+    return "; ".join(f"{verb} {join(told[verb], _NAMES)}" for verb in verbs if told[verb])
+
+
+def is_test(path: str) -> bool:
+    """Tell whether a file is one of tests, by what languages call such files and their folders."""
+    return _TEST.search(path) is not None

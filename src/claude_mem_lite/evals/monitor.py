@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.evals import compression, samples, scores
-from claude_mem_lite.evals.health import use_of_context
+from claude_mem_lite.storage import context as context_rows
 from claude_mem_lite.storage import evals as eval_rows
 from claude_mem_lite.storage import learnings, ledger, queries
 
@@ -24,6 +24,7 @@ DAY_S = 86_400.0
 _NEWEST = 2_000
 # An observed call that nothing has confirmed for so long.
 _STALE_DAYS = 30
+HOW = ("opened", "named", "touched")
 
 
 def report(project_dir: str | None, *, days: int, now: float) -> dict[str, Any]:
@@ -33,7 +34,7 @@ def report(project_dir: str | None, *, days: int, now: float) -> dict[str, Any]:
     """
     since = inbox.utc_text(now - days * DAY_S)
     return {
-        **use_of_context(project_dir),
+        **_use_of_context(project_dir),
         "days": days,
         "queue": queue(since=since, now=now),
         "errors": errors(since=since),
@@ -141,3 +142,40 @@ def _percentiles(values: Sequence[float]) -> dict[str, float | None]:
 
 def _share(some: int, of: int) -> float | None:
     return round(some / of, 4) if of else None
+
+
+def _use_of_context(project_dir: str | None = None) -> dict[str, Any]:
+    """Return how many lines sessions were shown and used, by the way in which they were shown and in all.
+
+    `project_dir` None stands for all projects. A line counts once a session and way. `sessions` are those
+    that were shown something and have been summarized since; of the others nobody knows yet.
+    """
+    rows: dict[str, Counter[str]] = {}
+    measured = context_rows.measured_sessions(project_dir)
+    for session_id in measured:
+        used = context_rows.used_in(session_id)
+        ways: dict[str, set[str]] = {}
+        for block in context_rows.shown_in(session_id):
+            via = str(block.data.get("via", ""))
+            if via == context_rows.LATE:
+                continue
+            rows.setdefault(via, Counter())["blocks"] += 1
+            rows[via]["tokens"] += int(block.data.get("tokens", 0))
+            ways.setdefault(via, set()).update(block.data.get("ids", ()))
+        for via, ids in ways.items():
+            rows[via]["shown"] += len(ids)
+            rows[via].update(used[row_id] for row_id in ids if row_id in used)
+    total: Counter[str] = Counter()
+    for row in rows.values():
+        total += row
+    return {
+        "sessions": len(measured),
+        "via": {via: _shares(row) for via, row in sorted(rows.items())},
+        "all": _shares(total),
+    }
+
+
+def _shares(row: Counter[str]) -> dict[str, Any]:
+    used = sum(row[how] for how in HOW)
+    counted = {name: row[name] for name in ("blocks", "tokens", "shown", *HOW)}
+    return {**counted, "used": used, "share": round(used / row["shown"], 3) if row["shown"] else None}

@@ -15,7 +15,7 @@ from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.evals import judge, scores
 from claude_mem_lite.storage import evals as eval_rows
 from claude_mem_lite.storage import queries
-from claude_mem_lite.tokens import CHARS_PER_TOKEN, estimate_tokens
+from claude_mem_lite.text import CHARS_PER_TOKEN, estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Collection

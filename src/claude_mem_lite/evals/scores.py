@@ -58,11 +58,6 @@ class Score:
         weight = sum(WEIGHTS[name] for name in self.measured)
         return float(sum(WEIGHTS[name] * getattr(self, name) for name in self.measured) / weight)
 
-    @property
-    def cost_adjusted_quality(self) -> float | None:
-        """Quality for each dollar; None for what has cost nothing."""
-        return self.quality / self.usd if self.usd else None
-
     def as_json(self) -> dict[str, Any]:
         """Return the figures by name."""
         figures = {name: getattr(self, name) for name in self.__slots__}

@@ -24,8 +24,7 @@ from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.redaction.events import scrub_as_set
 from claude_mem_lite.storage import queries
 from claude_mem_lite.storage.connections import connect
-from claude_mem_lite.text import clean, clip, first_sentence, one_line, relative
-from claude_mem_lite.tokens import estimate_tokens
+from claude_mem_lite.text import clean, clip, estimate_tokens, first_sentence, one_line, relative
 from claude_mem_lite.upkeep import exchange, lines
 
 if TYPE_CHECKING:

@@ -51,8 +51,7 @@ def scrub(
     try:
         return _in_time(within_s, lambda: _scrub(event, max_chars, ignored, Looks(_MOST_LOOKS)))
     except (TooMuchError, OutOfTimeError):
-        from claude_mem_lite.redaction.bounds import without_long
-        from claude_mem_lite.redaction.strings import loads
+        from claude_mem_lite.redaction.strings import loads, without_long
 
         return _scrub(without_long(loads(event)), max_chars, ignored, Looks())
     except RecursionError:
@@ -86,26 +85,25 @@ def _scrub(event: str, max_chars: int, ignored: tuple[str, ...], looks: Looks) -
         marks = find_marks(event)
         if not marks and not _is_suspicious(event, ignored):
             return event
-    from claude_mem_lite.redaction import bounds
+    from claude_mem_lite.redaction import strings
     from claude_mem_lite.redaction.contents import without_ignored
     from claude_mem_lite.redaction.printers import without_output
     from claude_mem_lite.redaction.removal import without_secrets
-    from claude_mem_lite.redaction.strings import loads
 
-    tree = loads(event)
+    tree = strings.loads(event)
     has_private = "\\u" in event or "<private" in event.lower()
     if has_private:
         from claude_mem_lite.redaction.private import without_private, without_private_talk
 
         tree = without_private(tree)
-    tree = bounds.narrowed(tree, max_chars)
+    tree = strings.narrowed(tree, max_chars)
     for call in _calls(tree):
         if has_private:
             call.update(without_private_talk(call))
         call.update(without_output(call))
         call.update(without_ignored(call, IgnoredFiles(ignored, looks)))
     marks = None if marks is None or _hides_letters(event) else marks
-    return bounds.fitted(without_secrets(tree, looks, marks), max_chars)
+    return strings.fitted(without_secrets(tree, looks, marks), max_chars)
 
 
 def _calls(tree: dict[str, Any]) -> list[dict[str, Any]]:

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import re
 
-from claude_mem_lite.redaction.bounds import unseamed
 from claude_mem_lite.redaction.marks import PRIVATE_KEY, find_marks
 from claude_mem_lite.redaction.scanner import find_values, holds_word
-from claude_mem_lite.redaction.strings import change_strings, dumps
+from claude_mem_lite.redaction.strings import change_strings, dumps, unseamed
 from claude_mem_lite.redaction.vocabulary import AT_WORD, LONGEST
 from claude_mem_lite.redaction.weights import MIXED, QUOTED_LEAST, weigh
 

@@ -9,7 +9,6 @@ import json
 import os
 import re
 import shlex
-import stat
 import sys
 import types
 from typing import TYPE_CHECKING, Any
@@ -144,22 +143,8 @@ def read_file(path: str) -> str:
 
 def write(path: str, text: str) -> None:
     """Replace a file in one step, keeping its mode."""
-    import tempfile
-
-    folder = os.path.dirname(path)
-    os.makedirs(folder, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=".claude-mem-")
-    try:
-        with open(descriptor, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        if os.path.exists(path):
-            os.chmod(temporary, stat.S_IMODE(os.stat(path).st_mode))
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    config.replace_file(path, text.encode())
 
 
 def _is_ours(command: Any, pattern: re.Pattern[str]) -> bool:

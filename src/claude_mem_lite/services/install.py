@@ -188,11 +188,6 @@ def _follows_renames() -> bool:
     return version is None or _number(version) >= FOLLOWS_RENAMES
 
 
-def plugin_hooks() -> dict[str, Any]:
-    """Return what hooks/hooks.json is to hold: the same hooks, as Claude Code finds them in a plugin."""
-    return {"hooks": {name: [entry] for name, entry in _plugin_entries().items()}}
-
-
 def interpreter(command: str) -> str:
     """Return the path of the Python that a registered command starts."""
     return next(word for word in words(command) if "=" not in word.partition("/")[0])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from peewee import JOIN, chunked, fn
 
+from claude_mem_lite.repository import work_of
 from claude_mem_lite.storage.call_edges import ROWS, UNRESOLVED, id_of_place, other_columns
 from claude_mem_lite.storage.models import (
     CallEdge,
@@ -26,6 +27,9 @@ from claude_mem_lite.storage.models import (
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+
+_NEWEST = 5_000  # changes among which those made together are looked for
 
 
 class Definition(NamedTuple):
@@ -43,6 +47,17 @@ class Mapped(NamedTuple):
 
     digest: str
     lines: int
+
+
+class Changed(NamedTuple):
+    """A change by an observation; `work` is the piece of work that it is part of."""
+
+    work: str
+    file: str
+    name: str
+    change_type: str
+    observation_id: str
+    created_at: str
 
 
 # --- files and functions ---------------------------------------------------------------------------
@@ -300,6 +315,39 @@ def counts(project_dir: str) -> dict[str, int]:
     unresolved = calls.where(CallEdge.resolution == UNRESOLVED).count()
     functions = FunctionMapEntry.select().where(FunctionMapEntry.project_dir == project_dir).count()
     return {"functions": functions, "calls": calls.count() - unresolved, "unresolved": unresolved}
+
+
+def changes_of(
+    project_dir: str, sessions: Collection[str], *, since: str = "", limit: int
+) -> list[FunctionChange]:
+    """Return what some sessions did to a project's functions, newest first."""
+    rows = FunctionChange.select().where(
+        (FunctionChange.project_dir == project_dir)
+        & FunctionChange.session_id.in_(list(sessions))
+        & (FunctionChange.created_at > since)
+    )
+    return list(rows.order_by(FunctionChange.created_at.desc(), FunctionChange.pk.desc()).limit(limit))
+
+
+def changes_in(project_dir: str, path: str, *, limit: int) -> list[FunctionChange]:
+    """Return what became of a file's functions in sessions, newest first."""
+    rows = FunctionChange.select().where(
+        (FunctionChange.project_dir == project_dir)
+        & (FunctionChange.file_path == path)
+        & (FunctionChange.session_id != "")
+    )
+    return list(rows.order_by(FunctionChange.created_at.desc(), FunctionChange.pk.desc()).limit(limit))
+
+
+def newest_changes(project_dir: str) -> list[Changed]:
+    """Return the last changes of a project by observations, newest first, each with its work."""
+    query = (
+        "SELECT s.id, s.branch, c.file_path, c.qualified_name, c.change_type, c.observation_id, c.created_at"
+        " FROM function_changes AS c JOIN sessions AS s ON s.id = c.session_id"
+        " WHERE +c.project_dir = ? AND c.observation_id IS NOT NULL ORDER BY c.pk DESC LIMIT ?"
+    )
+    rows = memory_database.execute_sql(query, (project_dir, _NEWEST))
+    return [Changed(work_of(own, branch), *row) for own, branch, *row in rows]
 
 
 # --- what healing needs to know --------------------------------------------------------------------

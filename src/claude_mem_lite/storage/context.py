@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import time
 from collections import Counter
 from contextlib import contextmanager
@@ -104,20 +105,6 @@ def observations(
         & Observation.tool_name.not_in(LOOKS)
     )
     return list(rows.order_by(Observation.created_at.desc(), Observation.pk.desc()).limit(limit))
-
-
-def said(project_dir: str, session_id: str, event: str, *, newest: bool = False) -> Observation | None:
-    """Return what the user ("UserPromptSubmit") or Claude ("Stop") said first, or last, in a session."""
-    rows = Observation.select().where(
-        (Observation.project_dir == project_dir)
-        & (Observation.session == session_id)
-        & (Observation.tool_name == event)
-    )
-    order = (Observation.created_at, Observation.pk)
-    found: Observation | None = rows.order_by(
-        *(column.desc() if newest else column for column in order)
-    ).first()
-    return found
 
 
 def answers_between(project_dir: str, start: str, end: str) -> list[Observation]:
@@ -386,3 +373,14 @@ def sessions_shown(row_id: str) -> list[LogEntry]:
         (LogEntry.event_type == SHOWN) & (fn.INSTR(LogEntry.data, json.dumps(row_id)) > 0)
     )
     return [row for row in query.order_by(LogEntry.created_at) if row_id in row.data.get("ids", ())]
+
+
+def docs_of_new(project_dir: str, path: str) -> dict[str, str]:
+    """Return what new functions of a file say of themselves, quoted, by name, as their edits told it."""
+    query = (
+        "SELECT c.qualified_name, o.summary FROM function_changes AS c JOIN observations AS o"
+        " ON o.id = c.observation_id WHERE c.project_dir = ? AND c.file_path = ? AND c.change_type = 'new'"
+    )
+    rows = memory_database.execute_sql(query, (project_dir, path))
+    told = ((name, re.search(rf"{re.escape(name)} \((“[^“”]+”)\)", says)) for name, says in rows)
+    return {name: found[1] for name, found in told if found}

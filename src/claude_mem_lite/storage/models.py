@@ -391,9 +391,3 @@ class PendingEvent(_Table):
     class Meta:
         database = queue_database
         table_name = "pending_queue"
-
-
-MODELS: tuple[type[Any], ...] = (
-    Session, Observation, FunctionMapEntry, FunctionChange, SourceFile, CallEdge, Learning, LogEntry,
-    RetiredName, FailedCall, ProjectFolder, State, PendingEvent,
-)  # fmt: skip

@@ -121,12 +121,6 @@ def counts(tiers: Collection[str]) -> dict[str, int]:
     }
 
 
-def rejected(limit: int = 5) -> list[Observation]:
-    """Return the newest observations that Claude would not write about."""
-    rows = Observation.select().where(Observation.upgrade == ERROR).order_by(Observation.pk.desc())
-    return list(rows.limit(limit))
-
-
 # --- sessions --------------------------------------------------------------------------------------
 
 

@@ -10,7 +10,7 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite.codemap.calls.values import Builtins
+from claude_mem_lite.codemap.calls.values import Builtins, by_method, folders_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -33,15 +33,9 @@ class Finder:
         self._paths = frozenset(paths)
         self._read = read
         self._known: dict[tuple[str, str], str] = {}
-        folders = {""}
-        for path in paths:
-            above = posixpath.dirname(path)
-            while above not in folders:
-                folders.add(above)
-                above = posixpath.dirname(above)
         self._aliases: dict[str, list[tuple[str, list[str]]]] = {}
         self._packages: dict[str, tuple[str, dict[str, Any]]] = {}
-        for folder in sorted(folders):
+        for folder in folders_of(paths):
             found = self._settings(folder)
             if found is not None:
                 self._aliases[folder] = found
@@ -193,12 +187,6 @@ def _parsed(text: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _table(*rows: tuple[str, str, Any]) -> dict[tuple[str, str], Any]:
-    return {
-        (kind, name): what for kinds, names, what in rows for kind in kinds.split() for name in names.split()
-    }
-
-
 _ARRAYS, _MAPS, _SETS = "Array ReadonlyArray", "Map ReadonlyMap WeakMap", "Set ReadonlySet WeakSet"
 _ITERATORS = "Iterable Iterator IterableIterator AsyncIterable AsyncIterableIterator Generator AsyncGenerator"
 
@@ -225,7 +213,7 @@ BUILTINS = Builtins(
         **dict.fromkeys(f"{_ARRAYS} {_SETS} {_ITERATORS}".split(), 0),
         "Record": 1,
     },
-    results=_table(
+    results=by_method(
         (_ARRAYS, "at find findLast pop shift", 0),
         (_ARRAYS, "concat copyWithin fill filter reverse slice sort splice", "self"),
         (_ARRAYS, "toReversed toSorted toSpliced with", "self"),
@@ -238,7 +226,7 @@ BUILTINS = Builtins(
         (_SETS, "values keys", "Array<0"),
         ("Promise PromiseLike", "catch finally", "self"),
     ),
-    passed=_table(
+    passed=by_method(
         (_ARRAYS, "every filter find findIndex findLast flatMap forEach map some", (0,)),
         (_ARRAYS, "sort toSorted", (0, 0)),
         (_SETS, "forEach", (0,)),

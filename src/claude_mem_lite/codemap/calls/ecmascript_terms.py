@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from claude_mem_lite.codemap.calls.walker import first_inside, own_scope, own_shape
+
 if TYPE_CHECKING:
     from tree_sitter import Node
 
@@ -68,10 +70,6 @@ def without_brackets(node: Node | None) -> Node | None:
     return node
 
 
-def _inner(walk: Walk, node: Node) -> Term:
-    return walk.lower(node.named_children[0]) if node.named_child_count else None
-
-
 def _attribute(walk: Walk, node: Node) -> Term:
     parts = node.named_children
     return ("attribute", walk.lower(parts[0]), walk.text(parts[-1])) if len(parts) > 1 else None
@@ -80,7 +78,7 @@ def _attribute(walk: Walk, node: Node) -> Term:
 def _cast(walk: Walk, node: Node) -> Term:
     parts = node.named_children
     if len(parts) != 2:  # `as const`
-        return _inner(walk, node)
+        return first_inside(walk, node)
     value, kind = (parts[1], parts[0]) if node.type == "type_assertion" else parts
     declared = walk.type(kind.named_children[0] if kind.type == "type_arguments" else kind)
     bare = without_brackets(value)
@@ -138,13 +136,8 @@ def _subscript(walk: Walk, node: Node) -> Term:
 
 
 def _awaited(walk: Walk, node: Node) -> Term:
-    inner = _inner(walk, node)
+    inner = first_inside(walk, node)
     return ("await", inner) if inner is not None else None
-
-
-def _own_scope(walk: Walk, node: Node) -> Term:
-    index = walk.scope(node)
-    return ("scope", index) if index is not None else None
 
 
 def _array(walk: Walk, node: Node) -> Term:
@@ -172,7 +165,7 @@ EXPRESSIONS = {
     "sequence_expression": _last,
     "assignment_expression": _assigned,
     "augmented_assignment_expression": _assigned,
-    "instantiation_expression": _inner,
+    "instantiation_expression": first_inside,
     "array": _array,
     "string": lambda _walk, _node: _literal("string"),
     "template_string": lambda _walk, _node: _literal("string"),
@@ -181,8 +174,10 @@ EXPRESSIONS = {
     "true": lambda _walk, _node: _literal("boolean"),
     "false": lambda _walk, _node: _literal("boolean"),
     "unary_expression": lambda _walk, _node: _literal("boolean"),
-    **dict.fromkeys((*FUNCTIONS, "class", "object"), _own_scope),
-    **dict.fromkeys(("parenthesized_expression", "satisfies_expression", "non_null_expression"), _inner),
+    **dict.fromkeys((*FUNCTIONS, "class", "object"), own_scope),
+    "parenthesized_expression": first_inside,
+    "satisfies_expression": first_inside,
+    "non_null_expression": first_inside,
 }  # fmt: skip
 
 
@@ -231,12 +226,7 @@ def _lookup(walk: Walk, node: Node) -> Term:
 
 
 def _query(walk: Walk, node: Node) -> Term:
-    return ("type_of", _inner(walk, node))
-
-
-def _shape_type(walk: Walk, node: Node) -> Term:
-    index = walk.scope(node)
-    return ("shape", index) if index is not None else None
+    return ("type_of", first_inside(walk, node))
 
 
 def _array_type(walk: Walk, node: Node) -> Term:
@@ -257,7 +247,7 @@ TYPES = {
     "union_type": _union,
     "intersection_type": _union,
     "function_type": _function_type,
-    "object_type": _shape_type,
+    "object_type": own_shape,
     "lookup_type": _lookup,
     "this_type": lambda _walk, _node: ("this_type",),
     "type_query": _query,

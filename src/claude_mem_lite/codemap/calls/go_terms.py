@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claude_mem_lite.codemap.calls.walker import Walk, field_of
+from claude_mem_lite.codemap.calls.walker import Walk, field_of, first_inside, own_scope, own_shape, typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -136,19 +136,6 @@ def _binary(walk: Walk, node: Node) -> Term:
     return ("union", sides)
 
 
-def _typed(walk: Walk, node: Node) -> Term:
-    return ("typed", walk.type(field_of(node, "type")))
-
-
-def _first(walk: Walk, node: Node) -> Term:
-    return walk.lower(node.named_children[0]) if node.named_child_count else None
-
-
-def _literal(walk: Walk, node: Node) -> Term:
-    index = walk.scope(node)
-    return ("scope", index) if index is not None else None
-
-
 def _outside(name: str) -> Term:
     return ("typed", ("ref", (name,), ()))
 
@@ -161,10 +148,10 @@ EXPRESSIONS = {
     "slice_expression": _operand,
     "unary_expression": _unary,
     "binary_expression": _binary,
-    "parenthesized_expression": _first,
-    "func_literal": _literal,
+    "parenthesized_expression": first_inside,
+    "func_literal": own_scope,
     **dict.fromkeys(
-        ("composite_literal", "type_conversion_expression", "type_assertion_expression"), _typed
+        ("composite_literal", "type_conversion_expression", "type_assertion_expression"), typed
     ),
     **dict.fromkeys(
         ("interpreted_string_literal", "raw_string_literal", "rune_literal", "int_literal", "float_literal",
@@ -201,11 +188,6 @@ def _function_type(walk: Walk, node: Node) -> Term:
     return ("function", parameters, result_of(walk, field_of(node, "result")), ())
 
 
-def _shape_type(walk: Walk, node: Node) -> Term:
-    index = walk.scope(node)
-    return ("shape", index) if index is not None else None
-
-
 TYPES = {
     **dict.fromkeys(("type_identifier", "qualified_type", "identifier", "selector_expression"), _reference),
     "generic_type": _generic,
@@ -214,5 +196,5 @@ TYPES = {
     "map_type": _container("map", "key", "value"),
     "channel_type": _container("chan", "value"),
     "function_type": _function_type,
-    **dict.fromkeys(("struct_type", "interface_type"), _shape_type),
+    **dict.fromkeys(("struct_type", "interface_type"), own_shape),
 }

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 _MAX_IMPORTS = 100  # of whole packages
 _CLASSES = frozenset({"class"})
-_PARAMETERS = frozenset({"formal_parameter", "spread_parameter"})
 
 
 # --- classes and their members ---------------------------------------------------------------------

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from claude_mem_lite.codemap.calls.values import Builtins
+from claude_mem_lite.codemap.calls.values import Builtins, by_method
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -29,12 +29,6 @@ class Finder:
     def package(self, path: str) -> str:
         """Return a name for the package of a file: its files see each other's classes."""
         return f"{self._files[path].scopes[0].name}."
-
-
-def _table(*rows: tuple[str, str, Any]) -> dict[tuple[str, str], Any]:
-    return {
-        (kind, name): what for kinds, names, what in rows for kind in kinds.split() for name in names.split()
-    }
 
 
 _LISTS = "List ArrayList LinkedList Vector Stack Deque ArrayDeque Queue PriorityQueue BlockingQueue"
@@ -63,7 +57,7 @@ BUILTINS = Builtins(
     transparent=frozenset(),
     awaited=frozenset(),
     elements=dict.fromkeys(f"[] {_LISTS} {_SETS} Stream".split(), 0),
-    results=_table(
+    results=by_method(
         (_LISTS, "get/1 remove/1 getFirst/0 getLast/0 removeFirst/0 removeLast/0 peek/0 poll/0 pop/0", 0),
         (_LISTS, "element/0 remove/0 take/0 peekFirst/0 peekLast/0 pollFirst/0 pollLast/0 firstElement/0", 0),
         (f"{_LISTS} {_SETS}", "iterator/0", "Iterator<0"),
@@ -79,7 +73,7 @@ BUILTINS = Builtins(
         ("Stream", "findFirst/0 findAny/0 max/1 min/1", "Optional<0"),
         ("Stream", "toList/0", "List<0"),
     ),
-    passed=_table(
+    passed=by_method(
         (f"{_LISTS} {_SETS}", "forEach/1 removeIf/1", (0,)),
         (_LISTS, "sort/1", (0, 0)),
         (_MAPS, "forEach/1", (0, 1)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claude_mem_lite.codemap.calls.walker import Walk, field_of
+from claude_mem_lite.codemap.calls.walker import Walk, field_of, first_inside, own_scope, typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,10 +94,6 @@ def _called(walk: Walk, node: Node) -> Term:
     return ("call", callee, types, simple if any(simple) else ()) if callee is not None else None
 
 
-def _typed(walk: Walk, node: Node) -> Term:
-    return ("typed", walk.type(field_of(node, "type")))
-
-
 def _array(walk: Walk, node: Node) -> Term:
     return ("typed", ("ref", ("[]",), (walk.type(field_of(node, "type")),)))
 
@@ -115,27 +111,18 @@ def _assigned(walk: Walk, node: Node) -> Term:
     return walk.lower(field_of(node, "right"))
 
 
-def _first(walk: Walk, node: Node) -> Term:
-    return walk.lower(node.named_children[0]) if node.named_child_count else None
-
-
-def _own_scope(walk: Walk, node: Node) -> Term:
-    index = walk.scope(node)
-    return ("scope", index) if index is not None else None
-
-
 EXPRESSIONS = {
     "identifier": _name,
     "field_access": _access,
     "method_invocation": _called,
-    "object_creation_expression": _typed,
+    "object_creation_expression": typed,
     "array_creation_expression": _array,
     "array_access": _element,
-    "cast_expression": _typed,
+    "cast_expression": typed,
     "ternary_expression": _one_of,
     "assignment_expression": _assigned,
-    "parenthesized_expression": _first,
-    "lambda_expression": _own_scope,
+    "parenthesized_expression": first_inside,
+    "lambda_expression": own_scope,
     "this": lambda _walk, _node: ("this",),
     "super": lambda _walk, _node: ("super",),
     "string_literal": lambda _walk, _node: ("typed", ("ref", ("String",), ())),

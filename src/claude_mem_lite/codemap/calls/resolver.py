@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from claude_mem_lite.codemap.calls.evaluation import CLASSES, Evaluation, last
+from claude_mem_lite.codemap.calls.evaluation import CLASSES, last
 from claude_mem_lite.codemap.calls.values import At
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
+    from claude_mem_lite.codemap.calls.evaluation import Evaluation
     from claude_mem_lite.codemap.calls.facts import Facts, Term
-    from claude_mem_lite.codemap.calls.values import Builtins, Finder, Values
+    from claude_mem_lite.codemap.calls.values import Values
 
 _DIRECT = frozenset({"name", "import", "scope", "local", "path", "first", "conversion"})
 Place = tuple[str, str]  # file and qualified name, "" for the module
@@ -36,16 +37,11 @@ class Missed(NamedTuple):
     line: int
 
 
-def resolve(
-    files: Mapping[str, Facts],
-    finder: Finder,
-    builtins: Builtins,
-    evaluate: Callable[[Mapping[str, Facts], Finder, Builtins], Evaluation] = Evaluation,
-) -> Iterator[Found | Missed]:
+def resolve(evaluation: Evaluation) -> Iterator[Found | Missed]:
     """Yield the calls of files that see each other, file by file, in the order that they are written."""
-    evaluation = evaluate(files, finder, builtins)
-    methods = _methods(files)
-    for path, facts in files.items():
+    noise = evaluation.builtins.noise
+    methods = _methods(evaluation.files)
+    for path, facts in evaluation.files.items():
         for call in facts.calls:
             caller = path, _caller(facts, call.scope)
             values = evaluation.start(At(path, call.scope), call.callee)
@@ -56,9 +52,9 @@ def resolve(
                 continue
             name = _written(call.callee)
             named = methods.get(last(name), [])
-            if "." in name and len(named) == 1 and last(name) not in builtins.noise:
+            if "." in name and len(named) == 1 and last(name) not in noise:
                 yield Found(caller, named[0], call.line, "guess", call.shape, is_class=False)
-            elif name and (named or last(name) not in builtins.noise):
+            elif name and (named or last(name) not in noise):
                 yield Missed(caller, name, call.line)
 
 

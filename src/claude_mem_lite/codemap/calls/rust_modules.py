@@ -9,7 +9,7 @@ import posixpath
 import tomllib
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite.codemap.calls.values import Builtins
+from claude_mem_lite.codemap.calls.values import Builtins, by_method, folders_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -23,15 +23,9 @@ class Finder:
     def __init__(self, paths: Collection[str], read: Callable[[str], str]) -> None:
         """Read the Cargo.toml in the folders of the files and above."""
         self._paths = frozenset(paths)
-        folders = {""}
-        for path in paths:
-            above = posixpath.dirname(path)
-            while above not in folders:
-                folders.add(above)
-                above = posixpath.dirname(above)
         self._manifests: dict[str, dict[str, Any]] = {}
         self._crates: dict[str, str] = {}  # the file of a crate by its package's name
-        for folder in sorted(folders):
+        for folder in folders_of(paths):
             manifest = _parsed(read(posixpath.join(folder, "Cargo.toml")))
             if manifest:
                 self._manifests[folder] = manifest
@@ -114,12 +108,6 @@ def _parsed(text: str) -> dict[str, Any]:
         return {}
 
 
-def _results(*rows: tuple[str, str, Any]) -> dict[tuple[str, str], Any]:
-    return {
-        (kind, name): what for kinds, names, what in rows for kind in kinds.split() for name in names.split()
-    }
-
-
 _LISTS = "Vec VecDeque LinkedList BinaryHeap HashSet BTreeSet []"
 _MAPS = "HashMap BTreeMap"
 _EITHER = "Option Result"
@@ -127,7 +115,7 @@ CELLS = "RefCell Cell Mutex RwLock OnceCell OnceLock LazyLock LazyCell"
 
 # What a type's method returns: an argument of the type by its place, "self", None for what is not known, or
 # another type with such arguments.
-RESULTS = _results(
+RESULTS = by_method(
     (_LISTS, "iter iter_mut into_iter drain", ("Iterator", 0)),
     (_LISTS, "first last first_mut last_mut get get_mut pop pop_first pop_last", ("Option", 0)),
     (_LISTS, "front back front_mut back_mut pop_front pop_back peek", ("Option", 0)),
@@ -170,7 +158,7 @@ RESULTS = _results(
 )  # fmt: skip
 
 # What a method hands to the function that it is given.
-PASSED = _results(
+PASSED = by_method(
     ("Iterator", "map filter for_each any all find position flat_map filter_map inspect take_while", (0,)),
     ("Iterator", "skip_while map_while max_by_key min_by_key find_map partition try_for_each", (0,)),
     ("Iterator", "fold try_fold", (None, 0)),

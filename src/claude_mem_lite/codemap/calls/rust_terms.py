@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claude_mem_lite.codemap.calls.walker import Walk, field_of
+from claude_mem_lite.codemap.calls.walker import Walk, field_of, own_scope, typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -210,10 +210,6 @@ def _made(walk: Walk, node: Node) -> Term:
     return ("typed", walk.type(field_of(node, "name")))
 
 
-def _cast(walk: Walk, node: Node) -> Term:
-    return ("typed", walk.type(field_of(node, "type")))
-
-
 def _operation(_walk: Walk, node: Node) -> Term:
     operator = field_of(node, "operator")
     is_test = operator is not None and operator.type in {"==", "!=", "<", ">", "<=", ">=", "&&", "||"}
@@ -230,11 +226,6 @@ def _index(walk: Walk, node: Node) -> Term:
     if base is None or parts[1].type == "range_expression":
         return base
     return ("index", base)
-
-
-def _own_scope(walk: Walk, node: Node) -> Term:
-    index = walk.scope(node)
-    return ("scope", index) if index is not None else None
 
 
 def _literal(name: str) -> Term:
@@ -273,11 +264,11 @@ EXPRESSIONS: dict[str, Lowering] = {
     "if_expression": _either,
     "match_expression": _arms,
     "struct_expression": _made,
-    "type_cast_expression": _cast,
+    "type_cast_expression": typed,
     "binary_expression": _operation,
     "tuple_expression": _several("tuple"),
     "array_expression": _several("list"),
-    "closure_expression": _own_scope,
+    "closure_expression": own_scope,
     "macro_invocation": _macro,
     "string_literal": lambda _walk, _node: _literal("str"),
     "raw_string_literal": lambda _walk, _node: _literal("str"),

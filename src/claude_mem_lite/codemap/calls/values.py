@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import posixpath
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 
 class Value(NamedTuple):
@@ -69,6 +70,24 @@ class Finder(Protocol):
 
     def package(self, path: str) -> str:
         """Return the package of a file, whose files see each other's exports; "" for none."""
+
+
+def by_method(*rows: tuple[str, str, Any]) -> dict[tuple[str, str], Any]:
+    """Return what rows say by type and method, of which each names several: `results` or `passed`."""
+    return {
+        (kind, name): what for kinds, names, what in rows for kind in kinds.split() for name in names.split()
+    }
+
+
+def folders_of(paths: Iterable[str]) -> list[str]:
+    """Return the folders that hold files, and those above them, from "" down."""
+    folders = {""}
+    for path in paths:
+        above = posixpath.dirname(path)
+        while above not in folders:
+            folders.add(above)
+            above = posixpath.dirname(above)
+    return sorted(folders)
 
 
 def argument_of(value: Value, place: int | str) -> Values:

@@ -176,3 +176,28 @@ def _done(terms: dict[str, list[Term]]) -> Terms:
 def field_of(node: Node, name: str) -> Any:
     """Return a node's child of a field; None where it has none."""
     return node.child_by_field_name(name)
+
+
+# --- terms that are alike in many languages --------------------------------------------------------
+
+
+def own_scope(walk: Walk, node: Node) -> Term:
+    """Return a function, class or object that is written out."""
+    index = walk.scope(node)
+    return ("scope", index) if index is not None else None
+
+
+def own_shape(walk: Walk, node: Node) -> Term:
+    """Return a type that is written out."""
+    index = walk.scope(node)
+    return ("shape", index) if index is not None else None
+
+
+def first_inside(walk: Walk, node: Node) -> Term:
+    """Return the first thing inside, as of parentheses."""
+    return walk.lower(node.named_children[0]) if node.named_child_count else None
+
+
+def typed(walk: Walk, node: Node) -> Term:
+    """Return something of the type that is written there, as in a cast."""
+    return ("typed", walk.type(field_of(node, "type")))

@@ -84,14 +84,6 @@ def of(path: str) -> Language | None:
     return language if language is not None and language.is_installed else None
 
 
-def parse(path: str, source: str) -> Any:
-    """Return the syntax tree of a source of a file that is mapped.
-
-    Raises: SyntaxError where the language's parser can't read it; ValueError for a file of no language.
-    """
-    return _known(path).parse(source)
-
-
 def extract(path: str, source: str, *, limit: int = MAX_FUNCTIONS) -> tuple[Function, ...]:
     """Return what a source defines; nothing for a file of no language.
 
@@ -155,10 +147,3 @@ def advice(missing_by_extra: dict[str, list[str]]) -> str:
     extras = ",".join(sorted(filter(None, missing_by_extra)))
     what = f"claude-mem-lite[{extras}]" if extras else "claude-mem-lite"
     return f"{', '.join(names)} not mapped; pip install '{what}' adds the grammars" if names else ""
-
-
-def _known(path: str) -> Language:
-    language = of(path)
-    if language is None:
-        raise ValueError(f"{path}: of no language that is mapped here")
-    return language

@@ -15,8 +15,8 @@ of those". Take two files:
                                                  book.post("rent")
 
 1. `lowering` turns each file's syntax tree into terms (`terms`): scopes, their statements and expressions,
-   without anything that the solver has no use for. `packing` stores them, so that a file is parsed only when
-   it has changed.
+   without anything that the solver has no use for. `terms` packs them to be stored, so that a
+   file is parsed only when it has changed.
 2. `modules` makes a `Unit` of each scope and a `Module` of each file (`values`), and finds modules by their
    import names (`imports`).
 3. `solver` takes units from a `worklist`, at first all of them, imported modules before those that import

@@ -3,10 +3,11 @@
 No model, no network, no file: pure functions of the event.
 """
 
+import os.path
 from collections.abc import Callable, Sequence
 
-from claude_mem_lite.distill.local import agents, bash, conversation, edits, reading, unknown, web
-from claude_mem_lite.distill.local.own_notes import is_note
+from claude_mem_lite.capture.priority import EDITORS
+from claude_mem_lite.distill.local import agents, bash, conversation, edits, fields, reading, unknown, web
 from claude_mem_lite.distill.local.reading import is_lookup
 from claude_mem_lite.distill.local.versions import Edit, edit_of
 from claude_mem_lite.distill.observation import OBSERVATION_CHARS, Capture, Observation, Skip
@@ -27,7 +28,7 @@ def observe(capture: Capture, edit: Edit | None = None, *, prompt: str | None = 
     prompt before the event, redacted: the report of a turn says what was asked.
     Never raises, whatever the payload looks like.
     """
-    if is_note(capture):
+    if _is_note(capture):
         return Skip("a note in Claude Code's own memory")
     if edit := edit or edit_of(capture):
         return _fit(edits.observe(edit))
@@ -55,6 +56,24 @@ def _look(capture: Capture) -> reading.Look | Skip:
         return reading.look(capture)
     other = observe(capture)
     return other if isinstance(other, Skip) else reading.mention(other)
+
+
+def _is_note(capture: Capture) -> bool:
+    """Tell whether an editor was used on one of the client's own notes, PROJECTS/SLUG/memory/….
+
+    PROJECTS is the folder of the session's transcript, wherever the client has its folders, or the usual one.
+    """
+    if capture.tool_name not in EDITORS:
+        return False
+    path = os.path.normpath(fields.argument(capture, "file_path") or ".")
+    transcript = fields.text(capture.payload, "transcript_path")
+    folders = [os.path.dirname(os.path.dirname(transcript)), os.path.expanduser("~/.claude/projects")]
+    for projects in folders:
+        if len(projects) > 1 and path.startswith(f"{projects}/"):
+            inside = path[len(projects) + 1 :].split("/")
+            if len(inside) > 2 and inside[1] == "memory":  # noqa: PLR2004  (slug, memory, file)
+                return True
+    return False
 
 
 def _fit(result: Observation | Skip) -> Observation | Skip:

@@ -5,17 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from claude_mem_lite.capture.simple_commands import Command
-from claude_mem_lite.distill.local import (
-    evidence,
-    failures,
-    fields,
-    git,
-    packages,
-    results,
-    runners,
-    shell,
-    writes,
-)
+from claude_mem_lite.distill.local import evidence, failures, fields, git, results, runners, shell, writes
 from claude_mem_lite.distill.observation import OBSERVATION_CHARS, Capture, Observation, Skip
 from claude_mem_lite.quoting import named, quoted
 from claude_mem_lite.text import TITLE_CHARS, clip, join, one_line, relative
@@ -164,7 +154,7 @@ def _title(run: _Run) -> str:
         main, *others = sorted(run.deeds, key=lambda deed: not deed.title.startswith(("Commit", "Amend")))
         rest = "".join(f", {other.title[0].lower()}{other.title[1:]}" for other in others)
         return one_line(main.title + rest if len(main.title + rest) <= TITLE_CHARS else main.title)
-    if installed := packages.title(run.steps):
+    if installed := results.packages(run.steps):
         return installed
     told = run.tests.verdict if run.tests else quoted(_short(run.result))
     return one_line(f"{_label(run, 45)}: {told}") if told else _label(run, 70)

@@ -1,14 +1,14 @@
-"""Tells how a command that worked came out: what it made, how long it took, what its tool said of it."""
+"""Tells how a command that worked came out: what it made or installed, how long it took, what it said."""
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from claude_mem_lite.capture.simple_commands import Command
 from claude_mem_lite.distill.local import shell
 from claude_mem_lite.distill.local.evidence import output_worth, telling_lines, unique
 from claude_mem_lite.distill.local.problems import count_problems, first_problem
-from claude_mem_lite.text import one_line
+from claude_mem_lite.text import join, one_line
 
 _RESULT_CHARS = 200
 _SHORT_LINES, _FEW_LINES = 3, 8
@@ -27,6 +27,17 @@ _MEASURED = tuple(
 )
 # These only cut what another program says.
 _CUTTING = frozenset({"head", "tail", "tee", "cd", "echo", "true", "sleep"})
+_INSTALLING = {
+    "pip": ("install",), "pip3": ("install",), "uv": ("add", "pip install", "sync"),
+    "poetry": ("add", "install"),
+    "pdm": ("add",), "conda": ("install",), "npm": ("install", "i", "add", "ci"), "pnpm": ("add", "install"),
+    "yarn": ("add", "install"), "bun": ("add", "install"), "cargo": ("add", "install"),
+    "go": ("get", "install"),
+    "gem": ("install",), "bundle": ("install", "add"), "composer": ("require",), "apt": ("install",),
+    "apt-get": ("install",), "brew": ("install",), "apk": ("add",), "dnf": ("install",),
+}  # fmt: skip
+_REMOVING = ("uninstall", "remove", "rm")
+_NO_PACKAGES = frozenset({".", "-", "install", "add", "get", "pip", "sync", "i", "ci", "require"})
 
 
 def result(steps: Sequence[Command], output: str) -> str:
@@ -58,3 +69,20 @@ def _address(output: str) -> str:
     return next(
         (one_line(url, _RESULT_CHARS) for url in urls if isinstance(url, str) and _URL.match(url)), ""
     )
+
+
+def packages(steps: Iterable[Command]) -> str:
+    """Return what a package manager did, "Install typer with pip"; "" where there was none."""
+    return next(filter(None, map(_title, steps)), "")
+
+
+def _title(step: Command) -> str:
+    line = " ".join(step.operands)
+    if any(line.startswith(start) for start in _INSTALLING.get(step.program, ())):
+        verb = "Install"
+    elif step.program in _INSTALLING and step.operands[:1] and step.operands[0] in _REMOVING:
+        verb = "Uninstall"
+    else:
+        return ""
+    packages = [word for word in step.operands if word not in _NO_PACKAGES and word not in _REMOVING]
+    return one_line(f"{verb} {join(packages) or 'dependencies'} with {step.program}")

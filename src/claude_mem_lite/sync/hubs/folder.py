@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from typing import TYPE_CHECKING
 
+from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-_OURS, _MARK, _UNFINISHED = "claude-mem", "hub", ".unfinished-"
+_OURS, _MARK = "claude-mem", "hub"
 
 
 class FolderHub:
@@ -74,14 +74,4 @@ class FolderHub:
     def _put(self, name: str, data: bytes) -> None:
         path = os.path.join(self.folder, name)
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        descriptor, unfinished = tempfile.mkstemp(prefix=_UNFINISHED, dir=os.path.dirname(path))
-        try:
-            with open(descriptor, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(unfinished, path)
-        except OSError:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(unfinished)
-            raise
+        config.replace_file(path, data, mode=0o600)

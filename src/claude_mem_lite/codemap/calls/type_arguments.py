@@ -1,0 +1,90 @@
+"""Bind the parameters of generic types and functions to their arguments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from claude_mem_lite.codemap.calls.values import At
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from claude_mem_lite.codemap.calls.evaluation import Evaluation
+    from claude_mem_lite.codemap.calls.facts import Term
+    from claude_mem_lite.codemap.calls.values import Value, Values
+
+
+class TypeArguments:
+    """What type parameters stand for."""
+
+    def __init__(self, evaluation: Evaluation) -> None:
+        self._values, self._scope = evaluation.values, evaluation.scope
+        self._files = evaluation.files
+
+    def of_name(self, at: At, name: str) -> Values | None:
+        """Return what a type parameter is bound to, else its constraint; None for other names."""
+        for known, values in at.env:
+            if known == name:
+                return values
+        scopes, here = self._files[at.path].scopes, at.scope
+        while here >= 0:
+            for known, constraint in scopes[here].type_params:
+                if known == name:
+                    return self._values(At(at.path, here), constraint)
+            here = scopes[here].parent
+        return None
+
+    def bound(self, value: Value, arguments: Sequence[Values]) -> Value:
+        """Return a value with its type parameters bound to arguments, to their constraints without."""
+        env = [
+            (name, given if (given := arguments[place : place + 1]) and given[0] else None, of)
+            for place, (name, of) in enumerate(self._scope(value).type_params)
+        ]
+        own = tuple(
+            [
+                (name, given[0] if given else self._values(At(value.path, value.scope), of))
+                for name, given, of in env
+            ]
+        )
+        return value._replace(env=(*own, *value.env) if value.kind == "function" else own)
+
+    def inferred(self, function: Value, arguments: Sequence[Values]) -> Value:
+        """Return a function with the type arguments that follow from what it is given."""
+        scope = self._scope(function)
+        names = {name for name, _ in scope.type_params} - {name for name, _ in function.env}
+        env: dict[str, Values] = {}
+        for (declared, _), given in zip(scope.params, arguments, strict=False) if names else ():
+            if not declared or declared[0] != "ref":
+                continue
+            pairs = [(declared, given)]
+            pairs += [
+                (inner, each.extra[place])
+                for each in given
+                if each.kind == "builtin" and (each.path,) == declared[1]
+                for place, inner in enumerate(declared[2][: len(each.extra)])
+            ]
+            for inner, values in pairs:
+                if inner and inner[0] == "ref" and len(inner[1]) == 1 and inner[1][0] in names and values:
+                    env.setdefault(inner[1][0], values)
+        return function._replace(env=(*env.items(), *function.env)) if env else function
+
+    def unified(self, function: Value, at: At, declared: Term) -> Value:
+        """Return a function with the type arguments that follow from what its result is declared to be."""
+        own, returned = self._scope(function).type_params, self._scope(function).return_type
+        if not own or not returned or not declared or returned[0] != "ref" or declared[0] != "ref":
+            return function
+        names = {(name,): name for name, _ in own}
+        env = [
+            (names[left[1]], self._values(at, right))
+            for left, right in zip(returned[2], declared[2], strict=False)
+            if left and left[0] == "ref" and left[1] in names
+        ]
+        return function._replace(env=(*env, *function.env))
+
+    def aliased(self, alias: Value, arguments: tuple[Values, ...]) -> Values:
+        """Return what a type by another name is."""
+        _, of, params = alias.extra
+        env = tuple(
+            [(name, arguments[at] if at < len(arguments) else ()) for at, (name, _) in enumerate(params)]
+        )
+        return self._values(At(alias.path, alias.scope, env), of)
