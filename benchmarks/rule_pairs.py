@@ -30,7 +30,7 @@ from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage import models, queries
 
 KINDS = {"beside": "can stand together", "contradicts": "contradict", "same": "say the same"}
-OUTCOMES = ("retired", "question", "merged", "apart")
+OUTCOMES = ("retired", "question", "again", "merged", "apart")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +79,10 @@ def outcome(pair: Pair, older: set[str]) -> tuple[str, bool]:
     both = bool(kept) and (is_merged or len(rows) > len(kept))
     if any(row.superseded_by for row in kept):
         return "retired", both
-    if learning_rows.questions(pair.project_dir, candidates=True):
+    asked = [is_again for *_, is_again in learning_rows.questions(pair.project_dir, candidates=True)]
+    if not all(asked):
         return "question", both
-    return "merged" if is_merged else "apart", both
+    return "again" if asked else "merged" if is_merged else "apart", both
 
 
 def measure(pairs: list[Pair], *, is_verbose: bool) -> None:

@@ -471,9 +471,22 @@ def test_what_is_near_in_meaning_is_asked_about(meaning: Index) -> None:
     row = row_of(heard("remove any TODO comments that you come across", "s2", origin="user"))
 
     assert len(known()) == 3
-    assert [(newer.id, older.content) for newer, older in learning_rows.questions(PROJECT)] == [
+    assert [(newer.id, older.content) for newer, older, _ in learning_rows.questions(PROJECT)] == [
         (row.id, "leave my TODO comments alone")
     ]
+
+
+@pytest.mark.meaning
+def test_a_rule_said_again_in_other_words_is_asked_about_and_raises_nothing(meaning: Index) -> None:
+    """Meaning alone is no evidence: both stay as they are, and the user is asked."""
+    heard("make small commits", origin="user", starts_at=evolve.CANDIDATE)
+    embed_all(meaning)
+
+    heard("every logical step is its own commit", "s2", origin="user", starts_at=evolve.CANDIDATE)
+
+    candidates = learning_rows.find(PROJECT, state="candidate")
+    assert [row.confidence for row in candidates] == [evolve.CANDIDATE] * 2
+    assert [is_again for *_, is_again in learning_rows.questions(PROJECT, candidates=True)] == [True]
 
 
 @pytest.mark.meaning

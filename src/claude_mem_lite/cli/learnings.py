@@ -325,7 +325,8 @@ def _print_questions(pairs: list[dict[str, Any]]) -> None:
     for pair in pairs[:_MOST_QUESTIONS]:
         newer, older = pair["newer"], pair["older"]
         ids = f"{newer['id'][:ID_CHARS]} {older['id'][:ID_CHARS]}"
-        told = Text.assemble("Do both hold? ", (printable(newer["content"]), "bold"), " / ")
+        asks = "Is it one rule? " if pair["is_again"] else "Do both hold? "
+        told = Text.assemble(asks, (printable(newer["content"]), "bold"), " / ")
         told.append(printable(older["content"]), style="bold")
         told.append(f"  (claude-mem learnings both {ids}, merge {ids}, or remove one)", style="dim")
         console.print(told, soft_wrap=True)

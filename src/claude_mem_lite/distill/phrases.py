@@ -43,7 +43,7 @@ ALWAYS = _any_of(
 )
 # Who is told of then: a thing, or the speaker alone, or as little as can be.
 TOLD_OF = _any_of(
-    "it,this,that,they,these,those,he,she,there,the,your,i,i'm,i'd,i'll,i've,just,es,das,dies,er,sie,ich,il,elle,ça,cela,je,eso,esto,yo,"
+    "it,this,that,they,these,those,he,she,there,the,your(?! (?:answers|replies|commits|code)),i,i'm,i'd,i'll,i've,just,es,das,dies,er,sie,ich,il,elle,ça,cela,je,eso,esto,yo,"
     "isso,isto,eu,ele,ela,questo,io,het,dat,ik,to,ja,это,он,она,они,я,o",
     "[它他她那]|我(?!们|們)|这(?!个项目|里)|這(?!個專案|裡)|それ|あれ|この(?!プロジェクト|リポジトリ)",
     start=r"^",
@@ -73,7 +73,7 @@ OUGHT = _any_of(
 )
 # It holds in this project: said of a task as well.
 IN_PROJECT = _any_of(
-    "(?:in|for) (?:this|our) (?:project|repo|repository|code ?base|team|package),"
+    r"(?:in|for) (?:this|our) (?:\w+ )?(?:project|repo|repository|code ?base|code|team|package|crate|app),(?:in|around) here,"
     "in (?:diesem|unserem) (?:projekt|repo|code),dans (?:ce|notre) (?:projet|dépôt|code),"
     "en (?:este|nuestro) (?:proyecto|repo),(?:neste|no nosso) (?:projeto|repo),in questo (?:progetto|repo),"
     "in (?:dit|ons) (?:project|repo),w tym (?:projekcie|repo),в этом (?:проекте|репозитории),bu projede",
@@ -98,7 +98,7 @@ ON_PURPOSE = _any_of(
 )
 # It contradicts what was just done or said.
 DENIES = _any_of(
-    r"(?:no|nope|nein|non|não|nee|nie|нет|hayır)(?=\s*[^\w\s]|\s+(?:i|we|you|the)\b),wrong,incorrect,not quite,"
+    r"(?:no|nope|nein|non|não|nee|nie|нет|hayır)(?=\s*(?:[.:!;\x2c\uff0c\u3001]|[–—-]\s|$)|\s+(?:i|we|you|the)\b),wrong,incorrect,not quite,"
     "(?:that|this|it)(?:'s| is) (?:wrong|incorrect|not (?:right|correct|true|what)),"
     "falsch,das (?:ist falsch|stimmt nicht),c'est faux,ce n'est pas ça,eso no,incorrecto,"
     "(?:está )?errado,sbagliato,non è corretto,fout,dat klopt niet,źle,неверно,неправильно,yanlış",
@@ -115,14 +115,15 @@ _INSTEAD_UNSPACED = "而不是|代替|代わりに|대신"
 # What follows (in some languages: precedes) is left for what the rest speaks of.
 INSTEAD = _any_of(_INSTEAD, _INSTEAD_UNSPACED)
 # Something else held until now.
-CHANGES = _any_of(
-    _INSTEAD
-    + r",instead,no longer,not any ?more,any ?more,no more,(?:switched|moved|migrated|changed) (?:\w+ )?(?:from|to),"
+GIVES_UP = _any_of(
+    r"no longer(?! than),not any ?more,any ?more,no more(?! than),(?:switched|moved|migrated|changed) (?:\w+ )?(?:from|to),"
+    r"(?:dropped|ditched|abandoned|retired|got rid of|stopped using),"
     r"(?:go|goes|going|went) back to,chang\w+ (?:my|our) minds?,(?:forget|scratch) (?:what|that),replaced? by,"
-    r"nicht mehr,stattdessen,doch (?:nicht|lieber|wieder),ne (?:\w+ )+?plus,finalement,ya no,ya no (?:\w+ ),não (?:\w+ )+?mais,"
+    r"nicht mehr,stattdessen,doch (?:nicht|lieber|wieder),(?:ne |n')(?:\w+ )+?plus,finalement,ya no,ya no (?:\w+ ),não (?:\w+ )+?mais,"
     r"non (?:\w+ )+?più,niet meer,toch (?:niet|liever),już nie,zmiana planów,больше не,передумал\w*,artık",
-    _INSTEAD_UNSPACED + "|不再|不用再|改用|改为|もう使わ|더 이상",
+    "不再|不用再|改用|改为|もう使[わい]|더 이상",
 )
+CHANGES = re.compile(f"{INSTEAD.pattern}|\\binstead\\b|{GIVES_UP.pattern}", re.IGNORECASE)
 # It says how, not what: what to leave, what to prefer, what must be, what comes first, when, what holds for each.
 _PLURAL = r"(?!the |there |these |those |you)(?:[\w-]+ ){0,3}[\w-]+s (?:are|go|get|start|begin|live|stay|have|look) "
 _USE = (
@@ -156,11 +157,25 @@ HOW = re.compile(
     + f"{CHANGES.pattern}|{ALWAYS.pattern}",
     re.IGNORECASE,
 )
+# What is to be done now, or has been: how the sentences begin that ask for it, report it or answer.
+DEED = _any_of(
+    "(?:can|could|will|would) you,(?:here|there|that|what)'s,never mind,add,address,allow me,all good,apply,approved?,ask,bump,build,check,clean,close,"
+    "commit(?! messages?),compare,continue,convert,copy,create,debug,delete,describe,design(?!s),do,draft,drop,duplicate\\w*,"
+    "explain,extend,extract,find,finish,fix\\w*,follow up,get,give,go,good,great,group,have a,help,hm+,implement,import,improve,"
+    "include,install,investigate,list,look,looks,make (?:a|an|it|me|sure|the|this),merge(?! commits),more,move,need,next,nice,"
+    "no,nope,now,open,perfect,plan,please,post,print,proceed,pull,push,read,rebase,refactor,remove,rename,replace,reply,research,respond,"
+    "restart,result,retry,revert,review,rewrite,skip,run,search,see,select,send,set,ship,show,sorry,sort,split,squash,start,summari[sz]e,"
+    "sure,switch,sync,tell,thanks?(?: you)?,then,thinking,try,turn,update,upgrade,user,verify,wait,walk,with,write,yep,you,"
+    "füg\\w*,erstell\\w*,mach\\w*,schreib\\w*,lösch\\w*,zeig\\w*,prüf\\w*,starte?,danke,ajoute\\w*,crée\\w*,fais,montre\\w*,corrige\\w*,"
+    "supprime\\w*,enlève\\w*,merci,añade,agrega,crea,haz,muestra,arregla,borra,escribe,gracias,adicione,crie,faça,mostre,corrija,obrigado",
+    "(?:请|帮我|给我|把)|[ぁ-ん]+がとう",
+    start=r"^",
+)
 # It forbids; of two texts on one matter the one says so and the other does not.
 NOT = _any_of(
     _INSTEAD
-    + r",never,no,not,don't,do not,dont,doesn't,isn't,aren't,mustn't,cannot,can't,avoid,avoids,without,"
-    "no longer,stop,forbidden,banned,not allowed,prohibited,off[ -]limits,taboo,nothing,"
+    + r",never,no(?! (?:more|longer|later|less|fewer) than),not,don't,do not,dont,doesn't,isn't,aren't,mustn't,cannot,can't,avoid,avoids,without,w/o,"
+    "no longer(?! than),stop,forbidden,banned,not allowed,prohibited,off[ -]limits,taboo,nothing,"
     r"nichts?,kein\w*,nie,niemals,ohne,verboten,untersagt,tabu,vermeide\w*,ne,n',pas,interdite?s?,proscrite?s?,rien,jamais,sans,évite\w*,"
     r"nunca,jamás,sin,nada,prohibid[oa]s?,evita\w*,não,proibid[oa]s?,sem,evite\w*,non,mai,senza,"
     r"niet,geen,nooit,zonder,nie,nigdy,bez,не,никогда,без,değil,asla",
@@ -186,12 +201,12 @@ NOW = _any_of(
 )
 # It points at what lies before both: at what nothing in the sentence has named, where it stands early.
 POINTS_EARLY = re.compile(
-    r"(?:\S+\s+){0,3}?(?:it|it's|them|they)(?!\w)|(?:not|must|should|needs?|is|are|has|\w+ing)(?!\w)",
+    r"(?:\S+\s+){0,3}?(?:it|it's|them|they)(?!\w)|(?:not|must|should|needs?|is|are|has|(?!nothing)\w+ing)(?!\w)",
     re.IGNORECASE,
 )
 POINTS = _any_of(
     r"this,these,those,above,below,dies\w*,oben,cette,ces,ça,cela,est[aeo]s?,es[ao]s?,"
-    r"isso,isto,quest\w+,dit,deze,это\w*,эт\w+,bu,bunu,şu",
+    r"isso,isto,quest[aeio],dit,deze,это\w*,эт\w+,bu,bunu,şu",
     "[这這那它]|これ|この|それ|その|이것|이거|그거",
 )
 # Who speaks is not sure, or proposes something.

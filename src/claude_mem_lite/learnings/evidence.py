@@ -27,17 +27,21 @@ ACTIVE, CANDIDATE = 2, 1  # signs
 # Words: of what is kept, of what only says how, and of those among which a form binds.
 _MOST_WORDS, _MOST_OF_HOW, _FIRST_WORDS = 30, 20, 3
 _MOST_LEADS = 3
+# Words of a rule in no form; sentences of a prompt with one: more are a paste.
+_MOST_PLAIN, _MOST_TYPED = 12, 4
 _FEWEST_TERMS = 2  # of what speaks of more than the moment
 _CHARS_A_WORD = 3  # of a script without spaces
 _MARKS = " ,;:-"
 _WORD = re.compile(r"[^\s,:;.!?]+")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-# A number that counts nothing, a quotation, an address, a call: one thing.
+# A number that counts nothing, and is of nothing unlike "line length is 100"; a quotation, an address, a call.
 _ONE_THING = re.compile(
-    r"(?:#|\b(?:line|pr|issue|step|option) )\d|\b\d{4,}\b|(?<![\w.])\d++(?!\s?[^\W\d])"
-    r"|[\"\u201c\u201d«»]|https?:|\w\(",
+    r"(?:#|\b(?:line|pr|issue|step|option) )\d|\b\d{4,}\b"
+    r"|(?<![\w.])(?<!\bis )(?<![a-z]{4} )\d++(?!\s?[^\W\d])|[\"\u201c\u201d«»]|https?:|\w\(",
     re.IGNORECASE,
 )
+# Too little to say how, a line of an output, or what fails.
+_REPORT = re.compile(r"[!-\u04ff]+(?: [!-\u04ff]+)?$|[^\w`]|.*\b(?:fail\w*|\w+ing)$|.*[{}]")
 # Names of code, files and products.
 _NAME = re.compile(
     r"`[^`\n]+`|[\w.-]*/[\w./-]+|\w+\.[a-z]{1,4}\b|\b[a-z]+[A-Z]\w+|\b[A-Z][a-z0-9]+[A-Z]\w*|\b\w+[_-]\w[\w-]*"
@@ -59,11 +63,13 @@ def stated(text: str, *, is_refusal: bool = False, is_known: Callable[[str], boo
     earlier session knows a name: what only this session knows is the object of a task.
     """
     found: dict[str, Stated] = {}
-    for sentence in sentences(text):
+    told = sentences(text)
+    for sentence in told:
         content = without_lead(f"{sentence.prefix}{sentence.text}")
         if sentence.asks or not is_short(content) or _is_for_once(content):
             continue
         signs = _signs(content, sentence, is_refusal=is_refusal, is_known=is_known)
+        signs = signs or int(len(told) <= _MOST_TYPED and _is_plain(content))
         if signs and len(found) < MAX_STATED:
             rule = _without_objection(content)
             found.setdefault(rule.casefold(), Stated(rule, signs))
@@ -117,10 +123,17 @@ def _signs(content: str, sentence: Sentence, *, is_refusal: bool, is_known: Call
     return min(ACTIVE if all(map(is_known, _NAME.findall(content))) else CANDIDATE, signs)
 
 
-def _is_general(content: str) -> bool:
+def _is_general(content: str, fewest_terms: int = _FEWEST_TERMS) -> bool:
     """Tell whether a text speaks of things that later sessions will know, not of what lies before both."""
     one = phrases.POINTS.search(content) or phrases.POINTS_EARLY.match(content) or _ONE_THING.search(content)
-    return not one and not phrases.HEDGES.match(content) and len(terms(content)) >= _FEWEST_TERMS
+    return not one and not phrases.HEDGES.match(content) and len(terms(content)) >= fewest_terms
+
+
+def _is_plain(content: str) -> bool:
+    """Tell whether a few words may say how things are done, in no form that shows it: "lint with ruff"."""
+    rest = phrases.IN_PROJECT.sub("", content)
+    is_other = any(each.match(rest) for each in (phrases.DEED, phrases.TOLD_OF, _REPORT)) or is_question(rest)
+    return not is_other and is_short(rest, _MOST_PLAIN) and _is_general(rest, 1)
 
 
 def _binds(content: str) -> bool:

@@ -34,6 +34,7 @@ CANDIDATE = 0.4  # of what was said once, in no form that binds; once more makes
 MANUAL = 1.0
 
 CONTENT_CHARS = 300
+_STANDS_OUT = 0.15  # of a cosine, above those of the next ones
 _MOST_SOURCES = 50  # sessions and observations kept of each learning
 
 Action = Literal["inserted", "merged", "contradicted", "skipped", "quarantined", "known"]
@@ -95,6 +96,12 @@ def take(candidate: Candidate, *, session_id: str, project_dir: str, at: str = "
         )
 
 
+def stands_out(learning_id: str, alike: Mapping[str, float]) -> bool:
+    """Tell whether a learning is nearer to a text than the others that are near it are, on the whole."""
+    others = [cosine for each, cosine in alike.items() if each != learning_id]
+    return not others or alike[learning_id] >= sum(others) / len(others) + _STANDS_OUT
+
+
 def check_code(project_dir: str, session_id: str = "") -> int:
     """Mark what speaks of code that has changed since, with why, and unmark what speaks true again.
 
@@ -153,12 +160,11 @@ class _Taking:
         relations: dict[str, str] = {
             row.id: relation(row.content, self.content, alike.get(row.id, 0.0), threshold) for row in rows
         }
-        if relations.get(self.candidate.contradicts) in {"other", "near", "rivals"}:
+        if relations.get(self.candidate.contradicts) in {"other", "near", "again", "rivals"}:
             relations[self.candidate.contradicts] = "replaces"
         current = [row for row in rows if row.is_active and not row.superseded_by]
         contradicted = [row for row in current if relations[row.id] == "replaces"]
         rivals = [row for row in current if relations[row.id] == "rivals"]
-        near = [row for row in current if relations[row.id] == "near" and self.candidate.origin == "user"]
         # An older session is told later: it was imported, or waited for Claude.
         newer = [row.id for row in contradicted if row.created_at > self.at]
         newer += [
@@ -191,8 +197,9 @@ class _Taking:
         # What takes the place of a rule that sessions were told is one itself, in whatever form it was said.
         outcome = self._insert("inserted", at_least=INITIAL if contradicted else 0.0)
         self._replace(contradicted, outcome.learning_id)
-        nearest = sorted(near, key=lambda row: alike[row.id])[-1:]
-        self._ask([*rivals, *nearest], learning_rows.get(outcome.learning_id), alike)
+        row = learning_rows.get(outcome.learning_id)
+        self._ask(rivals, row, alike)
+        self._ask_nearest(current, row, relations, alike)
         return Outcome("contradicted", outcome.learning_id) if contradicted else outcome
 
     def _same(
@@ -273,11 +280,28 @@ class _Taking:
                 superseded_by=learning_id,
             )
 
-    def _ask(self, others: Sequence[Learning], row: Learning, alike: dict[str, float]) -> None:
-        """Note what may tell one matter otherwise: both stand, and the user is asked."""
+    def _ask(
+        self, others: Sequence[Learning], row: Learning, alike: dict[str, float], *, is_again: bool = False
+    ) -> None:
+        """Note what may tell one matter otherwise, or say the same: both stand, and the user is asked."""
         for other in others:
             if other.id != row.id:
-                learning_rows.ask(row, other, cosine=alike.get(other.id, 0.0), session_id=self.session_id)
+                cosine = alike.get(other.id, 0.0)
+                learning_rows.ask(row, other, cosine=cosine, is_again=is_again, session_id=self.session_id)
+
+    def _ask_nearest(
+        self, rows: Sequence[Learning], row: Learning, relations: Mapping[str, str], alike: dict[str, float]
+    ) -> None:
+        """Ask about the one that is nearest in meaning to what the user has said, if it is on one matter."""
+        near = [
+            each for each in rows
+            if relations[each.id] in {"near", "again"}
+            and self.session_id not in each.source_sessions
+            and stands_out(each.id, alike)
+        ]  # fmt: skip
+        if near and self.candidate.origin == "user":
+            nearest = max(near, key=lambda each: alike[each.id])
+            self._ask([nearest], row, alike, is_again=relations[nearest.id] == "again")
 
     def _evidence(self, row: Learning) -> dict[str, Any]:
         """Return the columns that tell of one more voice for a learning, its code as it is now."""

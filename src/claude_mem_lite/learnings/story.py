@@ -53,10 +53,10 @@ def entry(row: Learning) -> dict[str, Any]:
 
 
 def questions(project_dir: str | None, *, candidates: bool = False) -> list[dict[str, Any]]:
-    """Return the pairs of learnings that may tell one matter otherwise, in JSON's types."""
+    """Return the pairs of learnings that may tell one matter otherwise, or say the same, in JSON's types."""
     return [
-        {"newer": _in_short(newer), "older": _in_short(older)}
-        for newer, older in learnings.questions(project_dir, candidates=candidates)
+        {"newer": _in_short(newer), "older": _in_short(older), "is_again": is_again}
+        for newer, older, is_again in learnings.questions(project_dir, candidates=candidates)
     ]
 
 

@@ -238,10 +238,15 @@ def is_known(project_dir: str, name: str, *, without: str) -> bool:
     return rows.fetchone() is not None
 
 
-def ask(row: Learning, other: Learning, *, cosine: float = 0.0, session_id: str = "") -> None:
-    """Note that two learnings may tell one matter otherwise, and how near they are, unless that is noted."""
+def ask(
+    row: Learning, other: Learning, *, cosine: float = 0.0, is_again: bool = False, session_id: str = ""
+) -> None:
+    """Note, unless that is done, that two learnings may tell one matter otherwise, or (`is_again`) the same.
+
+    `cosine` is how near they are.
+    """
     if frozenset((row.id, other.id)) not in _pairs(ASKED):
-        data = {"id": row.id, "other": other.id, "cosine": round(cosine, 3)}
+        data = {"id": row.id, "other": other.id, "cosine": round(cosine, 3), "is_again": is_again}
         log_event(ASKED, data, session_id=session_id or None)
 
 
@@ -250,26 +255,26 @@ def answer_both(row: Learning, other: Learning) -> None:
     log_event(BOTH, {"id": row.id, "other": other.id})
 
 
-def questions(project_dir: str | None, *, candidates: bool = False) -> list[tuple[Learning, Learning]]:
-    """Return the pairs of learnings that may tell one matter otherwise, each newer first; the nearest first.
+def questions(project_dir: str | None, *, candidates: bool = False) -> list[tuple[Learning, Learning, bool]]:
+    """Return the pairs of learnings that may tell one matter otherwise, or (True) say the same; newer first.
 
-    One of the two is told to sessions, unless `candidates` are asked for as well.
+    The nearest pair comes first. One of the two is told to sessions, unless `candidates` are asked for, too.
     """
     current = {row.id: row for row in find(project_dir, state="current")}
     asked, answered = _pairs(ASKED), _pairs(BOTH)
     found = []
-    for pair in sorted(asked, key=lambda pair: asked[pair], reverse=True):
+    for pair in sorted(asked, key=lambda pair: asked[pair].get("cosine", 0.0), reverse=True):
         rows = [current[each] for each in pair if each in current]
         is_asked = candidates or any(row.confidence >= TOLD for row in rows)
         if len(rows) == len(pair) and pair not in answered and is_asked:
             older, newer = sorted(rows, key=lambda row: row.created_at)
-            found.append((newer, older))
+            found.append((newer, older, bool(asked[pair].get("is_again"))))
     return found
 
 
-def _pairs(event: str) -> dict[frozenset[str], float]:
+def _pairs(event: str) -> dict[frozenset[str], dict[str, Any]]:
     rows = LogEntry.select(LogEntry.data).where(LogEntry.event_type == event).order_by(LogEntry.pk)
-    return {frozenset((row.data["id"], row.data["other"])): row.data.get("cosine", 0.0) for row in rows}
+    return {frozenset((row.data["id"], row.data["other"])): row.data for row in rows}
 
 
 def note_learned(session_id: str, pk: int) -> None:
