@@ -41,13 +41,14 @@ ALWAYS = _any_of(
     "vergeet niet,zawsze,nigdy,pamiętaj,всегда,никогда,запомни,помни,не забывай,her zaman,daima,asla,unutma",
     "总是|總是|永远|永遠|始终|务必|切勿|绝不|千万|记住|記住|每次都|常に|必ず|絶対に|決して|覚えておいて|항상|절대|반드시|기억해",
 )
-# Who is told of then: a thing, or the speaker alone, or as little as can be.
+# Who is told of then: a thing, or the speaker alone, or as little as can be (`THE`: one thing that is there).
 TOLD_OF = _any_of(
-    "it,this,that,they,these,those,he,she,there,the,your(?! (?:answers|replies|commits|code)),i,i'm,i'd,i'll,i've,just,es,das,dies,er,sie,ich,il,elle,ça,cela,je,eso,esto,yo,"
+    "it,this,that,they,these,those,he,she,there,your(?! (?:answers|replies|commits|code)),i,i'm,i'd,i'll,i've,just,es,das,dies,er,sie,ich,il,elle,ça,cela,je,eso,esto,yo,"
     "isso,isto,eu,ele,ela,questo,io,het,dat,ik,to,ja,это,он,она,они,я,o",
     "[它他她那]|我(?!们|們)|这(?!个项目|里)|這(?!個專案|裡)|それ|あれ|この(?!プロジェクト|リポジトリ)",
     start=r"^",
 )
+THE = _any_of("the", start=r"^")
 _WE = r"(?:^|[,:;(.–—-]\s*|that's why\s+|because\s+)(?:(?:and|but|so|yes|no|now|here|hier|ici|aquí|aqui|(?:in|for)\s+(?:this|our)\s+(?:project|repo\w*|code\s?base|team))\W+)?"
 # How those who work here do things.
 OURS = _any_of(
@@ -157,18 +158,19 @@ HOW = re.compile(
     + f"{CHANGES.pattern}|{ALWAYS.pattern}",
     re.IGNORECASE,
 )
-# What is to be done now, or has been: how the sentences begin that ask for it, report it or answer.
+# How a sentence begins that asks for one thing now, answers, or reports; such a verb with an object of the moment.
+_OBJECT = r"(?= (?:a|an|the|it|this|that|these|those|me|us|my|your|our|all|both|some|another|more|new|up|out|back|again|now|to|please|and|then|\w+\.\w+|\d+)\b|\W*$|[\x2c:])"
 DEED = _any_of(
-    "(?:can|could|will|would) you,(?:here|there|that|what)'s,never mind,add,address,allow me,all good,apply,approved?,ask,bump,build,check,clean,close,"
-    "commit(?! messages?),compare,continue,convert,copy,create,debug,delete,describe,design(?!s),do,draft,drop,duplicate\\w*,"
-    "explain,extend,extract,find,finish,fix\\w*,follow up,get,give,go,good,great,group,have a,help,hm+,implement,import,improve,"
-    "include,install,investigate,list,look,looks,make (?:a|an|it|me|sure|the|this),merge(?! commits),more,move,need,next,nice,"
-    "no,nope,now,open,perfect,plan,please,post,print,proceed,pull,push,read,rebase,refactor,remove,rename,replace,reply,research,respond,"
-    "restart,result,retry,revert,review,rewrite,skip,run,search,see,select,send,set,ship,show,sorry,sort,split,squash,start,summari[sz]e,"
-    "sure,switch,sync,tell,thanks?(?: you)?,then,thinking,try,turn,update,upgrade,user,verify,wait,walk,with,write,yep,you,"
-    "füg\\w*,erstell\\w*,mach\\w*,schreib\\w*,lösch\\w*,zeig\\w*,prüf\\w*,starte?,danke,ajoute\\w*,crée\\w*,fais,montre\\w*,corrige\\w*,"
-    "supprime\\w*,enlève\\w*,merci,añade,agrega,crea,haz,muestra,arregla,borra,escribe,gracias,adicione,crie,faça,mostre,corrija,obrigado",
-    "(?:请|帮我|给我|把)|[ぁ-ん]+がとう",
+    "(?:can|could|will|would) you,(?:here|there|that|what)'s,never mind,you,yep,nope,nice,good,great,perfect,sorry,sure,thanks?(?: you)?,"
+    "more,next,then,hm+,fix,look,commit(?! messages?),continue,proceed,finish,investigate,resolve,implement,debug,"
+    r"(?:add|address|apply|ask|build|bump|change|check|clean|close|compare|convert|copy|create|delete|describe|do|draft|drop|explain|extend"
+    r"|extract|find|follow|get|give|go|have|help|import|improve|include|install|list|make|merge|move|open|plan|post|print|pull|push|read"
+    r"|rebase|refactor|remove|rename|replace|reply|research|respond|restart|retry|revert|review|rewrite|run|search|see|select|send|set"
+    r"|ship|show|skip|sort|split|squash|start|summari[sz]e|switch|sync|tell|test|translate|try|turn|update|upgrade|verify|wait|walk|write)"
+    + _OBJECT
+    + r",füg\w*,erstell\w*,mach\w*,schreib\w*,lösch\w*,zeig\w*,prüf\w*,starte?,danke,ajoute\w*,crée\w*,fais,montre\w*,corrige\w*,"
+    r"supprime\w*,enlève\w*,merci,añade,agrega,crea,haz,muestra,arregla,borra,escribe,gracias,adicione,crie,faça,mostre,corrija,obrigado",
+    "(?:请|帮我|给我|把)",
     start=r"^",
 )
 # It forbids; of two texts on one matter the one says so and the other does not.

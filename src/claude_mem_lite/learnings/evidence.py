@@ -34,7 +34,7 @@ _CHARS_A_WORD = 3  # of a script without spaces
 _MARKS = " ,;:-"
 _WORD = re.compile(r"[^\s,:;.!?]+")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-# A number that counts nothing, and is of nothing unlike "line length is 100"; a quotation, an address, a call.
+# A number that counts nothing, unlike "line length is 100"; a quotation, an address, a call: one thing.
 _ONE_THING = re.compile(
     r"(?:#|\b(?:line|pr|issue|step|option) )\d|\b\d{4,}\b"
     r"|(?<![\w.])(?<!\bis )(?<![a-z]{4} )\d++(?!\s?[^\W\d])|[\"\u201c\u201d«»]|https?:|\w\(",
@@ -90,7 +90,11 @@ def _without_objection(content: str) -> str:
     for objection in (phrases.SAID_BEFORE, phrases.DENIES):
         lead = objection.match(content)
         rest = content[lead.end() :].strip(_MARKS) if lead else ""
-        if len(terms(rest)) >= _FEWEST_TERMS and not phrases.TOLD_OF.match(rest):
+        if (
+            len(terms(rest)) >= _FEWEST_TERMS
+            and not phrases.TOLD_OF.match(rest)
+            and not phrases.THE.match(rest)
+        ):
             return rest
     return content
 
@@ -103,7 +107,9 @@ def is_short(content: str, words: int = _MOST_WORDS) -> bool:
 
 def is_how(content: str) -> bool:
     """Tell whether a sentence says how things are done, rather than what to do."""
-    is_told = any(each.match(content) for each in (phrases.TOLD_OF, phrases.HEDGES)) or is_question(content)
+    is_told = any(
+        each.match(content) for each in (phrases.TOLD_OF, phrases.THE, phrases.HEDGES)
+    ) or is_question(content)
     return not is_told and is_short(content, _MOST_OF_HOW) and phrases.HOW.search(content) is not None
 
 
@@ -132,14 +138,16 @@ def _is_general(content: str, fewest_terms: int = _FEWEST_TERMS) -> bool:
 def _is_plain(content: str) -> bool:
     """Tell whether a few words may say how things are done, in no form that shows it: "lint with ruff"."""
     rest = phrases.IN_PROJECT.sub("", content)
-    is_other = any(each.match(rest) for each in (phrases.DEED, phrases.TOLD_OF, _REPORT)) or is_question(rest)
-    return not is_other and is_short(rest, _MOST_PLAIN) and _is_general(rest, 1)
+    is_told = any(each.match(rest) for each in (phrases.DEED, phrases.TOLD_OF)) or is_question(rest)
+    is_of_one = phrases.THE.match(rest) and phrases.NOT.search(rest)
+    is_told = is_told or is_of_one or (_REPORT.match(rest) and not phrases.HOW.search(rest))
+    return not is_told and is_short(rest, _MOST_PLAIN) and _is_general(rest, 1)
 
 
 def _binds(content: str) -> bool:
     if phrases.FROM_NOW_ON.search(content):
         return True
-    if any(each.match(content) for each in (phrases.TOLD_OF, phrases.HEDGES, phrases.OUGHT)):
+    if any(each.match(content) for each in (phrases.TOLD_OF, phrases.THE, phrases.HEDGES, phrases.OUGHT)):
         return False
     return any(phrases.ALWAYS.match(content, at) for at in _first_words(content))
 
