@@ -115,6 +115,7 @@ def test_tasks_questions_one_offs_and_pastes_are_no_rules(prompt: str) -> None:
         "line length is 100",
         "no `any` in TypeScript",
         "die Oberfläche bleibt deutsch",
+        "run mypy on changed files",
     ],
 )
 def test_what_says_how_things_are_done_is_a_candidate(wish: str) -> None:

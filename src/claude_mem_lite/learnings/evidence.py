@@ -37,7 +37,7 @@ _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 # A number that counts nothing, unlike "line length is 100"; a quotation, an address, a call: one thing.
 _ONE_THING = re.compile(
     r"(?:#|\b(?:line|pr|issue|step|option) )\d|\b\d{4,}\b"
-    r"|(?<![\w.])(?<!\bis )(?<![a-z]{4} )\d++(?!\s?[^\W\d])|[\"\u201c\u201d«»]|https?:|\w\(",
+    r"|(?<![\w.])(?<!\bis )(?<![a-z]{4} )\d++(?!\s?[^\W\d])|[\"\u201c\u201d«»]|https?:|\w@\w|\w\(",
     re.IGNORECASE,
 )
 # Too little to say how, a line of an output, or what fails.
