@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite.capture.guards import TOOLS, Call
 from claude_mem_lite.learnings.guarding import derive
-from claude_mem_lite.learnings.rule_words import Seen
+from claude_mem_lite.learnings.seen import Seen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,8 +28,9 @@ ROOT = "/srv/app"
 
 def broken(guard: Guard, call: dict[str, Any], folder: str = ROOT, root: str = ROOT) -> str:
     """Return what of a call breaks a guard."""
-    given = (call["tool_input"].get(name) for name in ("command", "file_path", "notebook_path"))
-    return guard.broken_by(Call((call["tool_name"], *given, folder), root))
+    names = ("command", "file_path", "notebook_path", "cwd", "old_string", "new_string", "content")
+    given = ({"cwd": folder} | call["tool_input"]).get
+    return guard.broken_by(Call((call["tool_name"], *map(given, names)), root))
 
 
 def calls_of(folder: Path) -> Iterator[tuple[dict[str, Any], str]]:

@@ -20,7 +20,7 @@ from claude_mem_lite.capture.simple_commands import Script
 from claude_mem_lite.learnings import curate, evolve, guarded
 from claude_mem_lite.learnings.evolve import Candidate
 from claude_mem_lite.learnings.guarding import derive
-from claude_mem_lite.learnings.rule_words import Seen
+from claude_mem_lite.learnings.seen import Seen
 from claude_mem_lite.services import hook_table, install
 from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage import models
@@ -69,6 +69,17 @@ def test_a_line_comes_apart_into_its_commands(line: str, commands: list[str]) ->
 
 # A rule, a call that breaks it and one that keeps to it; "edit " begins an edit.
 RULES = [
+    ("never run terraform apply or destroy", "terraform -chdir=x destroy", "terraform plan"),
+    ("replace jest by vitest", "jest --watch", "vitest run"),
+    ("tox is no longer used, take nox", "tox -e py311", "nox -s tests"),
+    ("never run npm audit fix", "npm audit fix --force", "npm audit"),
+    ("always bundle exec for rspec and rake", "rake db:seed", "bundle exec rspec"),
+    ("sbt only through ./sbtw", "sbt test", "./sbtw test"),
+    ("never rebase", "git pull --rebase", "git pull --no-rebase"),
+    ("never run DROP TABLE on a database", "psql -c 'drop table a'", "grep 'drop table' a.sql"),
+    ("ssh to live-* hosts is forbidden", "ssh bob@live-db uptime", "ssh dev-db 'ls /srv/live-x'"),
+    ("always yarn add -E / --exact", "yarn add zod", "yarn add --exact zod"),
+    ("on n'utilise plus yarn, prends bun", "yarn add zod", "bun add zod"),
     ("Never run `git push --force`", "git -C /x push -f origin main", "git push --force-with-lease"),
     ("Never run `git push --force`", "git push origin +main", "git commit -m 'no git push --force'"),
     ("Never push with --force, --force-with-lease is ok", "git push --force", "git push --force-with-lease"),
@@ -155,13 +166,60 @@ def test_a_rule_is_noticed_where_it_is_broken(rule: str, breaks: str, keeps: str
     assert (bool(noticed(guard, breaks)), bool(noticed(guard, keeps))) == (True, False), guard
 
 
+# A rule, the file of an edit, its old and new text, and whether that breaks it.
+TEXTS = [
+    ("Never use `any` in TypeScript", "a.ts", "", "let a: any", True),
+    ("Never use `any` in TypeScript", "a.ts", "let a: any", "let a: any = 1", False),
+    ("Never use `any` in TypeScript", "a.ts", "", "// any order will do", False),
+    ("Never use `any` in TypeScript", "a.py", "", "any(a)", False),
+    ("Don't use `console.log`", "a.js", "", "console.log(1)", True),
+    ("Don't use `console.log`", "a.js", "console.log(1)", "log(1)", False),
+    ("no print() calls in files under src/", "src/a.py", "", "print(1)", True),
+    ("no print() calls in files under src/", "src/a.py", "", "blueprint(1)", False),
+    ("no print() calls in files under src/", "b.py", "", "print(1)", False),
+    ("no SELECT * in our views", "a.sql", "", "select * from b", True),
+    ("nothing like GHPAT... in a file", "a.py", "", "KEY = 'GHPAT12'", True),
+    ("no # type-ignore comments", "a.py", "", "a = b  # type-ignore", True),
+    ("print は禁止です", "a.py", "", "x", False),
+]
+
+
+@pytest.mark.parametrize(("rule", "file", "old", "new", "is_broken"), TEXTS)
+def test_a_rule_about_code_is_noticed_where_an_edit_adds_it(
+    rule: str, file: str, old: str, new: str, *, is_broken: bool
+) -> None:
+    """Text that was there before, stands in a comment or is a part of a word is none that is added."""
+    guard = derive(rule, Seen.of([])) or Guard()
+
+    call = Call(("Edit", None, file, None, "/repo", old, new), "/repo")
+
+    assert bool(guard.broken_by(call)) == is_broken
+
+
+def test_files_that_stay_as_they_are_may_have_new_ones_beside_them(tmp_path: Path) -> None:
+    """Of what exists a change is noticed, a new file is not."""
+    (tmp_path / "migrations").mkdir()
+    (tmp_path / "migrations" / "1.sql").touch()
+    guard = derive("existing files in migrations/ are never changed", Seen.of([]))
+
+    found = [
+        guard
+        and guard.broken_by(
+            Call(("Write", None, f"migrations/{name}.sql", None, str(tmp_path)), str(tmp_path))
+        )
+        for name in (1, 2)
+    ]
+
+    assert found == ["migrations/1.sql", ""]
+
+
 @pytest.mark.parametrize(
     "rule",
     [
-        "Never use `any` in TypeScript", "Don't use `console.log`", "No panics in production code",
+        "No panics in production code",
         "Never stop the user's flow on internal failures", "Work on a new branch, not on main",
         "Deploys go out on Tuesdays", "Use pnpm", "Make sure that tests pass", "No commit SHA in metadata",
-        "no print() calls in files under src/", "don't write outside of /repo", "Write the test first",
+        "no print() outside of cli.py", "don't write outside of /repo", "Write the test first",
         "never commit without running `make lint`", "tests go in tests/unit, not next to the code",
         "Don't run the whole suite, only `pytest tests/unit`",
         "Design documents are not committed", "go-git where no tree may be assumed, git CLI elsewhere",

@@ -22,15 +22,17 @@ if TYPE_CHECKING:
 TOOLS = ("Bash", "Edit", "Write", "MultiEdit", "NotebookEdit")
 REMIND, ASK = "remind", "ask"
 BRANCH = "branch:"  # before the name of a branch that is committed or pushed to
-NEW = "new:"  # before a glob of files that are not to be created
+NEW, OLD = "new:", "old:"  # before a glob of files that are not to be created, and not changed once there
 READER = "| "  # before the programs that a command's output is not to be piped into
 SUBJECT_CHARS, MESSAGE_CHARS = 200, 2_000  # of a commit message, that a regular expression is asked about
 _SHORT_CHARS = 5  # of short options together
 # What of an event makes a `Call`, as SQLite finds it.
 FIELDS = (
     "tool_name", "tool_input.command", "tool_input.file_path", "tool_input.notebook_path", "cwd",
+    "tool_input.old_string", "tool_input.new_string", "tool_input.content",
 )  # fmt: skip
-_LISTS = ("commands", "without", "needs", "allowed", "files")
+_LISTS = ("commands", "without", "needs", "allowed", "files", "texts")
+_COMMENTS = ("//", "#", "*", "/*", "--")
 # The short options of long ones, where they mean the same: by program, or program and sub-command.
 LONG_OPTIONS = {
     "git": {"force": "f", "all": "a", "signoff": "s", "gpg-sign": "S", "message": "m", "delete": "d"},
@@ -89,11 +91,11 @@ def telling_words(guards: Iterable[Guard]) -> str:
     A line for each thing that a guard is about: its words, of which each has to stand in the event.
     """
     about = (
-        each.removeprefix(NEW)
+        each.removeprefix(NEW).removeprefix(OLD)
         for guard in guards
         for each in (
             *(guard.without if guard.commands == ["*"] else guard.commands),
-            *guard.files,
+            *(("" if each.isupper() else each for each in guard.texts) if guard.texts else guard.files),
             *(["git commit"] if guard.message else []),
         )
     )
@@ -121,9 +123,10 @@ class Call:
 
     def __init__(self, fields: Iterable[object], root: str, branch: str = "") -> None:
         self.root, self.branch = root, branch
-        self.tool, self.line, file, notebook, folder = (
+        self.tool, self.line, file, notebook, folder, *texts = (
             each if isinstance(each, str) else "" for each in fields
         )
+        self.old, self.new = texts[0] if texts else "", "".join(texts[1:])
         self.folder = folder or root
         self.file = file or notebook
         self.commands = Script(self.line, self.folder).commands if self.tool == "Bash" else []
@@ -144,13 +147,13 @@ class Guard:
 
     A call of one of `commands` (program and sub-command, "*" for any) breaks it: any, or one with a word of
     `without`, or one that lacks a word of `needs` ("-n|--name": either); not one that is run by one of
-    `allowed`. So does a change of one of `files` (globs, relative to the work tree), and a commit whose
-    subject `message` does not match.
+    `allowed`. So does a change of one of `files` (globs, relative to the work tree), with `texts` one that
+    adds any of these ("key*": what begins so), and a commit whose subject `message` does not match.
     """
 
     def __init__(self, mode: str = REMIND, message: str = "", **lists: Iterable[str]) -> None:
         self.mode, self.message = mode, message
-        self.commands, self.without, self.needs, self.allowed, self.files = (
+        self.commands, self.without, self.needs, self.allowed, self.files, self.texts = (
             list(dict.fromkeys(lists.get(name, ()))) for name in _LISTS
         )
 
@@ -161,9 +164,11 @@ class Guard:
     @property
     def says(self) -> str:
         """What it looks for, in a line."""
-        changed = [each for each in self.files if not each.startswith(NEW)]
+        changed = [each.removeprefix(OLD) for each in self.files if not each.startswith(NEW)]
         created = [each.removeprefix(NEW) for each in self.files if each.startswith(NEW)]
         told = [f"a change of {', '.join(changed)}"] if changed else []
+        if self.texts:
+            told = [f"{' or '.join(self.texts)} added" + (f" to {', '.join(changed)}" if changed else "")]
         told += [f"a new {', '.join(created)}"] if created else []
         if self.message:
             told.append(f"a commit whose subject does not match {self.message}")
@@ -176,8 +181,10 @@ class Guard:
         """Return what of a call breaks the guard, "" for nothing."""
         if call.tool != "Bash":
             path = os.path.join(call.folder, call.file)
-            is_broken = call.file and self._is_of_file(path, call.root, may_create=call.tool == "Write")
-            return call.file if is_broken else ""
+            is_of_it = self._is_of_file(path, call.root, may_create=call.tool == "Write")
+            if self.texts and (is_of_it or not self.files):
+                return next((each for each in self.texts if _adds(each, call.old, call.new)), "")
+            return call.file if is_of_it and call.file and not self.texts else ""
         return next((" ".join(each.words) for each in call.commands if self._is_of(each, call)), "")
 
     def _is_of(self, command: Command, call: Call) -> bool:
@@ -190,7 +197,7 @@ class Guard:
             and _breaks_message(self.message, command)
         ):
             return True
-        return any(
+        return not self.texts and any(
             self._is_of_file(os.path.join(command.folder, path), call.root, may_create=True)
             for path in command.changed
         )
@@ -208,7 +215,11 @@ class Guard:
         if inside.startswith(".."):
             inside = os.path.relpath(os.path.realpath(path), os.path.realpath(root))
         is_new = may_create and not os.path.exists(path)
-        globs = (glob.removeprefix(NEW) for glob in self.files if is_new or not glob.startswith(NEW))
+        globs = (
+            glob.removeprefix(NEW).removeprefix(OLD)
+            for glob in self.files
+            if not glob.startswith(OLD if is_new else NEW)
+        )
         return any(
             matches(os.path.expanduser(glob), path)
             if glob[:1] in {"/", "~"}
@@ -266,12 +277,14 @@ def _has(command: Command, word: str, asked: str) -> bool:
         name, given = word.removeprefix(BRANCH), command.operands[2:]
         return (
             any(_says(told, name) for told in given)
-            if given and "commit" not in words
+            if given and not {"commit", "rebase"} & {*words}
             else command.branch == name
         )
     if not word.startswith("-"):
         return any(
-            _says(told, word) or (_is_path(word) and matches(word, told)) for told in (*words, command.text)
+            _says(told, word)
+            or (_is_path(word) and " " not in told and matches(word, told.rpartition("@")[2]))
+            for told in (*words, command.text)
         )
     option, _, value = word.replace("=", " ", 1).partition(" ")
     if value:
@@ -308,6 +321,28 @@ def _says(told: str, word: str) -> bool:
     low, inner = word.casefold(), "_" if " " in told or "\n" in told else "_-/."
     signs = (sign if sign.isalnum() or sign in inner or sign in low else " " for sign in told.casefold())
     return f" {low} " in f" {''.join(signs)} "
+
+
+def _adds(text: str, old: str, new: str) -> bool:
+    """Tell whether a change adds a text: a word outside of comments, one in capitals in any case."""
+    return _times(text, new) > _times(text, old)
+
+
+def _times(text: str, told: str) -> int:
+    is_start = text.endswith("*") and text[-2:-1].isalnum()
+    wanted = text[:-1] if is_start else text
+    wanted, told = (wanted.casefold(), told.casefold()) if text.isupper() else (wanted, told)
+    if wanted.isidentifier():
+        told = "\n".join(line for line in told.splitlines() if not line.lstrip().startswith(_COMMENTS))
+    found = 0
+    for before, after in pairwise(told.split(wanted)):
+        is_cut = _goes_on(before[-1:]) and _goes_on(wanted[0])
+        found += not is_cut and (is_start or not (_goes_on(wanted[-1]) and _goes_on(after[:1])))
+    return found
+
+
+def _goes_on(sign: str) -> bool:
+    return sign == "_" or sign.isalnum()
 
 
 def _breaks_message(pattern: str, command: Command) -> bool:

@@ -58,6 +58,9 @@ def guard(  # noqa: PLR0913  (each is an option of the command)
     file: Annotated[
         list[str] | None, typer.Option("--file", metavar="GLOB", help="Look for changes of these files.")
     ] = None,
+    text: Annotated[
+        list[str] | None, typer.Option("--text", metavar="TEXT", help="Look for edits that add this text.")
+    ] = None,
     message: Annotated[
         str, typer.Option(metavar="REGEX", help="Look for commits whose first line does not match.")
     ] = "",
@@ -79,7 +82,7 @@ def guard(  # noqa: PLR0913  (each is an option of the command)
     from claude_mem_lite.storage import learnings as learning_rows
     from claude_mem_lite.storage import projects
 
-    described = any((command, without, needs, file, message))
+    described = any((command, without, needs, file, text, message))
     if off and (dry_run or described or ask is not None):
         raise typer.BadParameter("--off takes no other option")
     if os.environ.get("CLAUDECODE") and not dry_run:
@@ -95,7 +98,12 @@ def guard(  # noqa: PLR0913  (each is an option of the command)
     project_dir = row.project_dir or projects.of()
     if described:
         wanted = guarded.given(
-            message, commands=command or (), without=without or (), needs=needs or (), files=file or ()
+            message,
+            commands=command or (),
+            without=without or (),
+            needs=needs or (),
+            files=file or (),
+            texts=text or (),
         )
     else:
         wanted = guarded.guard_of(row) if row.guard else guarded.understood(row, project_dir)

@@ -178,7 +178,7 @@ NOT = _any_of(
     _INSTEAD
     + r",never,no(?! (?:more|longer|later|less|fewer) than),not,don't,do not,dont,doesn't,isn't,aren't,mustn't,cannot,can't,avoid,avoids,without,w/o,"
     "no longer(?! than),stop,forbidden,banned,not allowed,prohibited,off[ -]limits,taboo,nothing,"
-    r"nichts?,kein\w*,nie,niemals,ohne,verboten,untersagt,tabu,vermeide\w*,ne,n',pas,interdite?s?,proscrite?s?,rien,jamais,sans,évite\w*,"
+    r"nichts?,kein\w*,nie,niemals,ohne,verboten,untersagt,tabu,vermeide\w*,ne,n'\w+,pas,interdite?s?,proscrite?s?,rien,jamais,sans,évite\w*,"
     r"nunca,jamás,sin,nada,prohibid[oa]s?,evita\w*,não,proibid[oa]s?,sem,evite\w*,non,mai,senza,"
     r"niet,geen,nooit,zonder,nie,nigdy,bez,не,никогда,без,değil,asla",
     _INSTEAD_UNSPACED + "|不要|不能|不用|不|别|別|禁止|没有|避免|ない|なし|않|말고|없이|금지",

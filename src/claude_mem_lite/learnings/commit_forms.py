@@ -56,7 +56,9 @@ def pattern(text: str) -> str:
     ]
     if pairs:
         return rf"^({'|'.join(dict.fromkeys(sum(pairs, ())))})(\([^)]*\))?!?: ?\S"
-    if ticket := _TICKET.search(text):
+    if (ticket := _TICKET.search(text)) and text[ticket.start() - 1] == "[":
+        return rf"{'^' if _STARTS.search(text) else ''}\[{ticket[1]}-\d+\]"
+    if ticket:
         return rf"{'^' if ticket[2] else ''}\b{ticket[1]}-\d+{ticket[2]}"
     if long := _LONG.search(text):
         return rf"^.{{1,{long[1]}}}$"

@@ -138,10 +138,13 @@ def _is_general(content: str, fewest_terms: int = _FEWEST_TERMS) -> bool:
 def _is_plain(content: str) -> bool:
     """Tell whether a few words may say how things are done, in no form that shows it: "lint with ruff"."""
     rest = phrases.IN_PROJECT.sub("", content)
-    is_told = any(each.match(rest) for each in (phrases.DEED, phrases.TOLD_OF)) or is_question(rest)
-    is_of_one = phrases.THE.match(rest) and phrases.NOT.search(rest)
-    is_told = is_told or is_of_one or (_REPORT.match(rest) and not phrases.HOW.search(rest))
-    return not is_told and is_short(rest, _MOST_PLAIN) and _is_general(rest, 1)
+    if any(each.match(rest) for each in (phrases.DEED, phrases.TOLD_OF)) or is_question(rest):
+        return False
+    if (_REPORT.match(rest) and not phrases.HOW.search(rest)) or (
+        phrases.THE.match(rest) and phrases.NOT.search(rest)
+    ):
+        return False
+    return is_short(rest, _MOST_PLAIN) and _is_general(rest, 1)
 
 
 def _binds(content: str) -> bool:

@@ -6,18 +6,22 @@ import re
 from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING
 
-from claude_mem_lite.capture.guards import ASK, BRANCH, NEW, READER, REMIND, Guard
+from claude_mem_lite.capture.guards import ASK, BRANCH, NEW, OLD, READER, REMIND, Guard
+from claude_mem_lite.distill.phrases import NOT
 from claude_mem_lite.learnings import commit_forms, rule_phrases
 from claude_mem_lite.learnings.rule_words import things
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from claude_mem_lite.learnings.rule_words import Seen, Thing
+    from claude_mem_lite.learnings.rule_words import Thing
+    from claude_mem_lite.learnings.seen import Seen
 
 _COMMITS = re.compile(r"\bcommit", re.IGNORECASE)
 _MODULE = ("python", "-m")
 _CALL = re.compile(r"\w\(\)")
+_CLAUSE = re.compile(r"(?:[^,;.!?。，]|[.](?=\S))+")
+_DATABASES = ("psql", "mysql", "mariadb", "sqlite3")
 
 
 def derive(text: str, seen: Seen) -> Guard | None:
@@ -39,13 +43,50 @@ def derive(text: str, seen: Seen) -> Guard | None:
         guard.without = [f"{READER}bash sh zsh"]
     if "git commit" in guard.commands and any(word.startswith(BRANCH) for word in guard.without):
         guard.commands.append("git push")
-    if rule_phrases.NEW.search(text):
-        guard.files = [f"{NEW}{glob}" for glob in guard.files]
+    if age := rule_phrases.OLD.search(text) or rule_phrases.NEW.search(text):
+        guard.files = [f"{OLD if age.re is rule_phrases.OLD else NEW}{glob}" for glob in guard.files]
+    _take_others(guard, text, [thing.words[0] for thing in named if thing.kind == "file"])
     guard.allowed = [each for each in guard.allowed if not any(map(f"{each} ".startswith, guard.commands))]
     if not guard.commands and not guard.files:
         _take_idiom(guard, text)
     guard.mode = ASK if rule_phrases.ASK.search(text) else REMIND
-    return Guard(**guard.as_json()) if guard.commands or guard.files else None
+    return Guard(**guard.as_json()) if guard.commands or guard.files or guard.texts else None
+
+
+def _take_others(guard: Guard, text: str, files: list[str]) -> None:
+    """Add the other ways to do what is forbidden, and what runs a program, and what code must not have."""
+    if "git rebase" in guard.commands and not guard.without:
+        guard.commands.append("git pull --rebase")
+    _take_wrapper(guard, text)
+    _take_code(guard, text, files)
+
+
+def _take_wrapper(guard: Guard, text: str) -> None:
+    """Add what a rule says of programs that are to be run by another: `bundle exec` for rspec."""
+    found = rule_phrases.RUN_BY.search(text)
+    if found and not guard.commands and not guard.files:
+        guard.commands = re.findall(r"[\w-]+(?<!\band)(?<!\bor)", found["each"] or found["only"])
+        guard.allowed = [found["by"] or found["with"]]
+
+
+def _take_code(guard: Guard, text: str, files: list[str]) -> None:
+    """Add the text that a rule forbids in code, or in what a database is told to do."""
+    texts = [] if guard.commands or rule_phrases.EXCEPT.search(text) else _forbidden_code(text)
+    if texts and all(map(str.isupper, texts)) and rule_phrases.RUN.search(text.partition(texts[0])[0]):
+        guard.commands, guard.without = [*_DATABASES], texts
+    elif texts and not any(each in file for each in texts for file in files):
+        guard.texts, guard.files = texts, files + rule_phrases.files_of(text)
+
+
+def _forbidden_code(text: str) -> list[str]:
+    texts: list[str] = []
+    for clause in _CLAUSE.finditer(text):
+        for code in rule_phrases.CODE.finditer(clause[0]):
+            before, after = clause[0][: code.start()], clause[0][code.end() :]
+            is_forbidden = rule_phrases.forbids(before if before.strip() else code[0]) or NOT.search(after)
+            if is_forbidden and code.lastgroup:
+                texts.append(re.sub(r"\.{2,3}|…", "*", code[code.lastgroup].strip()))
+    return texts
 
 
 def _take_idiom(guard: Guard, text: str) -> None:
@@ -74,7 +115,9 @@ def _take(guard: Guard, named: list[Thing], seen: Seen, *, is_of_code: bool) -> 
     hosts = [thing.words[0] for thing in named if thing.is_forbidden and thing.kind == "host"]
     hosts += [option for option in options if option.startswith("--")]  # whatever it is given to
     if hosts and not guard.commands:
-        guard.commands, guard.without = ["*"], hosts
+        by = [" ".join(thing.words) for thing in named if thing.kind == "command"]
+        guard.allowed = [each for each in guard.allowed if each not in by]
+        guard.commands, guard.without = by or ["*"], hosts
     elif not is_of_code and not guard.without and not is_forbidden:
         guard.files += forbidden
 
@@ -108,6 +151,8 @@ def _take_command(guard: Guard, command: Thing, rest: list[Thing], seen: Seen, *
     forbidden = [thing.words[0] for thing in options if thing.is_forbidden]
     needed = _needed(thing for thing in options if not thing.is_forbidden)
     own = [word for word in command.words if word.startswith("-")]
+    if own and needed and options[0].joined and not command.is_forbidden:
+        own, needed = [*own[:-1], f"{own[-1]}|{needed[0]}"], needed[1:]
     plain = [word for word in command.words if not word.startswith("-")]
     known = {*seen.programs, *seen.programs.get(plain[0], ())}
     subs = [word for word in plain[1:3] if word in known]
@@ -133,7 +178,7 @@ def _take_command(guard: Guard, command: Thing, rest: list[Thing], seen: Seen, *
 
 
 def _operands(plain: list[str], rest: list[Thing]) -> list[str]:
-    to_branch = BRANCH if plain[1:2] in (["commit"], ["push"]) else ""
+    to_branch = BRANCH if plain[1:2] in (["commit"], ["push"], ["rebase"]) else ""
     return [
         f"{to_branch if thing.kind == 'operand' else ''}{thing.words[0]}"
         for thing in rest

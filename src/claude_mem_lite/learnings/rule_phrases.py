@@ -98,8 +98,10 @@ IDIOMS = (
 )  # fmt: skip
 # After what another thing has taken the place of.
 REPLACED = re.compile(
-    r"(?:is|was|has been|wird|wurde|ist|est|a été|fue|está)\W+(?:by|durch|par|por)?\W*"
-    r"(?:replaced|ersetzt|remplacée?|reemplazad[oa]|deprecated|dead|veraltet|obsolète|obsolet[oa])",
+    r"(?:(?:is|was|has been|wird|wurde|ist|est|a été|fue|está)\W+(?:by|durch|par|por)?\W*"
+    r"(?:replaced|ersetzt|remplacée?|reemplazad[oa]|deprecated|dead|veraltet|obsolète|obsolet[oa]"
+    r"|no longer (?:used|in use)|not (?:used|in use) any ?more|gone|retired"
+    r"|nicht mehr (?:verwendet|genutzt|benutzt)|n'est plus utilisée?)|n'est plus utilisée?|ya no se usa)",
     _FLAGS,
 )
 # What a branch is called after: "push to X".
@@ -117,6 +119,52 @@ _PREFER = re.compile(
     r"(?:\W+\w+)?\W+(?:from|von|de)(?!\w)",
     _FLAGS,
 )
+# Right before what is given up, and before what takes its place.
+GIVES_UP = re.compile(
+    r"(?<!\w)(?:replace|drop|ersetze|remplace[rz]?|reemplaza|n'\w+ plus(?: de)?|ne \w+ plus(?: de)?"
+    r"|no longer use|stopped using|ya no us\w+|nicht mehr|niet meer)\W*$",
+    _FLAGS,
+)
+TAKES = re.compile(
+    r"(?<!\w)(?:use|using|take|run|by|with|nimm|nutze|verwende|durch|prends|utilise|par|usa|usar|por)\W*$",
+    _FLAGS,
+)
+# What a program is to be run by: "bundle exec for rspec", "mvn only through ./mvnw".
+RUN_BY = re.compile(
+    r"(?<!\w)(?P<by>[a-z][\w-]* (?:exec|run|x)) (?:for|für|pour|para)"
+    r" (?P<each>[\w-]+(?:(?:,| and| or| und| et| y) [\w-]+)*)"
+    r"|(?<![\w./])(?P<only>[a-z][\w.-]+) (?:only|nur|seulement|solo)"
+    r" (?:\w+ )?(?:through|via|with|by|über|mit|par|avec|con)"
+    r"(?: (?:the|a|die|den|le|la|el))?(?: \w+,)? `?(?P<with>[./\w-]*\w(?: (?:exec|run))?)",
+    _FLAGS,
+)
+OLD = re.compile(
+    r"(?<!\w)(?:existing|applied|old|bestehende\w*|vorhandene\w*|existant\w*|existente\w*)", _FLAGS
+)
+# Text of code: between backticks or quotation marks, a directive, in capitals, a dotted name, a call, or a
+# word right after what forbids its use.
+CODE = re.compile(
+    r"[`\"“](?P<given>[^`\"”]+)[`\"”]|(?<!\w)(?://|/\*|#)\s*(?P<directive>[\w-]{4,})"
+    r"|(?<![\w-])(?P<capitals>[A-Z]{4,}(?:\s[A-Z]{3,})*(?:\s\*)?(?:\.{2,3}|…)?)(?![\w-])"
+    r"|(?<![\w./-])(?P<dotted>[a-z][A-Za-z0-9_]*(?:\.[a-z][A-Za-z0-9_]+)+)|(?<![\w.])(?P<called>\w+)\(\)|(?<!\w)(?P<clause>[a-z]+:)(?=\s+in\b)"
+    r"|(?<![\w-])(?:use|uses|usar|no|add|bare|plain|kein\w*|ohne|sans|sin|geen)\s+(?P<plain>[a-z]{3,})"
+    r"(?=\s*(?:$|[,.;]|(?:in|en|im|dans|calls?|statements?)(?!\w)))"
+)
+EXCEPT = re.compile(r"(?<!\w)(?:outside|except (?:in|for)|außer\w*|fuera|hors|only in|nur in)(?!\w)", _FLAGS)
+_IN_LANGUAGES = {
+    "python": ("*.py",), "typescript": ("*.ts", "*.tsx"), "javascript": ("*.js", "*.jsx"),
+    "java": ("*.java",),
+    "ruby": ("*.rb",), "rust": ("*.rs",), "golang": ("*.go",), "sql": ("*.sql",), "kotlin": ("*.kt",),
+    "php": ("*.php",),
+}  # fmt: skip
+
+
+def files_of(text: str) -> list[str]:
+    """Return the globs of the languages that a rule names."""
+    words = re.findall(r"[a-z]+", text.lower())
+    return [glob for word in dict.fromkeys(words) for glob in _IN_LANGUAGES.get(word, ())]
+
+
 WITHOUT = re.compile(r"(?<!\w)(?:without|ohne|sans|sin)(?!\w)", _FLAGS)
 # Between what turns a program down and its name.
 _MANNER = re.compile(
@@ -135,7 +183,7 @@ def forbids(clause: str) -> bool:
 def turns_down(before: str, *, softly: bool = False) -> bool:
     """Tell whether the words right before something turn it down; "not" alone does so only `softly`."""
     said = _MANNER.sub("", before).rstrip()
-    patterns = (INSTEAD, _PREFER, *((NOT,) if softly else ()))
+    patterns = (INSTEAD, _PREFER, GIVES_UP, *((NOT,) if softly else ()))
     return any(match.end() == len(said) for each in patterns for match in each.finditer(said))
 
 

@@ -7,48 +7,29 @@ Pure. Evidence is what the text gives as code and what this project's commands w
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from claude_mem_lite.capture.guards import LONG_OPTIONS
-from claude_mem_lite.capture.simple_commands import Script
 from claude_mem_lite.distill.phrases import ALWAYS, INSTEAD, NOT
 from claude_mem_lite.learnings import rule_phrases as says
-from claude_mem_lite.repository import SHARED_BRANCHES
+from claude_mem_lite.learnings.seen import SUBS, USUAL, WORDS
 from claude_mem_lite.search.words import STOP_WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
+
+    from claude_mem_lite.learnings.seen import Seen
 
     Part = Literal["command", "sub", "option", "file", "text", "operand", "host", ""]
 
-# What a project that has hardly run a command is likely to run: programs with their sub-commands.
-_USUAL = {
-    "git": "add branch checkout cherry-pick clean clone commit diff fetch log merge pull push rebase reset"
-    " restore revert rm show stash status switch tag",
-    "gh": "create issue merge pr release repo",
-    "npm": "ci install publish run test", "yarn": "add install run test",
-    "pnpm": "add install run test", "bun": "add install run test", "pip": "install uninstall",
-    "pip3": "install uninstall", "uv": "add pip run sync", "poetry": "add install run", "pytest": "",
-    "cargo": "build publish run test", "go": "build generate get install mod run test vet", "sudo": "",
-    "docker-compose": "down up",
-    "docker": "build compose down exec push rm run system up volume", "kubectl": "apply delete exec",
-    "rm": "",
-    "terraform": "apply destroy plan", "helm": "install upgrade", "curl": "", "wget": "", "npx": "",
-    "rake": "", "brew": "install", "make": "build clean deploy install lint test", "psql": "",
-    "alembic": "",
-}  # fmt: skip
-# Programs that are words, too: without a sub-command or an option they are none.
-_WORDS = STOP_WORDS | {"git", "go", "make"}
 _NO_BRANCH = STOP_WORDS | says.ANY_FOLDER | {"branch", "branche", "rama", "remote"}
-_SUBS = frozenset(sub for subs in _USUAL.values() for sub in subs.split())
 _TOKEN = re.compile(
     r"`(?P<code>[^`]+)`|[\"“”](?P<quoted>[^\"“”]+)[\"“”]"
     r"|(?<=\S)(?P<end>[.!?;](?=\s|$))|(?P<word>(?:[^\s`\"“”,;().!?]|[.!?](?!\s|$)|(?<=\s)\.(?=\s))+)"
 )
 _JOINS = re.compile(
-    r"[\s,/&(]*(?:and|or|nor|und|oder|noch|et|ou|ni|y|o|e|en|of|i|lub|и|или|&|/|,)(?: d[eu])?[\s,(]*",
+    r"[\s,/&(]*(?:and|or|nor|und|oder|noch|et|ou|ni|nem|y|o|e|en|of|i|lub|и|или|&|/|,)(?: d[eu])?[\s,(]*",
     re.IGNORECASE,
 )
 _LISTED = re.compile(rf"\s*(?:$|[,.;)]|{_JOINS.pattern}(?!\w))", re.IGNORECASE)  # after one of several
@@ -60,34 +41,14 @@ _FILE = re.compile(
 )
 _PATH = re.compile(r"(?=.*\w)(?:~|\.{1,2})?/?[\w@.*-]+(?:/[\w@.*-]+)*/?")
 _HOST = re.compile(r"[a-z][\w-]*(?:\.[a-z][\w-]*)+|\d+(?:\.\d+){3}")
+_HOSTS = re.compile(r"[a-z][\w-]*\*[\w-]*|\*[.-][\w.-]+")
 _PLAIN = re.compile(r"[a-z][a-z0-9_-]+")
 _FULL_WIDTH = str.maketrans("，。；：！？、", ",.;:!?,")
 _CLAUSE, _NEAR = re.compile(r"[^,;.!?]*"), 3
+_NEXT = re.compile(r"(?<!\w)(?:and|but|und|aber|sondern|et|mais|y|pero)\s*$")
 _TRAILER = re.compile(r"(?!Commit)[A-Z]\w+(?:-[A-Z]?[a-z]+)+:?")
 # After a sub-command that stands for itself: nothing that narrows it.
 _ALONE = re.compile(r"\s*(?:$|[.,;:!?]|(?:without|unless|until|before)\s+(?!-))", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """What a project's past calls show: programs with sub-commands, operands, options' values; its folder."""
-
-    programs: dict[str, set[str]]
-    root: str = "/"
-    operands: set[str] = field(default_factory=lambda: set(SHARED_BRANCHES) - {""})
-    values: set[tuple[str, str]] = field(default_factory=set)
-
-    @classmethod
-    def of(cls, lines: Iterable[str], root: str = "/") -> Seen:
-        """Return what command lines show."""
-        seen = cls({name: set(subs.split()) for name, subs in _USUAL.items()}, root)
-        for each in (command for line in lines for command in Script(line).commands):
-            given = [word for word in each.operands if re.fullmatch(r"[a-z][\w.:-]*", word)]
-            if re.fullmatch(r"[a-z][\w.-]+", each.program) and each.program not in STOP_WORDS:
-                seen.programs.setdefault(each.program, set()).update(given[:1])
-            seen.operands.update({*given[1:]} - STOP_WORDS)
-            seen.values.update(zip(each.words, each.words[1:], strict=False))
-        return seen
 
 
 class Thing(NamedTuple):
@@ -117,8 +78,9 @@ def things(text: str, seen: Seen) -> list[Thing]:
         same = found[-1] if found and found[-1].sentence == sentence else None
         row = _in_a_row(tokens[at : at + 6])
         kind, words, taken = _named(row, seen, is_left=_is_left(before, row[0]))
-        if not kind and is_of_hosts and _HOST.fullmatch(words[0]):
+        if is_of_hosts and (_HOST if not kind else _HOSTS).fullmatch(words[0]):
             kind = "host"
+        kind, words, taken = _with_sub((kind, words, taken), text, before, row, same, seen)
         kind, words = _as_meant(kind, words, text[begin : tokens[at].start()], row, same)
         if kind:
             span = (row[0].start(), row[taken - 1].end())
@@ -130,7 +92,9 @@ def things(text: str, seen: Seen) -> list[Thing]:
             sentence, start, begin = sentence + 1, row[0].end(), row[0].end()
         elif word := _may_be_program(row[0], seen):
             is_left = says.turns_down(before, softly=True) and _LISTED.match(text, row[0].end()) is not None
-            if is_left or word in seen.programs:
+            is_left |= bool(says.REPLACED.match(text, row[0].end() + 1) or says.GIVES_UP.search(before))
+            is_taken = says.TAKES.search(before) and any(each.is_forbidden for each in (*found, *programs))
+            if is_left or is_taken or word in seen.programs:
                 programs.append(Thing("command", (word,), sentence, is_left, is_alone=True, joined=False))
         at += taken
     return _with_programs(found, programs)
@@ -168,6 +132,33 @@ def _narrows(kind: Part, same: Thing) -> bool:
     return kind == "option" or (kind, same.kind) == ("command", "sub")
 
 
+def _with_sub(  # noqa: PLR0913, PLR0917  (what stands around the thing)
+    named: tuple[Part, tuple[str, ...], int],
+    text: str,
+    before: str,
+    row: Sequence[re.Match[str]],
+    same: Thing | None,
+    seen: Seen,
+) -> tuple[Part, tuple[str, ...], int]:
+    """Return a thing, "or destroy" with the program before it, a program that is run with what follows it."""
+    kind, words, taken = named
+    program = same.words[0] if same and same.kind == "command" and _JOINS.fullmatch(before) else ""
+    if words[0] in seen.programs.get(program, ()):
+        return "command", (program, words[0]), taken
+    if kind == "command" and len(words) == 1 and says.RUN.search(before):
+        more = _unknown_subs(row[1:3])
+        if more and _LISTED.match(text, row[len(more)].end()):
+            return kind, (*words, *more), 1 + len(more)
+    return named
+
+
+def _unknown_subs(tokens: Sequence[re.Match[str]]) -> tuple[str, ...]:
+    """Return the words after a program that is run, () where one is none of its own: "npm audit fix"."""
+    words = tuple(token["word"] or "" for token in tokens)
+    is_sub = all(_PLAIN.fullmatch(word) and not word.endswith(("ly", "s")) for word in words)
+    return words if is_sub and STOP_WORDS.isdisjoint(words) else ()
+
+
 def _with_programs(found: list[Thing], programs: list[Thing]) -> list[Thing]:
     """Add the words that are programs by what their sentence says: one against another, or with an option."""
     added = []
@@ -200,14 +191,12 @@ def _in_a_row(tokens: Sequence[re.Match[str]]) -> Sequence[re.Match[str]]:
 
 def _is_left(before: str, token: re.Match[str]) -> bool:
     """Tell whether the words before turn a program down, or a word that may be one."""
-    return says.turns_down(before, softly=token["word"] not in _WORDS)
+    return says.turns_down(before, softly=token["word"] not in WORDS)
 
 
 def _may_be_program(token: re.Match[str], seen: Seen) -> str:
     word = (token["word"] or token["code"] or "").strip("'’:")
-    is_word = (word in _WORDS and word not in _USUAL) or (
-        word in says.ANY_FOLDER and word not in seen.programs
-    )
+    is_word = (word in WORDS and word not in USUAL) or (word in says.ANY_FOLDER and word not in seen.programs)
     return "" if is_word or not _PLAIN.fullmatch(word) or says.EDIT.fullmatch(word) else word
 
 
@@ -283,7 +272,8 @@ def _forbidden_after(text: str, end: int, *, is_file: bool) -> int:
     stop = rest.end() if rest else end
     found = NOT.search(text, end, stop)
     is_near = found and len(text[end : found.start()].split()) <= _NEAR
-    if found and is_near and not INSTEAD.match(text, found.start()):
+    is_of_next = found and _NEXT.search(text, end, found.start())
+    if found and is_near and not is_of_next and not INSTEAD.match(text, found.start()):
         return found.end()
     if replaced := says.REPLACED.match(text, end + 1):
         return replaced.end()
@@ -321,7 +311,7 @@ def _named(  # noqa: PLR0911  (each is something that can be named)
         return "option", (f"{word} {after}" if has_value else word,), 1 + has_value
     if word in seen.programs:
         words = _with_subs(word, following, seen)
-        if len(words) > 1 or is_left or (word in _USUAL and word not in _WORDS):
+        if len(words) > 1 or is_left or (word in USUAL and word not in WORDS):
             return "command", words, len(words)
     lower = word.lower()
     option, dash, sub = lower.partition("-")
@@ -362,8 +352,8 @@ def _with_subs(program: str, following: Sequence[str], seen: Seen) -> tuple[str,
     for word in following:
         known = (
             word in seen.programs[program]
-            or (word in _SUBS and len(words) == 1)
-            or (word in seen.programs and word not in _WORDS)
+            or (word in SUBS and len(words) == 1)
+            or (word in seen.programs and word not in WORDS)
         )
         if not (_OPTION.fullmatch(word) or ((known or word == ".") and len(words) < 4)):  # noqa: PLR2004
             break
