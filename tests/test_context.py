@@ -17,8 +17,8 @@ from claude_mem_lite.capture import inbox
 from claude_mem_lite.context import blocks, builder, text
 from claude_mem_lite.context.budget import Line, Said, Section, fill
 from claude_mem_lite.distill.record import summarize_session
+from claude_mem_lite.storage import DatabaseError, models, queries
 from claude_mem_lite.storage import context as context_rows
-from claude_mem_lite.storage import models, queries
 
 AT = calendar.timegm(time.strptime(NOW[:19], "%Y-%m-%dT%H:%M:%S")) + 7200
 
@@ -284,6 +284,15 @@ def test_a_slow_layer_is_left_out(memory: Path, monkeypatch: pytest.MonkeyPatch)
 
     assert block.skipped == ("learnings",)
     assert "Still there" in block.text
+
+
+def test_a_query_that_is_read_on_for_too_long_is_an_error_of_the_database(memory: Path) -> None:
+    """So that its layer is left out, and not the block."""
+    numbers = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n"
+
+    with pytest.raises(DatabaseError), context_rows.time_limit(0.01):
+        for _ in models.memory_database.execute_sql(numbers):
+            pass
 
 
 def test_of_tests_that_wait_for_a_commit_only_the_file_is_told(memory: Path) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import sqlite3
 import time
 from collections import Counter
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from peewee import fn
 
 from claude_mem_lite.capture import inbox
+from claude_mem_lite.storage import DatabaseError
 from claude_mem_lite.storage.models import (
     CallEdge,
     Learning,
@@ -57,6 +59,8 @@ def time_limit(seconds: float) -> Iterator[None]:
     connection.set_progress_handler(lambda: time.monotonic() > until, _STEPS)
     try:
         yield
+    except sqlite3.OperationalError as error:  # of a cursor that is read on, which peewee has no part in
+        raise DatabaseError(str(error)) from error
     finally:
         connection.set_progress_handler(None, 0)
 
