@@ -251,6 +251,16 @@ def test_an_empty_box_is_open() -> None:
     assert told == ["Test plan: [ ] Try it on a Mac by hand"]
 
 
+def test_what_passed_is_not_what_a_session_came_to() -> None:
+    """It holds for a moment; what comes after it is told."""
+    report = "It's working now. All unit tests pass.\n\n`load` reads the book in parts of 4 kB."
+    thread = state_of(rows(("UserPromptSubmit", "Make it run."), ("Stop", report))).thread
+
+    assert [said.says for said in thread if said.label == "Came to"] == [
+        "`load` reads the book in parts of 4 kB."
+    ]
+
+
 @pytest.mark.parametrize(
     "report", ["The flag is still read by `main`.", "Linting is clean: no issues remain."]
 )

@@ -17,7 +17,7 @@ from math import log1p
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.distill.standing import is_test
-from claude_mem_lite.distill.statements import names
+from claude_mem_lite.distill.statements import MOMENT, names
 from claude_mem_lite.search.words import words
 
 if TYPE_CHECKING:
@@ -53,16 +53,8 @@ _OF_A_FILE = re.compile(
 )
 # What a test's name or file is the subject of: the tests say it.
 _TESTING = 0.5
-# What was only supposed, or held for a moment: "might be the cause", "all tests pass now", in ten languages.
+# What was only supposed, or held for a moment.
 _PASSING = 0.3
-_MOMENT = re.compile(
-    r"\b(?:might|may be|maybe|perhaps|probably|likely|seems?|appears to|pass(?:es|ed|ing)?(?= now|[.!]|$)"
-    r"|works? (?:now|correctly)|is working|confirm(?:s|ed)|verified|succe(?:eds|eded|ssfully)"
-    r"|vielleicht|wahrscheinlich|vermutlich|scheint|bestanden|peut-être|probablement|semble|passent"
-    r"|quizás?|probablemente|parece|pasan|talvez|provavelmente|passam|forse|probabilmente|sembra|passano"
-    r"|возможно|вероятно|похоже|проходят)\b|可能|也许|通过了|かもしれ|おそらく|成功しました|[\u2705\u2713\u2714]",
-    re.IGNORECASE,
-)
 _LEAST = 60  # characters in which hardly a line fits
 _NAMED = re.compile(r"`([^`]+)`")
 _TICKET, _NO_WORD = re.compile(r"[A-Za-z]{2,}-\d+"), re.compile(r"[\W_]+")
@@ -153,7 +145,7 @@ def _form(said: Said, *, is_first: bool) -> float:
         worth *= _CHANGE
     if (code := _NAMED.search(said.says)) and (code[1].startswith("Test") or is_test(code[1])):
         worth *= _TESTING
-    if _MOMENT.search(said.says):
+    if MOMENT.search(said.says):
         worth *= _PASSING
     return worth * (_DEED if said.is_deed else 1.0) * (_USERS if said.is_users else 1.0)
 

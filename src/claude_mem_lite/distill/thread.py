@@ -10,7 +10,7 @@ from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.distill.attempts import is_commit, open_failures, ran
 from claude_mem_lite.distill.local import fields
 from claude_mem_lite.distill.local.conversation import says_nothing, without_reason
-from claude_mem_lite.distill.statements import statements
+from claude_mem_lite.distill.statements import MOMENT, statements
 from claude_mem_lite.distill.summary import Noted, has_bad_tests, test_verdict
 from claude_mem_lite.quoting import named, quote_blocks
 from claude_mem_lite.text import count, join, one_line, sentences
@@ -155,13 +155,21 @@ def _goal(rows: Sequence[Row]) -> list[Said]:
 
 
 def _came_to(rows: Sequence[Row]) -> list[Said]:
-    """Return how the last report begins, but for what was decided and is open, which other lines tell."""
+    """Return how the last report begins, but for what was decided and is open, which other lines tell.
+
+    That something passed or works now holds for a moment, and the line of the tests says it.
+    """
     last = next((row for row in reversed(rows) if row.tool_name == "Stop"), None)
     stated = statements(without_reason(last.summary)[0])[:_BEGINS] if last else []
     told = [
         each
         for each in stated
-        if not (says_nothing(each.says) or _is_decided(each) or _OPEN.search(each.text))
+        if not (
+            says_nothing(each.says)
+            or _is_decided(each)
+            or _OPEN.search(each.text)
+            or MOMENT.search(each.text)
+        )
     ]
     enough = 1 if told and len(told[0].text) > _OUTCOME_CHARS else 2
     return [Said(last.id, last.created_at, _listed(told[:enough]), "Came to")] if last and told else []
