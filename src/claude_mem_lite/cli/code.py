@@ -63,12 +63,13 @@ def _edges_below(folder: str, *, quiet: bool) -> list[Edge]:
     """Return the sure calls of functions by functions: who makes an instance calls the class's `__init__`."""
     from claude_mem_lite.codemap import sources
     from claude_mem_lite.codemap.confidence import STRONG
-    from claude_mem_lite.codemap.project import Project
+    from claude_mem_lite.codemap.project import Project, no_collection
 
     project = Project(folder)
-    for path in _track(quiet=quiet)(list(sources.source_files(folder))):
-        project.scan([path])
-    edges = project.edges(least=STRONG, guesses=False)
+    with no_collection():
+        for path in _track(quiet=quiet)(list(sources.source_files(folder))):
+            project.scan([path])
+        edges = project.edges(least=STRONG, guesses=False)
     return [edge for edge in edges if not edge.is_class]
 
 

@@ -49,23 +49,18 @@ def unmapped(folder: str) -> dict[str, list[str]]:
 def _files(folder: str, is_wanted: Callable[[str], bool]) -> Iterator[str]:
     ignored, skipped = Ignored(folder), _Skipped(folder)
     for current, folders, names in os.walk(folder):
+        above = "" if current == folder else f"{os.path.relpath(current, folder).replace(os.sep, '/')}/"
         folders[:] = sorted(
             name
             for name in folders
-            if not skipped.folder(_relative(os.path.join(current, name), folder))
+            if not skipped.folder(above + name)
             and not name.endswith(".egg-info")
             and not os.path.exists(os.path.join(current, name, "pyvenv.cfg"))
-            and not ignored.folder(_relative(os.path.join(current, name), folder))
+            and not ignored.folder(above + name)
         )
         for name in sorted(names):
-            if is_wanted(name):
-                path = _relative(os.path.join(current, name), folder)
-                if not ignored.file(path):
-                    yield path
-
-
-def _relative(path: str, folder: str) -> str:
-    return os.path.relpath(path, folder).replace(os.sep, "/")
+            if is_wanted(name) and not ignored.file(above + name):
+                yield above + name
 
 
 def _is_source_name(name: str) -> bool:

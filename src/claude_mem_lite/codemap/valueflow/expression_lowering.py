@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from claude_mem_lite.codemap.valueflow.terms import Block
 
 _CONSTANT_CHARS = 60
+_NO_NAMES = frozenset[str]()  # one for all: Python makes each empty set anew
 _OPERATORS = {
     "Add": "add", "Sub": "sub", "Mult": "mul", "MatMult": "matmul", "Div": "truediv", "Mod": "mod",
     "Pow": "pow", "LShift": "lshift", "RShift": "rshift", "BitOr": "or", "BitXor": "xor",
@@ -88,7 +89,7 @@ class ExpressionLowering:
         block = body()
         self.scopes[index] = Scope(
             name=inside.name, kind=kind, line=getattr(node, "lineno", 1), parent=outside.index, body=block,
-            bound=frozenset(inside.bound - inside.outer), outer=frozenset(inside.outer),
+            bound=frozenset(inside.bound - inside.outer), outer=frozenset(inside.outer) or _NO_NAMES,
             is_generator=inside.is_generator, **settings,
         )  # fmt: skip
         self.open = outside

@@ -51,7 +51,8 @@ def union(many: Iterable[Values]) -> Values:
     """Return the union of all."""
     found: Values = ()
     for values in many:
-        found = join(found, values)
+        if values:
+            found = join(found, values) if found else values
     return found
 
 
@@ -135,9 +136,9 @@ def items(values: Values) -> Values:
     """Return what iterating over containers gives; nothing for other values."""
     found: Values = ()
     for value in values:
-        if isinstance(value, ListObject):
+        if type(value) is ListObject:
             found = join(found, value.items)
-        elif isinstance(value, TupleObject):
+        elif type(value) is TupleObject:
             found = join(found, union(value.places))
     return found
 
@@ -160,13 +161,13 @@ def at(values: Values, key: object) -> Values:
     """Return what containers hold at a constant key or place (None: at some key)."""
     found: Values = ()
     for value in values:
-        if isinstance(value, ListObject):
+        if type(value) is ListObject:
             found = join(found, value.items)
-        elif isinstance(value, TupleObject):
+        elif type(value) is TupleObject:
             places = value.places
             fits = isinstance(key, int) and -len(places) <= key < len(places)
             found = join(found, places[key] if fits else union(places))  # type: ignore[call-overload]
-        elif isinstance(value, DictObject):
+        elif type(value) is DictObject:
             pairs = dict(value.pairs)
             found = join(found, join(pairs[key], value.others) if key in pairs else value.others)
             if key is None:
