@@ -99,15 +99,17 @@ def unresolved_calls(function: FunctionMapEntry) -> list[CallEdge]:
 
 def save_edges(rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert calls, or replace what is known of them; all rows have the same columns."""
-    pair = [
-        CallEdge.project_dir, CallEdge.caller_file, CallEdge.caller_function, CallEdge.callee_file,
-        CallEdge.callee_function,
-    ]  # fmt: skip
-    for some in chunked(rows, ROWS):
-        full = [{"id": id_of_place(row), **row} for row in some]
-        CallEdge.insert_many(full).on_conflict(
-            conflict_target=pair, preserve=other_columns(CallEdge, rows[0])
-        ).execute()
+    if not rows:
+        return
+    place = ", ".join(name for name in _PLACE if name in rows[0])
+    names = (field.column_name for field in other_columns(CallEdge, rows[0]))
+    replaced = ", ".join(f"{name} = excluded.{name}" for name in names)
+    with memory_database.atomic():
+        for row in rows:
+            CallEdge.put(
+                {"id": id_of_place(row), **row},
+                on_conflict=f"ON CONFLICT ({place}) DO UPDATE SET {replaced}",
+            )
 
 
 def add_edge(row: Mapping[str, Any]) -> CallEdge:
