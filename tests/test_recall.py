@@ -429,4 +429,4 @@ def test_the_recorded_history_is_recalled(memory: Path) -> None:
         unrelated = [told(searcher, prompt) for part in PROMPTS["unrelated"].values() for prompt in part]
 
         assert answered >= 0.85 * len(facts)
-        assert unrelated.count("") >= 0.8 * len(unrelated)
+        assert unrelated.count("") >= 0.75 * len(unrelated)
