@@ -35,7 +35,7 @@ def test_the_recorded_history_states_its_conventions_and_nothing_else() -> None:
         'commit messages start with the module, like "money: ..." or "storage: ..."',
     ]
     assert ("Test first please", CANDIDATE) in found
-    assert len(found) < 11
+    assert len(found) < 12
 
 
 @pytest.mark.parametrize(
@@ -115,8 +115,6 @@ def test_tasks_questions_one_offs_and_pastes_are_no_rules(prompt: str) -> None:
         "line length is 100",
         "no `any` in TypeScript",
         "die Oberfläche bleibt deutsch",
-        "I prefer short functions",
-        "请用中文回答",
         "run mypy on changed files",
     ],
 )

@@ -43,7 +43,7 @@ ALWAYS = _any_of(
 )
 # Who is told of then: a thing, or the speaker alone, or as little as can be (`THE`: one thing that is there).
 TOLD_OF = _any_of(
-    "it,this(?! (?:project|repo|repository|code ?base|app) ),that,they,these,those,he,she,there,your(?! (?:answers|replies|commits|code)),i(?! (?:prefer|like) ),i'm,i'd,i'll,i've,just,es,das,dies,er,sie,ich,il,elle,ça,cela,je,eso,esto,yo,"
+    "it,this,that,they,these,those,he,she,there,your(?! (?:answers|replies|commits|code)),i,i'm,i'd,i'll,i've,just,es,das,dies,er,sie,ich,il,elle,ça,cela,je,eso,esto,yo,"
     "isso,isto,eu,ele,ela,questo,io,het,dat,ik,to,ja,это,он,она,они,я,o",
     "[它他她那]|我(?!们|們)|这(?!个项目|里)|這(?!個專案|裡)|それ|あれ|この(?!プロジェクト|リポジトリ)",
     start=r"^",
@@ -170,7 +170,7 @@ DEED = _any_of(
     + _OBJECT
     + r",füg\w*,erstell\w*,mach\w*,schreib\w*,lösch\w*,zeig\w*,prüf\w*,starte?,danke,ajoute\w*,crée\w*,fais,montre\w*,corrige\w*,"
     r"supprime\w*,enlève\w*,merci,añade,agrega,crea,haz,muestra,arregla,borra,escribe,gracias,adicione,crie,faça,mostre,corrija,obrigado",
-    "(?:请(?!用|使用)|帮我|给我|把)",
+    "(?:请|帮我|给我|把)",
     start=r"^",
 )
 # It forbids; of two texts on one matter the one says so and the other does not.
@@ -181,8 +181,7 @@ NOT = _any_of(
     r"nichts?,kein\w*,nie,niemals,ohne,verboten,untersagt,tabu,vermeide\w*,ne,n'\w+,pas,interdite?s?,proscrite?s?,rien,jamais,sans,évite\w*,"
     r"nunca,jamás,sin,nada,prohibid[oa]s?,evita\w*,não,proibid[oa]s?,sem,evite\w*,non,mai,senza,"
     r"niet,geen,nooit,zonder,nie,nigdy,bez,не,никогда,без,değil,asla",
-    _INSTEAD_UNSPACED
-    + "|不要|不能|不用|不|别|別|禁止|没有|避免|ない|なし|ではなく|じゃなく|않|말고|없이|금지",
+    _INSTEAD_UNSPACED + "|不要|不能|不用|不|别|別|禁止|没有|避免|ない|なし|않|말고|없이|금지",
 )
 # It is for once: the moment, or this one thing.
 ONCE = _any_of(
@@ -208,7 +207,7 @@ POINTS_EARLY = re.compile(
     re.IGNORECASE,
 )
 POINTS = _any_of(
-    r"this(?! (?:project|repo|repository|code ?base|app) ),these,those,above,below,dies\w*,oben,cette,ces,ça,cela,est[aeo]s?,es[ao]s?,"
+    r"this,these,those,above,below,dies\w*,oben,cette,ces,ça,cela,est[aeo]s?,es[ao]s?,"
     r"isso,isto,quest[aeio],dit,deze,это\w*,эт\w+,bu,bunu,şu",
     "[这這那它]|これ|この|それ|その|이것|이거|그거",
 )

@@ -74,8 +74,7 @@ def _take_code(guard: Guard, text: str, files: list[str]) -> None:
     texts = [] if guard.commands or rule_phrases.EXCEPT.search(text) else _forbidden_code(text)
     if texts and all(map(str.isupper, texts)) and rule_phrases.RUN.search(text.partition(texts[0])[0]):
         guard.commands, guard.without = [*_DATABASES], texts
-    elif texts and not any(each in file for each in texts for file in guard.files):
-        files = [file for file in files if not any(each in file for each in texts)]
+    elif texts and not any(each in file for each in texts for file in files):
         guard.texts, guard.files = texts, files + rule_phrases.files_of(text)
 
 

@@ -27,8 +27,7 @@ RUN = re.compile(
 # What is said of files that stay as they are. A source is not meant: "generated from api.proto".
 KEPT = re.compile(
     r"(?<!\w)(?:hands off|off[- ]limits|read[- ]only|frozen|untouched|alone|as (?:it|they) (?:is|are)|as is"
-    r"|(?:auto-?)?generated|build output|vendored"
-    r"|only (?:ever )?\w+ (?:by|through|via)|finger weg|tabu|schreibgeschützt"
+    r"|(?:auto-?)?generated|only (?:ever )?\w+ (?:by|through|via)|finger weg|tabu|schreibgeschützt"
     r"|eingefroren"
     r"|unangetastet|in ruhe|(?:automatisch |auto)?generiert|bleib\w* wie|intouchables?|gelé\w*"
     r"|tel(?:le)?s? quel\w*|tranquilles?|générés?|générées?|lecture seule|generad[oa]s?"
@@ -105,10 +104,6 @@ REPLACED = re.compile(
     r"|nicht mehr (?:verwendet|genutzt|benutzt)|n'est plus utilisée?)|n'est plus utilisée?|ya no se usa)",
     _FLAGS,
 )
-# Before the folder in which something else is not to be.
-INSIDE = re.compile(
-    r"(?<!\w)(?:in|inside|under|within|unter|dans|sous|en|em)\W+(?:(?:the|our|den|le|la|el)\W+)?$", _FLAGS
-)
 # What a branch is called after: "push to X".
 TOWARDS = re.compile(
     r"\W+(?:(?:directly|straight|direkt|directement|directamente|nada|nichts|rien)\W+)*"
@@ -127,7 +122,7 @@ _PREFER = re.compile(
 # Right before what is given up, and before what takes its place.
 GIVES_UP = re.compile(
     r"(?<!\w)(?:replace|drop|ersetze|remplace[rz]?|reemplaza|n'\w+ plus(?: de)?|ne \w+ plus(?: de)?"
-    r"|(?:no longer|don't|do not) use|stop(?:ped)? using|ya no us\w+|nicht mehr|niet meer)\W*$",
+    r"|no longer use|stopped using|ya no us\w+|nicht mehr|niet meer)\W*$",
     _FLAGS,
 )
 TAKES = re.compile(
@@ -149,15 +144,11 @@ OLD = re.compile(
 # Text of code: between backticks or quotation marks, a directive, in capitals, a dotted name, a call, or a
 # word right after what forbids its use.
 CODE = re.compile(
-    r"[`\"“](?P<given>[^`\"”]+)[`\"”]|(?<!\w)(?://|/\*|#)\s*(?P<directive>[\w-]{4,})|(?<![\w/])(?P<marked>[@!][a-z][\w-]{3,})"
+    r"[`\"“](?P<given>[^`\"”]+)[`\"”]|(?<!\w)(?://|/\*|#)\s*(?P<directive>[\w-]{4,})"
     r"|(?<![\w-])(?P<capitals>[A-Z]{4,}(?:\s[A-Z]{3,})*(?:\s\*)?(?:\.{2,3}|…)?)(?![\w-])"
-    r"|(?<![\w./-])(?P<dotted>[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z][A-Za-z0-9_]+)+)(?![/.]\w)"
-    r"|(?<![\w])(?P<called>\.?[A-Za-z_]\w*)\(\)|(?<!\w)(?P<clause>[a-z]+:)(?=\s+in\b)"
-    r"|(?<![\w-])(?:use|uses|usar|no|add|bare|plain|kein\w*|ohne|sans|pas de|sin|sem|geen)"
-    r"\s+(?P<plain>[a-z]{3,})"
-    r"(?=\s*(?:$|[,;]|\.(?!\w)|(?:in|en|im|dans|em|imports?|calls?|statements?)(?!\w)))"
-    r"|^\s*(?P<banned>[a-z]\w{2,})"
-    r"(?= (?:is|are|ist|est|está) (?:forbidden|banned|not allowed|verboten|interdit|prohibid))"
+    r"|(?<![\w./-])(?P<dotted>[a-z][A-Za-z0-9_]*(?:\.[a-z][A-Za-z0-9_]+)+)|(?<![\w.])(?P<called>\w+)\(\)|(?<!\w)(?P<clause>[a-z]+:)(?=\s+in\b)"
+    r"|(?<![\w-])(?:use|uses|usar|no|add|bare|plain|kein\w*|ohne|sans|sin|geen)\s+(?P<plain>[a-z]{3,})"
+    r"(?=\s*(?:$|[,.;]|(?:in|en|im|dans|calls?|statements?)(?!\w)))"
 )
 EXCEPT = re.compile(r"(?<!\w)(?:outside|except (?:in|for)|außer\w*|fuera|hors|only in|nur in)(?!\w)", _FLAGS)
 _IN_LANGUAGES = {
@@ -186,7 +177,7 @@ def forbids(clause: str) -> bool:
     found = list(NOT.finditer(clause))
     if len(found) > 1 and WITHOUT.fullmatch(found[-1][0]):
         return False
-    return bool(found) or any(each.search(clause) for each in (KEEP_OUT, ASK, _PREFER, GIVES_UP))
+    return bool(found) or any(each.search(clause) for each in (KEEP_OUT, ASK, _PREFER))
 
 
 def turns_down(before: str, *, softly: bool = False) -> bool:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _NO_BRANCH = STOP_WORDS | says.ANY_FOLDER | {"branch", "branche", "rama", "remote"}
 _TOKEN = re.compile(
     r"`(?P<code>[^`]+)`|[\"“”](?P<quoted>[^\"“”]+)[\"“”]"
-    r"|(?<=\S)(?P<end>[.!?;](?=\s|$))|(?P<word>(?:[^\s`\"“”,;().!?]|[.!?](?!\s|$)|(?<=\s)\.(?=\s|$))+)"
+    r"|(?<=\S)(?P<end>[.!?;](?=\s|$))|(?P<word>(?:[^\s`\"“”,;().!?]|[.!?](?!\s|$)|(?<=\s)\.(?=\s))+)"
 )
 _JOINS = re.compile(
     r"[\s,/&(]*(?:and|or|nor|und|oder|noch|et|ou|ni|nem|y|o|e|en|of|i|lub|и|или|&|/|,)(?: d[eu])?[\s,(]*",
@@ -44,11 +44,6 @@ _HOST = re.compile(r"[a-z][\w-]*(?:\.[a-z][\w-]*)+|\d+(?:\.\d+){3}")
 _HOSTS = re.compile(r"[a-z][\w-]*\*[\w-]*|\*[.-][\w.-]+")
 _PLAIN = re.compile(r"[a-z][a-z0-9_-]+")
 _FULL_WIDTH = str.maketrans("，。；：！？、", ",.;:!?,")
-# After a full-width sign, and between a name and a script without spaces.
-_SEAM = re.compile(
-    r"(?<=[，。；：！？、])|(?<=[\w`/.-])(?<![\u3040-\u9fff\uac00-\ud7af])(?=[\u3040-\u9fff])"
-    r"|(?<=[\u3040-\u9fff])(?=[A-Za-z`])"
-)
 _CLAUSE, _NEAR = re.compile(r"[^,;.!?]*"), 3
 _NEXT = re.compile(r"(?<!\w)(?:and|but|und|aber|sondern|et|mais|y|pero)\s*$")
 _TRAILER = re.compile(r"(?!Commit)[A-Z]\w+(?:-[A-Z]?[a-z]+)+:?")
@@ -73,7 +68,7 @@ class Thing(NamedTuple):
 
 def things(text: str, seen: Seen) -> list[Thing]:
     """Return what a rule's text names, in its order."""
-    text = _SEAM.sub(" ", text).translate(_FULL_WIDTH)
+    text = re.sub(r"(?<=[，。；：！？、])", " ", text).translate(_FULL_WIDTH)
     tokens, is_of_hosts = list(_TOKEN.finditer(text)), says.HOST.search(text) is not None
     found: list[Thing] = []
     programs: list[Thing] = []  # words that may be programs
@@ -97,9 +92,7 @@ def things(text: str, seen: Seen) -> list[Thing]:
             sentence, start, begin = sentence + 1, row[0].end(), row[0].end()
         elif word := _may_be_program(row[0], seen):
             is_left = says.turns_down(before, softly=True) and _LISTED.match(text, row[0].end()) is not None
-            is_left = is_left or bool(
-                says.REPLACED.match(text, row[0].end() + 1) or says.GIVES_UP.search(before)
-            )
+            is_left |= bool(says.REPLACED.match(text, row[0].end() + 1) or says.GIVES_UP.search(before))
             is_taken = says.TAKES.search(before) and any(each.is_forbidden for each in (*found, *programs))
             if is_left or is_taken or word in seen.programs:
                 programs.append(Thing("command", (word,), sentence, is_left, is_alone=True, joined=False))
@@ -129,10 +122,6 @@ def _judged(
     else:
         clause = before.rpartition(",")[2]
         is_forbidden = same.is_forbidden if same and joined else says.forbids(clause)
-        if kind == "file" and says.INSIDE.search(clause):  # "no panic in internal/" is not about its files
-            is_forbidden = is_forbidden and any(
-                each.search(clause) for each in (says.EDIT, says.KEEP_OUT, says.NEW, says.FILES)
-            )
         if not is_forbidden and (kind != "option" or same is None):
             after = _forbidden_after(text, start, is_file=kind == "file")
             is_forbidden, start = after > 0, max(after, start)

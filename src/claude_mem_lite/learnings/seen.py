@@ -28,19 +28,10 @@ USUAL = {
     "terraform": "apply destroy plan", "helm": "install upgrade", "curl": "", "wget": "", "npx": "",
     "ssh": "", "scp": "",
     "rake": "", "brew": "install", "make": "build clean deploy install lint test", "psql": "",
-    "alembic": "downgrade upgrade", "prisma": "db migrate", "rails": "db generate", "bundle": "exec install",
-    "gem": "install", "composer": "install require", "dotnet": "build ef test", "flyctl": "deploy",
-    "heroku": "run", "vercel": "deploy",
+    "alembic": "",
 }  # fmt: skip
-for _name in (  # noqa: SIM905  (reads as words)
-    "ansible-playbook apt apt-get aws awk az black cat chmod chown conda crontab dd deno docker-"
-    " compose eslint fd find flake8 gcloud gradle grep gulp http jest kill killall mocha mongo mvn"
-    " mypy mysql mysqldump node nox pg_dump pipenv pkill podman prettier pylint python3 redis-cli rg"
-    " rspec rsync rubocop ruff sbt sed sqlite3 systemctl tox tsc tslint vite vitest webpack yum"
-).split():
-    USUAL[_name] = ""
 # Programs that are words, too: without a sub-command or an option they are none.
-WORDS = STOP_WORDS | {"git", "go", "make", "black", "cat", "find", "http", "kill", "node"}
+WORDS = STOP_WORDS | {"git", "go", "make"}
 SUBS = frozenset(sub for subs in USUAL.values() for sub in subs.split())
 
 
