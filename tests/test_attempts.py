@@ -1,4 +1,4 @@
-"""Which failed commands are still open."""
+"""Tests which failed commands are still open."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What sentences give evidence of: rules, candidates, nothing; and what was said before in other words."""
+"""Tests which sentences make a rule, a candidate or nothing, and which say again what was said before."""
 
 from __future__ import annotations
 

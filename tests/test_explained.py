@@ -1,4 +1,4 @@
-"""What the assistant explained in several sessions is told with how many these were."""
+"""Tests that what the assistant explained in several sessions is told with their number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model's cosine counts beside words: fitted on titles and their rows, kept by model, used."""
+"""Tests how much a model's cosine counts beside words: how it is fitted, kept for each model, and used."""
 
 from __future__ import annotations
 

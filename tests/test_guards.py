@@ -196,6 +196,11 @@ def test_a_rule_about_code_is_noticed_where_an_edit_adds_it(
     assert bool(guard.broken_by(call)) == is_broken
 
 
+def test_the_hook_looks_for_a_text_in_capitals_and_in_small_letters() -> None:
+    """Without either it opens no database."""
+    assert guards.telling_words([Guard(texts=["SELECT *"])]).split() == ["SELECT", "select"]
+
+
 def test_files_that_stay_as_they_are_may_have_new_ones_beside_them(tmp_path: Path) -> None:
     """Of what exists a change is noticed, a new file is not."""
     (tmp_path / "migrations").mkdir()

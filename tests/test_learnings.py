@@ -1,4 +1,4 @@
-"""How learnings evolve: new, heard again, contradicted, revived, faded, the user's own; with the numbers."""
+"""Tests how learnings begin, are confirmed, contradicted and revived, and fade, with their confidence."""
 
 from __future__ import annotations
 

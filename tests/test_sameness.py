@@ -1,4 +1,4 @@
-"""How two learnings stand to each other, by their words and by a cosine."""
+"""Tests how two learnings stand to each other, by their words and by a cosine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was changed together time after time is told at a start, and with the file that it concerns."""
+"""Tests that what was often changed together is told at a start, and with the file that it concerns."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _SHORT_CHARS = 5  # of short options together
 # What of an event makes a `Call`, as SQLite finds it.
 FIELDS = (
     "tool_name", "tool_input.command", "tool_input.file_path", "tool_input.notebook_path", "cwd",
-    "tool_input.old_string", "tool_input.new_string", "tool_input.content",
+    "tool_input.old_string", "tool_input.new_string", "tool_input.content", "tool_input.new_source",
 )  # fmt: skip
 _LISTS = ("commands", "without", "needs", "allowed", "files", "texts")
 _COMMENTS = ("//", "#", "*", "/*", "--")
@@ -95,7 +95,8 @@ def telling_words(guards: Iterable[Guard]) -> str:
         for guard in guards
         for each in (
             *(guard.without if guard.commands == ["*"] else guard.commands),
-            *(("" if each.isupper() else each for each in guard.texts) if guard.texts else guard.files),
+            *(guard.texts or guard.files),
+            *(each.lower() for each in guard.texts if each.isupper()),
             *(["git commit"] if guard.message else []),
         )
     )
@@ -324,7 +325,7 @@ def _says(told: str, word: str) -> bool:
 
 
 def _adds(text: str, old: str, new: str) -> bool:
-    """Tell whether a change adds a text: a word outside of comments, one in capitals in any case."""
+    """Tell whether a change adds a text; a word counts outside of comments, one in capitals in any case."""
     return _times(text, new) > _times(text, old)
 
 

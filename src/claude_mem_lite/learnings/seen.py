@@ -1,4 +1,4 @@
-"""What commands a project's past calls show: evidence of what a rule's words may name."""
+"""Collects the commands of a project's past calls, by which a rule's words are known for programs."""
 
 from __future__ import annotations
 
