@@ -48,7 +48,7 @@ def name_value(frame: Frame, name: str) -> Values:
         return name_value(frame.outer, name)
     unit: Unit | None = frame.unit
     while unit is not None:
-        if name in unit.cells:
+        if unit.scope.kind != "class" and name in unit.cells:
             return frame.read(unit.cells[name])
         unit = unit.parent
     return _global_value(frame, name)
@@ -82,7 +82,8 @@ def member(frame: Frame, module: Module, name: str) -> Values:
 
 def choices(values: Values) -> int:
     """Count the classes that a receiver may have; all that are external are one more."""
-    return len({value.owner if type(value) is Instance else None for value in values})
+    owners = {value.owner for value in values if isinstance(value, Instance)}
+    return len(owners) + any(not isinstance(value, Instance) for value in values)
 
 
 def load_any(frame: Frame, values: Values, attr: str, line: int) -> Values:
@@ -127,8 +128,8 @@ def _load_instance(frame: Frame, value: Instance, attr: str, line: int) -> Value
     mro = owner.mro
     on_class = frame.first_of(mro, attr)
     found = bind(frame, on_class, value, line) if on_class else ()
-    if _has_stub(found) and any(each.is_protocol for each in mro):
-        found = _as_overridden(found)  # whoever fits runs, not the protocol's own
+    if found and any(each.is_protocol for each in mro):  # whoever fits runs, not the protocol's own
+        found = tuple([_as_overridden(each) for each in found])
     if not found or _may_be_hidden(on_class[0]):
         for each in mro:
             stored = frame.read(each.fields[attr])
@@ -136,8 +137,8 @@ def _load_instance(frame: Frame, value: Instance, attr: str, line: int) -> Value
                 found = join(found, stored)
     if owner.subclasses and not value.is_exact and (not found or on_class):
         below = _load_below(frame, value, attr, line, is_only=not found)
-        if _has_stub(found) and any(type(each) is Method for each in below):
-            found = _as_overridden(found)  # a stub is there to be overridden
+        if any(isinstance(each, Method) for each in below):  # a stub there is there to be overridden
+            found = tuple([_as_overridden(each) for each in found])
         found = join(found, below)
     if found:
         return found
@@ -156,7 +157,9 @@ def _may_be_hidden(value: Value) -> bool:
 
     A function is hidden where it does nothing but raise: one that is set later takes its place.
     """
-    return value.unit.only_raises if type(value) is Function else type(value) is not Property
+    if isinstance(value, Function):
+        return value.unit.only_raises
+    return not isinstance(value, Property)
 
 
 def _load_class(frame: Frame, value: ClassObject, attr: str, line: int) -> Values:
@@ -195,16 +198,15 @@ def _load_below(
     found: Values = ()
     frame.asked.add(attr)
     is_aside = frame.unit.module.is_aside
-    kind = type(value)
-    has_fields = is_only and kind is Instance
     for each in value.owner.below:
-        cell = each.attributes.get(attr)
-        if (cell is None and not has_fields) or (each.unit.module.is_aside and not is_aside):
+        if each.unit.module.is_aside and not is_aside:
             continue
+        cell = each.attributes.get(attr)
         if cell is not None:
-            for bound in bind(frame, frame.read(cell), kind(each), line, is_override=True):
+            receiver = value.__class__(each)
+            for bound in bind(frame, frame.read(cell), receiver, line, is_override=True):
                 found = join(found, (_as_override(bound),))
-        if has_fields:
+        if is_only and isinstance(value, Instance):
             found = join(found, frame.read(each.fields[attr]))
     return found
 
@@ -216,19 +218,21 @@ def bind(
     found: Values = ()
     for each in on_class:
         new: Values = (each,)
-        if type(each) is Function:
+        if isinstance(each, Function):
             binding = each.unit.binding
             if binding == "class":
-                is_class = type(value) is ClassObject
-                new = (Method(each.unit, value if is_class else ClassObject(value.owner, value.is_exact)),)
+                receiver = (
+                    value if isinstance(value, ClassObject) else ClassObject(value.owner, value.is_exact)
+                )
+                new = (Method(each.unit, receiver),)
             elif binding != "static":
                 new = (Method(each.unit, value),)
-        elif type(each) is Property:
-            is_read = type(value) is Instance
+        elif isinstance(each, Property):
+            is_read = isinstance(value, Instance)
             new = _read_property(frame, each, value, line, is_override=is_override) if is_read else ()
-        elif type(each) is Descriptor:
+        elif isinstance(each, Descriptor):
             new = _read_descriptor(frame, each, value, line, is_override=is_override)
-        elif type(each) is Instance and type(value) is Instance:
+        elif isinstance(each, Instance) and isinstance(value, Instance):
             getters = _getters(frame, each, line)
             if getters:
                 new = _given_by(frame, getters, each, line)
@@ -287,17 +291,10 @@ def _read_descriptor(
 
 
 def _as_override(value: Value) -> Value:
-    return Method(value.unit, value.receiver, True) if type(value) is Method else value
+    return value._replace(is_override=True) if isinstance(value, Method) else value
 
 
-def _as_overridden(values: Values) -> Values:
-    """Mark the methods that do nothing but say that another is to do it."""
-    return tuple([_as_override(each) if _is_stub(each) else each for each in values])
-
-
-def _has_stub(values: Values) -> bool:
-    return any(map(_is_stub, values))
-
-
-def _is_stub(value: Value) -> bool:
-    return type(value) is Method and value.unit.scope.is_stub
+def _as_overridden(value: Value) -> Value:
+    """Mark a method that does nothing but say that another is to do it."""
+    is_stub = isinstance(value, Method) and not value.is_override and value.unit.scope.is_stub
+    return _as_override(value) if is_stub else value

@@ -20,7 +20,6 @@ from claude_mem_lite.codemap.valueflow.invocation import (
     enter,
     iterate,
 )
-from claude_mem_lite.codemap.valueflow.sites import Site
 from claude_mem_lite.codemap.valueflow.value_sets import (
     instances_of,
     items,
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from claude_mem_lite.codemap.valueflow.frame import Frame
+    from claude_mem_lite.codemap.valueflow.sites import Site
     from claude_mem_lite.codemap.valueflow.values import Value, Values
 
 _INSTEAD = {"str": "__repr__", "bool": "__len__"}
@@ -60,12 +60,12 @@ def call_value(frame: Frame, callee: Value, arguments: Arguments, site: Site) ->
         return enter(frame, callee.unit, None, arguments, site)
     if type(callee) is Method:
         if callee.is_override:
-            site = Site(site.line, site.shape, "override", site.resolution)
+            site = site._replace(level="override")
         return enter(frame, callee.unit, callee.receiver, arguments, site)
     if type(callee) is ClassObject:
         return construct(frame, callee, arguments, site)
     if type(callee) is Instance:
-        site = Site(site.line, "instance()", site.level, site.resolution)
+        site = site._replace(shape="instance()")
         methods = [each for each in load(frame, callee, "__call__", site.line) if isinstance(each, Method)]
         return union([call_value(frame, each, arguments, site) for each in methods])
     if type(callee) is Descriptor:

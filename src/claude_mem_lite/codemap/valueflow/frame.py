@@ -41,9 +41,9 @@ class Frame:
     says so of the values read last. `choices` counts what the receiver of an attribute may be. A class body
     is evaluated in a frame inside that of its scope, `outer`, and writes there.
 
-    So that the evaluation need not be repeated (`records`), `reads` holds the cells that were read, `marked`
-    those that were marked as passed and what they were before, `asked` what was looked for in classes and
-    modules (names, or all that one holds), and `effects` all else that it did.
+    So that the evaluation need not be repeated (`records`), `reads` holds the cells that were read and if
+    they were passed ones, `marked` those that were marked as passed and what they were before, `asked` what
+    was looked for in classes and modules (names, or all that one holds), and `effects` all else that it did.
     """
 
     __slots__ = (
@@ -70,7 +70,7 @@ class Frame:
         self.is_weak = False
         self.choices = 1
         self.writes: dict[Cell, Values] = outer.writes if outer else {}
-        self.reads: dict[Cell, None] = outer.reads if outer else {}
+        self.reads: dict[Cell, bool] = outer.reads if outer else {}
         self.marked: dict[Cell, bool] = outer.marked if outer else {}
         self.asked: set[object] = outer.asked if outer else set()
         self.effects: list[Effect] = outer.effects if outer else []
@@ -88,7 +88,7 @@ class Frame:
     def read(self, cell: Cell) -> Values:
         """Return a cell's values; this scope is evaluated again when they change."""
         if cell not in self.reads:
-            self.reads[cell] = None
+            self.reads[cell] = self.marked.get(cell, cell.is_passed)
             if cell.readers is None:
                 cell.readers = {}
             cell.readers[self.reader] = None
@@ -154,7 +154,7 @@ class Frame:
             found = self.read(unit.returned) or self.read(unit.declared)
         self.is_weak = outside or self.is_weak
         if found and unit.owner and isinstance(receiver, Instance | ClassObject):
-            found = _as_receiver(found, unit.owner, receiver)
+            found = tuple([_as_receiver(each, unit.owner, receiver) for each in found])
         if unit.binding == "context":
             return (Manager(shallow(_entered(found), 2)),)
         return (Awaitable(shallow(found, 2)),) if scope.is_async and not scope.is_generator else found
@@ -175,13 +175,10 @@ class Frame:
         self.note(target, line, "protocol", "protocol")
 
 
-def _as_receiver(values: Values, owner: Class, receiver: Instance | ClassObject) -> Values:
+def _as_receiver(value: Value, owner: Class, receiver: Instance | ClassObject) -> Value:
     """Return an instance of the receiver's class where a method gives one of the class that defines it."""
-    own = Instance(owner)
-    if own not in values or owner not in receiver.owner.mro:
-        return values
-    mine = Instance(receiver.owner, receiver.is_exact)
-    return tuple([mine if each == own else each for each in values])
+    is_own = isinstance(value, Instance) and value.owner is owner and not value.is_exact
+    return Instance(receiver.owner, receiver.is_exact) if is_own and owner in receiver.owner.mro else value
 
 
 def _entered(values: Values) -> Values:

@@ -163,8 +163,6 @@ class Structure:
 
     def add(self, event: Cell | Change) -> None:
         """Note an event of the evaluation at work."""
-        if not self.is_recorded:
-            return
         self.effects.append(event)
         self.events.append(event)
         if self._at < len(self._before) and self._before[self._at] == event:

@@ -63,11 +63,10 @@ def _evaluate(unit: Unit, modules: Modules, worklist: Worklist, fit: dict[int, V
 
 def _record(frame: Frame, position: int, records: list[Record]) -> None:
     """Add the record of an evaluation to those of its scope."""
-    cells, marked = tuple(frame.reads), frame.marked
+    cells = tuple(frame.reads)
     record = Record(
-        position, cells, tuple([cell.values for cell in cells]),
-        bytes([marked.get(cell, cell.is_passed) for cell in cells]),
-        tuple(marked), tuple(frame.effects), tuple(frame.writes), tuple(frame.writes.values()),
+        position, cells, tuple([cell.values for cell in cells]), bytes(frame.reads.values()),
+        tuple(frame.marked), tuple(frame.effects), tuple(frame.writes), tuple(frame.writes.values()),
         frame.edges, frame.missed,
     )  # fmt: skip
     if records:

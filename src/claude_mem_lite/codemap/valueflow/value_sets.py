@@ -51,8 +51,7 @@ def union(many: Iterable[Values]) -> Values:
     """Return the union of all."""
     found: Values = ()
     for values in many:
-        if values:
-            found = join(found, values) if found else values
+        found = join(found, values)
     return found
 
 
@@ -136,9 +135,9 @@ def items(values: Values) -> Values:
     """Return what iterating over containers gives; nothing for other values."""
     found: Values = ()
     for value in values:
-        if type(value) is ListObject:
+        if isinstance(value, ListObject):
             found = join(found, value.items)
-        elif type(value) is TupleObject:
+        elif isinstance(value, TupleObject):
             found = join(found, union(value.places))
     return found
 
@@ -161,13 +160,13 @@ def at(values: Values, key: object) -> Values:
     """Return what containers hold at a constant key or place (None: at some key)."""
     found: Values = ()
     for value in values:
-        if type(value) is ListObject:
+        if isinstance(value, ListObject):
             found = join(found, value.items)
-        elif type(value) is TupleObject:
+        elif isinstance(value, TupleObject):
             places = value.places
             fits = isinstance(key, int) and -len(places) <= key < len(places)
             found = join(found, places[key] if fits else union(places))  # type: ignore[call-overload]
-        elif type(value) is DictObject:
+        elif isinstance(value, DictObject):
             pairs = dict(value.pairs)
             found = join(found, join(pairs[key], value.others) if key in pairs else value.others)
             if key is None:
