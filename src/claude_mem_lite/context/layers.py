@@ -154,7 +154,9 @@ def function_map(past: Past) -> list[Line]:
     found: dict[str, list[tuple[str, list[FunctionChange]]]] = {}
     for path, rows in files.items():
         if not is_test(path):
-            made = changed(rows, verbs=("new",), docs=context_rows.docs_of_new(past.project_dir, path))
+            has_new = any(row.change_type == "new" for row in rows)
+            docs = context_rows.docs_of_new(past.project_dir, path) if has_new else {}
+            made = changed(rows, verbs=("new",), docs=docs)
             if told := made or changed(rows, verbs=("changed",)):
                 found.setdefault(path if made else "", []).append((f"{named(path)}: {told}", rows))
     if len(found) > 1:
