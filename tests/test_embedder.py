@@ -618,7 +618,7 @@ def test_a_load_under_way_is_not_idle(gate: Gate) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the process's memory from /proc")
 def test_an_unloaded_model_leaves_memory() -> None:
-    """Most of what the real small model took is the system's again, the second time too."""
+    """What the real small model took is the system's again, the second time too."""
     code = """if True:
         import os
         from claude_mem_lite.search.embedder import records
@@ -647,6 +647,6 @@ def test_an_unloaded_model_leaves_memory() -> None:
     )
 
     before, loaded, unloaded, again, last = map(float, done.stdout.split())
-    assert loaded - before > 80
-    assert unloaded - before < 0.4 * (loaded - before)
-    assert last - before < 0.4 * (again - before)
+    # The libraries' own pages stay, 24 to 33 MiB; the model takes 57 to 113 with them.
+    assert min(loaded, again) - before > 45
+    assert max(unloaded, last) - before < 42
