@@ -272,14 +272,15 @@ def test_what_still_holds_is_not_open(report: str) -> None:
 
 
 def test_edits_under_way_are_one_line() -> None:
-    """Each file with what became of its functions, the newest first; the line stands for all of the edits."""
-    edited = rows(("Edit", "Edit a.py"), ("Edit", "Edit b.py"))
-    edited[0].files_touched, edited[1].files_touched = ["a.py"], ["b.py"]
+    """Each file of the project with what became of its functions, the newest first, for all of the edits."""
+    edited = rows(("Edit", "Edit a.py"), ("Write", "Create a plan"), ("Edit", "Edit b.py"))
+    for row, path in zip(edited, ("a.py", "/home/dev/.claude/plans/a.md", "b.py"), strict=True):
+        row.files_touched = [path]
 
     thread = state_of(edited, changes={"a.py": "new load"}).thread
 
     assert [(said.label, said.says, len(said.stands_for)) for said in thread] == [
-        ("Changed, not committed", "b.py, a.py (new load)", 2)
+        ("Changed, not committed", "b.py, a.py (new load)", 3)
     ]
 
 

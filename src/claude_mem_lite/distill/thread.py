@@ -242,9 +242,10 @@ def _committed(rows: Sequence[Row]) -> list[Said]:
 
 
 def _in_flight(rows: Sequence[Row], changes: Mapping[str, str]) -> list[Said]:
-    """Return the files that were changed since the session's last commit, with their functions, in a line."""
+    """Return the project's files that were changed since the last commit, with their functions, in a line."""
     edits = [row for row in _not_committed(rows) if row.tool_name in EDITORS][::-1]
-    paths = list(dict.fromkeys(path for row in edits for path in row.files_touched))[:_FILES]
+    touched = (path for row in edits for path in row.files_touched if not path.startswith(("/", "~", "..")))
+    paths = list(dict.fromkeys(touched))[:_FILES]
     if not paths:
         return []
     told = (f"{named(path)} ({changes[path]})" if changes.get(path) else named(path) for path in paths)
