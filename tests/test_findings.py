@@ -179,12 +179,19 @@ def test_a_start_tells_what_failed_in_two_sessions(memory: Path) -> None:
     assert says not in cured.text
 
 
-def test_who_looks_for_what_is_not_there_is_not_told_at_a_start(memory: Path) -> None:
+@pytest.mark.parametrize(
+    "slip",
+    [
+        tool("Grep", {"path": "/p/lib"}, error="Path does not exist: /p/lib"),
+        call("cd lib && make it", error="bash: line 1: cd: lib: No such file or directory"),
+    ],
+)
+def test_who_looks_for_what_is_not_there_is_not_told_at_a_start(memory: Path, slip: Capture) -> None:
     """A path that was mistyped twice is nobody's need, until it is mistyped again."""
     for name in ("s1", "s2"):
-        session(name, tool("Grep", {"path": "/p/lib"}, error="Path does not exist: /p/lib"), call("make it"))
+        session(name, slip, call("make it"))
 
-    assert "does not exist" not in builder.build("/p", session_id="new").text
+    assert "failed in" not in builder.build("/p", session_id="new").text
     assert len(findings.known("/p")) == 2
 
 

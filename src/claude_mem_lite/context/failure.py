@@ -50,12 +50,12 @@ _MOST_NAMES, _SHORTEST = 4, 4  # a statement of more is a list
 def recurring(past: Past) -> list[Line]:
     """Return what failed in several sessions and what worked, a line each; all that linters say in one.
 
-    Who looked for what is not there has mistyped it: that is told when it happens again.
+    A look for what is not there, or a `cd` to it, is a slip: that is told when it happens again.
     """
     found = [
         each
         for each in findings(finding_rows.known(past.project_dir))
-        if each.recurs and each.last_at > past.since and (each.works or not each.rule) and not each.only_looks
+        if each.recurs and each.last_at > past.since and (each.works or not each.rule) and not each.is_slip
     ]
     rules = [each for each in found if each.rule]
     lines = [_line(past, each, each.says) for each in found[:_FINDINGS] if not each.rule]
@@ -85,7 +85,7 @@ def asked_for(past: Past, prompt: str, *, session_id: str, said: Said, budget_to
     named = {
         each: words
         for each in found[:_FINDINGS]
-        if each.recurs and not each.rule and not each.only_looks and (words := _named_in(asked, each.command))
+        if each.recurs and not each.rule and not each.is_slip and (words := _named_in(asked, each.command))
     }
     if named and 2 * len(set[str]().union(*named.values())) >= len(asked):
         lines = [_line(past, each, each.says) for each in named]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -17,6 +18,8 @@ RECURS = 2
 _CALL_CHARS, _ERROR_CHARS = 110, 90
 _WORKS_CHARS = 60
 _RULES = 6
+# What shells print whose `cd` failed: "bash: line 1: cd: src: No such file …", "(eval):cd:1: no such file …"
+_BY_CD = re.compile(r"\bcd\b\W")
 
 
 class Row(Protocol):
@@ -57,9 +60,11 @@ class Finding:
         return len(self.sessions) >= RECURS
 
     @property
-    def only_looks(self) -> bool:
-        """Whether the call only looked for something."""
-        return only_looks(self.command)
+    def is_slip(self) -> bool:
+        """Whether the call only looked for something, or meant a folder from which the shell had gone."""
+        return only_looks(self.command) or (
+            self.command.startswith("cd ") and bool(_BY_CD.search(self.error))
+        )
 
     @property
     def says(self) -> str:
