@@ -68,11 +68,11 @@ def test_what_speaks_of_the_branch_goes_first() -> None:
     assert list(on.values()) == says
 
 
-def test_what_begins_with_what_it_is_about_goes_first() -> None:
-    """A sentence whose subject stands in one that is not told says little."""
+def test_what_is_said_at_length_goes_before_an_item_of_a_list() -> None:
+    """Readers keep a sentence that gives a reason, and strike the item whose list is not there."""
     says = [
-        "The function that reads it now takes the lock, which is what `save_book` does too.",
-        "`sort_book` takes the lock before it reads, which is what the other two do as well.",
+        "`sort_book` takes a lock",
+        "`save_book` waits for the lock, which the reader holds while it sorts.",
     ]
 
     assert choose([(state(*says), 1.0), (State(), 1.0)], chars=180)[0][1].says == says[1]

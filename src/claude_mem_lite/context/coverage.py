@@ -36,25 +36,24 @@ _SHORTEST_WORD = 4
 # What a line costs beside its words, in characters, and a session's heading; a long one is worth more, but
 # not by as much.
 _JOINT, _LINE, _HEADING, _DENSITY = 2, 14, 50, 0.8
-_USERS = 0.8  # what was asked, beside what came of it
-# A report begins with what came of it. An item of a list is worth less than a sentence, what is short says
-# little by itself, and what was done less than what was said of it.
-_FIRST, _ITEM, _SHORT, _DEED = 1.3, 0.5, 0.6, 0.5
-# "The function now uses …": what names nothing in so many characters begins with another sentence's subject.
-_VAGUE, _SUBJECT_CHARS = 0.3, 30
+# What readers would keep of a report grows with the logarithm of a statement's length in so many characters,
+# of which its head's count for less; a sentence of a paragraph is kept more than an item of a list. Least
+# squares over 630 statements that two readers graded 0 to 2; both agreed on 94 % of 191.
+_LENGTH, _OF_HEAD, _GROWS, _OFFSET, _SENTENCE, _LEAST_KEPT = 80, 0.6, 1.43, -0.67, 0.3, 0.1
+_ENDS = (".", "!", "\u3002", "\uff01")
+# What was done is worth less than what was said of it.
+_DEED = 0.5
 # A heading that so many sessions have, such as "Changes made", stands over small finished edits, and is not
 # told.
 _FORMULA, _RECURS = 0.3, 3
-_ENDS, _SHORT_CHARS = (".", "!", "\u3002", "\uff01"), 70
 # "`paths.go:154` - …": what a report lists file by file is told by the code and its history.
 _CHANGE = 0.6
 _OF_A_FILE = re.compile(
     r"[^\w/]*(?:[\w.-]+/)*[\w-]+\.[a-z]{1,5}(?::[\d-]+)?[^\w\s]*(?: \([^)]*\))?(?: [-\u2013\u2014] |: )"
 )
-# What a test's name or file is the subject of: the tests say it.
-_TESTING = 0.5
-# What was only supposed, or held for a moment.
-_PASSING = 0.3
+# What a test's name or file is the subject of, which the tests say; what was only supposed, or held for a
+# moment.
+_TESTING, _PASSING = 0.2, 0.5
 _LEAST = 60  # characters in which hardly a line fits
 _NAMED = re.compile(r"`([^`]+)`")
 _TICKET, _NO_WORD = re.compile(r"[A-Za-z]{2,}-\d+"), re.compile(r"[\W_]+")
@@ -84,12 +83,11 @@ def choose(  # noqa: PLR0913  (all of them say what matters)
     for at, (state, _) in enumerate(states):
         turns: dict[str, int] = {}  # how many came after each
         for said in state.statements:
-            is_first = said.row_id not in turns
             after = turns.setdefault(said.row_id, len(turns))
             if said.at > since:
                 terms = _terms(said.text)
                 is_formula = said.head and heads[_head(said)] >= _RECURS
-                worth = use(said) * _form(said, is_first=is_first) * _TURN_FADES**after
+                worth = use(said) * _form(said) * _TURN_FADES**after
                 worth *= _FORMULA if is_formula else 1.0
                 worth *= 1 + sum(rarity[term] for term in topic & terms)
                 told_as = replace(said, head="") if is_formula else said
@@ -134,20 +132,18 @@ def _head(said: Said) -> str:
     return said.head.casefold()
 
 
-def _form(said: Said, *, is_first: bool) -> float:
+def _form(said: Said) -> float:
     """Return what a statement is worth by its form alone."""
-    worth = _FIRST if is_first else 1.0 if said.says[-1:] in _ENDS else _ITEM
-    if len(said.says) < _SHORT_CHARS:
-        worth *= _SHORT
-    if not any(said.text.lower().find(name) < _SUBJECT_CHARS for name in names(said.text)):
-        worth *= _VAGUE
+    is_sentence = not said.head and said.says.endswith(_ENDS)
+    length = len(said.says) + _OF_HEAD * len(said.head)
+    worth = max(_LEAST_KEPT, _OFFSET + _GROWS * log1p(length / _LENGTH) + _SENTENCE * is_sentence)
     if any(map(_OF_A_FILE.match, (said.says, said.text))):
         worth *= _CHANGE
     if (code := _NAMED.search(said.says)) and (code[1].startswith("Test") or is_test(code[1])):
         worth *= _TESTING
     if MOMENT.search(said.says):
         worth *= _PASSING
-    return worth * (_DEED if said.is_deed else 1.0) * (_USERS if said.is_users else 1.0)
+    return worth * (_DEED if said.is_deed else 1.0)
 
 
 def _weights(states: Sequence[tuple[State, float]]) -> tuple[Mapping[str, float], Mapping[str, float]]:

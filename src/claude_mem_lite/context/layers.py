@@ -36,7 +36,7 @@ LEAST_CONFIDENCE = 0.5
 # The files that were worked on most: how many, in how many characters, and what only reading one is worth.
 _FILES, _FILES_CHARS, _READ_ONLY = 10, 600, 0.3
 # What a merged session stated is worth so much of what is under way: its title and the code show the rest.
-_MERGED = 0.3
+_MERGED = 0.5
 # Of a merged session these lines say nothing any more, of one on another branch these are told.
 _UNMERGED = frozenset({"Failing", IN_FLIGHT})
 _OF_ANOTHER = frozenset({*GOALS[:2], "Came to", "Next", "Said to be open"}) | _UNMERGED
