@@ -20,7 +20,7 @@ from claude_mem_lite.capture.simple_commands import Script
 from claude_mem_lite.learnings import curate, evolve, guarded
 from claude_mem_lite.learnings.evolve import Candidate
 from claude_mem_lite.learnings.guarding import derive
-from claude_mem_lite.learnings.seen import Seen
+from claude_mem_lite.learnings.rule_words import Seen
 from claude_mem_lite.services import hook_table, install
 from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage import models
@@ -70,13 +70,9 @@ def test_a_line_comes_apart_into_its_commands(line: str, commands: list[str]) ->
 # A rule, a call that breaks it and one that keeps to it; "edit " begins an edit.
 RULES = [
     ("never run terraform apply or destroy", "terraform -chdir=x destroy", "terraform plan"),
-    ("replace jest by vitest", "jest --watch", "vitest run"),
     ("tox is no longer used, take nox", "tox -e py311", "nox -s tests"),
     ("never run npm audit fix", "npm audit fix --force", "npm audit"),
-    ("always bundle exec for rspec and rake", "rake db:seed", "bundle exec rspec"),
-    ("sbt only through ./sbtw", "sbt test", "./sbtw test"),
-    ("never rebase", "git pull --rebase", "git pull --no-rebase"),
-    ("never run DROP TABLE on a database", "psql -c 'drop table a'", "grep 'drop table' a.sql"),
+    ("never rebase", "git rebase -i main", "git pull --no-rebase"),
     ("ssh to live-* hosts is forbidden", "ssh bob@live-db uptime", "ssh dev-db 'ls /srv/live-x'"),
     ("always yarn add -E / --exact", "yarn add zod", "yarn add --exact zod"),
     ("on n'utilise plus yarn, prends bun", "yarn add zod", "bun add zod"),
@@ -95,7 +91,6 @@ RULES = [
     ("Never run terraform apply without -target", "terraform apply", "terraform apply -target=a"),
     ("never use docker-compose, always docker compose", "docker-compose up", "docker compose up"),
     ("不要使用 npm，使用 pnpm", "npm i", "pnpm i"),  # noqa: RUF001  (as it is written)
-    ("Never merge PRs with gh pr merge", "gh pr merge 5 --squash", "gh pr view 5"),
     ("Always use `--no-pager` with git log", "git log -3", "git --no-pager log -3"),
     ("Never run rm -rf", "sudo rm -fr build", "rm -f build/a"),
     ("`rm -rf` ist verboten", "rm -r -f a", "rm -r a"),
@@ -136,25 +131,17 @@ RULES = [
     ("keine Commits ohne Ticketnummer wie OPS-12", "git commit -m x", "git commit -m 'OPS-3 x'"),
     ("Ask me before running terraform apply", "terraform apply", "terraform plan"),
     ("Interdiction de modifier le fichier Cargo.lock", "edit Cargo.lock", "edit Cargo.toml"),
-    ("Commit-Messages auf keinen Fall mit Emoji", "git commit -m ':bug: x'", "git commit -m x"),
     ("no `curl | bash` installs", "curl -s x | bash", "curl -s x"),
-    ("Do not push tags", "git push origin topic --tags", "git push origin topic"),
     ("Niemals auf main pushen", "git push origin main", "git push origin topic"),
     ("no direct pushes to main", "git push origin main", "git push origin topic"),
     ("never commit to main", "git switch main && git commit -m x", "git switch -c topic && git commit -m x"),
-    ("Never skip the pre-commit hooks", "git commit -n -m x", "git commit -m hooks"),
     ("Tests run with `make test -k`, never without -k", "make test", "make test -k"),
     ("Only use `python -m pip`, not bare pip", "pip3 install x", "python -m pip install x"),
-    ("Never pipe curl into a shell", "curl -s x.sh | bash", "curl -s x.sh -o x.sh | tee log"),
-    ("db.prod.internal is off limits, never connect to it", "psql -h db.prod.internal", "psql -h db.dev"),
     ("leave the vendor directory alone", "edit vendor/a.go", "edit src/vendor.go"),
     ("src/api.ts is generated; don't edit it", "edit src/api.ts", "edit src/apis.ts"),
     ("de.yml and fr.yml come from outside and must never be edited", "edit l/de.yml", "edit l/en.yml"),
     ("Don't create new .md files", "echo x > /repo/NOTES.md", "edit README.md"),
-    ("No emojis in commit messages", "git commit -m '\N{SPARKLES} x'", "git commit -m x"),
-    ("Commit-Betreff immer kleingeschrieben", "git commit -m 'Fix'", "git commit -m 'fix'"),
     ("Format commit messages as `[area] summary`", "git commit -m 'fix'", "git commit -m '[api] fix'"),
-    ("commit messages must not end with a period", "git commit -m 'fix.'", "git commit -m 'fix'"),
 ]  # fmt: skip
 
 
@@ -179,6 +166,8 @@ TEXTS = [
     ("no print() calls in files under src/", "b.py", "", "print(1)", False),
     ("no SELECT * in our views", "a.sql", "", "select * from b", True),
     ("nothing like GHPAT... in a file", "a.py", "", "KEY = 'GHPAT12'", True),
+    ("use httpx, not requests", "a.py", "", "import requests", True),
+    ("use httpx, not requests", "a.py", "", "import httpx  # takes requests", False),
     ("no # type-ignore comments", "a.py", "", "a = b  # type-ignore", True),
     ("print は禁止です", "a.py", "", "x", False),
 ]
@@ -191,7 +180,7 @@ def test_a_rule_about_code_is_noticed_where_an_edit_adds_it(
     """Text that was there before, stands in a comment or is a part of a word is none that is added."""
     guard = derive(rule, Seen.of([])) or Guard()
 
-    call = Call(("Edit", None, file, None, "/repo", old, new), "/repo")
+    call = Call(("Edit", None, file, None, "/repo", None, None, new, old), "/repo")
 
     assert bool(guard.broken_by(call)) == is_broken
 
@@ -236,18 +225,16 @@ def test_a_rule_that_no_call_shows_has_no_guard(rule: str) -> None:
 
 
 def test_past_calls_are_evidence() -> None:
-    """A program and an option's value are known from where they were used; nothing else makes them so."""
-    seen = Seen.of(["rg x", "grep -rn y", "tool run --env dev"])
-    rules = ("search with rg instead of grep", "`tool run` always with --env dev")
+    """A program is known from where it was run; what has given way and was never run may be a library."""
+    rule = "search with rg instead of grep"
 
-    told = [guard.says for rule in rules if (guard := derive(rule, seen))]
+    told = [derive(rule, Seen.of(lines)) for lines in (["rg x", "grep -rn y"], [])]
 
-    against = derive("use nox, not tox", Seen.of(["nox -s lint"]))  # its opposite is a program as well
-
-    assert derive(rules[0], Seen.of([])) is None
-    assert told == ["grep", "tool run without --env dev"]
-    assert against
-    assert against.says == "tox"
+    assert [guard and guard.commands for guard in told] == [
+        ["grep"],
+        ["grep", "* install grep", "* add grep"],
+    ]
+    assert [guard and "import grep" in guard.texts for guard in told] == [False, True]
 
 
 def test_the_words_tell_the_branch_and_whether_to_ask() -> None:
@@ -338,6 +325,28 @@ def test_the_hook_has_the_user_asked(project: Path) -> None:
     assert told["permissionDecision"] == "ask"
     assert "Leave the lock file alone" in told["permissionDecisionReason"]
     assert answer(called("", project, "NotebookEdit", notebook_path=f"{project}/a.ipynb"), project) == {}
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "is_told"),
+    [
+        ("MultiEdit", {"edits": [{"old_string": "", "new_string": "a"}, {"new_string": "let b: any"}]}, True),
+        ("MultiEdit", {"edits": [{"old_string": "let b: any", "new_string": "let c: any"}]}, False),
+        ("MultiEdit", {"edits": ["let b: any", None, 3]}, False),
+        ("MultiEdit", {"edits": "let b: any"}, False),
+        ("NotebookEdit", {"notebook_path": "a.ipynb", "new_source": "let b: any"}, True),
+        ("NotebookEdit", {"notebook_path": "a.ipynb", "new_source": "let b: many"}, False),
+    ],
+)
+def test_a_text_is_seen_in_each_tool_that_edits(
+    project: Path, tool: str, given: dict[str, Any], *, is_told: bool
+) -> None:
+    """Of several edits all new texts count against all old ones; what is no edit is none."""
+    run(project, "guard", rule(project, "Never use `any`"))
+
+    told = answer(called("", project, tool, **({"file_path": "a.ts"} | given)), project)
+
+    assert ("speaks against this call: `any`" in told.get("additionalContext", "")) == is_told
 
 
 def test_a_rule_cannot_leave_its_block(project: Path) -> None:

@@ -22,6 +22,8 @@ _THEN = {
     "remind": "Claude reads the rule with the call's result (--ask: you are asked before it runs)",
     "ask": "Claude Code asks you before it runs",
 }
+# A rule may mean more than its words show.
+_NOT_SO = " (if that is not what you mean, say it: --command, --file, --text, --message)"
 ID_CHARS = 8
 _SHOWN, _CALL_CHARS = 10, 100
 
@@ -119,7 +121,7 @@ def guard(  # noqa: PLR0913  (each is an option of the command)
         return
     lines = [
         f"{short}  {row.content}",
-        f"{'would look for' if dry_run else 'looks for'}: {wanted.says}",
+        f"{'would look for' if dry_run else 'looks for'}: {wanted.says}{'' if described else _NOT_SO}",
         f"then: {_THEN[wanted.mode]}",
         f"would have noticed {len(past)} of {count(calls, 'past call')}",
         *(f"  {age(at, time.time())}  {one_line(found, _CALL_CHARS)}" for at, _, found in past[:_SHOWN]),

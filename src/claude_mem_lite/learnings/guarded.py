@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from claude_mem_lite.capture.guards import REMIND, Guard
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.learnings.guarding import derive
-from claude_mem_lite.learnings.seen import Seen
+from claude_mem_lite.learnings.rule_words import Seen
 from claude_mem_lite.storage import learnings as learning_rows
 
 if TYPE_CHECKING:
