@@ -10,8 +10,8 @@ from support.recorded import DATA
 
 from claude_mem_lite.cli import demo
 from claude_mem_lite.distill.suspicion import suspicions
-from claude_mem_lite.learnings.again import Earlier, heard
 from claude_mem_lite.learnings.evidence import ACTIVE, CANDIDATE, CONTENT_CHARS, stated
+from claude_mem_lite.learnings.again import Earlier, heard
 
 
 def signs(prompt: str, **told: Any) -> list[tuple[str, int]]:
@@ -220,6 +220,24 @@ def test_a_wish_that_comes_back_in_other_words_is_a_rule() -> None:
     assert wishes([("s1", how)], task) == [(how, "s1")]
     assert wishes([("s1", task)], how) == [(how, "now")]
     assert wishes([("now", how)], task) == []
+
+
+def test_what_little_speaks_for_is_said_briefly() -> None:
+    """In a long prompt one sign or a few plain words are about the work at hand; a form that binds is not."""
+    task = "The importer reads the table row by row and keeps each of them until the end of the file. " * 5
+
+    assert signs("lint with ruff") == [("lint with ruff", CANDIDATE)]
+    assert signs(f"{task[:200]}\nlint with ruff") == []
+    assert signs("avoid globals in handlers") == [("avoid globals in handlers", CANDIDATE)]
+    assert signs(f"{task}\navoid globals in handlers") == []
+    assert signs(f"{task}\nnever use globals in handlers") == [("never use globals in handlers", ACTIVE)]
+
+
+def test_a_sentence_about_code_that_no_session_knows_is_no_candidate() -> None:
+    """One new name may be what a rule is about; two are the code at work."""
+    assert signs("keep read_rows free of globals", is_known=nobody)[0][1] == CANDIDATE
+    assert signs("keep read_rows apart from write_rows", is_known=nobody) == []
+    assert signs("keep read_rows apart from write_rows", is_known=lambda _: True)[0][1] == CANDIDATE
 
 
 def test_what_is_said_often_or_was_pasted_is_no_wish() -> None:

@@ -27,8 +27,13 @@ ACTIVE, CANDIDATE = 2, 1  # signs
 # Words: of what is kept, of what only says how, and of those among which a form binds.
 _MOST_WORDS, _MOST_OF_HOW, _FIRST_WORDS = 30, 20, 3
 _MOST_LEADS = 3
-# Words of a rule in no form; sentences of a prompt with one: more are a paste.
-_MOST_PLAIN, _MOST_TYPED = 12, 4
+_MOST_PLAIN = 12  # words of a rule in no form
+# Characters of a prompt: what nothing but one sign or few words speak for is said briefly; more is about the
+# work at hand, or a paste.
+_MOST_SAID, _MOST_SAID_PLAINLY = 400, 150
+_MOST_NEW_NAMES = (
+    1  # of code that no earlier session knows: with more of them a sentence is about code at work
+)
 _FEWEST_TERMS = 2  # of what speaks of more than the moment
 _CHARS_A_WORD = 3  # of a script without spaces
 _MARKS = " ,;:-"
@@ -63,13 +68,14 @@ def stated(text: str, *, is_refusal: bool = False, is_known: Callable[[str], boo
     earlier session knows a name: what only this session knows is the object of a task.
     """
     found: dict[str, Stated] = {}
-    told = sentences(text)
-    for sentence in told:
+    for sentence in sentences(text):
         content = without_lead(f"{sentence.prefix}{sentence.text}")
         if sentence.asks or not is_short(content) or _is_for_once(content):
             continue
         signs = _signs(content, sentence, is_refusal=is_refusal, is_known=is_known)
-        signs = signs or int(len(told) <= _MOST_TYPED and _is_plain(content))
+        signs = signs or int(len(text) <= _MOST_SAID_PLAINLY and _is_plain(content))
+        if signs < ACTIVE and (len(text) > _MOST_SAID or _is_on_new_code(content, is_known)):
+            continue
         if signs and len(found) < MAX_STATED:
             rule = _without_objection(content)
             found.setdefault(rule.casefold(), Stated(rule, signs))
@@ -127,6 +133,11 @@ def _signs(content: str, sentence: Sentence, *, is_refusal: bool, is_known: Call
         rest = rest.replace(ought[0], "", 1) if ought else rest
         signs += phrases.HOW.search(rest) is not None if signs else is_how(rest)
     return min(ACTIVE if all(map(is_known, _NAME.findall(content))) else CANDIDATE, signs)
+
+
+def _is_on_new_code(content: str, is_known: Callable[[str], bool]) -> bool:
+    names = [name for name in _NAME.findall(content) if not is_known(name)]
+    return len(names) > _MOST_NEW_NAMES
 
 
 def _is_general(content: str, fewest_terms: int = _FEWEST_TERMS) -> bool:
