@@ -11,7 +11,7 @@ from support.recorded import DATA
 from claude_mem_lite.cli import demo
 from claude_mem_lite.distill.suspicion import suspicions
 from claude_mem_lite.learnings.evidence import ACTIVE, CANDIDATE, CONTENT_CHARS, stated
-from claude_mem_lite.learnings.again import Earlier, heard
+from claude_mem_lite.learnings.heard import Earlier, comparable
 
 
 def signs(prompt: str, **told: Any) -> list[tuple[str, int]]:
@@ -206,7 +206,7 @@ def wishes(earlier: list[tuple[str, str]], now: str) -> list[tuple[str, str]]:
     """Return what a prompt shares with those of other sessions: the wish, and its session."""
     filler = [(f"f{number}", f"look at the parser of module number {number}") for number in range(30)]
     known = Earlier((session_id, "", prompt) for session_id, prompt in [*filler, *earlier])
-    found = (each for sentence in heard("now", "", now) for each in known.wishes(sentence))
+    found = (each for sentence in comparable("now", "", now) for each in known.wishes(sentence))
     return [(wish.text, wish.session_id) for wish, _ in found]
 
 

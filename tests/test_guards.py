@@ -17,7 +17,7 @@ from claude_mem_lite import config
 from claude_mem_lite.capture import guards, inbox
 from claude_mem_lite.capture.guards import ASK, Call, Guard
 from claude_mem_lite.capture.simple_commands import Script
-from claude_mem_lite.learnings import curate, evolve, guarded
+from claude_mem_lite.learnings import curate, evolve, guarding
 from claude_mem_lite.learnings.evolve import Candidate
 from claude_mem_lite.learnings.guarding import derive
 from claude_mem_lite.learnings.rule_words import Seen
@@ -456,9 +456,9 @@ def test_nothing_but_the_user_switches_a_guard_on(project: Path, monkeypatch: py
 
     assert (by_claude.returncode, by_claude.stderr.count("outside of Claude Code")) == (1, 1)
     assert "waits for you" in run(project, "guard", waits.learning_id, "--file", "auth").stderr
-    assert [row.id for row in guarded.on(str(project))] == [told.learning_id]
+    assert [row.id for row in guarding.on(str(project))] == [told.learning_id]
     assert [json.loads(line)["guard"] for line in lines if told.learning_id in line] == [
-        json.loads(guarded.on(str(project))[0].guard)
+        json.loads(guarding.on(str(project))[0].guard)
     ]
 
 

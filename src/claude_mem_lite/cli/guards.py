@@ -80,7 +80,7 @@ def guard(  # noqa: PLR0913  (each is an option of the command)
     What to look for is taken from the rule's words, unless options say it. The rule is your own from then on.
     """
     from claude_mem_lite.capture.guards import ASK, REMIND
-    from claude_mem_lite.learnings import curate, guarded
+    from claude_mem_lite.learnings import curate, guarding
     from claude_mem_lite.storage import learnings as learning_rows
     from claude_mem_lite.storage import projects
 
@@ -99,7 +99,7 @@ def guard(  # noqa: PLR0913  (each is an option of the command)
         return
     project_dir = row.project_dir or projects.of()
     if described:
-        wanted = guarded.given(
+        wanted = guarding.given(
             message,
             commands=command or (),
             without=without or (),
@@ -108,10 +108,10 @@ def guard(  # noqa: PLR0913  (each is an option of the command)
             texts=text or (),
         )
     else:
-        wanted = guarded.guard_of(row) if row.guard else guarded.understood(row, project_dir)
+        wanted = guarding.guard_of(row) if row.guard else guarding.understood(row, project_dir)
     if ask is not None:
         wanted.mode = ASK if ask else REMIND
-    past, calls = guarded.noticed(wanted, project_dir)
+    past, calls = guarding.noticed(wanted, project_dir)
     if not dry_run:
         curate.guard(row, wanted)
         sync()
@@ -136,13 +136,13 @@ def guard(  # noqa: PLR0913  (each is an option of the command)
 
 def guards(*, as_json: AsJson = False) -> None:
     """List the project's rules with a guard, and those that could have one, with what it would look for."""
-    from claude_mem_lite.learnings import guarded
+    from claude_mem_lite.learnings import guarding
     from claude_mem_lite.storage import projects
 
     open_memory(read_only=True)
     here = projects.of()
-    on = [(row, guarded.guard_of(row), True) for row in guarded.on(here)]
-    found = [*on, *((row, guard, False) for row, guard in guarded.possible(here))]
+    on = [(row, guarding.guard_of(row), True) for row in guarding.on(here)]
+    found = [*on, *((row, guard, False) for row, guard in guarding.possible(here))]
     if as_json:
         print_json([_entry(row, guard, is_on=is_on) for row, guard, is_on in found])
         return
