@@ -122,6 +122,12 @@ RULES = [
     ("don't use --no-verify", "git push --no-verify", "git push -n"),
     ("Never `kubectl --context prod`", "kubectl --context prod get po", "kubectl --context dev get po"),
     ("no squashing: never gh pr merge --squash", "gh pr merge 3 --squash", "gh pr merge 3 --merge"),
+    ("always pass --no-edit to git commit --amend", "git commit --amend", "git commit -m x"),
+    ("git commit needs the option -s", "git commit -m x", "git commit -s -m x"),
+    ("never use git add -A or git add .", "git add .", "git add ./a.py"),
+    ("never curl | sh", "curl -s x | bash", "curl -s x"),
+    ("never start npm run dev", "npm run dev", "npm run build"),
+    ("don't touch README", "edit README.md", "edit docs/readme.py"),
     ("pip is replaced by uv here", "pip install x", "uv add x"),
     ("Lass die Finger von `terraform destroy`", "terraform destroy", "terraform plan"),
     ("Nobody edits docs/api by hand", "edit docs/api/x.md", "edit docs/x.md"),
@@ -141,7 +147,6 @@ RULES = [
     ("src/api.ts is generated; don't edit it", "edit src/api.ts", "edit src/apis.ts"),
     ("de.yml and fr.yml come from outside and must never be edited", "edit l/de.yml", "edit l/en.yml"),
     ("Don't create new .md files", "echo x > /repo/NOTES.md", "edit README.md"),
-    ("Format commit messages as `[area] summary`", "git commit -m 'fix'", "git commit -m '[api] fix'"),
 ]  # fmt: skip
 
 
@@ -168,6 +173,10 @@ TEXTS = [
     ("nothing like GHPAT... in a file", "a.py", "", "KEY = 'GHPAT12'", True),
     ("use httpx, not requests", "a.py", "", "import requests", True),
     ("use httpx, not requests", "a.py", "", "import httpx  # takes requests", False),
+    ("use `let`, never `var`", "a.js", "", "let a", False),
+    ("never use eval()", "a.js", "", "eval(b)", True),
+    ("never use eval()", "a.js", "", "retrieval(b)", False),
+    ("statt axios nehmen wir fetch", "a.ts", "", "import a from 'axios'", True),
     ("no # type-ignore comments", "a.py", "", "a = b  # type-ignore", True),
     ("print は禁止です", "a.py", "", "x", False),
 ]
@@ -226,15 +235,12 @@ def test_a_rule_that_no_call_shows_has_no_guard(rule: str) -> None:
 
 def test_past_calls_are_evidence() -> None:
     """A program is known from where it was run; what has given way and was never run may be a library."""
-    rule = "search with rg instead of grep"
+    rule = "search with rg instead of ack"
 
-    told = [derive(rule, Seen.of(lines)) for lines in (["rg x", "grep -rn y"], [])]
+    told = [derive(rule, Seen.of(lines)) or Guard() for lines in (["rg x", "ack -n y"], [])]
 
-    assert [guard and guard.commands for guard in told] == [
-        ["grep"],
-        ["grep", "* install grep", "* add grep"],
-    ]
-    assert [guard and "import grep" in guard.texts for guard in told] == [False, True]
+    assert [guard.commands for guard in told] == [["ack"], ["ack", "* install ack", "* add ack"]]
+    assert ["import ack" in guard.texts for guard in told] == [False, True]
 
 
 def test_the_words_tell_the_branch_and_whether_to_ask() -> None:

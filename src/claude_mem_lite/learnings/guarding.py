@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from claude_mem_lite.learnings.rule_words import Thing
     from claude_mem_lite.storage.models import Learning
 
-_COMMITS = re.compile(r"\bcommit(?!ted)", re.IGNORECASE)
+_COMMITS = re.compile(r"\bcommit(?!ted)|\btrailer", re.IGNORECASE)
 _SCOPE = re.compile(r"(?<!\w)(?:in|under|inside|unter|dans|en|im)\W+(?:\w+\W+)?$", re.IGNORECASE)
 _EXCEPT = re.compile(r"(?<!\w)(?:outside|except|außer\w*|fuera|hors|only in|nur in)(?!\w)", re.IGNORECASE)
 _TOWARDS = re.compile(
@@ -41,16 +41,13 @@ _PASSIVE = re.compile(r"(?<!\w)(?:is|are|be|get|gets|sind|wird|werden|est|sont|s
 _ON_BRANCHES = ("commit", "push", "rebase", "merge")
 _SHELLS = ("bash", "sh", "zsh")
 
-# Forms of a commit's message: https://www.conventionalcommits.org, a length, a ticket's or an issue's number.
+# Forms of a commit's message: https://www.conventionalcommits.org, a length, a ticket's number.
 _CONVENTIONAL = re.compile(r"\bconventional[\s-]commits?\b|\b(?:type|typ|tipo)\(\w+\)", re.IGNORECASE)
 _LONG = re.compile(
     r"\b(\d{2,3})\s*-?(?:char|column|letter|zeichen|buchstab|caract|carat|signe|lett?r)", re.IGNORECASE
 )
 _TICKET = re.compile(r"(\[?)\b([A-Z][A-Z0-9]+)-(?:\d+|[NX#]+\b)\]?(:?)")
-_ISSUE = re.compile(r"#(?:\d+|[NX]+\b)")
 _PREFIX = re.compile(r"(?<![\w:/])([a-z]+):(?=[\s/,`\"'“”]|$)")
-# What an example has before its words: "[area] …", "area(part): …".
-_LEAD = re.compile(r"[`\"“](?:(?P<brackets>\[[^\]]+\])|<?[\w/-]+>?(?:\([^)]*\))?!?:)")
 _MENTION = re.compile(r"\b(?:mention|credit|erwähn|nenn|cite|mencion)\w*\s+([A-Z]\w+)")
 
 _EVIDENCE, _PAST = 1_000, 20_000  # calls, the newest
@@ -153,9 +150,7 @@ def _form(text: str) -> str:
         return rf"^\[{name}-\d+\]" if opens else rf"{'^' if colon else ''}\b{name}-\d+{colon}"
     if long := _LONG.search(text):
         return rf"^.{{1,{long[1]}}}$"
-    if lead := None if NOT.search(text) else _LEAD.search(text):
-        return r"^\[[^\]]+\]\s*\S" if lead["brackets"] else r"^[\w./-]+(\([^)]*\))?!?: ?\S"
-    return "" if NOT.search(text) or not _ISSUE.search(text) else r"#\d+"
+    return ""
 
 
 def _take(guard: Guard, sentence: str, named: list[Thing], seen: Seen) -> None:
@@ -174,15 +169,14 @@ def _take(guard: Guard, sentence: str, named: list[Thing], seen: Seen) -> None:
         return
     forbidden = {kind: [each.words[0] for each in named if each.kind == kind and each.is_forbidden]
                  for kind in ("file", "option")}  # fmt: skip
-    down, wanted = rule_words.replaced(sentence)
+    down, is_replaced = rule_words.replaced(sentence)
     is_kept = any(each.search(sentence) for each in (rule_words.EDIT, rule_words.KEPT, rule_words.KEEP_OUT))
     if texts := _texts(sentence, named, down):
         guard.texts += texts
         guard.files = guard.files or _scope(sentence, named)
     elif forbidden["file"] and is_kept:
         guard.files += forbidden["file"]
-    elif down and (wanted or any(not each.is_forbidden for each in commands)):
-        guard.allowed += wanted
+    elif down and (is_replaced or any(not each.is_forbidden for each in commands)):
         _take_replaced(guard, down, seen)
     elif any(option.startswith("--") for option in forbidden["option"]):
         guard.commands, guard.without = ["*"], forbidden["option"]
@@ -206,7 +200,8 @@ def _texts(sentence: str, named: list[Thing], words: list[str]) -> list[str]:
     if _EXCEPT.search(sentence) or any(rule_words.RUN.search(each.before) for each in texts):
         return []
     given = [re.sub(r"\.{3}|…", "*", each.words[0]) for each in texts]
-    return given or (words if _scope(sentence, named) else [])
+    is_code = _scope(sentence, named) and not rule_words.EDIT.search(sentence)
+    return given or (words if is_code else [])
 
 
 def _scope(sentence: str, named: list[Thing]) -> list[str]:
@@ -234,15 +229,15 @@ def _with_rest(named: list[Thing], commands: list[Thing]) -> list[tuple[Thing, l
 
 def _take_command(guard: Guard, command: Thing, rest: list[Thing]) -> None:
     """Add what a rule says of one command, `rest` being the options and operands that belong to it."""
-    own = [word for word in command.words if word.startswith("-")]
-    plain = [word for word in command.words if not word.startswith("-")]
+    own = [word for word in command.words if word.startswith("-") or word == "."]
+    plain = [word for word in command.words if not word.startswith("-") and word != "."]
     if own and rest and rest[0].kind == "option" and rest[0].joined and not command.is_forbidden:
         own, rest = [f"{own[0]}|{rest[0].words[0]}"], rest[1:]
     if "|" in plain:
         at = plain.index("|")
         plain, own = plain[:at], [f"{READER}{' '.join(dict.fromkeys([*plain[at + 1 :], *_SHELLS]))}"]
     options = [each for each in rest if each.kind == "option"]
-    needed = _needed([each for each in options if not each.is_forbidden])
+    needed = [each for each in _needed(options) if each not in own]
     without = [each.words[0] for each in options if each.is_forbidden]
     files = [each for each in rest if each.kind == "file"]
     line = " ".join(plain)
@@ -262,10 +257,11 @@ def _take_command(guard: Guard, command: Thing, rest: list[Thing]) -> None:
         guard.commands.append(line)
         guard.without += without
     elif own or needed:
+        subs = [word for word in plain[1:] if re.fullmatch(r"[a-z][\w-]*", word)]
         guard.commands.append(
-            " ".join([plain[0], *(word for word in plain[1:] if re.fullmatch(r"[a-z][\w-]*", word))])
-        )
-        guard.needs += own + needed
+            " ".join([plain[0], *subs, *(own if needed else ())])
+        )  # "--no-edit with --amend"
+        guard.needs += needed or own
     else:
         guard.allowed.append(line)
 
@@ -284,7 +280,7 @@ def _operands(command: Thing, sub: list[str], rest: list[Thing]) -> list[str]:
 def _needed(options: list[Thing]) -> list[str]:
     """Return the options that a sentence demands, those of which one is enough as "-n|--name"."""
     needed: list[str] = []
-    for option in options:
+    for option in (each for each in options if not each.is_forbidden):
         either = f"{needed.pop()}|" if option.joined and needed else ""
         needed.append(f"{either}{option.words[0]}")
     return needed

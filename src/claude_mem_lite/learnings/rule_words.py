@@ -33,6 +33,7 @@ _USUAL = {
     "go": "build generate get install mod run test vet", "make": "build clean deploy install lint test",
     "docker": "build compose down exec prune push rm run system up volume", "docker-compose": "down up",
     "kubectl": "apply delete exec", "terraform": "apply destroy plan", "helm": "install upgrade",
+    "mvn": "", "gradle": "", "rails": "", "eslint": "", "prettier": "", "chmod": "", "sed": "", "grep": "",
     "rm": "", "sudo": "", "curl": "", "wget": "", "ssh": "", "scp": "", "psql": "", "brew": "install",
 }  # fmt: skip
 _SUBS = frozenset(sub for subs in _USUAL.values() for sub in subs.split())
@@ -61,7 +62,7 @@ EDIT = _any_of(
 KEPT = _any_of(
     """off limits, off-limits, read-only, read only, frozen, untouched, alone, as is, as it is, as they are,
     generated, tabu, schreibgeschützt, eingefroren, unangetastet, in ruhe, generiert, intouchable*, gelé*,
-    tranquille*, généré*, lecture seule, solo lectura, intocable*, generad*, en paz, congelad*"""
+    tranquille*, bleib*, généré*, lecture seule, solo lectura, intocable*, generad*, en paz, congelad*"""
 )
 KEEP_OUT = _any_of(
     """hands off, keep out, stay out, stay away, keep away, nobody, no one, finger weg, finger von, niemand,
@@ -77,13 +78,13 @@ USE = _any_of(
 )
 RUN = _any_of("run, running, execute, call, start, invoke, ausführ*, führ*, lanc*, exécut*, ejecut*, corr*")
 _GIVES_UP = _any_of(
-    """replace, replaces, over, drop, dropped, from, no longer use, stopped using, ersetze, von, nicht mehr,
-    remplace*, plus, reemplaza*, ya no us*, niet meer"""
+    """replace, replaces, over, drop, dropped, from, no longer use, stopped using, left, ersetze, von,
+    nicht mehr, remplac*, plus, reemplaza*, ya no us*, niet meer"""
 )
 # Between what turns something down, or wants it, and its name.
 _MANNER = _any_of(
-    """bare, plain, raw, use, uses, using, run, running, call, calling, the, any, via, with, mit, par, con,
-    to, auf, direct*, das, le, la, el, de""",
+    """bare, plain, raw, use, uses, using, run, running, call, calling, the, any, via, with, mit, met,
+    par, con, mehr, to, auf, direct*, das, le, la, el, de""",
     end=r"\W*$",
 )
 _IN = _any_of("in, im, en, dans", end=r"\W+$")
@@ -128,7 +129,7 @@ _NEAR = 3  # words
 _OPTION, _PLAIN = re.compile(r"--?[A-Za-z][\w-]*(?:=\S+)?"), re.compile(r"[a-z][a-z0-9_-]+")
 _FILE = re.compile(
     r"[\w@.*-]*\.(?:json|ya?ml|toml|lock|md|sql|proto|ini|cfg|txt|xml|csv|sum|mod|tf|tfvars|snap|svg|html|css|py"
-    r"|go|rs|rb|java|kt|swift|php|tsx?|jsx?|sh)|\.[a-z][\w.*-]+|Makefile|Dockerfile"
+    r"|go|rs|rb|java|kt|swift|php|tsx?|jsx?|sh)|\.[a-z][\w.*-]+|Makefile|Dockerfile|README|LICENSE|CHANGELOG"
 )
 _PATH = re.compile(r"(?=.*\w)(?:~|\.{1,2})?/?[\w@.*-]+(?:/[\w@.*-]+)*/?")
 _FOLDER = _any_of(
@@ -136,8 +137,8 @@ _FOLDER = _any_of(
     directorio*""",
     end="$",
 )
-# Code that stands without a mark: a dotted name, a call, what begins with an at sign, a trailer.
-_CODE = re.compile(r"[A-Za-z]\w+(?:\.[A-Za-z]\w+)+|\w+\(\)|@[\w/-]+|(?!Commit)[A-Z]\w+(?:-[A-Z]?[a-z]+)+:?")
+# Code that stands without a mark: a dotted name, a call, an address, a trailer, what begins with an at sign.
+_CODE = re.compile(r"[A-Za-z]\w+(?:\.[A-Za-z]\w+)+|\.?\w+\(\)|@[\w/-]+|https?://\S+|(?i:[a-z-]+-by:?)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,42 +190,40 @@ def things(sentence: str, seen: Seen) -> list[Thing]:
         before = sentence[end : tokens[at].start()]
         kind, words, taken = _named(sentence, tokens[at : at + 6], seen)
         program = found[-1].words[0] if found and found[-1].kind == "command" else ""
-        if (
-            not kind
-            and words[0] in seen.programs.get(program, ())
-            and (_JOINS.fullmatch(before) or forbids(before))
-        ):
+        is_list = _JOINS.fullmatch(before) is not None
+        if not kind and words[0] in seen.programs.get(program, ()) and (is_list or forbids(before)):
             kind, words = "command", (program, words[0])  # "apply or destroy"
         if kind:
             end = tokens[at + taken - 1].end()
             is_end = _LISTED.match(sentence, end) is not None
-            joined = (
-                bool(found) and _JOINS.fullmatch(before) is not None and (before.strip() != "," or is_end)
-            )
+            joined = bool(found) and is_list and (before.strip() != "," or is_end)
             found.append(Thing(kind, words, before, joined=joined, is_end=is_end))
         at += taken
     afters = [*(each.before for each in found[1:]), sentence[end:]]
     return _judged([each._replace(after=after) for each, after in zip(found, afters, strict=False)])
 
 
-def replaced(sentence: str) -> tuple[list[str], list[str]]:
-    """Return the words that a sentence turns down, and those that it wants: they may be programs."""
+def replaced(sentence: str) -> tuple[list[str], bool]:
+    """Return the words that a sentence turns down, and whether it says what takes their place.
+
+    They may be programs, libraries, or words of a language.
+    """
     down: list[str] = []
-    wanted: list[str] = []
+    is_replaced = False
     for token in re.finditer(r"(?<![\w./-])[a-z][a-z0-9_-]+(?![\w/-]|\.\w)", sentence):
         word, before, after = token[0], sentence[: token.start()], sentence[token.end() :]
         if any(each.fullmatch(word) for each in (EDIT, NOT, ASK, _MANNER)) or word in _LITTLE:
             continue
         is_end = any(each.match(after) for each in (_LISTED, _WITHIN))
-        is_joined = bool(down) and _JOINS.fullmatch(before.rpartition(down[-1])[2]) is not None
-        is_left = any(_ends_with(each, before) for each in (INSTEAD, _GIVES_UP)) or (
-            is_end and turned_down(before)
-        )
-        if is_joined or _REPLACED.match(after) or (is_left and not _ends_with(WITHOUT, before)):
+        between = before.rpartition(down[-1])[2] if down else ","
+        is_joined = between.strip() != "," and _JOINS.fullmatch(between) is not None
+        is_left = _REPLACED.match(after) or any(_ends_with(each, before) for each in (INSTEAD, _GIVES_UP))
+        if is_left or is_joined or (is_end and _ends_with(NOT, before) and not _ends_with(WITHOUT, before)):
             down.append(word)
-        elif _ends_with(USE, before) or INSTEAD.match(after, 1):
-            wanted.append(word)
-    return down, wanted
+            is_replaced |= bool(is_left)
+        else:
+            is_replaced |= _ends_with(USE, before)
+    return down, is_replaced
 
 
 def files_of(text: str) -> list[str]:
@@ -265,11 +264,9 @@ def _judged(found: list[Thing]) -> list[Thing]:
         if before and (thing.joined or (before.is_forbidden and _is_part(thing))):
             is_forbidden = before.is_forbidden
         else:
-            # Of "git push not with --force" the denial is the option's.
-            is_open = bool(rest) and rest[0].kind == "option" and not _BREAK.search(last.after)
-            is_forbidden = forbids(_BREAK.split(thing.before)[-1]) or (
-                not is_open and _is_forbidden_after(last)
-            )
+            is_open = bool(rest) and _ends_with(NOT, last.after)  # the denial is of what comes next
+            is_forbidden = not is_open and _is_forbidden_after(last)
+            is_forbidden |= forbids(_BREAK.split(thing.before)[-1])
         judged.append(thing._replace(is_forbidden=is_forbidden))
     return judged
 
@@ -327,11 +324,12 @@ def _alone(word: str, seen: Seen, *, is_code: bool, is_run: bool) -> tuple[Kind 
     elif is_run and (word.startswith("./") or word.endswith((".sh", ".py", ".js", ".rb"))):
         kind = "command"
     elif _is_file(word, seen):
-        kind, word = "file", f"*{word}" if word.startswith(".") and _FILE.fullmatch(f"x{word}") else word
+        is_ending = word.startswith(".") and _FILE.fullmatch(f"x{word}")
+        kind, word = "file", f"*{word}" if is_ending else f"{word}*" if word.isupper() else word
     elif told := _deed(word):
         return "command" if told[2:] else "deed", told
     elif is_code or _CODE.fullmatch(word):
-        kind, word = "text", word.removesuffix("()")
+        kind, word = "text", word.removesuffix(")")
     return kind, (word,)
 
 
@@ -345,7 +343,7 @@ def _in_quotes(words: tuple[str, ...], seen: Seen, *, is_code: bool) -> tuple[Ki
         return "file", words
     is_command = words[0] in seen.programs or any(map(_OPTION.fullmatch, words[1:]))
     if not is_command or not re.fullmatch(r"[\w./~+-]+", words[0]) or (len(words) == 1 and not is_code):
-        return "text", (" ".join(words),)
+        return "text", (" ".join(words).removesuffix("()") + "(" * words[-1].endswith("()"),)
     # What stands for other words ends it.
     others = (at for at, word in enumerate(words) if not word.isascii() or word[0] in "<[{$" or word == "...")
     return "command", words[: next(others, None)]
@@ -365,18 +363,21 @@ def _in_a_row(tokens: Sequence[re.Match[str]]) -> Sequence[re.Match[str]]:
 def _with_subs(program: str, following: Sequence[str], seen: Seen, *, is_run: bool) -> tuple[str, ...]:
     """Return a program's name with the sub-commands and options that follow it in a sentence.
 
-    Of one that is run the last words of a clause are its own as well: "never run npm audit fix".
+    So are words that nothing else can own: "never run npm audit fix", "pip freeze is forbidden".
     """
     words = [program]
     for word in following:
-        known = word in seen.programs[program] or (len(words) == 1 and word in _SUBS) or word == "."
-        known = known or (word in seen.programs and word not in _WORDS)
+        is_script = words[-1] in {"run", "exec"} and _PLAIN.fullmatch(word) and word not in _LITTLE
+        known = word in seen.programs[program] or (len(words) == 1 and word in _SUBS) or bool(is_script)
+        known |= word in {".", "|"} or words[-1] == "|" or (word in seen.programs and word not in _WORDS)
         if not _OPTION.fullmatch(word) and not (known and len(words) <= _NEAR):
             break
         words.append(word)
-    is_own = is_run and len(words) == 1 and len(following) < _NEAR
-    if is_own and all(_PLAIN.fullmatch(each) and not _MANNER.match(each) for each in following):
-        words += following
+    own = (
+        following[:1] if following[1:2] == ["is"] else following if is_run and len(following) < _NEAR else ()
+    )
+    if len(words) == 1 and all(_PLAIN.fullmatch(each) and not _MANNER.match(each) for each in own):
+        words += own
     return tuple(words)
 
 
