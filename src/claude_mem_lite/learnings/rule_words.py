@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from claude_mem_lite.capture.guards import LONG_OPTIONS
 from claude_mem_lite.capture.simple_commands import Script
-from claude_mem_lite.distill.phrases import INSTEAD, NOT
+from claude_mem_lite.distill.phrases import ALWAYS, INSTEAD, NOT
 from claude_mem_lite.search.words import STOP_WORDS
 
 if TYPE_CHECKING:
@@ -46,9 +46,7 @@ _LITTLE = STOP_WORDS | set(
 
 def _any_of(words: str, *, end: str = r"(?!\w)") -> re.Pattern[str]:
     """Return a pattern for words and phrases, of which a stem ends with "*"."""
-    spelled = (
-        re.escape(" ".join(words.split())).replace(r"\*", r"\w*").replace(",\\ ", "|").replace(r"\ ", r"\s+")
-    )
+    spelled = " ".join(words.split()).replace(", ", "|").replace(" ", r"\s+").replace("*", r"\w*")
     return re.compile(rf"(?<!\w)(?:{spelled}){end}", re.IGNORECASE)
 
 
@@ -71,11 +69,9 @@ KEEP_OUT = _any_of(
 WITHOUT = _any_of("without, unless, until, before, ohne, bevor, sans, avant, sin, antes")
 ASK = _any_of(
     """ask me, ask us, ask first, ask before, asking, without my, without me, unless i, until i, permission,
-    approval, frag*, nachfrag*, rückfrage, ohne mein*, demand*, sans mon, pregunt*, permiso, sin mi"""
+    approval, my ok, my okay, frag*, rückfrage, ohne mein*, demand*, sans mon, pregunt*, permiso, sin mi"""
 )
-USE = _any_of(
-    "use, using, take, run, prefer, try, nimm, nutze, verwende, prends, utilise*, usa, usar, utiliza*"
-)
+USE = _any_of("use, using, take, run, prefer, nimm, nutze, verwende, prends, utilise*, usa, usar, utiliza*")
 RUN = _any_of("run, running, execute, call, start, invoke, ausführ*, führ*, lanc*, exécut*, ejecut*, corr*")
 _GIVES_UP = _any_of(
     """replace, replaces, over, drop, dropped, from, no longer use, stopped using, left, ersetze, von,
@@ -118,12 +114,10 @@ _JOINS = re.compile(
     r"[\s,/&(]*(?:and|or|nor|und|oder|noch|et|ou|ni|nem|y|o|e|en|of|i|&|/|,)(?: d[eu])?[\s,(]*", re.IGNORECASE
 )
 # After one of several, after code that is none in some files, and between two clauses.
-_LISTED = re.compile(rf"\W*(?:$|[,.;)]|(?:{_JOINS.pattern})(?!\w))", re.IGNORECASE)
-_WITHIN = re.compile(
-    r"(?:\s+(?:statements?|calls?|comments?|types?|imports?|aufrufe?|llamadas|appels?))?"
-    r"\s+(?:in|im|en|dans|under|inside|for|für|pour|para)(?!\w)",
-    re.IGNORECASE,
+_LISTED = re.compile(
+    rf"(?:\s+(?:direct\w*|yourself|here))?\W*(?:$|[,.;)]|(?:{_JOINS.pattern})(?!\w))", re.IGNORECASE
 )
+_WITHIN = re.compile(r"\s+(?:in|im|en|dans|under|inside|for|für|pour|para)(?!\w)", re.IGNORECASE)
 _BREAK = re.compile(r"[,;:–](?=\s|$)|(?<!\w)(?:but|aber|sondern|mais|pero)(?!\w)", re.IGNORECASE)
 _NEAR = 3  # words
 _OPTION, _PLAIN = re.compile(r"--?[A-Za-z][\w-]*(?:=\S+)?"), re.compile(r"[a-z][a-z0-9_-]+")
@@ -132,13 +126,11 @@ _FILE = re.compile(
     r"|go|rs|rb|java|kt|swift|php|tsx?|jsx?|sh)|\.[a-z][\w.*-]+|Makefile|Dockerfile|README|LICENSE|CHANGELOG"
 )
 _PATH = re.compile(r"(?=.*\w)(?:~|\.{1,2})?/?[\w@.*-]+(?:/[\w@.*-]+)*/?")
-_FOLDER = _any_of(
-    """directory, directories, folder*, dir, ordner, verzeichnis*, dossier*, répertoire*, carpeta*,
-    directorio*""",
-    end="$",
-)
+_FOLDER = _any_of("director*, folder*, dir, ordner, verzeichnis*, dossier*, répertoire*, carpeta*", end="$")
 # Code that stands without a mark: a dotted name, a call, an address, a trailer, what begins with an at sign.
-_CODE = re.compile(r"[A-Za-z]\w+(?:\.[A-Za-z]\w+)+|\.?\w+\(\)|@[\w/-]+|https?://\S+|(?i:[a-z-]+-by:?)")
+_CODE = re.compile(
+    r"[A-Za-z]\w+(?:\.[A-Za-z]\w+)+|\.?\w+\(\)|[a-z]+[A-Z]\w+|[a-z]\w*_\w+|@[\w/-]+|https?://\S+|(?i:[a-z-]+-by:?)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +204,7 @@ def replaced(sentence: str) -> tuple[list[str], bool]:
     is_replaced = False
     for token in re.finditer(r"(?<![\w./-])[a-z][a-z0-9_-]+(?![\w/-]|\.\w)", sentence):
         word, before, after = token[0], sentence[: token.start()], sentence[token.end() :]
-        if any(each.fullmatch(word) for each in (EDIT, NOT, ASK, _MANNER)) or word in _LITTLE:
+        if not _is_name(word) or NOT.fullmatch(f"not {word}"):
             continue
         is_end = any(each.match(after) for each in (_LISTED, _WITHIN))
         between = before.rpartition(down[-1])[2] if down else ","
@@ -220,7 +212,7 @@ def replaced(sentence: str) -> tuple[list[str], bool]:
         is_left = _REPLACED.match(after) or any(_ends_with(each, before) for each in (INSTEAD, _GIVES_UP))
         if is_left or is_joined or (is_end and _ends_with(NOT, before) and not _ends_with(WITHOUT, before)):
             down.append(word)
-            is_replaced |= bool(is_left)
+            is_replaced |= bool(is_left) or RUN.search(before[-12:]) is not None
         else:
             is_replaced |= _ends_with(USE, before)
     return down, is_replaced
@@ -282,6 +274,8 @@ def _is_forbidden_after(thing: Thing) -> bool:
     if _REPLACED.match(thing.after):
         return True
     head = _BREAK.split(thing.after)[0]
+    if thing.kind == "command" and ASK.search(head):
+        return True
     denial = NOT.search(head)
     if denial and not INSTEAD.match(head, denial.start()):
         between = head[: denial.start()]
@@ -301,12 +295,14 @@ def _named(
     word, *following = [_bare(each[0]) for each in _in_a_row(tokens)]
     after = following[0] if following else ""
     is_run = RUN.search(before[-12:]) is not None
-    if word in seen.programs and not _IN.search(before):
-        words = _with_subs(word, following, seen, is_run=is_run)
-        if len(words) > 1 or word not in _WORDS or turned_down(before):
-            return "command", words, len(words)
+    words = _with_subs(word, following, seen, is_run=is_run) if not _IN.search(before) else ()
+    if len(words) > 1 or (words and (word not in _WORDS or turned_down(before))):
+        # Of "no npm scripts" nobody knows what is meant.
+        is_vague = len(words) == 1 and _is_name(after) and forbids(_BREAK.split(before)[-1])
+        return None if is_vague else "command", words, len(words)
     option, dash, verb = word.lower().partition("-")
-    if option in LONG_OPTIONS["git"] and (told := _deed(verb or after)):  # force-push, force push
+    told = _deed(verb or after) if option in LONG_OPTIONS["git"] else ()
+    if told:  # force-push, force push
         return "command", (*told, f"--{option}"), 1 if dash else 2
     for name, folder in ((word, after), (after, word)):
         if _FOLDER.match(folder) and _PATH.fullmatch(name) and name.lower() not in _LITTLE:
@@ -361,14 +357,14 @@ def _in_a_row(tokens: Sequence[re.Match[str]]) -> Sequence[re.Match[str]]:
 
 
 def _with_subs(program: str, following: Sequence[str], seen: Seen, *, is_run: bool) -> tuple[str, ...]:
-    """Return a program's name with the sub-commands and options that follow it in a sentence.
+    """Return a program's name with the sub-commands and options that follow it, () where a word is none.
 
     So are words that nothing else can own: "never run npm audit fix", "pip freeze is forbidden".
     """
-    words = [program]
-    for word in following:
-        is_script = words[-1] in {"run", "exec"} and _PLAIN.fullmatch(word) and word not in _LITTLE
-        known = word in seen.programs[program] or (len(words) == 1 and word in _SUBS) or bool(is_script)
+    words = [program] if program in seen.programs else []
+    for word in following if words else ():
+        is_script = words[-1] in {"run", "exec"} and _is_name(word)
+        known = word in seen.programs[program] or (len(words) == 1 and word in _SUBS) or is_script
         known |= word in {".", "|"} or words[-1] == "|" or (word in seen.programs and word not in _WORDS)
         if not _OPTION.fullmatch(word) and not (known and len(words) <= _NEAR):
             break
@@ -376,9 +372,17 @@ def _with_subs(program: str, following: Sequence[str], seen: Seen, *, is_run: bo
     own = (
         following[:1] if following[1:2] == ["is"] else following if is_run and len(following) < _NEAR else ()
     )
-    if len(words) == 1 and all(_PLAIN.fullmatch(each) and not _MANNER.match(each) for each in own):
+    if len(words) == 1 and all(map(_is_name, own)):
         words += own
     return tuple(words)
+
+
+def _is_name(word: str) -> bool:
+    """Tell whether a plain word may name something: it is none that any sentence has."""
+    is_common = word in _LITTLE or any(
+        each.fullmatch(word) for each in (ALWAYS, NOT, WITHOUT, EDIT, ASK, _MANNER)
+    )
+    return not is_common and _PLAIN.fullmatch(word) is not None
 
 
 def _is_file(word: str, seen: Seen) -> bool:
