@@ -233,13 +233,6 @@ def test_what_little_speaks_for_is_said_briefly() -> None:
     assert signs(f"{task}\nnever use globals in handlers") == [("never use globals in handlers", ACTIVE)]
 
 
-def test_a_sentence_about_code_that_no_session_knows_is_no_candidate() -> None:
-    """One new name may be what a rule is about; two are the code at work."""
-    assert signs("keep read_rows free of globals", is_known=nobody)[0][1] == CANDIDATE
-    assert signs("keep read_rows apart from write_rows", is_known=nobody) == []
-    assert signs("keep read_rows apart from write_rows", is_known=lambda _: True)[0][1] == CANDIDATE
-
-
 def test_what_is_said_often_or_was_pasted_is_no_wish() -> None:
     """What everybody says shares no rare words; a long sentence word for word is a paste."""
     often = [(f"s{number}", "commit and push, please don't wait") for number in range(20)]

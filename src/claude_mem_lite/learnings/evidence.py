@@ -74,7 +74,7 @@ def stated(text: str, *, is_refusal: bool = False, is_known: Callable[[str], boo
             continue
         signs = _signs(content, sentence, is_refusal=is_refusal, is_known=is_known)
         signs = signs or int(len(text) <= _MOST_SAID_PLAINLY and _is_plain(content))
-        if signs < ACTIVE and (len(text) > _MOST_SAID or _is_on_new_code(content, is_known)):
+        if signs < ACTIVE and len(text) > _MOST_SAID:
             continue
         if signs and len(found) < MAX_STATED:
             rule = _without_objection(content)
@@ -133,11 +133,6 @@ def _signs(content: str, sentence: Sentence, *, is_refusal: bool, is_known: Call
         rest = rest.replace(ought[0], "", 1) if ought else rest
         signs += phrases.HOW.search(rest) is not None if signs else is_how(rest)
     return min(ACTIVE if all(map(is_known, _NAME.findall(content))) else CANDIDATE, signs)
-
-
-def _is_on_new_code(content: str, is_known: Callable[[str], bool]) -> bool:
-    names = [name for name in _NAME.findall(content) if not is_known(name)]
-    return len(names) > _MOST_NEW_NAMES
 
 
 def _is_general(content: str, fewest_terms: int = _FEWEST_TERMS) -> bool:
