@@ -268,7 +268,8 @@ def _take_command(guard: Guard, command: Thing, rest: list[Thing]) -> None:
 
 def _operands(command: Thing, sub: list[str], rest: list[Thing]) -> list[str]:
     """Return what narrows a forbidden command: a branch, a file, a quoted text."""
-    given = [each.words[0] for each in rest if each.kind in {"text", "file"}]
+    near = [each for each in rest if not rule_words.BREAK.search(each.before)]
+    given = [each.words[0] for each in near if each.kind in {"text", "file"}]
     if sub and sub[0] in _ON_BRANCHES:
         words = re.findall(r"[\w/-]+", f"{command.before} {command.after}")
         towards = _TOWARDS.match(command.after)

@@ -24,7 +24,7 @@ Kind = Literal["command", "deed", "option", "file", "text"]
 
 # What a project that has hardly run a command is likely to run: programs with their sub-commands.
 _USUAL = {
-    "git": "add branch checkout cherry-pick clean clone commit diff fetch log merge pull push rebase reset"
+    "git": "add branch checkout cherry-pick clean clone commit diff fetch log merge mv pull push rebase reset"
     " restore revert rm show stash status switch tag",
     "gh": "create issue merge pr release repo", "npm": "ci install publish run test",
     "yarn": "add install run test", "pnpm": "add install run test", "bun": "add install run test",
@@ -34,23 +34,24 @@ _USUAL = {
     "docker": "build compose down exec prune push rm run system up volume", "docker-compose": "down up",
     "kubectl": "apply delete exec", "terraform": "apply destroy plan", "helm": "install upgrade",
     "mvn": "", "gradle": "", "rails": "", "eslint": "", "prettier": "", "chmod": "", "sed": "", "grep": "",
-    "rm": "", "sudo": "", "curl": "", "wget": "", "ssh": "", "scp": "", "psql": "", "brew": "install",
+    "rm": "", "mv": "", "cp": "", "cat": "", "sudo": "", "curl": "", "wget": "", "ssh": "", "scp": "",
+    "psql": "", "brew": "install",
 }  # fmt: skip
 _SUBS = frozenset(sub for subs in _USUAL.values() for sub in subs.split())
 _WORDS = STOP_WORDS | {"git", "go", "make"}  # programs that are words, too: alone they are none
 _LITTLE = STOP_WORDS | set(
-    """al any au auf aux avec con das de dem den der des die du el en es et il im into la las le les los mit
-    no not nur oder only or out over para par per por pour sans sin sur und un una une von""".split()  # noqa: SIM905
+    """al any au auf aux avec because bitte con das de dem den der des die du el en es et il im into la las
+    le les los mit no not nur oder only or out over para par per please por pour sans sin since sur und un
+    una une von weil when""".split()  # noqa: SIM905
 )
 
 
 def _any_of(words: str, *, end: str = r"(?!\w)") -> re.Pattern[str]:
-    """Return a pattern for words and phrases, of which a stem ends with "*"."""
+    """Return a pattern for words of four languages, of which a stem ends with "*"."""
     spelled = " ".join(words.split()).replace(", ", "|").replace(" ", r"\s+").replace("*", r"\w*")
     return re.compile(rf"(?<!\w)(?:{spelled}){end}", re.IGNORECASE)
 
 
-# In English, German, French and Spanish.
 EDIT = _any_of(
     """edit*, modif*, touch*, chang*, alter, overwrit*, writ*, creat*, delet*, remov*, änder*, geänder*,
     veränder*, bearbeit*, anfass*, fass, anrühr*, rühr*, lösch*, édit*, supprim*, cambi*, toqu*, toc*, borr*,
@@ -118,7 +119,7 @@ _LISTED = re.compile(
     rf"(?:\s+(?:direct\w*|yourself|here))?\W*(?:$|[,.;)]|(?:{_JOINS.pattern})(?!\w))", re.IGNORECASE
 )
 _WITHIN = re.compile(r"\s+(?:in|im|en|dans|under|inside|for|für|pour|para)(?!\w)", re.IGNORECASE)
-_BREAK = re.compile(r"[,;:–](?=\s|$)|(?<!\w)(?:but|aber|sondern|mais|pero)(?!\w)", re.IGNORECASE)
+BREAK = re.compile(r"[,;:–](?=\s|$)|(?<!\w)(?:but|aber|sondern|mais|pero)(?!\w)", re.IGNORECASE)
 _NEAR = 3  # words
 _OPTION, _PLAIN = re.compile(r"--?[A-Za-z][\w-]*(?:=\S+)?"), re.compile(r"[a-z][a-z0-9_-]+")
 _FILE = re.compile(
@@ -258,7 +259,7 @@ def _judged(found: list[Thing]) -> list[Thing]:
         else:
             is_open = bool(rest) and _ends_with(NOT, last.after)  # the denial is of what comes next
             is_forbidden = not is_open and _is_forbidden_after(last)
-            is_forbidden |= forbids(_BREAK.split(thing.before)[-1])
+            is_forbidden |= forbids(BREAK.split(thing.before)[-1])
         judged.append(thing._replace(is_forbidden=is_forbidden))
     return judged
 
@@ -266,14 +267,14 @@ def _judged(found: list[Thing]) -> list[Thing]:
 def _is_part(thing: Thing) -> bool:
     """Tell whether a thing narrows the one before it: "git push with --force", "ssh to prod-*"."""
     is_object = thing.kind in {"option", "file", "text"}
-    return is_object and not any(each.search(thing.before) for each in (_BREAK, NOT, WITHOUT))
+    return is_object and not any(each.search(thing.before) for each in (BREAK, NOT, WITHOUT))
 
 
 def _is_forbidden_after(thing: Thing) -> bool:
     """Tell whether the words after a thing forbid it: "… is not allowed", "… wird nicht geändert"."""
     if _REPLACED.match(thing.after):
         return True
-    head = _BREAK.split(thing.after)[0]
+    head = BREAK.split(thing.after)[0]
     if thing.kind == "command" and ASK.search(head):
         return True
     denial = NOT.search(head)
@@ -298,7 +299,7 @@ def _named(
     words = _with_subs(word, following, seen, is_run=is_run) if not _IN.search(before) else ()
     if len(words) > 1 or (words and (word not in _WORDS or turned_down(before))):
         # Of "no npm scripts" nobody knows what is meant.
-        is_vague = len(words) == 1 and _is_name(after) and forbids(_BREAK.split(before)[-1])
+        is_vague = len(words) == 1 and _is_name(after) and forbids(BREAK.split(before)[-1])
         return None if is_vague else "command", words, len(words)
     option, dash, verb = word.lower().partition("-")
     told = _deed(verb or after) if option in LONG_OPTIONS["git"] else ()
@@ -346,8 +347,7 @@ def _in_quotes(words: tuple[str, ...], seen: Seen, *, is_code: bool) -> tuple[Ki
 
 
 def _bare(word: str) -> str:
-    ends = (".", "//", "#")
-    return word if word in ends or word.endswith("...") else word.strip("'’").rstrip(".:!?'’")
+    return word if word in {".", "//", "#"} or word.endswith("...") else word.strip("'’").rstrip(".:!?'’")
 
 
 def _in_a_row(tokens: Sequence[re.Match[str]]) -> Sequence[re.Match[str]]:
