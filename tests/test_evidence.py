@@ -163,14 +163,6 @@ def test_practice_and_corrections_are_evidence() -> None:
     assert signs("nein, die Tests laufen gegen Postgres")[0][1] == CANDIDATE
 
 
-def test_a_rule_is_kept_without_the_objection_before_it() -> None:
-    """A later session does not know what was objected to; what it would not understand alone stays whole."""
-    assert signs("no, tests should hit the real database")[0][0] == "tests should hit the real database"
-    assert signs("as I said: never touch the lock file")[0][0] == "never touch the lock file"
-    assert signs("tox is not correct, we use nox for sessions")[0][0] == "we use nox for sessions"
-    assert signs("exit is wrong, that runs after the tests only")[0][0].startswith("exit is wrong")
-
-
 def test_no_content_is_longer_than_its_limit() -> None:
     """A rule is short: what nobody could remember is none."""
     assert stated("always " + "keep the names of files short enough to read them, " * 9) == []

@@ -77,8 +77,7 @@ def stated(text: str, *, is_refusal: bool = False, is_known: Callable[[str], boo
         if signs < ACTIVE and len(text) > _MOST_SAID:
             continue
         if signs and len(found) < MAX_STATED:
-            rule = _without_objection(content)
-            found.setdefault(rule.casefold(), Stated(rule, signs))
+            found.setdefault(content.casefold(), Stated(content, signs))
     return list(found.values())
 
 
@@ -89,20 +88,6 @@ def without_lead(text: str) -> str:
         lead = phrases.LEAD.match(text)
         text = text[lead.end() :].lstrip(".)").strip(_MARKS) if lead else text
     return text[1:-1] if text.startswith("(") and text.find(")") == len(text) - 1 else text
-
-
-def _without_objection(content: str) -> str:
-    """Return a sentence without "no," or "as I said," where the rest can be understood alone."""
-    for objection in (phrases.SAID_BEFORE, phrases.DENIES):
-        lead = objection.match(content)
-        rest = content[lead.end() :].strip(_MARKS) if lead else ""
-        if (
-            len(terms(rest)) >= _FEWEST_TERMS
-            and not phrases.TOLD_OF.match(rest)
-            and not phrases.THE.match(rest)
-        ):
-            return rest
-    return content
 
 
 def is_short(content: str, words: int = _MOST_WORDS) -> bool:

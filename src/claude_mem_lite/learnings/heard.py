@@ -11,7 +11,7 @@ import json
 import math
 import os
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -95,36 +95,24 @@ class Earlier:
 
     def __init__(self, prompts: Iterable[tuple[str, str, str]]) -> None:
         """Take prompts in: session, time (UTC text), text."""
-        self._sentences: list[Sentence] = []
-        self._by_term: defaultdict[str, list[int]] = defaultdict(list)
-        sessions: defaultdict[str, set[str]] = defaultdict(set)
-        ids = set()
-        for session_id, at, prompt in prompts:
-            ids.add(session_id)
-            for sentence in comparable(session_id, at, prompt):
-                for term in sentence.terms:
-                    self._by_term[term].append(len(self._sentences))
-                    sessions[term].add(session_id)
-                self._sentences.append(sentence)
-        self._sessions = Counter({term: len(found) for term, found in sessions.items()})
-        self._all = len(ids)
+        said = [(session_id, list(comparable(session_id, at, prompt))) for session_id, at, prompt in prompts]
+        self._sentences = [sentence for _, sentences_of in said for sentence in sentences_of]
+        pairs = {(term, sentence.session_id) for sentence in self._sentences for term in sentence.terms}
+        self._sessions = Counter(term for term, _ in pairs)
+        self._all = len({session_id for session_id, _ in said})
 
     def wishes(self, now: Sentence) -> Iterator[tuple[Sentence, Sentence]]:
         """Yield the wishes that a sentence shares with earlier ones, each with where it was said again.
 
         A wish is the sentence that says how, the earlier one where both do.
         """
-        for other in () if tells_of_change(now.text) else self._near(now):
+        for other in () if tells_of_change(now.text) else self._sentences:
+            if other.session_id == now.session_id or len(now.terms & other.terms) < _FEWEST_SHARED:
+                continue
             wish, again = (other, now) if other.is_how else (now, other)
             is_other = _is_pasted(wish, again) or _is_turned(wish, again)
             if wish.is_how and not is_other and self._is_said_again(wish, again):
                 yield wish, again
-
-    def _near(self, now: Sentence) -> Iterator[Sentence]:
-        shared = Counter(at for term in now.terms for at in self._by_term.get(term, ()))
-        for at, count in shared.items():
-            if count >= _FEWEST_SHARED and self._sentences[at].session_id != now.session_id:
-                yield self._sentences[at]
 
     def _is_said_again(self, wish: Sentence, again: Sentence) -> bool:
         rare = self._rarity(wish.terms & again.terms)
