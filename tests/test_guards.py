@@ -225,6 +225,7 @@ def test_files_that_stay_as_they_are_may_have_new_ones_beside_them(tmp_path: Pat
         "no print() outside of cli.py", "don't write outside of /repo", "Write the test first",
         "never commit without running `make lint`", "tests go in tests/unit, not next to the code",
         "Don't run the whole suite, only `pytest tests/unit`",
+        "never disable eslint rules", "never mix npm and pnpm", "no npm scripts, please",
         "Design documents are not committed", "go-git where no tree may be assumed, git CLI elsewhere",
     ],
 )  # fmt: skip

@@ -1,7 +1,7 @@
 """Find what a rule names that a tool call can show: commands, options, files, code; and what it forbids.
 
-Pure. Evidence is what the text gives as code and what this project has run. The words that forbid stand in
-`distill.phrases`, those that are said of commands and files here; the guard is made in `guarding`.
+Pure. Evidence is what the text gives as code and what this project has run. Words that forbid stand in
+`distill.phrases`; the guard is made in `guarding`.
 """
 
 from __future__ import annotations
@@ -34,14 +34,13 @@ _USUAL = {
     "docker": "build compose down exec prune push rm run system up volume", "docker-compose": "down up",
     "kubectl": "apply delete exec", "terraform": "apply destroy plan", "helm": "install upgrade",
     "mvn": "", "gradle": "", "rails": "", "eslint": "", "prettier": "", "chmod": "", "sed": "", "grep": "",
-    "rm": "", "mv": "", "cp": "", "cat": "", "sudo": "", "curl": "", "wget": "", "ssh": "", "scp": "",
-    "psql": "", "brew": "install",
+    "rm": "", "mv": "", "cp": "", "cat": "", "sudo": "", "curl": "", "wget": "", "ssh": "", "psql": "",
 }  # fmt: skip
 _SUBS = frozenset(sub for subs in _USUAL.values() for sub in subs.split())
 _WORDS = STOP_WORDS | {"git", "go", "make"}  # programs that are words, too: alone they are none
 _LITTLE = STOP_WORDS | set(
-    """al any au auf aux avec because bitte con das de dem den der des die du el en es et il im into la las
-    le les los mit no not nur oder only or out over para par per please por pour sans sin since sur und un
+    """al any au auf aux avec because bitte con das de dem den der des die du el en es et ever il im into la
+    las le les los mit no not nur oder only or out over para par per please por pour sans sin since sur und un
     una une von weil when""".split()  # noqa: SIM905
 )
 
@@ -120,7 +119,7 @@ _LISTED = re.compile(
 )
 _WITHIN = re.compile(r"\s+(?:in|im|en|dans|under|inside|for|für|pour|para)(?!\w)", re.IGNORECASE)
 BREAK = re.compile(r"[,;:–](?=\s|$)|(?<!\w)(?:but|aber|sondern|mais|pero)(?!\w)", re.IGNORECASE)
-_NEAR = 3  # words
+_DENIAL, _NEAR = _any_of("never, no, not, don't, do not, dont, cannot, can't, mustn't"), 3  # words
 _OPTION, _PLAIN = re.compile(r"--?[A-Za-z][\w-]*(?:=\S+)?"), re.compile(r"[a-z][a-z0-9_-]+")
 _FILE = re.compile(
     r"[\w@.*-]*\.(?:json|ya?ml|toml|lock|md|sql|proto|ini|cfg|txt|xml|csv|sum|mod|tf|tfvars|snap|svg|html|css|py"
@@ -153,9 +152,8 @@ class Seen:
 
 
 class Thing(NamedTuple):
-    """What a rule names, and whether it is forbidden.
+    """What a rule names, with the words around it up to the next thing, and whether it is forbidden.
 
-    `before` and `after` are the words around it, up to the next thing named or an end of the sentence;
     `joined`: it is one of a list with the thing before; `is_end`: nothing follows at once that narrows it.
     """
 
@@ -197,10 +195,7 @@ def things(sentence: str, seen: Seen) -> list[Thing]:
 
 
 def replaced(sentence: str) -> tuple[list[str], bool]:
-    """Return the words that a sentence turns down, and whether it says what takes their place.
-
-    They may be programs, libraries, or words of a language.
-    """
+    """Return the words (programs, libraries) that a sentence turns down, and whether for something else."""
     down: list[str] = []
     is_replaced = False
     for token in re.finditer(r"(?<![\w./-])[a-z][a-z0-9_-]+(?![\w/-]|\.\w)", sentence):
@@ -227,7 +222,7 @@ def files_of(text: str) -> list[str]:
 
 def forbids(clause: str) -> bool:
     """Tell whether a clause forbids what comes after it; "never without X" asks for X."""
-    denials = [denial[0] for denial in NOT.finditer(clause)]
+    denials = NOT.findall(clause)
     if denials and WITHOUT.fullmatch(denials[-1]):
         return False
     return bool(denials) or any(each.search(clause) for each in (ASK, KEEP_OUT)) or turned_down(clause)
@@ -259,9 +254,17 @@ def _judged(found: list[Thing]) -> list[Thing]:
         else:
             is_open = bool(rest) and _ends_with(NOT, last.after)  # the denial is of what comes next
             is_forbidden = not is_open and _is_forbidden_after(last)
-            is_forbidden |= forbids(BREAK.split(thing.before)[-1])
+            clause = BREAK.split(thing.before)[-1]
+            is_forbidden |= forbids(clause) and not (thing.kind == "command" and _is_vague(clause))
         judged.append(thing._replace(is_forbidden=is_forbidden))
     return judged
+
+
+def _is_vague(clause: str) -> bool:
+    """Tell whether another verb stands between a denial and a program: "never mix npm and …"."""
+    between = _DENIAL.split(clause)[-1].split() if _DENIAL.search(clause) else []
+    is_sure = any(each.search(clause) for each in (USE, RUN, ASK, KEEP_OUT, _MANNER))
+    return bool(between) and not is_sure and _is_name(between[0])
 
 
 def _is_part(thing: Thing) -> bool:
@@ -357,10 +360,7 @@ def _in_a_row(tokens: Sequence[re.Match[str]]) -> Sequence[re.Match[str]]:
 
 
 def _with_subs(program: str, following: Sequence[str], seen: Seen, *, is_run: bool) -> tuple[str, ...]:
-    """Return a program's name with the sub-commands and options that follow it, () where a word is none.
-
-    So are words that nothing else can own: "never run npm audit fix", "pip freeze is forbidden".
-    """
+    """Return a program's name with its sub-commands and options, () where a word is no program."""
     words = [program] if program in seen.programs else []
     for word in following if words else ():
         is_script = words[-1] in {"run", "exec"} and _is_name(word)
