@@ -234,6 +234,31 @@ def test_a_rule_that_no_call_shows_has_no_guard(rule: str) -> None:
     assert derive(rule, Seen.of(["go test ./...", "make lint"], root="/repo")) is None
 
 
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "a ",
+        "never ",
+        "` ",
+        "never a, ",
+        "git push ",
+        "--x ",
+        "a/b ",
+        "instead of ",
+        '"',
+        "总是",
+        "TODO ",
+        "# ",
+    ],
+)
+def test_hostile_rules_are_read_in_time(unit: str) -> None:
+    """Whatever a rule of 300 characters repeats, it comes to a guard or to none."""
+    guard = derive((unit * 300)[:300], Seen.of([]))
+
+    assert guard is None or guard.says
+
+
 def test_past_calls_are_evidence() -> None:
     """A program is known from where it was run; what has given way and was never run may be a library."""
     rule = "search with rg instead of ack"

@@ -336,7 +336,7 @@ def _alone(word: str, seen: Seen, *, is_code: bool, is_run: bool) -> tuple[Kind 
 def _in_quotes(words: tuple[str, ...], seen: Seen, *, is_code: bool) -> tuple[Kind | None, tuple[str, ...]]:
     """Return what stands between backticks or quotation marks."""
     if not words:
-        return None, ()
+        return None, ("",)
     if _OPTION.fullmatch(words[0]):
         return "option", (" ".join(words[:2]),)
     if len(words) == 1 and _is_file(words[0], seen):
