@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite.capture.guards import TOOLS, Call
+from claude_mem_lite.capture.guards import TOOLS, Call, columns
 from claude_mem_lite.learnings.guarding import derive
-from claude_mem_lite.learnings.seen import Seen
+from claude_mem_lite.learnings.rule_words import Seen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,13 +25,13 @@ if TYPE_CHECKING:
     from claude_mem_lite.capture.guards import Guard
 
 ROOT = "/srv/app"
+READ, MEMORY = f"SELECT {columns(':event')}", sqlite3.connect(":memory:")
 
 
 def broken(guard: Guard, call: dict[str, Any], folder: str = ROOT, root: str = ROOT) -> str:
     """Return what of a call breaks a guard."""
-    names = ("command", "file_path", "notebook_path", "cwd", "old_string", "new_string", "content")
-    given = ({"cwd": folder} | call["tool_input"]).get
-    return guard.broken_by(Call((call["tool_name"], *map(given, names)), root))
+    event = json.dumps({"cwd": folder} | call)
+    return guard.broken_by(Call(MEMORY.execute(READ, {"event": event}).fetchone(), root))
 
 
 def calls_of(folder: Path) -> Iterator[tuple[dict[str, Any], str]]:

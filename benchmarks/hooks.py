@@ -2,7 +2,8 @@
 
     python benchmarks/hooks.py [--runs N] [--against CHECKOUT]
 
-Each hook gets ordinary source code of 1 kB, 50 kB and 1 MB, alone and eight at once. The runs of all cases
+Each hook gets ordinary source code of 1 kB, 50 kB and 1 MB, alone and eight at once; the guard hook as a file
+that is written, which a guard of text has to read, and three commands beside it. The runs of all cases
 are interleaved, so that another load on the machine falls on all of them. queue.db is held open by this
 process, as the consumer holds it in use. Prints medians, 95th percentiles and ratios to the median of
 `python -I -c pass`; the guard hook, which runs before each command, is held to `python -I -S -c pass`.
@@ -31,6 +32,10 @@ from claude_mem_lite.services import install
 from claude_mem_lite.storage import models
 
 SIZES = {"1 kB": 1_000, "50 kB": 50_000, "1 MB": 1_000_000}
+HOOKS = (
+    "pre_tool_use", "post_tool_use", "user_prompt_submit", "stop", "pre_compact", "session_end",
+    "session_start",
+)  # fmt: skip
 CONTEXT_EVENT = {"session_id": "b", "hook_event_name": "SessionStart", "source": "startup"}
 # A command that no guard is about, one of a guard's program, and one that breaks its rule.
 GUARDED = {"innocent": "ls -la src", "near": "cd src && git push origin main", "broken": "git push --force"}
@@ -66,6 +71,11 @@ def event(hook: str, size: int) -> bytes:
                 "originalFile": None,
             },
         },
+        "pre_tool_use": {
+            "hook_event_name": "PreToolUse",
+            "tool_name": "Write",
+            "tool_input": {"file_path": "/p/a.py", "content": text},
+        },
         "user_prompt_submit": {"hook_event_name": "UserPromptSubmit", "prompt": text},
         "stop": {"hook_event_name": "Stop", "stop_hook_active": False, "last_assistant_message": text},
         "pre_compact": {"hook_event_name": "PreCompact", "trigger": "manual", "custom_instructions": text},
@@ -73,6 +83,18 @@ def event(hook: str, size: int) -> bytes:
         "session_start": {**CONTEXT_EVENT, "padding": text},
     }[hook]  # type: ignore[assignment]
     return json.dumps({"session_id": "b", "cwd": "/p", **fields}).encode()
+
+
+def switch_guards_on() -> None:
+    """Have a command and a text guarded, for all projects."""
+    for rule, guard in (
+        ("Never push with --force", Guard(commands=["git push"], without=["--force"])),
+        ("No print in Python", Guard(files=["*.py"], texts=["print"])),
+    ):
+        row = curate.add(rule, category="convention", project_dir=None)
+        curate.guard(row, guard)
+    with open(config.guards_path(), "w", encoding="utf-8") as words:
+        words.write(guards.telling_words(guards.all_on()))
 
 
 def timed(command: list[str], stdin: bytes) -> float:
@@ -107,7 +129,7 @@ def main() -> None:
     """Measure in a temporary data directory without services."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=80)
-    parser.add_argument("--hook", help="only this hook")
+    parser.add_argument("--hook", choices=HOOKS, help="only this hook")
     parser.add_argument(
         "--against", metavar="CHECKOUT", help="time the hooks of another checkout beside ours"
     )
@@ -122,25 +144,8 @@ def main() -> None:
         "python -I -c pass": ([sys.executable, "-I", "-c", "pass"], b""),
         "python -I -S -c pass": ([sys.executable, "-I", "-S", "-c", "pass"], b""),
     }
-    if options.hook in {None, "pre_tool_use"}:
-        rule = curate.add("Never push with --force", category="convention", project_dir=None)
-        curate.guard(rule, Guard(commands=["git push"], without=["--force"]))
-        with open(config.guards_path(), "w", encoding="utf-8") as words:
-            words.write(guards.telling_words(guards.all_on()))
-        for label, line in GUARDED.items():
-            call = {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": line}}
-            command = [sys.executable, "-I", "-S", os.path.join(install.HOOKS, "pre_tool_use.py")]
-            cases[f"pre_tool_use, {label}"] = (
-                command,
-                json.dumps({"session_id": "b", "cwd": "/p", **call}).encode(),
-            )
-    for hook in (
-        []
-        if options.hook == "pre_tool_use"
-        else [options.hook]
-        if options.hook
-        else ["post_tool_use", "user_prompt_submit", "stop", "pre_compact", "session_end", "session_start"]
-    ):
+    switch_guards_on()
+    for hook in [options.hook] if options.hook else HOOKS:
         command = [sys.executable, "-I", "-S", os.path.join(install.HOOKS, f"{hook}.py")]
         for label, size in SIZES.items():
             cases[f"{hook} {label}"] = (command, event(hook, size))
@@ -148,6 +153,12 @@ def main() -> None:
                 # Through the link, so that it imports its own package.
                 other = os.path.join(options.against, "src", "claude_mem_lite", "hooks", f"{hook}.py")
                 cases[f"{hook} {label}, other"] = ([*command[:-1], other], event(hook, size))
+        for label, line in GUARDED.items() if hook == "pre_tool_use" else ():
+            call = {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": line}}
+            cases[f"{hook}, {label}"] = (
+                command,
+                json.dumps({"session_id": "b", "cwd": "/p", **call}).encode(),
+            )
         if hook == "stop":
             cases["stop, nothing to do"] = (command, json.dumps(NO_OP).encode())
     try:

@@ -18,7 +18,7 @@ _MOST_S = 1.5
 _MOST_BYTES = 16 << 20
 _RULE_CHARS, _CALL_CHARS, _ID_CHARS = 300, 160, 8
 _PLAIN = str.maketrans({"<": "‹", ">": "›", "`": "'", "“": '"', "”": '"'})
-_READ = "SELECT " + ", ".join(f"json_extract(:event, '$.{name}')" for name in guards.FIELDS)
+_READ = f"SELECT {guards.columns(':event')}"
 _PRINT = "SELECT json_object('hookSpecificOutput', json_object('hookEventName', 'PreToolUse', "
 
 

@@ -10,8 +10,8 @@ from support.recorded import DATA
 
 from claude_mem_lite.cli import demo
 from claude_mem_lite.distill.suspicion import suspicions
-from claude_mem_lite.learnings.again import Earlier, heard
 from claude_mem_lite.learnings.evidence import ACTIVE, CANDIDATE, CONTENT_CHARS, stated
+from claude_mem_lite.learnings.heard import Earlier, comparable
 
 
 def signs(prompt: str, **told: Any) -> list[tuple[str, int]]:
@@ -163,14 +163,6 @@ def test_practice_and_corrections_are_evidence() -> None:
     assert signs("nein, die Tests laufen gegen Postgres")[0][1] == CANDIDATE
 
 
-def test_a_rule_is_kept_without_the_objection_before_it() -> None:
-    """A later session does not know what was objected to; what it would not understand alone stays whole."""
-    assert signs("no, tests should hit the real database")[0][0] == "tests should hit the real database"
-    assert signs("as I said: never touch the lock file")[0][0] == "never touch the lock file"
-    assert signs("tox is not correct, we use nox for sessions")[0][0] == "we use nox for sessions"
-    assert signs("exit is wrong, that runs after the tests only")[0][0].startswith("exit is wrong")
-
-
 def test_no_content_is_longer_than_its_limit() -> None:
     """A rule is short: what nobody could remember is none."""
     assert stated("always " + "keep the names of files short enough to read them, " * 9) == []
@@ -206,7 +198,7 @@ def wishes(earlier: list[tuple[str, str]], now: str) -> list[tuple[str, str]]:
     """Return what a prompt shares with those of other sessions: the wish, and its session."""
     filler = [(f"f{number}", f"look at the parser of module number {number}") for number in range(30)]
     known = Earlier((session_id, "", prompt) for session_id, prompt in [*filler, *earlier])
-    found = (each for sentence in heard("now", "", now) for each in known.wishes(sentence))
+    found = (each for sentence in comparable("now", "", now) for each in known.wishes(sentence))
     return [(wish.text, wish.session_id) for wish, _ in found]
 
 
@@ -220,6 +212,17 @@ def test_a_wish_that_comes_back_in_other_words_is_a_rule() -> None:
     assert wishes([("s1", how)], task) == [(how, "s1")]
     assert wishes([("s1", task)], how) == [(how, "now")]
     assert wishes([("now", how)], task) == []
+
+
+def test_what_little_speaks_for_is_said_briefly() -> None:
+    """In a long prompt one sign or a few plain words are about the work at hand; a form that binds is not."""
+    task = "The importer reads the table row by row and keeps each of them until the end of the file. " * 5
+
+    assert signs("lint with ruff") == [("lint with ruff", CANDIDATE)]
+    assert signs(f"{task[:200]}\nlint with ruff") == []
+    assert signs("avoid globals in handlers") == [("avoid globals in handlers", CANDIDATE)]
+    assert signs(f"{task}\navoid globals in handlers") == []
+    assert signs(f"{task}\nnever use globals in handlers") == [("never use globals in handlers", ACTIVE)]
 
 
 def test_what_is_said_often_or_was_pasted_is_no_wish() -> None:

@@ -17,10 +17,10 @@ from claude_mem_lite import config
 from claude_mem_lite.capture import guards, inbox
 from claude_mem_lite.capture.guards import ASK, Call, Guard
 from claude_mem_lite.capture.simple_commands import Script
-from claude_mem_lite.learnings import curate, evolve, guarded
+from claude_mem_lite.learnings import curate, evolve, guarding
 from claude_mem_lite.learnings.evolve import Candidate
 from claude_mem_lite.learnings.guarding import derive
-from claude_mem_lite.learnings.seen import Seen
+from claude_mem_lite.learnings.rule_words import Seen
 from claude_mem_lite.services import hook_table, install
 from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage import models
@@ -70,13 +70,9 @@ def test_a_line_comes_apart_into_its_commands(line: str, commands: list[str]) ->
 # A rule, a call that breaks it and one that keeps to it; "edit " begins an edit.
 RULES = [
     ("never run terraform apply or destroy", "terraform -chdir=x destroy", "terraform plan"),
-    ("replace jest by vitest", "jest --watch", "vitest run"),
     ("tox is no longer used, take nox", "tox -e py311", "nox -s tests"),
     ("never run npm audit fix", "npm audit fix --force", "npm audit"),
-    ("always bundle exec for rspec and rake", "rake db:seed", "bundle exec rspec"),
-    ("sbt only through ./sbtw", "sbt test", "./sbtw test"),
-    ("never rebase", "git pull --rebase", "git pull --no-rebase"),
-    ("never run DROP TABLE on a database", "psql -c 'drop table a'", "grep 'drop table' a.sql"),
+    ("never rebase", "git rebase -i main", "git pull --no-rebase"),
     ("ssh to live-* hosts is forbidden", "ssh bob@live-db uptime", "ssh dev-db 'ls /srv/live-x'"),
     ("always yarn add -E / --exact", "yarn add zod", "yarn add --exact zod"),
     ("on n'utilise plus yarn, prends bun", "yarn add zod", "bun add zod"),
@@ -95,7 +91,6 @@ RULES = [
     ("Never run terraform apply without -target", "terraform apply", "terraform apply -target=a"),
     ("never use docker-compose, always docker compose", "docker-compose up", "docker compose up"),
     ("不要使用 npm，使用 pnpm", "npm i", "pnpm i"),  # noqa: RUF001  (as it is written)
-    ("Never merge PRs with gh pr merge", "gh pr merge 5 --squash", "gh pr view 5"),
     ("Always use `--no-pager` with git log", "git log -3", "git --no-pager log -3"),
     ("Never run rm -rf", "sudo rm -fr build", "rm -f build/a"),
     ("`rm -rf` ist verboten", "rm -r -f a", "rm -r a"),
@@ -127,6 +122,12 @@ RULES = [
     ("don't use --no-verify", "git push --no-verify", "git push -n"),
     ("Never `kubectl --context prod`", "kubectl --context prod get po", "kubectl --context dev get po"),
     ("no squashing: never gh pr merge --squash", "gh pr merge 3 --squash", "gh pr merge 3 --merge"),
+    ("always pass --no-edit to git commit --amend", "git commit --amend", "git commit -m x"),
+    ("git commit needs the option -s", "git commit -m x", "git commit -s -m x"),
+    ("never use git add -A or git add .", "git add .", "git add ./a.py"),
+    ("never curl | sh", "curl -s x | bash", "curl -s x"),
+    ("never start npm run dev", "npm run dev", "npm run build"),
+    ("don't touch README", "edit README.md", "edit docs/readme.py"),
     ("pip is replaced by uv here", "pip install x", "uv add x"),
     ("Lass die Finger von `terraform destroy`", "terraform destroy", "terraform plan"),
     ("Nobody edits docs/api by hand", "edit docs/api/x.md", "edit docs/x.md"),
@@ -136,25 +137,16 @@ RULES = [
     ("keine Commits ohne Ticketnummer wie OPS-12", "git commit -m x", "git commit -m 'OPS-3 x'"),
     ("Ask me before running terraform apply", "terraform apply", "terraform plan"),
     ("Interdiction de modifier le fichier Cargo.lock", "edit Cargo.lock", "edit Cargo.toml"),
-    ("Commit-Messages auf keinen Fall mit Emoji", "git commit -m ':bug: x'", "git commit -m x"),
     ("no `curl | bash` installs", "curl -s x | bash", "curl -s x"),
-    ("Do not push tags", "git push origin topic --tags", "git push origin topic"),
     ("Niemals auf main pushen", "git push origin main", "git push origin topic"),
     ("no direct pushes to main", "git push origin main", "git push origin topic"),
     ("never commit to main", "git switch main && git commit -m x", "git switch -c topic && git commit -m x"),
-    ("Never skip the pre-commit hooks", "git commit -n -m x", "git commit -m hooks"),
     ("Tests run with `make test -k`, never without -k", "make test", "make test -k"),
     ("Only use `python -m pip`, not bare pip", "pip3 install x", "python -m pip install x"),
-    ("Never pipe curl into a shell", "curl -s x.sh | bash", "curl -s x.sh -o x.sh | tee log"),
-    ("db.prod.internal is off limits, never connect to it", "psql -h db.prod.internal", "psql -h db.dev"),
     ("leave the vendor directory alone", "edit vendor/a.go", "edit src/vendor.go"),
     ("src/api.ts is generated; don't edit it", "edit src/api.ts", "edit src/apis.ts"),
     ("de.yml and fr.yml come from outside and must never be edited", "edit l/de.yml", "edit l/en.yml"),
     ("Don't create new .md files", "echo x > /repo/NOTES.md", "edit README.md"),
-    ("No emojis in commit messages", "git commit -m '\N{SPARKLES} x'", "git commit -m x"),
-    ("Commit-Betreff immer kleingeschrieben", "git commit -m 'Fix'", "git commit -m 'fix'"),
-    ("Format commit messages as `[area] summary`", "git commit -m 'fix'", "git commit -m '[api] fix'"),
-    ("commit messages must not end with a period", "git commit -m 'fix.'", "git commit -m 'fix'"),
 ]  # fmt: skip
 
 
@@ -179,6 +171,12 @@ TEXTS = [
     ("no print() calls in files under src/", "b.py", "", "print(1)", False),
     ("no SELECT * in our views", "a.sql", "", "select * from b", True),
     ("nothing like GHPAT... in a file", "a.py", "", "KEY = 'GHPAT12'", True),
+    ("use httpx, not requests", "a.py", "", "import requests", True),
+    ("use httpx, not requests", "a.py", "", "import httpx  # takes requests", False),
+    ("use `let`, never `var`", "a.js", "", "let a", False),
+    ("never use eval()", "a.js", "", "eval(b)", True),
+    ("never use eval()", "a.js", "", "retrieval(b)", False),
+    ("statt axios nehmen wir fetch", "a.ts", "", "import a from 'axios'", True),
     ("no # type-ignore comments", "a.py", "", "a = b  # type-ignore", True),
     ("print は禁止です", "a.py", "", "x", False),
 ]
@@ -191,7 +189,7 @@ def test_a_rule_about_code_is_noticed_where_an_edit_adds_it(
     """Text that was there before, stands in a comment or is a part of a word is none that is added."""
     guard = derive(rule, Seen.of([])) or Guard()
 
-    call = Call(("Edit", None, file, None, "/repo", old, new), "/repo")
+    call = Call(("Edit", None, file, None, "/repo", None, None, new, old), "/repo")
 
     assert bool(guard.broken_by(call)) == is_broken
 
@@ -227,6 +225,7 @@ def test_files_that_stay_as_they_are_may_have_new_ones_beside_them(tmp_path: Pat
         "no print() outside of cli.py", "don't write outside of /repo", "Write the test first",
         "never commit without running `make lint`", "tests go in tests/unit, not next to the code",
         "Don't run the whole suite, only `pytest tests/unit`",
+        "never disable eslint rules", "never mix npm and pnpm", "no npm scripts, please",
         "Design documents are not committed", "go-git where no tree may be assumed, git CLI elsewhere",
     ],
 )  # fmt: skip
@@ -235,19 +234,39 @@ def test_a_rule_that_no_call_shows_has_no_guard(rule: str) -> None:
     assert derive(rule, Seen.of(["go test ./...", "make lint"], root="/repo")) is None
 
 
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "a ",
+        "never ",
+        "` ",
+        "never a, ",
+        "git push ",
+        "--x ",
+        "a/b ",
+        "instead of ",
+        '"',
+        "总是",
+        "TODO ",
+        "# ",
+    ],
+)
+def test_hostile_rules_are_read_in_time(unit: str) -> None:
+    """Whatever a rule of 300 characters repeats, it comes to a guard or to none."""
+    guard = derive((unit * 300)[:300], Seen.of([]))
+
+    assert guard is None or guard.says
+
+
 def test_past_calls_are_evidence() -> None:
-    """A program and an option's value are known from where they were used; nothing else makes them so."""
-    seen = Seen.of(["rg x", "grep -rn y", "tool run --env dev"])
-    rules = ("search with rg instead of grep", "`tool run` always with --env dev")
+    """A program is known from where it was run; what has given way and was never run may be a library."""
+    rule = "search with rg instead of ack"
 
-    told = [guard.says for rule in rules if (guard := derive(rule, seen))]
+    told = [derive(rule, Seen.of(lines)) or Guard() for lines in (["rg x", "ack -n y"], [])]
 
-    against = derive("use nox, not tox", Seen.of(["nox -s lint"]))  # its opposite is a program as well
-
-    assert derive(rules[0], Seen.of([])) is None
-    assert told == ["grep", "tool run without --env dev"]
-    assert against
-    assert against.says == "tox"
+    assert [guard.commands for guard in told] == [["ack"], ["ack", "* install ack", "* add ack"]]
+    assert ["import ack" in guard.texts for guard in told] == [False, True]
 
 
 def test_the_words_tell_the_branch_and_whether_to_ask() -> None:
@@ -338,6 +357,28 @@ def test_the_hook_has_the_user_asked(project: Path) -> None:
     assert told["permissionDecision"] == "ask"
     assert "Leave the lock file alone" in told["permissionDecisionReason"]
     assert answer(called("", project, "NotebookEdit", notebook_path=f"{project}/a.ipynb"), project) == {}
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "is_told"),
+    [
+        ("MultiEdit", {"edits": [{"old_string": "", "new_string": "a"}, {"new_string": "let b: any"}]}, True),
+        ("MultiEdit", {"edits": [{"old_string": "let b: any", "new_string": "let c: any"}]}, False),
+        ("MultiEdit", {"edits": ["let b: any", None, 3]}, False),
+        ("MultiEdit", {"edits": "let b: any"}, False),
+        ("NotebookEdit", {"notebook_path": "a.ipynb", "new_source": "let b: any"}, True),
+        ("NotebookEdit", {"notebook_path": "a.ipynb", "new_source": "let b: many"}, False),
+    ],
+)
+def test_a_text_is_seen_in_each_tool_that_edits(
+    project: Path, tool: str, given: dict[str, Any], *, is_told: bool
+) -> None:
+    """Of several edits all new texts count against all old ones; what is no edit is none."""
+    run(project, "guard", rule(project, "Never use `any`"))
+
+    told = answer(called("", project, tool, **({"file_path": "a.ts"} | given)), project)
+
+    assert ("speaks against this call: `any`" in told.get("additionalContext", "")) == is_told
 
 
 def test_a_rule_cannot_leave_its_block(project: Path) -> None:
@@ -447,9 +488,9 @@ def test_nothing_but_the_user_switches_a_guard_on(project: Path, monkeypatch: py
 
     assert (by_claude.returncode, by_claude.stderr.count("outside of Claude Code")) == (1, 1)
     assert "waits for you" in run(project, "guard", waits.learning_id, "--file", "auth").stderr
-    assert [row.id for row in guarded.on(str(project))] == [told.learning_id]
+    assert [row.id for row in guarding.on(str(project))] == [told.learning_id]
     assert [json.loads(line)["guard"] for line in lines if told.learning_id in line] == [
-        json.loads(guarded.on(str(project))[0].guard)
+        json.loads(guarding.on(str(project))[0].guard)
     ]
 
 

@@ -184,7 +184,7 @@ def test_the_request_shows_what_is_known_with_ids_and_doubts(with_key: FakeMessa
     assert re.search(
         rf'<known-\w+ id="{faded.id[:8]}" mark="low-confidence">\ndependency: The command', content
     )
-    assert "convention: Put the rules into CONVENTIONS.md" in content
+    assert "convention: no print() outside cli.py" in content
     assert len(re.findall(r"<request-\w+ id=", content)) >= 3
     assert len(re.findall(r"^- \[\w{8}\] ", content, re.MULTILINE)) >= 5
 

@@ -24,7 +24,7 @@ from claude_mem_lite.distill.suspicion import suspicions
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.forget import purge
 from claude_mem_lite.forget.wanted import Wanted
-from claude_mem_lite.learnings import guarded
+from claude_mem_lite.learnings import guarding
 from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage import models
 from claude_mem_lite.sync import run, segments, setup
@@ -330,7 +330,7 @@ def test_sixty_poisoned_lines_come_through_a_hub_and_none_is_active_or_unmarked(
     with bob:
         block = builder.build(bob.pond).text
         own = learning_rows.find(None, state="all")
-        guards = guarded.on(bob.pond) + [row for row, _ in guarded.possible(bob.pond)]
+        guards = guarding.on(bob.pond) + [row for row, _ in guarding.possible(bob.pond)]
 
     told = [line for line in block.split("\n") if line.startswith("- ")]
     assert len(bob.waiting()) == 61

@@ -13,7 +13,7 @@ from claude_mem_lite.context.budget import Said
 from claude_mem_lite.context.origin import origin
 from claude_mem_lite.context.past import Past
 from claude_mem_lite.context.shared import add_to
-from claude_mem_lite.learnings import guarded
+from claude_mem_lite.learnings import guarding
 from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.storage import models
 from claude_mem_lite.sync.team import run
@@ -103,6 +103,6 @@ def test_a_colleagues_rule_becomes_no_guard(two: list[Member]) -> None:
     bob.trusts("ann")
 
     with bob:
-        on, possible = guarded.on(bob.pond), guarded.possible(bob.pond)
+        on, possible = guarding.on(bob.pond), guarding.possible(bob.pond)
 
     assert (on, possible) == ([], [])

@@ -26,11 +26,15 @@ NEW, OLD = "new:", "old:"  # before a glob of files that are not to be created, 
 READER = "| "  # before the programs that a command's output is not to be piped into
 SUBJECT_CHARS, MESSAGE_CHARS = 200, 2_000  # of a commit message, that a regular expression is asked about
 _SHORT_CHARS = 5  # of short options together
-# What of an event makes a `Call`, as SQLite finds it.
-FIELDS = (
+# What of an event makes a `Call`, and what of each edit of a MultiEdit.
+_FIELDS = (
     "tool_name", "tool_input.command", "tool_input.file_path", "tool_input.notebook_path", "cwd",
-    "tool_input.old_string", "tool_input.new_string", "tool_input.content", "tool_input.new_source",
+    "tool_input.content", "tool_input.new_source", "tool_input.new_string", "tool_input.old_string",
 )  # fmt: skip
+_EDITS = (
+    "(SELECT group_concat(json_extract(CASE type WHEN 'object' THEN value END, '$.{name}'), char(10))"
+    " FROM json_each({event}, '$.tool_input.edits'))"
+)
 _LISTS = ("commands", "without", "needs", "allowed", "files", "texts")
 _COMMENTS = ("//", "#", "*", "/*", "--")
 # The short options of long ones, where they mean the same: by program, or program and sub-command.
@@ -56,6 +60,14 @@ _HERE = (
     " AND (project_dir IS NULL OR project_dir ="
     " coalesce((SELECT project_dir FROM project_folders WHERE folder = :folder), :folder))"
 )
+
+
+def columns(event: str) -> str:
+    """Return the SQL columns that make a `Call`; `event` is the parameter or column with its JSON."""
+    fields = [f"json_extract({event}, '$.{name}')" for name in _FIELDS]
+    return ", ".join(
+        fields + [_EDITS.format(event=event, name=name) for name in ("new_string", "old_string")]
+    )
 
 
 def holding(memory: Any, project_dir: str | None) -> list[tuple[str, str, Guard]]:
@@ -120,14 +132,17 @@ def _stands_so(word: str) -> bool:
 
 
 class Call:
-    """A tool call of `FIELDS`: `root` is the top of its work tree, `branch` what is checked out there."""
+    """A tool call of `columns`: `root` is the top of its work tree, `branch` what is checked out there.
+
+    `new` is the text that an edit puts in, `old` the one that it takes out.
+    """
 
     def __init__(self, fields: Iterable[object], root: str, branch: str = "") -> None:
         self.root, self.branch = root, branch
         self.tool, self.line, file, notebook, folder, *texts = (
             each if isinstance(each, str) else "" for each in fields
         )
-        self.old, self.new = texts[0] if texts else "", "".join(texts[1:])
+        self.old, self.new = "\n".join(texts[3::2]), "\n".join([*texts[:2], *texts[2::2]])
         self.folder = folder or root
         self.file = file or notebook
         self.commands = Script(self.line, self.folder).commands if self.tool == "Bash" else []

@@ -22,6 +22,8 @@ _THEN = {
     "remind": "Claude reads the rule with the call's result (--ask: you are asked before it runs)",
     "ask": "Claude Code asks you before it runs",
 }
+# A rule may mean more than its words show.
+_NOT_SO = " (if that is not what you mean, say it: --command, --file, --text, --message)"
 ID_CHARS = 8
 _SHOWN, _CALL_CHARS = 10, 100
 
@@ -78,7 +80,7 @@ def guard(  # noqa: PLR0913  (each is an option of the command)
     What to look for is taken from the rule's words, unless options say it. The rule is your own from then on.
     """
     from claude_mem_lite.capture.guards import ASK, REMIND
-    from claude_mem_lite.learnings import curate, guarded
+    from claude_mem_lite.learnings import curate, guarding
     from claude_mem_lite.storage import learnings as learning_rows
     from claude_mem_lite.storage import projects
 
@@ -97,7 +99,7 @@ def guard(  # noqa: PLR0913  (each is an option of the command)
         return
     project_dir = row.project_dir or projects.of()
     if described:
-        wanted = guarded.given(
+        wanted = guarding.given(
             message,
             commands=command or (),
             without=without or (),
@@ -106,10 +108,10 @@ def guard(  # noqa: PLR0913  (each is an option of the command)
             texts=text or (),
         )
     else:
-        wanted = guarded.guard_of(row) if row.guard else guarded.understood(row, project_dir)
+        wanted = guarding.guard_of(row) if row.guard else guarding.understood(row, project_dir)
     if ask is not None:
         wanted.mode = ASK if ask else REMIND
-    past, calls = guarded.noticed(wanted, project_dir)
+    past, calls = guarding.noticed(wanted, project_dir)
     if not dry_run:
         curate.guard(row, wanted)
         sync()
@@ -119,7 +121,7 @@ def guard(  # noqa: PLR0913  (each is an option of the command)
         return
     lines = [
         f"{short}  {row.content}",
-        f"{'would look for' if dry_run else 'looks for'}: {wanted.says}",
+        f"{'would look for' if dry_run else 'looks for'}: {wanted.says}{'' if described else _NOT_SO}",
         f"then: {_THEN[wanted.mode]}",
         f"would have noticed {len(past)} of {count(calls, 'past call')}",
         *(f"  {age(at, time.time())}  {one_line(found, _CALL_CHARS)}" for at, _, found in past[:_SHOWN]),
@@ -134,13 +136,13 @@ def guard(  # noqa: PLR0913  (each is an option of the command)
 
 def guards(*, as_json: AsJson = False) -> None:
     """List the project's rules with a guard, and those that could have one, with what it would look for."""
-    from claude_mem_lite.learnings import guarded
+    from claude_mem_lite.learnings import guarding
     from claude_mem_lite.storage import projects
 
     open_memory(read_only=True)
     here = projects.of()
-    on = [(row, guarded.guard_of(row), True) for row in guarded.on(here)]
-    found = [*on, *((row, guard, False) for row, guard in guarded.possible(here))]
+    on = [(row, guarding.guard_of(row), True) for row in guarding.on(here)]
+    found = [*on, *((row, guard, False) for row, guard in guarding.possible(here))]
     if as_json:
         print_json([_entry(row, guard, is_on=is_on) for row, guard, is_on in found])
         return

@@ -79,7 +79,7 @@ def list_learnings(  # noqa: PLR0913  (each is an option of the command)
 
     That has a confidence of 0.5 or more; --candidates have less.
     """
-    from claude_mem_lite.learnings import guarded, story
+    from claude_mem_lite.learnings import guarding, story
     from claude_mem_lite.storage import learnings as learning_rows
     from claude_mem_lite.storage import projects
 
@@ -113,7 +113,7 @@ def list_learnings(  # noqa: PLR0913  (each is an option of the command)
     ):
         if counts[name] and state not in {name, "all"}:
             console.print(f"[dim]{says}: {counts[name]}, claude-mem learnings list {where}--{option}[/dim]")
-    if project_dir is not None and (possible := len(guarded.possible(project_dir))):
+    if project_dir is not None and (possible := len(guarding.possible(project_dir))):
         console.print(f"[dim]could be checked on tool calls: {possible}, claude-mem learnings guards[/dim]")
 
 

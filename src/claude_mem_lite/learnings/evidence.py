@@ -27,8 +27,13 @@ ACTIVE, CANDIDATE = 2, 1  # signs
 # Words: of what is kept, of what only says how, and of those among which a form binds.
 _MOST_WORDS, _MOST_OF_HOW, _FIRST_WORDS = 30, 20, 3
 _MOST_LEADS = 3
-# Words of a rule in no form; sentences of a prompt with one: more are a paste.
-_MOST_PLAIN, _MOST_TYPED = 12, 4
+_MOST_PLAIN = 12  # words of a rule in no form
+# Characters of a prompt: what nothing but one sign or few words speak for is said briefly; more is about the
+# work at hand, or a paste.
+_MOST_SAID, _MOST_SAID_PLAINLY = 400, 150
+_MOST_NEW_NAMES = (
+    1  # of code that no earlier session knows: with more of them a sentence is about code at work
+)
 _FEWEST_TERMS = 2  # of what speaks of more than the moment
 _CHARS_A_WORD = 3  # of a script without spaces
 _MARKS = " ,;:-"
@@ -63,16 +68,16 @@ def stated(text: str, *, is_refusal: bool = False, is_known: Callable[[str], boo
     earlier session knows a name: what only this session knows is the object of a task.
     """
     found: dict[str, Stated] = {}
-    told = sentences(text)
-    for sentence in told:
+    for sentence in sentences(text):
         content = without_lead(f"{sentence.prefix}{sentence.text}")
         if sentence.asks or not is_short(content) or _is_for_once(content):
             continue
         signs = _signs(content, sentence, is_refusal=is_refusal, is_known=is_known)
-        signs = signs or int(len(told) <= _MOST_TYPED and _is_plain(content))
+        signs = signs or int(len(text) <= _MOST_SAID_PLAINLY and _is_plain(content))
+        if signs < ACTIVE and len(text) > _MOST_SAID:
+            continue
         if signs and len(found) < MAX_STATED:
-            rule = _without_objection(content)
-            found.setdefault(rule.casefold(), Stated(rule, signs))
+            found.setdefault(content.casefold(), Stated(content, signs))
     return list(found.values())
 
 
@@ -83,20 +88,6 @@ def without_lead(text: str) -> str:
         lead = phrases.LEAD.match(text)
         text = text[lead.end() :].lstrip(".)").strip(_MARKS) if lead else text
     return text[1:-1] if text.startswith("(") and text.find(")") == len(text) - 1 else text
-
-
-def _without_objection(content: str) -> str:
-    """Return a sentence without "no," or "as I said," where the rest can be understood alone."""
-    for objection in (phrases.SAID_BEFORE, phrases.DENIES):
-        lead = objection.match(content)
-        rest = content[lead.end() :].strip(_MARKS) if lead else ""
-        if (
-            len(terms(rest)) >= _FEWEST_TERMS
-            and not phrases.TOLD_OF.match(rest)
-            and not phrases.THE.match(rest)
-        ):
-            return rest
-    return content
 
 
 def is_short(content: str, words: int = _MOST_WORDS) -> bool:

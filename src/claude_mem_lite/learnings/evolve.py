@@ -13,11 +13,12 @@ from claude_mem_lite import settings
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.distill.sameness import relation, terms
 from claude_mem_lite.distill.suspicion import suspicions
-from claude_mem_lite.learnings import anchors, kin
+from claude_mem_lite.learnings import anchors
 from claude_mem_lite.redaction.events import redact
 from claude_mem_lite.search import likeness
 from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage import queries
+from claude_mem_lite.storage import search as full_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,6 +36,7 @@ MANUAL = 1.0
 
 CONTENT_CHARS = 300
 _STANDS_OUT = 0.15  # of a cosine, above those of the next ones
+_MOST_KIN, _KIN_TERMS = 50, 12  # learnings of other projects that are compared, words to find them by
 _MOST_SOURCES = 50  # sessions and observations kept of each learning
 
 Action = Literal["inserted", "merged", "contradicted", "skipped", "quarantined", "known"]
@@ -267,7 +269,7 @@ class _Taking:
         )
         change(row, event, self.session_id, is_new=True, **fields)
         if not fields:
-            kin.note(row, self.session_id)
+            _note_kin(row, self.session_id)
         return Outcome(event, row.id, "; ".join(fields.get("quarantine", ())))
 
     def _replace(self, contradicted: Sequence[Learning], learning_id: str) -> None:
@@ -327,3 +329,21 @@ def _skipped(session_id: str, reason: str, learning_id: str = "") -> Outcome:
     data = {"reason": reason} | ({"id": learning_id} if learning_id else {})
     queries.log_event(f"{learning_rows.EVENTS}skipped", data, session_id=session_id)
     return Outcome("skipped", learning_id, reason)
+
+
+def _note_kin(row: Learning, session_id: str) -> None:
+    """Note which learnings of other projects say the same as a new one, with all of them."""
+    if row.project_dir is None:
+        return
+    match = " OR ".join('"{}"'.format(term.replace('"', '""')) for term in terms(row.content)[:_KIN_TERMS])
+    found = full_text.by_text("learning", match, full_text.Scope(), limit=_MOST_KIN) if match else []
+    others = learning_rows.elsewhere([each.id for each in found], row.project_dir)
+    others = [each for each in others if each.id != row.id and relation(each.content, row.content) == "same"]
+    family = [row, *others]
+    for each in family:
+        kin = [other.id for other in family if other.project_dir != each.project_dir]
+        learning_rows.update(each, kin=list(dict.fromkeys([*each.kin, *kin])))
+    projects = {each.project_dir for each in family}
+    if len(projects) >= learning_rows.PROPOSING:
+        data = {"id": row.id, "projects": len(projects)}
+        queries.log_event(f"{learning_rows.EVENTS}proposed", data, session_id=session_id or None)

@@ -1,195 +1,287 @@
-"""Derive a guard from a rule's text: what it forbids or demands, as far as a tool call shows it. Pure."""
+"""Derive a guard from a rule's text: what it forbids or demands, as far as a tool call shows it.
+
+What the text does not say for sure is left to the user, who says it with `--command`, `--file`, `--text` or
+`--message`. Guards of a project are read here as well, and what one would have noticed.
+"""
 
 from __future__ import annotations
 
+import json
 import re
-from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.capture.guards import ASK, BRANCH, NEW, OLD, READER, REMIND, Guard
 from claude_mem_lite.distill.phrases import NOT
-from claude_mem_lite.learnings import commit_forms, rule_phrases
-from claude_mem_lite.learnings.rule_words import things
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.learnings import rule_words
+from claude_mem_lite.learnings.rule_words import Seen, things
+from claude_mem_lite.repository import SHARED_BRANCHES
+from claude_mem_lite.storage import learnings as learning_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
+    from claude_mem_lite.capture.guards import Call
     from claude_mem_lite.learnings.rule_words import Thing
-    from claude_mem_lite.learnings.seen import Seen
+    from claude_mem_lite.storage.models import Learning
 
-_COMMITS = re.compile(r"\bcommit", re.IGNORECASE)
-_MODULE = ("python", "-m")
-_CALL = re.compile(r"\w\(\)")
-_CLAUSE = re.compile(r"(?:[^,;.!?。，]|[.](?=\S))+")
-_DATABASES = ("psql", "mysql", "mariadb", "sqlite3")
+_COMMITS = re.compile(r"\bcommit(?!ted)|\btrailer", re.IGNORECASE)
+_SCOPE = re.compile(r"(?<!\w)(?:in|under|inside|unter|dans|en|im)\W+(?:\w+\W+)?$", re.IGNORECASE)
+_EXCEPT = re.compile(r"(?<!\w)(?:outside|except|außer\w*|fuera|hors|only in|nur in)(?!\w)", re.IGNORECASE)
+_TOWARDS = re.compile(
+    r"\W*(?:\w+ )?(?:to|on|onto|auf|nach|sur|vers|a|en) (?:(?:the|a|la|le|den|branch|branche|rama) )*"
+    r"(?!the\b)([\w/-]+)",
+    re.IGNORECASE,
+)
+_NEW = re.compile(r"(?<!\w)(?:new|neue\w*|nouve\w+|nuev\w+)(?!\w)", re.IGNORECASE)
+_OLD = re.compile(
+    r"(?<!\w)(?:existing|applied|old|bestehende\w*|existant\w*|existente\w*)(?!\w)", re.IGNORECASE
+)
+_PASSIVE = re.compile(r"(?<!\w)(?:is|are|be|get|gets|sind|wird|werden|est|sont|son)(?!\w)", re.IGNORECASE)
+_ON_BRANCHES = ("commit", "push", "rebase", "merge")
+_SHELLS = ("bash", "sh", "zsh")
+
+# Forms of a commit's message: https://www.conventionalcommits.org, a length, a ticket's number.
+_CONVENTIONAL = re.compile(r"\bconventional[\s-]commits?\b|\b(?:type|typ|tipo)\(\w+\)", re.IGNORECASE)
+_LONG = re.compile(
+    r"\b(\d{2,3})\s*-?(?:char|column|letter|zeichen|buchstab|caract|carat|signe|lett?r)", re.IGNORECASE
+)
+_TICKET = re.compile(r"(\[?)\b([A-Z][A-Z0-9]+)-(?:\d+|[NX#]+\b)\]?(:?)")
+_PREFIX = re.compile(r"(?<![\w:/])([a-z]+):(?=[\s/,`\"'“”]|$)")
+_MENTION = re.compile(r"\b(?:mention|credit|erwähn|nenn|cite|mencion)\w*\s+([A-Z]\w+)")
+
+_EVIDENCE, _PAST = 1_000, 20_000  # calls, the newest
+# Of a regular expression that is asked before each commit.
+_MOST_QUANTIFIERS = 4
+_QUANTIFIER = re.compile(r"(?<!\\)[*+{]")
+_REPEATED_GROUP = re.compile(r"\)[*+{]|\\[1-9]|\(\?P=")
+
+
+def guard_of(row: Learning) -> Guard:
+    """Return the guard of a learning that has one."""
+    return Guard(**json.loads(row.guard))
+
+
+def on(project_dir: str) -> list[Learning]:
+    """Return the rules told in a project with a guard that is on."""
+    return [row for row in learning_rows.find(project_dir, state="current") if row.guard]
+
+
+def possible(project_dir: str) -> list[tuple[Learning, Guard]]:
+    """Return the rules told in a project that could have a guard, with what their words come to."""
+    rows, seen = [row for row in learning_rows.find(project_dir) if not row.guard], _seen_in(project_dir)
+    return [(row, guard) for row in rows if (guard := derive(row.content, seen))]
+
+
+def understood(row: Learning, project_dir: str) -> Guard:
+    """Return what a rule's words come to. Raises: ClaudeMemError where that is nothing that a call shows."""
+    if guard := derive(row.content, _seen_in(project_dir)):
+        return guard
+    raise ClaudeMemError(
+        f"nothing in {row.id[:8]}'s words can be seen in a call: say what to look for with --command,"
+        " --file, --text or --message"
+    )
+
+
+def _seen_in(project_dir: str) -> Seen:
+    return Seen.of(
+        (call.line for _, call in learning_rows.past_calls(project_dir, limit=_EVIDENCE)), project_dir
+    )
+
+
+def noticed(guard: Guard, project_dir: str) -> tuple[list[tuple[str, Call, str]], int]:
+    """Return the past calls that a guard would have noticed, with time and what of each, and their number."""
+    calls = learning_rows.past_calls(project_dir, limit=_PAST)
+    return [(at, call, found) for at, call in calls if (found := guard.broken_by(call))], len(calls)
+
+
+def given(message: str, **lists: Sequence[str]) -> Guard:
+    """Return the guard that the user describes. Raises: ClaudeMemError where it cannot be checked."""
+    if (lists["without"] or lists["needs"]) and not lists["commands"]:
+        raise ClaudeMemError("--without and --with are of a command: say which with --command")
+    if any(not word.strip() or "\n" in word for words in lists.values() for word in words):
+        raise ClaudeMemError("what a guard looks for is empty, or has several lines")
+    try:
+        re.compile(message)
+    except re.error as error:
+        raise ClaudeMemError(f"{message!r} is no regular expression: {error}") from error
+    if len(_QUANTIFIER.findall(message)) > _MOST_QUANTIFIERS or _REPEATED_GROUP.search(message):
+        raise ClaudeMemError(
+            f"{message!r} may take too long before each commit: repeat no group, and at most"
+            f" {_MOST_QUANTIFIERS} times something else"
+        )
+    return Guard(REMIND, message, **lists)
 
 
 def derive(text: str, seen: Seen) -> Guard | None:
     """Return the guard that a rule's text comes to, None where nothing in it can be seen in a call."""
-    named = things(text, seen)
+    told = [(sentence, things(sentence, seen)) for sentence in rule_words.sentences(text)]
     if _COMMITS.search(text):
-        said = [each.words[0].rstrip(":") for each in named if each.kind == "text" and each.is_forbidden]
-        said = said or commit_forms.unwanted(text)
-        if said:
-            return Guard(commands=["git commit"], without=said)
-        if form := commit_forms.pattern(text):
+        texts = [each for _, named in told for each in named if each.kind == "text" and each.is_forbidden]
+        if unwanted := [each.words[0].rstrip(":") for each in texts] or _unwanted(text):
+            return Guard(commands=["git commit"], without=unwanted)
+        if form := _form(text):
             return Guard(message=form)
-    guard = Guard()
-    for _, same in groupby(named, key=lambda thing: thing.sentence):
-        _take(guard, list(same), seen, is_of_code=_CALL.search(text) is not None)
-    if guard.without:
-        guard.needs = []  # what is said beside it is how to do it instead
-    if guard.commands and rule_phrases.PIPED.search(text):
-        guard.without = [f"{READER}bash sh zsh"]
-    if "git commit" in guard.commands and any(word.startswith(BRANCH) for word in guard.without):
-        guard.commands.append("git push")
-    if age := rule_phrases.OLD.search(text) or rule_phrases.NEW.search(text):
-        guard.files = [f"{OLD if age.re is rule_phrases.OLD else NEW}{glob}" for glob in guard.files]
-    _take_others(guard, text, [thing.words[0] for thing in named if thing.kind == "file"])
+    guard = Guard(ASK if rule_words.ASK.search(text) else REMIND)
+    for sentence, named in told:
+        if guard.texts or not guard.files:
+            _take(guard, sentence, named, seen)
+    if not guard.texts:
+        mark = OLD if _OLD.search(text) else NEW if _NEW.search(text) else ""
+        guard.files = [f"{mark}{glob}" for glob in guard.files]
     guard.allowed = [each for each in guard.allowed if not any(map(f"{each} ".startswith, guard.commands))]
-    if not guard.commands and not guard.files:
-        _take_idiom(guard, text)
-    guard.mode = ASK if rule_phrases.ASK.search(text) else REMIND
     return Guard(**guard.as_json()) if guard.commands or guard.files or guard.texts else None
 
 
-def _take_others(guard: Guard, text: str, files: list[str]) -> None:
-    """Add the other ways to do what is forbidden, and what runs a program, and what code must not have."""
-    if "git rebase" in guard.commands and not guard.without:
-        guard.commands.append("git pull --rebase")
-    _take_wrapper(guard, text)
-    _take_code(guard, text, files)
+def _unwanted(text: str) -> list[str]:
+    """Return the name that a commit's message is not to have."""
+    return [found[1] for found in _MENTION.finditer(text) if NOT.search(text[: found.start()])][:1]
 
 
-def _take_wrapper(guard: Guard, text: str) -> None:
-    """Add what a rule says of programs that are to be run by another: `bundle exec` for rspec."""
-    found = rule_phrases.RUN_BY.search(text)
-    if found and not guard.commands and not guard.files:
-        guard.commands = re.findall(r"[\w-]+(?<!\band)(?<!\bor)", found["each"] or found["only"])
-        guard.allowed = [found["by"] or found["with"]]
+def _form(text: str) -> str:
+    """Return the pattern of a commit's message that a rule asks for, "" for none; "^" starts a subject."""
+    prefixes = dict.fromkeys(_PREFIX.findall(text))
+    if _CONVENTIONAL.search(text):
+        return r"^[a-z]+(\([^)]*\))?!?: \S"
+    if len(prefixes) > 1:
+        return rf"^({'|'.join(prefixes)})(\([^)]*\))?!?: ?\S"
+    if ticket := _TICKET.search(text):
+        opens, name, colon = ticket.groups()
+        return rf"^\[{name}-\d+\]" if opens else rf"{'^' if colon else ''}\b{name}-\d+{colon}"
+    if long := _LONG.search(text):
+        return rf"^.{{1,{long[1]}}}$"
+    return ""
 
 
-def _take_code(guard: Guard, text: str, files: list[str]) -> None:
-    """Add the text that a rule forbids in code, or in what a database is told to do."""
-    texts = [] if guard.commands or rule_phrases.EXCEPT.search(text) else _forbidden_code(text)
-    if texts and all(map(str.isupper, texts)) and rule_phrases.RUN.search(text.partition(texts[0])[0]):
-        guard.commands, guard.without = [*_DATABASES], texts
-    elif texts and not any(each in file for each in texts for file in files):
-        guard.texts, guard.files = texts, files + rule_phrases.files_of(text)
-
-
-def _forbidden_code(text: str) -> list[str]:
-    texts: list[str] = []
-    for clause in _CLAUSE.finditer(text):
-        for code in rule_phrases.CODE.finditer(clause[0]):
-            before, after = clause[0][: code.start()], clause[0][code.end() :]
-            is_forbidden = rule_phrases.forbids(before if before.strip() else code[0]) or NOT.search(after)
-            if is_forbidden and code.lastgroup:
-                texts.append(re.sub(r"\.{2,3}|…", "*", code[code.lastgroup].strip()))
-    return texts
-
-
-def _take_idiom(guard: Guard, text: str) -> None:
-    """Add what a rule says of an option in words."""
-    if branch := rule_phrases.PROTECTED.search(text):
-        guard.commands, guard.without = ["git push"], [f"{BRANCH}{branch[1]}"]
+def _take(guard: Guard, sentence: str, named: list[Thing], seen: Seen) -> None:
+    """Add to a guard what one sentence forbids or demands: of commands, else of code, files, options."""
+    has_file = any(thing.kind == "file" for thing in named)
+    commands = [thing for thing in named if thing.kind == "command"] or [
+        thing for thing in named
+        if thing.kind == "deed" and thing.is_forbidden and (has_file or not _PASSIVE.search(thing.before))
+    ]  # fmt: skip
+    for command, rest in _with_rest(named, commands):
+        if not command.is_forbidden and any(each.is_forbidden for each in commands):
+            guard.allowed.append(" ".join(command.words))  # what is to be run instead
+        else:
+            _take_command(guard, command, rest)
+    if guard.commands:
         return
-    for command, option, told in rule_phrases.IDIOMS:
-        if found := re.search(told, text, re.IGNORECASE):
-            guard.commands.append(command)
-            (guard.without if rule_phrases.forbids(text[: found.start()]) else guard.needs).append(option)
-            return
+    forbidden = {kind: [each.words[0] for each in named if each.kind == kind and each.is_forbidden]
+                 for kind in ("file", "option")}  # fmt: skip
+    down, is_replaced = rule_words.replaced(sentence)
+    is_kept = any(each.search(sentence) for each in (rule_words.EDIT, rule_words.KEPT, rule_words.KEEP_OUT))
+    if texts := _texts(sentence, named, down):
+        guard.texts += texts
+        guard.files = guard.files or _scope(sentence, named)
+    elif forbidden["file"] and is_kept:
+        guard.files += forbidden["file"]
+    elif down and (is_replaced or any(not each.is_forbidden for each in commands)):
+        _take_replaced(guard, down, seen)
+    elif any(option.startswith("--") for option in forbidden["option"]):
+        guard.commands, guard.without = ["*"], forbidden["option"]
 
 
-def _take(guard: Guard, named: list[Thing], seen: Seen, *, is_of_code: bool) -> None:
-    """Add to a guard what one sentence forbids or demands; what code says is not what files are changed."""
-    is_said = any(thing.kind == "command" for thing in named)
-    is_forbidden = False
-    for commands, rest in _parts(named, is_said=is_said):
-        files = [thing for thing in rest if thing.kind == "file"]
-        for command in commands:
-            is_forbidden |= command.is_forbidden
-            _take_command(guard, command, rest, seen, files=files)
-    forbidden = [thing.words[0] for thing in named if thing.is_forbidden and thing.kind in {"file", "host"}]
-    options = [thing.words[0] for thing in named if thing.is_forbidden and thing.kind == "option"]
-    hosts = [thing.words[0] for thing in named if thing.is_forbidden and thing.kind == "host"]
-    hosts += [option for option in options if option.startswith("--")]  # whatever it is given to
-    if hosts and not guard.commands:
-        by = [" ".join(thing.words) for thing in named if thing.kind == "command"]
-        guard.allowed = [each for each in guard.allowed if each not in by]
-        guard.commands, guard.without = by or ["*"], hosts
-    elif not is_of_code and not guard.without and not is_forbidden:
-        guard.files += forbidden
+def _take_replaced(guard: Guard, words: Iterable[str], seen: Seen) -> None:
+    """Add programs that have given way to others; one that was never run may as well be a library."""
+    for word in words:
+        guard.commands.append(word)
+        if word not in seen.programs:
+            guard.commands += [f"* install {word}", f"* add {word}"]
+            guard.texts += [f"import {word}", f"from {word}", f"'{word}'", f'"{word}"']
 
 
-def _parts(named: list[Thing], *, is_said: bool) -> list[tuple[list[Thing], list[Thing]]]:
-    """Return the commands of a sentence, those of a list together, each with what belongs to it.
+def _texts(sentence: str, named: list[Thing], words: list[str]) -> list[str]:
+    """Return the text that a sentence forbids in code.
 
-    Where a command is named (`is_said`) a deed of git's counts only as one of several forbidden things.
+    `words` are plain ones that it turns down: they are code where it says in which files.
+    """
+    texts = [each for each in named if each.kind == "text" and each.is_forbidden]
+    if _EXCEPT.search(sentence) or any(rule_words.RUN.search(each.before) for each in texts):
+        return []
+    given = [re.sub(r"\.{3}|…", "*", each.words[0]) for each in texts]
+    is_code = _scope(sentence, named) and not rule_words.EDIT.search(sentence)
+    return given or (words if is_code else [])
+
+
+def _scope(sentence: str, named: list[Thing]) -> list[str]:
+    """Return the files and the languages that a sentence says something of."""
+    files = [each.words[0] for each in named if each.kind == "file" and _SCOPE.search(each.before)]
+    return files + rule_words.files_of(sentence)
+
+
+def _with_rest(named: list[Thing], commands: list[Thing]) -> list[tuple[Thing, list[Thing]]]:
+    """Return the commands of a sentence, each with what is said of it: after it, or before the first.
+
+    What is said after the last of a list is said of all: "a and b always with -x".
     """
     parts: list[tuple[list[Thing], list[Thing]]] = []
     before: list[Thing] = []
-    for thing, next_ in zip_longest(named, named[1:]):
-        is_listed = thing.is_forbidden and thing.is_alone and (next_ is None or next_.is_forbidden)
-        is_deed = thing.kind == "sub" and (not is_said or is_listed)
-        if thing.kind != "command" and not is_deed:
+    for thing in named:
+        if thing not in commands:
             (parts[-1][1] if parts else before).append(thing)
-        elif thing.joined and parts and not parts[-1][1]:
+        elif parts and thing.joined and not parts[-1][1]:
             parts[-1][0].append(thing)
         else:
-            parts.append(([thing], before))
-            before = []
-    return parts
+            parts.append(([thing], [] if parts else before))
+    return [(command, rest) for listed, rest in parts for command in listed]
 
 
-def _take_command(guard: Guard, command: Thing, rest: list[Thing], seen: Seen, *, files: list[Thing]) -> None:
+def _take_command(guard: Guard, command: Thing, rest: list[Thing]) -> None:
     """Add what a rule says of one command, `rest` being the options and operands that belong to it."""
-    if command.words[:2] == _MODULE and not command.is_forbidden:
-        guard.allowed.append(" ".join(command.words))
-        return
-    options = [thing for thing in rest if thing.kind == "option"]
-    forbidden = [thing.words[0] for thing in options if thing.is_forbidden]
-    needed = _needed(thing for thing in options if not thing.is_forbidden)
-    own = [word for word in command.words if word.startswith("-")]
-    if own and needed and options[0].joined and not command.is_forbidden:
-        own, needed = [*own[:-1], f"{own[-1]}|{needed[0]}"], needed[1:]
-    plain = [word for word in command.words if not word.startswith("-")]
-    known = {*seen.programs, *seen.programs.get(plain[0], ())}
-    subs = [word for word in plain[1:3] if word in known]
-    is_kept_out = plain == ["git", "commit"] and any(each.is_forbidden for each in (*files, command) if files)
-    if command.is_forbidden or is_kept_out:
-        if command.words[2:] and [command.words[-2]] == own and command.words[-1] not in known:
-            own, plain = [" ".join(command.words[-2:])], plain[:-1]
-        forbidden = own + forbidden
-        if not forbidden and not needed and len(plain) == len(subs) + 2:
-            *plain, operand = plain
-            forbidden = [operand]
-        elif not forbidden and not needed:
-            forbidden = _operands(plain, rest)
-        if forbidden or needed or command.kind == "command" or command.is_alone:
-            guard.commands += [*(["git add"] if is_kept_out else []), " ".join(plain)]
-    elif own or needed or forbidden:
-        needed = own + needed
-        guard.commands.append(" ".join([plain[0], *subs]))
+    own = [word for word in command.words if word.startswith("-") or word == "."]
+    plain = [word for word in command.words if not word.startswith("-") and word != "."]
+    if own and rest and rest[0].kind == "option" and rest[0].joined and not command.is_forbidden:
+        own, rest = [f"{own[0]}|{rest[0].words[0]}"], rest[1:]
+    if "|" in plain:
+        at = plain.index("|")
+        plain, own = plain[:at], [f"{READER}{' '.join(dict.fromkeys([*plain[at + 1 :], *_SHELLS]))}"]
+    options = [each for each in rest if each.kind == "option"]
+    needed = [each for each in _needed(options) if each not in own]
+    without = [each.words[0] for each in options if each.is_forbidden]
+    files = [each for each in rest if each.kind == "file"]
+    line = " ".join(plain)
+    if line == "git commit" and any(each.is_forbidden for each in (*files, command) if files):
+        guard.commands += ["git add", line]
+        guard.without += [each.words[0] for each in files]
+    elif command.is_forbidden:
+        if not any(rule_words.WITHOUT.search(each.before) for each in options):
+            needed = []  # it says how to do it instead
+        without = own + without or ([] if needed else _operands(command, plain[1:2], rest))
+        is_asked = rule_words.ASK.search(f"{command.before} {command.after}")
+        if without or needed or command.kind == "command" or command.is_end or is_asked:
+            guard.commands.append(line)
+            guard.without += without
+            guard.needs += needed
+    elif without:
+        guard.commands.append(line)
+        guard.without += without
+    elif own or needed:
+        subs = [word for word in plain[1:] if re.fullmatch(r"[a-z][\w-]*", word)]
+        guard.commands.append(
+            " ".join([plain[0], *subs, *(own if needed else ())])
+        )  # "--no-edit with --amend"
+        guard.needs += needed or own
     else:
-        guard.allowed.append(" ".join(plain))
-    guard.without += forbidden
-    guard.needs += needed
+        guard.allowed.append(line)
 
 
-def _operands(plain: list[str], rest: list[Thing]) -> list[str]:
-    to_branch = BRANCH if plain[1:2] in (["commit"], ["push"], ["rebase"]) else ""
-    return [
-        f"{to_branch if thing.kind == 'operand' else ''}{thing.words[0]}"
-        for thing in rest
-        if thing.kind in {"operand", "text", "file"}
-    ]
+def _operands(command: Thing, sub: list[str], rest: list[Thing]) -> list[str]:
+    """Return what narrows a forbidden command: a branch, a file, a quoted text."""
+    near = [each for each in rest if not rule_words.BREAK.search(each.before)]
+    given = [each.words[0] for each in near if each.kind in {"text", "file"}]
+    if sub and sub[0] in _ON_BRANCHES:
+        words = re.findall(r"[\w/-]+", f"{command.before} {command.after}")
+        towards = _TOWARDS.match(command.after)
+        shared = [word for word in words if word in SHARED_BRANCHES]
+        given = [f"{BRANCH}{name}" for name in shared or given or ([towards[1]] if towards else [])]
+    return given
 
 
-def _needed(options: Iterable[Thing]) -> list[str]:
+def _needed(options: list[Thing]) -> list[str]:
     """Return the options that a sentence demands, those of which one is enough as "-n|--name"."""
     needed: list[str] = []
-    for option in options:
+    for option in (each for each in options if not each.is_forbidden):
         either = f"{needed.pop()}|" if option.joined and needed else ""
         needed.append(f"{either}{option.words[0]}")
     return needed

@@ -1,11 +1,14 @@
-"""Find where the user speaks in a session: prompts, refusals, answers, CLAUDE.md.
+"""Find what the user says in a session: prompts, refusals, answers, CLAUDE.md; and what was said before.
 
 The client sends no hook for a call that was turned down: what was said then stands in its transcript alone.
+A wish that comes back in another session in other words is a rule, where one of the two says how a thing is
+done. Rare words show it: what recurs word for word at length was pasted, and "commit and push" has none.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 from collections import Counter
@@ -13,12 +16,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite.capture import inbox
+from claude_mem_lite.distill.phrases import NOT
+from claude_mem_lite.distill.sameness import tells_of_change, terms
 from claude_mem_lite.importers import lines, responses
-from claude_mem_lite.learnings.evidence import stated
+from claude_mem_lite.learnings.evidence import is_how, is_short, stated, without_lead
+from claude_mem_lite.learnings.typed import sentences
 from claude_mem_lite.storage import learnings as learning_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from claude_mem_lite.storage.models import Session
 
@@ -29,6 +35,11 @@ _CLIENTS = "The user wants to clarify these questions"
 _LOADED = re.compile(
     r"(?:CLAUDE|AGENTS|GEMINI)(?:\.local)?\.md"
 )  # instructions that clients load by themselves
+# Of a wish, by rarity, what the other sentence says as well; and how rare that is (1: one session says so).
+_SHARE, _RARE = 0.7, 1.3
+_FEWEST_SHARED = 2
+_MOST_TERMS = 14
+_LONGEST_RETYPED = 6  # words
 _MOST_ADDED = 12  # lines of an edit: more are a document
 
 
@@ -66,6 +77,69 @@ def added_to_instructions(session: Session) -> Iterator[Said]:
         if len(added) <= _MOST_ADDED:
             for found in (each for line in added for each in stated(line.replace("**", ""))):
                 yield Said(found.content, row.created_at, observation_id=row.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of a session; `is_how`: it tells how things are done."""
+
+    session_id: str
+    at: str
+    text: str
+    terms: frozenset[str]
+    is_how: bool
+
+
+class Earlier:
+    """What the user said in other sessions of a project."""
+
+    def __init__(self, prompts: Iterable[tuple[str, str, str]]) -> None:
+        """Take prompts in: session, time (UTC text), text."""
+        said = [(session_id, list(comparable(session_id, at, prompt))) for session_id, at, prompt in prompts]
+        self._sentences = [sentence for _, sentences_of in said for sentence in sentences_of]
+        pairs = {(term, sentence.session_id) for sentence in self._sentences for term in sentence.terms}
+        self._sessions = Counter(term for term, _ in pairs)
+        self._all = len({session_id for session_id, _ in said})
+
+    def wishes(self, now: Sentence) -> Iterator[tuple[Sentence, Sentence]]:
+        """Yield the wishes that a sentence shares with earlier ones, each with where it was said again.
+
+        A wish is the sentence that says how, the earlier one where both do.
+        """
+        for other in () if tells_of_change(now.text) else self._sentences:
+            if other.session_id == now.session_id or len(now.terms & other.terms) < _FEWEST_SHARED:
+                continue
+            wish, again = (other, now) if other.is_how else (now, other)
+            is_other = _is_pasted(wish, again) or _is_turned(wish, again)
+            if wish.is_how and not is_other and self._is_said_again(wish, again):
+                yield wish, again
+
+    def _is_said_again(self, wish: Sentence, again: Sentence) -> bool:
+        rare = self._rarity(wish.terms & again.terms)
+        return rare >= _RARE and rare >= _SHARE * self._rarity(wish.terms)
+
+    def _rarity(self, found: Iterable[str]) -> float:
+        """Return how rare some terms are in all: each 1 at one session, near 0 where all say so."""
+        sessions = self._all + 1
+        return sum(math.log1p(sessions / (self._sessions[term] + 1)) / math.log1p(sessions) for term in found)
+
+
+def comparable(session_id: str, at: str, prompt: str) -> Iterator[Sentence]:
+    """Yield the sentences of a prompt that can be held against others."""
+    for sentence in sentences(prompt):
+        found = frozenset(terms(sentence.text))
+        if is_short(sentence.text) and _FEWEST_SHARED <= len(found) <= _MOST_TERMS:
+            text = without_lead(sentence.text)
+            yield Sentence(session_id, at, text, found, not sentence.asks and is_how(text))
+
+
+def _is_turned(one: Sentence, other: Sentence) -> bool:
+    """Tell whether only one of two sentences turns something down: they share words, not a wish."""
+    return (NOT.search(one.text) is None) != (NOT.search(other.text) is None)
+
+
+def _is_pasted(one: Sentence, other: Sentence) -> bool:
+    return len(one.text.split()) > _LONGEST_RETYPED and one.text.casefold() == other.text.casefold()
 
 
 def _own_answers(payload: dict[str, Any]) -> Iterator[str]:

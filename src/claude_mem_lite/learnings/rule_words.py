@@ -1,186 +1,356 @@
-"""Find in a rule's text what a tool call can show: commands, options, files, texts; and what is forbidden.
+"""Find what a rule names that a tool call can show: commands, options, files, code; and what it forbids.
 
-Pure. Evidence is what the text gives as code and what this project's commands were; polarity is told by
-`rule_phrases`. What guard these come to stands in `guarding`.
+Pure. Evidence is what the text gives as code and what this project has run. Words that forbid stand in
+`distill.phrases`; the guard is made in `guarding`.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from claude_mem_lite.capture.guards import LONG_OPTIONS
+from claude_mem_lite.capture.simple_commands import Script
 from claude_mem_lite.distill.phrases import ALWAYS, INSTEAD, NOT
-from claude_mem_lite.learnings import rule_phrases as says
-from claude_mem_lite.learnings.seen import SUBS, USUAL, WORDS
 from claude_mem_lite.search.words import STOP_WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from claude_mem_lite.learnings.seen import Seen
+# "deed": what git does, said as a verb.
+Kind = Literal["command", "deed", "option", "file", "text"]
 
-    Part = Literal["command", "sub", "option", "file", "text", "operand", "host", ""]
-
-_NO_BRANCH = STOP_WORDS | says.ANY_FOLDER | {"branch", "branche", "rama", "remote"}
-_TOKEN = re.compile(
-    r"`(?P<code>[^`]+)`|[\"“”](?P<quoted>[^\"“”]+)[\"“”]"
-    r"|(?<=\S)(?P<end>[.!?;](?=\s|$))|(?P<word>(?:[^\s`\"“”,;().!?]|[.!?](?!\s|$)|(?<=\s)\.(?=\s))+)"
+# What a project that has hardly run a command is likely to run: programs with their sub-commands.
+_USUAL = {
+    "git": "add branch checkout cherry-pick clean clone commit diff fetch log merge mv pull push rebase reset"
+    " restore revert rm show stash status switch tag",
+    "gh": "create issue merge pr release repo", "npm": "ci install publish run test",
+    "yarn": "add install run test", "pnpm": "add install run test", "bun": "add install run test",
+    "npx": "", "pip": "install uninstall", "pip3": "install uninstall", "uv": "add pip run sync",
+    "poetry": "add install run", "pytest": "", "cargo": "build publish run test",
+    "go": "build generate get install mod run test vet", "make": "build clean deploy install lint test",
+    "docker": "build compose down exec prune push rm run system up volume", "docker-compose": "down up",
+    "kubectl": "apply delete exec", "terraform": "apply destroy plan", "helm": "install upgrade",
+    "mvn": "", "gradle": "", "rails": "", "eslint": "", "prettier": "", "chmod": "", "sed": "", "grep": "",
+    "rm": "", "mv": "", "cp": "", "cat": "", "sudo": "", "curl": "", "wget": "", "ssh": "", "psql": "",
+}  # fmt: skip
+_SUBS = frozenset(sub for subs in _USUAL.values() for sub in subs.split())
+_WORDS = STOP_WORDS | {"git", "go", "make"}  # programs that are words, too: alone they are none
+_LITTLE = STOP_WORDS | set(
+    """al any au auf aux avec because bitte con das de dem den der des die du el en es et ever il im into la
+    las le les los mit no not nur oder only or out over para par per please por pour sans sin since sur und un
+    una une von weil when""".split()  # noqa: SIM905
 )
-_JOINS = re.compile(
-    r"[\s,/&(]*(?:and|or|nor|und|oder|noch|et|ou|ni|nem|y|o|e|en|of|i|lub|и|или|&|/|,)(?: d[eu])?[\s,(]*",
+
+
+def _any_of(words: str, *, end: str = r"(?!\w)") -> re.Pattern[str]:
+    """Return a pattern for words of four languages, of which a stem ends with "*"."""
+    spelled = " ".join(words.split()).replace(", ", "|").replace(" ", r"\s+").replace("*", r"\w*")
+    return re.compile(rf"(?<!\w)(?:{spelled}){end}", re.IGNORECASE)
+
+
+EDIT = _any_of(
+    """edit*, modif*, touch*, chang*, alter, overwrit*, writ*, creat*, delet*, remov*, änder*, geänder*,
+    veränder*, bearbeit*, anfass*, fass, anrühr*, rühr*, lösch*, édit*, supprim*, cambi*, toqu*, toc*, borr*,
+    escrib*"""
+)
+# After files that stay as they are, and before them.
+KEPT = _any_of(
+    """off limits, off-limits, read-only, read only, frozen, untouched, alone, as is, as it is, as they are,
+    generated, tabu, schreibgeschützt, eingefroren, unangetastet, in ruhe, generiert, intouchable*, gelé*,
+    tranquille*, bleib*, généré*, lecture seule, solo lectura, intocable*, generad*, en paz, congelad*"""
+)
+KEEP_OUT = _any_of(
+    """hands off, keep out, stay out, stay away, keep away, nobody, no one, finger weg, finger von, niemand,
+    verbot, bas les pattes, personne, interdiction, nadie, prohibición"""
+)
+WITHOUT = _any_of("without, unless, until, before, ohne, bevor, sans, avant, sin, antes")
+ASK = _any_of(
+    """ask me, ask us, ask first, ask before, asking, without my, without me, unless i, until i, permission,
+    approval, my ok, my okay, frag*, rückfrage, ohne mein*, demand*, sans mon, pregunt*, permiso, sin mi"""
+)
+USE = _any_of("use, using, take, run, prefer, nimm, nutze, verwende, prends, utilise*, usa, usar, utiliza*")
+RUN = _any_of("run, running, execute, call, start, invoke, ausführ*, führ*, lanc*, exécut*, ejecut*, corr*")
+_GIVES_UP = _any_of(
+    """replace, replaces, over, drop, dropped, from, no longer use, stopped using, left, ersetze, von,
+    nicht mehr, remplac*, plus, reemplaza*, ya no us*, niet meer"""
+)
+# Between what turns something down, or wants it, and its name.
+_MANNER = _any_of(
+    """bare, plain, raw, use, uses, using, run, running, call, calling, the, any, via, with, mit, met,
+    par, con, mehr, to, auf, direct*, das, le, la, el, de""",
+    end=r"\W*$",
+)
+_IN = _any_of("in, im, en, dans", end=r"\W+$")
+# After what another thing has taken the place of.
+_REPLACED = re.compile(
+    r"\W*(?:is|was|has been|wird|wurde|ist|est|a été|fue|está|n'est|ya no)\W+(?:by|durch|par|por)?\W*"
+    r"(?:replaced|ersetzt|remplac|reemplazad|deprecated|dead|veraltet|obsol|no longer|not (?:used|in use) any"
+    r"|gone|retired|nicht mehr|plus|se usa)",
     re.IGNORECASE,
 )
-_LISTED = re.compile(rf"\s*(?:$|[,.;)]|{_JOINS.pattern}(?!\w))", re.IGNORECASE)  # after one of several
-_OPTION = re.compile(r"--?[A-Za-z][\w-]*(?:=\S+)?")
-_PROGRAM = re.compile(r"[\w./~][\w./~+-]*")
+# What git does, said without its name.
+_DEEDS = {
+    "commit": r"commit[a-zé]*", "push": r"push(?:e[nsd]?|ing|t|ear|ea|ees)?|pouss\w+|gepusht",
+    "merge": r"merg(?:e[nsd]?|ing)", "rebase": r"rebas(?:e[nsd]?|ing|ear)",
+    "commit --amend": r"amend(?:s|ed|ing)?",
+}  # fmt: skip
+_LANGUAGES = {
+    "python": "*.py", "typescript": "*.ts *.tsx", "ts": "*.ts *.tsx", "javascript": "*.js *.jsx",
+    "js": "*.js *.jsx", "java": "*.java", "ruby": "*.rb", "rust": "*.rs", "golang": "*.go", "sql": "*.sql",
+    "kotlin": "*.kt", "php": "*.php", "markdown": "*.md",
+}  # fmt: skip
+
+_SENTENCE, _SCRIPTS = re.compile(r"(?<=[^\s.][.!?;])\s+"), r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_FULL_WIDTH = {ord(mark): f"{told} " for mark, told in zip("，、：。；！？", ",,:.;!?", strict=True)}
+_TOKEN = re.compile(
+    r"`(?P<code>[^`]+)`|[\"“”](?P<quoted>[^\"“”]+)[\"“”]"
+    r"|(?P<capitals>\b[A-Z]{4,}(?:\s(?:[A-Z]{3,}\b|\*))*(?:\.{3}|…|(?![\w-]|\.\w)))"
+    r"|(?P<word>(?:[^\s`\"“”,;()]|(?<=\w)\(\))+)"
+)
+_JOINS = re.compile(
+    r"[\s,/&(]*(?:and|or|nor|und|oder|noch|et|ou|ni|nem|y|o|e|en|of|i|&|/|,)(?: d[eu])?[\s,(]*", re.IGNORECASE
+)
+# After one of several, after code that is none in some files, and between two clauses.
+_LISTED = re.compile(
+    rf"(?:\s+(?:direct\w*|yourself|here))?\W*(?:$|[,.;)]|(?:{_JOINS.pattern})(?!\w))", re.IGNORECASE
+)
+_WITHIN = re.compile(r"\s+(?:in|im|en|dans|under|inside|for|für|pour|para)(?!\w)", re.IGNORECASE)
+BREAK = re.compile(r"[,;:–](?=\s|$)|(?<!\w)(?:but|aber|sondern|mais|pero)(?!\w)", re.IGNORECASE)
+_DENIAL, _NEAR = _any_of("never, no, not, don't, do not, dont, cannot, can't, mustn't"), 3  # words
+_OPTION, _PLAIN = re.compile(r"--?[A-Za-z][\w-]*(?:=\S+)?"), re.compile(r"[a-z][a-z0-9_-]+")
 _FILE = re.compile(
     r"[\w@.*-]*\.(?:json|ya?ml|toml|lock|md|sql|proto|ini|cfg|txt|xml|csv|sum|mod|tf|tfvars|snap|svg|html|css|py"
-    r"|go|rs|rb|java|kt|swift|php|tsx?|jsx?|sh)|\.[\w.*-]{2,}|Makefile|Dockerfile"
+    r"|go|rs|rb|java|kt|swift|php|tsx?|jsx?|sh)|\.[a-z][\w.*-]+|Makefile|Dockerfile|README|LICENSE|CHANGELOG"
 )
 _PATH = re.compile(r"(?=.*\w)(?:~|\.{1,2})?/?[\w@.*-]+(?:/[\w@.*-]+)*/?")
-_HOST = re.compile(r"[a-z][\w-]*(?:\.[a-z][\w-]*)+|\d+(?:\.\d+){3}")
-_HOSTS = re.compile(r"[a-z][\w-]*\*[\w-]*|\*[.-][\w.-]+")
-_PLAIN = re.compile(r"[a-z][a-z0-9_-]+")
-_FULL_WIDTH = str.maketrans("，。；：！？、", ",.;:!?,")
-_CLAUSE, _NEAR = re.compile(r"[^,;.!?]*"), 3
-_NEXT = re.compile(r"(?<!\w)(?:and|but|und|aber|sondern|et|mais|y|pero)\s*$")
-_TRAILER = re.compile(r"(?!Commit)[A-Z]\w+(?:-[A-Z]?[a-z]+)+:?")
-# After a sub-command that stands for itself: nothing that narrows it.
-_ALONE = re.compile(r"\s*(?:$|[.,;:!?]|(?:without|unless|until|before)\s+(?!-))", re.IGNORECASE)
+_FOLDER = _any_of("director*, folder*, dir, ordner, verzeichnis*, dossier*, répertoire*, carpeta*", end="$")
+# Code that stands without a mark: a dotted name, a call, an address, a trailer, what begins with an at sign.
+_CODE = re.compile(
+    r"[A-Za-z]\w+(?:\.[A-Za-z]\w+)+|\.?\w+\(\)|[a-z]+[A-Z]\w+|[a-z]\w*_\w+|@[\w/-]+|https?://\S+|(?i:[a-z-]+-by:?)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a project's past calls show: programs with their sub-commands; and its folder."""
+
+    programs: dict[str, set[str]]
+    root: str = "/"
+
+    @classmethod
+    def of(cls, lines: Iterable[str], root: str = "/") -> Seen:
+        """Return what command lines show."""
+        programs = {name: set(subs.split()) for name, subs in _USUAL.items()}
+        for each in (command for line in lines for command in Script(line).commands):
+            if re.fullmatch(r"[a-z][\w.-]+", each.program) and each.program not in STOP_WORDS:
+                subs = [word for word in each.operands[:1] if re.fullmatch(r"[a-z][\w.:-]*", word)]
+                programs.setdefault(each.program, set()).update(subs)
+        return cls(programs, root)
 
 
 class Thing(NamedTuple):
-    """What a rule names, in words, and whether it is forbidden; `sentence` is the sentence's number.
+    """What a rule names, with the words around it up to the next thing, and whether it is forbidden.
 
-    `is_alone` says that nothing follows at once that would narrow it, `joined` that it goes with the one
-    before.
+    `joined`: it is one of a list with the thing before; `is_end`: nothing follows at once that narrows it.
     """
 
-    kind: Part
+    kind: Kind
     words: tuple[str, ...]
-    sentence: int
-    is_forbidden: bool
-    is_alone: bool
-    joined: bool
+    before: str
+    after: str = ""
+    is_forbidden: bool = False
+    joined: bool = False
+    is_end: bool = False
 
 
-def things(text: str, seen: Seen) -> list[Thing]:
-    """Return what a rule's text names, in its order."""
-    text = re.sub(r"(?<=[，。；：！？、])", " ", text).translate(_FULL_WIDTH)
-    tokens, is_of_hosts = list(_TOKEN.finditer(text)), says.HOST.search(text) is not None
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a rule; Latin words in a script without spaces stand apart."""
+    text = re.sub(rf"(?<=[!-~])(?=[{_SCRIPTS}])|(?<=[{_SCRIPTS}])(?=[!-~])", " ", text.translate(_FULL_WIDTH))
+    return _SENTENCE.split(text.strip())
+
+
+def things(sentence: str, seen: Seen) -> list[Thing]:
+    """Return what a sentence names, in its order, each with whether it is forbidden."""
+    tokens = list(_TOKEN.finditer(sentence))
     found: list[Thing] = []
-    programs: list[Thing] = []  # words that may be programs
-    sentence = at = start = begin = 0  # where what was named last ends, where the sentence begins
+    at = end = 0
     while at < len(tokens):
-        before = text[start : tokens[at].start()]
-        same = found[-1] if found and found[-1].sentence == sentence else None
-        row = _in_a_row(tokens[at : at + 6])
-        kind, words, taken = _named(row, seen, is_left=_is_left(before, row[0]))
-        if is_of_hosts and (_HOST if not kind else _HOSTS).fullmatch(words[0]):
-            kind = "host"
-        kind, words, taken = _with_sub((kind, words, taken), text, before, row, same, seen)
-        kind, words = _as_meant(kind, words, text[begin : tokens[at].start()], row, same)
+        before = sentence[end : tokens[at].start()]
+        kind, words, taken = _named(sentence, tokens[at : at + 6], seen)
+        program = found[-1].words[0] if found and found[-1].kind == "command" else ""
+        is_list = _JOINS.fullmatch(before) is not None
+        if not kind and words[0] in seen.programs.get(program, ()) and (is_list or forbids(before)):
+            kind, words = "command", (program, words[0])  # "apply or destroy"
         if kind:
-            span = (row[0].start(), row[taken - 1].end())
-            thing, start = _judged((kind, words), text, (start, *span), same)
-            if thing.is_forbidden and thing.joined and same and not same.is_forbidden:
-                _forbid_list(found)
-            found.append(thing._replace(sentence=sentence))
-        elif row[0]["end"]:
-            sentence, start, begin = sentence + 1, row[0].end(), row[0].end()
-        elif word := _may_be_program(row[0], seen):
-            is_left = says.turns_down(before, softly=True) and _LISTED.match(text, row[0].end()) is not None
-            is_left |= bool(says.REPLACED.match(text, row[0].end() + 1) or says.GIVES_UP.search(before))
-            is_taken = says.TAKES.search(before) and any(each.is_forbidden for each in (*found, *programs))
-            if is_left or is_taken or word in seen.programs:
-                programs.append(Thing("command", (word,), sentence, is_left, is_alone=True, joined=False))
+            end = tokens[at + taken - 1].end()
+            is_end = _LISTED.match(sentence, end) is not None
+            joined = bool(found) and is_list and (before.strip() != "," or is_end)
+            found.append(Thing(kind, words, before, joined=joined, is_end=is_end))
         at += taken
-    return _with_programs(found, programs)
+    afters = [*(each.before for each in found[1:]), sentence[end:]]
+    return _judged([each._replace(after=after) for each, after in zip(found, afters, strict=False)])
 
 
-def _judged(
-    named: tuple[Part, tuple[str, ...]], text: str, at: tuple[int, int, int], same: Thing | None
-) -> tuple[Thing, int]:
-    """Return a thing with whether it is forbidden, and the end of what says so.
-
-    `at` is where the thing before it ends, and its own start and end; `same` that thing, in one sentence.
-    """
-    kind, words = named
-    before, start = text[at[0] : at[1]], at[2]
-    is_alone = _ALONE.match(text, start) is not None and (
-        kind != "sub" or _is_told_to_do(before, text[at[1] : at[2]])
-    )
-    joined = same is not None and _JOINS.fullmatch(before) is not None
-    joined = joined and (before.strip() != "," or _LISTED.match(text, start) is not None)
-    if same and same.is_forbidden and not joined and "," not in before and _narrows(kind, same):
-        # never X with it; never X without it: needed
-        is_forbidden = (says.WITHOUT if kind == "command" else NOT).search(before) is None
-    elif same and (kind, same.kind) == ("sub", "operand") and "," not in before:
-        is_forbidden = same.is_forbidden  # "niemals auf main pushen"
-    else:
-        clause = before.rpartition(",")[2]
-        is_forbidden = same.is_forbidden if same and joined else says.forbids(clause)
-        if not is_forbidden and (kind != "option" or same is None):
-            after = _forbidden_after(text, start, is_file=kind == "file")
-            is_forbidden, start = after > 0, max(after, start)
-    return Thing(kind, words, 0, is_forbidden, is_alone, joined), start
+def replaced(sentence: str) -> tuple[list[str], bool]:
+    """Return the words (programs, libraries) that a sentence turns down, and whether for something else."""
+    down: list[str] = []
+    is_replaced = False
+    for token in re.finditer(r"(?<![\w./-])[a-z][a-z0-9_-]+(?![\w/-]|\.\w)", sentence):
+        word, before, after = token[0], sentence[: token.start()], sentence[token.end() :]
+        if not _is_name(word) or NOT.fullmatch(f"not {word}"):
+            continue
+        is_end = any(each.match(after) for each in (_LISTED, _WITHIN))
+        between = before.rpartition(down[-1])[2] if down else ","
+        is_joined = between.strip() != "," and _JOINS.fullmatch(between) is not None
+        is_left = _REPLACED.match(after) or any(_ends_with(each, before) for each in (INSTEAD, _GIVES_UP))
+        if is_left or is_joined or (is_end and _ends_with(NOT, before) and not _ends_with(WITHOUT, before)):
+            down.append(word)
+            is_replaced |= bool(is_left) or RUN.search(before[-12:]) is not None
+        else:
+            is_replaced |= _ends_with(USE, before)
+    return down, is_replaced
 
 
-def _narrows(kind: Part, same: Thing) -> bool:
-    return kind == "option" or (kind, same.kind) == ("command", "sub")
+def files_of(text: str) -> list[str]:
+    """Return the globs of the languages that a text names."""
+    words = dict.fromkeys(re.findall(r"[a-z]+", text.lower()))
+    return [glob for word in words for glob in _LANGUAGES.get(word, "").split()]
 
 
-def _with_sub(  # noqa: PLR0913, PLR0917  (what stands around the thing)
-    named: tuple[Part, tuple[str, ...], int],
-    text: str,
-    before: str,
-    row: Sequence[re.Match[str]],
-    same: Thing | None,
-    seen: Seen,
-) -> tuple[Part, tuple[str, ...], int]:
-    """Return a thing, "or destroy" with the program before it, a program that is run with what follows it."""
-    kind, words, taken = named
-    program = same.words[0] if same and same.kind == "command" and _JOINS.fullmatch(before) else ""
-    if words[0] in seen.programs.get(program, ()):
-        return "command", (program, words[0]), taken
-    if kind == "command" and len(words) == 1 and says.RUN.search(before):
-        more = _unknown_subs(row[1:3])
-        if more and _LISTED.match(text, row[len(more)].end()):
-            return kind, (*words, *more), 1 + len(more)
-    return named
+def forbids(clause: str) -> bool:
+    """Tell whether a clause forbids what comes after it; "never without X" asks for X."""
+    denials = NOT.findall(clause)
+    if denials and WITHOUT.fullmatch(denials[-1]):
+        return False
+    return bool(denials) or any(each.search(clause) for each in (ASK, KEEP_OUT)) or turned_down(clause)
 
 
-def _unknown_subs(tokens: Sequence[re.Match[str]]) -> tuple[str, ...]:
-    """Return the words after a program that is run, () where one is none of its own: "npm audit fix"."""
-    words = tuple(token["word"] or "" for token in tokens)
-    is_sub = all(_PLAIN.fullmatch(word) and not word.endswith(("ly", "s")) for word in words)
-    return words if is_sub and STOP_WORDS.isdisjoint(words) else ()
+def turned_down(before: str) -> bool:
+    """Tell whether the words right before something turn it down: "instead of", "no longer use"."""
+    return any(_ends_with(each, before) for each in (INSTEAD, NOT, _GIVES_UP))
 
 
-def _with_programs(found: list[Thing], programs: list[Thing]) -> list[Thing]:
-    """Add the words that are programs by what their sentence says: one against another, or with an option."""
-    added = []
-    for each in programs:
-        beside = [thing for thing in found if thing.sentence == each.sentence]
-        commands = [thing for thing in beside if thing.kind == "command"]
-        against = [thing for thing in (*commands, *programs) if thing.sentence == each.sentence]
-        if (
-            any(not thing.is_forbidden for thing in against)
-            if each.is_forbidden
-            else not commands and any(thing.kind == "option" for thing in beside)
-        ):
-            added.append(each)
-    return sorted([*found, *added], key=lambda thing: thing.sentence)
+def _ends_with(pattern: re.Pattern[str], before: str) -> bool:
+    """Tell whether a text ends with a pattern, but for words like "the" and "directly"."""
+    said = before.rstrip()
+    ends = {len(said), len(_MANNER.sub("", before).rstrip())}
+    return any(match.end() in ends for match in pattern.finditer(said))
 
 
-def _forbid_list(found: list[Thing]) -> None:
-    """Forbid all of a list of which the last is forbidden: "a and b must not be changed"."""
-    for at in range(len(found) - 1, -1, -1):
-        found[at] = found[at]._replace(is_forbidden=True)
-        if not found[at].joined:
-            return
+def _judged(found: list[Thing]) -> list[Thing]:
+    """Return the things of a sentence with whether each is forbidden; those of a list are so together."""
+    judged: list[Thing] = []
+    for number, thing in enumerate(found):
+        rest = found[number + 1 :]
+        while rest and (rest[0].joined or _is_part(rest[0])):
+            rest = rest[1:]
+        last = found[len(found) - len(rest) - 1]
+        before = judged[-1] if judged else None
+        if before and (thing.joined or (before.is_forbidden and _is_part(thing))):
+            is_forbidden = before.is_forbidden
+        else:
+            is_open = bool(rest) and _ends_with(NOT, last.after)  # the denial is of what comes next
+            is_forbidden = not is_open and _is_forbidden_after(last)
+            clause = BREAK.split(thing.before)[-1]
+            is_forbidden |= forbids(clause) and not (thing.kind == "command" and _is_vague(clause))
+        judged.append(thing._replace(is_forbidden=is_forbidden))
+    return judged
+
+
+def _is_vague(clause: str) -> bool:
+    """Tell whether another verb stands between a denial and a program: "never mix npm and …"."""
+    between = _DENIAL.split(clause)[-1].split() if _DENIAL.search(clause) else []
+    is_sure = any(each.search(clause) for each in (USE, RUN, ASK, KEEP_OUT, _MANNER))
+    return bool(between) and not is_sure and _is_name(between[0])
+
+
+def _is_part(thing: Thing) -> bool:
+    """Tell whether a thing narrows the one before it: "git push with --force", "ssh to prod-*"."""
+    is_object = thing.kind in {"option", "file", "text"}
+    return is_object and not any(each.search(thing.before) for each in (BREAK, NOT, WITHOUT))
+
+
+def _is_forbidden_after(thing: Thing) -> bool:
+    """Tell whether the words after a thing forbid it: "… is not allowed", "… wird nicht geändert"."""
+    if _REPLACED.match(thing.after):
+        return True
+    head = BREAK.split(thing.after)[0]
+    if thing.kind == "command" and ASK.search(head):
+        return True
+    denial = NOT.search(head)
+    if denial and not INSTEAD.match(head, denial.start()):
+        between = head[: denial.start()]
+        if len(between.split()) <= _NEAR and not re.search(r"(?<!\w)(?:and|und|et|y)\s*$", between):
+            return True
+    is_kept = any(each.search(thing.after) for each in (KEPT, KEEP_OUT))
+    return thing.kind == "file" and bool(is_kept or (NOT.search(thing.after) and EDIT.search(thing.after)))
+
+
+def _named(
+    sentence: str, tokens: Sequence[re.Match[str]], seen: Seen
+) -> tuple[Kind | None, tuple[str, ...], int]:
+    """Return what the first tokens name, None for nothing, and how many of them do."""
+    token, before = tokens[0], sentence[: tokens[0].start()]
+    if code := token["code"] or token["quoted"]:
+        return *_in_quotes(tuple(code.split()), seen, is_code=token["code"] is not None), 1
+    word, *following = [_bare(each[0]) for each in _in_a_row(tokens)]
+    after = following[0] if following else ""
+    is_run = RUN.search(before[-12:]) is not None
+    words = _with_subs(word, following, seen, is_run=is_run) if not _IN.search(before) else ()
+    if len(words) > 1 or (words and (word not in _WORDS or turned_down(before))):
+        # Of "no npm scripts" nobody knows what is meant.
+        is_vague = len(words) == 1 and _is_name(after) and forbids(BREAK.split(before)[-1])
+        return None if is_vague else "command", words, len(words)
+    option, dash, verb = word.lower().partition("-")
+    told = _deed(verb or after) if option in LONG_OPTIONS["git"] else ()
+    if told:  # force-push, force push
+        return "command", (*told, f"--{option}"), 1 if dash else 2
+    for name, folder in ((word, after), (after, word)):
+        if _FOLDER.match(folder) and _PATH.fullmatch(name) and name.lower() not in _LITTLE:
+            return "file", (name,), 2
+    if word in {"//", "#"} and after:
+        return "text", (after,), 2
+    return *_alone(word, seen, is_code=token["capitals"] is not None, is_run=is_run), 1
+
+
+def _alone(word: str, seen: Seen, *, is_code: bool, is_run: bool) -> tuple[Kind | None, tuple[str, ...]]:
+    """Return what a word names by itself."""
+    kind: Kind | None = None
+    if _OPTION.fullmatch(word):
+        kind = "option"
+    elif is_run and (word.startswith("./") or word.endswith((".sh", ".py", ".js", ".rb"))):
+        kind = "command"
+    elif _is_file(word, seen):
+        is_ending = word.startswith(".") and _FILE.fullmatch(f"x{word}")
+        kind, word = "file", f"*{word}" if is_ending else f"{word}*" if word.isupper() else word
+    elif told := _deed(word):
+        return "command" if told[2:] else "deed", told
+    elif is_code or _CODE.fullmatch(word):
+        kind, word = "text", word.removesuffix(")")
+    return kind, (word,)
+
+
+def _in_quotes(words: tuple[str, ...], seen: Seen, *, is_code: bool) -> tuple[Kind | None, tuple[str, ...]]:
+    """Return what stands between backticks or quotation marks."""
+    if not words:
+        return None, ("",)
+    if _OPTION.fullmatch(words[0]):
+        return "option", (" ".join(words[:2]),)
+    if len(words) == 1 and _is_file(words[0], seen):
+        return "file", words
+    is_command = words[0] in seen.programs or any(map(_OPTION.fullmatch, words[1:]))
+    if not is_command or not re.fullmatch(r"[\w./~+-]+", words[0]) or (len(words) == 1 and not is_code):
+        return "text", (" ".join(words).removesuffix("()") + "(" * words[-1].endswith("()"),)
+    # What stands for other words ends it.
+    others = (at for at, word in enumerate(words) if not word.isascii() or word[0] in "<[{$" or word == "...")
+    return "command", words[: next(others, None)]
+
+
+def _bare(word: str) -> str:
+    return word if word in {".", "//", "#"} or word.endswith("...") else word.strip("'’").rstrip(".:!?'’")
 
 
 def _in_a_row(tokens: Sequence[re.Match[str]]) -> Sequence[re.Match[str]]:
@@ -189,182 +359,42 @@ def _in_a_row(tokens: Sequence[re.Match[str]]) -> Sequence[re.Match[str]]:
     return tokens[: next(parted, None)]
 
 
-def _is_left(before: str, token: re.Match[str]) -> bool:
-    """Tell whether the words before turn a program down, or a word that may be one."""
-    return says.turns_down(before, softly=token["word"] not in WORDS)
-
-
-def _may_be_program(token: re.Match[str], seen: Seen) -> str:
-    word = (token["word"] or token["code"] or "").strip("'’:")
-    is_word = (word in WORDS and word not in USUAL) or (word in says.ANY_FOLDER and word not in seen.programs)
-    return "" if is_word or not _PLAIN.fullmatch(word) or says.EDIT.fullmatch(word) else word
-
-
-def _as_meant(
-    kind: Part, words: tuple[str, ...], before: str, row: Sequence[re.Match[str]], same: Thing | None
-) -> tuple[Part, tuple[str, ...]]:
-    """Return what a thing is by the words around it; `before` is its sentence up to it."""
-    word = words[0].strip("'’:") if len(words) == 1 else ""
-    folder = (row[1]["word"] or "").strip("'’:") if len(row) > 1 else ""
-    last = (before.split() or [""])[-1]
-    if word and kind in {"", "operand", "text"} and _PATH.fullmatch(word):
-        is_folder = says.FOLDER.fullmatch(folder) or says.FOLDER.fullmatch(last)
-        is_named = is_folder and word.lower() not in STOP_WORDS | says.ANY_FOLDER
-        is_edited = kind == "text" and word.islower() and says.EDIT.search(before)
-        if is_named or (is_edited and says.forbids(before)):
-            return "file", (word,)
-    if same and same.words == ("git", "push") and word.lower() == "tags":
-        return "option", ("--tags",)
-    if (
-        kind == "operand"
-        and same is None
-        and not any(says.spoken((each["word"] or "").lower()) for each in row)
-    ):
-        return "", words
-    if same and same.words[:2] == ("git", "push") and _PLAIN.fullmatch(word) and word not in _NO_BRANCH:
-        kind = "operand" if says.TOWARDS.fullmatch(_after(before, same)) else kind
-    if kind == "operand" and not _has_deed(same, row):
-        kind = ""
-    if kind in {"file", "text"} and _PROGRAM.fullmatch(words[0].split()[0]) and says.RUN.search(before):
-        is_script = "/" in words[0] or words[0].endswith((".sh", ".py", ".js", ".rb"))
-        if kind == "text" or is_script:
-            return "command", tuple(words[0].split())
-    if says.FILES.fullmatch(folder) and (glob := _glob(kind, word)):
-        return "file", (glob,)
-    return kind, words
-
-
-def _after(before: str, same: Thing) -> str:
-    """Return what stands after a deed of git's, as far as it is one word."""
-    found = [word.end() for word in re.finditer(r"\w+", before) if says.spoken(word[0].lower()) == same.words]
-    return before[found[-1] :] if found else ""
-
-
-def _has_deed(same: Thing | None, row: Sequence[re.Match[str]]) -> bool:
-    """Tell whether a command stands before an operand, or a deed of git's after it: "auf main pushen"."""
-    if same is None:
-        return any(says.spoken((token["word"] or "").lower()) for token in row[1:])
-    return same.kind in {"command", "sub", "operand"}
-
-
-def _glob(kind: Part, word: str) -> str:
-    """Return the glob of a kind of files, "" for none: ".md files", "markdown files"."""
-    is_ending = kind == "file" and word.startswith(".") and _FILE.fullmatch(f"x{word}")
-    return f"*{word}" if is_ending else says.ENDINGS.get(word.lower(), "")
-
-
-def _is_told_to_do(before: str, word: str) -> bool:
-    """Tell whether a sub-command is forbidden as a deed: "don't commit", not "… are not committed"."""
-    is_verb = bool(says.spoken(word.strip("'’:"))) and not word.lower().startswith("committ")
-    return is_verb and _ends_with(NOT, re.sub(r"\bever\s*$", "", before))
-
-
-def _ends_with(pattern: re.Pattern[str], text: str) -> bool:
-    return any(match.end() == len(text.rstrip()) for match in pattern.finditer(text))
-
-
-def _forbidden_after(text: str, end: int, *, is_file: bool) -> int:
-    """Return the end of what forbids the thing before it ("… is not allowed", "…, don't"), 0 for none."""
-    found = NOT.match(text, end + 2) if is_file and text[end : end + 2] == ", " else None
-    if found and (ALWAYS.match(text, end + 2) or "'" in found[0] or " " in found[0]):
-        return found.end()  # "…, don't touch it", and no contrast: "…, not there"
-    rest = _CLAUSE.match(text, end)
-    stop = rest.end() if rest else end
-    found = NOT.search(text, end, stop)
-    is_near = found and len(text[end : found.start()].split()) <= _NEAR
-    is_of_next = found and _NEXT.search(text, end, found.start())
-    if found and is_near and not is_of_next and not INSTEAD.match(text, found.start()):
-        return found.end()
-    if replaced := says.REPLACED.match(text, end + 1):
-        return replaced.end()
-    return _kept_after(text, end) if is_file else 0
-
-
-def _kept_after(text: str, end: int) -> int:
-    """Return the end of the clause that says that the file before it is not changed, 0 for none."""
-    for number, clause in enumerate(re.finditer(r"[^,.;!?:]+(?:[.](?=\S)[^,.;!?:]*)*", text[end:])):
-        told = clause[0]
-        if number and any(_is_thing(word) for word in told.split()):
-            break
-        is_of_it = not number or says.IT.search(told)
-        is_edited = NOT.search(told) and says.EDIT.search(told) and is_of_it
-        is_kept = says.KEEP_OUT.search(told) and is_of_it if number else says.KEPT.search(told)
-        if is_edited or is_kept:
-            return end + clause.end()
-    return 0
-
-
-def _is_thing(word: str) -> bool:
-    return "`" in word or _FILE.fullmatch(word) is not None or "/" in word.strip("/")
-
-
-def _named(  # noqa: PLR0911  (each is something that can be named)
-    tokens: Sequence[re.Match[str]], seen: Seen, *, is_left: bool
-) -> tuple[Part, tuple[str, ...], int]:
-    """Return what the first tokens name, "" for nothing, and how many of them do."""
-    if code := tokens[0]["code"] or tokens[0]["quoted"]:
-        return *_in_quotes(tuple(code.split()), seen), 1
-    word, *following = [(token["word"] or "").strip("'’:") for token in tokens]
-    after = following[0] if following else ""
-    if _OPTION.fullmatch(word):
-        has_value = (word, after) in seen.values
-        return "option", (f"{word} {after}" if has_value else word,), 1 + has_value
-    if word in seen.programs:
-        words = _with_subs(word, following, seen)
-        if len(words) > 1 or is_left or (word in USUAL and word not in WORDS):
-            return "command", words, len(words)
-    lower = word.lower()
-    option, dash, sub = lower.partition("-")
-    if option in LONG_OPTIONS["git"] and (told := says.spoken(sub or after)):  # force-push, force push
-        return "command", (*told, f"--{option}"), 1 if dash else 2
-    if _is_file(word, seen):
-        return "file", (word,), 1
-    if told := says.spoken(lower):
-        return "command" if told[2:] or _OPTION.fullmatch(after) else "sub", told, 1
-    if word in seen.programs["git"] and _OPTION.fullmatch(after):
-        return "command", ("git", word), 1
-    if _TRAILER.fullmatch(word):
-        return "text", (word,), 1
-    return "operand" if word in seen.operands else "", (word,), 1
-
-
-def _in_quotes(words: tuple[str, ...], seen: Seen) -> tuple[Part, tuple[str, ...]]:
-    """Return what stands between backticks or quotation marks."""
-    if not words:
-        return "", ()
-    if _OPTION.fullmatch(words[0]):
-        return "option", (" ".join(words[:2]),)
-    if len(words) == 1 and _is_file(words[0], seen):
-        return "file", words
-    is_command = words[0] in seen.programs or any(map(_OPTION.fullmatch, words[1:]))
-    if not is_command or not _PROGRAM.fullmatch(words[0]):
-        return "text", (" ".join(words),)
-    # What stands for other words ends it.
-    others = (
-        at for at, word in enumerate(words) if not word.isascii() or word[0] in "<[{$|" or word == "..."
-    )
-    return "command", words[: next(others, None)]
-
-
-def _with_subs(program: str, following: Sequence[str], seen: Seen) -> tuple[str, ...]:
-    """Return a program's name with the sub-commands and options that follow it in a sentence."""
-    words = [program]
-    for word in following:
-        known = (
-            word in seen.programs[program]
-            or (word in SUBS and len(words) == 1)
-            or (word in seen.programs and word not in WORDS)
-        )
-        if not (_OPTION.fullmatch(word) or ((known or word == ".") and len(words) < 4)):  # noqa: PLR2004
+def _with_subs(program: str, following: Sequence[str], seen: Seen, *, is_run: bool) -> tuple[str, ...]:
+    """Return a program's name with its sub-commands and options, () where a word is no program."""
+    words = [program] if program in seen.programs else []
+    for word in following if words else ():
+        is_script = words[-1] in {"run", "exec"} and _is_name(word)
+        known = word in seen.programs[program] or (len(words) == 1 and word in _SUBS) or is_script
+        known |= word in {".", "|"} or words[-1] == "|" or (word in seen.programs and word not in _WORDS)
+        if not _OPTION.fullmatch(word) and not (known and len(words) <= _NEAR):
             break
         words.append(word)
+    own = (
+        following[:1] if following[1:2] == ["is"] else following if is_run and len(following) < _NEAR else ()
+    )
+    if len(words) == 1 and all(map(_is_name, own)):
+        words += own
     return tuple(words)
+
+
+def _is_name(word: str) -> bool:
+    """Tell whether a plain word may name something: it is none that any sentence has."""
+    is_common = word in _LITTLE or any(
+        each.fullmatch(word) for each in (ALWAYS, NOT, WITHOUT, EDIT, ASK, _MANNER)
+    )
+    return not is_common and _PLAIN.fullmatch(word) is not None
 
 
 def _is_file(word: str, seen: Seen) -> bool:
     """Tell whether a word is a file's name or a path, but for the project itself."""
     if not _PATH.fullmatch(word) or f"{seen.root}/".startswith(f"{word.rstrip('/')}/"):
         return False
-    if _FILE.fullmatch(word.rpartition("/")[2]) or "*" in word or word.endswith("/"):
+    if _FILE.fullmatch(word.rpartition("/")[2]) or "*" in word[1:] or word.endswith("/"):
         return True
     return "/" in word and STOP_WORDS.isdisjoint(word.split("/"))
+
+
+def _deed(word: str) -> tuple[str, ...]:
+    """Return the git command that a verb stands for, () for none."""
+    found = (name for name, verb in _DEEDS.items() if re.fullmatch(verb, word, re.IGNORECASE))
+    return next((("git", *name.split()) for name in found), ())

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 from claude_mem_lite import settings
 from claude_mem_lite.importers.store import is_imported
 from claude_mem_lite.learnings import client_notes, evolve, findings, heard
-from claude_mem_lite.learnings.again import Earlier
-from claude_mem_lite.learnings.again import heard as sentences_of
 from claude_mem_lite.learnings.evidence import ACTIVE, stated
 from claude_mem_lite.learnings.evolve import CANDIDATE, INITIAL, Candidate
-from claude_mem_lite.learnings.heard import Said
+from claude_mem_lite.learnings.heard import Earlier, Said, comparable
 from claude_mem_lite.storage import code, context, facts, queries
 from claude_mem_lite.storage import learnings as learning_rows
 
@@ -71,7 +69,7 @@ def _take_again(session: Session, said: Sequence[Said]) -> Iterator[Outcome]:
         return
     earlier = Earlier(learning_rows.said_elsewhere(session.project_dir, without=session.id, limit=_EARLIER))
     for each in said:
-        for sentence in sentences_of(session.id, each.at, each.text):
+        for sentence in comparable(session.id, each.at, each.text):
             for wish, again in earlier.wishes(sentence):
                 for told in (wish, again):
                     yield _take(session, Said(wish.text, told.at), of=told.session_id)

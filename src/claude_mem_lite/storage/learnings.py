@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from peewee import SQL, fn
 
-from claude_mem_lite.capture.guards import FIELDS, TOOLS, Call
+from claude_mem_lite.capture.guards import TOOLS, Call, columns
 from claude_mem_lite.storage.models import (
     Learning,
     LogEntry,
@@ -185,13 +185,13 @@ def events_after(
 
 def past_calls(project_dir: str | None, *, limit: int) -> list[tuple[str, Call]]:
     """Return the commands and edits of a project (None: of all), newest first, each with its time."""
-    event: Any = PendingEvent
-    fields = [fn.json_extract(event.raw_output, f"$.{name}") for name in FIELDS]
+    event: Any = PendingEvent.alias("event")
     is_call = event.event_name.in_(["PostToolUse", "PostToolUseFailure"]) & event.tool_name.in_(TOOLS)
     wanted = is_call & (fn.json_valid(event.raw_output) == 1)
     if project_dir is not None:
         wanted &= event.project_dir == project_dir
-    rows = event.select(event.created_at, event.work_tree, event.project_dir, event.branch, *fields)
+    fields = SQL(columns("event.raw_output"))
+    rows = event.select(event.created_at, event.work_tree, event.project_dir, event.branch, fields)
     rows = rows.where(wanted).order_by(event.seq.desc()).limit(limit).tuples()
     return [(at, Call(found, tree or project, branch)) for at, tree, project, branch, *found in rows]
 
