@@ -12,8 +12,8 @@ from rich.text import Text
 from claude_mem_lite import config
 from claude_mem_lite.cli.app import INTERRUPTED
 from claude_mem_lite.cli.groups import evaluate
+from claude_mem_lite.cli.options import AsJson
 from claude_mem_lite.cli.output import (
-    AsJson,
     console,
     errors,
     figure,
@@ -90,7 +90,7 @@ def _show(told: Mapping[str, Any]) -> None:
     for name, says in _NAMES.items():
         table.add_row(Text(says), figure(told["files"][name], ".0%"))
     print_table(table, heads=True)
-    console.print(f"{_verdict(told)} {_size(told)}", soft_wrap=True)
+    console.print(f"{_verdict(told)} {_size(told)}")
 
 
 def _verdict(told: Mapping[str, Any]) -> str:

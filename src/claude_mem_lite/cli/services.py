@@ -6,11 +6,11 @@ import dataclasses
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.output import AsJson, Quiet, console, errors, open_memory, print_json, working
+from claude_mem_lite.cli.options import AsJson, Quiet
+from claude_mem_lite.cli.output import console, open_memory, print_json, print_line, print_warning, working
 
 _TOLD = {
     "": "Services are running already.",
@@ -20,8 +20,7 @@ _TOLD = {
 
 
 WithKey = Annotated[
-    bool,
-    typer.Option("--with-key", help="For this run, with the key and the base URL that are set here."),
+    bool, typer.Option("--with-key", help="For this run, with the key and the base URL that are set here.")
 ]
 
 
@@ -43,10 +42,10 @@ def up(*, with_key: WithKey = False, quiet: Quiet = False, as_json: AsJson = Fal
         print_json({"started": bool(started), "replaced": replaced, "key": key, "rebuild": told})
     elif not quiet:
         console.print(_TOLD[started])
-        console.print(Text(key), soft_wrap=True)
+        print_line(key)
         if rebuilt and (rebuilt.left or rebuilt.at >= now):
             said = f"{rebuilt.told}. To forget them instead: claude-mem forget --since {rebuilt.since[:19]}Z"
-            errors.print(Text.assemble(("! ", "yellow"), said), soft_wrap=True)
+            print_warning(said)
 
 
 @app.command()
@@ -74,4 +73,4 @@ def restart(*, with_key: WithKey = False, quiet: Quiet = False, as_json: AsJson 
         print_json({"restarted": True})
     elif not quiet:
         console.print("Services restarted.")
-        console.print(Text(memory_state.about_key()), soft_wrap=True)
+        print_line(memory_state.about_key())

@@ -6,7 +6,8 @@ import typer
 
 from claude_mem_lite.cli import standing
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.output import AsJson, print_json
+from claude_mem_lite.cli.options import AsJson
+from claude_mem_lite.cli.output import print_json
 
 
 @app.command()
