@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
@@ -19,9 +20,6 @@ from claude_mem_lite.cli.text import age, printable
 from claude_mem_lite.context import Source  # noqa: TC001  (Typer reads it)
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.text import one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _ANSWER_S = 10
 _ID_CHARS = 8

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any
 
 import typer
 from rich.text import Text
@@ -14,10 +15,6 @@ from claude_mem_lite.cli.groups import evaluate
 from claude_mem_lite.cli.options import AsJson, OnlyProject
 from claude_mem_lite.cli.output import console, figure, open_memory, print_json, print_table, table_of
 from claude_mem_lite.cli.text import printable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
 
 _USE = ("blocks", "tokens", "shown", "opened", "named", "touched", "used")
 _COMPRESSION = (

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import signal
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import typer
 from rich.text import Text
@@ -14,9 +15,6 @@ from claude_mem_lite.cli.groups import evaluate
 from claude_mem_lite.cli.options import AsJson
 from claude_mem_lite.cli.output import console, errors, print_json, print_line, print_table, table_of, working
 from claude_mem_lite.cli.text import printable
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Folder = Annotated[str, typer.Argument(metavar="DIR", help="The folder of the files.")]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import typer
 from rich.text import Text
@@ -23,9 +24,6 @@ from claude_mem_lite.cli.output import (
     table_of,
 )
 from claude_mem_lite.cli.own_data import prepare
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _NAMES = {
     "memory": "memory: the prompt's block, then the start block",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import typer
 
@@ -15,9 +16,6 @@ from claude_mem_lite.cli.options import AllProjects, AsJson, Project, exclusive
 from claude_mem_lite.cli.output import open_memory, print_json
 from claude_mem_lite.cli.times import moment
 from claude_mem_lite.kinds import Type  # noqa: TC001  (read at run time)
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 @app.command()

@@ -9,14 +9,11 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from claude_mem_lite.storage import timeline
 from claude_mem_lite.text import clean, sentences
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 INDEX = "MEMORY.md"
 INDEX_LINES = 200  # so many of them the client loads

@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from statistics import fmean, median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.evals import compression, samples, scores
 from claude_mem_lite.storage import context as context_rows
 from claude_mem_lite.storage import evals as eval_rows
 from claude_mem_lite.storage import learnings, ledger, queries
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 DAY_S = 86_400.0
 # So many of the newest observations are measured.

@@ -6,13 +6,11 @@ Source: unified PRD 13; where it names no number (how a title's three demands co
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 WEIGHTS: Mapping[str, float] = MappingProxyType({
     "structural_validity": 0.15,

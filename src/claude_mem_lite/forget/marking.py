@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.forget.wanted import Wanted, loaded, strings
@@ -18,10 +19,6 @@ from claude_mem_lite.storage import projects, team
 from claude_mem_lite.storage.ledger import CALL
 from claude_mem_lite.storage.models import memory_database, queue_database
 from claude_mem_lite.storage.queries import MIN_ID_PREFIX, UnknownIdError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
 
 Row = dict[str, Any]
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.storage.models import PendingEvent, queue_database
 from claude_mem_lite.storage.queries import observations_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _AT_ONCE = 100
 

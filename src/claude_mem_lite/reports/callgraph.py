@@ -9,11 +9,8 @@ from __future__ import annotations
 import bisect
 import itertools
 from collections import defaultdict, deque
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 Edge = tuple[int, int]
 _SWEEPS = 12

@@ -9,14 +9,12 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from typing import TYPE_CHECKING, Literal, get_args
+from collections.abc import Iterator
+from typing import Literal, get_args
 
 from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services.programs import Program, programs
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Supervisor = Literal["launchd", "systemd"]
 KINDS: tuple[Supervisor, ...] = get_args(Supervisor)

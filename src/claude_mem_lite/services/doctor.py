@@ -17,10 +17,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite import __version__, config, keys, locks, settings
 from claude_mem_lite.capture import backlog, client, guards, inbox, spool
@@ -30,9 +31,6 @@ from claude_mem_lite.services import install, other_clients, plugin, process_sta
 from claude_mem_lite.storage import damage, migrations, models, queries, rebuild
 from claude_mem_lite.storage.connections import connect
 from claude_mem_lite.storage.search import broken_indexes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 LEAST_FREE_BYTES = 500 << 20
 SLOW_HOOK_MS = 200

@@ -12,8 +12,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from claude_mem_lite import config, installed, keys, settings
 from claude_mem_lite.capture import client
@@ -21,9 +22,6 @@ from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import agents, environment, instance, process_states
 from claude_mem_lite.services.programs import CONF, NAMES
 from claude_mem_lite.storage import facts, files, migrations, models, rebuild
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 START_TIMEOUT_S = 20.0
 STOP_TIMEOUT_S = 40.0

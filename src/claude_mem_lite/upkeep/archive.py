@@ -13,15 +13,13 @@ import shutil
 import stat
 import zipfile
 import zlib
-from typing import IO, TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import IO, Any
 
 from claude_mem_lite import __version__
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.upkeep import outfile
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 FORMAT = 1
 MEMORY, QUEUE = "claude-mem.db", "queue.db"

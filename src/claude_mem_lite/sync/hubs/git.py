@@ -11,13 +11,10 @@ from __future__ import annotations
 
 import os
 import subprocess
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping
 
 from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
 
 _BRANCH = "claude-mem"
 _REF = "refs/heads/hub"  # of our own repository: the branch as it was seen last

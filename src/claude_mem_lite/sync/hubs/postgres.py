@@ -13,8 +13,9 @@ from __future__ import annotations
 import os
 import re
 import weakref
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite.errors import ClaudeMemError
 
@@ -24,9 +25,6 @@ try:
     from psycopg.conninfo import conninfo_to_dict, make_conninfo
 except ImportError as _error:
     raise ClaudeMemError("this hub needs psycopg: pip install 'claude-mem-lite[team]'") from _error
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
 
 _NAME, _CHANNEL, _TEAM_CHANNEL = "claude-mem", "claude_mem", "claude_mem_team"
 _LOCK = 0x636C6D65  # of migrations, among the database's advisory locks
