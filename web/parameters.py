@@ -168,7 +168,6 @@ ParametersT = TypeVar("ParametersT", bound=Parameters)
 def parse(model: type[ParametersT], request: Request) -> ParametersT:
     """Return the parameters of a request's query.
 
-    Raises:
-        ValidationError: they are not what the address takes.
+    Raises: ValidationError: they are not what the address takes.
     """
     return model.model_validate(dict(request.query_params))

@@ -200,8 +200,7 @@ def parse(event: str) -> dict[str, str]:
     `idle_s`, `file_path`, `error`, of which both ends are read, and `says_nothing`, which is "1" for an
     event that is not worth keeping. SQLite reads the JSON: that costs 1 ms, `import json` four to five.
 
-    Raises:
-        NotAnEventError: `event` is not a JSON object.
+    Raises: NotAnEventError: `event` is not a JSON object.
     """
     parser = sqlite3.connect(":memory:")
     try:

@@ -98,8 +98,7 @@ def ask(request: Request, settings: Settings, *, is_repeated: bool = False) -> A
 
     `is_repeated` says that others with the same `system` went before or follow within minutes.
 
-    Raises:
-        OutageError, SetupError, RejectedError: there is no answer.
+    Raises: OutageError, SetupError, RejectedError: there is no answer.
     """
     started = time.monotonic()
     parameters = _parameters(request, settings, is_repeated=is_repeated)
@@ -110,8 +109,7 @@ def ask(request: Request, settings: Settings, *, is_repeated: bool = False) -> A
 def start_batch(requests: Sequence[Request], settings: Settings) -> str:
     """Send requests as one Message Batch and return its id; the n-th has the custom id "n".
 
-    Raises:
-        OutageError, SetupError, RejectedError: there is no batch.
+    Raises: OutageError, SetupError, RejectedError: there is no batch.
     """
     rows: Any = [
         {"custom_id": str(number), "params": _parameters(request, settings, is_repeated=len(requests) > 1)}
@@ -123,8 +121,7 @@ def start_batch(requests: Sequence[Request], settings: Settings) -> str:
 def batch_answers(batch_id: str, settings: Settings) -> dict[str, Answer | ClaudeError] | None:
     """Return what a batch brought for each custom id, or None while it is being worked on.
 
-    Raises:
-        OutageError, SetupError, RejectedError: it could not be asked, or is not known any more.
+    Raises: OutageError, SetupError, RejectedError: it could not be asked, or is not known any more.
     """
 
     def collect(client: Anthropic) -> dict[str, Answer | ClaudeError] | None:
@@ -138,8 +135,7 @@ def batch_answers(batch_id: str, settings: Settings) -> dict[str, Answer | Claud
 def look(settings: Settings) -> None:
     """Ask whether the API is there, takes the key and knows the model; costs nothing.
 
-    Raises:
-        OutageError, SetupError, RejectedError: it does not.
+    Raises: OutageError, SetupError, RejectedError: it does not.
     """
     _calling(settings, lambda client: client.models.retrieve(settings.model))
 

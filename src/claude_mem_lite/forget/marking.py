@@ -101,8 +101,7 @@ def mark(wanted: Wanted) -> Marked:
 def whole_ids(prefixes: Iterable[str]) -> tuple[str, ...]:
     """Return the ids of sessions, observations, learnings or events that are given whole, or by a beginning.
 
-    Raises:
-        UnknownIdError: nothing, or more than one thing, answers to one.
+    Raises: UnknownIdError: nothing, or more than one thing, answers to one.
     """
     found = []
     for prefix in prefixes:

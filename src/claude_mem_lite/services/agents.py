@@ -52,8 +52,7 @@ def text(kind: Supervisor, program: Program) -> bytes:
 def install(kind: Supervisor) -> list[str]:
     """Write the files of a kind and have them started; return their paths.
 
-    Raises:
-        ClaudeMemError: this system has no such thing, or it did not take them.
+    Raises: ClaudeMemError: this system has no such thing, or it did not take them.
     """
     import shutil
 

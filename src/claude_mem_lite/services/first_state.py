@@ -26,8 +26,7 @@ def register(
 ) -> bool:
     """Have a settings file hold these groups in place of our commands; return whether it was changed.
 
-    Raises:
-        ClaudeMemError: the settings cannot be edited.
+    Raises: ClaudeMemError: the settings cannot be edited.
     """
     before = hook_table.read(path)
     if hook_table.registered(before, pattern) == groups:
@@ -42,8 +41,7 @@ def take_out(path: str, *patterns: re.Pattern[str]) -> bool:
 
     With the last of them the file is what it was before the first, if the user has changed nothing since.
 
-    Raises:
-        ClaudeMemError: the settings cannot be edited.
+    Raises: ClaudeMemError: the settings cannot be edited.
     """
     before, after = hook_table.read(path), _without(path, *(patterns or _ALL_OURS))
     if after == before or not os.path.exists(path):

@@ -27,8 +27,7 @@ class Item(NamedTuple):
 def items(text: str, start: int) -> list[Item]:
     """Return the members or elements of the object or array that begins at `start`.
 
-    Raises:
-        ValueError: there is no valid object or array at `start`.
+    Raises: ValueError: there is no valid object or array at `start`.
     """
     container, end = _DECODER.raw_decode(text, start)
     if not isinstance(container, (dict, list)):

@@ -97,8 +97,7 @@ def here() -> list[Client]:
 def install(client: Client) -> Registration:
     """Register every hook with a client, in place of what an older version registered.
 
-    Raises:
-        ClaudeMemError: the client has never run here, or its settings cannot be edited.
+    Raises: ClaudeMemError: the client has never run here, or its settings cannot be edited.
     """
     if not client.is_here:
         raise ClaudeMemError(
@@ -113,8 +112,7 @@ def install(client: Client) -> Registration:
 def uninstall(client: Client) -> bool:
     """Take our hooks out of a client, and leave every byte as it was; return whether there were any.
 
-    Raises:
-        ClaudeMemError: the settings cannot be edited.
+    Raises: ClaudeMemError: the settings cannot be edited.
     """
     return first_state.take_out(client.path)
 
@@ -128,8 +126,7 @@ def registered(client: Client) -> dict[str, str]:
 def look(client: Client) -> tuple[str, str]:
     """Return what there is to say of a client's hooks, and what cures it, "" where nothing is wrong.
 
-    Raises:
-        ClaudeMemError: its settings cannot be read.
+    Raises: ClaudeMemError: its settings cannot be read.
     """
     there = registered(client)
     if not there:

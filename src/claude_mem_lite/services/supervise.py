@@ -40,8 +40,7 @@ def up(*, with_key: bool = False) -> Literal["", "started", "replaced"]:
     not have: one that the user has agreed to (see `keys`), or, `with_key`, for this run, the one that is set
     here, with the base URL. It is handed over in the environment alone, never on disk.
 
-    Raises:
-        ClaudeMemError: they could not be started, or the data directory does not allow it.
+    Raises: ClaudeMemError: they could not be started, or the data directory does not allow it.
     """
     _check_paths()
     files.refuse_read_only()
@@ -147,8 +146,7 @@ def paused() -> Iterator[list[str]]:
     itself goes on, so that the services come back with the key that they were given; launchd and systemd are
     told to stop and to start them.
 
-    Raises:
-        ClaudeMemError: a service runs that supervisord does not know, or does not stop.
+    Raises: ClaudeMemError: a service runs that supervisord does not know, or does not stop.
     """
     problems: list[str] = []
     with _alone():
