@@ -64,7 +64,7 @@ def install(kind: Supervisor) -> list[str]:
     written = paths(kind)
     os.makedirs(_folder(kind), exist_ok=True)
     for path, program in zip(written, programs(), strict=True):
-        _write(path, text(kind, program))
+        config.replace_file(path, text(kind, program), mode=0o600)
     try:
         start(kind)
     except ClaudeMemError:
@@ -185,13 +185,6 @@ def _remove(kind: Supervisor) -> None:
     for path in paths(kind):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
-
-
-def _write(path: str, contents: bytes) -> None:
-    descriptor = os.open(f"{path}.tmp", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with open(descriptor, "wb") as file:
-        file.write(contents)
-    os.replace(f"{path}.tmp", path)
 
 
 def _folder(kind: Supervisor) -> str:

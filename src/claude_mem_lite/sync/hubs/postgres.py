@@ -110,9 +110,6 @@ class _Database:
 
     def create(self) -> None:
         """Make the schema, unless it is there, and bring it up to date."""
-        self._make()
-
-    def _make(self) -> None:
         with self._transaction() as database:
             database.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
             version = _version(database)
@@ -134,7 +131,7 @@ class _Database:
                 "SELECT 1 FROM pg_namespace WHERE nspname = 'claude_mem' AND pg_has_role(nspowner, 'USAGE')"
             ).fetchone()
             if is_mine:
-                self._make()
+                _Database.create(self)
                 return
         self._check(version)
 
