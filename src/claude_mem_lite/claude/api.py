@@ -92,6 +92,11 @@ class Answer:
     cache_write_tokens: int
     duration_ms: int = 0
 
+    @property
+    def tokens(self) -> dict[str, int]:
+        """The tokens of each kind, by the names above."""
+        return {name: getattr(self, name) for name in self.__slots__ if name.endswith("_tokens")}
+
 
 def ask(request: Request, settings: Settings, *, is_repeated: bool = False) -> Answer:
     """Send one request and wait for its answer, for a minute at most; no retry here.

@@ -32,16 +32,8 @@ TIMEOUT_S = 120.0
 # Hooks of ours that see it record nothing.
 WRITER = "CLAUDE_MEM_WRITER"
 _HANDED_ON = (
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "LANG",
-    "TZ",
-    "TMPDIR",
-    "CLAUDE_CONFIG_DIR",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-)
+    "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "CLAUDE_CONFIG_DIR", "SSL_CERT_FILE", "SSL_CERT_DIR",
+)  # fmt: skip
 _SETUP, _REJECTED = frozenset({401, 402, 403, 404}), frozenset({400, 413, 422})
 _REASON_CHARS = 200
 # The end of a usage limit as clients say it: a Unix time, or the time of a clock with its zone.

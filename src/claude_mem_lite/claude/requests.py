@@ -93,16 +93,21 @@ def pack(observations: Sequence[Observation]) -> Pack:
 
 def packs(observations: Iterable[Observation], *, size: int) -> list[Pack]:
     """Return the requests for all observations, each of one session and at most `size` of them."""
-    by_session: dict[str, list[Observation]] = {}
-    for each in observations:
-        by_session.setdefault(each.session_id, []).append(each)
     made = []
-    for rows in by_session.values():
+    for rows in by_session(observations).values():
         left = rows
         while left:
             made.append(pack(left[:size]))
             left = left[len(made[-1].observations) + len(made[-1].gone) :]
     return made
+
+
+def by_session(observations: Iterable[Observation]) -> dict[str, list[Observation]]:
+    """Return the observations of each session, in their order."""
+    found: dict[str, list[Observation]] = {}
+    for each in observations:
+        found.setdefault(each.session_id, []).append(each)
+    return found
 
 
 def input_tokens(request: Request) -> int:

@@ -45,8 +45,7 @@ class Caller:
 
     def price_of(self, answer: Answer, model: str) -> float:
         """Return what an answer has cost."""
-        names = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
-        return cost.dollars(self.under(model).price, **{name: getattr(answer, name) for name in names})
+        return cost.dollars(self.under(model).price, **answer.tokens, is_batch=False)
 
     def under(self, model: str) -> Settings:
         """Return the settings with another model."""

@@ -60,7 +60,7 @@ class Judge:
     def questions(self, raw: str, *, session_id: str) -> list[str] | None:
         """Return up to five questions about raw events."""
         found = self._ask(about(raw), prompts.parse_questions, session_id)
-        return None if found is None else scores.counted(found)
+        return found and found[: scores.MAX_QUESTIONS]
 
     def judge(self, told: str, questions: Sequence[str], *, session_id: str) -> Verdict | None:
         """Return what of the questions an observation answers, and whether it says why."""

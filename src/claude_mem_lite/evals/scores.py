@@ -93,11 +93,6 @@ def title_quality(title: str) -> float:
     return sum(demands) / len(demands)
 
 
-def counted(questions: Sequence[str]) -> list[str]:
-    """Return the questions that count: the first five."""
-    return list(questions[:MAX_QUESTIONS])
-
-
 def info_preservation(answered: int, questions: int) -> float:
     """Return the share of the questions about the raw events that the observation answers.
 
