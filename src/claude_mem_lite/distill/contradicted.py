@@ -13,7 +13,7 @@ from claude_mem_lite.text import sentences
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from claude_mem_lite.distill.summary import Noted
+    from claude_mem_lite.distill.attempts import Noted
 
 _FAILS = re.compile(
     r"\b(?:fail\w*|errors?|broken|red|refused|rejected|crash\w*"
