@@ -13,9 +13,11 @@ import json
 import logging
 import os
 import select
+import sqlite3
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection
+from typing import Any
 
 from huey.api import Huey, Task
 from huey.consumer import Consumer
@@ -28,10 +30,6 @@ from claude_mem_lite import __version__, config, keys, logs, settings
 from claude_mem_lite.capture import backlog, inbox
 from claude_mem_lite.capture.fast_sqlite3 import Connection
 from claude_mem_lite.services import instance
-
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Collection
 
 log = logging.getLogger(__name__)
 

@@ -13,14 +13,18 @@ import os
 import sqlite3
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Callable
+from typing import Any
 
 from pydantic import ValidationError
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
+from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
+from starlette.types import ASGIApp, ExceptionHandler, Message, Receive, Send
+from starlette.types import Scope as Connection
 
 from claude_mem_lite import __version__, config, installed
 from claude_mem_lite.capture import client, inbox
@@ -28,6 +32,7 @@ from claude_mem_lite.codemap import answers
 from claude_mem_lite.context import shared
 from claude_mem_lite.context.superseded import noted
 from claude_mem_lite.distill.findings import findings as put_together
+from claude_mem_lite.kinds import Kind
 from claude_mem_lite.learnings import story
 from claude_mem_lite.search import memory
 from claude_mem_lite.services import memory_state
@@ -49,16 +54,6 @@ from claude_mem_lite.web.parameters import (
     SummarizeParameters,
     parse,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-
-    from starlette.requests import Request
-    from starlette.types import ASGIApp, ExceptionHandler, Message, Receive, Send
-    from starlette.types import Scope as Connection
-
-    from claude_mem_lite.kinds import Kind
-
 
 STARTED = time.monotonic()
 _HEALTH = "/api/health"

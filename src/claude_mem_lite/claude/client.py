@@ -18,15 +18,12 @@ import tempfile
 import time
 import zoneinfo
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from claude_mem_lite.claude.api import Answer, OutageError, RejectedError, SetupError
+from claude_mem_lite.claude.api import Answer, OutageError, RejectedError, Request, SetupError
 from claude_mem_lite.redaction.events import redact
+from claude_mem_lite.settings import Settings
 from claude_mem_lite.text import one_line
-
-if TYPE_CHECKING:
-    from claude_mem_lite.claude.api import Request
-    from claude_mem_lite.settings import Settings
 
 TIMEOUT_S = 120.0
 # Hooks of ours that see it record nothing.

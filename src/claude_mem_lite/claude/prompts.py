@@ -14,7 +14,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from claude_mem_lite.kinds import Category  # noqa: TC001  (read at run time)
+from claude_mem_lite.kinds import Category
 from claude_mem_lite.text import clean
 
 OBSERVATIONS_VERSION = "observations-1"

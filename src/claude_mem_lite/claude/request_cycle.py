@@ -6,20 +6,15 @@ What is asked, and what becomes of the answer, is the business of who calls.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.claude import api, circuit_breaker, client, cost, requests
-from claude_mem_lite.claude.api import OutageError, RejectedError, SetupError
+from claude_mem_lite.claude.api import Answer, OutageError, RejectedError, Request, SetupError
 from claude_mem_lite.claude.circuit_breaker import Gate
+from claude_mem_lite.settings import Settings
 from claude_mem_lite.storage import ledger, queries, rewrites
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from claude_mem_lite.claude.api import Answer, Request
-    from claude_mem_lite.settings import Settings
 
 # Between two requests while there is more to do: 20 a minute, below the limits of any account.
 PACE_S = 3.0

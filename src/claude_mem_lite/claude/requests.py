@@ -7,21 +7,17 @@ the business of `rewrite`, what becomes of the answer that of `observations`.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from claude_mem_lite.claude import cost, prompts
 from claude_mem_lite.claude.api import Request
 from claude_mem_lite.distill.digest import DIGEST_CHARS, digest
 from claude_mem_lite.distill.record import capture_of, is_look
+from claude_mem_lite.settings import Price
 from claude_mem_lite.storage import queries
+from claude_mem_lite.storage.models import Observation, PendingEvent
 from claude_mem_lite.text import CHARS_PER_TOKEN, clip, estimate_tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from claude_mem_lite.settings import Price
-    from claude_mem_lite.storage.models import Observation, PendingEvent
 
 MAX_PACK_CHARS = 24_000
 MAX_PACK_TOKENS, DIGEST_TOKENS = int(MAX_PACK_CHARS / CHARS_PER_TOKEN), int(DIGEST_CHARS / CHARS_PER_TOKEN)

@@ -6,21 +6,18 @@ one conversation with the API at a time; the local words stand until better ones
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
 
 from claude_mem_lite import locks
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.claude import circuit_breaker, observations, requests, sessions
+from claude_mem_lite.claude.circuit_breaker import Gate
 from claude_mem_lite.claude.request_cycle import PACE_S, Step
+from claude_mem_lite.settings import Settings
 from claude_mem_lite.storage import rewrites
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from contextlib import AbstractContextManager
-
-    from claude_mem_lite.claude.circuit_breaker import Gate
-    from claude_mem_lite.settings import Settings
-    from claude_mem_lite.storage.models import Observation
+from claude_mem_lite.storage.models import Observation
 
 # Captures of a session wait for company: one that changed something until it has been quiet for so long,
 # none longer than the age.

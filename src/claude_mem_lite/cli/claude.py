@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.markup import escape
@@ -17,9 +17,7 @@ from claude_mem_lite.cli.options import AsJson
 from claude_mem_lite.cli.output import console, errors, print_json, print_table, working
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import instance
-
-if TYPE_CHECKING:
-    from claude_mem_lite.settings import Settings
+from claude_mem_lite.settings import Settings
 
 
 @app.command()

@@ -17,7 +17,7 @@ from claude_mem_lite.cli.app import app
 from claude_mem_lite.cli.options import AsJson, Project, exclusive
 from claude_mem_lite.cli.output import console, errors, open_memory, print_json, print_line, story_table
 from claude_mem_lite.cli.text import age, printable
-from claude_mem_lite.context import Source  # noqa: TC001  (Typer reads it)
+from claude_mem_lite.context import Source
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.text import one_line
 

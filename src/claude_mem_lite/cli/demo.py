@@ -12,11 +12,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
-from rich.progress import MofNCompleteColumn
+from rich.progress import MofNCompleteColumn, Progress
 
 from claude_mem_lite.cli import terminal
 from claude_mem_lite.cli.app import app
@@ -26,11 +27,6 @@ from claude_mem_lite.cli.terminal import say
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import install
 from claude_mem_lite.text import estimate_tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from rich.progress import Progress
 
 HISTORY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "demo_history")
 PROJECT = os.path.realpath("/home/dev/ledger")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -14,11 +15,7 @@ from rich.text import Text
 from claude_mem_lite.cli.app import app
 from claude_mem_lite.cli.options import AllProjects, AsJson, Project, exclusive
 from claude_mem_lite.cli.output import console, open_memory, print_json, print_line
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from claude_mem_lite.reports.model import Report, Session
+from claude_mem_lite.reports.model import Report, Session
 
 _MOST_SESSIONS, _MOST_NAMES, _MOST_DAYS = 10, 6, 31
 _SUMMARY_LINES = 3

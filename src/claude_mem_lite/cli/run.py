@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from rich.markup import escape
 from rich.progress import MofNCompleteColumn
@@ -14,14 +15,10 @@ from claude_mem_lite.claude import batches, circuit_breaker, observations, reque
 from claude_mem_lite.claude import rewrite as steps
 from claude_mem_lite.claude import sessions as tellings
 from claude_mem_lite.claude.cost import left_today
+from claude_mem_lite.claude.request_cycle import Step
 from claude_mem_lite.cli.output import errors, progress_bar
+from claude_mem_lite.settings import Settings
 from claude_mem_lite.storage import facts, ledger, queries, rewrites
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from claude_mem_lite.claude.request_cycle import Step
-    from claude_mem_lite.settings import Settings
 
 # In one run a useless answer is asked for once more, an outage is waited for three times.
 MAX_TRIES = 2

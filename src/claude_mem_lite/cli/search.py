@@ -15,7 +15,7 @@ from claude_mem_lite.cli.app import app
 from claude_mem_lite.cli.options import AllProjects, AsJson, Project, exclusive
 from claude_mem_lite.cli.output import open_memory, print_json
 from claude_mem_lite.cli.times import moment
-from claude_mem_lite.kinds import Type  # noqa: TC001  (read at run time)
+from claude_mem_lite.kinds import Type
 
 
 @app.command()

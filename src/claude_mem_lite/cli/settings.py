@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
@@ -16,9 +16,7 @@ from claude_mem_lite.cli.app import app
 from claude_mem_lite.cli.options import AsJson
 from claude_mem_lite.cli.output import print_json, print_line, print_table
 from claude_mem_lite.errors import ClaudeMemError
-
-if TYPE_CHECKING:
-    from claude_mem_lite.settings import Given
+from claude_mem_lite.settings import Given
 
 _MODEL = ("search.embedding_model", "search.dimension")
 # They decide where the content of all projects goes, and who pays.

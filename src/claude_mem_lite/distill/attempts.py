@@ -7,19 +7,16 @@ looked at something from outside (curl, ping) is settled as soon as the work wen
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
+from claude_mem_lite.capture.simple_commands import Command
 from claude_mem_lite.distill.local import shell
 from claude_mem_lite.quoting import CLOSE, OPEN, quoted
 from claude_mem_lite.text import one_line
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from claude_mem_lite.capture.simple_commands import Command
-
-    Key = tuple[str, str]
+Key = tuple[str, str]
 
 # A session tells its failures as open until this many later sessions have not met them again.
 SESSIONS_OPEN = 5

@@ -9,7 +9,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from claude_mem_lite import settings
 from claude_mem_lite.capture import inbox
@@ -19,7 +20,7 @@ from claude_mem_lite.distill import code, echoes, local
 from claude_mem_lite.distill.contradicted import checked
 from claude_mem_lite.distill.local import compaction
 from claude_mem_lite.distill.local.conversation import is_acknowledgement, is_api_failure, without_reason
-from claude_mem_lite.distill.local.versions import edit_of
+from claude_mem_lite.distill.local.versions import Edit, edit_of
 from claude_mem_lite.distill.observation import Capture, Observation, Skip
 from claude_mem_lite.distill.retired import taken_out
 from claude_mem_lite.distill.standing import standing
@@ -27,15 +28,9 @@ from claude_mem_lite.distill.summary import key_files, summarize
 from claude_mem_lite.distill.thread import decisions
 from claude_mem_lite.storage import projects, queries, retired, rewrites, timeline
 from claude_mem_lite.storage.code import save_past_changes
-from claude_mem_lite.storage.models import PendingEvent, memory_database
+from claude_mem_lite.storage.models import Observation as ObservationRow
+from claude_mem_lite.storage.models import PendingEvent, Session, memory_database
 from claude_mem_lite.text import estimate_tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from claude_mem_lite.distill.local.versions import Edit
-    from claude_mem_lite.storage.models import Observation as ObservationRow
-    from claude_mem_lite.storage.models import Session
 
 MAX_KEY_FILES = 8
 

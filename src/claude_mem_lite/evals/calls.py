@@ -10,18 +10,13 @@ import contextlib
 import dataclasses
 import time
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 from claude_mem_lite.claude import api, circuit_breaker, cost, request_cycle, requests
-from claude_mem_lite.claude.api import RejectedError
+from claude_mem_lite.claude.api import Answer, RejectedError, Request
 from claude_mem_lite.claude.request_cycle import Step, StoppedError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-
-    from claude_mem_lite.claude.api import Answer, Request
-    from claude_mem_lite.settings import Settings
+from claude_mem_lite.settings import Settings
 
 PURPOSE = "evaluation"
 MAX_OUTAGES = 3

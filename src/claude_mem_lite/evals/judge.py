@@ -6,21 +6,17 @@ observation nor how long that took.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 from claude_mem_lite.claude import prompts
 from claude_mem_lite.claude.api import Request
 from claude_mem_lite.evals import scores
+from claude_mem_lite.evals.calls import Caller
 from claude_mem_lite.text import clip
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import TypeVar
-
-    from claude_mem_lite.evals.calls import Caller
-
-    T = TypeVar("T")
+T = TypeVar("T")
 
 # A useless answer is asked for once more.
 MAX_TRIES = 2

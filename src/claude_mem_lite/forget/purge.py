@@ -14,24 +14,21 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite.codemap import file_index
 from claude_mem_lite.distill.local import conversation
 from claude_mem_lite.distill.record import local_summary
 from claude_mem_lite.forget import store, traces
 from claude_mem_lite.forget.marking import Marked, mark
+from claude_mem_lite.forget.wanted import Wanted
 from claude_mem_lite.search import turns, vectors
 from claude_mem_lite.search.vectors import VectorsError
 from claude_mem_lite.storage import embeddings, queries, team
+from claude_mem_lite.storage.models import Observation
 from claude_mem_lite.upkeep.backup import staging
-
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
-    from claude_mem_lite.forget.wanted import Wanted
-    from claude_mem_lite.storage.models import Observation
 
 log = logging.getLogger(__name__)
 

@@ -7,17 +7,14 @@ is not read.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
 
 from claude_mem_lite.capture import own_file
 from claude_mem_lite.capture.clients import gemini
 from claude_mem_lite.importers import lines
-
-if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Iterator
-
-    from claude_mem_lite.importers.lines import Line
+from claude_mem_lite.importers.lines import Line
 
 _MOST_PATH_BYTES = 4_096
 _ENDED = frozenset({"success", "error"})

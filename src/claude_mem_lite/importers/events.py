@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite.capture.clients import CLAUDE_CODE
 from claude_mem_lite.importers import responses
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from claude_mem_lite.importers.lines import Line
+from claude_mem_lite.importers.lines import Line
 
 # A user's line that begins so was written by the client; a finished task it does send to the hooks.
 _FROM_THE_CLIENT = (

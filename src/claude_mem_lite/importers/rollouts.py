@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
 
 from claude_mem_lite.capture.clients import calls, codex, patches
 from claude_mem_lite.importers import lines
-
-if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Iterator
-
-    from claude_mem_lite.importers.lines import Line
+from claude_mem_lite.importers.lines import Line
 
 _SHELLS = frozenset({"shell", "shell_command", "exec_command", "local_shell", "container.exec"})
 _EXIT = re.compile(r"(?:Exit code:|exited with code) (\d{1,9})")

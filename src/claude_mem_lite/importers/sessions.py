@@ -11,19 +11,16 @@ import json
 import os
 import re
 from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite import config
 from claude_mem_lite.capture import inbox, own_file
 from claude_mem_lite.capture.clients import CLAUDE_CODE, CODEX, GEMINI
 from claude_mem_lite.importers import chats, lines, rollouts
 from claude_mem_lite.importers.events import Event, Origin, Reading, end_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from claude_mem_lite.importers.lines import Line
+from claude_mem_lite.importers.lines import Line
 
 SUFFIX = ".jsonl"
 _READERS: dict[str, Callable[..., Iterator[Line]]] = {

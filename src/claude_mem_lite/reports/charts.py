@@ -5,16 +5,12 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from claude_mem_lite.reports import words
 from claude_mem_lite.reports.element import Element, element
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from claude_mem_lite.reports.model import Report, Session
+from claude_mem_lite.reports.model import Report, Session
 
 WIDTH = 880
 PHONE = 358  # px that a phone of 390 px has beside the margins

@@ -7,20 +7,15 @@ import hashlib
 import os
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from claude_mem_lite import __version__
 from claude_mem_lite.reports import charts, drawing, words
 from claude_mem_lite.reports.charts import Series
 from claude_mem_lite.reports.element import Element, document, element
-from claude_mem_lite.reports.model import CHANGES, KINDS
+from claude_mem_lite.reports.model import CHANGES, KINDS, File, Function, Graph, Learning, Report, Session
 from claude_mem_lite.reports.parts import chip, figure, section, table
 from claude_mem_lite.text import count, one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from claude_mem_lite.reports.model import File, Function, Graph, Learning, Report, Session
 
 MARK = b'<!doctype html>\n<html lang="en" class="claude-mem-report">'  # what tells our pages from others
 

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from claude_mem_lite.reports import words
 from claude_mem_lite.reports.element import Element, element
-from claude_mem_lite.reports.model import CHANGES
+from claude_mem_lite.reports.model import CHANGES, Function
 from claude_mem_lite.text import one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from claude_mem_lite.reports.model import Function
 
 
 def section(key: str, title: str, *children: Element | str | Iterable[Element] | None) -> Element:

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from claude_mem_lite.reports.model import Function, Learning, Report, Session
 from claude_mem_lite.text import count
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from claude_mem_lite.reports.model import Function, Learning, Report, Session
 
 ID_CHARS = 8
 SIGNS = {"new": "+", "modified": "~", "deleted": "−", "unchanged": ""}

@@ -8,15 +8,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from typing import TYPE_CHECKING, Any
+import re
+from typing import Any
 
 from claude_mem_lite import config
 from claude_mem_lite.services import hook_table
 
-if TYPE_CHECKING:
-    import re
-
-    Note = dict[str, Any]
+Note = dict[str, Any]
 
 _ALL_OURS = (hook_table.OURS, hook_table.GUARD)
 

@@ -6,16 +6,13 @@ import logging
 import os
 import signal
 import time
-from typing import TYPE_CHECKING
 
 from claude_mem_lite import installed, settings
 from claude_mem_lite.capture import client, inbox
 from claude_mem_lite.services import agents, instance, supervise
 from claude_mem_lite.services.programs import NAMES
+from claude_mem_lite.settings import Settings
 from claude_mem_lite.storage import facts, migrations, queries
-
-if TYPE_CHECKING:
-    from claude_mem_lite.settings import Settings
 
 log = logging.getLogger(__name__)
 

@@ -6,16 +6,13 @@ import functools
 import os
 import re
 import shlex
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from claude_mem_lite.capture import clients
 from claude_mem_lite.capture.clients import codex, gemini
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import first_state, hook_table
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
 
 
 class Client(NamedTuple):

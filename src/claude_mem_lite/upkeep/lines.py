@@ -26,7 +26,7 @@ from pydantic import (
 
 from claude_mem_lite.capture.clients import CLAUDE_CODE
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.kinds import Category  # noqa: TC001  (read at run time)
+from claude_mem_lite.kinds import Category
 from claude_mem_lite.redaction.events import redact
 from claude_mem_lite.text import clean
 
