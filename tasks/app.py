@@ -1,7 +1,5 @@
 """Build the Huey instance on queue.db, and mark events whose task fails for good."""
 
-from __future__ import annotations
-
 import sqlite3
 
 from huey.api import Task

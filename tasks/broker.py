@@ -5,8 +5,6 @@ Here a message stays until its task has returned; what a dead consumer had in ha
 next one. Results, locks and revocation are not kept: no task of ours uses them.
 """
 
-from __future__ import annotations
-
 import contextlib
 import datetime as dt
 import json

@@ -1,7 +1,5 @@
 """learn: add, strengthen, replace or drop learnings after a session is summarized."""
 
-from __future__ import annotations
-
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.tasks.app import RETRIES, huey
 from claude_mem_lite.tasks.embed import embed_in

@@ -4,8 +4,6 @@ It writes nothing but messages for the consumer. Every answer is JSON; wrong par
 404, a part that is down 503, each with an `error` that says what.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import dataclasses

@@ -1,7 +1,5 @@
 """Answer hooks with blocks: at a session's start, for a prompt, about a file, for a sub-agent."""
 
-from __future__ import annotations
-
 import contextlib
 import time
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Refuse everybody but this user on the socket, whatever the folder's permissions have become."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os

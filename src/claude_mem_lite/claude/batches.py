@@ -4,8 +4,6 @@ The state "batches" holds those on their way: {BATCH_ID: {"usd": …, "asked_at"
 observation in one bears "BATCH_ID/CUSTOM_ID". A batch that nobody knows any more sets them free again.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from typing import Any

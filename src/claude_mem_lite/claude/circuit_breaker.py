@@ -3,8 +3,6 @@
 How it moves is pure; its state is one of the facts that the processes share.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, replace
 
 from claude_mem_lite.storage import facts

@@ -5,8 +5,6 @@ The user's own settings hold, by which it logs in. Beside the request itself it 
 measured with 2.1.197 against an API on loopback. 2.1.330 answers the same way.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

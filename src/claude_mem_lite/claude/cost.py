@@ -1,7 +1,5 @@
 """Estimate and sum up what calls cost, and keep the daily budget. The ledger is `storage.ledger`."""
 
-from __future__ import annotations
-
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.settings import Price, Settings
 from claude_mem_lite.storage import facts, ledger

@@ -1,7 +1,5 @@
 """Have Claude write about captures of a session that share a request, and store what it says of each."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from claude_mem_lite.capture import inbox

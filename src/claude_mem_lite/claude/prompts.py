@@ -4,8 +4,6 @@ Captured text is an attacker's: it stands between tags whose names nobody outsid
 prompts say that nothing in it is an instruction.
 """
 
-from __future__ import annotations
-
 import json
 import secrets
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 What is asked, and what becomes of the answer, is the business of who calls.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass

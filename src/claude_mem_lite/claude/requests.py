@@ -4,8 +4,6 @@ Only what is new goes in: a request for each capture's why, and the capture's di
 the business of `rewrite`, what becomes of the answer that of `observations`.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

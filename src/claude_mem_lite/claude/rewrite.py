@@ -4,8 +4,6 @@ One step is at most one request. Whoever takes it holds the lock of the data dir
 one conversation with the API at a time; the local words stand until better ones are stored.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol

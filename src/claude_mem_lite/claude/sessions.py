@@ -4,8 +4,6 @@ Captured text reaches the model here, so what it writes is no word of the user's
 (see `voices`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from claude_mem_lite.claude import api, observations, prompts, request_cycle, requests

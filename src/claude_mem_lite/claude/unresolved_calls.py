@@ -4,8 +4,6 @@ Only if the user set `[compress] calls`. What Claude names is an edge of low con
 confirms it, and it goes with the call.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple

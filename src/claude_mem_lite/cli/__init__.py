@@ -1,7 +1,5 @@
 """Define the `claude-mem` command: one module a group of commands."""
 
-from __future__ import annotations
-
 import errno
 import io
 import os

@@ -1,7 +1,5 @@
 """Build the Typer application: the tree of commands, each imported when it is called."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from typing import Annotated, Any

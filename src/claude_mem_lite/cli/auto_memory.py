@@ -1,7 +1,5 @@
 """import auto-memory: import rules from Claude Code's own notes on a project."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from claude_mem_lite import config

@@ -1,7 +1,5 @@
 """backup and restore: save the memory to one file, and restore it from one."""
 
-from __future__ import annotations
-
 import datetime as dt
 import os
 from typing import Annotated

@@ -1,7 +1,5 @@
 """browse: browse the memory in a terminal view."""
 
-from __future__ import annotations
-
 import os
 import sys
 

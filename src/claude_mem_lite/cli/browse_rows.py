@@ -1,7 +1,5 @@
 """List and describe remembered rows for `claude-mem browse`, by the functions of the other commands."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass

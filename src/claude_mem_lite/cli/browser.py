@@ -1,7 +1,5 @@
 """Show the memory in a terminal, with Textual. Captured text is shown as `Text`: no markup is read in it."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """compress and cost: have Claude rewrite observations that rules wrote, and print what it cost."""
 
-from __future__ import annotations
-
 import datetime as dt
 import os
 from typing import Annotated, Any, Literal

@@ -1,7 +1,5 @@
 """Name the clients as options take them."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 from claude_mem_lite.capture import clients

@@ -1,7 +1,5 @@
 """context and why: print a session's start block, and where a line of it came from."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """demo: play four recorded sessions through the real hooks and services, in a temporary folder."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import json

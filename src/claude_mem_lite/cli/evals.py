@@ -1,7 +1,5 @@
 """eval: the group of measurements, with `eval health` and `eval sql`."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """findings: list what fails in a project, and what worked instead."""
 
-from __future__ import annotations
-
 import os
 import time
 from typing import Annotated

@@ -1,7 +1,5 @@
 """Ask the memory some words and print what it finds: the body of `search`, without Typer and rich."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any

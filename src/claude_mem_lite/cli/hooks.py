@@ -1,7 +1,5 @@
 """install-hooks and uninstall-hooks."""
 
-from __future__ import annotations
-
 import os
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """logs: print the log files of all processes as one stream."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

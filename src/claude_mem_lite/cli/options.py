@@ -1,7 +1,5 @@
 """Define the options that many commands have."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import typer

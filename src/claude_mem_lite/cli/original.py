@@ -1,7 +1,5 @@
 """import claude-mem: import the memory of the original claude-mem."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from typing import Annotated

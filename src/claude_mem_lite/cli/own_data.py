@@ -1,7 +1,5 @@
 """eval retrieval and eval recall: the benchmarks of search and recall, on the user's own files."""
 
-from __future__ import annotations
-
 import logging
 import signal
 import sys

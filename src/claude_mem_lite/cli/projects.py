@@ -1,7 +1,5 @@
 """project: list, join, move and switch off projects."""
 
-from __future__ import annotations
-
 import os
 import time
 from typing import Annotated

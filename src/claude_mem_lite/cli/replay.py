@@ -1,7 +1,5 @@
 """eval replay: replay the user's own transcripts and measure whether memory would have helped."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """report: what happened in the last days or in a session, as text, Markdown, JSON or a page."""
 
-from __future__ import annotations
-
 import os
 import time
 from typing import Annotated

@@ -1,7 +1,5 @@
 """Estimate what a run of `claude-mem compress` would cost, and make one."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """search: search the memory."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Mapping

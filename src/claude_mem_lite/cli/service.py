@@ -1,7 +1,5 @@
 """service: have supervisord, launchd or systemd keep the services running."""
 
-from __future__ import annotations
-
 import os
 from typing import Annotated, Literal
 

@@ -1,7 +1,5 @@
 """up, down and restart."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """config: show and change the settings."""
 
-from __future__ import annotations
-
 import os
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """Print the state of the installation: the body of `status`, without Typer and rich."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from operator import itemgetter

@@ -1,7 +1,5 @@
 """status: print the state of the installation."""
 
-from __future__ import annotations
-
 import typer
 
 from claude_mem_lite.cli import standing

@@ -1,7 +1,5 @@
 """Format captured text, times and sizes for printing."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from claude_mem_lite.capture import inbox

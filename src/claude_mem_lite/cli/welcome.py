@@ -1,7 +1,5 @@
 """Print the answer to a bare `claude-mem`: the state of the setup, and what to do next."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sqlite3

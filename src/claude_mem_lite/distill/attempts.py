@@ -4,8 +4,6 @@ A failure is settled by the same command that succeeds later, in its session or 
 looked at something from outside (curl, ping) is settled as soon as the work went on without it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

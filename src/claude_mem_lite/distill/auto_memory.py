@@ -4,8 +4,6 @@ A note is Markdown below a head of `name: value` lines (name, description, type)
 and the client loads its first lines at every start. All of it is untrusted text of a tolerant shape.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import stat

@@ -1,7 +1,5 @@
 """Find which of the project's sources an event changed, and tell the code map."""
 
-from __future__ import annotations
-
 import logging
 import os
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Drop what a session's record contradicts of the model's words about it. Pure."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -5,8 +5,6 @@ is none of them, however it is passed on: between quotation marks, as a block of
 without saying so.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any

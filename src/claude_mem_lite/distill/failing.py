@@ -5,8 +5,6 @@ call only looked for something, paths. Of a message about a place in the code th
 without one it is about code at work, as failed tests are.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

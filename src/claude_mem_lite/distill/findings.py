@@ -1,7 +1,5 @@
 """Puts the failed calls of a project's sessions together into findings, and words these. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol

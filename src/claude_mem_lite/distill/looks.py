@@ -1,7 +1,5 @@
 """Asks a work tree what has become of what sessions stated: names that are gone, branches that came in."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple

@@ -4,8 +4,6 @@ Everything here may be repeated: an observation bears the id of its event, so th
 stores it once.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import time

@@ -3,8 +3,6 @@
 What was stated of them before is no longer so; whether a name is gone for good the work tree tells.
 """
 
-from __future__ import annotations
-
 import itertools
 import os.path
 import re

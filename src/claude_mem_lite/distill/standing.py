@@ -1,7 +1,5 @@
 """Read where a session stands from the databases, and tell in a line what became of a file's functions."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Splits a report into the sentences and list items that state something; finds the names in them. Pure."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache

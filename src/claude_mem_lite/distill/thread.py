@@ -1,7 +1,5 @@
 """Tells where a session left its thread: goal, outcome, open ends, decisions, changes, tests. Pure."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Off by default, within the daily budget, one observation a step. The state "eval
 are counted and which observations are still to be judged; what was found stands in the event log.
 """
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

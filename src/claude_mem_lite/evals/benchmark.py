@@ -4,8 +4,6 @@ Each capture is told by both, asked about once, and both answers are judged by t
 the memory changes; what is paid is in the ledger.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Each is in the ledger, within the daily budget, and closes the gate for everybod
 is wrong with a judge's model or with one request closes nothing.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import time

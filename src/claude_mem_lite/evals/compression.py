@@ -4,8 +4,6 @@ What needs no judge is of every observation; whether it preserves what mattered 
 events are kept.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

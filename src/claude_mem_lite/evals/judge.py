@@ -4,8 +4,6 @@ An answer counts only with a quote that stands in the observation. The judge hea
 observation nor how long that took.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar

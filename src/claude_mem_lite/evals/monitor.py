@@ -3,8 +3,6 @@
 What sessions made of what they were shown stands in `health`.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Read the files of the user's own evaluations, and say where they are wrong."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

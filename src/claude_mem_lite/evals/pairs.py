@@ -1,7 +1,5 @@
 """Measure the difference between two ways of doing the same, and how sure it is."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -9,8 +9,6 @@ A question is answered when every text of `answer_contains` stands in what is to
 `must_not_contain` makes it a false answer. Case does not matter.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import time

@@ -4,8 +4,6 @@ The block at a session's start and the one with its first prompt are made of wha
 transcript is taken in as an import does. All of it happens in a temporary memory, in words alone.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections import Counter, defaultdict

@@ -1,7 +1,5 @@
 """Choose captures to evaluate, with their words as kept, by rules, and by a model."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Collection
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Source: unified PRD 13; where it names no number (how a title's three demands count), they count the same.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Open an empty memory for an evaluation, with the user's embedding model, and remove it after."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

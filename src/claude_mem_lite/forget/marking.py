@@ -5,8 +5,6 @@ A row takes along what it was made of, and what was made of it alone. Nothing is
 
 # ruff: noqa: S608  every statement is put together from names of ours; what users say is a parameter
 
-from __future__ import annotations
-
 import os
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator

@@ -9,8 +9,6 @@ What is cut short goes on when the same command is given again: the rows that te
 last, and `storage.forgetting` keeps a note until their bytes are gone, too, which any forget or prune ends.
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import os

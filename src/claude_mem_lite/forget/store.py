@@ -6,8 +6,6 @@ everything outside of SQLite.
 
 # ruff: noqa: S608  every statement is put together from names of ours; what users say is a parameter
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Callable, Collection, Iterable

@@ -1,7 +1,5 @@
 """Remove lines of the logs and files of the spool that tell of something forgotten."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import os

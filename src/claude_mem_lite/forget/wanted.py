@@ -1,7 +1,5 @@
 """Tell whether a text, a time or a path is of what the user wants forgotten. Pure."""
 
-from __future__ import annotations
-
 import functools
 import json
 import os

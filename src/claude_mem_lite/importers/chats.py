@@ -4,8 +4,6 @@ A message is written again once its calls have ended. Measured with 0.61.0; a ch
 is not read.
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Iterator

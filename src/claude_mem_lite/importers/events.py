@@ -5,8 +5,6 @@ made, its own commands. Source: the transcripts and the hook events of the same 
 2.1.329.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterable, Iterator

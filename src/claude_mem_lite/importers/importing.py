@@ -4,8 +4,6 @@ Everything may be repeated. An event bears an id that is always the same, what i
 noted when it is worked off, and what was cut short waits in the queue for the next import.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence

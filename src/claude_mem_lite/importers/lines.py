@@ -3,8 +3,6 @@
 What is broken, too long or unknown is counted and left out. What the lines mean stands in `events`.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 from collections import Counter

@@ -4,8 +4,6 @@ Its tables have been renamed and extended over the years: what a version does no
 github.com/thedotmack/claude-mem, src/services/sqlite, schema versions 4 to 35.
 """
 
-from __future__ import annotations
-
 import contextlib
 import datetime as dt
 import hashlib

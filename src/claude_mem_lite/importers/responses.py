@@ -1,7 +1,5 @@
 """Rebuild what a tool answered where the transcript has only what the model was shown."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -4,8 +4,6 @@ What happened stands there twice: as the items that the client completed, in any
 the model's API. Clients that wrote no items are told by the messages. Measured with 0.169.0.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -4,8 +4,6 @@ A session's own file is FOLDER/SESSION.jsonl; those of its sub-agents lie in FOL
 clients' beside it as FOLDER/agent-ID.jsonl. Nothing is followed that leads out of there.
 """
 
-from __future__ import annotations
-
 import heapq
 import json
 import os

@@ -1,7 +1,5 @@
 """Ask queue.db, for an import of transcripts, what is there and what it has still to process."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from claude_mem_lite.capture import inbox

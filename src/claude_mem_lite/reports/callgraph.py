@@ -4,8 +4,6 @@ Source: the steps of Sugiyama, Tagawa and Toda (1981): reverse what closes a cir
 path, order by barycentres, place.
 """
 
-from __future__ import annotations
-
 import bisect
 import itertools
 from collections import defaultdict, deque

@@ -1,7 +1,5 @@
 """Charts as SVG: sessions over the hours of days, columns by day, bars by name."""
 
-from __future__ import annotations
-
 import datetime as dt
 import math
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """Draw the call graph of what changed as SVG: boxes for functions, curves for calls."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Sequence

@@ -3,8 +3,6 @@
 Captured text stands in the text of elements only; attributes hold numbers and words of ours.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from xml.etree.ElementTree import Element, tostring  # written, never read
 

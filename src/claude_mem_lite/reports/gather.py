@@ -1,7 +1,5 @@
 """Gather a report's data from the memory."""
 
-from __future__ import annotations
-
 import datetime as dt
 import os
 from collections import Counter, defaultdict

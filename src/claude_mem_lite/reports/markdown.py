@@ -1,7 +1,5 @@
 """Write a report as Markdown; captured text stands in it as plain text or as code."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """Write a report as a page: one file that loads nothing and runs its search alone, for screens and paper."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """Build the parts that sections of a page are made of."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from claude_mem_lite.reports import words

@@ -3,8 +3,6 @@
 Rows are counted and summed up by SQLite, so that a year of sessions is a few queries.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Write the sentences that all formats of a report share: project, period and totals."""
 
-from __future__ import annotations
-
 import datetime as dt
 import os
 from collections.abc import Sequence

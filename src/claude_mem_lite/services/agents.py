@@ -4,8 +4,6 @@ They are text here, put in place or taken away, and handed to launchctl or syste
 directory, told apart by a hash of its path in their names.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sys

@@ -3,8 +3,6 @@
 No check changes anything; `fix` of a finding does, where there is one. Data is never deleted.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import os

@@ -1,7 +1,5 @@
 """Build the environment of the services: a short list, and no variable of a session."""
 
-from __future__ import annotations
-
 import os
 import sys
 

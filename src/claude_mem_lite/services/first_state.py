@@ -3,8 +3,6 @@
 The notes are kept in the data directory, from `install-hooks` to `uninstall-hooks`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

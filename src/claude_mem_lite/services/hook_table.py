@@ -3,8 +3,6 @@
 Every client keeps it under "hooks": a list of groups by event, each with a list of commands.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

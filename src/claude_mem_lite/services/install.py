@@ -1,7 +1,5 @@
 """Register the hooks in Claude Code's settings and put the skill in place; take both out again."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Keep a service alone in its data directory, and end it with its supervisor or a database."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import logging

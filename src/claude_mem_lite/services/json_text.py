@@ -3,8 +3,6 @@
 For files that a person keeps by hand: parsing and dumping would reformat them. Pure.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from typing import NamedTuple

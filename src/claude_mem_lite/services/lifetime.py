@@ -1,7 +1,5 @@
 """Decide when the services end by themselves: unneeded for a while, or for a newer version."""
 
-from __future__ import annotations
-
 import logging
 import os
 import signal

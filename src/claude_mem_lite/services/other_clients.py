@@ -1,7 +1,5 @@
 """Register the hooks with the clients beside Claude Code, and take them out again."""
 
-from __future__ import annotations
-
 import functools
 import os
 import re

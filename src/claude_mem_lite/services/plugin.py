@@ -3,8 +3,6 @@
 Reads what Claude Code writes; installing and removing a plugin is Claude Code's own business.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

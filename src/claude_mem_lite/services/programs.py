@@ -1,7 +1,5 @@
 """Read the two programs from `supervisord.conf`, for whatever else is to run them."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

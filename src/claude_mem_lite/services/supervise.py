@@ -3,8 +3,6 @@
 That is supervisord, unless the user has chosen launchd or systemd (see `agents`).
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os

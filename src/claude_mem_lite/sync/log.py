@@ -4,8 +4,6 @@ All of it belongs into one transaction: `capture` runs before anything is merged
 machine's is taken for another's.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace

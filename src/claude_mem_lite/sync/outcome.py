@@ -1,7 +1,5 @@
 """Run one sync at a time and note how it went: what was sent, what came, what was refused and why."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -13,8 +13,6 @@ and any number of times, hold the same. Three kinds of fields make it so:
 What was forgotten is in no record: a tombstone, the digest of kind and id, takes the place of one for good.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

@@ -6,8 +6,6 @@ A hub that lost files, or has more of this machine's than its memory knows of, w
 the memory was: what the hub has of this machine is then merged like another's, and all is published anew.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager

@@ -4,8 +4,6 @@ A zip because what it holds stands in one place, so that a hostile one is turned
 unpacked. Vectors are not in it, for they are made anew, nor are settings, which may have a key in them.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -4,8 +4,6 @@ Both databases are copied by SQLite's own means, the queue first: an event that 
 then in both, and working it off again changes nothing; the other way round it would be in neither.
 """
 
-from __future__ import annotations
-
 import contextlib
 import datetime as dt
 import os

@@ -3,8 +3,6 @@
 What stays behind is what belongs to this machine: raw events, vectors, the code map, logs, settings.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator

@@ -6,8 +6,6 @@ line is `{"kind": "claude-mem", "format": 1}`; then come, each sorted by time an
 learnings, failed calls, what became of functions, calls that sessions observed, and what Claude was paid.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 from collections.abc import Iterator

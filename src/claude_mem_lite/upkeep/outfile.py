@@ -1,7 +1,5 @@
 """Files that are written for the user: theirs alone, whole or not there, and never in place of another."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import tempfile

@@ -3,8 +3,6 @@
 What is remembered stays, and so does every event that waits. One that failed goes only for want of room.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import os
 import time

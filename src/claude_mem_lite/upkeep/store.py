@@ -3,8 +3,6 @@
 A row that is there already, by its id or, without one, by all of it, is left as it is.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections.abc import Iterator

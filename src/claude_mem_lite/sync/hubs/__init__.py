@@ -3,8 +3,6 @@
 A hub holds files by name and knows nothing of what is in them. Each machine writes only below its own name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from typing import Protocol, runtime_checkable
 

@@ -3,8 +3,6 @@
 A file gets its name when it is whole and is never changed after that; another machine's is never touched.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Collection, Mapping

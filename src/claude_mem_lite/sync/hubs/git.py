@@ -7,8 +7,6 @@ commit that a name leads to. Its objects stay unreachable in the repository unti
 after two weeks, or at once: `git reflog expire --expire=now --all && git gc --prune=now`.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Collection, Mapping

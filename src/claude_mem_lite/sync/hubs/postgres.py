@@ -8,8 +8,6 @@ one transaction, at whose commit the other machines that listen are told.
 A password is never kept here: libpq finds it in `~/.pgpass` or in a service file.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import weakref

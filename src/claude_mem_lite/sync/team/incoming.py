@@ -4,8 +4,6 @@ Nothing here is told by being taken in: that takes the user's trust in its autho
 told even then.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sqlite3

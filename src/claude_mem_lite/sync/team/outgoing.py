@@ -4,8 +4,6 @@ Whatever a line refers to by an id of this memory stays behind, guards too, and 
 summary is told anew from what was done, and what quotes a prompt is left out, unless prompts were chosen.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import partial

@@ -7,8 +7,6 @@ left it, for it was restored or lost files, gets a new generation, too. Readers 
 generation, so nobody brings back what was taken out by putting old files there.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os
