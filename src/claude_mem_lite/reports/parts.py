@@ -48,6 +48,12 @@ def chip(function: Function) -> Element:
     return element("li", element("code", said, class_=change, title=change))
 
 
+def more(tag: str, number: int, shown: int, what: str = "") -> Element | None:
+    """Return an element that says how many are left out, None where all are shown."""
+    said = words.left_out(number, shown)
+    return element(tag, f"{said} {what}".rstrip(), class_="more") if said else None
+
+
 def _frame(child: Element, said: str, *, class_: str = "") -> Element:
     """Return what can be moved aside in its frame; a drawing with a width of its own may leave the column."""
     width = child.get("width")
