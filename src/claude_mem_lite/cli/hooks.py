@@ -9,15 +9,14 @@ from rich.markup import escape
 from claude_mem_lite import config, installed, keys, settings
 from claude_mem_lite.cli import setup
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.clients import Name
-from claude_mem_lite.cli.options import AsJson, Quiet, Yes
+from claude_mem_lite.cli.options import AsJson, ClientName, Quiet, Yes
 from claude_mem_lite.cli.output import console, errors, print_json, working
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import install, other_clients, plugin
 
 For = Annotated[
-    list[Name] | None,
-    typer.Option("--for", metavar="CLIENT", help=f"Only {', '.join(Name)}; may be repeated."),
+    list[ClientName] | None,
+    typer.Option("--for", metavar="CLIENT", help=f"Only {', '.join(ClientName)}; may be repeated."),
 ]
 
 
@@ -49,7 +48,7 @@ def install_hooks(  # noqa: PLR0913  (each is an option of the command)
     is_whole = yes or (setup.is_asked() and not is_silent)
     told: dict[str, Any] = {}
     past = None
-    if not wanted or Name.CLAUDE_CODE in wanted:
+    if not wanted or ClientName.CLAUDE_CODE in wanted:
         version = client or install.installed_client()
         if is_whole:
             from claude_mem_lite.cli import transcripts
@@ -109,10 +108,12 @@ def _for_claude_code(version: str | None, *, is_silent: bool, is_short: bool) ->
     return {**done._asdict(), "key": about_key, "languages": unmapped}
 
 
-def _others(wanted: list[Name] | None, *, all_clients: bool, is_silent: bool) -> list[other_clients.Client]:
+def _others(
+    wanted: list[ClientName] | None, *, all_clients: bool, is_silent: bool
+) -> list[other_clients.Client]:
     """Return the other clients to install for: those named, all, or those that the user says yes to."""
     if wanted:
-        return [other_clients.CLIENTS[each] for each in wanted if each != Name.CLAUDE_CODE]
+        return [other_clients.CLIENTS[each] for each in wanted if each != ClientName.CLAUDE_CODE]
     chosen = []
     for each in other_clients.here():
         if all_clients or other_clients.registered(each):
@@ -128,10 +129,10 @@ def _others(wanted: list[Name] | None, *, all_clients: bool, is_silent: bool) ->
 @app.command("uninstall-hooks")
 def uninstall_hooks(*, wanted: For = None, quiet: Quiet = False, as_json: AsJson = False) -> None:
     """Remove the hooks and the skill from every client and stop the services; the memory stays."""
-    removed = install.uninstall() if not wanted or Name.CLAUDE_CODE in wanted else False
+    removed = install.uninstall() if not wanted or ClientName.CLAUDE_CODE in wanted else False
     others = [each for each in other_clients.CLIENTS.values() if not wanted or each.name in wanted]
     gone = [each for each in others if other_clients.uninstall(each)]
-    left = plugin.enabled(install.claude_dir()) if not wanted or Name.CLAUDE_CODE in wanted else None
+    left = plugin.enabled(install.claude_dir()) if not wanted or ClientName.CLAUDE_CODE in wanted else None
     if not (wanted or left):
         _stop_services(quiet=quiet or as_json)
     if as_json:

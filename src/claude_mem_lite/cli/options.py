@@ -1,8 +1,11 @@
 """Define the options that many commands have."""
 
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
+
+from claude_mem_lite.capture import clients
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
@@ -12,6 +15,14 @@ Project = Annotated[
 ]
 OnlyProject = Annotated[str, typer.Option(metavar="PATH", help="Only the project of this folder.")]
 AllProjects = Annotated[bool, typer.Option("--all-projects", "-a", help="All projects.")]
+
+
+class ClientName(StrEnum):
+    """A client, as `--for` and `--from` take it."""
+
+    CLAUDE_CODE = clients.CLAUDE_CODE
+    CODEX = clients.CODEX
+    GEMINI = clients.GEMINI
 
 
 def exclusive(**given: Any) -> None:

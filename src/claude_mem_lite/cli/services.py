@@ -1,4 +1,4 @@
-"""up, down and restart."""
+"""up, down, restart and status."""
 
 import dataclasses
 from typing import Annotated
@@ -15,8 +15,6 @@ _TOLD = {
     "started": "Services started.",
     "replaced": "Services started anew, with this code and this environment.",
 }
-
-
 WithKey = Annotated[
     bool, typer.Option("--with-key", help="For this run, with the key and the base URL that are set here.")
 ]
@@ -72,3 +70,18 @@ def restart(*, with_key: WithKey = False, quiet: Quiet = False, as_json: AsJson 
     elif not quiet:
         console.print("Services restarted.")
         print_line(memory_state.about_key())
+
+
+@app.command()
+def status(*, as_json: AsJson = False) -> None:
+    """Show the services, the queue, what is remembered and the hooks; 1 when something is wrong."""
+    from claude_mem_lite.cli import standing
+    from claude_mem_lite.services.state import state
+
+    found = state()
+    if as_json:
+        print_json(found)
+    else:
+        standing.show(found)
+    if found["problems"]:
+        raise typer.Exit(1)

@@ -11,9 +11,8 @@ import typer
 from claude_mem_lite import config, locks, settings
 from claude_mem_lite.capture import clients, inbox
 from claude_mem_lite.cli.app import INTERRUPTED
-from claude_mem_lite.cli.clients import Name
 from claude_mem_lite.cli.groups import imports
-from claude_mem_lite.cli.options import AsJson, OnlyProject
+from claude_mem_lite.cli.options import AsJson, ClientName, OnlyProject
 from claude_mem_lite.cli.output import console, errors, print_json, print_line, progress_bar
 from claude_mem_lite.cli.text import printable, size
 from claude_mem_lite.cli.times import moment
@@ -33,8 +32,8 @@ _LOCK = "import.lock"
 def import_transcripts(
     *,
     client: Annotated[
-        Name, typer.Option("--from", metavar="CLIENT", help=f"{', '.join(Name)}.")
-    ] = Name.CLAUDE_CODE,
+        ClientName, typer.Option("--from", metavar="CLIENT", help=f"{', '.join(ClientName)}.")
+    ] = ClientName.CLAUDE_CODE,
     project: OnlyProject = "",
     since: Annotated[
         str | None,
@@ -68,7 +67,7 @@ def import_transcripts(
 
 
 def take_in(
-    client: Name = Name.CLAUDE_CODE,
+    client: ClientName = ClientName.CLAUDE_CODE,
     *,
     project: str = "",
     since: str = "",
@@ -109,9 +108,9 @@ def _has_memory() -> bool:
     return os.path.exists(config.memory_path()) and os.path.exists(config.queue_path())
 
 
-def _folder(client: Name) -> str:
+def _folder(client: ClientName) -> str:
     """Return where a client keeps its transcripts. Raises: ClaudeMemError where there are none."""
-    if client == Name.CLAUDE_CODE:
+    if client == ClientName.CLAUDE_CODE:
         folder, variable = os.path.join(install.claude_dir(), "projects"), "CLAUDE_CONFIG_DIR"
     else:
         known = other_clients.CLIENTS[client]
@@ -124,7 +123,7 @@ def _folder(client: Name) -> str:
     return folder
 
 
-def _take(client: Name, project: str, since: str, *, as_json: bool, quiet: bool) -> None:
+def _take(client: ClientName, project: str, since: str, *, as_json: bool, quiet: bool) -> None:
     from claude_mem_lite.importers import importing
     from claude_mem_lite.storage import queries
 
@@ -161,7 +160,7 @@ def _take(client: Name, project: str, since: str, *, as_json: bool, quiet: bool)
         raise typer.Exit(INTERRUPTED)
 
 
-def _reckon(client: Name, project: str, since: str, *, has_memory: bool, as_json: bool) -> None:
+def _reckon(client: ClientName, project: str, since: str, *, has_memory: bool, as_json: bool) -> None:
     """Say what an import would come to; nothing is written."""
     from claude_mem_lite.claude import import_cost
     from claude_mem_lite.importers import importing
