@@ -1,7 +1,7 @@
 """Append a hook's event and its Huey message to queue.db, in one transaction.
 
 Standard library only, because hooks start with it. What looks after rows that wait is `backlog`, what takes
-rows out `storage.pruning` and `storage.forgetting`; the consumer's side of the task table is `tasks.broker`,
+rows out `storage.pruning` and `forget.store`; the consumer's side of the task table is `tasks.broker`,
 what reads the rows is `storage.queries`.
 """
 

@@ -1,7 +1,7 @@
 """Call the Messages API through the anthropic SDK: one request, one answer, or the kind of failure.
 
 The only module that imports the SDK, and that only when it calls: it costs 0.8 s and 70 MB. What is asked
-stands in `prompts`, when it may be asked in `gate`. No error bears the key or what was captured.
+stands in `prompts`, when it may be asked in `circuit_breaker`. No error bears the key or what was captured.
 """
 
 from __future__ import annotations

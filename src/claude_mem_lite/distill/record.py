@@ -302,7 +302,7 @@ def _log(event: PendingEvent, note: str | None, took_s: float) -> None:
 
 
 def _save(observation: Observation, events: list[PendingEvent], upgrade: str | None) -> None:
-    """Store what events came to; `upgrade` is as in `upgrades`, None as the settings say."""
+    """Store what events came to; `upgrade` is as in `rewrites`, None as the settings say."""
     first, last = events[0], events[-1]
     text = "\n".join((observation.title, observation.summary, observation.detail or ""))
     tier = first.priority if first.tool_name else ""

@@ -1,7 +1,4 @@
-"""Tells how the memory has fared in the last days: queue, failures, cost, compression, code map, learnings.
-
-What sessions made of what they were shown stands in `health`.
-"""
+"""Tell how the memory has fared in the last days: queue, failures, cost, compression, code map, learnings."""
 
 import math
 from collections import Counter

@@ -6,7 +6,7 @@ both keep LanceDB's old versions and SQLite's WAL from being emptied, and write 
 open queue.db for one transaction each, and what finds it locked goes to the spool.
 
 What is cut short goes on when the same command is given again: the rows that tell what is to be forgotten go
-last, and `storage.forgetting` keeps a note until their bytes are gone, too, which any forget or prune ends.
+last, and `forget.store` keeps a note until their bytes are gone, too, which any forget or prune ends.
 """
 
 import contextlib
