@@ -1,19 +1,14 @@
 """Build the Huey instance on queue.db, and mark events whose task fails for good."""
 
-from __future__ import annotations
-
 import sqlite3
-from typing import TYPE_CHECKING
 
+from huey.api import Task
 from huey.signals import SIGNAL_ERROR
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.services import instance
 from claude_mem_lite.storage import DatabaseError
 from claude_mem_lite.tasks.broker import ClaimHuey
-
-if TYPE_CHECKING:
-    from huey.api import Task
 
 instance.end_if_moved()  # before queue.db is created
 huey = ClaimHuey()

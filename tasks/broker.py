@@ -5,17 +5,17 @@ Here a message stays until its task has returned; what a dead consumer had in ha
 next one. Results, locks and revocation are not kept: no task of ours uses them.
 """
 
-from __future__ import annotations
-
 import contextlib
 import datetime as dt
 import json
 import logging
 import os
 import select
+import sqlite3
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection
+from typing import Any
 
 from huey.api import Huey, Task
 from huey.consumer import Consumer
@@ -28,10 +28,6 @@ from claude_mem_lite import __version__, config, keys, logs, settings
 from claude_mem_lite.capture import backlog, inbox
 from claude_mem_lite.capture.fast_sqlite3 import Connection
 from claude_mem_lite.services import instance
-
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Collection
 
 log = logging.getLogger(__name__)
 

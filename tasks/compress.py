@@ -26,7 +26,7 @@ _AT_ONCE = 20
 
 @huey.task(**RETRIES, priority=inbox.PRIORITIES["normal"])
 def compress(event_id: str) -> None:
-    """Distill an event by rules, at once; Claude's words replace the local ones later (see `upgrade`).
+    """Distill an event by rules, at once; Claude's words replace the local ones later (see `rewrite`).
 
     The end of a session, or its compaction, also has it summarized.
     """

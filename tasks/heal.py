@@ -1,7 +1,5 @@
 """heal: resolve a project's calls after its code has changed, and confirm them by what was observed."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """learn: add, strengthen, replace or drop learnings after a session is summarized."""
 
-from __future__ import annotations
-
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.tasks.app import RETRIES, huey
 from claude_mem_lite.tasks.embed import embed_in
@@ -10,7 +8,7 @@ from claude_mem_lite.tasks.sync import sync_in_background
 
 @huey.task(**RETRIES, priority=inbox.PRIORITIES["low"])
 def learn(session_id: str) -> None:
-    """Take in what the user has stated; what Claude finds comes with its words (see `upgrade`)."""
+    """Take in what the user has stated; what Claude finds comes with its words (see `rewrite`)."""
     from claude_mem_lite.learnings import session
 
     session.learn(session_id)

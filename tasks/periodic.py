@@ -1,7 +1,5 @@
 """Run tasks by the clock. Slots are UTC, may be missed while the machine sleeps, and may run twice."""
 
-from __future__ import annotations
-
 import datetime as dt
 import logging
 

@@ -1,7 +1,5 @@
 """shown: note which lines of memory a session was given, so that their use can be measured."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from claude_mem_lite.capture import inbox

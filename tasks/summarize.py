@@ -1,7 +1,5 @@
 """summarize: write the summary of a session."""
 
-from __future__ import annotations
-
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.tasks.app import RETRIES, huey
 from claude_mem_lite.tasks.embed import embed_in

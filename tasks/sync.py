@@ -1,7 +1,5 @@
 """sync: start a process that syncs with the hub, where one is set up."""
 
-from __future__ import annotations
-
 import logging
 import random
 import subprocess

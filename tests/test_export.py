@@ -175,7 +175,7 @@ def test_one_project_and_a_file(filled: Path, tmp_path: Path) -> None:
     """Only what is of the project; a file is the user's alone, and none is replaced."""
     path = tmp_path / "p.jsonl"
 
-    done = command("export", str(path), "--project", "/p", "--json-lines")
+    done = command("export", str(path), "--project", "/p")
     again = command("export", str(path))
 
     found = [json.loads(line) for line in path.read_text().split("\n")[:-1]]

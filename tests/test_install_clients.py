@@ -57,7 +57,7 @@ def commands_of(path: str) -> dict[str, list[str]]:
 
 def test_every_client_can_be_named() -> None:
     """`--for` takes Claude Code and each client of the table, and each has a name for people."""
-    assert list(commands.Name) == [clients.CLAUDE_CODE, *NAMES]
+    assert list(commands.ClientName) == [clients.CLAUDE_CODE, *NAMES]
     assert {clients.CLAUDE_CODE, *NAMES} <= set(clients.NAMES)
 
 

@@ -62,12 +62,6 @@ def test_the_denominator_is_the_number_of_questions(answered: int, questions: in
     assert scores.info_preservation(answered, questions) == pytest.approx(share)
 
 
-def test_more_than_five_questions_are_cut_to_five() -> None:
-    """The first five count."""
-    assert scores.counted(list("abcdefg")) == list("abcde")
-    assert scores.counted(["a"]) == ["a"]
-
-
 def test_the_composite_has_the_weights_of_the_prd() -> None:
     """0.15, 0.10, 0.50 and 0.25 add up to one; each dimension alone gives its weight."""
     alone = [Score(*(float(place == chosen) for place in range(4))).quality for chosen in range(4)]

@@ -1,7 +1,5 @@
 """Serve the app on the unix socket of the data directory until SIGTERM."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import os

@@ -4,8 +4,6 @@ It writes nothing but messages for the consumer. Every answer is JSON; wrong par
 404, a part that is down 503, each with an `error` that says what.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import dataclasses
@@ -13,14 +11,18 @@ import os
 import sqlite3
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Callable
+from typing import Any
 
 from pydantic import ValidationError
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
+from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
+from starlette.types import ASGIApp, ExceptionHandler, Message, Receive, Send
+from starlette.types import Scope as Connection
 
 from claude_mem_lite import __version__, config, installed
 from claude_mem_lite.capture import client, inbox
@@ -28,6 +30,7 @@ from claude_mem_lite.codemap import answers
 from claude_mem_lite.context import shared
 from claude_mem_lite.context.superseded import noted
 from claude_mem_lite.distill.findings import findings as put_together
+from claude_mem_lite.kinds import Kind
 from claude_mem_lite.learnings import story
 from claude_mem_lite.search import memory
 from claude_mem_lite.services import memory_state
@@ -49,16 +52,6 @@ from claude_mem_lite.web.parameters import (
     SummarizeParameters,
     parse,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from starlette.requests import Request
-    from starlette.types import ASGIApp, Message, Receive, Send
-    from starlette.types import Scope as Connection
-
-    from claude_mem_lite.kinds import Kind
-
 
 STARTED = time.monotonic()
 _HEALTH = "/api/health"
@@ -271,32 +264,24 @@ async def model(request: Request) -> JSONResponse:
     return JSONResponse(searcher.model())
 
 
-def _unprocessable(_: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, ValidationError)  # noqa: S101  (registered for it)
-    wrong = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()]
-    return JSONResponse({"error": "; ".join(wrong)}, status_code=422)
+def _refusal(status_code: int, said: Callable[[Request, Any], str]) -> ExceptionHandler:
+    return lambda request, error: JSONResponse({"error": said(request, error)}, status_code=status_code)
 
 
-def _not_found(_: Request, error: Exception) -> JSONResponse:
-    return JSONResponse({"error": str(error)}, status_code=404)
+def _wrong_parameters(_: Request, error: ValidationError) -> str:
+    return "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
 
 
-def _no_route(request: Request, _: Exception) -> JSONResponse:
-    return JSONResponse({"error": f"no such address: {request.url.path}"}, status_code=404)
-
-
-def _no_method(request: Request, _: Exception) -> JSONResponse:
-    return JSONResponse({"error": f"{request.method} is not served at {request.url.path}"}, status_code=405)
-
-
-def _too_large(_: Request, __: Exception) -> JSONResponse:
-    return JSONResponse(
-        {"error": f"the body is longer than {_LONGEST_BODY_BYTES >> 20} MiB"}, status_code=413
-    )
-
-
-def _database_down(_: Request, error: Exception) -> JSONResponse:
-    return JSONResponse({"error": f"database: {error}; see claude-mem status"}, status_code=503)
+_database_down = _refusal(503, lambda _, error: f"database: {error}; see claude-mem status")
+_HANDLERS: dict[Any, ExceptionHandler] = {
+    _TooLargeError: _refusal(413, lambda *_: f"the body is longer than {_LONGEST_BODY_BYTES >> 20} MiB"),
+    ValidationError: _refusal(422, _wrong_parameters),
+    queries.UnknownIdError: _refusal(404, lambda _, error: str(error)),
+    DatabaseError: _database_down,
+    sqlite3.Error: _database_down,
+    404: _refusal(404, lambda request, _: f"no such address: {request.url.path}"),
+    405: _refusal(405, lambda request, _: f"{request.method} is not served at {request.url.path}"),
+}
 
 
 @contextlib.asynccontextmanager
@@ -316,16 +301,6 @@ async def _unload_when_idle() -> None:
         searcher.holder.unload_if_idle(time.monotonic())
         memory.trim()
 
-
-_HANDLERS: dict[Any, Any] = {
-    _TooLargeError: _too_large,
-    ValidationError: _unprocessable,
-    queries.UnknownIdError: _not_found,
-    DatabaseError: _database_down,
-    sqlite3.Error: _database_down,
-    404: _no_route,
-    405: _no_method,
-}
 
 app = Starlette(
     routes=[

@@ -1,18 +1,19 @@
 """Answer hooks with blocks: at a session's start, for a prompt, about a file, for a sub-agent."""
 
-from __future__ import annotations
-
 import contextlib
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from starlette.background import BackgroundTask, BackgroundTasks
 from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from claude_mem_lite import settings
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.context import answers
+from claude_mem_lite.context.answers import Answer
 from claude_mem_lite.context.shown import Shown, ShownSessions
 from claude_mem_lite.distill.observation import Capture
 from claude_mem_lite.search.hybrid import Searcher
@@ -20,6 +21,7 @@ from claude_mem_lite.storage import DatabaseError
 from claude_mem_lite.storage import context as context_rows
 from claude_mem_lite.storage.models import memory_database, queue_database
 from claude_mem_lite.web.parameters import (
+    BlockParameters,
     ContextParameters,
     FailureParameters,
     RecallParameters,
@@ -27,14 +29,6 @@ from claude_mem_lite.web.parameters import (
     TouchParameters,
     parse,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from starlette.requests import Request
-
-    from claude_mem_lite.context.answers import Answer
-    from claude_mem_lite.web.parameters import BlockParameters
 
 # Between a hook that finds the services down and this process.
 _JUST_NOW_S = 60.0

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from claude_mem_lite.context import Source  # noqa: TC001  (pydantic reads it)
-from claude_mem_lite.kinds import Type  # noqa: TC001  (read at run time)
+from claude_mem_lite.context import Source
+from claude_mem_lite.kinds import Type
 from claude_mem_lite.storage import projects
-from claude_mem_lite.storage.learnings import Sort  # noqa: TC001  (pydantic reads it)
+from claude_mem_lite.storage.learnings import Sort
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -168,7 +168,6 @@ ParametersT = TypeVar("ParametersT", bound=Parameters)
 def parse(model: type[ParametersT], request: Request) -> ParametersT:
     """Return the parameters of a request's query.
 
-    Raises:
-        ValidationError: they are not what the address takes.
+    Raises: ValidationError: they are not what the address takes.
     """
     return model.model_validate(dict(request.query_params))

@@ -1,18 +1,14 @@
 """Refuse everybody but this user on the socket, whatever the folder's permissions have become."""
 
-from __future__ import annotations
-
+import asyncio
 import logging
 import os
 import socket
 import struct
 import sys
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
-
-if TYPE_CHECKING:
-    import asyncio
 
 log = logging.getLogger(__name__)
 

@@ -107,8 +107,7 @@ def patient(timeout_s: float, *, load: float | None = None) -> float:
 def get(path: str, parameters: dict[str, str], *, timeout_s: float) -> dict[str, Any] | None:
     """Return the JSON object that the web process answers, or None if it is late or answers an error.
 
-    Raises:
-        UnreachableError: there is nothing to connect to.
+    Raises: UnreachableError: there is nothing to connect to.
     """
     return _object(_get(path, parameters, time.monotonic() + timeout_s))
 

@@ -1,7 +1,7 @@
 """Append a hook's event and its Huey message to queue.db, in one transaction.
 
 Standard library only, because hooks start with it. What looks after rows that wait is `backlog`, what takes
-rows out `storage.pruning` and `storage.forgetting`; the consumer's side of the task table is `tasks.broker`,
+rows out `storage.pruning` and `forget.store`; the consumer's side of the task table is `tasks.broker`,
 what reads the rows is `storage.queries`.
 """
 
@@ -200,8 +200,7 @@ def parse(event: str) -> dict[str, str]:
     `idle_s`, `file_path`, `error`, of which both ends are read, and `says_nothing`, which is "1" for an
     event that is not worth keeping. SQLite reads the JSON: that costs 1 ms, `import json` four to five.
 
-    Raises:
-        NotAnEventError: `event` is not a JSON object.
+    Raises: NotAnEventError: `event` is not a JSON object.
     """
     parser = sqlite3.connect(":memory:")
     try:

@@ -1,7 +1,7 @@
 """Call the Messages API through the anthropic SDK: one request, one answer, or the kind of failure.
 
 The only module that imports the SDK, and that only when it calls: it costs 0.8 s and 70 MB. What is asked
-stands in `prompts`, when it may be asked in `gate`. No error bears the key or what was captured.
+stands in `prompts`, when it may be asked in `circuit_breaker`. No error bears the key or what was captured.
 """
 
 from __future__ import annotations
@@ -92,14 +92,18 @@ class Answer:
     cache_write_tokens: int
     duration_ms: int = 0
 
+    @property
+    def tokens(self) -> dict[str, int]:
+        """The tokens of each kind, by the names above."""
+        return {name: getattr(self, name) for name in self.__slots__ if name.endswith("_tokens")}
+
 
 def ask(request: Request, settings: Settings, *, is_repeated: bool = False) -> Answer:
     """Send one request and wait for its answer, for a minute at most; no retry here.
 
     `is_repeated` says that others with the same `system` went before or follow within minutes.
 
-    Raises:
-        OutageError, SetupError, RejectedError: there is no answer.
+    Raises: OutageError, SetupError, RejectedError: there is no answer.
     """
     started = time.monotonic()
     parameters = _parameters(request, settings, is_repeated=is_repeated)
@@ -110,8 +114,7 @@ def ask(request: Request, settings: Settings, *, is_repeated: bool = False) -> A
 def start_batch(requests: Sequence[Request], settings: Settings) -> str:
     """Send requests as one Message Batch and return its id; the n-th has the custom id "n".
 
-    Raises:
-        OutageError, SetupError, RejectedError: there is no batch.
+    Raises: OutageError, SetupError, RejectedError: there is no batch.
     """
     rows: Any = [
         {"custom_id": str(number), "params": _parameters(request, settings, is_repeated=len(requests) > 1)}
@@ -123,8 +126,7 @@ def start_batch(requests: Sequence[Request], settings: Settings) -> str:
 def batch_answers(batch_id: str, settings: Settings) -> dict[str, Answer | ClaudeError] | None:
     """Return what a batch brought for each custom id, or None while it is being worked on.
 
-    Raises:
-        OutageError, SetupError, RejectedError: it could not be asked, or is not known any more.
+    Raises: OutageError, SetupError, RejectedError: it could not be asked, or is not known any more.
     """
 
     def collect(client: Anthropic) -> dict[str, Answer | ClaudeError] | None:
@@ -138,8 +140,7 @@ def batch_answers(batch_id: str, settings: Settings) -> dict[str, Answer | Claud
 def look(settings: Settings) -> None:
     """Ask whether the API is there, takes the key and knows the model; costs nothing.
 
-    Raises:
-        OutageError, SetupError, RejectedError: it does not.
+    Raises: OutageError, SetupError, RejectedError: it does not.
     """
     _calling(settings, lambda client: client.models.retrieve(settings.model))
 

@@ -4,22 +4,17 @@ The state "batches" holds those on their way: {BATCH_ID: {"usd": …, "asked_at"
 observation in one bears "BATCH_ID/CUSTOM_ID". A batch that nobody knows any more sets them free again.
 """
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.claude import api, circuit_breaker, cost, observations, request_cycle, requests
 from claude_mem_lite.claude.api import Answer, ClaudeError, NotFoundError, RejectedError
 from claude_mem_lite.claude.request_cycle import PACE_S, Step
+from claude_mem_lite.settings import Settings
 from claude_mem_lite.storage import facts, rewrites
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from claude_mem_lite.settings import Settings
-    from claude_mem_lite.storage.models import Observation
+from claude_mem_lite.storage.models import Observation
 
 ASK_EVERY_S = 300.0
 # A batch ends within a day, and its results are kept for 29; source: Message Batches API.

@@ -3,8 +3,6 @@
 How it moves is pure; its state is one of the facts that the processes share.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, replace
 
 from claude_mem_lite.storage import facts
@@ -78,8 +76,3 @@ def after_success(gate: Gate, *, now: float) -> Gate:
     """Return the gate open; what was turned down before gets a second chance, for it may not be to blame."""
     retried = (*gate.retried, *(each for each in gate.rejected if each not in gate.retried))
     return Gate(retried=retried[-_MOST_RETRIED:], called_at=now)
-
-
-def capture_pause_s(attempts: int, *, longest_s: float) -> float:
-    """Return how long one capture waits after its n-th failed attempt (1, 2 …): 5, 10, 20 … seconds."""
-    return min(longest_s, 5.0 * 2.0 ** min(max(attempts, 1) - 1, 20))

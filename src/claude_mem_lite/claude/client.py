@@ -5,8 +5,6 @@ The user's own settings hold, by which it logs in. Beside the request itself it 
 measured with 2.1.197 against an API on loopback. 2.1.330 answers the same way.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -18,30 +16,19 @@ import tempfile
 import time
 import zoneinfo
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from claude_mem_lite.claude.api import Answer, OutageError, RejectedError, SetupError
+from claude_mem_lite.claude.api import Answer, OutageError, RejectedError, Request, SetupError
 from claude_mem_lite.redaction.events import redact
+from claude_mem_lite.settings import Settings
 from claude_mem_lite.text import one_line
-
-if TYPE_CHECKING:
-    from claude_mem_lite.claude.api import Request
-    from claude_mem_lite.settings import Settings
 
 TIMEOUT_S = 120.0
 # Hooks of ours that see it record nothing.
 WRITER = "CLAUDE_MEM_WRITER"
 _HANDED_ON = (
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "LANG",
-    "TZ",
-    "TMPDIR",
-    "CLAUDE_CONFIG_DIR",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-)
+    "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "CLAUDE_CONFIG_DIR", "SSL_CERT_FILE", "SSL_CERT_DIR",
+)  # fmt: skip
 _SETUP, _REJECTED = frozenset({401, 402, 403, 404}), frozenset({400, 413, 422})
 _REASON_CHARS = 200
 # The end of a usage limit as clients say it: a Unix time, or the time of a clock with its zone.

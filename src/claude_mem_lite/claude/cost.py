@@ -1,14 +1,8 @@
 """Estimate and sum up what calls cost, and keep the daily budget. The ledger is `storage.ledger`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from claude_mem_lite.capture import inbox
+from claude_mem_lite.settings import Price, Settings
 from claude_mem_lite.storage import facts, ledger
-
-if TYPE_CHECKING:
-    from claude_mem_lite.settings import Price, Settings
 
 CACHE_WRITE, CACHE_READ, BATCH = 1.25, 0.1, 0.5  # times the price; source: see settings.Price
 _MILLION = 1_000_000

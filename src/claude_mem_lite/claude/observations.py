@@ -1,23 +1,16 @@
 """Have Claude write about captures of a session that share a request, and store what it says of each."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.claude import api, prompts, request_cycle, requests
-from claude_mem_lite.claude.api import RejectedError
+from claude_mem_lite.claude.api import Answer, RejectedError
 from claude_mem_lite.claude.request_cycle import PACE_S, Step
 from claude_mem_lite.distill.observation import OBSERVATION_CHARS, SUMMARY_CHARS
+from claude_mem_lite.settings import Settings
 from claude_mem_lite.storage import facts, rewrites
+from claude_mem_lite.storage.models import Observation
 from claude_mem_lite.text import clip, estimate_tokens, one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from claude_mem_lite.claude.api import Answer
-    from claude_mem_lite.settings import Settings
-    from claude_mem_lite.storage.models import Observation
 
 MAX_CAPTURES = 16
 

@@ -4,20 +4,16 @@ Captured text is an attacker's: it stands between tags whose names nobody outsid
 prompts say that nothing in it is an instruction.
 """
 
-from __future__ import annotations
-
 import json
 import secrets
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from claude_mem_lite.kinds import Category  # noqa: TC001  (read at run time)
+from claude_mem_lite.kinds import Category
 from claude_mem_lite.text import clean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 OBSERVATIONS_VERSION = "observations-1"
 SESSION_VERSION = "session-1"

@@ -3,23 +3,16 @@
 What is asked, and what becomes of the answer, is the business of who calls.
 """
 
-from __future__ import annotations
-
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.claude import api, circuit_breaker, client, cost, requests
-from claude_mem_lite.claude.api import OutageError, RejectedError, SetupError
+from claude_mem_lite.claude.api import Answer, OutageError, RejectedError, Request, SetupError
 from claude_mem_lite.claude.circuit_breaker import Gate
+from claude_mem_lite.settings import Settings
 from claude_mem_lite.storage import ledger, queries, rewrites
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from claude_mem_lite.claude.api import Answer, Request
-    from claude_mem_lite.settings import Settings
 
 # Between two requests while there is more to do: 20 a minute, below the limits of any account.
 PACE_S = 3.0
@@ -122,8 +115,8 @@ def turned_down(name: str, reason: str, *, now: float) -> Step:
 
 
 def useless_pause_s(attempts: int) -> float:
-    """Return how long something waits after its n-th useless answer (1, 2 …)."""
-    return circuit_breaker.capture_pause_s(attempts, longest_s=_LONGEST_USELESS_S)
+    """Return how long something waits after its n-th useless answer (1, 2 …): 5, 10, 20 … seconds."""
+    return min(_LONGEST_USELESS_S, 5.0 * 2.0 ** min(attempts - 1, 20))
 
 
 def close_gate(error: OutageError | SetupError, *, now: float) -> Step:
@@ -164,20 +157,16 @@ def enter(  # noqa: PLR0913  (one row of the ledger)
     entry_id: str = "",
 ) -> None:
     """Enter an answer into the ledger, in place of what was reserved for it."""
-    tokens = {
-        name: getattr(answer, name)
-        for name in ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
-    }
     ledger.record(
         ledger.Call(
             purpose=purpose,
             model=settings.model,
-            usd=round(cost.dollars(settings.price, **tokens, is_batch=is_batch), 8),
+            usd=round(cost.dollars(settings.price, **answer.tokens, is_batch=is_batch), 8),
             duration_ms=answer.duration_ms,
             captures=captures,
             session_id=session_id,
             is_batch=is_batch,
-            **tokens,
+            **answer.tokens,
         ),
         now=now,
         entry_id=entry_id,

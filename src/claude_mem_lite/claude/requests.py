@@ -4,24 +4,18 @@ Only what is new goes in: a request for each capture's why, and the capture's di
 the business of `rewrite`, what becomes of the answer that of `observations`.
 """
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from claude_mem_lite.claude import cost, prompts
 from claude_mem_lite.claude.api import Request
 from claude_mem_lite.distill.digest import DIGEST_CHARS, digest
 from claude_mem_lite.distill.record import capture_of, is_look
+from claude_mem_lite.settings import Price
 from claude_mem_lite.storage import queries
+from claude_mem_lite.storage.models import Observation, PendingEvent
 from claude_mem_lite.text import CHARS_PER_TOKEN, clip, estimate_tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from claude_mem_lite.settings import Price
-    from claude_mem_lite.storage.models import Observation, PendingEvent
 
 MAX_PACK_CHARS = 24_000
 MAX_PACK_TOKENS, DIGEST_TOKENS = int(MAX_PACK_CHARS / CHARS_PER_TOKEN), int(DIGEST_CHARS / CHARS_PER_TOKEN)
@@ -93,16 +87,21 @@ def pack(observations: Sequence[Observation]) -> Pack:
 
 def packs(observations: Iterable[Observation], *, size: int) -> list[Pack]:
     """Return the requests for all observations, each of one session and at most `size` of them."""
-    by_session: dict[str, list[Observation]] = {}
-    for each in observations:
-        by_session.setdefault(each.session_id, []).append(each)
     made = []
-    for rows in by_session.values():
+    for rows in by_session(observations).values():
         left = rows
         while left:
             made.append(pack(left[:size]))
             left = left[len(made[-1].observations) + len(made[-1].gone) :]
     return made
+
+
+def by_session(observations: Iterable[Observation]) -> dict[str, list[Observation]]:
+    """Return the observations of each session, in their order."""
+    found: dict[str, list[Observation]] = {}
+    for each in observations:
+        found.setdefault(each.session_id, []).append(each)
+    return found
 
 
 def input_tokens(request: Request) -> int:

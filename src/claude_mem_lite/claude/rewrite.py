@@ -4,23 +4,18 @@ One step is at most one request. Whoever takes it holds the lock of the data dir
 one conversation with the API at a time; the local words stand until better ones are stored.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
 
 from claude_mem_lite import locks
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.claude import circuit_breaker, observations, requests, sessions
+from claude_mem_lite.claude.circuit_breaker import Gate
 from claude_mem_lite.claude.request_cycle import PACE_S, Step
+from claude_mem_lite.settings import Settings
 from claude_mem_lite.storage import rewrites
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from contextlib import AbstractContextManager
-
-    from claude_mem_lite.claude.circuit_breaker import Gate
-    from claude_mem_lite.settings import Settings
-    from claude_mem_lite.storage.models import Observation
+from claude_mem_lite.storage.models import Observation
 
 # Captures of a session wait for company: one that changed something until it has been quiet for so long,
 # none longer than the age.
@@ -66,7 +61,7 @@ def step(settings: Settings, *, now: float, later: Later | None = None) -> Step:
         return observations.write(chosen, settings, now=now, more=len(due) > len(chosen))
     dues = [row.upgrade_due for row in rows] + [session.upgrade_due for session in telling]
     waits = [inbox.unix_time(due_at) - now for due_at in dues if due_at]
-    waits += [_ripe_in_s(group, now=now) for group in _by_session(due).values()]
+    waits += [_ripe_in_s(group, now=now) for group in requests.by_session(due).values()]
     other = later(settings, now=now) if later else Step(None)
     waits += [other.wait_s] if other.wait_s is not None else []
     return other if other.was_taken else Step(max(0.0, min(waits)) if waits else None)
@@ -84,17 +79,10 @@ def _pause(closed: Gate, *, now: float) -> Step | None:
 def _ripe(due: Sequence[Observation], *, now: float) -> list[Observation]:
     """Return the captures of the first session that wait for nobody; else one that has failed before."""
     fresh = [row for row in due if not row.upgrade_attempts]
-    for rows in _by_session(fresh).values():
+    for rows in requests.by_session(fresh).values():
         if _ripe_in_s(rows, now=now) <= 0:
             return observations.first_together(rows)
     return [row for row in due if row.upgrade_attempts][:1]
-
-
-def _by_session(rows: Sequence[Observation]) -> dict[str, list[Observation]]:
-    found: dict[str, list[Observation]] = {}
-    for row in rows:
-        found.setdefault(row.session_id, []).append(row)
-    return found
 
 
 def _ripe_in_s(rows: Sequence[Observation], *, now: float) -> float:

@@ -4,12 +4,11 @@ Captured text reaches the model here, so what it writes is no word of the user's
 (see `voices`).
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from claude_mem_lite.claude import api, observations, prompts, request_cycle, requests
-from claude_mem_lite.claude.api import RejectedError, Request
+from claude_mem_lite.claude.api import Answer, RejectedError, Request
+from claude_mem_lite.claude.prompts import Told, WrittenLearning
 from claude_mem_lite.claude.request_cycle import PACE_S, Step
 from claude_mem_lite.distill.observation import SUMMARY_CHARS
 from claude_mem_lite.distill.record import MAX_KEY_FILES, SPOKEN, summarize_session
@@ -17,17 +16,11 @@ from claude_mem_lite.distill.sameness import terms
 from claude_mem_lite.learnings import evolve
 from claude_mem_lite.learnings.evolve import CONTENT_CHARS, TOLD, Candidate
 from claude_mem_lite.learnings.voices import Voices
+from claude_mem_lite.settings import Settings
 from claude_mem_lite.storage import context, facts, queries, rewrites
 from claude_mem_lite.storage import learnings as learning_rows
+from claude_mem_lite.storage.models import Learning, Observation, Session
 from claude_mem_lite.text import clip, one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from claude_mem_lite.claude.api import Answer
-    from claude_mem_lite.claude.prompts import Told, WrittenLearning
-    from claude_mem_lite.settings import Settings
-    from claude_mem_lite.storage.models import Learning, Observation, Session
 
 MOST_LEARNINGS = 10  # of one session
 SHOWN = 30  # of what is known; source: phase 6 document 2.4

@@ -4,27 +4,22 @@ Only if the user set `[compress] calls`. What Claude names is an edge of low con
 confirms it, and it goes with the call.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.claude import api, prompts, request_cycle
 from claude_mem_lite.claude.api import RejectedError, Request
+from claude_mem_lite.claude.prompts import WrittenCall
 from claude_mem_lite.claude.request_cycle import PACE_S, Step
 from claude_mem_lite.codemap import file_index, sources
 from claude_mem_lite.codemap.confidence import ASKED, ASKED_CONFIDENCE
 from claude_mem_lite.redaction.events import redact
+from claude_mem_lite.settings import Settings
 from claude_mem_lite.storage import call_edges, code, facts
+from claude_mem_lite.storage.models import CallEdge, FunctionMapEntry
 from claude_mem_lite.text import clip, one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from claude_mem_lite.claude.prompts import WrittenCall
-    from claude_mem_lite.settings import Settings
-    from claude_mem_lite.storage.models import CallEdge, FunctionMapEntry
 
 MOST_CALLS, MOST_CANDIDATES = 20, 8
 # A function is asked about once its session has left it alone for so long, and within a week.

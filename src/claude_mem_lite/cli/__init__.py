@@ -1,7 +1,5 @@
 """Define the `claude-mem` command: one module a group of commands."""
 
-from __future__ import annotations
-
 import errno
 import io
 import os
@@ -63,7 +61,7 @@ def _fail(error: Exception) -> None:
         at = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{os.path.basename(at.filename)}:{at.lineno}"
         said = f"{type(error).__name__}: {error} ({where}): a defect; with {DEBUG}=1 you see all of it"
-    errors.print("[red]claude-mem:[/red]", escape(" ".join(said.split())), soft_wrap=True)
+    errors.print("[red]claude-mem:[/red]", escape(" ".join(said.split())))
     sys.exit(1)
 
 

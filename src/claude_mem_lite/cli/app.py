@@ -1,7 +1,5 @@
 """Build the Typer application: the tree of commands, each imported when it is called."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from typing import Annotated, Any
@@ -39,7 +37,7 @@ COMMANDS = {
         "mermaid": ("code", "Draw what the last session changed, as Mermaid."),
     },
     "The services": {
-        "status": ("status", "Show services, queue, memory, cost and problems."),
+        "status": ("services", "Show services, queue, memory, cost and problems."),
         "up": ("services", "Start the services."),
         "down": ("services", "Finish the current work and stop the services."),
         "restart": ("services", "Restart the services."),

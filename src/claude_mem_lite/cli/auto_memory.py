@@ -1,26 +1,17 @@
 """import auto-memory: import rules from Claude Code's own notes on a project."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import Annotated
-
-import typer
-from rich.text import Text
 
 from claude_mem_lite import config
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.cli.groups import imports
-from claude_mem_lite.cli.output import AsJson, console, print_json
+from claude_mem_lite.cli.options import AsJson, Project
+from claude_mem_lite.cli.output import console, print_json, print_line
 from claude_mem_lite.text import count
 
 
 @imports.command("auto-memory")
-def import_auto_memory(
-    *,
-    project: Annotated[str, typer.Option(metavar="PATH", help="The project of this folder.")] = "",
-    as_json: AsJson = False,
-) -> None:
+def import_auto_memory(*, project: Project = "", as_json: AsJson = False) -> None:
     """Take in what Claude Code has noted of your wishes in this project: its entries of kind feedback.
 
     They become learnings. The end of each session does the same; what you remove does not come back.
@@ -52,7 +43,7 @@ def import_auto_memory(
         })  # fmt: skip
         return
     if not folders:
-        console.print(Text(f"Claude Code has no notes on {project_dir}."), soft_wrap=True)
+        print_line(f"Claude Code has no notes on {project_dir}.")
         return
     new = actions["inserted"] + actions["contradicted"]
     said = [
@@ -61,6 +52,6 @@ def import_auto_memory(
         f"known already: {known}" if (known := actions["merged"] + actions["known"]) else "",
         f"of other kinds: {taken.others}" if taken.others else "",
     ]
-    console.print(Text(f"{'; '.join(filter(None, said))}."), soft_wrap=True)
+    print_line(f"{'; '.join(filter(None, said))}.")
     if waiting := actions["quarantined"]:
-        console.print(f"waiting for you: {waiting}, claude-mem learnings list --quarantine", soft_wrap=True)
+        console.print(f"waiting for you: {waiting}, claude-mem learnings list --quarantine")

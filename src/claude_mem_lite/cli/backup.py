@@ -1,27 +1,16 @@
 """backup and restore: save the memory to one file, and restore it from one."""
 
-from __future__ import annotations
-
 import datetime as dt
 import os
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
 from claude_mem_lite import config
 from claude_mem_lite.cli.app import app
 from claude_mem_lite.cli.guards import sync
-from claude_mem_lite.cli.output import (
-    AsJson,
-    Yes,
-    confirmed,
-    console,
-    errors,
-    open_memory,
-    print_json,
-    working,
-)
+from claude_mem_lite.cli.options import AsJson, Yes
+from claude_mem_lite.cli.output import confirmed, open_memory, print_json, print_line, print_warnings, working
 from claude_mem_lite.cli.text import size
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.text import count, join
@@ -57,7 +46,7 @@ def backup(
         print_json({"file": path, "size_bytes": os.path.getsize(path), **manifest})
     else:
         said = f"{path}: {_told(manifest['counts'])}, {size(os.path.getsize(path))}."
-        console.print(Text(said), soft_wrap=True)
+        print_line(said)
 
 
 @app.command()
@@ -85,9 +74,8 @@ def restore(
         print_json({"restored": counts, "kept": kept, "problems": problems})
     else:
         was = f" What was there is in {kept}." if kept else ""
-        console.print(Text(f"Restored: {_told(counts)}.{was}"), soft_wrap=True)
-        for problem in problems:
-            errors.print(Text.assemble(("! ", "yellow"), problem), soft_wrap=True)
+        print_line(f"Restored: {_told(counts)}.{was}")
+        print_warnings(problems)
     if problems:
         raise typer.Exit(1)
 

@@ -1,34 +1,23 @@
 """browse: browse the memory in a terminal view."""
 
-from __future__ import annotations
-
 import os
 import sys
-from typing import Annotated
-
-import typer
 
 from claude_mem_lite.cli.app import app
+from claude_mem_lite.cli.options import AllProjects, Project, exclusive
 from claude_mem_lite.cli.output import console, open_memory
 from claude_mem_lite.errors import ClaudeMemError
 
 
 @app.command()
-def browse(
-    *,
-    project: Annotated[
-        str, typer.Option(metavar="PATH", help="The project of this folder, instead of the current one's.")
-    ] = "",
-    all_projects: Annotated[bool, typer.Option("--all-projects", "-a", help="Show all projects.")] = False,
-) -> None:
+def browse(*, project: Project = "", all_projects: AllProjects = False) -> None:
     """Browse sessions, observations, learnings, findings and projects; search, edit and forget them.
 
     The keys are shown at the bottom. Needs the extra [bold]browse[/bold] and a terminal.
     """
     from claude_mem_lite.storage import projects
 
-    if project and all_projects:
-        raise typer.BadParameter("--project and --all-projects exclude each other")
+    exclusive(project=project, all_projects=all_projects)
     try:
         from claude_mem_lite.cli.browser import Browser
     except ModuleNotFoundError as error:

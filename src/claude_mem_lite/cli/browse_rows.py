@@ -1,10 +1,9 @@
 """List and describe remembered rows for `claude-mem browse`, by the functions of the other commands."""
 
-from __future__ import annotations
-
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from claude_mem_lite.cli.context import origin_lines
 from claude_mem_lite.cli.guards import sync
@@ -14,9 +13,6 @@ from claude_mem_lite.cli.search import find
 from claude_mem_lite.cli.text import age, printable
 from claude_mem_lite.cli.upkeep import told
 from claude_mem_lite.errors import ClaudeMemError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 View = Literal["sessions", "observations", "learnings", "findings", "projects"]
 VIEWS: tuple[View, ...] = ("sessions", "observations", "learnings", "findings", "projects")

@@ -1,14 +1,14 @@
 """Show the memory in a terminal, with Textual. Captured text is shown as `Text`: no markup is read in it."""
 
-from __future__ import annotations
-
 import asyncio
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 from rich.text import Text
 from textual import on, work
-from textual.app import App
+from textual.app import App, ComposeResult
+from textual.binding import BindingType
 from textual.containers import Container, Vertical, VerticalScroll
 from textual.screen import ModalScreen, Screen
 from textual.widgets import DataTable, Footer, Input, Static, Tab, Tabs
@@ -19,12 +19,6 @@ from claude_mem_lite.cli.text import printable
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.storage import models
 from claude_mem_lite.text import count
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from textual.app import ComposeResult
-    from textual.binding import BindingType
 
 Answer = TypeVar("Answer")
 

@@ -1,10 +1,8 @@
 """compress and cost: have Claude rewrite observations that rules wrote, and print what it cost."""
 
-from __future__ import annotations
-
 import datetime as dt
 import os
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.markup import escape
@@ -13,12 +11,11 @@ from rich.table import Table
 from claude_mem_lite import config, keys, settings
 from claude_mem_lite.capture import backlog, inbox
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.output import AsJson, console, errors, print_json, print_table, working
+from claude_mem_lite.cli.options import AsJson
+from claude_mem_lite.cli.output import console, errors, print_json, print_table, working
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import instance
-
-if TYPE_CHECKING:
-    from claude_mem_lite.settings import Settings
+from claude_mem_lite.settings import Settings
 
 
 @app.command()
@@ -164,4 +161,4 @@ def _show_result(found: dict[str, Any]) -> None:
         still = f"; {left} still in local words" if left else ""
         console.print(f"Claude wrote {found['written']} for ${found['usd']:.4f}{still}.")
     if found["stopped"]:
-        errors.print(f"[yellow]stopped:[/yellow] {escape(found['stopped'])}", soft_wrap=True)
+        errors.print(f"[yellow]stopped:[/yellow] {escape(found['stopped'])}")

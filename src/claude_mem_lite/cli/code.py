@@ -12,7 +12,8 @@ from rich.text import Text
 
 from claude_mem_lite import config
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.output import AsJson, Quiet, console, errors, open_memory, print_json, working
+from claude_mem_lite.cli.options import AsJson, Project, Quiet
+from claude_mem_lite.cli.output import console, errors, open_memory, print_json, print_line, working
 from claude_mem_lite.cli.text import age, printable
 from claude_mem_lite.errors import ClaudeMemError
 
@@ -26,9 +27,6 @@ _MOST_TOLD = 12  # overriding methods, and unresolved calls
 _COLOURS = {"new": "green", "modified": "yellow", "deleted": "red"}
 
 Name = Annotated[str, typer.Argument(help="A function: post, Journal.post, ledger/journal.py:post.")]
-ProjectOf = Annotated[
-    str, typer.Option(metavar="PATH", help="The project of this folder, instead of the current one's.")
-]
 
 
 @app.command("map")
@@ -82,7 +80,7 @@ def _print_edges(edges: Iterable[Edge], *, as_json: bool) -> None:
     else:
         for caller in sorted(calls):
             line = f"{caller} → {', '.join(sorted(calls[caller]))}"
-            console.print(Text(printable(line)), soft_wrap=True)
+            print_line(printable(line))
 
 
 def _scan(project_dir: str, *, quiet: bool) -> dict[str, Any]:
@@ -115,20 +113,19 @@ def _print_scan(scan: dict[str, Any], *, as_json: bool, quiet: bool) -> None:
         print_json(scan)
         return
     for path, error in scan["errors"].items():
-        errors.print(Text(printable(f"{path}: {error}"), style="yellow"), soft_wrap=True)
+        errors.print(Text(printable(f"{path}: {error}"), style="yellow"))
     if not quiet:
         changes = ", ".join(f"{count:,} {name}" for name, count in scan["changes"].items() if count)
-        console.print(Text(printable(scan["project_dir"]), style="bold"), soft_wrap=True)
+        print_line(printable(scan["project_dir"]), "bold")
         console.print(
             f"{scan['files']:,} files, {len(scan['changed']):,} of them read, {len(scan['gone']):,} gone;"
             f" {scan['functions']:,} functions{f' ({changes})' if changes else ''};"
-            f" {scan['calls']:,} calls, {scan['unresolved']:,} unresolved; {scan['took_ms'] / 1000:.1f} s",
-            soft_wrap=True,
+            f" {scan['calls']:,} calls, {scan['unresolved']:,} unresolved; {scan['took_ms'] / 1000:.1f} s"
         )
 
 
 @app.command()
-def history(name: Name, *, project: ProjectOf = "", as_json: AsJson = False) -> None:
+def history(name: Name, *, project: Project = "", as_json: AsJson = False) -> None:
     """Tell which sessions changed a function, and what they were about; exit 1 when none is known."""
     from claude_mem_lite.codemap import answers
 
@@ -151,13 +148,13 @@ def history(name: Name, *, project: ProjectOf = "", as_json: AsJson = False) -> 
 
 
 @app.command()
-def callers(name: Name, *, project: ProjectOf = "", as_json: AsJson = False) -> None:
+def callers(name: Name, *, project: Project = "", as_json: AsJson = False) -> None:
     """Tell who calls a function, how surely, and by which evidence; exit 1 when it is not known."""
     _print_calls(name, project, side="callee", other="caller", as_json=as_json)
 
 
 @app.command()
-def callees(name: Name, *, project: ProjectOf = "", as_json: AsJson = False) -> None:
+def callees(name: Name, *, project: Project = "", as_json: AsJson = False) -> None:
     """Tell whom a function calls, how surely, and by which evidence; exit 1 when it is not known."""
     _print_calls(name, project, side="caller", other="callee", as_json=as_json)
 
@@ -186,7 +183,7 @@ def _print_calls(name: str, project: str, *, side: str, other: str, as_json: boo
         told = (
             "files have changed since calls were resolved; a session does that in a while, claude-mem map now"
         )
-        errors.print(Text(told, style="yellow"), soft_wrap=True)
+        errors.print(Text(told, style="yellow"))
     _fail_without(found, name, project_dir)
 
 
@@ -202,7 +199,7 @@ def _print_doubts(function: dict[str, Any]) -> None:
         if told:
             more = f", and {len(told) - _MOST_TOLD} more" if len(told) > _MOST_TOLD else ""
             line = printable(f"{head}{', '.join(told[:_MOST_TOLD])}{more}")
-            console.print(Text(f"  {line}", style="dim"), soft_wrap=True)
+            print_line(f"  {line}", "dim")
 
 
 @app.command()
@@ -214,7 +211,7 @@ def mermaid(  # noqa: PLR0913  (each is an option of the command)
     ] = "",
     everything: Annotated[bool, typer.Option("--all", help="All functions, changed or not.")] = False,
     output: Annotated[str, typer.Option("--output", "-o", metavar="PATH", help="Write it there.")] = "",
-    project: ProjectOf = "",
+    project: Project = "",
     as_json: AsJson = False,
 ) -> None:
     """Draw the functions that the last session changed, and who they call and are called by, as Mermaid."""
@@ -253,7 +250,7 @@ def _print_head(function: dict[str, Any]) -> None:
     head.append(f"  {printable(function['signature'])}", style="dim")
     if function.get("inherited_by"):
         head.append(f"  inherited by {printable(function['inherited_by'])}", style="yellow")
-    console.print(head, soft_wrap=True)
+    console.print(head)
 
 
 def _print_rows(rows: Iterable[list[tuple[str, str]]]) -> None:
@@ -264,7 +261,7 @@ def _print_rows(rows: Iterable[list[tuple[str, str]]]) -> None:
         padded = ((text.ljust(width), style) for (text, style), width in zip(row, widths, strict=True))
         line = Text("  ").join([Text(""), *(Text(text, style) for text, style in padded)])
         line.rstrip()
-        console.print(line, soft_wrap=True)
+        console.print(line)
     if not cells:
         console.print("  none", style="dim")
 
@@ -272,7 +269,7 @@ def _print_rows(rows: Iterable[list[tuple[str, str]]]) -> None:
 def _fail_without(found: Sequence[Any], name: str, project_dir: str) -> None:
     if not found:
         line = f"{name}: no such function in the code map of {project_dir}; claude-mem map scans it"
-        errors.print(Text(printable(line)), soft_wrap=True)
+        errors.print(Text(printable(line)))
         raise typer.Exit(1)
 
 

@@ -1,10 +1,9 @@
 """context and why: print a session's start block, and where a line of it came from."""
 
-from __future__ import annotations
-
 import os
 import time
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
@@ -13,14 +12,12 @@ from rich.text import Text
 from claude_mem_lite import config
 from claude_mem_lite.capture import client, clients
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.output import AsJson, console, errors, open_memory, print_json, story_table
+from claude_mem_lite.cli.options import AsJson, Project, exclusive
+from claude_mem_lite.cli.output import console, errors, open_memory, print_json, print_line, story_table
 from claude_mem_lite.cli.text import age, printable
-from claude_mem_lite.context import Source  # noqa: TC001  (Typer reads it)
+from claude_mem_lite.context import Source
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.text import one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _ANSWER_S = 10
 _ID_CHARS = 8
@@ -30,9 +27,7 @@ _LEFT_OUT = 20
 @app.command()
 def context(  # noqa: PLR0913  (each is an option of the command)
     *,
-    project: Annotated[
-        str, typer.Option(metavar="PATH", help="The project of this folder, instead of the current one's.")
-    ] = "",
+    project: Project = "",
     source: Annotated[Source, typer.Option(help="The way in which the session starts.")] = "startup",
     session: Annotated[str, typer.Option(metavar="ID", help="Print what this session would get now.")] = "",
     prompt: Annotated[
@@ -52,8 +47,7 @@ def context(  # noqa: PLR0913  (each is an option of the command)
     Or what a sub-agent of it would be given. Nothing counts as shown by this.
     Without the services prompts are matched by words alone.
     """
-    if sum(option is not None for option in (prompt, file, subagent)) > 1:
-        raise typer.BadParameter("--prompt, --file and --subagent exclude each other")
+    exclusive(prompt=prompt is not None, file=file is not None, subagent=subagent is not None)
     open_memory(read_only=True)
     from claude_mem_lite.storage import projects
 
@@ -85,7 +79,7 @@ def context(  # noqa: PLR0913  (each is an option of the command)
     if block["context"]:
         typer.echo(block["context"])
     else:
-        errors.print(Text(f"Nothing would be shown: {_why_nothing(path, asked)}."), soft_wrap=True)
+        errors.print(Text(f"Nothing would be shown: {_why_nothing(path, asked)}."))
     if explain:
         _explain(block)
 
@@ -135,32 +129,20 @@ def _why_nothing(path: str, asked: Mapping[str, str]) -> str:
 def _explain(block: Mapping[str, Any]) -> None:
     """Print a table of the lines with what each costs and why it is in, then of those left out."""
     skipped = f"; could not be read: {', '.join(block['skipped'])}" if block["skipped"] else ""
-    console.print(
-        Text(f"\n{block['tokens']} tokens in {block['build_ms']:.0f} ms{skipped}", style="bold"),
-        soft_wrap=True,
-    )
+    print_line(f"\n{block['tokens']} tokens in {block['build_ms']:.0f} ms{skipped}", "bold")
     for title, lines in (("In", block["lines"]), ("Left out", block["left_out"][:_LEFT_OUT])):
         if not lines:
             continue
-        table = Table(
-            "layer",
-            "id",
-            "tokens",
-            "why",
-            "line",
-            title=title,
-            title_justify="left",
-            box=None,
-            pad_edge=False,
-        )
+        columns = ("layer", "id", "tokens", "why", "line")
+        table = Table(*columns, title=title, title_justify="left", box=None, pad_edge=False)
         for line in lines:
             why = line.get("why") or line["reason"]
             cells = (line["layer"], line["id"][:_ID_CHARS], str(line["tokens"]), why, line["says"])
             table.add_row(*(Text(one_line(printable(cell), 60)) for cell in cells))
-        console.print(table)
+        console.print(table, soft_wrap=False)
     more = len(block["left_out"]) - _LEFT_OUT
     if more > 0:
-        console.print(Text(f"and {more} more left out: --json has all", style="dim"))
+        print_line(f"and {more} more left out: --json has all", "dim")
 
 
 @app.command()
@@ -177,7 +159,7 @@ def why(
     if as_json:
         print_json(found)
         return
-    console.print(story_table(origin_lines(found, time.time())))
+    console.print(story_table(origin_lines(found, time.time())), soft_wrap=False)
 
 
 def origin_lines(found: dict[str, Any], now: float) -> list[tuple[str, str]]:

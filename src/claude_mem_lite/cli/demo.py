@@ -1,7 +1,5 @@
 """demo: play four recorded sessions through the real hooks and services, in a temporary folder."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import json
@@ -12,23 +10,21 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import MofNCompleteColumn, Progress
 
 from claude_mem_lite.cli import terminal
 from claude_mem_lite.cli.app import app
 from claude_mem_lite.cli.moments import lines_of, show_moment
-from claude_mem_lite.cli.output import console
+from claude_mem_lite.cli.output import progress_bar
 from claude_mem_lite.cli.terminal import say
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import install
 from claude_mem_lite.text import estimate_tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 HISTORY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "demo_history")
 PROJECT = os.path.realpath("/home/dev/ledger")
@@ -99,7 +95,7 @@ def demo(
     started = time.monotonic()
     events = list(recorded_events())
     with _temporary_home():
-        with _progress() as progress:
+        with progress_bar(MofNCompleteColumn()) as progress:
             task = progress.add_task("starting the services", total=None)
             supervise.up()
             progress.update(task, description="replaying tool calls through the hooks", total=len(events))
@@ -109,7 +105,7 @@ def demo(
             _drain(progress)
         _show_memory(len(events), time.monotonic() - started)
         _show_moments()
-        with _progress() as progress:
+        with progress_bar(MofNCompleteColumn()) as progress:
             progress.add_task("stopping the services", total=None)
             supervise.down()
     show_next()
@@ -225,12 +221,6 @@ def _show_moments() -> None:
     )
     for line in terminal.wrapped(told, terminal.columns()):
         say(line)
-
-
-def _progress() -> Progress:
-    """Return a progress bar that shows on a terminal only."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
 @contextlib.contextmanager

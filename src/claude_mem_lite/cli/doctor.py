@@ -11,7 +11,8 @@ from rich.text import Text
 
 from claude_mem_lite import settings
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.output import AsJson, console, print_json, working
+from claude_mem_lite.cli.options import AsJson
+from claude_mem_lite.cli.output import console, print_json, print_line, working
 from claude_mem_lite.errors import ClaudeMemError
 
 if TYPE_CHECKING:
@@ -85,9 +86,9 @@ def _show(told: list[dict[str, Any]]) -> None:
         line = Text.assemble((mark, style), f" {each['name']:<{width}}  ", each["found"])
         if each["outcome"]:
             line.append(f"  ({each['outcome']})", style="bold")
-        console.print(line, soft_wrap=True)
+        console.print(line)
         if not each["ok"]:
-            console.print(Text(f"  {'':<{width}}  → {each['cure']}", style="yellow"), soft_wrap=True)
+            print_line(f"  {'':<{width}}  → {each['cure']}", "yellow")
     fixable = sum(each["can_fix"] and not each["ok"] and not each["outcome"] for each in told)
     if fixable:
         console.print(f"[dim]claude-mem doctor --fix cures {fixable} of them[/dim]")

@@ -1,22 +1,18 @@
 """eval: the group of measurements, with `eval health` and `eval sql`."""
 
-from __future__ import annotations
-
 import os
 import time
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any
 
 import typer
 from rich.text import Text
 
 from claude_mem_lite.cli.app import app
 from claude_mem_lite.cli.groups import evaluate
-from claude_mem_lite.cli.output import AsJson, console, figure, open_memory, print_json, print_table, table_of
+from claude_mem_lite.cli.options import AsJson, OnlyProject
+from claude_mem_lite.cli.output import console, figure, open_memory, print_json, print_table, table_of
 from claude_mem_lite.cli.text import printable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
 
 _USE = ("blocks", "tokens", "shown", "opened", "named", "touched", "used")
 _COMPRESSION = (
@@ -42,7 +38,7 @@ def _group() -> None:
 def health(
     *,
     days: Annotated[int, typer.Option(min=1, max=3_650, help="So many days back.")] = 30,
-    project: Annotated[str, typer.Option(metavar="PATH", help="Only the project of this folder.")] = "",
+    project: OnlyProject = "",
     as_json: AsJson = False,
 ) -> None:
     """Tell how queue, cost, compression, code map and learnings fare, and what sessions used.
@@ -98,7 +94,7 @@ def _show_errors(found: Mapping[str, Mapping[str, int]]) -> None:
         for part, kinds in found.items()
         for kind, count in kinds.items()
     ]
-    console.print(Text.assemble(("errors", "bold"), " ", "; ".join(told) or "none"), soft_wrap=True)
+    console.print(Text.assemble(("errors", "bold"), " ", "; ".join(told) or "none"))
 
 
 def _show_cost(found: Mapping[str, Any], days: int) -> None:
@@ -123,8 +119,7 @@ def _show_code_map(found: Mapping[str, Any]) -> None:
     console.print(
         f"[bold]code map[/bold]  {found['files']:,} files, {shares['parsed']} of them read; "
         f"{found['calls']:,} calls, {shares['resolved']} resolved, {shares['confirmed']} confirmed by "
-        f"what was observed; {found['stale']:,} of {found['observed']:,} observed ones are stale",
-        soft_wrap=True,
+        f"what was observed; {found['stale']:,} of {found['observed']:,} observed ones are stale"
     )
 
 
@@ -133,15 +128,14 @@ def _show_learnings(found: Mapping[str, Mapping[str, int]]) -> None:
     events = found["events"]
     names = [*(name for name in _CHURN if name in events), *sorted(events.keys() - set(_CHURN))]
     churn = ", ".join(f"{events[name]:,} {name}" for name in names)
-    console.print(f"[bold]learnings[/bold]  {now}; of late: {churn or 'no change'}", soft_wrap=True)
+    console.print(f"[bold]learnings[/bold]  {now}; of late: {churn or 'no change'}")
 
 
 def _show_trend(rows: Iterable[Mapping[str, Any]]) -> None:
     for row in rows:
         console.print(
             f"[bold]judged[/bold] {row['day']}  {row['judged']:,}: quality {row['quality']:.2f}, "
-            f"information kept {row['info_preservation']:.0%}, reasons {row['decision_rationale']:.0%}",
-            soft_wrap=True,
+            f"information kept {row['info_preservation']:.0%}, reasons {row['decision_rationale']:.0%}"
         )
 
 

@@ -7,22 +7,20 @@ import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.text import Text
 
 from claude_mem_lite import keys
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.cli.app import app
 from claude_mem_lite.cli.groups import imports
 from claude_mem_lite.cli.guards import sync
-from claude_mem_lite.cli.output import AsJson, console, errors, open_memory, print_json, working
+from claude_mem_lite.cli.options import AsJson, OnlyProject
+from claude_mem_lite.cli.output import open_memory, print_json, print_line, print_warnings, working
 from claude_mem_lite.cli.text import added_told
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.text import count
 
 if TYPE_CHECKING:
     from claude_mem_lite.upkeep.exchange import TakenIn
-
-_MOST_SAID = 20  # wrong lines; a file of them is none of ours
 
 
 app.add_typer(imports, name="import")
@@ -32,10 +30,7 @@ app.add_typer(imports, name="import")
 def export(
     file: Annotated[str, typer.Argument(metavar="FILE", help="Where to; -, or none: print it.")] = "-",
     *,
-    project: Annotated[str, typer.Option(metavar="PATH", help="Only the project of this folder.")] = "",
-    json_lines: Annotated[  # noqa: ARG001  (there is no other format)
-        bool, typer.Option("--json-lines", help="One JSON object a line, which is the only format there is.")
-    ] = True,
+    project: OnlyProject = "",
 ) -> None:
     """Write what is remembered as text: sessions, observations, learnings, failures, history, calls, costs.
 
@@ -54,7 +49,7 @@ def export(
     with working("exporting", quiet=False), outfile.created(path) as out:
         for number, line in enumerate(lines, 1):  # noqa: B007  (the last is how many there are)
             out.write(f"{line}\n".encode())
-    console.print(Text(f"{path}: {count(number, 'line')}."), soft_wrap=True)
+    print_line(f"{path}: {count(number, 'line')}.")
 
 
 @imports.command("memory")
@@ -114,17 +109,14 @@ def _print_taken(taken: TakenIn, *, as_json: bool) -> None:
             "wrong": [{"line": number, "error": reason} for number, reason in taken.wrong],
         })  # fmt: skip
     else:
-        console.print(Text(added_told(taken.added, taken.there)), soft_wrap=True)
+        print_line(added_told(taken.added, taken.there))
         if taken.waiting:
             waits = f"{count(taken.waiting, 'learning')} for you: claude-mem learnings list -a --quarantine"
-            console.print(Text(f"waiting {waits}"), soft_wrap=True)
+            print_line(f"waiting {waits}")
         if taken.unguarded:
             off = f"{count(taken.unguarded, 'guard')} left off: claude-mem learnings guard ID, or import with"
-            console.print(Text(f"{off} --guards if the rules are yours"), soft_wrap=True)
-        for number, reason in taken.wrong[:_MOST_SAID]:
-            errors.print(Text.assemble(("! ", "yellow"), f"line {number}: {reason}"), soft_wrap=True)
-        if len(taken.wrong) > _MOST_SAID:
-            errors.print(f"[yellow]![/yellow] and {len(taken.wrong) - _MOST_SAID} more")
+            print_line(f"{off} --guards if the rules are yours")
+        print_warnings([f"line {number}: {reason}" for number, reason in taken.wrong])
 
 
 from claude_mem_lite.cli import auto_memory, original, transcripts  # noqa: E402, F401  (they add theirs to `import`)

@@ -1,7 +1,5 @@
 """findings: list what fails in a project, and what worked instead."""
 
-from __future__ import annotations
-
 import os
 import time
 from typing import Annotated
@@ -11,7 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.output import AsJson, console, open_memory, print_json, print_table
+from claude_mem_lite.cli.options import AsJson, Project
+from claude_mem_lite.cli.output import console, open_memory, print_json, print_line, print_table
 from claude_mem_lite.cli.text import age, printable
 from claude_mem_lite.distill.findings import RECURS
 
@@ -22,9 +21,7 @@ def findings(
     everything: Annotated[
         bool, typer.Option("--all", help="Include what failed in one session only.")
     ] = False,
-    project: Annotated[
-        str, typer.Option(metavar="PATH", help="The project of this folder, instead of the current one's.")
-    ] = "",
+    project: Project = "",
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many.")] = 20,
     as_json: AsJson = False,
 ) -> None:
@@ -50,7 +47,7 @@ def findings(
     if shown:
         print_table(table, wraps=True)
     else:
-        console.print(Text(f"Nothing is known to fail again and again in {printable(project_dir)}."))
+        print_line(f"Nothing is known to fail again and again in {printable(project_dir)}.")
     once = sum(not each.recurs for each in found)
     if once and not everything:
         console.print(f"[dim]failed in {RECURS - 1} session: {once}, claude-mem findings --all[/dim]")

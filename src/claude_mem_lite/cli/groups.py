@@ -1,7 +1,5 @@
 """Define the groups of commands that several modules add to: `eval` and `import`."""
 
-from __future__ import annotations
-
 import typer
 
 evaluate = typer.Typer(no_args_is_help=True, help="Measure how well the memory does.")

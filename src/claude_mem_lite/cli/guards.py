@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from claude_mem_lite.cli.output import AsJson, console, errors, open_memory, print_json
+from claude_mem_lite.cli.options import AsJson
+from claude_mem_lite.cli.output import console, errors, open_memory, print_json, print_line
 from claude_mem_lite.cli.text import age, printable
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.text import count, one_line
@@ -28,9 +29,6 @@ ID_CHARS = 8
 _SHOWN, _CALL_CHARS = 10, 100
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The id, or its first 6 characters or more.")]
-Project = Annotated[
-    str, typer.Option(metavar="PATH", help="The project of this folder, instead of the current one's.")
-]
 
 
 def sync() -> None:
@@ -42,7 +40,7 @@ def sync() -> None:
     except ClaudeMemError as error:
         why = str(error)
     if why:
-        errors.print(Text(f"No guard works yet: {why}", style="yellow"), soft_wrap=True)
+        errors.print(Text(f"No guard works yet: {why}", style="yellow"))
 
 
 def guard(  # noqa: PLR0913  (each is an option of the command)
@@ -131,7 +129,7 @@ def guard(  # noqa: PLR0913  (each is an option of the command)
             f"for sessions that start from now on; to end it: claude-mem learnings guard {short} --off"
         )
     for line in lines:
-        console.print(Text(printable(line)), soft_wrap=True)
+        print_line(printable(line))
 
 
 def guards(*, as_json: AsJson = False) -> None:
@@ -149,7 +147,7 @@ def guards(*, as_json: AsJson = False) -> None:
     for row, guard, is_on in found:
         told = Text.assemble((row.id[:ID_CHARS], "yellow"), f"  {guard.mode if is_on else 'off':<6}  ")
         told.append(printable(row.content)).append(f"  ({printable(guard.says)})", style="dim")
-        console.print(told, soft_wrap=True)
+        console.print(told)
     if len(found) > len(on):
         console.print(
             "[dim]off: claude-mem learnings guard ID switches a guard on, --dry-run shows it first[/dim]"

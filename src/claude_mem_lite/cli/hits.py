@@ -1,18 +1,14 @@
 """Ask the memory some words and print what it finds: the body of `search`, without Typer and rich."""
 
-from __future__ import annotations
-
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from claude_mem_lite.capture import client
 from claude_mem_lite.cli import terminal
 from claude_mem_lite.cli.terminal import say, style
 from claude_mem_lite.cli.text import age, printable
 from claude_mem_lite.text import clean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 ANSWER_S = 10
 LIMIT = 10

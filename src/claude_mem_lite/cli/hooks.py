@@ -1,7 +1,5 @@
 """install-hooks and uninstall-hooks."""
 
-from __future__ import annotations
-
 import os
 from typing import Annotated, Any
 
@@ -11,14 +9,14 @@ from rich.markup import escape
 from claude_mem_lite import config, installed, keys, settings
 from claude_mem_lite.cli import setup
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.clients import Name
-from claude_mem_lite.cli.output import AsJson, Quiet, Yes, console, errors, print_json, working
+from claude_mem_lite.cli.options import AsJson, ClientName, Quiet, Yes
+from claude_mem_lite.cli.output import console, errors, print_json, working
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import install, other_clients, plugin
 
 For = Annotated[
-    list[Name] | None,
-    typer.Option("--for", metavar="CLIENT", help=f"Only {', '.join(Name)}; may be repeated."),
+    list[ClientName] | None,
+    typer.Option("--for", metavar="CLIENT", help=f"Only {', '.join(ClientName)}; may be repeated."),
 ]
 
 
@@ -50,7 +48,7 @@ def install_hooks(  # noqa: PLR0913  (each is an option of the command)
     is_whole = yes or (setup.is_asked() and not is_silent)
     told: dict[str, Any] = {}
     past = None
-    if not wanted or Name.CLAUDE_CODE in wanted:
+    if not wanted or ClientName.CLAUDE_CODE in wanted:
         version = client or install.installed_client()
         if is_whole:
             from claude_mem_lite.cli import transcripts
@@ -68,7 +66,7 @@ def install_hooks(  # noqa: PLR0913  (each is an option of the command)
         setup.offer_claude(yes=yes)
         services = setup.start_services(quiet=is_silent)
         if not is_silent:
-            console.print(escape(services), soft_wrap=True)
+            console.print(escape(services))
         setup.import_past(past, yes=yes, quiet=is_silent)
     if as_json:
         print_json(told | ({"clients": [each._asdict() for each in done]} if done else {}))
@@ -85,7 +83,7 @@ def _tell_others(done: list[other_clients.Registration]) -> None:
         console.print(
             f"{name}: {'installed' if each.changed else 'already installed'}: {', '.join(each.events)}"
         )
-        console.print(escape(f"Settings  {each.settings}\nTo do     {each.advice}"), soft_wrap=True)
+        console.print(escape(f"Settings  {each.settings}\nTo do     {each.advice}"))
 
 
 def _for_claude_code(version: str | None, *, is_silent: bool, is_short: bool) -> dict[str, Any]:
@@ -103,17 +101,19 @@ def _for_claude_code(version: str | None, *, is_silent: bool, is_short: bool) ->
         console.print(f"Hooks and skill {'are' if done.changed else 'were already'} registered.")
     elif not is_silent:
         console.print(f"{'Installed' if done.changed else 'Already installed'}: {', '.join(done.events)}")
-        console.print(escape(f"Settings  {done.settings}\nSkill     {done.skill}"), soft_wrap=True)
-        console.print(escape(f"Key       {about_key}"), soft_wrap=True)
+        console.print(escape(f"Settings  {done.settings}\nSkill     {done.skill}"))
+        console.print(escape(f"Key       {about_key}"))
     if unmapped and not is_silent:
-        console.print(escape(f"Code map  {unmapped}"), soft_wrap=True)
+        console.print(escape(f"Code map  {unmapped}"))
     return {**done._asdict(), "key": about_key, "languages": unmapped}
 
 
-def _others(wanted: list[Name] | None, *, all_clients: bool, is_silent: bool) -> list[other_clients.Client]:
+def _others(
+    wanted: list[ClientName] | None, *, all_clients: bool, is_silent: bool
+) -> list[other_clients.Client]:
     """Return the other clients to install for: those named, all, or those that the user says yes to."""
     if wanted:
-        return [other_clients.CLIENTS[each] for each in wanted if each != Name.CLAUDE_CODE]
+        return [other_clients.CLIENTS[each] for each in wanted if each != ClientName.CLAUDE_CODE]
     chosen = []
     for each in other_clients.here():
         if all_clients or other_clients.registered(each):
@@ -129,10 +129,10 @@ def _others(wanted: list[Name] | None, *, all_clients: bool, is_silent: bool) ->
 @app.command("uninstall-hooks")
 def uninstall_hooks(*, wanted: For = None, quiet: Quiet = False, as_json: AsJson = False) -> None:
     """Remove the hooks and the skill from every client and stop the services; the memory stays."""
-    removed = install.uninstall() if not wanted or Name.CLAUDE_CODE in wanted else False
+    removed = install.uninstall() if not wanted or ClientName.CLAUDE_CODE in wanted else False
     others = [each for each in other_clients.CLIENTS.values() if not wanted or each.name in wanted]
     gone = [each for each in others if other_clients.uninstall(each)]
-    left = plugin.enabled(install.claude_dir()) if not wanted or Name.CLAUDE_CODE in wanted else None
+    left = plugin.enabled(install.claude_dir()) if not wanted or ClientName.CLAUDE_CODE in wanted else None
     if not (wanted or left):
         _stop_services(quiet=quiet or as_json)
     if as_json:
@@ -142,12 +142,12 @@ def uninstall_hooks(*, wanted: For = None, quiet: Quiet = False, as_json: AsJson
         is_said = removed or gone
         console.print("Uninstalled." if is_said else "Nothing of claude-mem was in the settings.")
         for each in gone:
-            console.print(escape(f"{each.told}: {each.path}"), soft_wrap=True)
+            console.print(escape(f"{each.told}: {each.path}"))
         if left:
-            console.print(escape(f"{left.told} stays: {left.removal}"), soft_wrap=True)
+            console.print(escape(f"{left.told} stays: {left.removal}"))
         elif is_said:
             where = escape(setup.short(config.home()))
-            console.print(f"Your memory stays in {where}. To delete it, delete that folder.", soft_wrap=True)
+            console.print(f"Your memory stays in {where}. To delete it, delete that folder.")
 
 
 def _stop_services(*, quiet: bool) -> None:
@@ -158,4 +158,4 @@ def _stop_services(*, quiet: bool) -> None:
         with working("stopping the services", quiet=quiet):
             supervise.down()
     except (ClaudeMemError, OSError) as error:
-        errors.print(escape(f"the services were not stopped: {error}"), soft_wrap=True)
+        errors.print(escape(f"the services were not stopped: {error}"))

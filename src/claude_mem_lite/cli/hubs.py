@@ -5,17 +5,13 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from rich.text import Text
-
-from claude_mem_lite.cli.output import console, errors, print_json
-from claude_mem_lite.cli.text import age, printable
+from claude_mem_lite.cli.output import console, print_json
+from claude_mem_lite.cli.text import age
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from claude_mem_lite.sync.outcome import Outcome
-
-_MOST_PRINTED = 20
 
 
 def synced(last: Mapping[str, Any]) -> str:
@@ -36,14 +32,6 @@ def problems_in(outcome: Outcome) -> list[str]:
         *(f"left out: {each}" for each in outcome.left_out),
         *(f"held back: {each}" for each in outcome.held_back),
     ]
-
-
-def print_problems(problems: Sequence[str]) -> None:
-    """Print the first problems to stderr, and how many more there are."""
-    for problem in problems[:_MOST_PRINTED]:
-        errors.print(Text.assemble(("! ", "yellow"), printable(problem)), soft_wrap=True)
-    if len(problems) > _MOST_PRINTED:
-        errors.print(f"[yellow]![/yellow] and {len(problems) - _MOST_PRINTED} more")
 
 
 def print_left(kept: str, *, is_erased: bool, as_json: bool) -> None:

@@ -11,16 +11,21 @@ from rich.table import Table
 from rich.text import Text
 
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.guards import ID_CHARS, Id, Project, guard, guards, sync
-from claude_mem_lite.cli.output import AsJson, console, open_memory, print_json, print_table, story_table
+from claude_mem_lite.cli.guards import ID_CHARS, Id, guard, guards, sync
+from claude_mem_lite.cli.options import AllProjects, AsJson, Project, exclusive
+from claude_mem_lite.cli.output import console, open_memory, print_json, print_line, print_table, story_table
 from claude_mem_lite.cli.text import age, printable
-from claude_mem_lite.kinds import Category  # noqa: TC001  (read at run time)
+from claude_mem_lite.kinds import Category
 from claude_mem_lite.text import count
 
 if TYPE_CHECKING:
     from claude_mem_lite.storage.models import Learning
 
 Sort = Literal["confidence", "seen", "times", "created"]
+Kind = Annotated[Category | None, typer.Option("--category", "-c", help="The kind of rule.")]
+Candidates = Annotated[
+    bool, typer.Option("--candidates", help="List rules that no session is told: said once, or long unseen.")
+]
 
 _MOST_QUESTIONS = 5
 # How sure a learning is: said once, seen again, seen in many sessions.
@@ -35,14 +40,7 @@ learnings.command()(guards)
 
 @learnings.callback(invoke_without_command=True)
 def _group(
-    context: typer.Context,
-    *,
-    category: Annotated[Category | None, typer.Option("--category", "-c", help="Only this kind.")] = None,
-    candidates: Annotated[
-        bool,
-        typer.Option("--candidates", help="List rules that no session is told: said once, or long unseen."),
-    ] = False,
-    as_json: AsJson = False,
+    context: typer.Context, *, category: Kind = None, candidates: Candidates = False, as_json: AsJson = False
 ) -> None:
     """List, correct and decide on what the sessions have taught; without a command it lists."""
     if context.invoked_subcommand is None:
@@ -52,11 +50,8 @@ def _group(
 @learnings.command("list")
 def list_learnings(  # noqa: PLR0913  (each is an option of the command)
     *,
-    category: Annotated[Category | None, typer.Option("--category", "-c", help="Only this kind.")] = None,
-    candidates: Annotated[
-        bool,
-        typer.Option("--candidates", help="List rules that no session is told: said once, or long unseen."),
-    ] = False,
+    category: Kind = None,
+    candidates: Candidates = False,
     quarantine: Annotated[
         bool, typer.Option("--quarantine", help="List what waits for you, and why.")
     ] = False,
@@ -68,7 +63,7 @@ def list_learnings(  # noqa: PLR0913  (each is an option of the command)
     ] = False,
     everything: Annotated[bool, typer.Option("--all", help="Superseded, removed and waiting, too.")] = False,
     project: Project = "",
-    all_projects: Annotated[bool, typer.Option("--all-projects", "-a", help="Of all projects.")] = False,
+    all_projects: AllProjects = False,
     sort: Annotated[Sort, typer.Option(help="The first is the surest, or seen last, most often, newest.")] = (
         "confidence"
     ),
@@ -83,18 +78,12 @@ def list_learnings(  # noqa: PLR0913  (each is an option of the command)
     from claude_mem_lite.storage import learnings as learning_rows
     from claude_mem_lite.storage import projects
 
-    chosen = [name for name, wanted in (
-        ("candidate", candidates), ("quarantine", quarantine), ("stale", stale), ("proposed", proposed),
-        ("all", everything),
-    ) if wanted]  # fmt: skip
-    if len(chosen) > 1:
-        names = [f"--{'candidates' if name == 'candidate' else name}" for name in chosen]
-        raise typer.BadParameter(f"{names[0]} and {names[1]} exclude each other")
-    if project and all_projects:
-        raise typer.BadParameter("--project and --all-projects exclude each other")
+    states = {"candidate": candidates, "quarantine": quarantine, "stale": stale, "proposed": proposed}
+    exclusive(**states, all=everything)
+    exclusive(project=project, all_projects=all_projects)
     open_memory(read_only=True)
     project_dir = None if all_projects else projects.of(os.path.expanduser(project))
-    state: Any = chosen[0] if chosen else "active"
+    state: Any = next((name for name, wanted in states.items() if wanted), "all" if everything else "active")
     rows = learning_rows.find(project_dir, state=state, category=category or "", sort=sort, limit=limit)
     counts = learning_rows.counts(project_dir)
     if as_json:
@@ -103,7 +92,7 @@ def list_learnings(  # noqa: PLR0913  (each is an option of the command)
     _print_rows([story.entry(row) for row in rows], with_project=all_projects)
     if not rows:
         where = "anywhere" if project_dir is None else f"of {printable(project_dir)}"
-        console.print(Text(f"Nothing {'' if state in {'active', 'all'} else f'{state} '}is known {where}."))
+        print_line(f"Nothing {'' if state in {'active', 'all'} else f'{state} '}is known {where}.")
     _print_questions(story.questions(project_dir, candidates=state in {"candidate", "all"}))
     where = "--all-projects " if all_projects else ""
     for name, option, says in (
@@ -169,7 +158,7 @@ def story_lines(found: dict[str, Any], now: float) -> list[tuple[str, str]]:
 def add(
     content: Annotated[str, typer.Argument(help="One or two sentences, at most 300 characters.")],
     *,
-    category: Annotated[Category | None, typer.Option("--category", "-c", help="Its kind.")] = None,
+    category: Kind = None,
     everywhere: Annotated[bool, typer.Option("--global", help="It holds in all projects.")] = False,
     project: Project = "",
     as_json: AsJson = False,
@@ -178,15 +167,11 @@ def add(
     from claude_mem_lite.learnings import curate
     from claude_mem_lite.storage import models, projects
 
-    if everywhere and project:
-        raise typer.BadParameter("--global and --project exclude each other")
+    exclusive(**{"global": everywhere}, project=project)
     models.open_databases()
     project_dir = None if everywhere else projects.of(os.path.expanduser(project))
-    _done(
-        "added",
-        curate.add(content, category=category or "convention", project_dir=project_dir),
-        as_json=as_json,
-    )
+    row = curate.add(content, category=category or "convention", project_dir=project_dir)
+    _done("added", row, as_json=as_json)
 
 
 @learnings.command()
@@ -194,7 +179,7 @@ def edit(
     learning_id: Id,
     *,
     content: Annotated[str, typer.Option("--content", metavar="TEXT", help="The new text.")] = "",
-    category: Annotated[Category | None, typer.Option("--category", "-c", help="Its kind.")] = None,
+    category: Kind = None,
     as_json: AsJson = False,
 ) -> None:
     """Change a learning's words or kind; from then on it is your own, and sure."""
@@ -283,7 +268,7 @@ def _done(what: str, row: Learning, *, as_json: bool) -> None:
         print_json(story.entry(row))
     else:
         line = Text.assemble(f"{what} ", (row.id[:ID_CHARS], "yellow"), f"  {printable(row.content)}")
-        console.print(line, soft_wrap=True)
+        console.print(line)
 
 
 def _sureness(confidence: float) -> str:
@@ -329,7 +314,7 @@ def _print_questions(pairs: list[dict[str, Any]]) -> None:
         told = Text.assemble(asks, (printable(newer["content"]), "bold"), " / ")
         told.append(printable(older["content"]), style="bold")
         told.append(f"  (claude-mem learnings both {ids}, merge {ids}, or remove one)", style="dim")
-        console.print(told, soft_wrap=True)
+        console.print(told)
     if len(pairs) > _MOST_QUESTIONS:
         console.print(f"[dim]and {count(len(pairs) - _MOST_QUESTIONS, 'more pair')} like these[/dim]")
 

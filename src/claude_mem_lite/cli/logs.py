@@ -1,7 +1,5 @@
 """logs: print the log files of all processes as one stream."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -14,7 +12,8 @@ from rich.text import Text
 
 from claude_mem_lite import config
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.output import AsJson, console
+from claude_mem_lite.cli.options import AsJson
+from claude_mem_lite.cli.output import console, print_line
 from claude_mem_lite.cli.text import printable
 from claude_mem_lite.errors import ClaudeMemError
 
@@ -86,7 +85,7 @@ def logs(
     for line in found[-lines:] if lines else []:
         _print(line, as_json=as_json)
     if not found and not follow and not as_json:
-        console.print(Text(f"Nothing is logged yet in {config.log_dir()}."), soft_wrap=True)
+        print_line(f"Nothing is logged yet in {config.log_dir()}.")
     with contextlib.suppress(KeyboardInterrupt):
         while follow:
             time.sleep(_LOOK_AGAIN_S)
@@ -109,5 +108,4 @@ def _print(line: dict[str, Any], *, as_json: bool) -> None:
             (f"{str(line['at'])[:19]} ", "dim"), (f"{level:<7} ", _LEVELS.get(level, "")),
             f"{line['process']:<8} ", says, f" ({printable(last)})" if last else "",
         ),
-        soft_wrap=True,
     )  # fmt: skip

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    TextColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import DownloadColumn, MofNCompleteColumn
 from rich.table import Table
 from rich.text import Text
 
 from claude_mem_lite import config, settings, settings_file
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.output import AsJson, console, errors, open_memory, print_json, print_table, working
+from claude_mem_lite.cli.options import AsJson
+from claude_mem_lite.cli.output import (
+    console,
+    errors,
+    open_memory,
+    print_json,
+    print_line,
+    print_table,
+    progress_bar,
+    working,
+)
 from claude_mem_lite.errors import ClaudeMemError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from claude_mem_lite.search.embedder import ModelRecord
     from claude_mem_lite.search.inventory import Model
 
@@ -69,10 +68,10 @@ def list_models(*, as_json: AsJson = False) -> None:
     setting = f'[search] embedding_model = "{chosen.embedding_model}"'
     in_use = next((model.name for model in found if model.is_in_use), "")
     says = f"Search uses {in_use}, by {setting}." if in_use else f"Search is by full text alone: {problem}"
-    console.print(Text(says), soft_wrap=True)
+    print_line(says)
     if half_made:
         says = f"Vectors of {half_made} are being made, or half made: claude-mem reembed goes on with them."
-        console.print(Text(says), soft_wrap=True)
+        print_line(says)
 
 
 @models.command()
@@ -86,7 +85,7 @@ def download(name: Name, *, as_json: AsJson = False) -> None:
     was_here = embedder.find(record)
     if not was_here:
         config.ensure_home()
-    with _progress(DownloadColumn()) as progress:
+    with progress_bar(DownloadColumn()) as progress:
         task = progress.add_task(f"fetching {record.name}", total=None, visible=bool(record.files))
 
         def show(here: int, size: int) -> None:
@@ -96,12 +95,11 @@ def download(name: Name, *, as_json: AsJson = False) -> None:
     if as_json:
         print_json({"model": record.name, "path": path, "was_here": bool(was_here)})
         return
-    console.print(Text(f"{record.name} {'is' if was_here else 'lies now'} in {path}"), soft_wrap=True)
+    print_line(f"{record.name} {'is' if was_here else 'lies now'} in {path}")
     if not was_here:
         console.print(
             f"To use it at once: [bold]claude-mem model use {name}[/bold]. To use it once all vectors are "
-            f"made: [bold]claude-mem reembed --model {name}[/bold]",
-            soft_wrap=True,
+            f"made: [bold]claude-mem reembed --model {name}[/bold]"
         )
 
 
@@ -131,10 +129,7 @@ def use(name: Name, *, dimension: Dimension = 0, as_json: AsJson = False) -> Non
         console.print("Search is by full text alone from now on.")
     else:
         when = "in the background" if is_told else "in the background once the services run: claude-mem up"
-        console.print(
-            Text(f"Search uses {record.name}. What has no vectors of it is embedded anew {when}."),
-            soft_wrap=True,
-        )
+        print_line(f"Search uses {record.name}. What has no vectors of it is embedded anew {when}.")
     _say_deaf(is_told)
 
 
@@ -183,8 +178,7 @@ def bench(
 def reembed(
     *,
     model: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Change to this model once all its vectors are made."),
+        str | None, typer.Option(metavar="NAME", help="Change to this model once all its vectors are made.")
     ] = None,
     dimension: Annotated[int | None, typer.Option(min=0, metavar="N", help=_DIMENSION_HELP)] = None,
     rebuild: Annotated[
@@ -206,7 +200,7 @@ def reembed(
         dimension = 0 if model else chosen.dimension
     open_memory()
     try:
-        with _progress(MofNCompleteColumn()) as progress:
+        with progress_bar(MofNCompleteColumn()) as progress:
             task = progress.add_task("loading the model", total=None)
 
             def show(made: int, to_make: int) -> None:
@@ -223,12 +217,9 @@ def reembed(
     if as_json:
         print_json(dataclasses.asdict(done))
         return
-    console.print(
-        Text(f"{done.made} vectors made, {done.there} were there, {done.total} in all: {done.key}."),
-        soft_wrap=True,
-    )
+    print_line(f"{done.made} vectors made, {done.there} were there, {done.total} in all: {done.key}.")
     if done.is_swapped:
-        console.print(Text(f"Search uses {done.model} from now on."), soft_wrap=True)
+        print_line(f"Search uses {done.model} from now on.")
     _say_deaf(done.is_told)
 
 
@@ -241,7 +232,7 @@ def _fit(record: ModelRecord, *, as_json: bool) -> None:
 
     open_memory(read_only=True)
     model = embedder.load(record)
-    with _progress(MofNCompleteColumn()) as progress:
+    with progress_bar(MofNCompleteColumn()) as progress:
         task = progress.add_task("embedding summaries", total=None)
 
         def show(made: int, wanted: int) -> None:
@@ -253,20 +244,17 @@ def _fit(record: ModelRecord, *, as_json: bool) -> None:
     if as_json:
         print_json(dataclasses.asdict(found) | {"was": model.record.meaning, "web_told": is_told})
         return
-    console.print(
-        Text(
-            f"{found.model}: a cosine of 1 counts {found.meaning:g} points beside words, before "
-            f"{model.record.meaning:g}. Of {found.titles} titles asked of {found.rows} rows: nDCG@10 "
-            f"{found.ndcg:.3f}; with {MEANING:g}, which every model begins with, {found.ndcg_default:.3f}."
-        ),
-        soft_wrap=True,
+    print_line(
+        f"{found.model}: a cosine of 1 counts {found.meaning:g} points beside words, before "
+        f"{model.record.meaning:g}. Of {found.titles} titles asked of {found.rows} rows: nDCG@10 "
+        f"{found.ndcg:.3f}; with {MEANING:g}, which every model begins with, {found.ndcg_default:.3f}."
     )
     _say_deaf(is_told)
 
 
 def _say_deaf(is_told: bool | None) -> None:  # noqa: FBT001  (the answer of `tell_web`)
     if is_told is False:
-        errors.print("[yellow]the web process did not answer:[/yellow] claude-mem restart", soft_wrap=True)
+        errors.print("[yellow]the web process did not answer:[/yellow] claude-mem restart")
 
 
 def _row(model: Model) -> tuple[Text, ...]:
@@ -282,11 +270,3 @@ def _row(model: Model) -> tuple[Text, ...]:
         Text(", ".join(vectors)),
         Text(model.path or f"claude-mem model download {model.setting}", style="dim"),
     )
-
-
-@contextlib.contextmanager
-def _progress(count: ProgressColumn) -> Iterator[Progress]:
-    """Show a progress bar with what `count` tells, on a terminal only."""
-    columns = (TextColumn("{task.description}"), BarColumn(), count, TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        yield progress

@@ -1,7 +1,5 @@
 """Print the moments of a demo: what happens in a session, and what memory tells Claude then."""
 
-from __future__ import annotations
-
 import re
 
 from claude_mem_lite.cli import terminal

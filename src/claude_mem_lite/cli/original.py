@@ -1,7 +1,5 @@
 """import claude-mem: import the memory of the original claude-mem."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from typing import Annotated
@@ -12,7 +10,8 @@ from rich.text import Text
 from claude_mem_lite import config
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.cli.groups import imports
-from claude_mem_lite.cli.output import AsJson, console, errors, print_json, working
+from claude_mem_lite.cli.options import AsJson
+from claude_mem_lite.cli.output import errors, print_json, print_line, print_warning, working
 from claude_mem_lite.cli.text import added_told, printable
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import install
@@ -70,20 +69,17 @@ def import_claude_mem(
             "unknown_projects": dict(source.unknown), "wrong": dict(wrong),
         })  # fmt: skip
     else:
-        console.print(Text(added_told(taken.added, taken.there)), soft_wrap=True)
+        print_line(added_told(taken.added, taken.there))
         if source.left_out:
             left_out = [count(number, what) for what, number in sorted(source.left_out.items())]
-            console.print(Text(f"Left out: {join(left_out, limit=len(left_out))}."), soft_wrap=True)
+            print_line(f"Left out: {join(left_out, limit=len(left_out))}.")
         if source.unknown:
             sessions = count(sum(source.unknown.values()), "session")
             names = join([printable(name) or "?" for name in sorted(source.unknown)], limit=_MOST_NAMED)
             said = f"{sessions} of projects whose folder is not known were left out: {names}. "
-            errors.print(
-                Text.assemble(("! ", "yellow"), said, "Say where they lie: --folder NAME=PATH"),
-                soft_wrap=True,
-            )
+            errors.print(Text.assemble(("! ", "yellow"), said, "Say where they lie: --folder NAME=PATH"))
         for reason, number in wrong.items():
-            errors.print(Text.assemble(("! ", "yellow"), f"{count(number, 'row')}: {reason}"), soft_wrap=True)
+            print_warning(f"{count(number, 'row')}: {reason}")
     if wrong:
         raise typer.Exit(1)
 

@@ -1,4 +1,4 @@
-"""Print for a terminal or a pipe, and ask: the two consoles, and the options that many commands have."""
+"""Print for a terminal or a pipe, and ask: the two consoles."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
@@ -15,20 +15,37 @@ from rich.text import Text
 
 from claude_mem_lite import config
 from claude_mem_lite.cli import terminal
+from claude_mem_lite.cli.text import printable
 from claude_mem_lite.errors import ClaudeMemError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from rich.progress import Progress
+    from rich.progress import Progress, ProgressColumn
 
-# rich honours NO_COLOR and leaves colours out where stdout is no terminal.
-console = Console(highlight=False)
-errors = Console(stderr=True, highlight=False)
+# rich honours NO_COLOR and leaves colours out where stdout is no terminal. A line is never broken in a pipe.
+console = Console(highlight=False, soft_wrap=True)
+errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+_MOST_WARNINGS = 20
+
+
+def print_line(text: str, style: str = "") -> None:
+    """Print text in which no markup is read."""
+    console.print(Text(text, style))
+
+
+def print_warning(problem: str) -> None:
+    """Print to stderr what went wrong."""
+    errors.print(Text.assemble(("! ", "yellow"), printable(problem)))
+
+
+def print_warnings(problems: Sequence[str]) -> None:
+    """Print the first problems to stderr, and how many more there are."""
+    for problem in problems[:_MOST_WARNINGS]:
+        print_warning(problem)
+    if len(problems) > _MOST_WARNINGS:
+        print_warning(f"and {len(problems) - _MOST_WARNINGS} more")
 
 
 def print_json(value: Any) -> None:
@@ -58,11 +75,12 @@ def working(what: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
             yield status.update
 
 
-def progress_bar(*, quiet: bool) -> Progress:
-    """Return a progress bar in per cent that shows on a terminal only."""
+def progress_bar(count: ProgressColumn | None = None, *, quiet: bool = False) -> Progress:
+    """Return a progress bar that shows on a terminal only, with `count` in place of per cent."""
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    shown = count or TaskProgressColumn()
+    columns = (TextColumn("{task.description}"), BarColumn(), shown, TimeRemainingColumn())
     return Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal)
 
 
@@ -71,9 +89,9 @@ def confirmed(what: str, *, yes: bool) -> None:
     if yes:
         return
     if not (sys.stdin.isatty() and console.is_terminal):
-        errors.print(Text(f"claude-mem: {what} Without a terminal to ask on, say --yes"), soft_wrap=True)
+        errors.print(Text(f"claude-mem: {what} Without a terminal to ask on, say --yes"))
         raise typer.Exit(2)
-    console.print(Text(what), soft_wrap=True)
+    console.print(Text(what))
     if not typer.confirm("Go on?"):
         errors.print("claude-mem: stopped; nothing was changed")
         raise typer.Exit(1)
@@ -111,7 +129,7 @@ def print_table(table: Table, *, wraps: bool = False, heads: bool = False) -> No
             typer.echo("\t".join(cell.plain.strip() for cell in row))
         return
     if wraps:
-        console.print(table)
+        console.print(table, soft_wrap=False)
         return
     names = [_text(column.header) if table.show_header else Text() for column in table.columns]
     widths = [
@@ -125,7 +143,7 @@ def print_table(table: Table, *, wraps: bool = False, heads: bool = False) -> No
             cell.truncate(width, overflow="ellipsis")
         column.header, column.no_wrap = head, True
         column._cells = list(rows)  # noqa: SLF001  (rich has no way to change a cell)
-    console.print(table)
+    console.print(table, soft_wrap=False)
 
 
 def _text(cell: Any) -> Text:

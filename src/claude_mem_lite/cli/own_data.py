@@ -1,21 +1,18 @@
 """eval retrieval and eval recall: the benchmarks of search and recall, on the user's own files."""
 
-from __future__ import annotations
-
 import logging
 import signal
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import typer
 from rich.text import Text
 
 from claude_mem_lite.cli.groups import evaluate
-from claude_mem_lite.cli.output import AsJson, console, errors, print_json, print_table, table_of, working
+from claude_mem_lite.cli.options import AsJson
+from claude_mem_lite.cli.output import console, errors, print_json, print_line, print_table, table_of, working
 from claude_mem_lite.cli.text import printable
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Folder = Annotated[str, typer.Argument(metavar="DIR", help="The folder of the files.")]
 
@@ -103,14 +100,14 @@ def _show_recall(found: Mapping[str, Any]) -> None:
     console.print(f"false answers: {found['false_answers']}")
     for row in found["rows"]:
         if row["false"]:
-            console.print(Text(f"  false: {printable(row['question'])}"), soft_wrap=True)
+            print_line(f"  false: {printable(row['question'])}")
         missed = [way for way in ("recall", "search") if row[way] is False]
         if missed:
             told = f"  unanswered by {' and '.join(missed)}: {printable(row['question'])}"
-            console.print(Text(told), soft_wrap=True)
+            print_line(told)
     _say(found["problem"])
 
 
 def _say(problem: str) -> None:
     if problem:
-        errors.print(Text(f"full text alone: {printable(problem)}", style="yellow"), soft_wrap=True)
+        errors.print(Text(f"full text alone: {printable(problem)}", style="yellow"))

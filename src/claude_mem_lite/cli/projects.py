@@ -1,7 +1,5 @@
 """project: list, join, move and switch off projects."""
 
-from __future__ import annotations
-
 import os
 import time
 from typing import Annotated
@@ -12,7 +10,8 @@ from rich.text import Text
 
 from claude_mem_lite import config, settings_file
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.output import AsJson, Yes, confirmed, console, open_memory, print_json, print_table
+from claude_mem_lite.cli.options import AsJson, Yes
+from claude_mem_lite.cli.output import confirmed, open_memory, print_json, print_line, print_table
 from claude_mem_lite.cli.text import age, printable
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.text import count
@@ -91,9 +90,7 @@ def _join(source: str, target: str, *, yes: bool, as_json: bool, is_move: bool) 
         print_json({"from": old, "to": new, "rows": moved})
         return
     told = f"{count(moved['sessions'], 'session')} and {count(moved['observations'], 'observation')}"
-    console.print(
-        Text(f"{told} of {old} are those of {new} now. Their vectors are made anew."), soft_wrap=True
-    )
+    print_line(f"{told} of {old} are those of {new} now. Their vectors are made anew.")
 
 
 @project.command()
@@ -124,7 +121,7 @@ def _switch(path: str, *, is_on: bool, as_json: bool) -> None:
         print_json({"project": folder, "is_off": not is_on})
     else:
         said = "is remembered from the next event on" if is_on else "is left alone from the next event on"
-        console.print(Text(f"{folder} {said}."), soft_wrap=True)
+        print_line(f"{folder} {said}.")
 
 
 @project.command()

@@ -10,9 +10,8 @@ from rich.text import Text
 
 from claude_mem_lite import keys, settings
 from claude_mem_lite.cli.groups import evaluate
+from claude_mem_lite.cli.options import AsJson, Yes
 from claude_mem_lite.cli.output import (
-    AsJson,
-    Yes,
     confirmed,
     console,
     errors,
@@ -173,7 +172,7 @@ def _caller(chosen: Settings) -> Caller:
 def _pause(pause_s: float, reason: str) -> bool:
     if pause_s > LONGEST_WAIT_S:
         return False
-    errors.print(Text(f"{reason}: again in {pause_s:.0f} s", style="dim"), soft_wrap=True)
+    errors.print(Text(f"{reason}: again in {pause_s:.0f} s", style="dim"))
     time.sleep(pause_s)
     return True
 
@@ -254,11 +253,11 @@ def _said_of(by: Mapping[str, Any]) -> str:
 
 def _show_end(told: Mapping[str, Any]) -> None:
     for reason, times in told["turned_down"].items():
-        errors.print(Text(f"not judged, {times} times: {printable(reason)}", style="yellow"), soft_wrap=True)
+        errors.print(Text(f"not judged, {times} times: {printable(reason)}", style="yellow"))
     if told["spent_usd"]:
         console.print(f"${told['spent_usd']:.4f} spent; claude-mem cost has it in its sums.")
     if told["stopped"]:
-        errors.print(Text.assemble(("stopped: ", "yellow"), printable(told["stopped"])), soft_wrap=True)
+        errors.print(Text.assemble(("stopped: ", "yellow"), printable(told["stopped"])))
 
 
 def _head(name: str) -> str:

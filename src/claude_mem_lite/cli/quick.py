@@ -4,8 +4,6 @@ Typer and rich take three times as long to load as the interpreter. Whatever has
 the services are down, goes the whole way.
 """
 
-from __future__ import annotations
-
 import sys
 
 from claude_mem_lite import __version__, config

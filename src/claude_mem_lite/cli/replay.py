@@ -1,10 +1,9 @@
 """eval replay: replay the user's own transcripts and measure whether memory would have helped."""
 
-from __future__ import annotations
-
 import os
 import re
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import typer
 from rich.text import Text
@@ -12,8 +11,8 @@ from rich.text import Text
 from claude_mem_lite import config
 from claude_mem_lite.cli.app import INTERRUPTED
 from claude_mem_lite.cli.groups import evaluate
+from claude_mem_lite.cli.options import AsJson
 from claude_mem_lite.cli.output import (
-    AsJson,
     console,
     errors,
     figure,
@@ -23,9 +22,6 @@ from claude_mem_lite.cli.output import (
     table_of,
 )
 from claude_mem_lite.cli.own_data import prepare
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _NAMES = {
     "memory": "memory: the prompt's block, then the start block",
@@ -90,7 +86,7 @@ def _show(told: Mapping[str, Any]) -> None:
     for name, says in _NAMES.items():
         table.add_row(Text(says), figure(told["files"][name], ".0%"))
     print_table(table, heads=True)
-    console.print(f"{_verdict(told)} {_size(told)}", soft_wrap=True)
+    console.print(f"{_verdict(told)} {_size(told)}")
 
 
 def _verdict(told: Mapping[str, Any]) -> str:

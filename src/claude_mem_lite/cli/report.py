@@ -1,21 +1,19 @@
 """report: what happened in the last days or in a session, as text, Markdown, JSON or a page."""
 
-from __future__ import annotations
-
 import os
 import time
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.output import AsJson, console, open_memory, print_json
-
-if TYPE_CHECKING:
-    from claude_mem_lite.reports.model import Report, Session
+from claude_mem_lite.cli.options import AllProjects, AsJson, Project, exclusive
+from claude_mem_lite.cli.output import console, open_memory, print_json, print_line
+from claude_mem_lite.reports.model import Report, Session
 
 _MOST_SESSIONS, _MOST_NAMES, _MOST_DAYS = 10, 6, 31
 _SUMMARY_LINES = 3
@@ -30,10 +28,8 @@ def report(  # noqa: PLR0913  (each is an option of the command)
         int | None, typer.Option(min=1, max=3_650, help="So many days, today among them; 7 without it.")
     ] = None,
     session: Annotated[str, typer.Option(metavar="ID", help="Only this session, as a whole.")] = "",
-    project: Annotated[
-        str, typer.Option(metavar="PATH", help="The project of this folder, instead of the current one's.")
-    ] = "",
-    all_projects: Annotated[bool, typer.Option("--all-projects", "-a", help="Of all projects.")] = False,
+    project: Project = "",
+    all_projects: AllProjects = False,
     learnings: Annotated[int, typer.Option(min=0, max=10_000, help="At most so many learnings.")] = 20,
     as_markdown: Annotated[bool, typer.Option("--md", help="Print Markdown.")] = False,
     as_json: AsJson = False,
@@ -42,9 +38,9 @@ def report(  # noqa: PLR0913  (each is an option of the command)
     ] = "",
 ) -> None:
     """Tell what the last days have brought: sessions, decisions, changed code, learnings, costs."""
-    _refuse_both({"--md": as_markdown, "--json": as_json, "--html": bool(html)})
-    _refuse_both({"--project": bool(project), "--all-projects": all_projects, "--session": bool(session)})
-    _refuse_both({"--days": days is not None, "--session": bool(session)})
+    exclusive(md=as_markdown, json=as_json, html=html)
+    exclusive(project=project, all_projects=all_projects, session=session)
+    exclusive(days=days is not None, session=session)
     open_memory(read_only=True)
     found = _gathered(
         days=days, session=session, project=project, all_projects=all_projects, most_learnings=learnings
@@ -61,11 +57,8 @@ def report(  # noqa: PLR0913  (each is an option of the command)
         _Terminal(found).show()
 
 
-def _refuse_both(given: dict[str, bool]) -> None:
-    """Refuse options that exclude each other."""
-    named = [name for name, is_given in given.items() if is_given]
-    if len(named) > 1:
-        raise typer.BadParameter(f"{named[0]} and {named[1]} exclude each other")
+def _print_indented(told: RenderableType) -> None:
+    console.print(Padding(told, (0, 0, 0, _INDENT), expand=False), soft_wrap=False)
 
 
 def _gathered(
@@ -96,7 +89,7 @@ def _write_page(found: Report, path: str) -> None:
 
     with outfile.created(path, replacing=page.MARK) as file:
         file.write(page.page(found).encode())
-    console.print(Text(f"{path}: open it in a browser."), soft_wrap=True)
+    print_line(f"{path}: open it in a browser.")
 
 
 class _Terminal:
@@ -114,12 +107,12 @@ class _Terminal:
         head = Text.assemble((words.name(report), "bold"), f"  {words.period(report)}")
         if report.project_dir:
             head.append(f"  {report.project_dir}", style="dim")
-        console.print(head, soft_wrap=True)
+        console.print(head)
         numbers = [f"{number} {noun}" for number, noun in words.headline(report)]
-        console.print(Text(", ".join(numbers)))
+        print_line(", ".join(numbers))
         if not report.sessions:
             everywhere = "" if report.project_dir is None else ", --all-projects everywhere"
-            console.print(Text(f"No session in this time. --days 30 looks further back{everywhere}.", "dim"))
+            print_line(f"No session in this time. --days 30 looks further back{everywhere}.", "dim")
         self._show_days()
         for session in report.sessions[:_MOST_SESSIONS]:
             self._show_session(session)
@@ -138,7 +131,7 @@ class _Terminal:
             table.add_row(Text(day, "dim"), Text.assemble((bar, "blue"), f" {total:,}"))
         if table.row_count:
             console.print()
-            console.print(table)
+            console.print(table, soft_wrap=False)
 
     def _show_session(self, session: Session) -> None:
         words, count = self._words, self._text.count
@@ -151,7 +144,7 @@ class _Terminal:
         console.print()
         console.print(head)
         told = self._text.one_line(session.summary, _SUMMARY_LINES * max(console.width - _INDENT, 20))
-        console.print(Padding(Text(told or "No summary yet."), (0, 0, 0, _INDENT), expand=False))
+        _print_indented(Text(told or "No summary yet."))
         rows = Table.grid(padding=(0, 2, 0, 0))
         rows.add_column(style="dim", no_wrap=True)
         rows.add_column(overflow="fold")
@@ -165,7 +158,7 @@ class _Terminal:
             paths = [self._text.one_line(file.path, 120) for file in session.files]
             rows.add_row("files", Text(self._text.join(paths, _MOST_NAMES)))
         if rows.row_count:
-            console.print(Padding(rows, (0, 0, 0, _INDENT), expand=False))
+            _print_indented(rows)
 
     def _show_learnings(self) -> None:
         known = self._report.learnings
@@ -187,7 +180,7 @@ class _Terminal:
                 stale = self._text.one_line(each.stale, 120)
                 told.append(f", may be outdated: {stale}", style="yellow")
             table.add_row(Text(f"{each.confidence:.2f}"), Text(each.category), told)
-        console.print(Padding(table, (0, 0, 0, _INDENT), expand=False))
+        _print_indented(table)
         self._say_left_out(known.known, len(known.shown), "learnings: claude-mem learnings list")
 
     def _show_costs(self) -> None:
@@ -201,9 +194,9 @@ class _Terminal:
         for each in costs.purposes:
             calls = self._text.count(each.calls, "call")
             line = f"{words.usd(each.usd)}  {each.purpose}, {calls}, {each.model}"
-            console.print(Padding(Text(line), (0, 0, 0, _INDENT), expand=False))
+            _print_indented(Text(line))
 
     def _say_left_out(self, number: int, shown: int, what: str) -> None:
         if more := self._words.left_out(number, shown):
             console.print()
-            console.print(Text(f"{more} {what}", "dim"))
+            print_line(f"{more} {what}", "dim")

@@ -1,27 +1,22 @@
 """Estimate what a run of `claude-mem compress` would cost, and make one."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import MofNCompleteColumn
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.claude import batches, circuit_breaker, observations, requests
 from claude_mem_lite.claude import rewrite as steps
 from claude_mem_lite.claude import sessions as tellings
 from claude_mem_lite.claude.cost import left_today
-from claude_mem_lite.cli.output import console, errors
+from claude_mem_lite.claude.request_cycle import Step
+from claude_mem_lite.cli.output import errors, progress_bar
+from claude_mem_lite.settings import Settings
 from claude_mem_lite.storage import facts, ledger, queries, rewrites
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from claude_mem_lite.claude.request_cycle import Step
-    from claude_mem_lite.settings import Settings
 
 # In one run a useless answer is asked for once more, an outage is waited for three times.
 MAX_TRIES = 2
@@ -69,7 +64,7 @@ class Run:
         self._asked = len(ids) + len(sessions)
         closed = circuit_breaker.load()
         self._wait_for(closed.until - time.time() if closed.kind == "outage" else 0, closed.reason)
-        with _progress() as progress:
+        with progress_bar(MofNCompleteColumn()) as progress:
             task = progress.add_task("waiting for the services' request", total=self._asked)
             with steps.turn(wait=True):
                 progress.update(task, description="asking Claude")
@@ -138,7 +133,7 @@ class Run:
         if pause_s > LONGEST_WAIT_S:
             self._stopped = f"{reason}; to be tried again in {pause_s / 60:.0f} minutes"
         elif pause_s > 0:
-            errors.print(f"[dim]{escape(reason)}: again in {pause_s:.0f} s[/dim]", soft_wrap=True)
+            errors.print(f"[dim]{escape(reason)}: again in {pause_s:.0f} s[/dim]")
             time.sleep(pause_s)
 
     def _result(self) -> dict[str, Any]:
@@ -154,9 +149,3 @@ class Run:
 def _chunks(ids: list[str]) -> Iterator[list[str]]:
     for start in range(0, len(ids), rewrites.MAX_ROWS):
         yield ids[start : start + rewrites.MAX_ROWS]
-
-
-def _progress() -> Progress:
-    """Return a progress bar that shows on a terminal only."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)

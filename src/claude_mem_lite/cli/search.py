@@ -1,22 +1,19 @@
 """search: search the memory."""
 
-from __future__ import annotations
-
 import os
 import time
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import typer
 
 from claude_mem_lite import config
 from claude_mem_lite.cli import hits
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.output import AsJson, open_memory, print_json
+from claude_mem_lite.cli.options import AllProjects, AsJson, Project, exclusive
+from claude_mem_lite.cli.output import open_memory, print_json
 from claude_mem_lite.cli.times import moment
-from claude_mem_lite.kinds import Type  # noqa: TC001  (read at run time)
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from claude_mem_lite.kinds import Type
 
 
 @app.command()
@@ -27,10 +24,8 @@ def search(  # noqa: PLR0913  (each is an option of the command)
         int, typer.Option("--limit", "-n", min=1, max=100, help="At most this many results.")
     ] = hits.LIMIT,
     type: Annotated[Type, typer.Option("--type", "-t", help="Only this kind.")] = "all",  # noqa: A002
-    project: Annotated[
-        str, typer.Option(metavar="PATH", help="The project of this folder, instead of the current one's.")
-    ] = "",
-    all_projects: Annotated[bool, typer.Option("--all-projects", "-a", help="In all projects.")] = False,
+    project: Project = "",
+    all_projects: AllProjects = False,
     file: Annotated[str, typer.Option(metavar="PATH", help="Only what touched this file.")] = "",
     since: Annotated[
         str | None, typer.Option(parser=moment, metavar="TIME", help="Not older: 2026-11-01, 12h, 2d, 3w.")
@@ -47,8 +42,7 @@ def search(  # noqa: PLR0913  (each is an option of the command)
 
     Without the services it searches by words alone.
     """
-    if project and all_projects:
-        raise typer.BadParameter("--project and --all-projects exclude each other")
+    exclusive(project=project, all_projects=all_projects)
     if not " ".join(query).strip():
         raise typer.BadParameter("give a word to search for")
     scope = {

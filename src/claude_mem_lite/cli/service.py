@@ -1,16 +1,14 @@
 """service: have supervisord, launchd or systemd keep the services running."""
 
-from __future__ import annotations
-
 import os
 from typing import Annotated, Literal
 
 import typer
-from rich.text import Text
 
 from claude_mem_lite import installed
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.output import AsJson, console, print_json, working
+from claude_mem_lite.cli.options import AsJson, exclusive
+from claude_mem_lite.cli.output import console, print_json, print_line, working
 from claude_mem_lite.errors import ClaudeMemError
 
 service = typer.Typer(no_args_is_help=True, help="Choose what keeps the services running.")
@@ -92,7 +90,7 @@ def status(*, as_json: AsJson = False) -> None:
                 f"{program.name}  {program.state.lower()}{f', pid {program.pid}' if program.pid else ''}"
             )
         for path in agents.paths(kind) if kind else ():
-            console.print(Text(path, style="dim"), soft_wrap=True)
+            print_line(path, "dim")
     if any(program.state != "RUNNING" for program in programs):
         raise typer.Exit(1)
 
@@ -100,12 +98,10 @@ def status(*, as_json: AsJson = False) -> None:
 def _chosen(
     *, launchd: bool, systemd: bool, supervisor: bool
 ) -> Literal["launchd", "systemd", "supervisor", ""]:
-    wanted = [name for name, is_wanted in (
-        ("launchd", launchd), ("systemd", systemd), ("supervisor", supervisor),
-    ) if is_wanted]  # fmt: skip
-    if len(wanted) > 1:
-        raise typer.BadParameter(f"--{wanted[0]} and --{wanted[1]} exclude each other")
-    return wanted[0] if wanted else ""  # type: ignore[return-value]
+    exclusive(launchd=launchd, systemd=systemd, supervisor=supervisor)
+    if supervisor:
+        return "supervisor"
+    return "launchd" if launchd else "systemd" if systemd else ""
 
 
 def _leave(*, but: str) -> list[str]:
@@ -124,6 +120,4 @@ def _print(kind: str, files: list[str], how: str, *, as_json: bool) -> None:
         return
     console.print(f"The services are {how} {'supervisord' if kind == 'supervisor' else kind}.")
     for path in files:
-        console.print(
-            Text(f"{'wrote' if os.path.exists(path) else 'removed'} {path}", style="dim"), soft_wrap=True
-        )
+        print_line(f"{'wrote' if os.path.exists(path) else 'removed'} {path}", "dim")

@@ -1,27 +1,22 @@
-"""up, down and restart."""
-
-from __future__ import annotations
+"""up, down, restart and status."""
 
 import dataclasses
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.output import AsJson, Quiet, console, errors, open_memory, print_json, working
+from claude_mem_lite.cli.options import AsJson, Quiet
+from claude_mem_lite.cli.output import console, open_memory, print_json, print_line, print_warning, working
 
 _TOLD = {
     "": "Services are running already.",
     "started": "Services started.",
     "replaced": "Services started anew, with this code and this environment.",
 }
-
-
 WithKey = Annotated[
-    bool,
-    typer.Option("--with-key", help="For this run, with the key and the base URL that are set here."),
+    bool, typer.Option("--with-key", help="For this run, with the key and the base URL that are set here.")
 ]
 
 
@@ -43,10 +38,10 @@ def up(*, with_key: WithKey = False, quiet: Quiet = False, as_json: AsJson = Fal
         print_json({"started": bool(started), "replaced": replaced, "key": key, "rebuild": told})
     elif not quiet:
         console.print(_TOLD[started])
-        console.print(Text(key), soft_wrap=True)
+        print_line(key)
         if rebuilt and (rebuilt.left or rebuilt.at >= now):
             said = f"{rebuilt.told}. To forget them instead: claude-mem forget --since {rebuilt.since[:19]}Z"
-            errors.print(Text.assemble(("! ", "yellow"), said), soft_wrap=True)
+            print_warning(said)
 
 
 @app.command()
@@ -74,4 +69,19 @@ def restart(*, with_key: WithKey = False, quiet: Quiet = False, as_json: AsJson 
         print_json({"restarted": True})
     elif not quiet:
         console.print("Services restarted.")
-        console.print(Text(memory_state.about_key()), soft_wrap=True)
+        print_line(memory_state.about_key())
+
+
+@app.command()
+def status(*, as_json: AsJson = False) -> None:
+    """Show the services, the queue, what is remembered and the hooks; 1 when something is wrong."""
+    from claude_mem_lite.cli import standing
+    from claude_mem_lite.services.state import state
+
+    found = state()
+    if as_json:
+        print_json(found)
+    else:
+        standing.show(found)
+    if found["problems"]:
+        raise typer.Exit(1)

@@ -1,9 +1,7 @@
 """config: show and change the settings."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
@@ -13,11 +11,10 @@ from claude_mem_lite import config as paths
 from claude_mem_lite import keys, settings
 from claude_mem_lite.cli import setup
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.output import AsJson, console, print_json, print_table
+from claude_mem_lite.cli.options import AsJson
+from claude_mem_lite.cli.output import print_json, print_line, print_table
 from claude_mem_lite.errors import ClaudeMemError
-
-if TYPE_CHECKING:
-    from claude_mem_lite.settings import Given
+from claude_mem_lite.settings import Given
 
 _MODEL = ("search.embedding_model", "search.dimension")
 # They decide where the content of all projects goes, and who pays.
@@ -58,7 +55,7 @@ def show(*, as_json: AsJson = False) -> None:
             table.add_row(each.name, Text(_text(each.value)), each.source, style=style)
         print_table(table)
         if problem:
-            console.print(Text(f"! {problem}", style="yellow"), soft_wrap=True)
+            print_line(f"! {problem}", "yellow")
     if problem:
         raise typer.Exit(1)
 
@@ -100,7 +97,7 @@ def set_(
     if as_json:
         print_json({"name": name, "value": _named(name).value, "path": paths.config_path()})
         return
-    console.print(Text(f"{name} is {_text(_named(name).value)}{_then(name, parsed)}"), soft_wrap=True)
+    print_line(f"{name} is {_text(_named(name).value)}{_then(name, parsed)}")
 
 
 def _then(name: str, value: Any) -> str:

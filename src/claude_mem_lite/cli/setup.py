@@ -33,7 +33,7 @@ def agree(version: str | None, past: Plan | None, *, yes: bool) -> None:
     """Print what the set-up will change and ask for consent. Raises: typer.Exit when the user declines."""
     console.print("This sets up memory for Claude Code:\n")
     print_pairs((f"  {label}", text) for label, text in _plan(version, past))
-    console.print("\nUndo it at any time: [bold]claude-mem uninstall-hooks[/bold]\n", soft_wrap=True)
+    console.print("\nUndo it at any time: [bold]claude-mem uninstall-hooks[/bold]\n")
     if not yes and not typer.confirm("Go on?", default=True):
         console.print("Nothing was changed.")
         raise typer.Exit(1)
@@ -123,7 +123,7 @@ def import_past(past: Plan | None, *, yes: bool, quiet: bool) -> None:
     if not past or not past.sessions:
         return
     if not yes and not typer.confirm(f"Import {_offer(past)}?", default=True):
-        console.print("Skipped. For later: [bold]claude-mem import transcripts[/bold]", soft_wrap=True)
+        console.print("Skipped. For later: [bold]claude-mem import transcripts[/bold]")
         return
     from claude_mem_lite.cli import transcripts
 
@@ -135,14 +135,13 @@ def tell_what_is_next(past: Plan | None) -> None:
     knows = "starts with what happened there before" if past and past.sessions else "starts to remember"
     console.print(
         f"\n[bold]Next:[/bold] start Claude Code in a project. Its session {knows}; "
-        "sessions that are open now go on without memory.",
-        soft_wrap=True,
+        "sessions that are open now go on without memory."
     )
     for command, does in (
         ("claude-mem context", "what the next session in this folder is told"),
         ("claude-mem status", "whether all is well"),
     ):
-        console.print(Text.assemble("  ", (f"{command:<20}", "bold"), does), soft_wrap=True)
+        console.print(Text.assemble("  ", (f"{command:<20}", "bold"), does))
 
 
 def short(path: str) -> str:

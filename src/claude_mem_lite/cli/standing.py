@@ -1,17 +1,13 @@
 """Print the state of the installation: the body of `status`, without Typer and rich."""
 
-from __future__ import annotations
-
 import time
+from collections.abc import Callable, Iterator
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.cli.terminal import pairs, say, style
 from claude_mem_lite.cli.text import age, printable, size
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 _COUNTS = (
     ("by_claude", "written"), ("waiting", "waiting"), ("in_batch", "in a batch"), ("error", "turned down"),

@@ -7,12 +7,12 @@ import socket
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.text import Text
 
 from claude_mem_lite import keys
 from claude_mem_lite.cli import hubs
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.output import AsJson, Quiet, Yes, confirmed, console, print_json, working
+from claude_mem_lite.cli.options import AsJson, Quiet, Yes
+from claude_mem_lite.cli.output import confirmed, console, print_json, print_line, print_warnings, working
 from claude_mem_lite.cli.text import printable
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.text import count
@@ -57,7 +57,7 @@ def sync_now(
         _print_outcome(outcome)
     if shared and not (quiet or as_json):
         console.print(f"Team: {count(shared.sent, 'line')} sent, {count(shared.taken, 'line')} new here.")
-        hubs.print_problems(hubs.problems_in(shared))
+        print_warnings(hubs.problems_in(shared))
     if trouble:
         raise trouble
 
@@ -131,10 +131,10 @@ def init(
     if as_json:
         print_json(dataclasses.asdict(chosen))
         return
-    console.print(Text(f"{chosen.hub} is set up; nothing was sent yet: claude-mem sync"), soft_wrap=True)
+    print_line(f"{chosen.hub} is set up; nothing was sent yet: claude-mem sync")
     if not code:
         joins = f"claude-mem sync init HUB --code {chosen.code}"
-        console.print(Text(f"On your other machines: {joins}"), soft_wrap=True)
+        print_line(f"On your other machines: {joins}")
         console.print("The code is a secret: whoever has it and the hub is one of your machines.")
 
 
@@ -156,12 +156,12 @@ def status(*, as_json: AsJson = False) -> None:
     if as_json:
         print_json(found)
         return
-    console.print(Text(f"{found['hub']}, as {printable(found['name'])}"), soft_wrap=True)
+    print_line(f"{found['hub']}, as {printable(found['name'])}")
     last = found["last"]
     console.print(f"last synced: {hubs.synced(last)}; {count(found['waiting'], 'change')} to send")
     for name in found["machines"]:
-        console.print(Text(f"with {printable(name)}"), soft_wrap=True)
-    hubs.print_problems(hubs.problems_of(last, found["error"]))
+        print_line(f"with {printable(name)}")
+    print_warnings(hubs.problems_of(last, found["error"]))
 
 
 @sync.command("leave")
@@ -189,4 +189,4 @@ def _print_outcome(outcome: Outcome) -> None:
     if outcome.forgotten:
         said += f", {count(outcome.forgotten, 'row')} forgotten"
     console.print(f"{said}.")
-    hubs.print_problems(hubs.problems_in(outcome))
+    print_warnings(hubs.problems_in(outcome))

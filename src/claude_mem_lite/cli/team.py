@@ -14,7 +14,8 @@ from rich.text import Text
 from claude_mem_lite import keys
 from claude_mem_lite.cli import hubs
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.output import AsJson, Yes, confirmed, console, print_json
+from claude_mem_lite.cli.options import AsJson, Project, Yes
+from claude_mem_lite.cli.output import confirmed, console, print_json, print_line, print_warnings
 from claude_mem_lite.cli.text import age, printable
 from claude_mem_lite.text import count, one_line
 
@@ -53,12 +54,10 @@ def join(
     if as_json:
         print_json(dataclasses.asdict(chosen))
         return
-    console.print(
-        Text(f"Joined {chosen.hub} as {chosen.name}, fingerprint {chosen.machine}."), soft_wrap=True
-    )
+    print_line(f"Joined {chosen.hub} as {chosen.name}, fingerprint {chosen.machine}.")
     console.print("Nothing is shared yet: in a project's folder, claude-mem team share")
     if not code:
-        console.print(Text(f"Your colleagues: claude-mem team join HUB --code {chosen.code}"), soft_wrap=True)
+        print_line(f"Your colleagues: claude-mem team join HUB --code {chosen.code}")
 
 
 @team.command("share")
@@ -71,7 +70,7 @@ def share(
     prompts: Annotated[
         bool, typer.Option("--prompts", help="What you typed, too, where it is told.")
     ] = False,
-    project: Annotated[str, typer.Option(metavar="PATH", help="The project of this folder.")] = "",
+    project: Project = "",
     as_json: AsJson = False,
 ) -> None:
     """Choose what of this project the team gets: learnings, unless you say more; and get what they share."""
@@ -87,7 +86,7 @@ def share(
         print_json({"project": project_dir, "shared": kinds})
         return
     said = ", ".join(kinds) or "nothing"
-    console.print(Text(f"{printable(project_dir)}: {said}, from the next sync on."), soft_wrap=True)
+    print_line(f"{printable(project_dir)}: {said}, from the next sync on.")
     console.print("claude-mem sync --dry-run shows every line that would go")
 
 
@@ -114,14 +113,12 @@ def list_team(*, as_json: AsJson = False) -> None:
         console.print("This machine is in no team: claude-mem team join HUB")
         return
     last = setup.last(setup.TEAM)
-    console.print(
-        Text(f"{chosen.hub}, as {chosen.name} ({chosen.machine}); synced {hubs.synced(last)}"), soft_wrap=True
-    )
+    print_line(f"{chosen.hub}, as {chosen.name} ({chosen.machine}); synced {hubs.synced(last)}")
     for folder, kinds in shared.items():
-        console.print(Text(f"shared of {printable(folder)}: {', '.join(kinds) or 'nothing'}"), soft_wrap=True)
+        print_line(f"shared of {printable(folder)}: {', '.join(kinds) or 'nothing'}")
     for each in authors:
-        console.print(_author(each), soft_wrap=True)
-    hubs.print_problems(hubs.problems_of(last))
+        console.print(_author(each))
+    print_warnings(hubs.problems_of(last))
 
 
 @team.command("show")
@@ -142,7 +139,7 @@ def show(
         print_json([dataclasses.asdict(each) for each in found])
         return
     for each in found:
-        console.print(_line(each), soft_wrap=True)
+        console.print(_line(each))
     if not found:
         console.print("Nothing of the projects here.")
 
@@ -167,9 +164,7 @@ def trust(name: Name, *, yes: Yes = False, as_json: AsJson = False) -> None:
         print_json([dataclasses.asdict(each) for each in found])
     else:
         told = sum(each.lines - each.waiting for each in found)
-        console.print(
-            Text(f"{printable(name)} is trusted: {count(told, 'line')} may be told."), soft_wrap=True
-        )
+        print_line(f"{printable(name)} is trusted: {count(told, 'line')} may be told.")
 
 
 @team.command("distrust")
@@ -184,7 +179,7 @@ def distrust(name: Name, *, as_json: AsJson = False) -> None:
     if as_json:
         print_json([dataclasses.asdict(each) for each in found])
     else:
-        console.print(Text(f"{printable(name)} is not trusted; nothing of theirs is told."), soft_wrap=True)
+        print_line(f"{printable(name)} is not trusted; nothing of theirs is told.")
 
 
 @team.command("leave")

@@ -1,14 +1,9 @@
 """Format captured text, times and sizes for printing."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections import Counter
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.text import clean, count, join
-
-if TYPE_CHECKING:
-    from collections import Counter
 
 # An age is said in the largest unit of which there is one; what is older than two weeks has a date.
 _AGES = ((86_400, "d"), (3_600, "h"), (60, "m"))

@@ -1,7 +1,5 @@
 """Parse times as users write them: a date, a time, or how long ago."""
 
-from __future__ import annotations
-
 import datetime as dt
 import re
 

@@ -7,14 +7,13 @@ import time
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.text import Text
 
 from claude_mem_lite import config, locks, settings
 from claude_mem_lite.capture import clients, inbox
 from claude_mem_lite.cli.app import INTERRUPTED
-from claude_mem_lite.cli.clients import Name
 from claude_mem_lite.cli.groups import imports
-from claude_mem_lite.cli.output import AsJson, console, errors, print_json, progress_bar
+from claude_mem_lite.cli.options import AsJson, ClientName, OnlyProject
+from claude_mem_lite.cli.output import console, errors, print_json, print_line, progress_bar
 from claude_mem_lite.cli.text import printable, size
 from claude_mem_lite.cli.times import moment
 from claude_mem_lite.errors import ClaudeMemError
@@ -33,16 +32,15 @@ _LOCK = "import.lock"
 def import_transcripts(
     *,
     client: Annotated[
-        Name, typer.Option("--from", metavar="CLIENT", help=f"{', '.join(Name)}.")
-    ] = Name.CLAUDE_CODE,
-    project: Annotated[str, typer.Option(metavar="PATH", help="Only the project of this folder.")] = "",
+        ClientName, typer.Option("--from", metavar="CLIENT", help=f"{', '.join(ClientName)}.")
+    ] = ClientName.CLAUDE_CODE,
+    project: OnlyProject = "",
     since: Annotated[
         str | None,
         typer.Option(parser=moment, metavar="TIME", help="Sessions that began since: 2026-11-01, 12h, 2d."),
     ] = None,
     dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Only say what there is, and what Claude would cost."),
+        bool, typer.Option("--dry-run", help="Only say what there is, and what Claude would cost.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -69,7 +67,7 @@ def import_transcripts(
 
 
 def take_in(
-    client: Name = Name.CLAUDE_CODE,
+    client: ClientName = ClientName.CLAUDE_CODE,
     *,
     project: str = "",
     since: str = "",
@@ -110,9 +108,9 @@ def _has_memory() -> bool:
     return os.path.exists(config.memory_path()) and os.path.exists(config.queue_path())
 
 
-def _folder(client: Name) -> str:
+def _folder(client: ClientName) -> str:
     """Return where a client keeps its transcripts. Raises: ClaudeMemError where there are none."""
-    if client == Name.CLAUDE_CODE:
+    if client == ClientName.CLAUDE_CODE:
         folder, variable = os.path.join(install.claude_dir(), "projects"), "CLAUDE_CONFIG_DIR"
     else:
         known = other_clients.CLIENTS[client]
@@ -125,7 +123,7 @@ def _folder(client: Name) -> str:
     return folder
 
 
-def _take(client: Name, project: str, since: str, *, as_json: bool, quiet: bool) -> None:
+def _take(client: ClientName, project: str, since: str, *, as_json: bool, quiet: bool) -> None:
     from claude_mem_lite.importers import importing
     from claude_mem_lite.storage import queries
 
@@ -162,7 +160,7 @@ def _take(client: Name, project: str, since: str, *, as_json: bool, quiet: bool)
         raise typer.Exit(INTERRUPTED)
 
 
-def _reckon(client: Name, project: str, since: str, *, has_memory: bool, as_json: bool) -> None:
+def _reckon(client: ClientName, project: str, since: str, *, has_memory: bool, as_json: bool) -> None:
     """Say what an import would come to; nothing is written."""
     from claude_mem_lite.claude import import_cost
     from claude_mem_lite.importers import importing
@@ -211,29 +209,25 @@ def _show(told: dict[str, Any], found: Plan) -> None:
         )
     else:
         said = "Nothing new."
-    console.print(Text(said), soft_wrap=True)
+    print_line(said)
     _show_left_out(found)
     if told["claude_usd"]:
         console.print(
             f"They are in local words. Claude's own would cost about ${told['claude_usd']:.2f}: "
-            "[bold]claude-mem compress --pending[/bold]",
-            soft_wrap=True,
+            "[bold]claude-mem compress --pending[/bold]"
         )
 
 
 def _show_reckoned(reckoned: Estimate, found: Plan) -> None:
     projects = sorted({each.project_dir for each in found.sessions})
-    console.print(
-        Text(
-            f"{count(reckoned.sessions, 'session')} of {count(len(projects), 'project')} to take in: "
-            f"{count(reckoned.tool_calls, 'tool call')}, {size(reckoned.size_bytes)}, "
-            f"about {duration(reckoned.took_s)}, $0."
-        ),
-        soft_wrap=True,
+    print_line(
+        f"{count(reckoned.sessions, 'session')} of {count(len(projects), 'project')} to take in: "
+        f"{count(reckoned.tool_calls, 'tool call')}, {size(reckoned.size_bytes)}, "
+        f"about {duration(reckoned.took_s)}, $0."
     )
     for path in projects:
         number = sum(each.project_dir == path for each in found.sessions)
-        console.print(Text(f"  {printable(path)}: {count(number, 'session')}"), soft_wrap=True)
+        print_line(f"  {printable(path)}: {count(number, 'session')}")
     _show_left_out(found)
     if reckoned.usd:
         console.print(
@@ -246,7 +240,7 @@ def _show_left_out(found: Plan) -> None:
         console.print(f"Taken in before, and nothing new since: {count(found.known, 'session')}.")
     left_out = [count(number, what) for what, number in sorted(found.left_out.items())]
     if left_out:
-        console.print(Text(f"Left out: {join(left_out, limit=len(left_out))}."), soft_wrap=True)
+        print_line(f"Left out: {join(left_out, limit=len(left_out))}.")
 
 
 def duration(seconds: float) -> str:

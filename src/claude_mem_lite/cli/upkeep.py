@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
-from rich.text import Text
 
 from claude_mem_lite import config, settings
 from claude_mem_lite.cli.app import app
 from claude_mem_lite.cli.guards import sync
+from claude_mem_lite.cli.options import AsJson, Yes
 from claude_mem_lite.cli.output import (
-    AsJson,
-    Yes,
     confirmed,
     console,
-    errors,
     open_memory,
     print_json,
+    print_line,
+    print_warning,
+    print_warnings,
     working,
 )
 from claude_mem_lite.cli.text import size
@@ -64,11 +64,7 @@ def prune(  # noqa: PLR0913  (each is an option of the command)
     *,
     older_than: Annotated[
         str | None,
-        typer.Option(
-            parser=moment,
-            metavar="AGE",
-            help="Delete what is older: 12h, 2d, 3w, 2026-11-01.",
-        ),
+        typer.Option(parser=moment, metavar="AGE", help="Delete what is older: 12h, 2d, 3w, 2026-11-01."),
     ] = None,
     keep_raw: Annotated[
         int | None, typer.Option(min=0, metavar="N", help="Keep the newest N raw events, however old.")
@@ -120,10 +116,9 @@ def prune(  # noqa: PLR0913  (each is an option of the command)
     else:
         said = join([count(number, _PRUNED[name]) for name, number in counts.items() if number], limit=9)
         went = "would go" if dry_run else "gone"
-        console.print(Text(f"{said} {went}." if said else "Nothing to prune."), soft_wrap=True)
+        print_line(f"{said} {went}." if said else "Nothing to prune.")
         _print_sizes(before, after)
-        for problem in problems:
-            errors.print(f"[yellow]![/yellow] {problem}", soft_wrap=True)
+        print_warnings(problems)
     if problems:
         raise typer.Exit(1)
 
@@ -211,12 +206,9 @@ def forget(  # noqa: PLR0913  (each is an option of the command)
             if any(dataclasses.astuple(found))
             else "Nothing of that is kept."
         )
-        console.print(Text(said), soft_wrap=True)
-        for problem in problems:
-            errors.print(Text.assemble(("! ", "yellow"), problem), soft_wrap=True)
-        for copy in copies:
-            said = f"{copy} is the memory as it was before a restore, and was left as it is"
-            errors.print(Text.assemble(("! ", "yellow"), said), soft_wrap=True)
+        print_line(said)
+        left = [f"{copy} is the memory as it was before a restore, and was left as it is" for copy in copies]
+        print_warnings([*problems, *left])
     if problems:
         raise typer.Exit(1)
 
@@ -237,12 +229,12 @@ def reindex(*, as_json: AsJson = False) -> None:
         print_json(dataclasses.asdict(found))
     else:
         for line in _wrong(found):
-            console.print(Text(line), soft_wrap=True)
+            print_line(line)
         if not found.left:
             console.print(_ALL_WELL if found.is_clean else "Full text and indexes are made anew.")
     for name, lines in found.left.items():
         said = f"{name} is damaged ({lines[0]}): claude-mem restore brings a backup back"
-        errors.print(Text.assemble(("! ", "yellow"), said), soft_wrap=True)
+        print_warning(said)
     if found.left:
         raise typer.Exit(1)
 
@@ -321,4 +313,4 @@ def _print_sizes(before: dict[str, int], after: dict[str, int]) -> None:
         then = f"before {size(before[name])}" if before[name] != now else ""
         table.add_row(name, size(now), then)
     table.add_row("in all", size(sum(after.values())), "")
-    console.print(table)
+    console.print(table, soft_wrap=False)

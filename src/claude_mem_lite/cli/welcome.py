@@ -1,7 +1,5 @@
 """Print the answer to a bare `claude-mem`: the state of the setup, and what to do next."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sqlite3
@@ -14,7 +12,7 @@ from rich.text import Text
 from claude_mem_lite import config
 from claude_mem_lite.capture import client
 from claude_mem_lite.capture.fast_sqlite3 import Connection
-from claude_mem_lite.cli.output import console
+from claude_mem_lite.cli.output import console, print_line
 from claude_mem_lite.cli.text import age, printable
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.text import count as counted
@@ -33,7 +31,7 @@ def show() -> None:
         console.print(
             Text.assemble((counted(count, "observation"), "bold"), f" of {counted(sessions, 'session')}.")
         )
-        console.print(Text(f"The newest: {printable(title)} ({age(at, time.time())})"), soft_wrap=True)
+        print_line(f"The newest: {printable(title)} ({age(at, time.time())})")
     else:
         console.print(
             "[bold]claude-mem[/bold] remembers your Claude Code sessions. Nothing is remembered yet."
@@ -52,7 +50,7 @@ def show() -> None:
 
 
 def _tell(command: str, why: str) -> None:
-    console.print(Text.assemble("  ", (f"{command:<26}", "bold"), why), soft_wrap=True)
+    console.print(Text.assemble("  ", (f"{command:<26}", "bold"), why))
 
 
 def _memory() -> tuple[int, int, str, str] | None:

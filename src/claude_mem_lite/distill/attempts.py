@@ -4,22 +4,17 @@ A failure is settled by the same command that succeeds later, in its session or 
 looked at something from outside (curl, ping) is settled as soon as the work went on without it.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
+from claude_mem_lite.capture.simple_commands import Command
 from claude_mem_lite.distill.local import shell
 from claude_mem_lite.quoting import CLOSE, OPEN, quoted
 from claude_mem_lite.text import one_line
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from claude_mem_lite.capture.simple_commands import Command
-
-    Key = tuple[str, str]
+Key = tuple[str, str]
 
 # A session tells its failures as open until this many later sessions have not met them again.
 SESSIONS_OPEN = 5
@@ -53,8 +48,8 @@ _HOST = re.compile(r"^(?:\w+://)?(?:[^/@\s]*@)?(?P<host>[^/?#\s]+)")
 _COMMITTED = ("Commit '", "Amend '", "Commit “", "Amend “")
 
 
-class Tried(Protocol):
-    """An observation as far as a command is told from it."""
+class Noted(Protocol):
+    """An observation as far as a summary needs it."""
 
     @property
     def title(self) -> str:
@@ -68,8 +63,12 @@ class Tried(Protocol):
     def tool_name(self) -> str:
         """The tool that was used, or the event that was no tool's."""
 
+    @property
+    def files_touched(self) -> Sequence[str]:
+        """Paths, relative to the project where they lie inside it."""
 
-TriedT = TypeVar("TriedT", bound=Tried)
+
+NotedT = TypeVar("NotedT", bound=Noted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,20 +80,20 @@ class Failure:
     is_probe: bool
 
 
-def is_commit(observation: Tried) -> bool:
+def is_commit(observation: Noted) -> bool:
     """Tell whether something was committed."""
     return observation.title.startswith(_COMMITTED)
 
 
 def open_failures(
-    observations: Sequence[TriedT], later: Sequence[Sequence[Tried]] = ()
-) -> list[tuple[TriedT, str]]:
+    observations: Sequence[NotedT], later: Sequence[Sequence[Noted]] = ()
+) -> list[tuple[NotedT, str]]:
     """Return the commands that have not succeeded since, with their errors, in the order of time.
 
     `observations` are a session's, in the order of time; `later` are those of each session after it. A look
     that found nothing is no failure.
     """
-    found: dict[Key, tuple[TriedT, Failure, int]] = {}
+    found: dict[Key, tuple[NotedT, Failure, int]] = {}
     committed = -1
     for at, each in enumerate(observations):
         committed = at if is_commit(each) else committed
@@ -112,7 +111,7 @@ def open_failures(
     ]
 
 
-def failure(observation: Tried) -> Failure | None:
+def failure(observation: Noted) -> Failure | None:
     """Return what failed in an observation; None where nothing did, and for a look that found nothing."""
     failed = _FAILED.search(observation.summary) if observation.tool_name == "Bash" else None
     if failed is None:
@@ -132,14 +131,14 @@ def failure(observation: Tried) -> Failure | None:
     return Failure(key, one_line(told, _ERROR_CHARS), is_probe(step))
 
 
-def succeeded(observation: Tried) -> Iterable[Key]:
+def succeeded(observation: Noted) -> Iterable[Key]:
     """Return what names the commands that succeeded in an observation."""
     if observation.tool_name != "Bash" or _FAILED.search(observation.summary):
         return ()
     return [_key(step) for step in _steps(observation)]
 
 
-def ran(observation: Tried) -> list[str]:
+def ran(observation: Noted) -> list[str]:
     """Return the commands of an observation that worked: no looks, and nothing that is of one place."""
     if observation.tool_name != "Bash" or _FAILED.search(observation.summary):
         return []
@@ -149,7 +148,7 @@ def ran(observation: Tried) -> list[str]:
     return [each for each in told if len(each) <= _RAN_CHARS and not _ONE_PLACE.search(each)]
 
 
-def succeeding(observations: Iterable[Tried]) -> set[Key]:
+def succeeding(observations: Iterable[Noted]) -> set[Key]:
     """Return what names the commands whose last attempt succeeded; in the order of time."""
     good: set[Key] = set()
     for each in observations:
@@ -159,11 +158,11 @@ def succeeding(observations: Iterable[Tried]) -> set[Key]:
     return good
 
 
-def removed_files(observations: Iterable[Tried]) -> list[str]:
+def removed_files(observations: Iterable[Noted]) -> list[str]:
     """Return the files that commands removed and nothing wrote again; in the order of time."""
     gone: dict[str, None] = {}
     for each in observations:
-        for path in getattr(each, "files_touched", ()):
+        for path in each.files_touched:
             gone.pop(path, None)
         if each.tool_name == "Bash" and not _FAILED.search(each.summary):
             for step in _steps(each):
@@ -173,7 +172,7 @@ def removed_files(observations: Iterable[Tried]) -> list[str]:
     return [path for path in gone if not set(path) & set("*?[$")]
 
 
-def _is_settled(failed: Failure, later: Sequence[Sequence[Tried]]) -> bool:
+def _is_settled(failed: Failure, later: Sequence[Sequence[Noted]]) -> bool:
     """Tell whether later sessions have done what failed, or went on so long without it."""
     for number, session in enumerate(later, 1):
         again = [each for row in session if (each := failure(row)) and each.key == failed.key]
@@ -184,7 +183,7 @@ def _is_settled(failed: Failure, later: Sequence[Sequence[Tried]]) -> bool:
     return False
 
 
-def _steps(observation: Tried) -> tuple[Command, ...]:
+def _steps(observation: Noted) -> tuple[Command, ...]:
     command = _COMMAND.search(observation.summary)
     return shell.steps(command[1]) if command else ()
 

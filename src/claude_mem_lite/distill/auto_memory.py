@@ -4,19 +4,14 @@ A note is Markdown below a head of `name: value` lines (name, description, type)
 and the client loads its first lines at every start. All of it is untrusted text of a tolerant shape.
 """
 
-from __future__ import annotations
-
 import os
 import re
-import stat
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from claude_mem_lite.capture import own_file
 from claude_mem_lite.storage import timeline
 from claude_mem_lite.text import clean, sentences
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 INDEX = "MEMORY.md"
 INDEX_LINES = 200  # so many of them the client loads
@@ -105,11 +100,7 @@ def parsed(name: str, text: str) -> Note:
 def _text(path: str) -> str:
     """Return the beginning of a file of this user's; "" for none, and for a link."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with own_file.opened(path) as file:
+            return file.read(_MOST_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""
-    with open(descriptor, "rb") as file:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
-            return ""
-        return file.read(_MOST_BYTES).decode("utf-8", "replace")

@@ -1,21 +1,17 @@
 """Find which of the project's sources an event changed, and tell the code map."""
 
-from __future__ import annotations
-
 import logging
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.codemap import file_index, languages
+from claude_mem_lite.codemap.file_index import Seen
 from claude_mem_lite.distill.local import fields, shell, writes
+from claude_mem_lite.distill.local.versions import Edit
+from claude_mem_lite.distill.observation import Capture
 from claude_mem_lite.text import relative
-
-if TYPE_CHECKING:
-    from claude_mem_lite.codemap.file_index import Seen
-    from claude_mem_lite.distill.local.versions import Edit
-    from claude_mem_lite.distill.observation import Capture
 
 log = logging.getLogger(__name__)
 

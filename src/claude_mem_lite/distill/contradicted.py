@@ -1,19 +1,12 @@
 """Drop what a session's record contradicts of the model's words about it. Pure."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from claude_mem_lite.distill.attempts import removed_files, succeeding
+from claude_mem_lite.distill.attempts import Noted, removed_files, succeeding
 from claude_mem_lite.distill.summary import has_bad_tests, last_verdict
 from claude_mem_lite.quoting import named
 from claude_mem_lite.text import sentences
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from claude_mem_lite.distill.summary import Noted
 
 _FAILS = re.compile(
     r"\b(?:fail\w*|errors?|broken|red|refused|rejected|crash\w*"

@@ -3,8 +3,6 @@
 What of it is suspicious stands in `suspicion`.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import codecs

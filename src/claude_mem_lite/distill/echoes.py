@@ -5,17 +5,13 @@ is none of them, however it is passed on: between quotation marks, as a block of
 without saying so.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.quoting import parts, quote_blocks, quoted
 from claude_mem_lite.text import clean
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 # So many words in a row that were read before are repeated; fewer are how things are called.
 REPEATED_WORDS = 7

@@ -5,24 +5,19 @@ call only looked for something, paths. Of a message about a place in the code th
 without one it is about code at work, as failed tests are.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.distill.attempts import is_probe
 from claude_mem_lite.distill.local import bash, fields, runners, shell, versions
 from claude_mem_lite.distill.local.failures import exit_code, last_line
 from claude_mem_lite.distill.local.problems import first_problem
+from claude_mem_lite.distill.observation import Capture
 from claude_mem_lite.text import one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from claude_mem_lite.distill.observation import Capture
 
 COMMAND_CHARS, ERROR_CHARS = 160, 200
 # So many calls after a failure may be what was tried next.

@@ -1,17 +1,13 @@
 """Puts the failed calls of a project's sessions together into findings, and words these. Pure."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from claude_mem_lite.distill.failing import only_looks
 from claude_mem_lite.quoting import quoted
 from claude_mem_lite.text import count, join, one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 # In so many sessions a failure has to be met before it is told without being asked for.
 RECURS = 2

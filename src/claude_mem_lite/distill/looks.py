@@ -1,9 +1,8 @@
 """Asks a work tree what has become of what sessions stated: names that are gone, branches that came in."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from claude_mem_lite import repository
 from claude_mem_lite.capture import inbox
@@ -12,13 +11,8 @@ from claude_mem_lite.distill.state import State
 from claude_mem_lite.quoting import quoted
 from claude_mem_lite.redaction.events import redact
 from claude_mem_lite.storage import context, queries, retired
-from claude_mem_lite.storage.models import memory_database
+from claude_mem_lite.storage.models import PendingEvent, Session, memory_database
 from claude_mem_lite.text import one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from claude_mem_lite.storage.models import PendingEvent, Session
 
 _STATING = 25  # sessions, as many as a start block tells of
 _TITLE_CHARS = 120  # of a pull request

@@ -28,9 +28,9 @@ class Observation:
 
     title: str
     summary: str
-    detail: str | None
-    files_touched: tuple[str, ...]
-    functions_changed: tuple[Change, ...]
+    detail: str | None = None
+    files_touched: tuple[str, ...] = ()
+    functions_changed: tuple[Change, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

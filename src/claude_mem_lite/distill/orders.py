@@ -4,8 +4,6 @@
 A sign that ordinary outputs show too ("you must run") is an order only together with others.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache, lru_cache
 

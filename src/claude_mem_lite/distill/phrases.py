@@ -4,8 +4,6 @@ A row is one pattern for all languages, because a prompt mixes them. Latin and C
 whole words, the others wherever they stand.
 """
 
-from __future__ import annotations
-
 import re
 
 

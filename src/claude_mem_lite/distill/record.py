@@ -4,12 +4,11 @@ Everything here may be repeated: an observation bears the id of its event, so th
 stores it once.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from claude_mem_lite import settings
 from claude_mem_lite.capture import inbox
@@ -19,7 +18,7 @@ from claude_mem_lite.distill import code, echoes, local
 from claude_mem_lite.distill.contradicted import checked
 from claude_mem_lite.distill.local import compaction
 from claude_mem_lite.distill.local.conversation import is_acknowledgement, is_api_failure, without_reason
-from claude_mem_lite.distill.local.versions import edit_of
+from claude_mem_lite.distill.local.versions import Edit, edit_of
 from claude_mem_lite.distill.observation import Capture, Observation, Skip
 from claude_mem_lite.distill.retired import taken_out
 from claude_mem_lite.distill.standing import standing
@@ -27,15 +26,9 @@ from claude_mem_lite.distill.summary import key_files, summarize
 from claude_mem_lite.distill.thread import decisions
 from claude_mem_lite.storage import projects, queries, retired, rewrites, timeline
 from claude_mem_lite.storage.code import save_past_changes
-from claude_mem_lite.storage.models import PendingEvent, memory_database
+from claude_mem_lite.storage.models import Observation as ObservationRow
+from claude_mem_lite.storage.models import PendingEvent, Session, memory_database
 from claude_mem_lite.text import estimate_tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from claude_mem_lite.distill.local.versions import Edit
-    from claude_mem_lite.storage.models import Observation as ObservationRow
-    from claude_mem_lite.storage.models import Session
 
 MAX_KEY_FILES = 8
 
@@ -66,12 +59,14 @@ def record_event(event: PendingEvent) -> bool:
         queries.touch_session(event)
         if event.finished_at:
             rewrites.leave_to_user(event.session_id)
+        prompt = queries.latest_prompt(event)
         if is_look(event):
-            note = _look(event, capture, upgrade)
+            note = _look(event, prompt, upgrade=upgrade)[event.id]
         else:
-            note = _observe(event, capture, edit, queries.latest_prompt(event), upgrade=upgrade)
+            note = _observe(event, capture, edit, prompt, upgrade=upgrade)
     has_changed_code = code.follow(capture, edit, _seen(event, note))
-    _finish(event, note, started)
+    inbox.finish(event.id, note=note)
+    _log(event, note, time.monotonic() - started)
     return has_changed_code
 
 
@@ -98,19 +93,14 @@ def record_batch(events: Sequence[PendingEvent]) -> list[PendingEvent]:
             if not is_look(event):
                 notes[event.id] = _observe(event, capture, edit, queries.latest_prompt(event), upgrade=None)
             elif event.id not in notes:
-                fold = queries.fold_of(event)
-                captures = [capture_of(each) for each in fold]
-                skipped = _fold(fold[0], fold, captures, queries.latest_prompt(fold[0]), upgrade=None)
-                notes |= {each.id: skipped or f"folded into {fold[0].id}" for each in fold}
-                notes[fold[0].id] = skipped
+                notes |= _look(event, queries.latest_prompt(event), upgrade=None)
             if code.follow(capture, edit, _seen(event, notes[event.id])):
                 changed.append(event)
     inbox.finish_all([(notes[event.id], event.id) for event in events])
-    share_ms = round((time.monotonic() - started) * 1000 / len(events))
+    share_s = (time.monotonic() - started) / len(events)
     with memory_database.atomic():
         for event in events:
-            data = {"event_id": event.id, "tool_name": event.tool_name, "note": notes[event.id]}
-            queries.log_event("compress.done", data, session_id=event.session_id, duration_ms=share_ms)
+            _log(event, notes[event.id], share_s)
     return changed
 
 
@@ -137,11 +127,7 @@ def record_import(events: Sequence[PendingEvent]) -> None:
                 prompt = queries.prompt_of(event) or prompt
                 continue
             if event.id not in looks:
-                fold = queries.fold_of(event)
-                captures = [capture_of(each) for each in fold]
-                skipped = _fold(fold[0], fold, captures, prompt, upgrade="")
-                looks |= {each.id: skipped or f"folded into {fold[0].id}" for each in fold}
-                looks[fold[0].id] = skipped
+                looks |= _look(event, prompt, upgrade="")
             notes.append((looks[event.id], event.id))
         save_past_changes(changes)
     inbox.finish_import(notes)
@@ -295,44 +281,28 @@ def _heard(event: PendingEvent, chars: int) -> Iterator[str]:
         yield from echoes.from_outside(payload)
 
 
-def _look(event: PendingEvent, capture: Capture, upgrade: str | None) -> str | None:
-    """Store the observation of an event and its neighbours; return what the event's row has to say."""
+def _look(event: PendingEvent, prompt: str | None, *, upgrade: str | None) -> dict[str, str | None]:
+    """Store the observation of a look and its neighbours; return what the row of each has to say."""
     events = queries.fold_of(event)
-    captures = [capture if each.id == event.id else capture_of(each) for each in events]
-    return _fold(event, events, captures, queries.latest_prompt(events[0]), upgrade=upgrade)
-
-
-def _fold(
-    event: PendingEvent,
-    events: list[PendingEvent],
-    captures: list[Capture],
-    prompt: str | None,
-    *,
-    upgrade: str | None,
-) -> str | None:
-    outcome = local.fold(list(map(_quoted, events, captures)), prompt=prompt)
+    outcome = local.fold([_quoted(each, capture_of(each)) for each in events], prompt=prompt)
     if isinstance(outcome, Skip):
-        return outcome.reason
+        return dict.fromkeys((each.id for each in events), outcome.reason)
     _save(outcome, events, upgrade)
-    return None if event.id == events[0].id else f"folded into {events[0].id}"
+    first = events[0].id
+    return {each.id: None if each.id == first else f"folded into {first}" for each in events}
 
 
 def _seen(event: PendingEvent, note: str | None) -> Seen:
     return Seen(event.session_id, None if note else event.id, event.created_at, event.project_dir)
 
 
-def _finish(event: PendingEvent, note: str | None, started: float) -> None:
-    inbox.finish(event.id, note=note)
-    queries.log_event(
-        "compress.done",
-        {"event_id": event.id, "tool_name": event.tool_name, "note": note},
-        session_id=event.session_id,
-        duration_ms=round((time.monotonic() - started) * 1000),
-    )
+def _log(event: PendingEvent, note: str | None, took_s: float) -> None:
+    data = {"event_id": event.id, "tool_name": event.tool_name, "note": note}
+    queries.log_event("compress.done", data, session_id=event.session_id, duration_ms=round(took_s * 1000))
 
 
 def _save(observation: Observation, events: list[PendingEvent], upgrade: str | None) -> None:
-    """Store what events came to; `upgrade` is as in `upgrades`, None as the settings say."""
+    """Store what events came to; `upgrade` is as in `rewrites`, None as the settings say."""
     first, last = events[0], events[-1]
     text = "\n".join((observation.title, observation.summary, observation.detail or ""))
     tier = first.priority if first.tool_name else ""

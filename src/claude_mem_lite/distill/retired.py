@@ -3,24 +3,19 @@
 What was stated of them before is no longer so; whether a name is gone for good the work tree tells.
 """
 
-from __future__ import annotations
-
 import itertools
 import os.path
 import re
 from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite.distill.local import fields, shell
 from claude_mem_lite.distill.local.hunks import defined
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
-    from claude_mem_lite.distill.local.versions import Edit
-    from claude_mem_lite.distill.observation import Capture
+from claude_mem_lite.distill.local.versions import Edit
+from claude_mem_lite.distill.observation import Capture
 
 _TOKEN = re.compile(r"[A-Za-z_$][\w$]*(?:[.-][A-Za-z_$][\w$]*)*")
 _PARTS = re.compile(r"[.-]")

@@ -4,8 +4,6 @@ A distance between vectors shows the matter, not the claim: "use tabs" is near t
 near is the same only where nothing stands for something else, and contradicts only where the newer says so.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import Literal, NamedTuple

@@ -1,23 +1,16 @@
 """Read where a session stands from the databases, and tell in a line what became of a file's functions."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from claude_mem_lite.distill import echoes
 from claude_mem_lite.distill.attempts import is_commit
-from claude_mem_lite.distill.state import state_of
+from claude_mem_lite.distill.state import State, state_of
 from claude_mem_lite.quoting import quoted
 from claude_mem_lite.storage import code, queries, timeline
 from claude_mem_lite.storage import context as context_rows
+from claude_mem_lite.storage.models import FunctionChange, Observation
 from claude_mem_lite.text import join
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from claude_mem_lite.distill.state import State
-    from claude_mem_lite.storage.models import FunctionChange, Observation
 
 _CHANGES, _HEARD_CHARS = 300, 300_000
 _NAMES = 6  # functions named of a file

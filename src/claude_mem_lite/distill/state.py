@@ -7,20 +7,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.distill.attempts import is_commit, ran
 from claude_mem_lite.distill.local.conversation import says_nothing, without_reason
 from claude_mem_lite.distill.statements import names, statements
-from claude_mem_lite.distill.thread import ASKS, Said, settled, thread_of, without_overtaken
+from claude_mem_lite.distill.thread import ASKS, Row, Said, settled, thread_of, without_overtaken
 from claude_mem_lite.text import one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-
-    from claude_mem_lite.distill.thread import Row
 
 _STATEMENTS = 100
 _NAMES, _COMMANDS = 400, 20

@@ -1,17 +1,13 @@
 """Splits a report into the sentences and list items that state something; finds the names in them. Pure."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import dropwhile
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from claude_mem_lite.quoting import balanced
 from claude_mem_lite.text import sentences
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 STATEMENT_CHARS = 240
 _HEAD_CHARS = 110

@@ -3,10 +3,9 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Protocol
 
 from claude_mem_lite.capture.priority import EDITORS
-from claude_mem_lite.distill.attempts import Tried, failure, open_failures
+from claude_mem_lite.distill.attempts import Noted, failure, open_failures
 from claude_mem_lite.distill.local import conversation
 from claude_mem_lite.distill.local.evidence import unique
 from claude_mem_lite.quoting import named, quoted
@@ -20,14 +19,6 @@ _SUMMARY_CHARS = 900
 _VERDICT = re.compile(r"\b\d+ (?:failed|errors?|passed)\b(?:, \d+ (?:failed|errors?|passed|skipped)\b)*")
 _BAD = re.compile(r"\b[1-9]\d* (?:failed|errors?)\b")
 _COMMIT = re.compile(r"^(?:Commit|Amend) ['“](?P<subject>.*)['”] as (?P<hash>[0-9a-f]{7,40})")
-
-
-class Noted(Tried, Protocol):
-    """An observation as far as a summary needs it."""
-
-    @property
-    def files_touched(self) -> Sequence[str]:
-        """Paths, relative to the project where they lie inside it."""
 
 
 def summarize(

@@ -1,24 +1,18 @@
 """Tells where a session left its thread: goal, outcome, open ends, decisions, changes, tests. Pure."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from claude_mem_lite.capture.priority import EDITORS
-from claude_mem_lite.distill.attempts import is_commit, open_failures, ran
+from claude_mem_lite.distill.attempts import Noted, is_commit, open_failures, ran
 from claude_mem_lite.distill.local import fields
 from claude_mem_lite.distill.local.conversation import says_nothing, without_reason
-from claude_mem_lite.distill.statements import MOMENT, statements
-from claude_mem_lite.distill.summary import Noted, has_bad_tests, test_verdict
+from claude_mem_lite.distill.statements import MOMENT, Statement, statements
+from claude_mem_lite.distill.summary import has_bad_tests, test_verdict
 from claude_mem_lite.quoting import named, quote_blocks
 from claude_mem_lite.text import count, join, one_line, sentences
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from claude_mem_lite.distill.statements import Statement
 
 GOALS = ("Goal", "Asked last", "Asked first")
 IN_FLIGHT = "Changed, not committed"

@@ -4,21 +4,17 @@ Off by default, within the daily budget, one observation a step. The state "eval
 are counted and which observations are still to be judged; what was found stands in the event log.
 """
 
-from __future__ import annotations
-
 import random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.claude.request_cycle import PACE_S, Step, StoppedError
 from claude_mem_lite.evals import compression
 from claude_mem_lite.evals.calls import Caller
 from claude_mem_lite.evals.judge import Judge
+from claude_mem_lite.settings import Settings
 from claude_mem_lite.storage import evals as eval_rows
 from claude_mem_lite.storage import facts, queries
-
-if TYPE_CHECKING:
-    from claude_mem_lite.settings import Settings
 
 STATE = "evals"
 # Among so many of the newest the few are drawn.

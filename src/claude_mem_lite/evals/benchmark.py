@@ -4,26 +4,21 @@ Each capture is told by both, asked about once, and both answers are judged by t
 the memory changes; what is paid is in the ledger.
 """
 
-from __future__ import annotations
-
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite.claude import cost, requests
+from claude_mem_lite.claude.api import Request
 from claude_mem_lite.evals import judge as judging
 from claude_mem_lite.evals import samples, scores
+from claude_mem_lite.evals.calls import Caller
 from claude_mem_lite.evals.compression import LOCAL
+from claude_mem_lite.evals.judge import Judge
 from claude_mem_lite.evals.pairs import difference
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from claude_mem_lite.claude.api import Request
-    from claude_mem_lite.evals.calls import Caller
-    from claude_mem_lite.evals.judge import Judge
-    from claude_mem_lite.evals.samples import Sample, Words
-    from claude_mem_lite.evals.scores import Score
+from claude_mem_lite.evals.samples import Sample, Words
+from claude_mem_lite.evals.scores import Score
 
 # What is compared, in this order.
 COMPARED = ("quality", *scores.WEIGHTS, "compression_ratio", "latency_ms", "usd")

@@ -4,24 +4,17 @@ Each is in the ledger, within the daily budget, and closes the gate for everybod
 is wrong with a judge's model or with one request closes nothing.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import time
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 from claude_mem_lite.claude import api, circuit_breaker, cost, request_cycle, requests
-from claude_mem_lite.claude.api import RejectedError
+from claude_mem_lite.claude.api import Answer, RejectedError, Request
 from claude_mem_lite.claude.request_cycle import Step, StoppedError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-
-    from claude_mem_lite.claude.api import Answer, Request
-    from claude_mem_lite.settings import Settings
+from claude_mem_lite.settings import Settings
 
 PURPOSE = "evaluation"
 MAX_OUTAGES = 3
@@ -45,8 +38,7 @@ class Caller:
 
     def price_of(self, answer: Answer, model: str) -> float:
         """Return what an answer has cost."""
-        names = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
-        return cost.dollars(self.under(model).price, **{name: getattr(answer, name) for name in names})
+        return cost.dollars(self.under(model).price, **answer.tokens, is_batch=False)
 
     def under(self, model: str) -> Settings:
         """Return the settings with another model."""

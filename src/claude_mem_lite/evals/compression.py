@@ -4,22 +4,17 @@ What needs no judge is of every observation; whether it preserves what mattered 
 events are kept.
 """
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite.evals import samples, scores
+from claude_mem_lite.evals.judge import Judge
+from claude_mem_lite.evals.scores import Score
 from claude_mem_lite.storage import evals as eval_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from claude_mem_lite.evals.judge import Judge
-    from claude_mem_lite.evals.scores import Score
-    from claude_mem_lite.storage.models import Observation
+from claude_mem_lite.storage.models import Observation
 
 LOCAL = "local"
 

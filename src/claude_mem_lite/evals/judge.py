@@ -4,23 +4,17 @@ An answer counts only with a quote that stands in the observation. The judge hea
 observation nor how long that took.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 from claude_mem_lite.claude import prompts
 from claude_mem_lite.claude.api import Request
 from claude_mem_lite.evals import scores
+from claude_mem_lite.evals.calls import Caller
 from claude_mem_lite.text import clip
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import TypeVar
-
-    from claude_mem_lite.evals.calls import Caller
-
-    T = TypeVar("T")
+T = TypeVar("T")
 
 # A useless answer is asked for once more.
 MAX_TRIES = 2
@@ -60,7 +54,7 @@ class Judge:
     def questions(self, raw: str, *, session_id: str) -> list[str] | None:
         """Return up to five questions about raw events."""
         found = self._ask(about(raw), prompts.parse_questions, session_id)
-        return None if found is None else scores.counted(found)
+        return found and found[: scores.MAX_QUESTIONS]
 
     def judge(self, told: str, questions: Sequence[str], *, session_id: str) -> Verdict | None:
         """Return what of the questions an observation answers, and whether it says why."""

@@ -1,23 +1,16 @@
-"""Tells how the memory has fared in the last days: queue, failures, cost, compression, code map, learnings.
-
-What sessions made of what they were shown stands in `health`.
-"""
-
-from __future__ import annotations
+"""Tell how the memory has fared in the last days: queue, failures, cost, compression, code map, learnings."""
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from statistics import fmean, median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.evals import compression, samples, scores
 from claude_mem_lite.storage import context as context_rows
 from claude_mem_lite.storage import evals as eval_rows
 from claude_mem_lite.storage import learnings, ledger, queries
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 DAY_S = 86_400.0
 # So many of the newest observations are measured.

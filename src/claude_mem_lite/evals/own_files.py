@@ -1,15 +1,11 @@
 """Read the files of the user's own evaluations, and say where they are wrong."""
 
-from __future__ import annotations
-
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from claude_mem_lite.errors import ClaudeMemError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def lines_of(path: str) -> Iterator[tuple[str, dict[str, Any]]]:

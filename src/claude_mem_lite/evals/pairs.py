@@ -1,14 +1,10 @@
 """Measure the difference between two ways of doing the same, and how sure it is."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 RESAMPLES = 10_000
 # With fewer pairs even a difference of one sign in all of them is no wonder: 2 x 0.5^5 is more than 5 %.

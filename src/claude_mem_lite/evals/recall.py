@@ -9,13 +9,12 @@ A question is answered when every text of `answer_contains` stands in what is to
 `must_not_contain` makes it a false answer. Case does not matter.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite import config
 from claude_mem_lite.capture import inbox
@@ -27,14 +26,10 @@ from claude_mem_lite.evals.temporary import searcher, temporary_memory
 from claude_mem_lite.learnings import evolve, session
 from claude_mem_lite.redaction.events import scrub
 from claude_mem_lite.redaction.ignored import IGNORED_FILES
+from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.services import install
 from claude_mem_lite.storage import queries
 from claude_mem_lite.storage.search import Scope
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from claude_mem_lite.search.hybrid import Searcher
 
 HITS = 5
 _QUESTIONS = "questions.json"

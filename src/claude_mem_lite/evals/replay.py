@@ -4,13 +4,12 @@ The block at a session's start and the one with its first prompt are made of wha
 transcript is taken in as an import does. All of it happens in a temporary memory, in words alone.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.capture.priority import EDITORS
@@ -25,9 +24,6 @@ from claude_mem_lite.learnings import session as learnings
 from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.storage import projects
 from claude_mem_lite.text import relative
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
 
 MEMORY, START = "memory", "start"
 BASELINES = ("most_edited", "last_edited", "prompt")

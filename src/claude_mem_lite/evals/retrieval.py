@@ -6,8 +6,6 @@
 A row is right or not: a grade above 0 makes it right. Search is within the project of the query.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Sequence

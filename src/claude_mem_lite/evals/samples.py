@@ -1,10 +1,8 @@
 """Choose captures to evaluate, with their words as kept, by rules, and by a model."""
 
-from __future__ import annotations
-
 import random
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from claude_mem_lite import config
 from claude_mem_lite.claude import observations, prompts, requests
@@ -15,12 +13,8 @@ from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.evals import judge, scores
 from claude_mem_lite.storage import evals as eval_rows
 from claude_mem_lite.storage import queries
+from claude_mem_lite.storage.models import Observation
 from claude_mem_lite.text import CHARS_PER_TOKEN, estimate_tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from claude_mem_lite.storage.models import Observation
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,16 +3,12 @@
 Source: unified PRD 13; where it names no number (how a title's three demands count), they count the same.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 WEIGHTS: Mapping[str, float] = MappingProxyType({
     "structural_validity": 0.15,
@@ -93,11 +89,6 @@ def title_quality(title: str) -> float:
         bool(start) and start not in _WEAK_STARTS,
     )
     return sum(demands) / len(demands)
-
-
-def counted(questions: Sequence[str]) -> list[str]:
-    """Return the questions that count: the first five."""
-    return list(questions[:MAX_QUESTIONS])
 
 
 def info_preservation(answered: int, questions: int) -> float:

@@ -1,13 +1,11 @@
 """Open an empty memory for an evaluation, with the user's embedding model, and remove it after."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
 import shutil
 import tempfile
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 from claude_mem_lite import config, settings
 from claude_mem_lite.errors import ClaudeMemError
@@ -17,9 +15,6 @@ from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.search.indexing import documents
 from claude_mem_lite.search.vectors import Vectors
 from claude_mem_lite.storage import embeddings, models
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 _TEXTS_AT_ONCE = 64
 

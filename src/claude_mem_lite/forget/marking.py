@@ -5,12 +5,11 @@ A row takes along what it was made of, and what was made of it alone. Nothing is
 
 # ruff: noqa: S608  every statement is put together from names of ours; what users say is a parameter
 
-from __future__ import annotations
-
 import os
 from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.forget.wanted import Wanted, loaded, strings
@@ -18,10 +17,6 @@ from claude_mem_lite.storage import projects, team
 from claude_mem_lite.storage.ledger import CALL
 from claude_mem_lite.storage.models import memory_database, queue_database
 from claude_mem_lite.storage.queries import MIN_ID_PREFIX, UnknownIdError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
 
 Row = dict[str, Any]
 
@@ -104,8 +99,7 @@ def mark(wanted: Wanted) -> Marked:
 def whole_ids(prefixes: Iterable[str]) -> tuple[str, ...]:
     """Return the ids of sessions, observations, learnings or events that are given whole, or by a beginning.
 
-    Raises:
-        UnknownIdError: nothing, or more than one thing, answers to one.
+    Raises: UnknownIdError: nothing, or more than one thing, answers to one.
     """
     found = []
     for prefix in prefixes:

@@ -6,32 +6,27 @@ both keep LanceDB's old versions and SQLite's WAL from being emptied, and write 
 open queue.db for one transaction each, and what finds it locked goes to the spool.
 
 What is cut short goes on when the same command is given again: the rows that tell what is to be forgotten go
-last, and `storage.forgetting` keeps a note until their bytes are gone, too, which any forget or prune ends.
+last, and `forget.store` keeps a note until their bytes are gone, too, which any forget or prune ends.
 """
-
-from __future__ import annotations
 
 import contextlib
 import logging
 import os
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite.codemap import file_index
 from claude_mem_lite.distill.local import conversation
 from claude_mem_lite.distill.record import local_summary
 from claude_mem_lite.forget import store, traces
 from claude_mem_lite.forget.marking import Marked, mark
+from claude_mem_lite.forget.wanted import Wanted
 from claude_mem_lite.search import turns, vectors
 from claude_mem_lite.search.vectors import VectorsError
 from claude_mem_lite.storage import embeddings, queries, team
+from claude_mem_lite.storage.models import Observation
 from claude_mem_lite.upkeep.backup import staging
-
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
-    from claude_mem_lite.forget.wanted import Wanted
-    from claude_mem_lite.storage.models import Observation
 
 log = logging.getLogger(__name__)
 

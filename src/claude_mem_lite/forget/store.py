@@ -6,25 +6,18 @@ everything outside of SQLite.
 
 # ruff: noqa: S608  every statement is put together from names of ours; what users say is a parameter
 
-from __future__ import annotations
-
 import json
 import sqlite3
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterable
+from typing import Any
 
 from claude_mem_lite.capture import inbox
-from claude_mem_lite.forget.marking import rows
-from claude_mem_lite.forget.wanted import loaded, strings
+from claude_mem_lite.forget.marking import Marked, rows
+from claude_mem_lite.forget.wanted import Wanted, loaded, strings
 from claude_mem_lite.storage import files, indexes
 from claude_mem_lite.storage.connections import BUSY_S
 from claude_mem_lite.storage.models import Observation, ProjectFolder, Session, State, memory_database
 from claude_mem_lite.storage.projects import MOVED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
-
-    from claude_mem_lite.forget.marking import Marked
-    from claude_mem_lite.forget.wanted import Wanted
 
 _TIMES = "times forgotten"
 _PURGING = "forgetting"  # the state that says that rows are deleted whose bytes may still be there

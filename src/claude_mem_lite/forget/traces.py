@@ -1,21 +1,14 @@
 """Remove lines of the logs and files of the spool that tell of something forgotten."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import os
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 from claude_mem_lite import config
 from claude_mem_lite.capture import inbox, spool
-from claude_mem_lite.forget.wanted import names
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from claude_mem_lite.forget.wanted import Wanted
+from claude_mem_lite.forget.wanted import Wanted, names
 
 
 def spooled(wanted: Wanted, gone: frozenset[str]) -> list[str]:

@@ -1,17 +1,13 @@
 """Tell whether a text, a time or a path is of what the user wants forgotten. Pure."""
 
-from __future__ import annotations
-
 import functools
 import json
 import os
 import re
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Any
 
 _WORD = re.compile(r"[\w-]{6,}")
 

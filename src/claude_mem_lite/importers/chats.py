@@ -4,20 +4,16 @@ A message is written again once its calls have ended. Measured with 0.61.0; a ch
 is not read.
 """
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
 
 from claude_mem_lite.capture import own_file
 from claude_mem_lite.capture.clients import gemini
+from claude_mem_lite.distill.local.fields import items, value
 from claude_mem_lite.importers import lines
-
-if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Iterator
-
-    from claude_mem_lite.importers.lines import Line
+from claude_mem_lite.importers.lines import Line
 
 _MOST_PATH_BYTES = 4_096
 _ENDED = frozenset({"success", "error"})
@@ -59,8 +55,7 @@ def _model(said: dict[str, Any], told: set[str]) -> Iterator[dict[str, Any]]:
     if text and message_id not in told:
         told.add(message_id)
         yield {"type": "assistant", "uuid": message_id, **_message(message_id, text)}
-    made = said.get("toolCalls")
-    for call in made if isinstance(made, list) else ():
+    for call in items(said, "toolCalls"):
         call_id = str(call.get("id")) if isinstance(call, dict) else ""
         if not call_id or call_id in told or str(call.get("status")) not in _ENDED:
             continue
@@ -71,13 +66,7 @@ def _model(said: dict[str, Any], told: set[str]) -> Iterator[dict[str, Any]]:
 
 def _response(call: dict[str, Any]) -> dict[str, Any]:
     """Return a call's answer as the client gives it to hooks."""
-    result = call.get("result")
-    parts = (
-        [part.get("functionResponse") for part in result if isinstance(part, dict)]
-        if isinstance(result, list)
-        else []
-    )
-    answers = [part.get("response") for part in parts if isinstance(part, dict)]
+    answers = [value(part, "functionResponse", "response") for part in items(call, "result")]
     answer = next((each for each in answers if isinstance(each, dict)), {})
     shown = gemini.without_context(gemini.text_of(answer.get("output")))
     response: dict[str, Any] = {"llmContent": shown, "returnDisplay": call.get("resultDisplay")}

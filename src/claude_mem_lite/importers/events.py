@@ -5,20 +5,16 @@ made, its own commands. Source: the transcripts and the hook events of the same 
 2.1.329.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite.capture.clients import CLAUDE_CODE
+from claude_mem_lite.distill.local.fields import items, value
 from claude_mem_lite.importers import responses
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from claude_mem_lite.importers.lines import Line
+from claude_mem_lite.importers.lines import Line
 
 # A user's line that begins so was written by the client; a finished task it does send to the hooks.
 _FROM_THE_CLIENT = (
@@ -114,15 +110,14 @@ class Reading:
         if kind == "assistant":
             yield from self._hear(line)
         elif kind == "attachment":
-            attached = said.get("attachment")
-            if isinstance(attached, dict) and attached.get("type") == "queued_command":
-                yield from self._prompt(line, responses.text(attached.get("prompt")))
+            if value(said, "attachment", "type") == "queued_command":
+                yield from self._prompt(line, responses.text(value(said, "attachment", "prompt")))
         elif kind == "system":
             yield from self._note(line)
         elif said.get(_SUMMARY):
             if not said.get("isSidechain") and not self.origin.agent_id:
-                uuid, text = said.get("uuid") or line.start, responses.text(_content(said))
-                yield self._event(f"summary\0{uuid}", line, "PostCompact", compact_summary=text)
+                text = responses.text(_content(said))
+                yield self._event(f"summary\0{_uuid(line)}", line, "PostCompact", compact_summary=text)
         elif not any(map(said.get, _OWN_WORDS)):
             content = _content(said)
             results = [block for block in content if block.get("type") == "tool_result"]
@@ -136,8 +131,7 @@ class Reading:
         if self._command:
             yield self._command
             self._command = None
-        message = line.said.get("message")
-        message_id = str(message.get("id")) if isinstance(message, dict) else ""
+        message_id = str(value(line.said, "message", "id"))
         for block in _content(line.said):
             if block.get("type") == "tool_use" and isinstance(block.get("id"), str):
                 self._calls[block["id"]] = (str(block.get("name") or ""), block.get("input"))
@@ -147,7 +141,7 @@ class Reading:
                 goes_on = before is not None and before.message_id == message_id
                 text = f"{before.text}\n{block['text']}" if before and goes_on else block["text"]
                 self._said = _Said(message_id, text, line)
-        is_own = isinstance(message, dict) and message.get("model") == "<synthetic>"
+        is_own = value(line.said, "message", "model") == "<synthetic>"
         has_failed = bool(line.said.get("isApiErrorMessage"))
         self._failed = self._said if has_failed else None
         if has_failed or is_own:
@@ -184,8 +178,7 @@ class Reading:
         if not text.strip() or text.startswith(_FROM_THE_CLIENT):
             return
         yield from self._report()
-        uuid = str(line.said.get("uuid") or f"{line.start}")
-        event = self._event(f"prompt\0{uuid}", line, "UserPromptSubmit", prompt=text)
+        event = self._event(f"prompt\0{_uuid(line)}", line, "UserPromptSubmit", prompt=text)
         if command:
             self._command = event  # the client's own commands, which the model never hears of, are no prompts
         else:
@@ -196,11 +189,9 @@ class Reading:
         if subtype in {"stop_hook_summary", "turn_duration"}:
             yield from self._report()
         elif subtype == "compact_boundary" and not self.origin.agent_id:
-            told = line.said.get("compactMetadata")
-            trigger = told.get("trigger") if isinstance(told, dict) else None
-            uuid = line.said.get("uuid") or line.start
+            uuid, trigger = _uuid(line), str(value(line.said, "compactMetadata", "trigger"))
             yield self._event(
-                f"compact\0{uuid}", line, "PreCompact", trigger=str(trigger), custom_instructions=None
+                f"compact\0{uuid}", line, "PreCompact", trigger=trigger, custom_instructions=None
             )
             yield self._event(f"compacted\0{uuid}", line, "SessionStart", source="compact")
 
@@ -209,29 +200,16 @@ class Reading:
         said, self._said = self._said, None
         failed, self._failed = self._failed, None
         if failed and not self.origin.agent_id and not failed.line.said.get("isSidechain"):
-            uuid, what = (
-                str(failed.line.said.get("uuid") or f"{failed.line.start}"),
-                failed.line.said.get("error"),
-            )
-            yield self._event(
-                f"stopfailure\0{uuid}",
-                failed.line,
-                "StopFailure",
-                error=what if isinstance(what, str) else "unknown",
-                last_assistant_message=failed.text,
-            )
+            what = failed.line.said.get("error")
+            what = what if isinstance(what, str) else "unknown"
+            key, words = f"stopfailure\0{_uuid(failed.line)}", failed.text
+            yield self._event(key, failed.line, "StopFailure", error=what, last_assistant_message=words)
         if said is None or not said.text.strip():
             return
         if said.line.said.get("isSidechain") and not self.origin.agent_id:
             return  # old clients wrote their sub-agents' words into the same file
-        uuid = str(said.line.said.get("uuid") or f"{said.line.start}")
-        yield self._event(
-            f"stop\0{uuid}",
-            said.line,
-            "SubagentStop" if self.origin.agent_id else "Stop",
-            stop_hook_active=False,
-            last_assistant_message=said.text,
-        )
+        key, name = f"stop\0{_uuid(said.line)}", "SubagentStop" if self.origin.agent_id else "Stop"
+        yield self._event(key, said.line, name, stop_hook_active=False, last_assistant_message=said.text)
 
     def _event(self, key: str, line: Line, event_name: str, **fields: Any) -> Event:
         origin = self.origin
@@ -270,8 +248,12 @@ def digest(text: str) -> str:
 
 def _content(said: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the blocks of a line's message."""
-    message = said.get("message")
-    content = message.get("content") if isinstance(message, dict) else None
+    content = value(said, "message", "content")
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
-    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    return [block for block in items(content) if isinstance(block, dict)]
+
+
+def _uuid(line: Line) -> str:
+    """Return what tells a line from the others of its file."""
+    return str(line.said.get("uuid") or line.start)

@@ -4,12 +4,11 @@ Everything may be repeated. An event bears an id that is always the same, what i
 noted when it is worked off, and what was cut short waits in the queue for the next import.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite import config
 from claude_mem_lite.capture import inbox
@@ -17,7 +16,7 @@ from claude_mem_lite.capture.clients import CLAUDE_CODE, CODEX, GEMINI
 from claude_mem_lite.distill.looks import look_at
 from claude_mem_lite.distill.record import record_import, summarize_session
 from claude_mem_lite.importers import store
-from claude_mem_lite.importers.events import call_key, digest
+from claude_mem_lite.importers.events import Event, call_key, digest
 from claude_mem_lite.importers.sessions import (
     Session,
     Telling,
@@ -28,12 +27,7 @@ from claude_mem_lite.importers.sessions import (
 )
 from claude_mem_lite.redaction.events import scrub_as_set
 from claude_mem_lite.storage import facts, projects, rewrites
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from claude_mem_lite.importers.events import Event
-    from claude_mem_lite.storage.models import PendingEvent
+from claude_mem_lite.storage.models import PendingEvent
 
 _FINDERS = {CLAUDE_CODE: find, CODEX: find_rollouts, GEMINI: find_chats}
 # In one transaction: a hook must not wait for more, nor the consumer.

@@ -3,17 +3,13 @@
 What is broken, too long or unknown is counted and left out. What the lines mean stands in `events`.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 from claude_mem_lite.capture import own_file
-
-if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Iterator
 
 LONGEST_LINE_BYTES = 64 << 20
 # What clients from 2.1.50 to 2.1.329 write and no event comes of, beside user, assistant, system, attachment.

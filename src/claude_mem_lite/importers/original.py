@@ -4,8 +4,6 @@ Its tables have been renamed and extended over the years: what a version does no
 github.com/thedotmack/claude-mem, src/services/sqlite, schema versions 4 to 35.
 """
 
-from __future__ import annotations
-
 import contextlib
 import datetime as dt
 import hashlib
@@ -13,8 +11,9 @@ import json
 import os
 import sqlite3
 from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite import config
 from claude_mem_lite.capture import inbox
@@ -27,10 +26,7 @@ from claude_mem_lite.storage.connections import connect
 from claude_mem_lite.text import clean, clip, estimate_tokens, first_sentence, one_line, relative
 from claude_mem_lite.upkeep import exchange, lines
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    Row = dict[str, Any]
+Row = dict[str, Any]
 
 WRITER = "claude-mem"
 _TABLES = ("sdk_sessions", "observations", "session_summaries", "user_prompts")

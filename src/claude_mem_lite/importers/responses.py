@@ -1,9 +1,9 @@
 """Rebuild what a tool answered where the transcript has only what the model was shown."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
+
+from claude_mem_lite.distill.local.fields import items, value
 
 # Such an answer came from the client or the user instead of the tool; no hook hears of it.
 _REFUSALS = (
@@ -36,7 +36,7 @@ class Files:
 
         Of sub-agents it does so. It edits no file that was changed since it was last read or written.
         """
-        path = given.get("file_path") if isinstance(given, dict) else None
+        path = value(given, "file_path")
         if not isinstance(path, str) or not isinstance(response, dict):
             return response
         if tool_name == "Read":
@@ -71,16 +71,14 @@ def text(content: Any) -> str:
     """Return the text of a message's or a result's content."""
     if isinstance(content, str):
         return content
-    blocks = content if isinstance(content, list) else []
-    found = [block.get("text") for block in blocks if isinstance(block, dict) and block.get("type") == "text"]
+    found = [value(block, "text") for block in items(content) if value(block, "type") == "text"]
     return "\n".join(part for part in found if isinstance(part, str))
 
 
 def rebuilt(tool_name: str, given: Any, content: Any, told: Any) -> Any:
     """Return a tool's answer as far as what the model was shown tells it; sub-agents' lines have no more."""
     shown = text(content)
-    named = given if isinstance(given, dict) else {}
-    path = named.get("file_path")
+    path = value(given, "file_path")
     if tool_name == "Bash":
         return {"stdout": shown, "stderr": "", "interrupted": False, "isImage": False}
     if tool_name == "Read":
@@ -90,11 +88,15 @@ def rebuilt(tool_name: str, given: Any, content: Any, told: Any) -> Any:
         before = None if is_new else _UNKNOWN
         kind = "create" if is_new else "update"
         return {
-            "type": kind, "filePath": path, "content": named.get("content"), "structuredPatch": [],
+            "type": kind, "filePath": path, "content": value(given, "content"), "structuredPatch": [],
             "originalFile": before,
         }  # fmt: skip
     if tool_name in {"Edit", "MultiEdit"}:
-        return {"filePath": path, "oldString": named.get("old_string"), "newString": named.get("new_string")}
+        return {
+            "filePath": path,
+            "oldString": value(given, "old_string"),
+            "newString": value(given, "new_string"),
+        }
     if told is not None:
         return told
     return shown if isinstance(content, str) else content
@@ -131,11 +133,10 @@ def _replaced(before: Any, given: dict[str, Any]) -> str | None:
         return None
     after, edits = before, given.get("edits")
     for each in edits if isinstance(edits, list) else [given]:
-        told = each if isinstance(each, dict) else {}
-        old, new = told.get("old_string"), told.get("new_string")
+        old, new = value(each, "old_string"), value(each, "new_string")
         if not isinstance(old, str) or not isinstance(new, str) or not old or old not in after:
             return None
-        times = after.count(old) if told.get("replace_all") is True else 1
+        times = after.count(old) if value(each, "replace_all") is True else 1
         if len(after) + times * (len(new) - len(old)) > _MOST_CHARS:
             return None
         after = after.replace(old, new, times)

@@ -4,20 +4,16 @@ What happened stands there twice: as the items that the client completed, in any
 the model's API. Clients that wrote no items are told by the messages. Measured with 0.169.0.
 """
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
 
 from claude_mem_lite.capture.clients import calls, codex, patches
+from claude_mem_lite.distill.local.fields import items, value
 from claude_mem_lite.importers import lines
-
-if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Iterator
-
-    from claude_mem_lite.importers.lines import Line
+from claude_mem_lite.importers.lines import Line
 
 _SHELLS = frozenset({"shell", "shell_command", "exec_command", "local_shell", "container.exec"})
 _EXIT = re.compile(r"(?:Exit code:|exited with code) (\d{1,9})")
@@ -67,10 +63,8 @@ class _Rollout:
             yield from self._event(payload)
 
     def _move(self, payload: dict[str, Any]) -> None:
-        git = payload.get("git")
-        branch = git.get("branch") if isinstance(git, dict) else None
-        told = {"cwd": payload.get("cwd"), "gitBranch": branch}
-        self.place |= {name: value for name, value in told.items() if isinstance(value, str)}
+        told = {"cwd": payload.get("cwd"), "gitBranch": value(payload, "git", "branch")}
+        self.place |= {name: text for name, text in told.items() if isinstance(text, str)}
 
     def _item(self, item: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """Yield an item that the client has completed."""
@@ -79,8 +73,8 @@ class _Rollout:
         if kind in {"UserMessage", "AgentMessage"}:
             yield _said("user" if kind == "UserMessage" else "assistant", _text(item.get("content")), item_id)
         elif kind == "CommandExecution":
-            words = item.get("command")
-            given = {"command": words[-1] if isinstance(words, list) and words else ""}
+            words = items(item, "command")
+            given = {"command": words[-1] if words else ""}
             call = calls.command(given, item.get("aggregated_output"), item.get("exit_code"))
             yield from self._call(item_id, [{**call, "tool_use_id": item_id}])
         elif kind == "FileChange" and item.get("status") == "completed":
@@ -138,8 +132,7 @@ def _message(text: str) -> dict[str, Any]:
 
 
 def _text(content: Any) -> str:
-    blocks = content if isinstance(content, list) else []
-    texts = [block.get("text") for block in blocks if isinstance(block, dict)]
+    texts = [value(block, "text") for block in items(content)]
     return "\n".join(text for text in texts if isinstance(text, str))
 
 

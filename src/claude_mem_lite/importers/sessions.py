@@ -4,26 +4,21 @@ A session's own file is FOLDER/SESSION.jsonl; those of its sub-agents lie in FOL
 clients' beside it as FOLDER/agent-ID.jsonl. Nothing is followed that leads out of there.
 """
 
-from __future__ import annotations
-
 import heapq
 import json
 import os
 import re
 from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite import config
 from claude_mem_lite.capture import inbox, own_file
 from claude_mem_lite.capture.clients import CLAUDE_CODE, CODEX, GEMINI
 from claude_mem_lite.importers import chats, lines, rollouts
 from claude_mem_lite.importers.events import Event, Origin, Reading, end_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from claude_mem_lite.importers.lines import Line
+from claude_mem_lite.importers.lines import Line
 
 SUFFIX = ".jsonl"
 _READERS: dict[str, Callable[..., Iterator[Line]]] = {

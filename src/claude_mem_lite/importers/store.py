@@ -1,15 +1,10 @@
 """Ask queue.db, for an import of transcripts, what is there and what it has still to process."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.storage.models import PendingEvent, queue_database
 from claude_mem_lite.storage.queries import observations_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _AT_ONCE = 100
 

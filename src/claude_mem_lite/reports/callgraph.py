@@ -4,16 +4,11 @@ Source: the steps of Sugiyama, Tagawa and Toda (1981): reverse what closes a cir
 path, order by barycentres, place.
 """
 
-from __future__ import annotations
-
 import bisect
 import itertools
 from collections import defaultdict, deque
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 Edge = tuple[int, int]
 _SWEEPS = 12

@@ -1,20 +1,14 @@
 """Charts as SVG: sessions over the hours of days, columns by day, bars by name."""
 
-from __future__ import annotations
-
 import datetime as dt
 import math
 from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from claude_mem_lite.reports import words
 from claude_mem_lite.reports.element import Element, element
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from claude_mem_lite.reports.model import Report, Session
+from claude_mem_lite.reports.model import Report, Session
 
 WIDTH = 880
 PHONE = 358  # px that a phone of 390 px has beside the margins
@@ -39,9 +33,6 @@ class Series:
     values: Sequence[float]
 
 
-# --- time line -------------------------------------------------------------------------------------
-
-
 def timeline(
     report: Report, links: Mapping[str, str], colours: Mapping[str, str], *, width: int = WIDTH
 ) -> tuple[Element, int]:
@@ -60,7 +51,7 @@ def timeline(
         lanes = _lanes(parts[day], width)
         height = max(len(lanes), 1) * _LANE + 9
         rows += [
-            element("line", x1=_LEFT, x2=width - _RIGHT, y1=top, y2=top, class_="grid"),
+            _across(top, width, "grid"),
             element("text", words.date(day, with_weekday=True), x=2, y=top + 15, class_="label"),
         ]
         for number, lane in enumerate(lanes):
@@ -73,14 +64,7 @@ def timeline(
         for hour in range(0, _HOURS + 1, 3 if width == WIDTH else 6)
         for mark in (
             element("line", x1=_x(hour, width), x2=_x(hour, width), y1=18, y2=top, class_="grid"),
-            element(
-                "text",
-                f"{hour:02}",
-                x=_x(hour, width),
-                y=11,
-                class_="tick",
-                text_anchor="end" if hour == _HOURS else "middle",
-            ),
+            _tick(f"{hour:02}", _x(hour, width), 11, "end" if hour == _HOURS else "middle"),
         )
     ]
     said = f"Time line of {len(report.sessions)} sessions, a row for each day, from 0 to 24 o'clock"
@@ -138,26 +122,16 @@ def _bar(
     begin, end, session = part
     long = max(_x(end, width) - _x(begin, width), _LEAST)
     left = min(_x(begin, width), width - _RIGHT - long)
+    said = f"{words.span(session)}, {session.observations} observations: {session.summary[:160]}"
+    colour = colours.get(session.project_dir, "k9")
     drawn = element(
-        "rect",
-        element(
-            "title", f"{words.span(session)}, {session.observations} observations: {session.summary[:160]}"
-        ),
-        x=left,
-        y=top,
-        width=long,
-        height=_LANE - 3,
-        rx=2,
-        class_=colours.get(session.project_dir, "k9"),
+        "rect", element("title", said), x=left, y=top, width=long, height=_LANE - 3, rx=2, class_=colour
     )
     return element("a", drawn, href=f"#{link}") if link else drawn
 
 
 def _x(hour: float, width: int) -> float:
     return _LEFT + hour / _HOURS * (width - _LEFT - _RIGHT)
-
-
-# --- columns ---------------------------------------------------------------------------------------
 
 
 def by_day(
@@ -207,8 +181,8 @@ def columns(  # noqa: PLR0913  (what is drawn, and how wide)
         mark
         for value in steps
         for mark in (
-            element("line", x1=_LEFT, x2=width - _RIGHT, y1=y(value), y2=y(value), class_="grid"),
-            element("text", tick(value), x=_LEFT - 8, y=y(value) + 4, class_="tick", text_anchor="end"),
+            _across(y(value), width, "grid"),
+            _tick(tick(value), _LEFT - 8, y(value) + 4, "end"),
         )
     ]
     each_px = (width - _LEFT - _RIGHT) / max(len(labels), 1)
@@ -216,20 +190,15 @@ def columns(  # noqa: PLR0913  (what is drawn, and how wide)
     every = math.ceil(_LABEL_PX / each_px)
     for at, label in enumerate(labels):
         middle = _LEFT + (at + 0.5) * each_px
-        drawn += _column(
-            middle - wide / 2,
-            wide,
-            [(each, each.values[at]) for each in series],
-            y,
-            f"{label}: {tick(totals[at])}",
-        )
+        parts = [(each, each.values[at]) for each in series]
+        drawn += _column(middle - wide / 2, wide, parts, y, f"{label}: {tick(totals[at])}")
         if at % every == 0:
             x = min(middle, width - _LABEL_PX / 2)
-            drawn.append(element("text", label, x=x, y=base + 17, class_="tick", text_anchor="middle"))
+            drawn.append(_tick(label, x, base + 17, "middle"))
     if limit:
         drawn += [
-            element("line", x1=_LEFT, x2=width - _RIGHT, y1=y(limit[0]), y2=y(limit[0]), class_="limit"),
-            element("text", limit[1], x=width - _RIGHT, y=y(limit[0]) - 4, class_="tick", text_anchor="end"),
+            _across(y(limit[0]), width, "limit"),
+            _tick(limit[1], width - _RIGHT, y(limit[0]) - 4, "end"),
         ]
     return _svg(said, base + _BOTTOM, drawn, width=width)
 
@@ -246,11 +215,8 @@ def _column(
         if value:
             said = element("title", f"{total}, {series.label} {value:,.10g}" if len(parts) > 1 else total)
             high = y(below) - y(below + value)
-            drawn.append(
-                element(
-                    "rect", said, x=left, y=y(below + value), width=width, height=high, class_=series.class_
-                )
-            )
+            place = {"x": left, "y": y(below + value), "width": width, "height": high}
+            drawn.append(element("rect", said, class_=series.class_, **place))
         below += value
     return drawn
 
@@ -263,9 +229,6 @@ def _step(highest: float) -> float:
     return next(power * times for times in (1, 2, 5, 10) if power * times * 4 >= highest * 0.999)
 
 
-# --- bars ------------------------------------------------------------------------------------------
-
-
 def bars(said: str, rows: Sequence[tuple[str, int]], class_: str) -> Element:
     """Return a bar for each name, with its number."""
     most = max((number for _, number in rows), default=1) or 1
@@ -274,15 +237,9 @@ def bars(said: str, rows: Sequence[tuple[str, int]], class_: str) -> Element:
     for at, (name, number) in enumerate(rows):
         top = at * 22.0
         long = max(number / most * (width - left - 60), 2.0)
+        cut = name if len(name) <= _BAR_NAME_CHARS else "…" + name[1 - _BAR_NAME_CHARS :]
         drawn += [
-            element(
-                "text",
-                name if len(name) <= _BAR_NAME_CHARS else "…" + name[1 - _BAR_NAME_CHARS :],
-                x=left - 8,
-                y=top + 14,
-                class_="label",
-                text_anchor="end",
-            ),
+            element("text", cut, x=left - 8, y=top + 14, class_="label", text_anchor="end"),
             element("rect", x=left, y=top + 4, width=long, height=13, rx=2, class_=class_),
             element("text", f"{number:,}", x=left + long + 6, y=top + 14, class_="tick"),
         ]
@@ -302,6 +259,15 @@ def share(said: str, parts: Sequence[tuple[str, int, str]]) -> Element:
             )
         left += wide
     return _svg(said, 14, drawn, preserveAspectRatio="none", class_="chart flat")
+
+
+def _tick(said: str, x: float, y: float, anchor: str) -> Element:
+    return element("text", said, x=x, y=y, class_="tick", text_anchor=anchor)
+
+
+def _across(y: float, width: int, class_: str) -> Element:
+    """Return a line across the plot."""
+    return element("line", x1=_LEFT, x2=width - _RIGHT, y1=y, y2=y, class_=class_)
 
 
 def _svg(

@@ -1,20 +1,13 @@
 """Draw the call graph of what changed as SVG: boxes for functions, curves for calls."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
 
 from claude_mem_lite.reports import words
-from claude_mem_lite.reports.callgraph import laid_out
+from claude_mem_lite.reports.callgraph import Layout, laid_out
 from claude_mem_lite.reports.element import Element, element
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from claude_mem_lite.reports.callgraph import Layout
-    from claude_mem_lite.reports.model import Function, Graph
+from claude_mem_lite.reports.model import Function, Graph
 
 MOST_FUNCTIONS = 40
 _MOST_CHANGED = 28  # leaves room for who they call and are called by

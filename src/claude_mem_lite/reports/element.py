@@ -3,13 +3,8 @@
 Captured text stands in the text of elements only; attributes hold numbers and words of ours.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 from xml.etree.ElementTree import Element, tostring  # written, never read
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 __all__ = ["Element", "document", "element"]
 

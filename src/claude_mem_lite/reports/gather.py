@@ -1,24 +1,18 @@
 """Gather a report's data from the memory."""
 
-from __future__ import annotations
-
 import datetime as dt
 import os
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.codemap.confidence import STRONG
 from claude_mem_lite.reports import model, store
 from claude_mem_lite.reports.store import Period
-from claude_mem_lite.storage import code, learnings
+from claude_mem_lite.storage import code, learnings, models
 from claude_mem_lite.text import clean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from claude_mem_lite.storage import models
 
 Place = tuple[str, str]  # file and name
 Calls = list[dict[str, Any]]

@@ -1,18 +1,12 @@
 """Write a report as Markdown; captured text stands in it as plain text or as code."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from claude_mem_lite.codemap.mermaid import Arrow, Node, render
 from claude_mem_lite.reports import words
+from claude_mem_lite.reports.model import Graph, Report, Session
 from claude_mem_lite.text import count, join, one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from claude_mem_lite.reports.model import Graph, Report, Session
 
 _MOST_SESSIONS, _MOST_FUNCTIONS, _MOST_FILES, _MOST_GRAPHS = 100, 24, 12, 3
 _SUMMARY_CHARS, _TEXT_CHARS = 1_200, 600

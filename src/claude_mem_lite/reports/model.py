@@ -3,8 +3,6 @@
 Times are UTC texts as the memory writes them, dates those of the reader's time zone.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from dataclasses import dataclass
 from typing import Any

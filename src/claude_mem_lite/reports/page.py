@@ -1,26 +1,19 @@
 """Write a report as a page: one file that loads nothing and runs its search alone, for screens and paper."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import os
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from claude_mem_lite import __version__
 from claude_mem_lite.reports import charts, drawing, words
 from claude_mem_lite.reports.charts import Series
 from claude_mem_lite.reports.element import Element, document, element
-from claude_mem_lite.reports.model import CHANGES, KINDS
-from claude_mem_lite.reports.parts import chip, figure, section, table
+from claude_mem_lite.reports.model import CHANGES, KINDS, File, Function, Graph, Learning, Report, Session
+from claude_mem_lite.reports.parts import chip, figure, more, section, table
 from claude_mem_lite.text import count, one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from claude_mem_lite.reports.model import File, Function, Graph, Learning, Report, Session
 
 MARK = b'<!doctype html>\n<html lang="en" class="claude-mem-report">'  # what tells our pages from others
 
@@ -110,9 +103,6 @@ def _header(report: Report, sections: Sequence[Element]) -> Element:
     )
 
 
-# --- sections --------------------------------------------------------------------------------------
-
-
 def _timeline(report: Report) -> Element | None:
     if not report.sessions:
         return section("sessions", "Sessions", element("p", "No session falls into this time."))
@@ -184,8 +174,7 @@ def _sessions(report: Report) -> Element | None:
         _session(session, links.get(session.id, ""), with_project=report.project_dir is None)
         for session in report.sessions[:MOST_SESSIONS]
     ]
-    more = words.left_out(len(report.sessions), MOST_SESSIONS)
-    return section("sessions", "Sessions", shown, element("p", more, class_="more") if more else None)
+    return section("sessions", "Sessions", shown, more("p", len(report.sessions), MOST_SESSIONS))
 
 
 def _session(session: Session, key: str, *, with_project: bool) -> Element:
@@ -198,7 +187,7 @@ def _session(session: Session, key: str, *, with_project: bool) -> Element:
     ]
     decisions = [element("li", one_line(each, _TEXT_CHARS)) for each in session.decisions[:_MOST_DECISIONS]]
     told, folded = _told(one_line(session.summary, _SUMMARY_CHARS))
-    more = [*folded, *_functions(session.functions), *_files(session.files)]
+    below = [*folded, *_functions(session.functions), *_files(session.files)]
     changed = f"functions {words.changes(session.functions)}" if session.functions else ""
     held = "; ".join(filter(None, [changed, count(len(session.files), "file") if session.files else ""]))
     return element(
@@ -208,7 +197,7 @@ def _session(session: Session, key: str, *, with_project: bool) -> Element:
         told,
         element("h4", "Decided") if decisions else None,
         element("ul", decisions, class_="decisions") if decisions else None,
-        element("details", element("summary", f"More: {held}" if held else "More"), more) if more else None,
+        element("details", element("summary", f"More: {held}" if held else "More"), below) if below else None,
         id=key,
     )
 
@@ -236,15 +225,13 @@ def _functions(functions: Sequence[Function]) -> Iterable[Element]:
         files.setdefault(each.file, []).append(chip(each))
     for file, chips in files.items():
         yield element("ul", element("li", one_line(file, 120), class_="path"), chips, class_="chips")
-    more = words.left_out(len(functions), _MOST_FUNCTIONS)
-    if more:
-        yield element("p", more, class_="more")
+    if (left := more("p", len(functions), _MOST_FUNCTIONS)) is not None:
+        yield left
 
 
 def _files(files: Sequence[File]) -> Iterable[Element]:
     if not files:
         return
-    more = words.left_out(len(files), _MOST_FILES)
     chips = [
         element(
             "li", element("code", one_line(file.path, 120)), f" ×{file.edits}" if file.edits > 1 else None
@@ -252,7 +239,7 @@ def _files(files: Sequence[File]) -> Iterable[Element]:
         for file in files[:_MOST_FILES]
     ]
     yield element("h4", f"Files: {len(files)} edited")
-    yield element("ul", chips, element("li", more, class_="more") if more else None, class_="chips")
+    yield element("ul", chips, more("li", len(files), _MOST_FILES), class_="chips")
 
 
 def _changes(report: Report) -> Element | None:
@@ -263,14 +250,13 @@ def _changes(report: Report) -> Element | None:
         for at, graph in enumerate(report.graphs[:_MOST_GRAPHS])
         for child in _graph(graph, f"arrow{at}", with_project=len(report.graphs) > 1)
     ]
-    more = words.left_out(len(report.graphs), _MOST_GRAPHS)
     said = ", ".join(f"{number:,} {change}" for change, number in report.functions.items() if number)
     return section(
         "changes",
         "What changed",
         element("p", f"Functions: {said}.") if said else None,
         told,
-        element("p", f"{more} projects with changes", class_="more") if more else None,
+        more("p", len(report.graphs), _MOST_GRAPHS, "projects with changes"),
     )
 
 
@@ -293,9 +279,8 @@ def _graph(graph: Graph, name: str, *, with_project: bool) -> Iterable[Element]:
     if alone:
         what = "Changed, too" if places else "Changed; no calls are known"
         chips = [chip(each) for each in alone[:_MOST_ALONE]]
-        more = words.left_out(len(alone), _MOST_ALONE)
         yield element("h4", what)
-        yield element("ul", chips, element("li", more, class_="more") if more else None, class_="chips")
+        yield element("ul", chips, more("li", len(alone), _MOST_ALONE), class_="chips")
 
 
 def _learnings(report: Report) -> Element | None:
@@ -310,13 +295,12 @@ def _learnings(report: Report) -> Element | None:
     legend = [(f"{name}: {number:,}", class_) for name, number, class_ in parts if number]
     rows = [_learning(each, with_project=report.project_dir is None) for each in known.shown]
     heads = ("confidence", "kind", "what is known", "evidence")
-    more = words.left_out(known.known, len(known.shown))
     return section(
         "learnings",
         "Learnings",
         figure(charts.share("Learnings by state", parts), "", legend),
         table(heads, rows, said="Learnings", numbers_from=len(heads)) if rows else None,
-        element("p", more, class_="more") if more else None,
+        more("p", known.known, len(known.shown)),
     )
 
 

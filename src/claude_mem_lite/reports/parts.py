@@ -1,18 +1,11 @@
 """Build the parts that sections of a page are made of."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from claude_mem_lite.reports import words
 from claude_mem_lite.reports.element import Element, element
-from claude_mem_lite.reports.model import CHANGES
+from claude_mem_lite.reports.model import CHANGES, Function
 from claude_mem_lite.text import one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from claude_mem_lite.reports.model import Function
 
 
 def section(key: str, title: str, *children: Element | str | Iterable[Element] | None) -> Element:
@@ -53,6 +46,12 @@ def chip(function: Function) -> Element:
     change = function.change if function.change in CHANGES else "unchanged"
     said = f"{words.SIGNS[change]} {one_line(function.name, 80)}"
     return element("li", element("code", said, class_=change, title=change))
+
+
+def more(tag: str, number: int, shown: int, what: str = "") -> Element | None:
+    """Return an element that says how many are left out, None where all are shown."""
+    said = words.left_out(number, shown)
+    return element(tag, f"{said} {what}".rstrip(), class_="more") if said else None
 
 
 def _frame(child: Element, said: str, *, class_: str = "") -> Element:

@@ -3,11 +3,10 @@
 Rows are counted and summed up by SQLite, so that a year of sessions is a few queries.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from peewee import SQL, chunked, fn
 
@@ -22,9 +21,6 @@ from claude_mem_lite.storage.models import (
     Session,
     memory_database,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 _FILES = 50  # of one query: SQLite before 3.32 takes at most 999 values
 _TOKENS_IN = ("input_tokens", "cache_read_tokens", "cache_write_tokens")

@@ -1,17 +1,11 @@
 """Write the sentences that all formats of a report share: project, period and totals."""
 
-from __future__ import annotations
-
 import datetime as dt
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from claude_mem_lite.reports.model import Function, Learning, Report, Session
 from claude_mem_lite.text import count
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from claude_mem_lite.reports.model import Function, Learning, Report, Session
 
 ID_CHARS = 8
 SIGNS = {"new": "+", "modified": "~", "deleted": "−", "unchanged": ""}

@@ -4,19 +4,15 @@ They are text here, put in place or taken away, and handed to launchctl or syste
 directory, told apart by a hash of its path in their names.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sys
-from typing import TYPE_CHECKING, Literal, get_args
+from collections.abc import Iterator
+from typing import Literal, get_args
 
 from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services.programs import Program, programs
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Supervisor = Literal["launchd", "systemd"]
 KINDS: tuple[Supervisor, ...] = get_args(Supervisor)
@@ -54,8 +50,7 @@ def text(kind: Supervisor, program: Program) -> bytes:
 def install(kind: Supervisor) -> list[str]:
     """Write the files of a kind and have them started; return their paths.
 
-    Raises:
-        ClaudeMemError: this system has no such thing, or it did not take them.
+    Raises: ClaudeMemError: this system has no such thing, or it did not take them.
     """
     import shutil
 
@@ -67,7 +62,7 @@ def install(kind: Supervisor) -> list[str]:
     written = paths(kind)
     os.makedirs(_folder(kind), exist_ok=True)
     for path, program in zip(written, programs(), strict=True):
-        _write(path, text(kind, program))
+        config.replace_file(path, text(kind, program), mode=0o600)
     try:
         start(kind)
     except ClaudeMemError:
@@ -188,13 +183,6 @@ def _remove(kind: Supervisor) -> None:
     for path in paths(kind):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
-
-
-def _write(path: str, contents: bytes) -> None:
-    descriptor = os.open(f"{path}.tmp", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with open(descriptor, "wb") as file:
-        file.write(contents)
-    os.replace(f"{path}.tmp", path)
 
 
 def _folder(kind: Supervisor) -> str:

@@ -3,8 +3,6 @@
 No check changes anything; `fix` of a finding does, where there is one. Data is never deleted.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import os
@@ -17,10 +15,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite import __version__, config, keys, locks, settings
 from claude_mem_lite.capture import backlog, client, guards, inbox, spool
@@ -30,9 +29,6 @@ from claude_mem_lite.services import install, other_clients, plugin, process_sta
 from claude_mem_lite.storage import damage, migrations, models, queries, rebuild
 from claude_mem_lite.storage.connections import connect
 from claude_mem_lite.storage.search import broken_indexes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 LEAST_FREE_BYTES = 500 << 20
 SLOW_HOOK_MS = 200

@@ -1,15 +1,10 @@
 """Build the environment of the services: a short list, and no variable of a session."""
 
-from __future__ import annotations
-
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from claude_mem_lite import config, keys
-
-if TYPE_CHECKING:
-    from claude_mem_lite.keys import Credential
+from claude_mem_lite.keys import Credential
 
 # Handed on where they are set; nothing else is. ANTHROPIC_* and proxies would decide where the content of
 # every project goes and who pays for it; LD_* and PYTHON* which code runs.

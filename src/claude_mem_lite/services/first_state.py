@@ -3,20 +3,16 @@
 The notes are kept in the data directory, from `install-hooks` to `uninstall-hooks`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
-from typing import TYPE_CHECKING, Any
+import re
+from typing import Any
 
 from claude_mem_lite import config
 from claude_mem_lite.services import hook_table
 
-if TYPE_CHECKING:
-    import re
-
-    Note = dict[str, Any]
+Note = dict[str, Any]
 
 _ALL_OURS = (hook_table.OURS, hook_table.GUARD)
 
@@ -26,8 +22,7 @@ def register(
 ) -> bool:
     """Have a settings file hold these groups in place of our commands; return whether it was changed.
 
-    Raises:
-        ClaudeMemError: the settings cannot be edited.
+    Raises: ClaudeMemError: the settings cannot be edited.
     """
     before = hook_table.read(path)
     if hook_table.registered(before, pattern) == groups:
@@ -42,8 +37,7 @@ def take_out(path: str, *patterns: re.Pattern[str]) -> bool:
 
     With the last of them the file is what it was before the first, if the user has changed nothing since.
 
-    Raises:
-        ClaudeMemError: the settings cannot be edited.
+    Raises: ClaudeMemError: the settings cannot be edited.
     """
     before, after = hook_table.read(path), _without(path, *(patterns or _ALL_OURS))
     if after == before or not os.path.exists(path):

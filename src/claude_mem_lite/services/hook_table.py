@@ -3,22 +3,18 @@
 Every client keeps it under "hooks": a list of groups by event, each with a list of commands.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import shlex
 import sys
 import types
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import json_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 HOOKS = os.path.join(PACKAGE, "hooks")

@@ -1,7 +1,5 @@
 """Register the hooks in Claude Code's settings and put the skill in place; take both out again."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -76,8 +74,7 @@ def sync_guard() -> str:
     With the plugin it stands in the settings, too: the plugin's own hooks are the same for everybody. Returns
     why no guard can work, "" where they do or none is on.
 
-    Raises:
-        ClaudeMemError: the settings cannot be edited.
+    Raises: ClaudeMemError: the settings cannot be edited.
     """
     on, can_work = guards.all_on(), "PreToolUse" in registered_events()
     event = {"hook": "pre_tool_use", "matcher": "|".join(guards.TOOLS)}
@@ -103,8 +100,7 @@ def is_guarding() -> bool:
 def uninstall() -> bool:
     """Take our hooks and our skill out again, and nothing else; return whether there was anything.
 
-    Raises:
-        ClaudeMemError: the settings cannot be edited.
+    Raises: ClaudeMemError: the settings cannot be edited.
     """
     skill = _skill_path()
     has_skill = _SKILL_MARK in hook_table.read_file(skill)
@@ -123,8 +119,7 @@ def hook_events(client_version: str | None = None) -> dict[str, dict[str, Any]]:
     Where the version is not known, these are the events of the oldest supported client: in a plugin one
     unknown event costs an older client all of the plugin's hooks.
 
-    Raises:
-        ClaudeMemError: `client_version` is no version.
+    Raises: ClaudeMemError: `client_version` is no version.
     """
     with open(os.path.join(HOOKS, "events.json"), encoding="utf-8") as file:
         table: dict[str, dict[str, Any]] = json.load(file)
@@ -135,8 +130,7 @@ def hook_events(client_version: str | None = None) -> dict[str, dict[str, Any]]:
 def wanted_events() -> set[str]:
     """Return the events that should be registered here: the plugin's, or those that the client knows.
 
-    Raises:
-        ClaudeMemError: the settings cannot be read.
+    Raises: ClaudeMemError: the settings cannot be read.
     """
     return set(hook_events(None if plugin.enabled(claude_dir()) else installed_client()))
 
@@ -162,8 +156,7 @@ def installed_client() -> str | None:
 def registered_events() -> dict[str, str]:
     """Return the events of ours that the settings hold, or the plugin has, each with its command.
 
-    Raises:
-        ClaudeMemError: the settings cannot be read.
+    Raises: ClaudeMemError: the settings cannot be read.
     """
     is_plugin = plugin.enabled(claude_dir()) is not None
     entries = _plugin_entries() if is_plugin else hook_table.registered(hook_table.read(_settings_path()))

@@ -1,20 +1,15 @@
 """Keep a service alone in its data directory, and end it with its supervisor or a database."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
+import logging
 import os
 import signal
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import NoReturn
 
 from claude_mem_lite import config, installed, locks
-
-if TYPE_CHECKING:
-    import logging
-    from typing import NoReturn
 
 
 def become_the_only(name: str) -> None:

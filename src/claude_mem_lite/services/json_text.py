@@ -3,8 +3,6 @@
 For files that a person keeps by hand: parsing and dumping would reformat them. Pure.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from typing import NamedTuple
@@ -27,8 +25,7 @@ class Item(NamedTuple):
 def items(text: str, start: int) -> list[Item]:
     """Return the members or elements of the object or array that begins at `start`.
 
-    Raises:
-        ValueError: there is no valid object or array at `start`.
+    Raises: ValueError: there is no valid object or array at `start`.
     """
     container, end = _DECODER.raw_decode(text, start)
     if not isinstance(container, (dict, list)):

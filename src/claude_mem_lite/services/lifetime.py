@@ -1,21 +1,16 @@
 """Decide when the services end by themselves: unneeded for a while, or for a newer version."""
 
-from __future__ import annotations
-
 import logging
 import os
 import signal
 import time
-from typing import TYPE_CHECKING
 
 from claude_mem_lite import installed, settings
 from claude_mem_lite.capture import client, inbox
 from claude_mem_lite.services import agents, instance, supervise
 from claude_mem_lite.services.programs import NAMES
+from claude_mem_lite.settings import Settings
 from claude_mem_lite.storage import facts, migrations, queries
-
-if TYPE_CHECKING:
-    from claude_mem_lite.settings import Settings
 
 log = logging.getLogger(__name__)
 

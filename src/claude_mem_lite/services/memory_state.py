@@ -3,8 +3,6 @@
 The web process answers it, which has the libraries loaded already; where that is down the command reads it.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import time

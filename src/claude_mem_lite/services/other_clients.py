@@ -1,21 +1,16 @@
 """Register the hooks with the clients beside Claude Code, and take them out again."""
 
-from __future__ import annotations
-
 import functools
 import os
 import re
 import shlex
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from claude_mem_lite.capture import clients
 from claude_mem_lite.capture.clients import codex, gemini
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import first_state, hook_table
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
 
 
 class Client(NamedTuple):
@@ -97,8 +92,7 @@ def here() -> list[Client]:
 def install(client: Client) -> Registration:
     """Register every hook with a client, in place of what an older version registered.
 
-    Raises:
-        ClaudeMemError: the client has never run here, or its settings cannot be edited.
+    Raises: ClaudeMemError: the client has never run here, or its settings cannot be edited.
     """
     if not client.is_here:
         raise ClaudeMemError(
@@ -113,8 +107,7 @@ def install(client: Client) -> Registration:
 def uninstall(client: Client) -> bool:
     """Take our hooks out of a client, and leave every byte as it was; return whether there were any.
 
-    Raises:
-        ClaudeMemError: the settings cannot be edited.
+    Raises: ClaudeMemError: the settings cannot be edited.
     """
     return first_state.take_out(client.path)
 
@@ -128,8 +121,7 @@ def registered(client: Client) -> dict[str, str]:
 def look(client: Client) -> tuple[str, str]:
     """Return what there is to say of a client's hooks, and what cures it, "" where nothing is wrong.
 
-    Raises:
-        ClaudeMemError: its settings cannot be read.
+    Raises: ClaudeMemError: its settings cannot be read.
     """
     there = registered(client)
     if not there:

@@ -3,14 +3,10 @@
 Reads what Claude Code writes; installing and removing a plugin is Claude Code's own business.
 """
 
-from __future__ import annotations
-
 import json
 import os
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple
 
 NAME = "mem-lite"
 # Claude Code 2.1.329 and later refuse names that begin with "claude-".

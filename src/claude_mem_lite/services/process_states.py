@@ -1,7 +1,5 @@
 """Ask which services run, and which code they are: light enough for `status`, which waits for its imports."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from claude_mem_lite import config, installed

@@ -1,17 +1,13 @@
 """Read the two programs from `supervisord.conf`, for whatever else is to run them."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from claude_mem_lite import config
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 CONF = os.path.join(os.path.dirname(os.path.abspath(__file__)), "supervisord.conf")
 NAMES = ("consumer", "web")

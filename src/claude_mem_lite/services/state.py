@@ -1,7 +1,5 @@
 """Describe the installation: services, queue, memory, cost and hooks, and what is wrong with it."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from typing import Any

@@ -3,8 +3,6 @@
 That is supervisord, unless the user has chosen launchd or systemd (see `agents`).
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os
@@ -12,8 +10,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from claude_mem_lite import config, installed, keys, settings
 from claude_mem_lite.capture import client
@@ -21,9 +20,6 @@ from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import agents, environment, instance, process_states
 from claude_mem_lite.services.programs import CONF, NAMES
 from claude_mem_lite.storage import facts, files, migrations, models, rebuild
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 START_TIMEOUT_S = 20.0
 STOP_TIMEOUT_S = 40.0
@@ -42,8 +38,7 @@ def up(*, with_key: bool = False) -> Literal["", "started", "replaced"]:
     not have: one that the user has agreed to (see `keys`), or, `with_key`, for this run, the one that is set
     here, with the base URL. It is handed over in the environment alone, never on disk.
 
-    Raises:
-        ClaudeMemError: they could not be started, or the data directory does not allow it.
+    Raises: ClaudeMemError: they could not be started, or the data directory does not allow it.
     """
     _check_paths()
     files.refuse_read_only()
@@ -149,8 +144,7 @@ def paused() -> Iterator[list[str]]:
     itself goes on, so that the services come back with the key that they were given; launchd and systemd are
     told to stop and to start them.
 
-    Raises:
-        ClaudeMemError: a service runs that supervisord does not know, or does not stop.
+    Raises: ClaudeMemError: a service runs that supervisord does not know, or does not stop.
     """
     problems: list[str] = []
     with _alone():

@@ -1,7 +1,5 @@
 """Write and read the card of a machine at a hub: its name, its key, and proof that it knows the code."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 

@@ -4,18 +4,14 @@ All of it belongs into one transaction: `capture` runs before anything is merged
 machine's is taken for another's.
 """
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite.storage.models import State, memory_database
 from claude_mem_lite.sync import records, rows, triggers
 from claude_mem_lite.sync.records import NEVER, RULES, Record
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _STATE = "sync"
 _OURS, _THEIRS = 1, 2  # who has forgotten a row

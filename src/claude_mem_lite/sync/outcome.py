@@ -1,19 +1,15 @@
 """Run one sync at a time and note how it went: what was sent, what came, what was refused and why."""
 
-from __future__ import annotations
-
 import logging
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite import locks
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.sync import setup
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 log = logging.getLogger(__name__)
 

@@ -13,16 +13,12 @@ and any number of times, hold the same. Three kinds of fields make it so:
 What was forgotten is in no record: a tombstone, the digest of kind and id, takes the place of one for good.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Any
 
 # Times forgotten, the user's last act, Lamport clock, machine.
 Version = tuple[int, int, int, str]

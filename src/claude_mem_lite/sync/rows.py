@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.storage import call_edges
@@ -23,10 +23,8 @@ from claude_mem_lite.storage.models import (
 )
 from claude_mem_lite.storage.rewrites import GONE
 from claude_mem_lite.sync import records
+from claude_mem_lite.sync.records import Record
 from claude_mem_lite.upkeep import lines, store
-
-if TYPE_CHECKING:
-    from claude_mem_lite.sync.records import Record
 
 MODELS: dict[str, Any] = {
     "session": Session, "observation": Observation, "learning": Learning, "finding": FailedCall,

@@ -6,10 +6,10 @@ A hub that lost files, or has more of this machine's than its memory knows of, w
 the memory was: what the hub has of this machine is then merged like another's, and all is published anew.
 """
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.errors import ClaudeMemError
@@ -17,20 +17,13 @@ from claude_mem_lite.forget import purge, store
 from claude_mem_lite.forget.wanted import Wanted
 from claude_mem_lite.sync import cards, segments, setup, signing
 from claude_mem_lite.sync import log as changes
-from claude_mem_lite.sync.hubs import hub_at
+from claude_mem_lite.sync.hubs import Hub, hub_at
 from claude_mem_lite.sync.log import Counters, Forgotten
-from claude_mem_lite.sync.outcome import recorded
+from claude_mem_lite.sync.outcome import Outcome, recorded
 from claude_mem_lite.sync.rows import Projects
 from claude_mem_lite.sync.segments import Name
+from claude_mem_lite.sync.setup import Setup
 from claude_mem_lite.upkeep.lines import WrongLineError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-
-    from claude_mem_lite.sync.hubs import Hub
-    from claude_mem_lite.sync.outcome import Outcome
-    from claude_mem_lite.sync.setup import Setup
 
 _LINES, _SEGMENTS = 500, 20  # in a segment, and published together
 _MOST_SEGMENTS = 300  # of a generation; more are put together

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.storage.migrations import MIGRATIONS
@@ -18,9 +19,6 @@ from claude_mem_lite.sync import records, signing
 from claude_mem_lite.sync.log import Forgotten
 from claude_mem_lite.sync.records import RULES, Record
 from claude_mem_lite.upkeep import lines
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 FORMAT = 1
 _HEAD, _END, _FORGOTTEN = "claude-mem-sync", "end", "forgotten"

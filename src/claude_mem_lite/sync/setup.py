@@ -4,8 +4,6 @@ The hub of a team has files of its own, `team.json` and `team-last.json`.
 Standard library only: the consumer asks every few minutes. Both files are the user's alone.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import asdict, dataclass, field

@@ -4,8 +4,6 @@ A machine's id is the digest of its public key, so nobody can publish in another
 key. That a machine is yours it proves by the code, which is on no hub.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import os

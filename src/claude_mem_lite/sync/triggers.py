@@ -9,8 +9,6 @@ A deletion is a tombstone only while `forget` is at work: the code map deletes c
 
 # ruff: noqa: S608  every statement is put together from names of ours
 
-from __future__ import annotations
-
 from claude_mem_lite.storage.models import memory_database
 from claude_mem_lite.upkeep.lines import KINDS as LINES
 

@@ -4,8 +4,6 @@ A zip because what it holds stands in one place, so that a hostile one is turned
 unpacked. Vectors are not in it, for they are made anew, nor are settings, which may have a key in them.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -13,15 +11,13 @@ import shutil
 import stat
 import zipfile
 import zlib
-from typing import IO, TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import IO, Any
 
 from claude_mem_lite import __version__
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.upkeep import outfile
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 FORMAT = 1
 MEMORY, QUEUE = "claude-mem.db", "queue.db"

@@ -4,15 +4,14 @@ Both databases are copied by SQLite's own means, the queue first: an event that 
 then in both, and working it off again changes nothing; the other way round it would be in neither.
 """
 
-from __future__ import annotations
-
 import contextlib
 import datetime as dt
 import os
 import shutil
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite import config, locks
 from claude_mem_lite.capture import backlog
@@ -22,9 +21,6 @@ from claude_mem_lite.storage import damage, files, models
 from claude_mem_lite.storage.connections import connect
 from claude_mem_lite.storage.migrations import MIGRATIONS
 from claude_mem_lite.upkeep import archive, outfile
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _COUNTED = ("sessions", "observations", "learnings")
 _REPLACED = "replaced-"

@@ -3,20 +3,16 @@
 What stays behind is what belongs to this machine: raw events, vectors, the code map, logs, settings.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.storage import DatabaseError
 from claude_mem_lite.storage.models import memory_database
 from claude_mem_lite.upkeep import lines, store
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 # In one transaction, which begins when they are read and cleaned: the consumer waits no longer than that.
 _LINES_AT_ONCE, _BYTES_AT_ONCE = 500, 16 << 20

@@ -6,11 +6,10 @@ line is `{"kind": "claude-mem", "format": 1}`; then come, each sorted by time an
 learnings, failed calls, what became of functions, calls that sessions observed, and what Claude was paid.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import json
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal
+from collections.abc import Iterator
+from typing import Annotated, Any, BinaryIO, Literal
 
 from pydantic import (
     AfterValidator,
@@ -25,12 +24,9 @@ from pydantic import (
 
 from claude_mem_lite.capture.clients import CLAUDE_CODE
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.kinds import Category  # noqa: TC001  (read at run time)
+from claude_mem_lite.kinds import Category
 from claude_mem_lite.redaction.events import redact
 from claude_mem_lite.text import clean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _MOST_CHARS = 100_000
 _MOST_LINE_BYTES = 16 << 20

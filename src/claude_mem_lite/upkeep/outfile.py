@@ -1,16 +1,12 @@
 """Files that are written for the user: theirs alone, whole or not there, and never in place of another."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import tempfile
-from typing import TYPE_CHECKING, BinaryIO
+from collections.abc import Iterator
+from typing import BinaryIO
 
 from claude_mem_lite.errors import ClaudeMemError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def refuse_taken(path: str) -> None:

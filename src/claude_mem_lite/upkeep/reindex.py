@@ -4,8 +4,6 @@ Search goes on meanwhile. Vectors are not made here: what has a wrong one is emb
 by `claude-mem reembed`.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass, field
 

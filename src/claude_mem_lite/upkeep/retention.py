@@ -3,20 +3,15 @@
 What is remembered stays, and so does every event that waits. One that failed goes only for want of room.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import os
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from claude_mem_lite import logs
 from claude_mem_lite.capture import inbox, spool
+from claude_mem_lite.settings import Retention
 from claude_mem_lite.storage import pruning, queries
-
-if TYPE_CHECKING:
-    from claude_mem_lite.settings import Retention
 
 _EVER = ""  # before every time as the databases write it
 _HALF_WRITTEN_S = 3_600  # no hook lives that long: what it has left half written stays so

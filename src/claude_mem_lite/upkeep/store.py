@@ -3,11 +3,10 @@
 A row that is there already, by its id or, without one, by all of it, is left as it is.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from peewee import fn
 
@@ -25,9 +24,6 @@ from claude_mem_lite.storage.models import (
 )
 from claude_mem_lite.storage.queries import UnknownIdError
 from claude_mem_lite.storage.rewrites import GONE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # What tells a row from all others where that is not its id.
 _KEYS = {

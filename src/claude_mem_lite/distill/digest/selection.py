@@ -65,11 +65,9 @@ def output(text: str) -> Part:
 def patch(text: str, *, is_plain: bool) -> Part:
     """Return a diff: every hunk's header, then changed lines, the added before the removed, then context."""
     worths = prose_worths if is_plain else code_worths
-
-    def patch_worths(lines: Sequence[str]) -> list[int]:
-        return _patch_worths(lines, worths)
-
-    return Part(text, lambda whole, room: _select_from(whole, patch_worths, room))
+    return Part(
+        text, lambda whole, room: _select_from(whole, lambda lines: _patch_worths(lines, worths), room)
+    )
 
 
 def structure(value: object) -> Part:

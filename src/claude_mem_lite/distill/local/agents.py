@@ -23,7 +23,7 @@ def observe_agent(capture: Capture) -> Observation | Skip:
         else "It runs in the background; its report follows."
     )
     summary = f"{told}\n{report}"
-    return Observation(title, summary, None, (), ())
+    return Observation(title, summary)
 
 
 def observe_skill(capture: Capture) -> Observation | Skip:
@@ -33,7 +33,7 @@ def observe_skill(capture: Capture) -> Observation | Skip:
     if not name or not arguments:
         return Skip("a skill that was loaded")
     summary = f"Called the skill {name} with: {clip(arguments, 600)}"
-    return Observation(one_line(f"Use skill {name}: {arguments}"), summary, None, (), ())
+    return Observation(one_line(f"Use skill {name}: {arguments}"), summary)
 
 
 def observe_todos(capture: Capture) -> Observation | Skip:
@@ -45,7 +45,7 @@ def observe_todos(capture: Capture) -> Observation | Skip:
         return Skip("progress in a task list")
     plan = "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
     summary = clip(f"Plan:\n{plan}", 1_200)
-    return Observation(one_line(f"Plan {len(steps)} steps: {join(steps)}"), summary, None, (), ())
+    return Observation(one_line(f"Plan {len(steps)} steps: {join(steps)}"), summary)
 
 
 def observe_task(capture: Capture) -> Observation | Skip:
@@ -54,4 +54,4 @@ def observe_task(capture: Capture) -> Observation | Skip:
     if not subject or len(description) <= len(subject):
         return Skip("an entry in a task list")
     summary = clip(f"Planned: {subject}. {description}", 1_200)
-    return Observation(one_line(f"Plan: {subject}"), summary, None, (), ())
+    return Observation(one_line(f"Plan: {subject}"), summary)

@@ -42,7 +42,7 @@ def observe(capture: Capture) -> Observation | Skip:
     title = _title(run)
     summary = _summary(run, title, capture)
     detail = _detail(run, OBSERVATION_CHARS - len(title) - len(summary))
-    return Observation(title, summary, detail or None, run.changed, ())
+    return Observation(title, summary, detail or None, run.changed)
 
 
 def is_lookup(capture: Capture) -> bool:

@@ -71,7 +71,7 @@ def observe_report(capture: Capture) -> Observation | Skip:
         return observe_api_failure(capture)  # before 2.1.80 there was no StopFailure
     if capture.event_name == "SubagentStop":
         message = quoted(message)
-    return Observation(one_line(headline(message)), clip(message, SUMMARY_CHARS), None, (), ())
+    return Observation(one_line(headline(message)), clip(message, SUMMARY_CHARS))
 
 
 def headline(report: str) -> str:
@@ -98,7 +98,7 @@ def observe_api_failure(capture: Capture) -> Observation | Skip:
     kind = fields.text(capture.payload, "error").strip()
     why = one_line(first_sentence(said.partition("{")[0]), 160) or kind
     told = f"{_API_FAILED}{f' ({quoted(why)})' if why else ''}"
-    return Observation(one_line(told), f"{told}.", None, (), ())
+    return Observation(one_line(told), f"{told}.")
 
 
 def is_api_failure(title: str) -> bool:
@@ -111,7 +111,7 @@ def observe_compaction(capture: Capture) -> Observation | Skip:
     told = compaction.condensed(fields.text(capture.payload, "compact_summary"))
     if not told:
         return Skip("a compaction without a summary")
-    return Observation(one_line(f"Compacted: {told}"), f"{compaction.LEAD}{told}", None, (), ())
+    return Observation(one_line(f"Compacted: {told}"), f"{compaction.LEAD}{told}")
 
 
 def observe_answers(capture: Capture) -> Observation | Skip:
@@ -127,7 +127,7 @@ def observe_answers(capture: Capture) -> Observation | Skip:
     question, choice = chosen[0]
     lines = [f"{question} {choice}" for question, choice in chosen]
     title = one_line(f"Choose {choice}: {question}")
-    return Observation(title, clip("\n".join(lines), SUMMARY_CHARS), None, (), ())
+    return Observation(title, clip("\n".join(lines), SUMMARY_CHARS))
 
 
 def observe_plan(capture: Capture) -> Observation | Skip:
@@ -136,9 +136,7 @@ def observe_plan(capture: Capture) -> Observation | Skip:
     if not plan.strip():
         return Skip("an empty plan")
     summary = clip(plan, SUMMARY_CHARS)
-    return Observation(
-        one_line(f"Plan: {first_sentence(plan).removeprefix('Plan: ')}"), summary, None, (), ()
-    )
+    return Observation(one_line(f"Plan: {first_sentence(plan).removeprefix('Plan: ')}"), summary)
 
 
 def asked(prompt: str | None) -> str:
@@ -165,7 +163,7 @@ def with_reason(report: Observation, prompt: str | None) -> Observation:
 
 
 def _speech(words: str) -> Observation:
-    return Observation(one_line(first_sentence(words)), clip(words, SUMMARY_CHARS), None, (), ())
+    return Observation(one_line(first_sentence(words)), clip(words, SUMMARY_CHARS))
 
 
 def _is_consent(words: str) -> bool:

@@ -49,7 +49,7 @@ def tell(looks: Sequence[Look | Skip]) -> Observation | Skip:
     summary = one_line(". ".join((*told, *missed)), _SUMMARY_CHARS)
     detail = _detail(useful, OBSERVATION_CHARS - len(title) - len(summary))
     files = unique(file for each in useful for file in each.files)
-    return Observation(title, summary, detail or None, files[:_FILES], ())
+    return Observation(title, summary, detail or None, files[:_FILES])
 
 
 def look(capture: Capture) -> Look | Skip:

@@ -31,7 +31,7 @@ def observe(capture: Capture) -> Observation | Skip:
     first = f"Answer: {quoted(one_line(lines[0], 300))}" if lines else "No answer."
     summary = f"{told} {first}"
     detail = clip("\n".join(lines), 1_000) if len(lines) > 1 else None
-    return Observation(one_line(lead), summary, detail, _files(capture), ())
+    return Observation(one_line(lead), summary, detail, _files(capture))
 
 
 def observe_failure(capture: Capture) -> Observation | Skip:
@@ -42,11 +42,9 @@ def observe_failure(capture: Capture) -> Observation | Skip:
     inputs = _inputs(capture)
     target = _main_input(inputs)
     said = decisive_line(error) or last_line(error)
-    told = f"{_name(capture)}{target} failed: {quoted(one_line(error, 500))}"
-    summary = told
-    return Observation(
-        one_line(f"Fail to call {_name(capture)}{target}: {quoted(said)}"), summary, None, _files(capture), ()
-    )
+    title = one_line(f"Fail to call {_name(capture)}{target}: {quoted(said)}")
+    summary = f"{_name(capture)}{target} failed: {quoted(one_line(error, 500))}"
+    return Observation(title, summary, None, _files(capture))
 
 
 def _main_input(inputs: list[str]) -> str:

@@ -19,7 +19,7 @@ def observe_fetch(capture: Capture) -> Observation | Skip:
     status = f" (HTTP {code})" if code and code != 200 else ""  # noqa: PLR2004 - what is usual is not told
     head = f"Fetched {one_line(url, 300)}{status}{f' to find out: {question}' if question else ''}."
     title = one_line(f"Fetch {one_line(url, _SUBJECT_CHARS)}: {quoted(first_sentence(result))}")
-    return Observation(title, f"{head} {_said(result, title)}".strip(), clip(result, 1_200), (), ())
+    return Observation(title, f"{head} {_said(result, title)}".strip(), clip(result, 1_200))
 
 
 def observe_search(capture: Capture) -> Observation | Skip:
@@ -30,7 +30,7 @@ def observe_search(capture: Capture) -> Observation | Skip:
         return Skip("a web search that found nothing")
     title = one_line(f"Search the web for {one_line(query, _SUBJECT_CHARS)}: {quoted(first_sentence(found))}")
     return Observation(
-        title, f"Searched the web for: {query}. {_said(found, title)}".strip(), clip(found, 1_200), (), ()
+        title, f"Searched the web for: {query}. {_said(found, title)}".strip(), clip(found, 1_200)
     )
 
 

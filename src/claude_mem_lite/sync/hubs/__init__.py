@@ -3,16 +3,12 @@
 A hub holds files by name and knows nothing of what is in them. Each machine writes only below its own name.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from collections.abc import Collection, Mapping
+from typing import Protocol, runtime_checkable
 
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.sync.hubs.folder import FolderHub
 from claude_mem_lite.sync.hubs.git import GitHub
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
 
 _HUBS: dict[str, type[FolderHub | GitHub]] = {"folder": FolderHub, "git": GitHub}
 _POSTGRES, _TEAM = "postgres", "claude-mem-team"

@@ -3,17 +3,12 @@
 A file gets its name when it is whole and is never changed after that; another machine's is never touched.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping
 
 from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
 
 _OURS, _MARK = "claude-mem", "hub"
 

@@ -7,17 +7,12 @@ commit that a name leads to. Its objects stay unreachable in the repository unti
 after two weeks, or at once: `git reflog expire --expire=now --all && git gc --prune=now`.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping
 
 from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
 
 _BRANCH = "claude-mem"
 _REF = "refs/heads/hub"  # of our own repository: the branch as it was seen last

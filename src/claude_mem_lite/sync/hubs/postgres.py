@@ -8,13 +8,12 @@ one transaction, at whose commit the other machines that listen are told.
 A password is never kept here: libpq finds it in `~/.pgpass` or in a service file.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import weakref
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite.errors import ClaudeMemError
 
@@ -24,9 +23,6 @@ try:
     from psycopg.conninfo import conninfo_to_dict, make_conninfo
 except ImportError as _error:
     raise ClaudeMemError("this hub needs psycopg: pip install 'claude-mem-lite[team]'") from _error
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
 
 _NAME, _CHANNEL, _TEAM_CHANNEL = "claude-mem", "claude_mem", "claude_mem_team"
 _LOCK = 0x636C6D65  # of migrations, among the database's advisory locks
@@ -112,9 +108,6 @@ class _Database:
 
     def create(self) -> None:
         """Make the schema, unless it is there, and bring it up to date."""
-        self._make()
-
-    def _make(self) -> None:
         with self._transaction() as database:
             database.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
             version = _version(database)
@@ -136,7 +129,7 @@ class _Database:
                 "SELECT 1 FROM pg_namespace WHERE nspname = 'claude_mem' AND pg_has_role(nspowner, 'USAGE')"
             ).fetchone()
             if is_mine:
-                self._make()
+                _Database.create(self)
                 return
         self._check(version)
 

@@ -4,24 +4,19 @@ Nothing here is told by being taken in: that takes the user's trust in its autho
 told even then.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
+import sqlite3
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite.distill.suspicion import suspicions
 from claude_mem_lite.storage import team
 from claude_mem_lite.sync import segments
+from claude_mem_lite.sync.segments import Name
 from claude_mem_lite.sync.team.outgoing import KINDS
 from claude_mem_lite.upkeep.lines import WrongLineError
-
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Mapping, Sequence
-
-    from claude_mem_lite.sync.segments import Name
 
 MOST_LINES = 50_000  # of one machine on one project
 _AT = {

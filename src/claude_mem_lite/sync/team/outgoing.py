@@ -4,11 +4,10 @@ Whatever a line refers to by an id of this memory stays behind, guards too, and 
 summary is told anew from what was done, and what quotes a prompt is left out, unless prompts were chosen.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite.distill.local import conversation
 from claude_mem_lite.distill.record import local_summary
@@ -18,9 +17,6 @@ from claude_mem_lite.storage.learnings import TOLD
 from claude_mem_lite.sync import rows
 from claude_mem_lite.sync.records import digest
 from claude_mem_lite.upkeep import lines, store
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
 
 LEARNINGS, FINDINGS, SUMMARIES, OBSERVATIONS, PROMPTS = (
     "learnings", "findings", "summaries", "observations", "prompts",

@@ -7,33 +7,26 @@ left it, for it was restored or lost files, gets a new generation, too. Readers 
 generation, so nobody brings back what was taken out by putting old files there.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os
 import re
 import time
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.forget.store import times_forgotten
 from claude_mem_lite.storage import projects, team
 from claude_mem_lite.sync import cards, segments, setup, signing
-from claude_mem_lite.sync.hubs import team_hub_at
-from claude_mem_lite.sync.outcome import recorded
+from claude_mem_lite.sync.hubs import Hub, TeamHub, team_hub_at
+from claude_mem_lite.sync.outcome import Outcome, recorded
 from claude_mem_lite.sync.segments import Name
+from claude_mem_lite.sync.setup import Setup
 from claude_mem_lite.sync.team import incoming, outgoing
+from claude_mem_lite.sync.team.outgoing import Item
 from claude_mem_lite.upkeep.lines import WrongLineError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    from claude_mem_lite.sync.hubs import Hub, TeamHub
-    from claude_mem_lite.sync.outcome import Outcome
-    from claude_mem_lite.sync.setup import Setup
-    from claude_mem_lite.sync.team.outgoing import Item
 
 log = logging.getLogger(__name__)
 
