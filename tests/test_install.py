@@ -96,8 +96,10 @@ def put_client(folder: Path, script: str) -> None:
     client.chmod(0o755)
 
 
-def test_install_creates_the_settings_and_the_skill(settings: Path, skill: Path) -> None:
-    """Without a settings file there is one afterwards, with one group for each event."""
+def test_install_creates_the_settings_and_the_skill(claude: Path, settings: Path, skill: Path) -> None:
+    """Also for a client that never ran: there is a settings file afterwards, with a group for each event."""
+    claude.rmdir()
+
     done = install.install()
 
     assert (
@@ -106,16 +108,6 @@ def test_install_creates_the_settings_and_the_skill(settings: Path, skill: Path)
     )
     assert skill.read_bytes() == Path(install.SKILL).read_bytes()
     assert done == install.Installation(str(settings), tuple(OURS), str(skill), changed=True)
-
-
-def test_install_creates_the_folder_of_a_client_that_never_ran(claude: Path, settings: Path) -> None:
-    """A missing folder is no error."""
-    claude.rmdir()
-
-    install.install()
-
-    assert install.registered_events() == {event: OURS[event]["hooks"][0]["command"] for event in OURS}
-    assert settings.exists()
 
 
 @pytest.mark.parametrize("indent", [2, 4, "\t", None], ids=repr)
@@ -180,30 +172,20 @@ LAYOUTS = {
 
 @pytest.mark.parametrize("before", LAYOUTS.values(), ids=LAYOUTS)
 def test_uninstall_undoes_install(claude: Path, settings: Path, before: str) -> None:
-    """Whatever the layout, taking ours out leaves the bytes that were there before."""
+    """Whatever the layout: a second install writes nothing, and without ours the bytes are as before."""
     settings.write_bytes(before.encode())
     install.install()
-    value = json.loads(settings.read_bytes())
+    value, written = json.loads(settings.read_bytes()), settings.stat()
 
+    again = install.install()
+    same = settings.stat()
     removed = install.uninstall()
 
     assert value == with_ours(json.loads(before))
+    assert not again.changed
+    assert (same.st_ino, same.st_mtime_ns) == (written.st_ino, written.st_mtime_ns)
     assert removed
     assert files(claude) == {"settings.json": before.encode()}
-
-
-@pytest.mark.parametrize("before", [None, b"", b" \n", b"{ }", b"{}\n"], ids=repr)
-def test_uninstall_leaves_nothing_where_there_was_nothing(
-    claude: Path, settings: Path, before: bytes | None
-) -> None:
-    """A settings file that only ours made a file with content is missing or empty again, as it was."""
-    if before is not None:
-        settings.write_bytes(before)
-    install.install()
-
-    install.uninstall()
-
-    assert files(claude) == ({} if before is None else {"settings.json": before})
 
 
 def test_uninstall_without_notes_takes_what_would_be_empty(settings: Path) -> None:
@@ -218,29 +200,15 @@ def test_uninstall_without_notes_takes_what_would_be_empty(settings: Path) -> No
 
 
 def test_uninstall_changes_nothing_when_nothing_is_installed(claude: Path, settings: Path) -> None:
-    """Without a registration there is nothing to take out, and no file appears."""
-    without_file = install.uninstall(), files(claude)
+    """Hooks of the user's own, though they name our folder, are not ours; and no file appears."""
+    without_file = install.registered_events(), install.uninstall(), files(claude)
     settings.write_text(LAYOUTS["our name elsewhere"])
 
-    removed = install.uninstall()
+    found, removed = install.registered_events(), install.uninstall()
 
-    assert without_file == (False, {})
-    assert not removed
+    assert without_file == ({}, False, {})
+    assert (found, removed) == ({}, False)
     assert files(claude) == {"settings.json": LAYOUTS["our name elsewhere"].encode()}
-
-
-@pytest.mark.parametrize("before", LAYOUTS.values(), ids=LAYOUTS)
-def test_install_changes_no_byte_when_done_again(settings: Path, before: str) -> None:
-    """The second time finds all in place, writes nothing and says so."""
-    settings.write_bytes(before.encode())
-    install.install()
-    first, written = settings.read_bytes(), settings.stat()
-
-    done = install.install()
-
-    assert not done.changed
-    assert settings.read_bytes() == first
-    assert (settings.stat().st_ino, settings.stat().st_mtime_ns) == (written.st_ino, written.st_mtime_ns)
 
 
 def test_install_keeps_a_registration_that_the_user_moved(settings: Path) -> None:
@@ -535,14 +503,6 @@ def test_the_command_keeps_the_data_directory_of_the_install(
     expected = {event: prefix.format(user=Path.home()) + command for event, command in plain.items()}
     assert claude.is_dir()
     assert install.registered_events() == expected
-
-
-def test_registered_events_are_none_without_ours(settings: Path) -> None:
-    """Hooks of the user's own, though they name our folder, are not ours."""
-    without_file = install.registered_events()
-    settings.write_text(LAYOUTS["our name elsewhere"])
-
-    assert (without_file, install.registered_events()) == ({}, {})
 
 
 def test_the_claude_folder_is_in_the_home_by_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
