@@ -144,14 +144,6 @@ def test_a_download_without_the_extra_says_what_to_install(home: Path) -> None:
     assert "pip install 'claude-mem-lite[qwen]'" in done.stderr
 
 
-def test_what_is_on_disk_is_not_fetched(home: Path) -> None:
-    """It only says where it is."""
-    done = claude_mem("model", "download", "minilm")
-
-    assert done.returncode == 0
-    assert re.fullmatch(r"minilm is in /.*/model.onnx\n", done.stdout)
-
-
 def test_bench_measures_the_model_in_use(home: Path) -> None:
     """Every number is there; the observation has the length that is said of it."""
     # A process of its own, which has loaded no model before.
