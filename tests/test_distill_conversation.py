@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from support import cases
 
 from claude_mem_lite.distill.local import observe
 from claude_mem_lite.distill.observation import Capture, Observation, Skip
@@ -172,117 +173,17 @@ def test_only_a_report_repeats_what_was_asked() -> None:
     assert "Make it fast" not in f"{observation.title}{observation.summary}{observation.detail}"
 
 
-AGENT = {
-    "description": "Check the rules",
-    "prompt": "Read RULES.md. Report breaches.",
-    "subagent_type": "general",
-}
 TODOS = {"todos": [{"content": "Write it", "status": "pending"}, {"content": "Test it", "status": "pending"}]}
 
 
-@pytest.mark.parametrize(
-    ("capture", "title", "summary", "detail"),
-    [
-        (
-            _tool("Agent", AGENT, {"isAsync": True, "status": "async_launched", "prompt": "Read RULES.md."}),
-            "Start sub-agent to check the rules",
-            (
-                "Task for general: Read RULES.md. Report breaches.\n"
-                "It runs in the background; its report follows."
-            ),
-            None,
-        ),
-        (
-            _tool(
-                "Task",
-                AGENT,
-                {"status": "completed", "content": [{"type": "text", "text": "No breach found."}]},
-            ),
-            "Ask sub-agent to check the rules",
-            "Task for general: Read RULES.md. Report breaches.\nAnswer: “No breach found.”",
-            None,
-        ),
-        (
-            _tool(
-                "WebFetch",
-                {"url": "https://x.example/a", "prompt": "Which default?"},
-                {"code": 200, "result": "It is 30 s. More."},
-            ),
-            "Fetch https://x.example/a: “It is 30 s”",
-            "Fetched https://x.example/a to find out: Which default. “More.”",
-            "It is 30 s. More.",
-        ),
-        (
-            _tool(
-                "WebSearch",
-                {"query": "wal nfs"},
-                {"results": [{"content": [{"title": "WAL", "url": "https://s.example"}]}, "Not on NFS."]},
-            ),
-            "Search the web for wal nfs: “Not on NFS”",
-            "Searched the web for: wal nfs. “WAL https://s.example”",
-            "Not on NFS.\nWAL https://s.example",
-        ),
-        (
-            _tool("AskUserQuestion", {"questions": []}, {"answers": {"Which store?": "SQLite"}}),
-            "Choose SQLite: Which store?",
-            "Which store? SQLite",
-            None,
-        ),
-        (
-            _tool("ExitPlanMode", {"plan": "# Plan: use SQLite\n\n1. Write the store."}, {}),
-            "Plan: use SQLite",
-            "# Plan: use SQLite\n\n1. Write the store.",
-            None,
-        ),
-        (
-            _tool("TodoWrite", TODOS, {"oldTodos": []}),
-            "Plan 2 steps: Write it and Test it",
-            "Plan:\n1. Write it\n2. Test it",
-            None,
-        ),
-        (
-            _tool("TaskCreate", {"subject": "Write it", "description": "With one transaction a change."}, {}),
-            "Plan: Write it",
-            "Planned: Write it. With one transaction a change.",
-            None,
-        ),
-        (
-            _tool("Skill", {"skill": "release", "args": "0.3.0"}, {"success": True}),
-            "Use skill release: 0.3.0",
-            "Called the skill release with: 0.3.0",
-            None,
-        ),
-        (
-            _tool("mcp__github__create_issue", {"owner": "me", "title": "Slow import"}, '{"number": 12}'),
-            "Call github create_issue with title Slow import",
-            'Called github create_issue with owner me, title Slow import. Answer: “{"number": 12}”',
-            None,
-        ),
-        (
-            _tool("Teleport", {"path": "/shop/a.py"}, {"stdout": "there\nand back"}),
-            "Call Teleport with path /shop/a.py",
-            "Called Teleport with path /shop/a.py. Answer: “there”",
-            "there\nand back",
-        ),
-        (
-            Capture(
-                "PostToolUseFailure",
-                "WebFetch",
-                {"tool_input": {"url": "https://x.example"}, "error": "status code 404"},
-                "/shop",
-            ),
-            "Fail to call WebFetch with url https://x.example: “status code 404”",
-            "WebFetch with url https://x.example failed: “status code 404”",
-            None,
-        ),
-    ],
-)
-def test_every_tool_has_its_words(capture: Capture, title: str, summary: str, detail: str | None) -> None:
+@pytest.mark.parametrize("case", cases.load("distill/told")["case"], ids=lambda case: case["tool"])
+def test_every_tool_has_its_words(case: dict[str, Any]) -> None:
     """Sub-agents, the web, plans, choices, MCP tools and unknown ones are told by what they were asked."""
-    observation = observe(capture)
+    observation = observe(cases.capture(case))
 
     assert isinstance(observation, Observation)
-    assert (observation.title, observation.summary, observation.detail) == (title, summary, detail)
+    told = (observation.title, observation.summary, observation.detail)
+    assert told == (case["title"], case["summary"], case.get("detail"))
 
 
 @pytest.mark.parametrize(

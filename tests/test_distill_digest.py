@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.recorded import DATA, restore
-from support.strategies import CAPTURES, EVENTS, GIANTS, TEXT, TOOLS
+from support import cases
+from support.strategies import CAPTURES, EVENTS, GIANTS, TOOLS
 
-from claude_mem_lite.capture import priority
-from claude_mem_lite.cli import demo
 from claude_mem_lite.distill.digest import DIGEST_CHARS, digest, selection
-from claude_mem_lite.distill.local import observe
-from claude_mem_lite.distill.observation import Capture, Skip
-from claude_mem_lite.redaction.events import scrub
-
-sys.path.append(str(Path(__file__).parent.parent / "benchmarks"))
-from lengthen import lengthened, size
-
-FACTS: dict[str, Any] = json.loads(restore((DATA / "ledger" / "facts.json").read_text()))
+from claude_mem_lite.distill.observation import Capture
 
 BEFORE = '''\
 """Prices."""
@@ -86,26 +75,6 @@ def test_an_edit_is_its_hunks_with_one_line_of_context() -> None:
         "+    second = first * 100 // (100 + rate)\n"
         "     return second"
     )
-
-
-def test_an_edit_sends_nothing_twice() -> None:
-    """A word of the old file that no change touches is absent; a changed line stands there once."""
-    capture = _tool(
-        "Edit",
-        {"file_path": "/shop/net.py", "old_string": HUNK["lines"][3][1:], "new_string": HUNK["lines"][4][1:]},
-        {
-            "originalFile": BEFORE,
-            "oldString": HUNK["lines"][3][1:],
-            "newString": HUNK["lines"][4][1:],
-            "structuredPatch": [HUNK],
-        },
-    )
-
-    text = digest(capture)
-
-    assert [word for word in ("faraway", "LIMIT", "Without tax", "rate = 19") if word in text] == []
-    assert text.count("second = first * 100") == 1
-    assert text.count("    second = first\n") == 1
 
 
 def test_changes_far_apart_in_one_hunk_get_headers_of_their_own() -> None:
@@ -218,89 +187,10 @@ def test_a_failure_of_another_tool_is_its_inputs_and_its_error() -> None:
     assert digest(refused) == "mcp__db__query\nsql: select 1\nFailed\nconnection refused"
 
 
-@pytest.mark.parametrize(
-    ("capture", "expected"),
-    [
-        (
-            _tool(
-                "Read",
-                {"file_path": "/shop/a.py"},
-                {"file": {"content": "x = 1\n", "numLines": 1, "startLine": 3, "totalLines": 9}},
-            ),
-            "Read a.py (lines 3 to 3 of 9)\nx = 1",
-        ),
-        (
-            _tool("Read", {"file_path": "/shop/a.png"}, {"type": "image", "file": {"base64": "AAAA"}}),
-            "Read a.png (image)",
-        ),
-        (
-            _tool("Grep", {"pattern": "a|b", "path": "/shop/src"}, {"content": "src/x.py:3:a = 1"}),
-            "Grep\npattern: a|b\npath: src\nsrc/x.py:3:a = 1",
-        ),
-        (
-            _tool("Glob", {"pattern": "*.py"}, {"filenames": ["/shop/a.py", "/shop/b.py"], "numFiles": 2}),
-            "Glob\npattern: *.py\na.py\nb.py",
-        ),
-        (_tool("Glob", {"pattern": "*.js"}, {"filenames": []}), "Glob\npattern: *.js\nnothing found"),
-        (
-            _tool("WebFetch", {"url": "https://x.test/a", "prompt": "How?"}, {"result": "So.", "code": 200}),
-            "WebFetch\nurl: https://x.test/a\nprompt: How?\nSo.",
-        ),
-        (
-            _tool(
-                "WebSearch",
-                {"query": "nfs wal"},
-                {"query": "nfs wal", "results": [{"content": [{"title": "WAL", "url": "https://s.test"}]}]},
-            ),
-            "WebSearch\nquery: nfs wal\nWAL https://s.test",
-        ),
-        (
-            _tool(
-                "Agent",
-                {"description": "Audit", "prompt": "Look.", "subagent_type": "general"},
-                {"isAsync": True, "description": "Audit", "prompt": "Look."},
-            ),
-            "Agent\ndescription: Audit\nprompt: Look.\nsubagent_type: general\nIt runs in the background.",
-        ),
-        (
-            _tool(
-                "Task", {"prompt": "Look."}, {"prompt": "Look.", "content": [{"type": "text", "text": "2"}]}
-            ),
-            "Task\nprompt: Look.\n2",
-        ),
-        (
-            _tool("Skill", {"skill": "pdf", "args": "a.pdf"}, {"success": True, "commandName": "pdf"}),
-            'Skill\nskill: pdf\nargs: a.pdf\n{"success": true}',
-        ),
-        (
-            _tool("TodoWrite", {"todos": [{"content": "Test", "status": "completed"}, {"content": "Ship"}]}),
-            "TodoWrite\n- [completed] Test\n- [pending] Ship",
-        ),
-        (
-            _tool(
-                "AskUserQuestion",
-                {"questions": [{"question": "Which?", "options": [{"label": "A", "description": "new"}]}]},
-                {"answers": {"Which?": "A", "And then?": "B"}},
-            ),
-            "AskUserQuestion\nWhich?\n- A: new\nAnswer: A\nAnd then? B",
-        ),
-        (_tool("ExitPlanMode", {"plan": "1. Do it"}, {"plan": "1. Do it"}), "ExitPlanMode\n1. Do it"),
-        (
-            _tool("mcp__db__query", {"sql": "select 1", "limits": {"rows": [1, 2]}, "x": None}, "rows: 1"),
-            'mcp__db__query\nsql: select 1\nlimits: {"rows": [1, 2]}\nrows: 1',
-        ),
-        (
-            _tool("TaskCreate", {"subject": "S"}, {"task": {"id": "7", "subject": "S"}}),
-            'TaskCreate\nsubject: S\n{"task": {"id": "7"}}',
-        ),
-        (Capture("UserPromptSubmit", "", {"prompt": "Why?"}, "/shop"), "UserPromptSubmit\nWhy?"),
-        (Capture("Stop", "", {"last_assistant_message": "Done."}, "/shop"), "Stop\nDone."),
-    ],
-    ids=lambda value: value.tool_name or value.event_name if isinstance(value, Capture) else "",
-)
-def test_each_kind_of_tool(capture: Capture, expected: str) -> None:
+@pytest.mark.parametrize("case", cases.load("distill/sent")["case"], ids=lambda case: case.get("tool", ""))
+def test_each_kind_of_tool(case: dict[str, Any]) -> None:
     """What the call was, then what came of it, and nothing of the client's book-keeping."""
-    assert digest(capture) == expected
+    assert digest(cases.capture(case)) == case["sent"]
 
 
 def test_a_long_diff_keeps_hunks_and_definitions() -> None:
@@ -462,14 +352,6 @@ def test_digest_takes_any_payload(capture: Capture, limit: int) -> None:
     assert text == digest(capture, limit=limit)
 
 
-@settings(max_examples=60, deadline=None)
-@given(lines=st.lists(TEXT.map(lambda text: text.replace("\n", " "))), limit=st.integers(60, 600))
-@pytest.mark.parametrize("worths", [selection.code_worths, selection.prose_worths, selection.output_worths])
-def test_select_stays_within_its_limit(worths: selection.Worths, lines: list[str], limit: int) -> None:
-    """Marks count: the lines that were chosen and the marks between them fit."""
-    assert len(selection.select(lines, worths, limit)) <= limit
-
-
 @pytest.mark.parametrize("payload", [None, [], "text", 3])
 @pytest.mark.parametrize("event_name", EVENTS)
 def test_digest_takes_a_payload_that_is_no_object(payload: Any, event_name: str) -> None:
@@ -507,108 +389,3 @@ def test_giant_fields_are_cut_down(giant: str) -> None:
     for event_name in EVENTS:
         for tool_name in ("Write", "Edit", "Bash", "Read", "Grep", "WebFetch", "Agent", "mcp__a__b"):
             assert len(digest(Capture(event_name, tool_name, payload, "/p"))) <= DIGEST_CHARS
-
-
-@pytest.fixture(scope="module", params=[1, 10])
-def history(request: pytest.FixtureRequest) -> tuple[int, list[Capture]]:
-    """Return the recorded history as it is stored, once as it was and once ten times as long."""
-    events = list(demo.recorded_events())
-    events = lengthened(events, request.param) if request.param > 1 else events
-    stored = (json.loads(scrub(json.dumps(event))) for event in events)
-    return request.param, [
-        Capture(event["hook_event_name"], event.get("tool_name", ""), event, demo.PROJECT) for event in stored
-    ]
-
-
-@pytest.fixture(scope="module")
-def digests(history: tuple[int, list[Capture]]) -> dict[str, str]:
-    """Return the digests of the captures that Claude is asked about, by tool_use_id."""
-    _, captures = history
-    return {
-        capture.payload["tool_use_id"]: digest(capture)
-        for capture in captures
-        if capture.event_name in {"PostToolUse", "PostToolUseFailure"}
-        and priority.priority(capture.tool_name, capture.payload["tool_input"].get("command", "")) != "low"
-        and not isinstance(observe(capture), Skip)
-    }
-
-
-def _holds(text: str, question: dict[str, Any]) -> bool:
-    return all(answer.lower() in text.lower() for answer in question["answer_contains"])
-
-
-def test_the_digests_hold_the_facts(history: tuple[int, list[Capture]], digests: dict[str, str]) -> None:
-    """Every question about the history is answered by what Claude is sent, the prompts and the reports."""
-    _, captures = history
-    said = [
-        capture.payload.get("prompt") or capture.payload.get("last_assistant_message") or ""
-        for capture in captures
-        if capture.event_name in {"UserPromptSubmit", "Stop", "SubagentStop"}
-    ]
-    text = "\n".join([*digests.values(), *said])
-
-    asked = [question for question in FACTS["questions"] if question["kind"] != "transcript_only"]
-
-    assert [question["id"] for question in asked if not _holds(text, question)] == []
-
-
-def test_a_fact_stands_in_the_digest_of_its_own_capture(
-    history: tuple[int, list[Capture]], digests: dict[str, str]
-) -> None:
-    """What answers a question in a capture is in its digest; nearly always where it is ten times as long."""
-    factor, captures = history
-    whole = {
-        capture.payload["tool_use_id"]: json.dumps(capture.payload, ensure_ascii=False)
-        for capture in captures
-        if capture.payload.get("tool_use_id") in digests
-    }
-
-    evidence = [
-        (question, tool_use_id)
-        for question in FACTS["questions"]
-        for tool_use_id in question["evidence"]
-        if tool_use_id in digests and _holds(whole[tool_use_id], question)
-    ]
-    lost = [
-        question["id"] for question, tool_use_id in evidence if not _holds(digests[tool_use_id], question)
-    ]
-
-    assert len(evidence) >= 43
-    assert len(lost) <= (0 if factor == 1 else 3), lost
-
-
-def test_the_digests_are_short(history: tuple[int, list[Capture]], digests: dict[str, str]) -> None:
-    """A call costs 1,300 characters in the mean at most, and one ten times as long not ten times as many."""
-    factor, _ = history
-    lengths = [len(text) for text in digests.values()]
-
-    assert len(lengths) > 110
-    assert max(lengths) <= DIGEST_CHARS
-    assert sum(lengths) / len(lengths) < (1_300 if factor == 1 else 6_000)
-
-
-def test_a_lengthened_history_is_about_ten_times_as_long() -> None:
-    """All tool events grow, the same way each time; what must stay, stays."""
-    events = list(demo.recorded_events())
-
-    longer = lengthened(events)
-
-    assert 9 < size(longer) / size(events) < 11
-    assert longer == lengthened(list(demo.recorded_events()))
-    assert events == list(demo.recorded_events())
-    for event, long_event in zip(events, longer, strict=True):
-        for key in event.keys() - {"tool_input", "tool_response", "error"}:
-            assert long_event[key] == event[key]
-        for key in ("file_path", "command", "description"):
-            assert long_event.get("tool_input", {}).get(key) == event.get("tool_input", {}).get(key)
-
-
-def test_a_lengthened_patch_still_fits_its_file() -> None:
-    """Hunks are found where they say they are, in the old file."""
-    for event in lengthened(list(demo.recorded_events())):
-        response = event.get("tool_response")
-        hunks = response.get("structuredPatch") if isinstance(response, dict) else None
-        for hunk in hunks or []:
-            old = [line[1:] for line in hunk["lines"] if line[0] in " -"]
-            start = hunk["oldStart"] - 1
-            assert response["originalFile"].split("\n")[start : start + len(old)] == old

@@ -327,17 +327,3 @@ def test_a_notebook_cell_is_named() -> None:
 def test_an_edit_without_a_change_is_skipped(capture: Capture) -> None:
     """Nothing changed, or nobody knows where: nothing to remember."""
     assert isinstance(observe(capture), Skip)
-
-
-def test_a_large_file_keeps_to_the_limits() -> None:
-    """However much was written, an observation stays within its 2,000 characters, its title within 100."""
-    content = "\n".join(
-        f"def function_with_a_long_name_{number}():\n    return {number}\n" for number in range(900)
-    )
-
-    observation = observe(_write("/shop/" + "deep/" * 30 + "big.py", content), prompt="Write it. " * 99)
-
-    assert isinstance(observation, Observation)
-    assert len(observation.title) <= 100
-    assert len(observation.title) + len(observation.summary) + len(observation.detail or "") <= 2_000
-    assert len(observation.functions_changed) == 900
