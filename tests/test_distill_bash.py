@@ -86,7 +86,7 @@ def test_an_output_sent_twice_is_counted_once() -> None:
     ids=lambda case: case["title"],
 )
 def test_title_says_what_was_run_and_how_it_ended(case: dict[str, str]) -> None:
-    """Tests by their verdict, failures by their decisive line, git by what it did, others by their outcome."""
+    """Tests by their verdict, failures by their decisive line, git by what it did, others by the result."""
     title, how = case["title"], _failed if "error" in case else _bash
 
     observation = observe(

@@ -10,12 +10,15 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from support import cases
 from support.databases import rows
 from support.hooks import tool_event
 
 from claude_mem_lite import config
 from claude_mem_lite.capture import backlog, inbox, priority
 from claude_mem_lite.storage import pruning
+
+COMMANDS = cases.load("looks")
 
 
 def test_append_stores_the_event_with_its_columns(home: Path) -> None:
@@ -125,52 +128,16 @@ def test_utc_now_sorts_as_text() -> None:
 @pytest.mark.parametrize(
     ("tool_name", "command", "expected"),
     [
+        *(("Bash", command, "low") for command in COMMANDS["looks"]),
+        *(("Bash", command, "high") for command in COMMANDS["changes"]),
+        ("Bash", "(" * 5_000 + "rm x", "high"),
+        ("Bash", "ls " + "x" * 20_000 + "; rm x", "high"),
         ("Edit", "", "high"),
         ("NotebookEdit", "", "high"),
         ("Read", "", "low"),
         ("Grep", "", "low"),
         ("WebFetch", "", "normal"),
         ("mcp__db__query", "", "normal"),
-        ("Bash", "ls -la && git status --short | head -4", "low"),
-        ("Bash", "cd /p; grep -rn 'x' . 2>/dev/null", "low"),
-        ("Bash", "LANG=C git -C /p --no-pager log --oneline", "low"),
-        ("Bash", "python3 --version", "low"),
-        ("Bash", "python3 -m pytest -q", "high"),
-        ("Bash", "cat a > b", "high"),
-        ("Bash", "cat <<EOF\nx\nEOF", "high"),
-        ("Bash", "ls $(rm -rf x)", "high"),
-        ("Bash", "find . -name '*.pyc' -delete", "high"),
-        ("Bash", "sed -i s/a/b/ f", "high"),
-        ("Bash", "sed -n 1,5p f", "low"),
-        ("Bash", "git commit -m x", "high"),
-        ("Bash", "git branch -D x", "high"),
-        ("Bash", "ls & rm x", "high"),
-        ("Bash", r"""grep -rn "a\|b > c" --include='*.py' . | sort""", "low"),
-        ("Bash", 'echo "$(rm x)"', "high"),
-        ("Bash", "echo '$(rm x)'", "low"),
-        ("Bash", r"""grep \" a; rm x; grep \" b""", "high"),
-        ("Bash", "", "high"),
-        ("Bash", "env | sort", "low"),
-        ("Bash", "env LANG=C grep x f", "low"),
-        ("Bash", "env FOO=1 make deploy", "high"),
-        ("Bash", "sed -Ei s/a/b/ f", "high"),
-        ("Bash", "sed -nE 's/i/x/p' f", "low"),
-        ("Bash", "sort -uo f f", "high"),
-        ("Bash", "awk '$3 > 10 {n++} END {print n}' f", "low"),
-        ("Bash", """awk '{print > "out"}' f""", "high"),
-        ("Bash", """awk 'BEGIN {system("rm x")}' f""", "high"),
-        ("Bash", "git reflog expire --all", "high"),
-        ("Bash", "git diff --output=x", "high"),
-        ("Bash", "uniq -c a", "low"),
-        ("Bash", "for f in $(git ls-files | xargs grep -l x); do cat $f; done", "low"),
-        ("Bash", "cat $(rm x)", "high"),
-        ("Bash", "env -S 'rm x'", "high"),
-        ("Bash", "cat <<E\n$(rm x)\nE", "high"),
-        ("Bash", "(" * 5_000 + "rm x", "high"),
-        ("Bash", "ls " + "x" * 20_000 + "; rm x", "high"),
-        ("Bash", "git remote add o u", "high"),
-        ("Bash", "uniq a b", "high"),
-        ("Bash", "xxd -r a b", "high"),
     ],
 )
 def test_priority_tells_looking_from_changing(tool_name: str, command: str, expected: str) -> None:
