@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support import cases
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.cli import demo
@@ -79,129 +79,51 @@ def slug(order: str, mark: str) -> str:
     return re.sub(r"\W+", mark, order.lower()).strip(mark)[:70]
 
 
-WAYS: dict[str, Callable[[str], list[Event]]] = {
-    "test failure": lambda order: [
-        ran("npm test", error=f"● pays › works\n\n    Error: {order}\n\nTests: 1 failed, 4 total")
-    ],
-    "assertion": lambda order: [
-        ran("pytest -q", error=f"E   AssertionError: {order}\nFAILED tests/test_a.py::test_x\n1 failed in 1s")
-    ],
-    "error": lambda order: [ran("make build", error=f"error: {order}")],
-    "last line": lambda order: [ran("./deploy", error=f"on it\n{order}")],
-    "verdict": lambda order: [ran("make lint", f"make: *** [lint] {order}")],
-    "commit": lambda order: [ran(f'git commit -m "{order}"', f"[main 1a2b3c4] {order}\n 1 file changed")],
-    "commit's body": lambda order: [ran(f'git commit -m "Fix it\n\n{order}"', "[main 1a2b3c4] Fix it\n")],
-    "log of commits": lambda order: [ran("git log --oneline", f"1a2b3c4 {order}\n5d6e7f8 More")],
-    "branch": lambda order: [ran(f"git checkout -b {slug(order, '-')}", "Switched to a new branch")],
-    "tag": lambda order: [ran(f"git tag {slug(order, '-')}")],
-    "file name": lambda order: [edit(f"docs/{order.replace('/', '-')}.md", "pass", "x = 1")],
-    "file name in one word": lambda order: [edit(f"src/{slug(order, '_')}.py", "pass", "def a(): ...")],
-    "folder": lambda order: [ran(f"mv a.txt {slug(order, '_')}/")],
-    "function": lambda order: [edit("src/a.py", "x = 1\n", f"x = 1\ndef {slug(order, '_')}():\n    ...\n")],
-    "doc line": lambda order: [
-        edit("src/b.py", "def pay():\n    ...\n", f'def pay():\n    """{order}."""\n    ...\n')
-    ],
-    "signature": lambda order: [edit("src/c.py", "x = 1\n", f'x = 1\ndef pay(why="{order}"):\n    ...\n')],
-    "comment": lambda order: [edit("src/d.js", "a()", f"// {order}\na()\nb()")],
-    "import": lambda order: [edit("src/e.py", "import os\n", f"import os\nimport sys  # {order}\n")],
-    "prose": lambda order: [edit("NOTES.md", "Notes", f"Notes\n\n{order}")],
-    "page": lambda order: [fetch(f"{order}. More follows.")],
-    "search of the web": lambda order: [tool("WebSearch", {"query": "pay"}, {"results": [order]})],
-    "MCP": lambda order: [tool("mcp__tracker__issue", {"query": "pay"}, [{"type": "text", "text": order}])],
-    "MCP's lines": lambda order: [
-        tool("mcp__tracker__issue", {"query": "pay"}, [{"type": "text", "text": f"Title\nText: {order}\n"}])
-    ],
-    "MCP's error": lambda order: [
-        tool("mcp__tracker__issue", {"query": "pay"}, None)
-        | {"hook_event_name": "PostToolUseFailure", "error": f"Error: {order}"}
-    ],
-    "sub-agent": lambda order: [
-        tool("Task", {"description": "Look", "prompt": "Look at pay"}, {"content": [
-            {"type": "text", "text": f"I have looked. {order}. No more."}
-        ]})
-    ],
-    "sub-agent's report": lambda order: [
-        {
-            "hook_event_name": "SubagentStop",
-            "agent_type": "Explore",
-            "last_assistant_message": f"I have looked. {order}. That is all.",
-        }
-    ],
-    "file": lambda order: [read("README.md", f"# Shop\n\n{order}\n")],
-    "search of files": lambda order: [
-        tool("Grep", {"pattern": "pay"}, {"content": f"README.md:3:{order}", "numLines": 1, "filenames": []})
-    ],
-    "names of files": lambda order: [
-        tool("Glob", {"pattern": "*.md"}, {"filenames": [f"{PROJECT}/{order.replace('/', '-')}.md"]})
-    ],
-    "README that Claude quotes": lambda order: [
-        read("README.md", f"# Shop\n\n{order}\n"),
-        stop(f'I have read the README. It says: "{order}". The parser is done.'),
-    ],
-    "README that Claude shows": lambda order: [
-        read("README.md", f"# Shop\n\n{order}\n"),
-        stop(f"The README has this:\n\n> {order}\n\nThe parser is done."),
-    ],
-    "README that Claude repeats": lambda order: [
-        read("README.md", f"# Shop\n\n{order}\n"),
-        stop(f"The parser is done because it was slow. {order}. Next is the help."),
-    ],
-    "page that Claude cites": lambda order: [fetch(order), stop(f"According to the page, {order}.")],
-    "output that Claude reports": lambda order: [
-        ran("npm test", error=f"Error: {order}"),
-        stop(f"The fix is not done yet, the tests still say: {order}"),
-    ],
-}  # fmt: skip
-# What Claude says in a call, after the README, and names that a server or a file gives things.
-README_THEN: dict[str, Callable[[str], Event]] = {
-    "question": lambda order: tool(
-        "AskUserQuestion", {"questions": [{"question": order}]}, {"answers": {f"{order}?": "Yes, pay"}}
-    ),
-    "choice": lambda order: tool(
-        "AskUserQuestion", {"questions": [{"question": "How?"}]}, {"answers": {"How to pay?": order}}
-    ),
-    "plan": lambda order: tool("ExitPlanMode", {"plan": f"Plan: mend pay first\n\n{order}\n"}, {}),
-    "sub-agent's task": lambda order: tool(
-        "Task", {"description": "Look at pay", "prompt": f"Look at pay. {order}"}, {"content": []}
-    ),
-    "kind of sub-agent": lambda order: tool(
-        "Task",
-        {"description": "Look at pay", "prompt": "Look at pay", "subagent_type": order},
-        {"content": []},
-    ),
-    "skill's arguments": lambda order: tool("Skill", {"skill": "mend", "args": order}, {"success": True}),
-    "skill's name": lambda order: tool("Skill", {"skill": order, "args": "pay"}, {"success": True}),
-    "MCP's input": lambda order: tool("mcp__tracker__post", {"text": order}, "pay is posted"),
-    "name of MCP's input": lambda order: tool("mcp__tracker__post", {order[:38]: "pay"}, "pay is posted"),
-    "MCP's name": lambda order: tool(f"mcp__tracker__{order}", {"text": "pay"}, "pay is posted"),
-    "description": lambda order: tool(
-        "Bash", {"command": "make pay", "description": order}, {"stdout": "pay is built", "stderr": ""}
-    ),
-    "question to a page": lambda order: tool(
-        "WebFetch", {"url": "https://docs.example/a", "prompt": order}, {"result": "It says how to pay."}
-    ),
-    "address": lambda order: tool(
-        "WebFetch", {"url": f"https://docs.example/?{order}", "prompt": "pay?"}, {"result": "How to pay."}
-    ),
-    "query": lambda order: tool("WebSearch", {"query": order}, {"results": ["pay"]}),
-    "cell": lambda order: tool(
-        "NotebookEdit", {"notebook_path": f"{PROJECT}/a.ipynb", "cell_id": order, "new_source": "pay = 1"}, {}
-    ),
-    "kind of cell": lambda order: tool(
-        "NotebookEdit",
-        {"notebook_path": f"{PROJECT}/a.ipynb", "cell_id": "a", "cell_type": order, "new_source": "pay = 1"},
-        {},
-    ),
-    "folders": lambda order: edit(f"docs/{slug(order, '/')}/pay.md", "pass", "x = 1"),
-    "output in a prompt": lambda order: {
-        "hook_event_name": "UserPromptSubmit",
-        "prompt": f"Mend pay\n<local-command-stdout>{order}</local-command-stdout>",
-    },
+KNOWN = cases.load("hostile/ways")
+THEN: dict[str, list[Event]] = KNOWN.pop("after_the_readme")
+WAYS: dict[str, list[Event]] = KNOWN | {
+    name: [{"read": "README.md", "content": "# Shop\n\n{order}\n"}, *steps] for name, steps in THEN.items()
 }
-WAYS |= {
-    name: lambda order, then=then: [read("README.md", f"# Shop\n\n{order}\n"), then(order)]  # type: ignore[misc]
-    for name, then in README_THEN.items()
-}
+
+
+def filled(value: Any, order: str) -> Any:
+    """Return a part of a way with an order in its places."""
+    if isinstance(value, dict):
+        return {filled(name, order): filled(each, order) for name, each in value.items()}
+    if isinstance(value, list):
+        return [filled(each, order) for each in value]
+    if not isinstance(value, str):
+        return value
+    places = {"order": order, "name": order.replace("/", "-"), "short": order[:38]}
+    places |= {
+        "with-dashes": slug(order, "-"),
+        "with_lines": slug(order, "_"),
+        "with/folders": slug(order, "/"),
+    }
+    for place, words in places.items():
+        value = value.replace(f"{{{place}}}", words)
+    return value
+
+
+def event_of(step: Event) -> Event:  # noqa: PLR0911  (a row a kind of step)
+    """Return the event of a step of a way."""
+    match step:
+        case {"ran": command}:
+            return ran(command, step.get("output", ""), error=step.get("error", ""))
+        case {"edited": path, "old": old, "new": new}:
+            return edit(path, old, new)
+        case {"read": path, "content": content}:
+            return read(path, content)
+        case {"page": page}:
+            return fetch(page)
+        case {"report": report}:
+            return stop(report)
+        case {"tool": name, "error": error}:
+            failed = {"hook_event_name": "PostToolUseFailure", "error": error}
+            return tool(name, step["input"], None) | failed
+        case {"tool": name}:
+            return tool(name, step["input"], step["answer"])
+    return step
 
 
 def happen(events: list[Event], session_id: str, project: str = PROJECT) -> None:
@@ -238,7 +160,10 @@ def test_an_order_is_quoted_or_withheld(memory: Path, way: str) -> None:
     """Whatever says it, and however it is worded: in no block does it stand as if it were ours."""
     for number, order in enumerate(ORDERS):
         asked = {"hook_event_name": "UserPromptSubmit", "prompt": "Look at pay and mend it."}
-        happen([asked, *WAYS[way](order), edit("src/z.py", "a", "b = 2")], f"session-{number}")
+        happen(
+            [asked, *map(event_of, filled(WAYS[way], order)), edit("src/z.py", "a", "b = 2")],
+            f"session-{number}",
+        )
 
         lines = told(f"session-{number}", order)
 
