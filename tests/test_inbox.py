@@ -16,7 +16,6 @@ from support.hooks import tool_event
 
 from claude_mem_lite import config
 from claude_mem_lite.capture import backlog, inbox, priority
-from claude_mem_lite.storage import pruning
 
 COMMANDS = cases.load("looks")
 
@@ -151,21 +150,6 @@ def test_what_cannot_be_taken_in_holds_up_nothing(home: Path) -> None:
     (home / "spool" / "1-file").write_bytes(b'id\x00when\x00/p\x00{"session_id": "a"}')
 
     assert backlog.take_in_spool() == 1
-
-
-def test_prune_forgets_finished_events_only(home: Path) -> None:
-    """An old event goes once it is done; an unfinished one stays however old it is."""
-    done, _raw = inbox.append('{"session_id": "a"}', "/p"), inbox.append('{"session_id": "b"}', "/p")
-    inbox.finish(done)
-
-    deleted = (
-        pruning.prune(before="2000"),
-        pruning.prune(before=inbox.utc_now()),
-        pruning.prune(before=inbox.utc_now()),
-    )
-
-    assert deleted == (0, 1, 0)
-    assert rows("SELECT session_id FROM pending_queue") == [("b",)]
 
 
 @pytest.mark.parametrize(
