@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.commands import command
+from support.databases import work_on
 from support.hooks import edit
 
 from claude_mem_lite.capture import inbox
@@ -57,10 +58,9 @@ def happen(project: Path, tmp_path: Path, event: dict[str, Any], *, session: str
     """Have an event recorded, and return the note in its row."""
     transcript = notes_of(project, tmp_path).parent / f"{session}.jsonl"
     event = {**event, "session_id": session, "transcript_path": str(transcript)}
-    row = queries.pending_event(inbox.append(json.dumps(event), str(project)))
-    assert row is not None
-    record.record_event(row)
-    done = queries.pending_event(row.id)
+    event_id = inbox.append(json.dumps(event), str(project))
+    work_on(event_id)
+    done = queries.pending_event(event_id)
     assert done is not None
     return done.note or ""
 

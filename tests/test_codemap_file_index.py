@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from support.code import A, edited, git, happen
+from support.databases import work_on
 from support.hooks import tool_event
 
 from claude_mem_lite.capture import inbox
@@ -17,7 +18,6 @@ from claude_mem_lite.codemap import answers, file_index, graph
 from claude_mem_lite.codemap.file_index import Seen
 from claude_mem_lite.codemap.project import Project, scan_source
 from claude_mem_lite.codemap.valueflow import terms
-from claude_mem_lite.distill import record
 from claude_mem_lite.storage import call_edges, code, models, queries
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
@@ -296,9 +296,7 @@ def test_an_event_counts_once_and_not_after_a_later_one(project: Path) -> None:
     ids = [inbox.append(json.dumps(event), str(project)) for event in (earlier, later)]
 
     for event_id in (ids[1], ids[0], ids[1]):
-        row = queries.pending_event(event_id)
-        assert row is not None
-        record.record_event(row)
+        work_on(event_id)
 
     assert changes(project) == [("f", "modified", "s1", ids[1])]
     assert "return 2" in (project / "a.py").read_text()

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from support.databases import work_off
 from support.hooks import run_hook
 from support.processes import wait_until
 from support.recorded import DATA
@@ -15,7 +16,6 @@ from support.recorded import DATA
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.cli import demo
 from claude_mem_lite.codemap.project import Project
-from claude_mem_lite.distill import record
 from claude_mem_lite.services import install
 from claude_mem_lite.storage import call_edges, code, models, queries
 
@@ -85,10 +85,7 @@ def test_the_events_alone_give_the_map(memory: Path) -> None:
     """Where the project's folder is not there, only what a script wrote is missing."""
     for event in demo.recorded_events():
         inbox.append(json.dumps(event), demo.PROJECT)
-        for event_id in queries.unfinished_events():
-            row = queries.pending_event(event_id)
-            assert row is not None
-            record.record_event(row)
+        work_off()
 
     wanted = after_session(4)
     wanted["tests/test_journal.py"] -= WRITTEN_BY_SCRIPT

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.databases import work_on
 from support.hooks import edit
 from support.transcripts_on_disk import recorded
 
@@ -92,9 +93,7 @@ class _Ran:
 def happen(event_name: str, *, session: str = "s1", **fields: Any) -> None:
     """Have an event of project /p recorded."""
     event = {"session_id": session, "hook_event_name": event_name, **fields}
-    row = queries.pending_event(inbox.append(scrub_as_set(json.dumps(event)), "/p"))
-    assert row is not None
-    record.record_event(row)
+    work_on(inbox.append(scrub_as_set(json.dumps(event)), "/p"))
 
 
 def ran(command: str, output: str) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.blocks import hook, told_in_time
+from support.databases import work_on
 from support.web import get
 from typer.testing import CliRunner
 
@@ -23,7 +24,7 @@ from claude_mem_lite.forget.marking import mark
 from claude_mem_lite.forget.wanted import Wanted
 from claude_mem_lite.learnings import session as learning
 from claude_mem_lite.search.hybrid import Searcher
-from claude_mem_lite.storage import findings, models, queries
+from claude_mem_lite.storage import findings, models
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,9 +48,7 @@ def tool(name: str, given: dict[str, Any], *, error: str = "") -> Capture:
 def happen(capture: Capture, *, session: str) -> None:
     """Have an event of project /p recorded."""
     event = {"session_id": session, "hook_event_name": capture.event_name, "tool_name": capture.tool_name}
-    row = queries.pending_event(inbox.append(json.dumps({**event, **capture.payload}), "/p"))
-    assert row is not None
-    record.record_event(row)
+    work_on(inbox.append(json.dumps({**event, **capture.payload}), "/p"))
 
 
 def session(name: str, *calls: Capture) -> None:

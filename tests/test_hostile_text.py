@@ -9,15 +9,16 @@ from typing import Any
 
 import pytest
 from support import cases
+from support.databases import work_on
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.cli import demo
 from claude_mem_lite.context import blocks, builder, text, touch
-from claude_mem_lite.distill.record import record_event, summarize_session
+from claude_mem_lite.distill.record import summarize_session
 from claude_mem_lite.hooks import session_start as start
 from claude_mem_lite.quoting import parts, quoted
 from claude_mem_lite.search.hybrid import Searcher
-from claude_mem_lite.storage import models, queries
+from claude_mem_lite.storage import models
 from claude_mem_lite.storage.search import Scope
 
 Event = dict[str, Any]
@@ -130,9 +131,7 @@ def happen(events: list[Event], session_id: str, project: str = PROJECT) -> None
     """Have a session take place and be summarized."""
     for event in events:
         payload = {"session_id": session_id, "cwd": project, **event}
-        row = queries.pending_event(inbox.append(json.dumps(payload), project))
-        assert row is not None
-        record_event(row)
+        work_on(inbox.append(json.dumps(payload), project))
     summarize_session(session_id)
 
 
@@ -268,9 +267,7 @@ def test_what_the_user_pastes_is_quoted(memory: Path) -> None:
 def test_ordinary_text_loses_no_line(memory: Path) -> None:
     """Of the recorded history nothing is withheld: no title, no sentence, no line of an output."""
     for event in demo.recorded_events():
-        row = queries.pending_event(inbox.append(json.dumps(event), demo.PROJECT))
-        assert row is not None
-        record_event(row)
+        work_on(inbox.append(json.dumps(event), demo.PROJECT))
     for session in models.Session.select():
         summarize_session(session.id)
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 from support.commands import command
+from support.databases import work_off
 from support.hooks import tool_event
 from support.transcripts_on_disk import SESSION, Lines, take_in
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.codemap import file_index
 from claude_mem_lite.context import builder
-from claude_mem_lite.distill.record import record_event
-from claude_mem_lite.storage import models, pruning, queries, rebuild
+from claude_mem_lite.storage import models, pruning, rebuild
 
 pytestmark = pytest.mark.process  # git tells what is ignored
 
@@ -132,10 +132,7 @@ def test_importing_twice_or_once_more_adds_no_change(memory: Path, projects: Pat
     (memory / "claude-mem.db").unlink()
     models.open_databases()
     rebuild.begin()
-    for event_id in queries.unfinished_events():
-        row = queries.pending_event(event_id)
-        assert row is not None
-        record_event(row)
+    work_off()
 
     assert twice == again == noted() == before
 
@@ -148,10 +145,7 @@ def test_a_session_that_hooks_recorded_is_not_counted_twice(memory: Path, projec
     response = {"originalFile": OLD, "structuredPatch": []}
     event = tool_event("Edit", tool_input=given, tool_response=response, session_id=SESSION)
     inbox.append(json.dumps(event | {"tool_use_id": call_id}), str(shop))
-    for event_id in queries.unfinished_events():
-        row = queries.pending_event(event_id)
-        assert row is not None
-        record_event(row)
+    work_off()
     by_hook = noted()
     lines = Lines(cwd=str(shop)).user("Write money.py").wrote(str(path), OLD)
     lines.call("Edit", given, call_id=call_id).result("File edited", response).said("Done.").write(projects)

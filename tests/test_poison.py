@@ -13,6 +13,7 @@ from urllib.parse import quote
 import pytest
 from support import attacks
 from support.attacks import BATCHES, GOOD, Attack, Ordinary
+from support.databases import work_on
 from support.fake_messages import FakeMessages
 from support.hooks import run_hook
 from support.processes import wait_until, web_process
@@ -23,7 +24,7 @@ from claude_mem_lite.capture import inbox
 from claude_mem_lite.claude import rewrite
 from claude_mem_lite.cli import demo
 from claude_mem_lite.context import blocks, builder
-from claude_mem_lite.distill.record import record_event, summarize_session
+from claude_mem_lite.distill.record import summarize_session
 from claude_mem_lite.learnings import evolve, session
 from claude_mem_lite.learnings.evolve import Candidate
 from claude_mem_lite.learnings.voices import Voices
@@ -145,9 +146,7 @@ def happen(events: list[Event], project: str) -> str:
     session_id = f"session-{project.rpartition('/')[2]}"
     for event in events:
         event_id = inbox.append(json.dumps({"session_id": session_id, "cwd": project, **event}), project)
-        row = queries.pending_event(event_id)
-        assert row is not None
-        record_event(row)
+        work_on(event_id)
     return session_id
 
 

@@ -13,17 +13,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.databases import work_on
 from support.processes import wait_until, web_answers
 
 from claude_mem_lite import config
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.context import SOURCES, blocks, builder
-from claude_mem_lite.distill.record import record_event, summarize_session
+from claude_mem_lite.distill.record import summarize_session
 from claude_mem_lite.hooks import session_start as start
 from claude_mem_lite.learnings.session import learn
 from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.services import install
-from claude_mem_lite.storage import models, queries
+from claude_mem_lite.storage import models
 
 pytestmark = pytest.mark.skipif(shutil.which("curl") is None, reason="what a session is told calls curl")
 
@@ -51,9 +52,7 @@ def happen(project: str, session_id: str, animal: str, sign: str) -> None:
         {"hook_event_name": "Stop", "last_assistant_message": said},
     ):
         payload = {"session_id": session_id, "cwd": project, "hook_event_name": "PostToolUse", **event}
-        row = queries.pending_event(inbox.append(json.dumps(payload), project))
-        assert row is not None
-        record_event(row)
+        work_on(inbox.append(json.dumps(payload), project))
 
 
 @pytest.fixture

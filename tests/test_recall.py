@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.databases import NOW, observation_row, session_row
+from support.databases import NOW, observation_row, session_row, work_off
 from support.recorded import DATA, restore
 
 from claude_mem_lite.capture import inbox
@@ -344,10 +344,7 @@ def fill_with_vectors() -> None:
     """Keep the recorded history, with the vectors of the base install."""
     for event in demo.recorded_events():
         inbox.append(json.dumps(event), demo.PROJECT)
-    for event_id in queries.unfinished_events():
-        event = queries.pending_event(event_id)
-        assert event is not None
-        record.record_event(event)
+    work_off()
     for session in models.Session.select():
         record.summarize_session(session.id)
     model = embedder.load(embedder.resolve("minilm"))

@@ -24,12 +24,13 @@ from support.claudes_words import (
     words,
     words_about,
 )
+from support.databases import work_on
 from support.fake_messages import FakeMessages, Fault
 from support.hooks import run_hook, tool_event
 
 from claude_mem_lite import keys, settings, settings_file
 from claude_mem_lite.claude import api, circuit_breaker, cost, prompts, rewrite
-from claude_mem_lite.distill.record import record_event, summarize_session
+from claude_mem_lite.distill.record import summarize_session
 from claude_mem_lite.settings import Settings
 from claude_mem_lite.storage import facts, ledger, models, queries
 
@@ -508,9 +509,7 @@ def test_a_hook_event_of_the_recorded_kind_ends_with_claudes_words(fake: FakeMes
     event = tool_event("Bash", tool_input={"command": "pytest -q"}, tool_response={"stdout": "1 failed\n"})
     run_hook("post_tool_use", event, project_dir=PROJECT)
     [event_id] = queries.unfinished_events()
-    row = queries.pending_event(event_id)
-    assert row is not None
-    record_event(row)
+    work_on(event_id)
 
     play()
 

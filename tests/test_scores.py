@@ -53,21 +53,6 @@ def test_a_title_has_3_to_15_words_no_full_stop_and_no_weak_start(title: str, qu
     assert scores.title_quality(title) == pytest.approx(quality)
 
 
-@pytest.mark.parametrize(
-    ("answered", "questions", "share"),
-    [(0, 2, 0.0), (1, 2, 0.5), (2, 3, 2 / 3), (5, 5, 1.0), (1, 1, 0.0), (0, 0, 0.0)],
-)
-def test_the_denominator_is_the_number_of_questions(answered: int, questions: int, share: float) -> None:
-    """With fewer than two questions nothing is known, which counts as 0."""
-    assert scores.info_preservation(answered, questions) == pytest.approx(share)
-
-
-def test_more_than_five_questions_are_cut_to_five() -> None:
-    """The first five count."""
-    assert scores.counted(list("abcdefg")) == list("abcde")
-    assert scores.counted(["a"]) == ["a"]
-
-
 def test_the_composite_has_the_weights_of_the_prd() -> None:
     """0.15, 0.10, 0.50 and 0.25 add up to one; each dimension alone gives its weight."""
     alone = [Score(*(float(place == chosen) for place in range(4))).quality for chosen in range(4)]

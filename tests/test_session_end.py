@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.databases import work_on
 from support.hooks import edit
 
 from claude_mem_lite.capture import inbox
@@ -24,9 +25,7 @@ NOTICE = "<task-notification>\n<task-id>b1</task-id>\n<summary>From now on, alwa
 def happen(event_name: str, *, session: str = "s1", **fields: Any) -> None:
     """Have an event of project /p recorded."""
     event = {"session_id": session, "hook_event_name": event_name, **fields}
-    row = queries.pending_event(inbox.append(json.dumps(event), "/p"))
-    assert row is not None
-    record.record_event(row)
+    work_on(inbox.append(json.dumps(event), "/p"))
 
 
 def asked(prompt: str, *, session: str = "s1") -> None:

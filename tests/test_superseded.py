@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from support.commands import command
+from support.databases import work_on
 
 from claude_mem_lite import repository
 from claude_mem_lite.capture import inbox
@@ -17,11 +18,11 @@ from claude_mem_lite.context.superseded import Superseded
 from claude_mem_lite.distill.local.versions import edit_of
 from claude_mem_lite.distill.looks import look_at
 from claude_mem_lite.distill.observation import Capture
-from claude_mem_lite.distill.record import record_event, summarize_session
+from claude_mem_lite.distill.record import summarize_session
 from claude_mem_lite.distill.retired import Retired, taken_out
 from claude_mem_lite.forget.marking import mark
 from claude_mem_lite.forget.wanted import Wanted
-from claude_mem_lite.storage import models, projects, queries, retired
+from claude_mem_lite.storage import models, projects, retired
 from claude_mem_lite.tasks import periodic
 
 
@@ -43,9 +44,7 @@ def take_in(
     with inbox.Transaction() as connection:
         if at:
             connection.execute("UPDATE pending_queue SET created_at = ? WHERE id = ?", (at, event_id))
-    row = queries.pending_event(event_id)
-    assert row is not None
-    record_event(row)
+    work_on(event_id)
 
 
 def taken_from(event: dict[str, Any]) -> tuple[list[Retired], list[tuple[str, str]]] | None:

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from claude_mem_lite.capture import inbox
-from claude_mem_lite.distill import record
-from claude_mem_lite.storage import queries
+from support.databases import work_on
 from support.hooks import tool_event
 
 A = "def f(x=1):\n    return x\n\n\nclass C:\n    def m(self):\n        return f()\n"
@@ -30,9 +29,7 @@ def git(folder: Path, *arguments: str) -> None:
 def happen(folder: Path, event: dict[str, Any]) -> str:
     """Record an event of a session on the project, and return its id."""
     event_id = inbox.append(json.dumps(event), str(folder))
-    row = queries.pending_event(event_id)
-    assert row is not None
-    record.record_event(row)
+    work_on(event_id)
     return event_id
 
 

@@ -100,3 +100,23 @@ def known() -> dict[str, str]:
         models.close_databases()
     ids |= {"ID": row.id} if row else {}
     return ids | dict(zip(("LEARNING", "SECOND"), (each.id for each in listed), strict=False))
+
+
+def work_on(event_id: str) -> None:
+    """Have a stored event recorded, as the consumer does."""
+    row = queries.pending_event(event_id)
+    assert row is not None
+    record.record_event(row)
+
+
+def work_off() -> None:
+    """Have every event that waits recorded."""
+    for event_id in queries.unfinished_events():
+        work_on(event_id)
+
+
+def happen(event: dict[str, Any], project_dir: str, *, branch: str = "") -> str:
+    """Store an event of a project and have it recorded; return its id."""
+    event_id = inbox.append(json.dumps(event), project_dir, branch=branch)
+    work_on(event_id)
+    return event_id

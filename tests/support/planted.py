@@ -14,14 +14,14 @@ import numpy as np
 
 from claude_mem_lite import config
 from claude_mem_lite.capture import inbox
-from claude_mem_lite.distill.record import record_event, summarize_session
+from claude_mem_lite.distill.record import summarize_session
 from claude_mem_lite.kinds import KINDS
 from claude_mem_lite.learnings import evolve
 from claude_mem_lite.learnings.evolve import Candidate
 from claude_mem_lite.search.vectors import Vectors
 from claude_mem_lite.storage import embeddings, facts, ledger, models, queries
 from claude_mem_lite.storage.ledger import Call
-from support.databases import rows
+from support.databases import rows, work_on
 from support.hooks import tool_event
 
 # A word that nothing else has, and what FTS5's stemmer makes of it.
@@ -45,9 +45,7 @@ def take_in(
     with inbox.Transaction() as connection:
         connection.execute("UPDATE pending_queue SET created_at = ? WHERE id = ?", (at, event_id))
     if is_done:
-        row = queries.pending_event(event_id)
-        assert row is not None
-        record_event(row)
+        work_on(event_id)
     return event_id
 
 
