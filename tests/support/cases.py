@@ -16,10 +16,15 @@ def load(name: str) -> dict[str, Any]:
 
 def capture(case: dict[str, Any]) -> Capture:
     """Return the capture of a case: a call with its answer, one with its error, or an event by its fields."""
+    fields = case.get("fields", {})
     if "event" in case:
-        return Capture(case["event"], "", case["fields"], "/shop")
-    payload = {"tool_input": case.get("input")}
+        return Capture(case["event"], "", fields, "/shop")
+    fields = {"tool_input": case["input"], **fields}
     if "error" in case:
-        payload["error"] = case["error"]
-        return Capture("PostToolUseFailure", case["tool"], payload, "/shop")
-    return Capture("PostToolUse", case["tool"], payload | {"tool_response": case.get("response")}, "/shop")
+        return Capture("PostToolUseFailure", case["tool"], fields | {"error": case["error"]}, "/shop")
+    return Capture("PostToolUse", case["tool"], fields | {"tool_response": case.get("response")}, "/shop")
+
+
+def promise(case: dict[str, Any]) -> str:
+    """Return what a case promises, or else the tool that it is about."""
+    return str(case.get("promise") or case.get("tool") or case["event"])

@@ -1,11 +1,46 @@
-"""What is remembered of looking: one look, or many folded into one."""
+"""What is remembered of an event, alone or folded with others, and whatever a client sends."""
 
+from __future__ import annotations
+
+import json
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support import cases
+from support.strategies import CAPTURES, EVENTS, GIANTS, TEXT, TOOLS
 
 from claude_mem_lite.distill.local import fold, is_lookup, observe
 from claude_mem_lite.distill.observation import Capture, Observation, Skip
+
+
+def _event(event_name: str, **payload: Any) -> Capture:
+    return Capture(event_name, "", payload, "/shop")
+
+
+def test_a_long_prompt_is_clipped() -> None:
+    """A pasted log doesn't fill the memory."""
+    observation = observe(_event("UserPromptSubmit", prompt="Fix the import. " + "log line\n" * 1_000))
+
+    assert isinstance(observation, Observation)
+    assert observation.title == "Fix the import"
+    assert 1_000 < len(observation.summary) <= 1_500
+
+
+@pytest.mark.parametrize("case", cases.load("distill/told")["case"], ids=cases.promise)
+def test_every_event_has_its_words(case: dict[str, Any]) -> None:
+    """Prompts, reports, agents, the web, plans, choices, looks and unknown tools; or a reason for none."""
+    observation = observe(cases.capture(case), prompt=case.get("prompt"))
+
+    if "skipped" in case:
+        assert observation == Skip(case["skipped"])
+    else:
+        assert isinstance(observation, Observation)
+        told = (observation.title, observation.summary, observation.detail)
+        assert told == (case["title"], case["summary"], case.get("detail"))
+        assert list(observation.files_touched) == case.get("files", [])
+
 
 SOURCE = '''\
 """Prices."""
@@ -54,101 +89,6 @@ def _grep(pattern: str, *names: str, content: str = "") -> Capture:
 
 def _bash(command: str, description: str, stdout: str) -> Capture:
     return _tool("Bash", {"command": command, "description": description}, {"stdout": stdout, "stderr": ""})
-
-
-def test_a_read_source_leaves_its_outline() -> None:
-    """Definitions with their docstrings and constants are kept, the bodies are not."""
-    assert observe(_read("/shop/prices.py", SOURCE), prompt="Explain the tax.") == Observation(
-        title="Read prices.py",
-        summary="Read prices.py: 10 lines",
-        detail="Prices.\nLIMIT = 10\nnet(gross: int) -> int: Without tax.",
-        files_touched=("prices.py",),
-        functions_changed=(),
-    )
-
-
-def test_a_read_part_says_which_lines() -> None:
-    """A part that Python cannot parse alone still shows its telling lines."""
-    part = "    return gross\n\n\ndef tax(net: int) -> int:"
-
-    observation = observe(_read("/shop/prices.py", part, numLines=4, startLine=9, totalLines=60))
-
-    assert isinstance(observation, Observation)
-    assert observation.summary == "Read prices.py: lines 9 to 12 of 60"
-    assert observation.detail == "return gross\n\ndef tax(net: int) -> int:".replace("\n\n", "\n")
-
-
-def test_a_read_document_leaves_its_lines() -> None:
-    """Prose is kept as it stands."""
-    observation = observe(_read("/shop/RULES.md", "# Rules\n\n- Always use pathlib.\n"))
-
-    assert isinstance(observation, Observation)
-    assert observation.detail == "# Rules\n- Always use pathlib."
-
-
-def test_a_notebook_is_read_by_its_cells() -> None:
-    """The sources of all cells are one text."""
-    cells = [{"cellType": "markdown", "source": "# Sales"}, {"cellType": "code", "source": "TOTAL = 3"}]
-
-    observation = observe(
-        _tool("Read", {"file_path": "/shop/a.ipynb"}, {"type": "notebook", "file": {"cells": cells}})
-    )
-
-    assert isinstance(observation, Observation)
-    assert (observation.summary, observation.detail) == ("Read a.ipynb: 2 cells", "# Sales\nTOTAL = 3")
-
-
-@pytest.mark.parametrize(
-    ("capture", "title", "detail"),
-    [
-        (
-            _grep("net(", "prices.py", content="prices.py:7:def net("),
-            "Search for 'net(': 1 line in prices.py",
-            "prices.py:7:def net(",
-        ),
-        (
-            _tool(
-                "Grep",
-                {"pattern": "net"},
-                {"mode": "files_with_matches", "filenames": ["/shop/a.py", "b.py"]},
-            ),
-            "Search for 'net': in a.py and b.py",
-            "a.py\nb.py",
-        ),
-        (
-            _tool("Glob", {"pattern": "**/*.py"}, {"filenames": ["/shop/a.py"], "numFiles": 1}),
-            "Find **/*.py: 1 file",
-            "a.py",
-        ),
-        (
-            _bash("git log --oneline | head -2", "", "1a2b3c4 One\n2b3c4d5 Two"),
-            "Run git log --oneline | head -2",
-            "1a2b3c4 One\n2b3c4d5 Two",
-        ),
-    ],
-)
-def test_a_search_tells_what_it_found(capture: Capture, title: str, detail: str) -> None:
-    """Pattern, count and matches are remembered, with paths from the project."""
-    observation = observe(capture)
-
-    assert isinstance(observation, Observation)
-    assert (observation.title, observation.detail) == (title, detail)
-
-
-@pytest.mark.parametrize(
-    "capture",
-    [
-        _tool("Read", {"file_path": "/shop/a.png"}, {"type": "image", "file": {"base64": "AAAA"}}),
-        _read("/shop/empty.py", ""),
-        _missing("/shop/IMPORT.md"),
-        _grep("nothing"),
-        _tool("Glob", {"pattern": "*.zig"}, {"filenames": [], "numFiles": 0}),
-        _tool("LS", {"path": "/shop"}, "- /shop/\n  - a.py\n"),
-    ],
-)
-def test_a_look_without_a_finding_is_skipped(capture: Capture) -> None:
-    """Pictures, empty files, missing files, empty searches and listings leave nothing."""
-    assert isinstance(observe(capture), Skip)
 
 
 def test_many_looks_become_one_observation() -> None:
@@ -237,3 +177,72 @@ def test_a_fold_of_nothing_is_skipped(captures: list[Capture]) -> None:
 def test_is_lookup_tells_what_may_be_folded(capture: Capture, looks: bool) -> None:  # noqa: FBT001 - a column of the table
     """Reads, searches and commands that only look."""
     assert is_lookup(capture) is looks
+
+
+def _check(result: Observation | Skip) -> None:
+    if isinstance(result, Skip):
+        assert 0 < len(result.reason) < 200
+        return
+    assert 0 < len(result.title) <= 100
+    assert "\n" not in result.title
+    assert len(result.title) + len(result.summary) + len(result.detail or "") <= 2_000
+    text = "\n".join([result.title, result.summary, result.detail or "", *result.files_touched])
+    assert not set(text) & {"\0", "\x1b", "\r", "\x07", "\u202e", "\u2028"}
+    text.encode()
+    json.dumps([result.title, result.summary, result.detail, result.files_touched])
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(capture=CAPTURES, prompt=st.one_of(st.none(), TEXT))
+def test_observe_takes_any_payload(capture: Capture, prompt: str | None) -> None:
+    """Missing keys, wrong types and odd texts give an observation within its limits, or a reason."""
+    _check(observe(capture, prompt=prompt))
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(captures=st.lists(CAPTURES, max_size=5), prompt=st.one_of(st.none(), TEXT))
+def test_fold_takes_any_payloads(captures: list[Capture], prompt: str | None) -> None:
+    """Whatever is folded, the answer is one observation or one reason."""
+    _check(fold(captures, prompt=prompt))
+
+
+@settings(max_examples=30, deadline=None)
+@given(capture=CAPTURES)
+def test_observe_is_deterministic(capture: Capture) -> None:
+    """The same event gives the same observation, so that doing it twice changes nothing."""
+    assert observe(capture, prompt="Why?") == observe(capture, prompt="Why?")
+    assert is_lookup(capture) in {True, False}
+
+
+@pytest.mark.parametrize("payload", [None, [], "text", 3])
+@pytest.mark.parametrize("event_name", EVENTS)
+def test_observe_takes_a_payload_that_is_no_object(payload: Any, event_name: str) -> None:
+    """A payload that isn't even an object is skipped."""
+    for tool_name in TOOLS:
+        assert isinstance(observe(Capture(event_name, tool_name, payload, "/p")), Skip)
+
+
+@pytest.mark.parametrize(
+    "giant", GIANTS, ids=["x", "lines", "quotes", "substitutions", "newlines", "parens", "spaces"]
+)
+@pytest.mark.parametrize("tool_name", ["Write", "Edit", "Bash", "Read", "Grep", "Unknown"])
+def test_giant_fields_are_cut_down(giant: str, tool_name: str) -> None:
+    """Megabytes in every field, also of the kinds that make patterns slow, come out within the limits."""
+    arguments = {
+        "file_path": "/p/a.py",
+        "command": giant,
+        "content": giant,
+        "old_string": giant,
+        "pattern": giant,
+    }
+    response = {
+        "stdout": giant,
+        "originalFile": giant,
+        "content": giant,
+        "file": {"content": giant},
+        "filenames": ["a"],
+    }
+    payload = {"tool_input": {**arguments, "new_string": "x"}, "tool_response": response, "error": giant}
+
+    _check(observe(Capture("PostToolUse", tool_name, payload, "/p"), prompt=giant))
+    _check(observe(Capture("PostToolUseFailure", tool_name, payload, "/p"), prompt=giant))
