@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from claude_mem_lite.context.coverage import choose
 from claude_mem_lite.distill.state import State
 from claude_mem_lite.distill.thread import Said
@@ -13,28 +15,61 @@ def state(*says: str) -> State:
     return State(statements=told, names=dict.fromkeys(("load_book", "save_book", "sort_book"), 1))
 
 
-def test_a_later_turn_goes_before_an_earlier_one() -> None:
-    """Of statements of one worth the newest are told first."""
-    says = [
-        f"`{name}_book` was rewritten to take the lock before it reads the list of authors."
-        for name in ("sort", "save", "load")
-    ]
+# Statements in the order of their turns, the newest first, and which of them a little room is for.
+SAYS = {
+    "the newest of those of one worth": (
+        [
+            "`sort_book` was rewritten to take the lock before it reads the list of authors.",
+            "`save_book` was rewritten to take the lock before it reads the list of authors.",
+            "`load_book` was rewritten to take the lock before it reads the list of authors.",
+        ],
+        260, [0, 1],
+    ),
+    "a whole one rather than a few words beside a name, however cheap they are": (
+        [
+            "`sort_book` has been simplified in the same way as well.",
+            "`save_book` takes the lock before it sorts the authors, or a loan is lost.",
+        ],
+        200, [1],
+    ),
+    "what begins with what it is about": (
+        [
+            "The function that reads it now takes the lock, which is what `save_book` does too.",
+            "`sort_book` takes the lock before it reads, which is what the other two do as well.",
+        ],
+        180, [1],
+    ),
+    "no list of what was changed file by file, which the code and its history tell": (
+        [
+            "`library/shelf.py:154` - Added `sort_book`, which takes the lock before it reads.",
+            "`save_book` in `library/shelf.py` takes the lock, or a loan is lost on the way.",
+        ],
+        150, [1],
+    ),
+    "nothing on tests, which say that themselves": (
+        [
+            "`test_load.py` has a case for `load_book` on an empty shelf, which nobody reads.",
+            "`load_book` drops whatever stands on a shelf that nobody has read from since.",
+        ],
+        180, [1],
+    ),
+    "the cause that was found, not what held for a moment or was only supposed": (
+        [
+            "With the new lock of `load_book` the tests for it and for the shelf of books all pass.",
+            "The cause might be that `sort_book` reads the shelf before the lock is taken there.",
+            "`save_book` drops the loans because it writes the shelf before the lock is taken.",
+        ],
+        150, [2],
+    ),
+}  # fmt: skip
 
-    chosen = choose([(state(*says), 1), (State(), 1)], chars=260)
 
-    assert [said.says for _, said in chosen] == says[:2]
+@pytest.mark.parametrize(("says", "chars", "told"), SAYS.values(), ids=SAYS)
+def test_what_says_most_in_the_room_is_told(says: list[str], chars: int, told: list[int]) -> None:
+    """Of what one session stated."""
+    chosen = choose([(state(*says), 1), (State(), 1)], chars=chars)
 
-
-def test_a_short_statement_gives_way_to_a_whole_one() -> None:
-    """Few words beside a name say little, however cheap they are."""
-    says = [
-        "`sort_book` has been simplified in the same way as well.",
-        "`save_book` takes the lock before it sorts the authors, or a loan is lost.",
-    ]
-
-    chosen = choose([(state(*says), 1), (State(), 1)], chars=200)
-
-    assert [said.says for _, said in chosen] == says[1:]
+    assert [said.says for _, said in chosen] == [says[at] for at in told]
 
 
 def test_what_a_session_of_more_worth_speaks_of_goes_first() -> None:
@@ -68,16 +103,6 @@ def test_what_speaks_of_the_branch_goes_first() -> None:
     assert list(on.values()) == says
 
 
-def test_what_begins_with_what_it_is_about_goes_first() -> None:
-    """A sentence whose subject stands in one that is not told says little."""
-    says = [
-        "The function that reads it now takes the lock, which is what `save_book` does too.",
-        "`sort_book` takes the lock before it reads, which is what the other two do as well.",
-    ]
-
-    assert choose([(state(*says), 1.0), (State(), 1.0)], chars=180)[0][1].says == says[1]
-
-
 def test_what_stands_under_a_heading_of_many_sessions_gives_way() -> None:
     """A formula such as "Changes made", under which finished edits are listed."""
     says = "`sort_book` takes the lock before it reads the list of authors."
@@ -87,38 +112,3 @@ def test_what_stands_under_a_heading_of_many_sessions_gives_way() -> None:
 
     assert [said.head for _, said in choose([*told, *others], chars=200)] == ["How it locks"]
     assert {said.head for _, said in choose([told[0], *others], chars=200)} == {""}
-
-
-def test_what_is_listed_file_by_file_gives_way() -> None:
-    """The code and its history tell what was changed in a file; not so a sentence that names one."""
-    says = [
-        "`library/shelf.py:154` - Added `sort_book`, which takes the lock before it reads.",
-        "`save_book` in `library/shelf.py` takes the lock, or a loan is lost on the way.",
-    ]
-
-    chosen = choose([(state(*says), 1), (State(), 1)], chars=150)
-
-    assert [said.says for _, said in chosen] == says[1:]
-
-
-def test_what_is_said_of_tests_gives_way() -> None:
-    """What a test is called, and what it tries, the tests say."""
-    of_test = "`test_load.py` has a case for `load_book` on an empty shelf, which nobody reads."
-    of_code = "`load_book` drops whatever stands on a shelf that nobody has read from since."
-
-    chosen = choose([(state(of_test, of_code), 1), (State(), 1)], chars=180)
-
-    assert [said.says for _, said in chosen] == [of_code]
-
-
-def test_what_held_for_a_moment_gives_way() -> None:
-    """That a test passes, and what was only supposed; a cause that was found goes first."""
-    says = [
-        "With the new lock of `load_book` the tests for it and for the shelf of books all pass.",
-        "The cause might be that `sort_book` reads the shelf before the lock is taken there.",
-        "`save_book` drops the loans because it writes the shelf before the lock is taken.",
-    ]
-
-    chosen = choose([(state(*says), 1), (State(), 1)], chars=150)
-
-    assert [said.says for _, said in chosen] == says[2:]
