@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.events import prompt, tool
 from support.recorded import play
 
 from claude_mem_lite.cli import demo
@@ -42,21 +43,6 @@ def played(memory: Path, tmp_path: Path) -> Play:
         play([common | event for event in (*events, {"hook_event_name": "SessionEnd", "reason": "other"})])
 
     return one
-
-
-def prompt(text: str) -> dict[str, Any]:
-    """Return the event of a prompt."""
-    return {"hook_event_name": "UserPromptSubmit", "prompt": text}
-
-
-def tool(name: str, given: dict[str, Any], response: dict[str, Any]) -> dict[str, Any]:
-    """Return the event of a tool call."""
-    return {
-        "hook_event_name": "PostToolUse",
-        "tool_name": name,
-        "tool_input": given,
-        "tool_response": response,
-    }
 
 
 def test_words_that_turned_a_call_down_are_learned(played: Play) -> None:

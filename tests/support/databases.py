@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Iterable
 from contextlib import closing
 from typing import Any
 
@@ -120,3 +121,9 @@ def happen(event: dict[str, Any], project_dir: str, *, branch: str = "") -> str:
     event_id = inbox.append(json.dumps(event), project_dir, branch=branch)
     work_on(event_id)
     return event_id
+
+
+def take_place(events: Iterable[dict[str, Any]], session_id: str, project_dir: str) -> None:
+    """Have the events of a session stored and recorded."""
+    for event in events:
+        happen({"session_id": session_id, "cwd": project_dir, **event}, project_dir)
