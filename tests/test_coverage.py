@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from support import cases
 
 from claude_mem_lite.context.coverage import choose
 from claude_mem_lite.distill.state import State
 from claude_mem_lite.distill.thread import Said
+
+CASES = cases.load("coverage")
 
 
 def state(*says: str) -> State:
@@ -15,61 +20,12 @@ def state(*says: str) -> State:
     return State(statements=told, names=dict.fromkeys(("load_book", "save_book", "sort_book"), 1))
 
 
-# Statements in the order of their turns, the newest first, and which of them a little room is for.
-SAYS = {
-    "the newest of those of one worth": (
-        [
-            "`sort_book` was rewritten to take the lock before it reads the list of authors.",
-            "`save_book` was rewritten to take the lock before it reads the list of authors.",
-            "`load_book` was rewritten to take the lock before it reads the list of authors.",
-        ],
-        260, [0, 1],
-    ),
-    "a whole one rather than a few words beside a name, however cheap they are": (
-        [
-            "`sort_book` has been simplified in the same way as well.",
-            "`save_book` takes the lock before it sorts the authors, or a loan is lost.",
-        ],
-        200, [1],
-    ),
-    "what begins with what it is about": (
-        [
-            "The function that reads it now takes the lock, which is what `save_book` does too.",
-            "`sort_book` takes the lock before it reads, which is what the other two do as well.",
-        ],
-        180, [1],
-    ),
-    "no list of what was changed file by file, which the code and its history tell": (
-        [
-            "`library/shelf.py:154` - Added `sort_book`, which takes the lock before it reads.",
-            "`save_book` in `library/shelf.py` takes the lock, or a loan is lost on the way.",
-        ],
-        150, [1],
-    ),
-    "nothing on tests, which say that themselves": (
-        [
-            "`test_load.py` has a case for `load_book` on an empty shelf, which nobody reads.",
-            "`load_book` drops whatever stands on a shelf that nobody has read from since.",
-        ],
-        180, [1],
-    ),
-    "the cause that was found, not what held for a moment or was only supposed": (
-        [
-            "With the new lock of `load_book` the tests for it and for the shelf of books all pass.",
-            "The cause might be that `sort_book` reads the shelf before the lock is taken there.",
-            "`save_book` drops the loans because it writes the shelf before the lock is taken.",
-        ],
-        150, [2],
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("says", "chars", "told"), SAYS.values(), ids=SAYS)
-def test_what_says_most_in_the_room_is_told(says: list[str], chars: int, told: list[int]) -> None:
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_what_says_most_in_the_room_is_told(case: dict[str, Any]) -> None:
     """Of what one session stated."""
-    chosen = choose([(state(*says), 1), (State(), 1)], chars=chars)
+    chosen = choose([(state(*case["says"]), 1), (State(), 1)], chars=case["chars"])
 
-    assert [said.says for _, said in chosen] == [says[at] for at in told]
+    assert [said.says for _, said in chosen] == [case["says"][at] for at in case["told"]]
 
 
 def test_what_a_session_of_more_worth_speaks_of_goes_first() -> None:

@@ -11,19 +11,12 @@ from claude_mem_lite.distill.local.shell import is_lookup, on_one_line, steps
 from claude_mem_lite.distill.local.writes import changed_files
 from claude_mem_lite.distill.observation import Capture, Observation, Skip
 
+CASES = cases.load("distill/bash")
+
 RUNNERS = cases.load("distill/runners")["case"]
 COMMANDS = cases.load("distill/commands")
 PYTEST_OUTPUT = RUNNERS[0]["output"]
-COMMIT_COMMAND = """\
-git add -A && git commit -m "$(cat <<'EOF'
-Add basket
-
-It was missing.
-
-Co-Authored-By: C <c@example.com>
-EOF
-)"
-"""
+COMMIT_COMMAND = CASES["commit_command"]
 
 
 def _bash(command: str, stdout: str = "", description: str = "") -> Capture:
@@ -190,73 +183,22 @@ def test_what_the_client_says_about_the_run_is_told() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("command", "words"),
-    [
-        ("ls", [("ls",)]),
-        ("A=1 B='2 3' python3.11 -m pytest -q", [("pytest", "-q")]),
-        ("a && b || c; d | e & f\ng", [("a",), ("b",), ("c",), ("d",), ("e",), ("f",), ("g",)]),
-        ("echo 'a && b' \"c | d\" e\\ f", [("echo", "a && b", "c | d", "e f")]),
-        ("time sudo -E timeout 5 make", [("make",)]),
-        ("uv run pytest", [("pytest",)]),
-        ("for f in a b; do cat $f; done", [("cat", "$f")]),
-        ("# a comment's quote\necho x", [("echo", "x")]),
-        (
-            'curl -H "A: $(python3 -c "print((1, (2, 3)))")" http://x',
-            [("curl", "-H", 'A: $(python3 -c "print((1, (2, 3)))")', "http://x")],
-        ),
-        ("git --no-pager -C /p log", [("git", "log")]),
-        ("echo 'unclosed", [("echo", "unclosed")]),
-        ('python3 -c \'a\n# b\' | xargs rm "\\"c\\"" # d', [("python3", "-c", "a\n# b"), ("rm", '"c"')]),
-        ("", []),
-    ],
-)
-def test_steps_are_the_simple_commands(command: str, words: list[tuple[str, ...]]) -> None:
+@pytest.mark.parametrize(("command", "words"), CASES["steps"])
+def test_steps_are_the_simple_commands(command: str, words: list[list[str]]) -> None:
     """Lists, pipelines, quotes, wrappers and loops are taken apart; nothing is expanded."""
-    assert [step.words for step in steps(command)] == words
+    assert [list(step.words) for step in steps(command)] == words
 
 
-@pytest.mark.parametrize(
-    ("command", "looks"),
-    [
-        ("grep -rn 'a|b' . | head -3", True),
-        ("git log --oneline", True),
-        ("python3 --version", True),
-        ("sed -n 1,20p a.py", True),
-        ("sed -i s/a/b/ a.py", False),
-        ("find . -name x -delete", False),
-        ("cat a > b", False),
-        ("cat a 2>/dev/null", True),
-        ("git checkout main", False),
-        ("python3 - <<'EOF'\nprint(1)\nEOF", False),
-        ("frobnicate", False),
-    ],
-)
+@pytest.mark.parametrize(("command", "looks"), CASES["lookups"])
 def test_is_lookup_in_doubt_is_false(command: str, looks: bool) -> None:  # noqa: FBT001 - a column of the table
     """Only commands that are known to look count as looks."""
     assert all(is_lookup(step) for step in steps(command)) is looks
 
 
-@pytest.mark.parametrize(
-    ("command", "files"),
-    [
-        ("echo x > a.txt; echo y >> sub/b.txt", ("/p/a.txt", "/p/sub/b.txt")),
-        ("make 2>/dev/null >&2 > /dev/null", ()),
-        ("sed -i -e s/a/b/ -e s/c/d/ a.py b.py", ("/p/a.py", "/p/b.py")),
-        ("sed -i 's/a/b/' a.py", ("/p/a.py",)),
-        ("mv a.py b.py && cp b.py c.py d/", ("/p/a.py", "/p/b.py", "/p/d/b.py", "/p/d/c.py")),
-        ("rm -f *.pyc $X ~/y z.txt", ("/p/z.txt",)),
-        ("cd sub && touch a && cd $HOME && touch b && touch /abs/c", ("/p/sub/a", "/abs/c")),
-        ("git mv old.py new.py && git rm gone.py", ("/p/old.py", "/p/new.py", "/p/gone.py")),
-        ("cat <<EOF | tee conf.toml\nx > y\nEOF", ("/p/conf.toml",)),
-        ("grep '>' a.txt", ()),
-        ("git checkout main; git checkout HEAD -- a; git -C /q restore b", ("/p/a", "/p/b")),
-        ("python3 - <<E\nopen('o.csv', 'w')\nPath('p.txt').write_text('')\nE", ("/p/o.csv", "/p/p.txt")),
-    ],
-)
-def test_changed_files_are_certain(command: str, files: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(("command", "files"), CASES["changed"])
+def test_changed_files_are_certain(command: str, files: list[str]) -> None:
     """Redirects, moves, copies, removals and inline scripts; a name known only at run time is left out."""
-    assert changed_files(command, "/p") == files
+    assert list(changed_files(command, "/p")) == files
 
 
 @pytest.mark.parametrize(

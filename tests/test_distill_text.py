@@ -1,9 +1,12 @@
 """How captured text is made fit to be kept."""
 
 import pytest
+from support import cases
 
 from claude_mem_lite.distill.local.evidence import best_lines, code_worth, telling_lines
 from claude_mem_lite.text import clean, clip, count, first_sentence, join, one_line, relative, sentences
+
+CASES = cases.load("distill/text")
 
 
 @pytest.mark.parametrize(
@@ -62,21 +65,7 @@ def test_clip_keeps_head_and_tail(text: str, limit: int, clipped: str) -> None:
     assert len(clipped) <= limit
 
 
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("Fix the import. Then commit.", "Fix the import"),
-        ("fix the import in a.py. then commit", "fix the import in a.py"),
-        ("Good. Now persistence and a CLI: one file.", "Now persistence and a CLI: one file"),
-        ("## Result\n\n**All tests pass** now. See below.", "All tests pass now"),
-        ("- use e.g. pathlib here\n- never os.path", "use e.g. pathlib here"),
-        ("Version 0.3.0 is tagged as v0.3.0. Since then nothing.", "Version 0.3.0 is tagged as v0.3.0"),
-        ("What is wrong? It fails.", "What is wrong?"),
-        ("これは文です。次の文。", "これは文です。次の文。"),
-        ("ok", "ok"),
-        ("", ""),
-    ],
-)
+@pytest.mark.parametrize(("text", "sentence"), CASES["first_sentence"])
 def test_first_sentence_is_the_first_that_says_something(text: str, sentence: str) -> None:
     """Greetings, headings and list marks are passed over; abbreviations and versions end no sentence."""
     assert first_sentence(text) == sentence

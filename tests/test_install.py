@@ -13,10 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import cases
 
 from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import hook_table, install
+
+CASES = cases.load("install")
 
 # Source: the bundle of Claude Code 2.1.50. It drops the whole settings file for one event beyond these.
 KNOWN_TO_2_1_50 = {
@@ -133,41 +136,7 @@ def test_install_merges_with_what_is_there(
     assert settings.read_text("utf-8") == json.dumps(with_ours(before), indent=indent, ensure_ascii=False)
 
 
-LAYOUTS = {
-    "empty object": "{}",
-    "empty object and line end": "{}\n",
-    "compact": '{"model":"opus","hooks":{"Stop":[{"hooks":[]}]}}',
-    "one line": '{ "model": "opus" }\n',
-    "two spaces": '{\n  "model": "opus",\n  "env": {\n    "A": "é\\u00e9"\n  }\n}\n',
-    "no line end": '{\n  "model": "opus"\n}',
-    "tabs": '{\n\t"hooks": {\n\t\t"Stop": [\n\t\t\t{\n\t\t\t\t"hooks": []\n\t\t\t}\n\t\t]\n\t}\n}\n',
-    "CRLF": '{\r\n    "hooks": {\r\n        "Setup": []\r\n    },\r\n    "model": "opus"\r\n}\r\n',
-    "inline groups": '{\n  "hooks": {\n    "Stop": [{"hooks": []}], "Setup": [ ]\n  }\n}\n',
-    "no indentation": '{\n"hooks":\n{\n"Setup": []\n},\n"model": "opus"\n}\n',
-    "odd spaces": '\n\n {\t"model"\n:"opus"  ,\n\n   "hooks" :{"Setup":[\n]  }}  \n\n',
-    "comma first": '{\n  "model": "opus"\n, "hooks": {\n    "Setup": []\n  , "Stop": [{}]\n  }\n}\n',
-    "doubled keys": '{"hooks": 1, "hooks": {"Stop": "x", "Stop": [{"hooks": 1, "hooks": []}]}}',
-    "our name elsewhere": json.dumps(
-        {
-            "permissions": {"allow": ["Read(/x/claude_mem_lite/hooks/post_tool_use.py)"]},
-            "hooks": {
-                "PostToolUse": [
-                    {
-                        "matcher": "-I -S /x/claude_mem_lite/hooks/post_tool_use.py",
-                        "hooks": [
-                            {"type": "command", "command": "ruff check src/claude_mem_lite/hooks/"},
-                            {
-                                "type": "command",
-                                "command": "python src/claude_mem_lite/hooks/post_tool_use.py",
-                            },
-                        ],
-                    }
-                ]
-            },
-        },
-        indent=2,
-    ),
-}
+LAYOUTS = CASES["layouts"]
 
 
 @pytest.mark.parametrize("before", LAYOUTS.values(), ids=LAYOUTS)

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from support import cases
 from support.json_texts import DOCUMENTS, KEYS, SCALARS, texts, tokens
 
 from claude_mem_lite.services import json_text
+
+CASES = cases.load("json_text")
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -153,24 +156,7 @@ def test_append_writes_in_the_layout_of_the_text(
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [
-        ("{}", '{\n  "k": [\n    1\n  ]\n}'),
-        ("{ }\n", '{\n  "k": [\n    1\n  ]\n}\n'),
-        ("{\n}\n", '{\n  "k": [\n    1\n  ]\n}\n'),
-        ("{\r\n}\r\n", '{\r\n  "k": [\r\n    1\r\n  ]\r\n}\r\n'),
-        ('{"a":1}', '{"a":1, "k": [1]}'),
-        ('{"a": 1}\n', '{"a": 1, "k": [1]}\n'),
-        ('{ "a": 1 }', '{ "a": 1, "k": [1] }'),
-        ('{\n"a": 1\n}', '{\n"a": 1,\n"k": [\n  1\n]\n}'),
-        ('{\n    "a": 1\n}', '{\n    "a": 1,\n    "k": [\n        1\n    ]\n}'),
-        ('{\n\t"a": 1\n}', '{\n\t"a": 1,\n\t"k": [\n\t\t1\n\t]\n}'),
-        ('{\r\n  "a": 1\r\n}', '{\r\n  "a": 1,\r\n  "k": [\r\n    1\r\n  ]\r\n}'),
-        ('{"a": 1,\n "b": 2}', '{"a": 1,\n "b": 2,\n "k": [\n  1\n ]}'),
-        ('{\n  "a": 1,\n\n  "b": 2\n}', '{\n  "a": 1,\n\n  "b": 2,\n  "k": [\n    1\n  ]\n}'),
-        ('{\n  "a": 1,\n    \n"b": 2\n}', '{\n  "a": 1,\n    \n"b": 2,\n"k": [\n  1\n]\n}'),
-        ('{\n  "a": 1\n, "b": 2\n}', '{\n  "a": 1\n, "b": 2, "k": [1]\n}'),
-        ('{"k": 0}', '{"k": 0, "k": [1]}'),
-    ],
+    CASES["appended"],
     ids=repr,
 )
 def test_append_to_an_object(text: str, expected: str) -> None:

@@ -13,6 +13,8 @@ from support import cases
 
 from claude_mem_lite.codemap.mermaid import MAX_ARROWS, Arrow, Node, render
 
+CASES = cases.load("mermaid")
+
 ROOT = Path(__file__).parent.parent
 FOLDER = Path(__file__).parent / "mermaid"
 INSTALL = "npm install --prefix tests/mermaid --no-audit --no-fund --no-package-lock --loglevel=error"
@@ -131,23 +133,7 @@ def test_nothing_is_drawn_twice() -> None:
     assert "class n0 modified" in text
 
 
-@pytest.mark.parametrize(
-    ("name", "label"),
-    [
-        ("Journal._post_2", "Journal._post_2"),
-        ("dict[str, int].get", "dict[str, int].get"),
-        ("a-b/c.py", "a-b/c.py"),
-        ("Foo.__init__", "Foo.#95;_init#95;#95;"),
-        ("_a_", "_a#95;"),
-        ("*args", "#42;args"),
-        ("1. a", "1#46; a"),
-        ("- a", "#45; a"),
-        ("www.a.b", "www#46;a.b"),
-        ("[a](b)", "[a]#40;b#41;"),
-        ("~a~", "#126;a#126;"),
-        ("a@b.c", "a#64;b.c"),
-    ],
-)
+@pytest.mark.parametrize(("name", "label"), CASES["labels"])
 def test_a_label_is_readable_and_no_markdown(name: str, label: str) -> None:
     """Names stand as they are; what early versions of Mermaid 11 take for Markdown is an entity."""
     assert f'n0["{label}"]' in render([Node("a.py", name)], [])

@@ -7,11 +7,13 @@ from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import replace
 from math import log, sqrt
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import cases
 from support.strategies import mixed
 
 from claude_mem_lite.search import ranking
@@ -19,6 +21,8 @@ from claude_mem_lite.search.candidates import Candidate, Profile, Query
 from claude_mem_lite.search.ranking import analyze
 from claude_mem_lite.search.results import Hit, best
 from claude_mem_lite.storage.search import Row
+
+CASES = cases.load("ranking")
 
 EXAMPLES = 100
 # Of ten rows two have a word: log(1 + (10 - 2 + 0.5) / (2 + 0.5)).
@@ -44,33 +48,12 @@ def order(query: str, *candidates: Candidate, profile: Profile = PROFILE, meanin
 # --- what a query asks for -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "exact", "is_exact_only"),
-    [
-        ("get_user_by_id", ("get_user_by_id",), True),
-        ("AuthService.login", ("authservice.login",), True),
-        ("src/db/session.py", ("src/db/session.py",), True),
-        ('"moved  the Book"', ("moved the book",), True),
-        ("--line-length", ("--line-length",), True),
-        ("--check", ("--check",), True),
-        ("__init__", ("__init__",), True),
-        ("std::vector 3.11 camelCase", ("std::vector", "3.11", "camelcase"), True),
-        ("/etc/passwd ./run.sh ../a.py", ("/etc/passwd", "./run.sh", "../a.py"), True),
-        ("what is get_user_by_id", ("get_user_by_id",), True),
-        ("who calls get_user_by_id", ("get_user_by_id",), False),
-        ('"a b" foo_bar "a b"', ("a b", "foo_bar"), True),
-        ('"foo_bar"', ("foo_bar",), True),
-        ("refresh tokens", (), False),
-        ("-x HTTP (call) foo()", (), False),
-        ('"..." "" "', (), False),
-        ("", (), False),
-    ],
-)
-def test_names_are_found_in_a_query(text: str, exact: tuple[str, ...], is_exact_only: bool) -> None:  # noqa: FBT001
+@pytest.mark.parametrize(("text", "exact", "is_exact_only"), CASES["names"])
+def test_names_are_found_in_a_query(text: str, exact: list[str], is_exact_only: bool) -> None:  # noqa: FBT001
     """Identifiers, paths, options and quoted phrases are names; stop words beside them say nothing."""
     query = analyze(text)
 
-    assert (query.exact, query.exact_only) == (exact, is_exact_only)
+    assert (list(query.exact), query.exact_only) == (exact, is_exact_only)
 
 
 def test_a_query_is_lemmas_and_their_pairs() -> None:
@@ -199,22 +182,12 @@ def test_only_the_beginning_of_a_detail_counts() -> None:
 # --- order -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("fields", "pairs"),
-    [
-        ({"summary": "ledger rounding"}, 1),
-        ({"summary": "ledgers of all rounded"}, 1),
-        ({"summary": "ledger of all its rounding"}, 0),
-        ({"summary": "round ledger"}, 0),
-        ({"summary": "ledger", "detail": "rounding"}, 0),
-        ({"summary": "ledger round ledger round", "detail": "ledger round"}, 1),
-        ({"summary": "ledger ledger of all of it, ledger is round"}, 1),
-        ({"files": ("src/ledger_rounding.py",)}, 1),
-    ],
-)
-def test_words_that_stand_together_count_more(fields: dict, pairs: int) -> None:
+@pytest.mark.parametrize(("fields", "pairs"), CASES["together"])
+def test_words_that_stand_together_count_more(fields: dict[str, Any], pairs: int) -> None:
     """Within three words, in the order of the query, in one field; 0.4 of what the commoner word says."""
-    [row] = scored("ledger rounding", Candidate("a", "", **fields))
+    files = tuple(fields.get("files", ()))
+
+    [row] = scored("ledger rounding", Candidate("a", "", **fields | {"files": files}))
 
     assert row["order"] == pytest.approx(0.4 * TWO_OF_TEN * pairs)
 
@@ -231,32 +204,7 @@ def test_a_pair_says_what_its_commoner_word_says() -> None:
 # --- names -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "is_there"),
-    [
-        ("get_user", "calls get_user(1)", True),
-        ("get_user", "GET_USER", True),
-        ("get_user", "get_user_by_id", False),
-        ("get_user", "forget_user", False),
-        ("get_user", "get_user_by_id, then get_user", True),
-        ("get_user", "get_user2", False),
-        ("AuthService.login", "AuthService.login()", True),
-        ("AuthService.login", "AuthService.login_all", False),
-        ("AuthService.login", "AuthService.logout login", False),
-        ("src/db/session.py", "/app/src/db/session.py:12", True),
-        ("src/db/session.py", "src/db/session.pyc", False),
-        ("src/db/session.py", "lib_src/db/session.py", False),
-        ("--line-length", "ruff --line-length=88", True),
-        ("--line-length", "the line length", False),
-        ("__init__", "def __init__(self)", True),
-        ("__init__", "my__init__py", False),
-        ("3.11", "Python 3.11.2", True),
-        ("3.11", "Python 13.11", False),
-        ('"moved the book"', "He Moved\n  the book.", True),
-        ('"moved the book"', "moved the bookshelf", False),
-        ('"moved the book"', "book the moved", False),
-    ],
-)
+@pytest.mark.parametrize(("name", "text", "is_there"), CASES["written"])
 def test_a_name_is_found_as_it_was_written(name: str, text: str, is_there: bool) -> None:  # noqa: FBT001
     """In any case and over line breaks, but not as a part of a longer name."""
     rows = [Candidate("a", text), Candidate("b", "", detail=text), Candidate("c", "", files=(text,))]
@@ -298,20 +246,7 @@ def test_a_profile_estimates_rows_from_a_sample() -> None:
 BUDGETED = Profile(row_count=10_000, sampled=100, counts={"rare": 1, "some": 40, "cent": 10, "common": 90})
 
 
-@pytest.mark.parametrize(
-    ("query", "share", "match"),
-    [
-        ("common some rare", 2.5, '"rare" OR "some"'),
-        ("common some rare", 1.0, '"rare"'),
-        ("common some rare", 5.0, '"rare" OR "some"'),
-        ("common some rare", 6.7, '"rare" OR "some" OR "common"'),
-        ("some cents", 2.5, '"cents" OR "some"'),
-        ("common", 1.0, '"common"'),
-        ("common new", 1.0, '"new"'),
-        ("common_name", 1.0, '"name" OR "common_name"'),
-        ("", 1.0, ""),
-    ],
-)
+@pytest.mark.parametrize(("query", "share", "match"), CASES["asked"])
 def test_the_index_is_asked_for_the_rarest_words(query: str, share: float, match: str) -> None:
     """Until 2,000 rows (of all projects) are found; a first word and names in any case."""
     profile = replace(BUDGETED, share=share)

@@ -6,9 +6,11 @@ import json
 
 import pytest
 from support import cases
-from support.made_up_secrets import HEX, RANDOM, event
+from support.made_up_secrets import RANDOM, event
 
 from claude_mem_lite.redaction.events import redact, scrub
+
+CASES = cases.load("redaction/forms")
 
 VALUES = cases.load("redaction/values")
 PW, PHRASE = "Harbor!Honey8481", "barrel-rabbit-whale-27"
@@ -91,27 +93,7 @@ def test_a_value_with_signs_goes_whole(text: str, left: str) -> None:
     assert left not in redact(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "secret"),
-    [
-        (f"otpauth://totp/Acme:me@a.example?secret={BASE32}&issuer=Acme", BASE32),
-        (f"code = pyotp.TOTP('{BASE32}').now()", BASE32),
-        (f'ROTP::TOTP.new("{BASE32}")', BASE32),
-        (f"oathtool --totp -b {BASE32}", BASE32),
-        (f"define( 'AUTH_KEY',         '{SALT}' );", SALT),
-        (f"define ( 'DB_PASSWORD' , '{WEAK}' ) ;", WEAK),
-        (f'var jwtSecret = []byte("{WEAK}")', WEAK),
-        (f"hmacKey := []byte(`{HEX[:40]}`)", HEX[:40]),
-        (f"MNEMONIC={WORDS}", WORDS),
-        (f'"seedPhrase": "{WORDS}"', WORDS),
-        (f"The recovery phrase is: {WORDS}.", WORDS),
-        (f"cast send --private-key 0x{HEX} 0xabc", HEX),
-        (f"Wallet key: {HEX}", HEX),
-        (f'accounts: ["0x{HEX}"]', HEX),
-        ("Please login with admin / Otter-Pond9 and look.", "Otter-Pond9"),
-        ("You can log in with `demo` and `hunter2`.", "hunter2"),
-    ],
-)
+@pytest.mark.parametrize(("text", "secret"), CASES["forms"])
 def test_a_key_goes_by_its_form(text: str, secret: str) -> None:
     """What the form tells to be a key goes, weak or not; what stands around it stays."""
     kept = redact(text)

@@ -7,34 +7,17 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from support import cases
 
 from claude_mem_lite import settings, settings_file
 from claude_mem_lite.errors import ClaudeMemError
 
+CASES = cases.load("settings_file")
+
 MINE = '# mine\n[capture]\nignored_files = [  # two\n  "[search]",\n]\n'
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("", '[search]\nembedding_model = "qwen3"\ndimension = 256\n'),
-        (MINE, f'{MINE}\n[search]\nembedding_model = "qwen3"\ndimension = 256\n'),
-        ("[services]", '[services]\n\n[search]\nembedding_model = "qwen3"\ndimension = 256\n'),
-        (
-            f"[search] # how\n\n{MINE}",
-            f'[search] # how\nembedding_model = "qwen3"\ndimension = 256\n\n{MINE}',
-        ),
-        (
-            f"[ search ]\ndimension=0#whole\n  embedding_model =  'auto'   # best\n\n{MINE}",
-            f'[ search ]\ndimension=256#whole\n  embedding_model =  "qwen3"   # best\n\n{MINE}',
-        ),
-        (
-            '[a]\r\nb = 1\r\n[search]\r\nembedding_model = "auto"\r\n[c]\r\n',
-            '[a]\r\nb = 1\r\n[search]\r\ndimension = 256\r\nembedding_model = "qwen3"\r\n[c]\r\n',
-        ),
-        ("[search]", '[search]\nembedding_model = "qwen3"\ndimension = 256'),
-    ],
-)
+@pytest.mark.parametrize(("before", "after"), CASES["choices"])
 def test_a_choice_changes_its_lines_alone(home: Path, before: str, after: str) -> None:
     """Comments, order, spaces and line ends of the rest stay as they were."""
     (home / "config.toml").write_bytes(before.encode())
@@ -56,18 +39,7 @@ def test_the_default_dimension_is_written_only_where_one_stands(home: Path) -> N
     assert (settings.load().embedding_model, settings.load().dimension) == ("minilm", 0)
 
 
-@pytest.mark.parametrize(
-    "before",
-    [
-        'search = { embedding_model = "auto" }\n',
-        'search.embedding_model = "auto"\n',
-        '[search]\nembedding_model = """auto"""\n',
-        'x = """\n[search]\n"""\n',
-        "search = 5\n",
-        "[search\n",
-        "x = '\xe4'\n",
-    ],
-)
+@pytest.mark.parametrize("before", CASES["left_alone"])
 def test_what_cannot_be_changed_safely_is_left_alone(home: Path, before: str) -> None:
     """One line says what to write oneself; not a byte is changed."""
     (home / "config.toml").write_bytes(before.encode("latin-1"))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import cases
 from support.code import git
 from support.commands import command
 from support.databases import work_on
@@ -26,6 +27,8 @@ from claude_mem_lite.forget.marking import mark
 from claude_mem_lite.forget.wanted import Wanted
 from claude_mem_lite.storage import models, projects, retired
 from claude_mem_lite.tasks import periodic
+
+CASES = cases.load("superseded")
 
 
 def take_in(
@@ -51,23 +54,10 @@ def gone(event: dict[str, Any]) -> list[tuple[str, str, str]]:
     return [(each.name, each.replacement, each.beside) for each in found[0]] if found else []
 
 
-@pytest.mark.parametrize(
-    ("path", "old", "new", "expected"),
-    [
-        ("a.go", "func loadBook() {", "func openBook() {", [("loadBook", "openBook", "")]),
-        ("a.ts", "const n = readAll(path);", "const n = 1;", [("readAll", "", "")]),
-        ("a.rs", "fn old_name() {}\nfn kept_name() {}", "fn kept_name() {}", [("old_name", "", "")]),
-        ("a.py", "save_book(load_book())", "load_book()", [("save_book", "", "")]),
-        ("c.toml", 'journal_mode = "WAL"', 'journal_mode = "DELETE"', [("WAL", "DELETE", "journal_mode")]),
-        ("c.yaml", "  retries: 3", "  retries: 5", [("3", "5", "retries")]),
-        ("a.go", "maxCommits := 50", "maxCommits := 200", [("50", "200", "maxCommits")]),
-        ("a.js", "let total = count", "let total = sum", []),  # a variable is no setting
-        ("a.md", "The book was long.", "The book is short.", []),
-    ],
-)
+@pytest.mark.parametrize(("path", "old", "new", "expected"), CASES["edits"])
 def test_an_edit_says_what_it_took_out(path: str, old: str, new: str, expected: list[Any]) -> None:
     """Names of code in any language, and literal values of settings; no plain words."""
-    assert gone(edited(f"/p/{path}", old, new)) == expected
+    assert gone(edited(f"/p/{path}", old, new)) == [tuple(each) for each in expected]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,4 @@
 """The words and stems of ranking are those of the index: what SQLite's own tokenizer makes of a text."""
-# ruff: noqa: RUF001  (letters that look alike are what is tested)
 
 from __future__ import annotations
 
@@ -13,9 +12,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import cases
 from support.strategies import mixed
 
 from claude_mem_lite.search.words import STOP_WORDS, forms, lemma, stem, words
+
+CASES = cases.load("words")
 
 # Modules of the standard library beside `json`: 28,000 different words, most of them English.
 SOURCES = Path(json.__file__).parent.parent
@@ -84,20 +86,7 @@ def test_texts_of_all_alphabets_have_the_words_of_the_index(texts: list[str]) ->
     assert [ours(text) for text in texts] == indexed(texts)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("get_user_by_id AuthService.login", ["get", "user", "by", "id", "authservice", "login"]),
-        ("src/db/session.py --line-length", ["src", "db", "session", "py", "line", "length"]),
-        ("Café, cafe\u0301: ÅNGSTRÖM", ["cafe", "cafe", "angstrom"]),
-        ("Ёлка, йод", ["ёлка", "йод"]),
-        ("データベース 데이터베이스", ["データベース", "데이터베이스"]),
-        ("Άλφα ΣΑΣ σας", ["άλφα", "σασ", "σασ"]),
-        ("łódź Straße ﬁle x²", ["łodz", "straße", "ﬁle", "x²"]),
-        ("", []),
-        ("_-./\0 \ufeff\u200b", []),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected"), CASES["split"])
 def test_words_are_split_and_folded(text: str, expected: list[str]) -> None:
     """Latin letters lose their diacritics; in other alphabets й is no и, and が no か."""
     assert words(text) == expected
@@ -120,20 +109,7 @@ def test_words_are_stemmed_by_bytes() -> None:
     assert [ours(text) for text in texts] == indexed(texts)
 
 
-@pytest.mark.parametrize(
-    ("word", "others"),
-    [
-        ("wrote", ["write", "writes", "writing", "written"]),
-        ("ran", ["run", "running", "runs"]),
-        ("went", ["go", "goes", "gone", "going"]),
-        ("children", ["child", "childs"]),
-        ("indices", ["index", "indexes", "indexing", "indexed"]),
-        ("db", ["database", "databases", "dbs"]),
-        ("config", ["configuration", "configurations", "configs"]),
-        ("k8s", ["kubernetes"]),
-        ("decided", ["decide", "deciding", "decides"]),
-    ],
-)
+@pytest.mark.parametrize(("word", "others"), CASES["lemmas"])
 def test_the_forms_of_a_word_are_one_lemma(word: str, others: list[str]) -> None:
     """Inflected, irregular and short forms count as one, and the index is asked for all of them."""
     asked_for = {stem(form) for form in forms(word)}
