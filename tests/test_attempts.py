@@ -3,8 +3,11 @@
 from dataclasses import dataclass
 
 import pytest
+from support import cases
 
 from claude_mem_lite.distill.attempts import SESSIONS_OPEN, failure, open_failures, removed_files
+
+CASES = cases.load("attempts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,21 +34,7 @@ def _open(*ran: _Ran, later: tuple[tuple[_Ran, ...], ...] = ()) -> list[str]:
     return [error.partition(":")[0] for _, error in open_failures(ran, later)]
 
 
-@pytest.mark.parametrize(
-    ("command", "filed_under"),
-    [
-        ("make test || exit 1", ["make test"]),
-        ("make test; exit 1", ["make test"]),
-        ("make test || { echo 'it failed'; exit 1; }", ["make test"]),
-        ("cd app && npm test || return 1", ["npm test"]),
-        ("./deploy || false", ["deploy"]),
-        ("pytest -q | tail -5; exit ${PIPESTATUS[0]}", ["pytest"]),
-        ("grep -q x a || exit 1", []),
-        ("exit 1", []),
-        ("cat nowhere", []),
-        ("ls nowhere", []),
-    ],
-)
+@pytest.mark.parametrize(("command", "filed_under"), CASES["filed"])
 def test_a_failure_is_filed_under_the_command_that_failed(command: str, filed_under: list[str]) -> None:
     """`exit` only passes a status on; a look that found nothing is no failure."""
     assert _open(_bad(command)) == filed_under

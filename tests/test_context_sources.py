@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import cases
 from support.databases import NOW, change, observe, session_row
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.context import builder
 from claude_mem_lite.storage import context as context_rows
 from claude_mem_lite.storage import models
+
+CASES = cases.load("context_sources")
 
 AT = calendar.timegm(time.strptime(NOW[:19], "%Y-%m-%dT%H:%M:%S")) + 7200
 
@@ -162,19 +165,7 @@ def test_what_was_said_is_told_as_it_was_meant(memory: Path) -> None:
 
 @pytest.mark.parametrize(
     "events",
-    [
-        [("TodoWrite", {"todos": [
-            {"content": "a", "status": "completed"}, {"content": "b", "status": "pending"},
-            {"content": "c", "status": "in_progress"},
-        ]}, {})],
-        [
-            ("TaskCreate", {}, {"task": {"id": "1", "subject": "a"}}),
-            ("TaskCreate", {}, {"task": {"id": "2", "subject": "b"}}),
-            ("TaskCreate", {}, {"task": {"id": "3", "subject": "c"}}),
-            ("TaskUpdate", {"taskId": "3", "status": "in_progress"}, {}),
-            ("TaskUpdate", {"taskId": "1", "status": "completed"}, {}),
-        ],
-    ],
+    CASES["plans"]
 )  # fmt: skip
 def test_the_plan_says_what_is_next(memory: Path, events: list[Any]) -> None:
     """Open steps of a to-do list or of tasks, the one in progress first."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import cases
 from support.databases import NOW, observation_row, session_row, work_off
 from support.recorded import DATA, restore
 
@@ -26,6 +27,8 @@ from claude_mem_lite.search.indexing import documents
 from claude_mem_lite.search.results import Found, Hit
 from claude_mem_lite.search.vectors import Vectors
 from claude_mem_lite.storage import embeddings, models, queries
+
+CASES = cases.load("recall")
 
 AT = calendar.timegm(time.strptime(NOW[:19], "%Y-%m-%dT%H:%M:%S")) + 7200.0
 PROMPTS: dict[str, Any] = json.loads((DATA / "recall_prompts.json").read_text())
@@ -82,19 +85,7 @@ def test_a_word_to_go_on_asks_for_nothing(pond: Path, prompt: str) -> None:
     assert ask(prompt).lines == []
 
 
-@pytest.mark.parametrize(
-    ("prompt", "asked"),
-    [
-        ("/review-pr the importer", "the importer"),
-        ("/home/dev/a.py is broken", "/home/dev/a.py is broken"),
-        ("<task-notification>\n<task-id>7</task-id> otters done\n</task-notification>", ""),
-        ("<bash-input>git status</bash-input><bash-stdout>otters.txt</bash-stdout>", ""),
-        ("Could you please add a --currency option?", "a --currency option?"),
-        ("What's the otters' name?", "What the otters' name?"),
-        ("why?\n\nTraceback:\n  File x\n  File y\nOSError: pond is full", "why?\nOSError: pond is full"),
-        ("x" * 900 + "\n\n" + "y " * 900, "x" * 500 + "\n" + ("y " * 900).strip()[-200:]),
-    ],
-)
+@pytest.mark.parametrize(("prompt", "asked"), CASES["asked"])
 def test_what_is_asked_is_taken_from_the_prompt(prompt: str, asked: str) -> None:
     """The query leaves out commands, client notices, greetings, and all but the end of a paste."""
     assert question(prompt) == asked

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.made_up_secrets import BODY, HEX, RANDOM, SECRETS, event, pem
+from support import cases
+from support.made_up_secrets import BODY, RANDOM, SECRETS, event, pem
 
 from claude_mem_lite.redaction.events import redact, scrub
+
+CASES = cases.load("redaction/further")
 
 AROUND = [
     "{}", "x {} y", '"{}"', "'{}'", "={}", "({})", "\n{}\n", "\x1b[32m{}\x1b[0m", "\x1b[01;31m{}\x1b[m",
@@ -31,18 +33,7 @@ def test_a_token_goes_wherever_it_stands(kind: str, token: str, around: str) -> 
 
 @pytest.mark.parametrize(
     "token",
-    [
-        "r8" + "_" + RANDOM[:37], "PM" + "AK-" + HEX[:24] + "-" + HEX[:34], "ATA" + "TT3xFfGF0" + RANDOM[:50],
-        RANDOM[:14] + ".atlas" + "v1." + 2 * RANDOM[:34], "dp" + ".st.prd." + RANDOM[:43],
-        "s" + "k_" + HEX[:48],
-        "pat" + RANDOM[:14] + "." + HEX, "f" + "c-" + HEX[:32], HEX[:32] + "-us" + "12",
-        "oy" + "2" + "a1b2" * 10 + "c3d",
-        "access_token" + "$production$" + "a1b2c3d4e5f6g7h8$" + HEX[:32], "$2b" + "$12$" + RANDOM[:53],
-        "$apr1" + "$aB3dE5fG$" + "aB3/E5fG7.J9kL1mN3pQ5r", "NR" + "AK-" + "ABCDEFGHIJKLMNOPQRSTUVWXYZA",
-        "https://discord" + ".com/api/v10/webhooks/123456789012345678/" + RANDOM + RANDOM[:8],
-        base64.b64encode(hashlib.sha512(b"key").digest()).decode(), "gl" + "pat-" + "AbCdEfGhIjKlMnOpQrSt",
-        "Private-Lines: 2\n" + BODY[0] + "\n" + BODY[1],
-    ],
+    CASES["tokens"]
 )  # fmt: skip
 @pytest.mark.parametrize("around", ["see {} here", '"{}"', "\n{}\n", "\x1b[32m{}\x1b[m"])
 def test_a_token_of_a_further_service_goes(token: str, around: str) -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from support import cases
 
 from claude_mem_lite.claude import prompts
 from claude_mem_lite.evals import judge, scores
 from claude_mem_lite.evals.pairs import difference
 from claude_mem_lite.evals.scores import Score
+
+CASES = cases.load("scores")
 
 
 @pytest.mark.parametrize(
@@ -31,23 +34,7 @@ def test_structure_is_valid_or_not(fields: dict[str, Any] | None, valid: float) 
     assert scores.structural_validity(fields) == valid
 
 
-@pytest.mark.parametrize(
-    ("title", "quality"),
-    [
-        ("Store amounts as cents", 3 / 3),
-        ("Store integer cents", 3 / 3),
-        ("one two three four five six seven eight nine ten eleven twelve 13 14 15", 3 / 3),
-        ("Store cents", 2 / 3),
-        ("one two three four five six seven eight nine ten eleven twelve 13 14 15 16", 2 / 3),
-        ("Store amounts as cents.", 2 / 3),
-        ("The amounts are cents now", 2 / 3),
-        ("Used: the Edit tool", 2 / 3),
-        ("The amounts are cents now.", 1 / 3),
-        ("It works.", 0.0),
-        ("", 0.0),
-        (" . ", 0.0),
-    ],
-)
+@pytest.mark.parametrize(("title", "quality"), CASES["titles"])
 def test_a_title_has_3_to_15_words_no_full_stop_and_no_weak_start(title: str, quality: float) -> None:
     """Each of the three counts the same."""
     assert scores.title_quality(title) == pytest.approx(quality)
