@@ -8,6 +8,7 @@ import zlib
 from pathlib import Path
 
 import pytest
+from support import cases
 from support.code import edited, git, happen
 from support.commands import command
 from support.databases import observation_row, session_row
@@ -21,24 +22,9 @@ from claude_mem_lite.codemap.languages import tree_language
 from claude_mem_lite.codemap.project import Project, scan_source
 from claude_mem_lite.storage import call_edges, code, models, queries
 
-CLI = """import { split } from "./money"
+CASES = cases.load("codemap/calls")
 
-class Till {
-  private open = true
-
-  pay(sum: number) {
-    this.check(sum)
-    audit.record(sum)
-    return split(sum)
-  }
-
-  check(sum: number) {}
-}
-
-export function main() {
-  new Till().pay(1)
-}
-"""
+CLI = CASES["cli"]
 MONEY = "export function split(sum: number) {\n  return sum\n}\n"
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import cases
 from support.code import A, edited, git, happen
 from support.databases import work_on
 from support.hooks import tool_event
@@ -19,6 +20,8 @@ from claude_mem_lite.codemap.file_index import Seen
 from claude_mem_lite.codemap.project import Project, scan_source
 from claude_mem_lite.codemap.valueflow import terms
 from claude_mem_lite.storage import call_edges, code, models, queries
+
+CASES = cases.load("codemap/file_index")
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
 
@@ -178,17 +181,7 @@ def test_secrets_and_ignored_files_are_not_kept(project: Path) -> None:
 
 ESCAPED = "".join(f"\\x{ord(char):02x}" for char in TOKEN)
 PEM = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEow" * 20 + "\n-----END RSA PRIVATE KEY-----\n"
-CODE = """
-def before(): return 1
-
-
-def login(request, settings):
-    request.set_cookie(
-        "sid",
-        max_age=settings.CSRF_COOKIE_AGE,
-    )
-    return before()
-"""
+CODE = CASES["code"]
 
 
 @pytest.mark.parametrize(
@@ -480,26 +473,7 @@ def test_a_session_tells_what_it_did_in_sum(project: Path) -> None:
     assert code.latest_changing_session(str(project)) == "s1"
 
 
-@pytest.mark.parametrize(
-    ("name", "count"),
-    [
-        ("m", 1),
-        ("C.m", 1),
-        ("a.C.m", 1),
-        ("shop.a.C.m", 0),
-        ("a.py:C.m", 1),
-        ("b.py:m", 0),
-        ("./a.py:m", 1),
-        ("{project}/a.py:C.m", 1),
-        ("{project}/b.py:C.m", 0),
-        ("m()", 1),
-        ("%", 0),
-        ("", 0),
-        ("..", 0),
-        (":", 0),
-        ("a:b:c", 0),
-    ],
-)
+@pytest.mark.parametrize(("name", "count"), CASES["found"])
 def test_functions_are_found_by_the_end_of_their_names(project: Path, name: str, count: int) -> None:
     """With or without class, module, file; a file as the shell writes it, too."""
     file_index.scan(str(project))
