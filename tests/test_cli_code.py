@@ -221,14 +221,6 @@ def test_wrong_arguments_of_mermaid_are_one_line(worked_on: Path, arguments: lis
     assert done.stderr.count("\n") == 1
 
 
-def test_without_a_memory_it_is_said_so(project: Path) -> None:
-    """In one line."""
-    done = run(project, "callers", "f")
-
-    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-    assert "nothing is remembered yet" in done.stderr
-
-
 @pytest.fixture
 def served(worked_on: Path, home: Path) -> Iterator[Path]:
     """Start a web process on the memory of the project; return its data directory."""

@@ -16,7 +16,6 @@ from support.databases import find, observation_row, session_row
 
 from claude_mem_lite import config, logs
 from claude_mem_lite.capture import inbox
-from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.storage import migrations, models, queries
 
 
@@ -99,25 +98,6 @@ def test_migrate_keeps_the_learnings_of_an_older_schema(home: Path, monkeypatch:
     row.save()
     found = "SELECT rowid FROM learnings_fts WHERE learnings_fts MATCH 'network'"
     assert models.memory_database.execute_sql(found).fetchall() == [(row.pk,)]
-
-
-@pytest.mark.parametrize("content", [b"no database at all, but long enough to have a header" * 4, None])
-def test_a_foreign_database_is_left_alone(home: Path, content: bytes | None) -> None:
-    """Another program's claude-mem.db is named in one line and not touched."""
-    path = home / "claude-mem.db"
-    if content is None:
-        with closing(sqlite3.connect(path)) as connection:
-            connection.execute("CREATE TABLE sdk_sessions (id)")
-    else:
-        path.write_bytes(content)
-    before = path.read_bytes()
-
-    with pytest.raises(ClaudeMemError, match="another program's database") as caught:
-        models.open_databases()
-
-    assert "\n" not in str(caught.value)
-    assert path.read_bytes() == before
-    assert sorted(entry.name for entry in home.iterdir()) == ["claude-mem.db", "config.toml", "logs", "spool"]
 
 
 def test_the_full_text_follows_its_table(memory: Path) -> None:

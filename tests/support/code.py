@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from claude_mem_lite.capture import inbox
+from claude_mem_lite.storage import code, models
 from support.databases import work_on
 from support.hooks import tool_event
 
@@ -42,3 +43,27 @@ def edited(folder: Path, name: str, old: str, new: str, **fields: Any) -> dict[s
     given = {"file_path": str(path), "old_string": old, "new_string": new}
     response = {"originalFile": before, "structuredPatch": []}
     return tool_event("Edit", tool_input=given, tool_response=response, **fields)
+
+
+def known(folder: Path) -> dict[tuple[str, str], str]:
+    """Return what became last of each function by file and name."""
+    return {(row.file_path, row.qualified_name): row.change_type for row in code.functions(str(folder))}
+
+
+def changes(folder: Path) -> list[tuple[str, str, str, str | None]]:
+    """Return name, change, session and observation of what is told of functions, oldest first."""
+    rows = models.FunctionChange.select().where(models.FunctionChange.project_dir == str(folder))
+    return [
+        (row.qualified_name, row.change_type, row.session_id, row.observation_id)
+        for row in rows.order_by(models.FunctionChange.pk)
+    ]
+
+
+def repository(tmp_path: Path) -> Path:
+    """Return the folder of a project with two files, in a repository."""
+    folder = (tmp_path / "shop").resolve()
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    (folder / "a.py").write_text(A)
+    (folder / "b.py").write_text("import a\n\n\ndef g():\n    return a.f()\n")
+    return folder
