@@ -145,6 +145,15 @@ def memory(blank: Path, home: Path) -> Path:
 
 
 @pytest.fixture
+def projects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return Claude Code's folder of transcripts, empty."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    folder = tmp_path / "claude" / "projects"
+    folder.mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have commands in this process wait a tenth of a second for a lock, not five."""
     for function in (connections.connect, files.vacuum):

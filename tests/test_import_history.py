@@ -25,14 +25,6 @@ LATER = "5e5510e5-0000-4000-8000-000000000002"
 
 
 @pytest.fixture
-def projects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return Claude Code's folder of transcripts, empty."""
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
-    (tmp_path / "claude" / "projects").mkdir(parents=True)
-    return tmp_path / "claude" / "projects"
-
-
-@pytest.fixture
 def shop(tmp_path: Path) -> Path:
     """Return a repository without a file."""
     (tmp_path / "shop" / ".git").mkdir(parents=True)

@@ -17,45 +17,14 @@ from support.commands import command
 from support.fake_messages import FakeMessages
 from support.hooks import run_hook
 from support.processes import wait_until
-from support.recorded import comparable
-from support.transcripts_on_disk import SESSION, Lines, recorded, take_in
+from support.transcripts_on_disk import SESSION, a_session, recorded, remembered, take_in
 
 from claude_mem_lite import config, settings
 from claude_mem_lite.capture import backlog
 from claude_mem_lite.services import install
-from claude_mem_lite.storage import facts, learnings, models, queries, rewrites
+from claude_mem_lite.storage import facts, models, queries, rewrites
 
 COMMAND = [sys.executable, "-m", "claude_mem_lite.cli", "import", "transcripts"]
-
-
-@pytest.fixture
-def projects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return Claude Code's folder of transcripts, empty."""
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
-    folder = tmp_path / "claude" / "projects"
-    folder.mkdir(parents=True)
-    return folder
-
-
-def remembered() -> list[Any]:
-    """Return all that is remembered, without what differs from run to run, and all that is in the queue."""
-    rows = models.Observation.select().order_by(models.Observation.created_at, models.Observation.id)
-    queue = models.PendingEvent.select().order_by(models.PendingEvent.id)
-    sessions = models.Session.select().order_by(models.Session.id)
-    return [
-        [(row.id, row.session_id, row.tier, *comparable(row)) for row in rows],
-        [(row.id, row.status, row.note, row.raw_output) for row in queue],
-        [(row.id, row.status, row.summary, row.observation_count, row.upgrade) for row in sessions],
-        sorted((row.content, row.confidence) for row in learnings.find(None)),
-    ]
-
-
-def a_session(root: Path, **whose: Any) -> Lines:
-    """Write a session of a few calls and return its lines, so that more can follow."""
-    lines = Lines(**whose).user("Round the totals in invoice.py")
-    lines.bash("pytest -q", "2 passed in 0.1s").bash("git log --oneline", "abc1234 Start").said("They are.")
-    lines.write(root)
-    return lines
 
 
 @pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])

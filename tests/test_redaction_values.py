@@ -1,21 +1,132 @@
-"""Values go by their names, by their place, and by the sentence, table, command or form they stand in."""
+"""Secrets go: tokens of known services, values by their names, places and forms, and what commands print."""
 
 from __future__ import annotations
 
+import base64
 import json
+import sys
+import uuid
+from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from support import cases
-from support.made_up_secrets import RANDOM, event
+from support.made_up_secrets import BODY, HEX, RANDOM, SECRETS, event, pem
 
 from claude_mem_lite.redaction.events import redact, scrub
+from claude_mem_lite.redaction.printers import printer_of
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
+import redaction as benchmark
+
+FURTHER = cases.load("redaction/further")
+AROUND = [
+    "{}", "x {} y", '"{}"', "'{}'", "={}", "({})", "\n{}\n", "\x1b[32m{}\x1b[0m", "\x1b[01;31m{}\x1b[m",
+    "`{}`", "[{}]", "\\n{}\\n", "     1→{}", "https://u:{}@h.example",
+]  # fmt: skip
+strings = st.text(max_size=60)
+
+
+@pytest.mark.parametrize("around", AROUND)
+@pytest.mark.parametrize(("kind", "token"), [*SECRETS.items(), ("api key", "sk-" + "proj-" + RANDOM[:40])])
+def test_a_token_goes_wherever_it_stands(kind: str, token: str, around: str) -> None:
+    """Each kind of token is replaced by its name, and what stands around it stays."""
+    assert redact(around.format(token)) == around.format(f"[redacted: {kind}]")
+
+
+@pytest.mark.parametrize(
+    "token",
+    FURTHER["tokens"]
+)  # fmt: skip
+@pytest.mark.parametrize("around", ["see {} here", '"{}"', "\n{}\n", "\x1b[32m{}\x1b[m"])
+def test_a_token_of_a_further_service_goes(token: str, around: str) -> None:
+    """Each is known by its own mark, wherever it stands, and by both paths."""
+    text = around.format(token)
+    fast = scrub(event(text=text))
+
+    assert token[-10:] not in fast
+    assert json.loads(fast)["text"] == redact(text)
+
+
+@settings(deadline=None)
+@given(before=strings, after=strings, kind=st.sampled_from(sorted(SECRETS)))
+def test_no_surroundings_save_a_token(before: str, after: str, kind: str) -> None:
+    """Between any two texts that are no part of it a token goes, in any field, and the rest is JSON."""
+    text = event(a={"b": [f"{before} {SECRETS[kind]} {after}"]}, c=before)
+
+    kept = scrub(json.dumps(json.loads(text)))
+
+    assert SECRETS[kind] not in kept
+    assert json.loads(kept).keys() == json.loads(text).keys()
+
+
+@pytest.mark.parametrize("prefix", ["", "    ", "+", "> ", "12\t", "     7→"])
+@pytest.mark.parametrize(
+    "label", ["PRIVATE KEY", "RSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "PGP PRIVATE KEY BLOCK"]
+)
+def test_a_private_key_goes_however_it_is_shown(prefix: str, label: str) -> None:
+    """A whole block, one without its end, and the rest of one without its start lose every line."""
+    whole = pem(prefix=prefix, label=label)
+    beheaded = "\n".join(whole.split("\n")[1:])
+    for text in (whole, pem(end=False, prefix=prefix, label=label), beheaded):
+        kept = redact(f"before\n{text}\nafter it all")
+
+        assert not any(line in kept for line in BODY)
+        assert "[redacted: private key]" in kept
+        assert kept.startswith("before\n")
+        assert kept.endswith("\nafter it all")
+
+
+def test_a_private_key_on_one_line_goes() -> None:
+    """A key inside a JSON string, with its line breaks written out, goes too."""
+    text = json.dumps({"private_key": pem() + "\n", "type": "service_account"})
+
+    kept = json.loads(redact(text))
+
+    assert kept == {"private_key": "[redacted: private key]\n", "type": "service_account"}
+
+
+@pytest.mark.parametrize("row", ["\x1b[32m+{}\x1b[m", "  71  {}", "src/app.py:12:{}"])
+def test_a_private_key_goes_from_diffs_histories_and_searches(row: str) -> None:
+    """Between the lines of a key colours, numbers and the origins of lines may stand."""
+    kept = redact("\n".join(row.format(line) for line in pem().split("\n")))
+
+    assert not any(line in kept for line in BODY)
+
+
+def test_a_putty_key_goes_from_the_lines_of_an_edit() -> None:
+    """Its lines go together and as strings of their own, whatever they begin with."""
+    body = ["A+/" + BODY[0], BODY[1], "AbCd/12="]
+    lines = ["Private-Lines: 3", *body, "Private-MAC: 12"]
+    patch = [{"lines": ["+" + line for line in lines]}]
+    kept = scrub(event(tool_input={"new_string": "\n".join(lines)}, tool_response={"patch": patch}))
+
+    assert not any(line in kept for line in body[:2])
+
+
+def test_what_kubernetes_keeps_goes() -> None:
+    """Keys and logins in base64 and the data of a secret go; certificates and names stay."""
+    key, certificate = (
+        base64.b64encode(pem(label=label).encode()).decode() for label in ("RSA PRIVATE KEY", "CERTIFICATE")
+    )
+    login = base64.b64encode(b'{"auths":{"r.example":{"auth":"Ym9iOmh1bnRlcjI="}}}').decode()
+    url = base64.b64encode(b"redis://:Harbor8481@redis").decode()
+    text = (
+        f"client-key-data: {key}\ncertificate-authority-data: {certificate}\n---\nkind: Secret\nmetadata:\n"
+        f"  name: payments\ndata:\n  .dockerconfigjson: {login}\n  redis-url: {url}\n"
+    )
+
+    for kept in (redact(text), scrub(event(text=text))):
+        assert not any(secret in kept for secret in (key[60:], login, url))
+        assert certificate in kept
+        assert "name: payments" in kept
+
 
 CASES = cases.load("redaction/forms")
-
 VALUES = cases.load("redaction/values")
 PW, PHRASE = "Harbor!Honey8481", "barrel-rabbit-whale-27"
-
-
 BASE32 = "JBSW" + "Y3DP" + "EHPK" + "3PXP"
 WORDS = "acid banana cactus dragon eager fabric galaxy hammer icon jacket kitten ladder"
 SALT = "q:Vx2{f" + "}<W$ M7*k|n" + "Z 9+tR(e8Lw&u" + "J3=pY~s5dC@0aH^6gT;bF#1oX/iK%4vQ"
@@ -101,3 +212,99 @@ def test_a_key_goes_by_its_form(text: str, secret: str) -> None:
     assert secret not in kept
     assert kept.split("[redacted: ")[0] in text
     assert "[redacted: " in kept
+
+
+SECRET = "spring otter lamp"  # looks like anything
+COMMANDS = cases.load("redaction/commands")
+
+
+def call(command: str, **fields: Any) -> str:
+    """Return the JSON text of a Bash call."""
+    event = {"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {"command": command}}
+    return json.dumps(event | fields)
+
+
+@pytest.mark.parametrize("command", COMMANDS["secret"])
+def test_what_a_command_prints_goes_by_the_command(command: str) -> None:
+    """A secret that looks like three words is withheld; that the command ran is not."""
+    response = {"stdout": f"{SECRET}\n", "stderr": "", "isImage": False}
+
+    stored = scrub(call(command, tool_response=response))
+
+    assert SECRET not in stored
+    event = json.loads(stored)
+    assert event["tool_response"]["stdout"] == f"[redacted: output of {printer_of(command)}]"
+    assert event["tool_response"]["isImage"] is False
+
+
+@pytest.mark.parametrize("command", COMMANDS["harmless"])
+def test_what_only_looks_like_such_a_command_keeps_its_output(command: str) -> None:
+    """Help, lists, names, copies and what goes to another program or a file stay as they are."""
+    event = call(command, tool_response={"stdout": f"{SECRET}\n", "stderr": ""})
+
+    assert scrub(event) == event
+
+
+def test_why_such_a_command_failed_is_kept() -> None:
+    """Of a failure only lines of one word go: one may be the secret, an error has blanks."""
+    event = call("op read op://a/b/c", error="Exit code 1\nhunter2\n[ERROR] could not find item b in vault a")
+
+    stored = json.loads(scrub(event))
+
+    assert stored["error"] == (
+        "Exit code 1\n[redacted: output of op]\n[ERROR] could not find item b in vault a"
+    )
+
+
+def test_a_text_for_the_model_is_withheld_too() -> None:
+    """A batch tells the output as a text; it goes like the fields of a single call."""
+    one = {"tool_name": "Bash", "tool_input": {"command": "pass show a"}, "tool_response": SECRET}
+
+    stored = scrub(json.dumps({"hook_event_name": "PostToolBatch", "tool_calls": [one]}))
+
+    assert json.loads(stored)["tool_calls"][0]["tool_response"] == "[redacted: output of pass]"
+
+
+@pytest.mark.parametrize(
+    "unit", ["$(", "`", "'", '"', "\\", "echo $A_TOKEN ", "|", "sudo ", "a=$(b) ", "(", "${"]
+)
+def test_any_script_is_read_to_its_end(unit: str) -> None:
+    """A hundred thousand characters of anything give an answer, whatever they open and do not close."""
+    assert isinstance(printer_of(unit * (100_000 // len(unit))), str)
+
+
+sys.path.append(str(Path(__file__).parent.parent / "benchmarks"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *cases.load("redaction/look_alikes")["stays"],
+        f"commit {HEX[:40]} and {HEX[:7]}",
+        str(uuid.UUID(HEX[:32])),
+        f"{HEX}  book.tar.gz",
+        "integrity sha512-" + base64.b64encode(HEX.encode()).decode(),
+        "data:image/png;base64," + base64.b64encode(bytes(range(200))).decode(),
+        "sha512: " + base64.b64encode(bytes(range(64))).decode(),
+        f"tx 0x{HEX} was mined",
+        f"{HEX}  wallet-1.2.tar.gz",
+        *(f"LS0tLS1CRUdJTi{rest}" for rest in ("A" * 21, "A_-A" * 9 + "A", "\n" + "A" * 61)),
+    ],
+)
+def test_what_only_looks_secret_stays(text: str) -> None:
+    """Hashes, images, ordinary code, placeholders, dates, sentences and tables are kept as they are."""
+    assert redact(text) == text
+
+
+def test_planted_secrets_go_and_look_alikes_stay() -> None:
+    """Of 120 secrets and 120 look-alikes of all kinds at most one each goes wrong."""
+    planted, harmless = benchmark.cases(seed=1, each=2)
+
+    leaked = [
+        case.text for case in planted if any(piece in benchmark.scrubbed(case) for piece in case.pieces)
+    ]
+    altered = [case.text for case in benchmark.alterations(harmless)]
+
+    assert (len(planted), len(harmless)) == (120, 120)
+    assert len(leaked) <= 1, leaked
+    assert len(altered) <= 1, altered
