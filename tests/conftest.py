@@ -145,12 +145,49 @@ def memory(blank: Path, home: Path) -> Path:
 
 
 @pytest.fixture
-def projects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def projects(claude_dir: Path) -> Path:
     """Return Claude Code's folder of transcripts, empty."""
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
-    folder = tmp_path / "claude" / "projects"
+    folder = claude_dir / "projects"
     folder.mkdir(parents=True)
     return folder
+
+
+@pytest.fixture
+def no_hub(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the models that the machine has fetched away, and point the hub where nobody is."""
+    for name in ("HF_HOME", "HF_HUB_CACHE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+
+
+@pytest.fixture
+def claude_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return Claude Code's own folder, which is not there yet."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    return tmp_path / "claude"
+
+
+@pytest.fixture
+def claude(claude_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an empty folder for Claude Code's own files; there is no client on the PATH."""
+    claude_dir.mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setenv("HOME", str(tmp_path / "user"))
+    monkeypatch.delenv("CLAUDE_MEM_HOME", raising=False)
+    return claude_dir
+
+
+@pytest.fixture
+def claude_settings(claude: Path) -> Path:
+    """Return the path of Claude Code's settings; the file does not exist yet."""
+    return claude / "settings.json"
+
+
+@pytest.fixture
+def skill(claude: Path) -> Path:
+    """Return the path of the skill file; it does not exist yet."""
+    return claude / "skills" / "mem-search" / "SKILL.md"
 
 
 @pytest.fixture

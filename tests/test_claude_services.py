@@ -195,9 +195,7 @@ def test_a_wrong_request_for_a_summary_is_said(web: Path) -> None:
 
 
 def test_up_hands_a_key_over_in_the_environment_alone(
-    home: Path,
-    fake: FakeMessages,
-    monkeypatch: pytest.MonkeyPatch,
+    home: Path, fake: FakeMessages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Services that run without one are started anew; it lies in no file, and the web process has it not."""
     monkeypatch.delenv("ANTHROPIC_API_KEY")

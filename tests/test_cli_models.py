@@ -21,17 +21,7 @@ from claude_mem_lite.capture import client
 from claude_mem_lite.search.embedder import bench, minilm, records
 from claude_mem_lite.storage import embeddings, queries
 
-pytestmark = pytest.mark.meaning
-
-
-@pytest.fixture(autouse=True)
-def _no_hub(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep the models and the settings of the machine away, and point the hub where nobody is."""
-    for name in ("HF_HOME", "HF_HUB_CACHE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home / "claude"))
-    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+pytestmark = [pytest.mark.meaning, pytest.mark.usefixtures("no_hub", "claude_dir")]
 
 
 def claude_mem(*arguments: str) -> Done:

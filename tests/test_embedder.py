@@ -22,16 +22,10 @@ from claude_mem_lite.search.embedder import minilm, records, sessions, transform
 from claude_mem_lite.search.embedder.interface import Embedder, Vectors
 from claude_mem_lite.search.embedder.records import MINILM, QWEN3
 
+pytestmark = pytest.mark.usefixtures("no_hub")
+
 KINDS: tuple[Type, ...] = ("observation", "code", "learning", "session", "all")
 AWKWARD = ("", " ", "\x00", "🎉 naïve 漢字", "\ud800 lone \udfff", "word " * 10_000, "x" * 1_000_000)
-
-
-@pytest.fixture(autouse=True)
-def _no_hub_cache(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep the models that the machine has fetched away from the tests."""
-    for name in ("HF_HOME", "HF_HUB_CACHE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
 
 
 @pytest.fixture(scope="module")

@@ -17,15 +17,9 @@ from claude_mem_lite.kinds import Type
 from claude_mem_lite.search import embedder
 from claude_mem_lite.search.embedder.records import MINILM, QWEN3, QWEN3_INT8
 
+pytestmark = pytest.mark.usefixtures("no_hub")
+
 KINDS: tuple[Type, ...] = ("observation", "code", "learning", "session", "all")
-
-
-@pytest.fixture(autouse=True)
-def _no_hub_cache(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep the models that the machine has fetched away from the tests."""
-    for name in ("HF_HOME", "HF_HUB_CACHE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
 
 
 @pytest.fixture

@@ -29,18 +29,11 @@ from claude_mem_lite.search.embedder import fetching, records, transformer
 from claude_mem_lite.search.embedder.interface import Embedder
 from claude_mem_lite.search.embedder.records import MINILM, QWEN3, QWEN3_INT8, ModelFile, ModelRecord
 
+pytestmark = pytest.mark.usefixtures("no_hub")
+
 AWKWARD = ("", " ", "\x00", "🎉 naïve 漢字", "\ud800 lone \udfff", "word " * 3_000, "x" * 300_000)
 TEXT = "why was the cache dropped"
 WEIGHTS, TOKENIZER = "onnx/model_int8.onnx", "tokenizer.json"
-
-
-@pytest.fixture(autouse=True)
-def _no_hub(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep the models that the machine has fetched away, and point the hub where nobody is."""
-    for name in ("HF_HOME", "HF_HUB_CACHE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
-    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
 
 
 @pytest.fixture(scope="module")

@@ -19,10 +19,7 @@ from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import memory_state, process_states, supervise
 from claude_mem_lite.storage import models, queries
 
-
-@pytest.fixture(autouse=True)
-def _claude_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+pytestmark = pytest.mark.usefixtures("claude_dir")
 
 
 def test_a_tool_call_becomes_memory(services: Path) -> None:
