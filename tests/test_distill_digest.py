@@ -21,7 +21,7 @@ from claude_mem_lite.distill.local import observe
 from claude_mem_lite.distill.observation import Capture, Skip
 from claude_mem_lite.redaction.events import scrub
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
+sys.path.append(str(Path(__file__).parent.parent / "benchmarks"))
 from lengthen import lengthened
 
 
@@ -238,7 +238,6 @@ def test_giant_fields_are_cut_down(giant: str) -> None:
             assert len(digest(Capture(event_name, tool_name, payload, "/p"))) <= DIGEST_CHARS
 
 
-sys.path.append(str(Path(__file__).parent.parent / "benchmarks"))
 FACTS: dict[str, Any] = json.loads(restore((DATA / "ledger" / "facts.json").read_text()))
 
 

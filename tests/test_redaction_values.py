@@ -18,7 +18,7 @@ from support.made_up_secrets import BODY, HEX, RANDOM, SECRETS, event, pem
 from claude_mem_lite.redaction.events import redact, scrub
 from claude_mem_lite.redaction.printers import printer_of
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
+sys.path.append(str(Path(__file__).parent.parent / "benchmarks"))
 import redaction as benchmark
 
 FURTHER = cases.load("redaction/further")
@@ -271,9 +271,6 @@ def test_a_text_for_the_model_is_withheld_too() -> None:
 def test_any_script_is_read_to_its_end(unit: str) -> None:
     """A hundred thousand characters of anything give an answer, whatever they open and do not close."""
     assert isinstance(printer_of(unit * (100_000 // len(unit))), str)
-
-
-sys.path.append(str(Path(__file__).parent.parent / "benchmarks"))
 
 
 @pytest.mark.parametrize(
