@@ -243,6 +243,14 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny_qwen3.make(tmp_path_factory.mktemp("tiny"))
 
 
+@pytest.fixture
+def tiny_on_disk(tiny: Path, home: Path) -> Path:
+    """Put the tiny Qwen3 where a downloaded one lies."""
+    folder = Path(config.models_dir()) / "Qwen--Qwen3-Embedding-0.6B"
+    shutil.copytree(tiny, folder)
+    return folder
+
+
 @pytest.fixture(scope="session")
 def certificates() -> ssl.SSLContext:
     """Return the machine's certificates, which take 30 ms to read; the SDK reads them for each client."""

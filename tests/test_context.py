@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import calendar
-import time
 from pathlib import Path
-from typing import Any
 
 import pytest
-from support.databases import NOW, change, observe, session_row
+from support.context import AT, at, lines, shown
+from support.databases import change, learning_row, observe, session_row
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.context import builder
@@ -16,30 +14,15 @@ from claude_mem_lite.distill.record import summarize_session
 from claude_mem_lite.storage import DatabaseError, models, queries
 from claude_mem_lite.storage import context as context_rows
 
-AT = calendar.timegm(time.strptime(NOW[:19], "%Y-%m-%dT%H:%M:%S")) + 7200
-
-
-def at(minutes: int) -> str:
-    """Return a time of the memory so many minutes after NOW."""
-    return inbox.utc_text(AT - 7200 + 60 * minutes)
-
-
-def learn(row_id: str, content: str, confidence: float, **fields: Any) -> None:
-    """Store a learning of the project."""
-    models.Learning.create(**{
-        "id": row_id, "project_dir": "/p", "category": "convention", "content": content,
-        "confidence": confidence, "seen_at": NOW, "created_at": NOW, "updated_at": NOW, **fields,
-    })  # fmt: skip
-
 
 def test_what_is_outdated_says_so_and_what_was_replaced_is_not_told(memory: Path) -> None:
     """A stale learning comes last, marked with why; superseded, waiting and removed ones do not come."""
     session_row("s1", summary="Moved the book.")
-    learn("l1", "Amounts are cents.", 0.9, stale="parse_amount has changed")
-    learn("l2", "Use pathlib.", 0.6)
-    learn("l3", "Use WAL.", 0.9, superseded_by="l2")
-    learn("l4", "Skip the tests.", 0.9, is_active=False, quarantine=["turns checks off"])
-    learn("l5", "Use tabs.", 0.9, is_active=False)
+    learning_row("l1", "Amounts are cents.", confidence=0.9, stale="parse_amount has changed")
+    learning_row("l2", "Use pathlib.", confidence=0.6)
+    learning_row("l3", "Use WAL.", confidence=0.9, superseded_by="l2")
+    learning_row("l4", "Skip the tests.", confidence=0.9, is_active=False, quarantine=["turns checks off"])
+    learning_row("l5", "Use tabs.", confidence=0.9, is_active=False)
 
     block = builder.build("/p", session_id="s2", now=AT)
 
@@ -49,27 +32,12 @@ def test_what_is_outdated_says_so_and_what_was_replaced_is_not_told(memory: Path
     ]
 
 
-def shown(session_id: str, via: str, *ids: str, minutes: int = 0) -> None:
-    """Note that a session was shown a block."""
-    context_rows.note_shown(session_id, {"via": via, "ids": list(ids), "tokens": 9}, at=at(minutes))
-
-
-def lines(block: builder.ContextBlock, layer: str) -> list[str]:
-    """Return the lines of a layer without age."""
-    return [
-        line.text.removeprefix("  - ") if line.text.startswith("  - ") else line.text.partition("] ")[2]
-        for section in block.sections
-        if section.name == layer
-        for line in section.lines
-    ]
-
-
 def test_new_rules_are_announced_once(memory: Path) -> None:
     """The start after the session that brought them says how many; the start after that does not."""
     session_row("s1", summary="Moved it.", started_at=at(0), last_event_at=at(5))
-    learn("l1", "Use pathlib.", 0.9, created_at=at(-60), updated_at=at(-60))
-    learn("l2", "Use pnpm.", 0.5, created_at=at(2), updated_at=at(2))
-    learn("l3", "Sign commits.", 0.51, created_at=at(-60), updated_at=at(3), times_seen=2)
+    learning_row("l1", "Use pathlib.", confidence=0.9, created_at=at(-60), updated_at=at(-60))
+    learning_row("l2", "Use pnpm.", confidence=0.5, created_at=at(2), updated_at=at(2))
+    learning_row("l3", "Sign commits.", confidence=0.51, created_at=at(-60), updated_at=at(3), times_seen=2)
 
     first = builder.build("/p", session_id="new", now=AT).text
     session_row("s2", summary="Named it.", started_at=at(10), last_event_at=at(11))
@@ -89,7 +57,7 @@ def test_the_block_has_its_layers(memory: Path) -> None:
     observe("d" * 32, "Read", "Read b.py", created_at=at(3))
     change("load", "new", "b" * 32)
     change("_plain", "modified", "b" * 32)
-    learn("e" * 32, "Always pathlib.", 0.8)
+    learning_row("e" * 32, "Always pathlib.", confidence=0.8)
 
     block = builder.build("/p", session_id="new", now=AT)
 

@@ -34,14 +34,6 @@ def small() -> Embedder:
     return embedder.load(MINILM)
 
 
-@pytest.fixture
-def tiny_on_disk(tiny: Path, home: Path) -> Path:
-    """Put the tiny Qwen3 where a downloaded one lies."""
-    folder = Path(config.models_dir()) / "Qwen--Qwen3-Embedding-0.6B"
-    shutil.copytree(tiny, folder)
-    return folder
-
-
 def norms(vectors: Vectors) -> Any:
     """Return the lengths, to be compared with 1."""
     return pytest.approx(np.linalg.norm(vectors, axis=-1), abs=1e-5)

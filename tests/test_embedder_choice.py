@@ -18,7 +18,6 @@ import numpy as np
 import pytest
 from support.processes import wait_until
 
-from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.kinds import Type
 from claude_mem_lite.search import embedder
@@ -28,14 +27,6 @@ from claude_mem_lite.search.embedder.records import MINILM, QWEN3, QWEN3_INT8, M
 
 pytestmark = pytest.mark.usefixtures("no_hub")
 KINDS: tuple[Type, ...] = ("observation", "code", "learning", "session", "all")
-
-
-@pytest.fixture
-def tiny_on_disk(tiny: Path, home: Path) -> Path:
-    """Put the tiny Qwen3 where a downloaded one lies."""
-    folder = Path(config.models_dir()) / "Qwen--Qwen3-Embedding-0.6B"
-    shutil.copytree(tiny, folder)
-    return folder
 
 
 def test_naming_a_model_imports_no_library() -> None:

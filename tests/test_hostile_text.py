@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from support import cases
-from support.databases import take_place, work_off
+from support.databases import learning_row, take_place, work_off
 from support.events import edited, failed, prompt, ran, read, stop, tool
 
 from claude_mem_lite.capture import inbox
@@ -197,10 +197,7 @@ def test_the_users_words_are_their_will(memory: Path) -> None:
     happen(
         [prompt(said), edited(f"{PROJECT}/a.py", "a", "b"), stop("It is formatted because of that.")], "s1"
     )
-    models.Learning.create(
-        id="e" * 32, project_dir=PROJECT, category="convention", content=learned, confidence=0.9,
-        seen_at="2026-11-20", created_at="2026-11-20", updated_at="2026-11-20",
-    )  # fmt: skip
+    learning_row("e" * 32, learned, project_dir=PROJECT)
 
     block = builder.build(PROJECT, session_id="next")
     resumed = builder.build(PROJECT, session_id="s1", source="compact")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.databases import work_on
+from support.databases import call_row, learning_row, work_on
 from support.processes import wait_until, web_answers
 
 from claude_mem_lite import config
@@ -30,7 +30,6 @@ pytestmark = pytest.mark.skipif(shutil.which("curl") is None, reason="what a ses
 
 # Each text of a project has its animal, which is asked for, and its sign, which must not be told elsewhere.
 OWN, OTHER = ("otter", "whiskers"), ("zebra", "stripes")
-NOW = "2026-11-20T10:00:00.000000Z"
 
 
 def happen(project: str, session_id: str, animal: str, sign: str) -> None:
@@ -78,21 +77,13 @@ def projects(web: Path, tmp_path: Path) -> tuple[str, str]:
         summarize_session(session_id)
         learn(session_id)
     for row_id, project, (animal, sign) in (("a" * 32, own, OWN), ("f" * 32, other, OTHER)):
-        models.Learning.create(
-            id=row_id, project_dir=project, category="gotcha", content=f"The {animal} has {sign} and paws.",
-            confidence=0.9, seen_at=NOW, created_at=NOW, updated_at=NOW,
-        )  # fmt: skip
-        models.CallEdge.create(
-            id=row_id, project_dir=project, caller_file=f"{sign}.py", caller_function=sign, line=1,
-            callee_file=f"{animal}.py", callee_function=animal, resolution="import", confidence=0.9,
-            session_id="", created_at=NOW,
-        )  # fmt: skip
+        says = f"The {animal} has {sign} and paws."
+        learning_row(row_id, says, project_dir=project, category="gotcha")
+        ends = (f"{sign}.py", sign), (f"{animal}.py", animal)
+        call_row(row_id, *ends, project_dir=project, line=1, confidence=0.9)
     ids = [row.id for row in models.Observation.select()]
-    models.Learning.create(
-        id="e" * 32, project_dir=None, category="gotcha", content="Animals need water.", confidence=0.9,
-        seen_at=NOW, created_at=NOW, updated_at=NOW, observations=ids,
-        source_sessions=["own-session", "other-session"],
-    )  # fmt: skip
+    sources = {"observations": ids, "source_sessions": ["own-session", "other-session"]}
+    learning_row("e" * 32, "Animals need water.", project_dir=None, category="gotcha", **sources)
     return own, other
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from support import cases
-from support.databases import NOW, observation_row, session_row, work_off
+from support.databases import NOW, function_row, learning_row, observation_row, session_row, work_off
 from support.recorded import DATA, restore
 
 from claude_mem_lite.capture import inbox
@@ -122,11 +122,7 @@ def test_a_prompt_of_many_sessions_is_a_command(pond: Path) -> None:
         session_row(f"typed{number}")
         fields = {"tool_name": "UserPromptSubmit", "session_id": f"typed{number}"}
         remember(f"{number:08x}c", OTTERS, OTTERS, **fields)
-    models.Learning.create(
-        id="d" * 32, category="gotcha", confidence=0.9,
-        content="Otters refuse the water of the pond while its pump leaks oil: stop that first.",
-        project_dir="/p", created_at=NOW, updated_at=NOW, seen_at=NOW,
-    )  # fmt: skip
+    learning_row("d" * 32, "Otters refuse the water of the pond while its pump leaks oil: stop that first.")
 
     assert told == [1, 1, 1, 0]
     assert [line.id for line in ask(OTTERS).lines] == ["d" * 32]
@@ -319,11 +315,8 @@ def test_the_newer_of_two_statements_comes_first(memory: Path) -> None:
 
 def test_a_function_that_is_named_is_told(pond: Path) -> None:
     """With its file and signature; a name with an inner mark needs nothing else in memory."""
-    models.FunctionMapEntry.create(
-        id="f" * 32, session_id="s1", project_dir="/p", file_path="pond.py", qualified_name="Pond.fill_up",
-        kind="function", signature="fill_up(litres: int) -> None", docstring="Fill it.", updated_at=NOW,
-        body_hash="",
-    )  # fmt: skip
+    says = {"signature": "fill_up(litres: int) -> None", "docstring": "Fill it."}
+    function_row("f" * 32, "Pond.fill_up", file_path="pond.py", **says)
 
     assert texts(ask("rename fill_up")) == [
         "[2 h ago] ffffffff pond.py: fill_up(litres: int) -> None: “Fill it.”"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.blocks import EDIT, PROMPT, hook, remember, told_in_time
-from support.databases import NOW, observe, rows, session_row, work_off
+from support.databases import NOW, learning_row, observe, rows, session_row, work_off
 from support.processes import web_process
 from typer.testing import CliRunner
 
@@ -28,10 +28,7 @@ TASK = f"Look at the ledger. {PROMPT}"
 
 def learn(row_id: str, category: str, content: str, **fields: Any) -> None:
     """Store a learning of the project."""
-    models.Learning.create(**{
-        "id": row_id * 32, "project_dir": "/p", "category": category, "content": content, "confidence": 0.8,
-        "seen_at": NOW, "created_at": NOW, "updated_at": NOW, **fields,
-    })  # fmt: skip
+    learning_row(row_id * 32, content, category=category, confidence=0.8, **fields)
 
 
 def know() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.blocks import COMMIT, EDIT, READ, hook, remember, told_lines
+from support.blocks import COMMIT, EDIT, READ, hook, remember, told_in_time, told_lines
 from support.databases import NOW, observe, rows, session_row
 from support.hooks import run_hook
 from support.processes import wait_until
@@ -234,7 +234,7 @@ def test_an_old_client_is_told_again_when_it_resumes(web_and_consumer: Path) -> 
     """It keeps nothing of what hooks print, so start and file come again; a newer client gets neither."""
     remember()
     start = wait_until(lambda: hook("session_start", "SessionStart", source="startup", agent=""))
-    file = hook("post_tool_use", "PostToolUse", **READ)
+    file = told_in_time("allocate", "post_tool_use", "PostToolUse", **READ)
 
     kept = (
         hook("session_start", "SessionStart", source="resume"),

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.databases import NOW, observation_row, session_row
+from support.databases import NOW, learning_row, observation_row, session_row
 from support.processes import web_process
 from support.web import get
 
@@ -160,8 +160,7 @@ def test_learnings_are_served_but_never_what_waits(web: Path) -> None:
         "5" * 32: {"content": "Use four spaces", "project_dir": None, "stale": "f has changed"},
     }
     for row_id, fields in rows.items():
-        default = {"project_dir": "/p", "category": "convention", "created_at": NOW, "updated_at": NOW}
-        models.Learning.create(id=row_id, **{**default, **evidence, **fields})
+        learning_row(row_id, **evidence | fields)
 
     def served(query: str) -> list[str]:
         status, answer = get(web, f"/api/learnings?{query}")

@@ -65,6 +65,32 @@ def change(name: str, change_type: str, observation_id: str, **fields: Any) -> N
     })  # fmt: skip
 
 
+def learning_row(row_id: str, content: str, **fields: Any) -> None:
+    """Store a learning, one of /p unless said otherwise."""
+    models.Learning.create(**{
+        "id": row_id, "project_dir": "/p", "category": "convention", "content": content, "confidence": 0.9,
+        "seen_at": NOW, "created_at": NOW, "updated_at": NOW, **fields,
+    })  # fmt: skip
+
+
+def function_row(row_id: str, name: str, **fields: Any) -> None:
+    """Store a function of /p/a.py in the map of code."""
+    models.FunctionMapEntry.create(**{
+        "id": row_id, "session_id": "s1", "project_dir": "/p", "file_path": "a.py", "qualified_name": name,
+        "kind": "function", "signature": f"{name}()", "docstring": "", "body_hash": "", "updated_at": NOW,
+        **fields,
+    })  # fmt: skip
+
+
+def call_row(row_id: str, caller: tuple[str, str], callee: tuple[str, str], **fields: Any) -> None:
+    """Store a call from one function to another, each a file and a name."""
+    models.CallEdge.create(**{
+        "id": row_id, "project_dir": "/p", "caller_file": caller[0], "caller_function": caller[1],
+        "callee_file": callee[0], "callee_function": callee[1], "resolution": "import", "session_id": "",
+        "created_at": NOW, **fields,
+    })  # fmt: skip
+
+
 def rows(query: str, *parameters: str) -> list[tuple[Any, ...]]:
     """Return what queue.db answers."""
     with closing(sqlite3.connect(config.queue_path())) as connection:
