@@ -390,8 +390,7 @@ def test_benchmark_of_a_writer_with_itself_is_wrong_usage(court: FakeMessages) -
     """Exit 2."""
     done = run("benchmark", "--model-a", "local", "--yes")
 
-    assert done.returncode == 2
-    assert "both are local" in done.stderr
+    assert (done.returncode, "both are local" in done.stderr) == (2, True)
 
 
 def test_a_model_without_a_price_is_said_before_it_is_paid(court: FakeMessages) -> None:

@@ -192,14 +192,11 @@ def test_most_of_the_recorded_reports_are_claudes_own() -> None:
     sessions: dict[str, list[Event]] = {}
     for event in demo.recorded_events():
         sessions.setdefault(event["session_id"], []).append(event)
-    origins = [
-        Voices(events).origin(sentence)
-        for events in sessions.values()
-        for event in events
-        if event["hook_event_name"] == "Stop"
-        for sentence in distilled(event["last_assistant_message"])
-        if len(sentence.split()) > 5
-    ]
+    origins = []
+    for events in sessions.values():
+        voices, reports = Voices(events), [each for each in events if each["hook_event_name"] == "Stop"]
+        said = [each for event in reports for each in distilled(event["last_assistant_message"])]
+        origins += [voices.origin(sentence) for sentence in said if len(sentence.split()) > 5]
 
     assert len(origins) > 40
     assert origins.count("tool") * 5 <= 2 * len(origins)

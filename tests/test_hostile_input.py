@@ -119,7 +119,7 @@ def test_a_hundred_megabytes_are_taken(home: Path) -> None:
 
 
 # Each client's inputs, spread over its hooks; so many of them are sent to processes.
-INPUTS, TO_PROCESSES = 2_000, 60
+INPUTS, TO_PROCESSES = 1_000, 60
 HOOKS_OF = sorted({
     (name, entry["hook"])
     for name, client in other_clients.CLIENTS.items()
@@ -171,7 +171,7 @@ def valid(output: bytes, client: str) -> bool:
 
 @pytest.mark.parametrize(("client", "hook"), HOOKS_OF)
 def test_no_payload_disturbs_a_hook(home: Path, client: str, hook: str) -> None:
-    """2,000 payloads a client are answered with its protocol or nothing, and only ours is written."""
+    """1,000 payloads a client are answered with its protocol or nothing, and only ours is written."""
     ask = getattr(importlib.import_module(f"claude_mem_lite.hooks.{hook}"), "ask", None)
     of_client = [name for name, _ in HOOKS_OF].count(client)
 
