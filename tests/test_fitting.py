@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support import cases
 from support.commands import command
 from support.databases import observation_row, session_row
 
@@ -23,20 +24,10 @@ from claude_mem_lite.search.profiles import Profiles
 from claude_mem_lite.search.results import Found, Hit
 from claude_mem_lite.storage import models, queries
 
+CASES = cases.load("fitting")
+
 VERBS = ("cut", "join", "drop", "keep", "trace", "merge", "split", "fold", "lock", "pin", "warm")
-THINGS = (
-    "cache",
-    "queue",
-    "parser",
-    "socket",
-    "ledger",
-    "token",
-    "branch",
-    "digest",
-    "index",
-    "spool",
-    "hook",
-)
+THINGS = CASES["things"]
 
 
 def pairs(count: int = 121) -> list[tuple[str, str]]:

@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from support import cases
 from support.code import git
 from support.commands import command
 from support.databases import work_off
@@ -21,6 +22,8 @@ from claude_mem_lite.distill.record import summarize_session
 from claude_mem_lite.importers import sessions
 from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.storage import migrations, models, projects, queries
+
+CASES = cases.load("projects")
 
 URL = "git@github.com:okafor/Ledger.git"
 FUNCTION = "def balance():\n    return {}\n"
@@ -92,19 +95,7 @@ def test_a_submodule_is_its_own_and_a_bare_repository_that_of_its_trees(ledger: 
     assert repository.place(str(ledger / "sub"))[0] == str(ledger / "sub")
 
 
-@pytest.mark.parametrize(
-    ("url", "key"),
-    [
-        ("git@github.com:okafor/Ledger.git", "github.com/okafor/Ledger"),
-        ("https://user:secret@GitHub.com/okafor/Ledger.git/", "github.com/okafor/Ledger"),
-        ("ssh://git@github.com:22/okafor/Ledger", "github.com/okafor/Ledger"),
-        ("https://git.example/a b/c", "git.example/a b/c"),
-        ("/srv/git/ledger.git", ""),
-        ("../ledger", ""),
-        ("file:///srv/git/ledger.git", ""),
-        ("", ""),
-    ],
-)
+@pytest.mark.parametrize(("url", "key"), CASES["keys"])
 def test_the_key_is_host_and_path(tmp_path: Path, url: str, key: str) -> None:
     """Without user, protocol, port and `.git`; a folder of this machine is none."""
     (tmp_path / ".git").mkdir()

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 from support import hub as loopback
 from support import qwen3_onnx, tiny_qwen3
-from support.commands import Done, command
+from support.commands import wide
 
 from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
@@ -101,11 +101,6 @@ def with_tokenizer(made: Path, folder: Path, **options: Any) -> Path:
     qwen3_onnx.write(folder / WEIGHTS, weights, int8=True, **options)
     shutil.copy(made / TOKENIZER, folder)
     return folder
-
-
-def claude_mem(*arguments: str) -> Done:
-    """Run the command as a user does."""
-    return command(*arguments, columns=200)
 
 
 # Vectors
@@ -384,8 +379,8 @@ def test_a_full_disk_is_said_before(
 
 def test_the_command_fetches_and_names_it(hub: loopback.Hub, record: ModelRecord) -> None:
     """It says where it lies and how to use it; the second time, that it is there; then auto means it."""
-    first, second = claude_mem("model", "download", "qwen3"), claude_mem("model", "download", "qwen3")
-    found = json.loads(claude_mem("model", "list", "--json").stdout)
+    first, second = wide("model", "download", "qwen3"), wide("model", "download", "qwen3")
+    found = json.loads(wide("model", "list", "--json").stdout)
 
     assert (first.returncode, first.stderr) == (0, "")
     assert first.stdout.startswith(f"qwen3-int8 lies now in {embedder.find(record)}\nTo use it at once: ")
