@@ -55,10 +55,7 @@ def ran(command: str, output: str) -> None:
     happen("PostToolUse", **call, tool_response={"stdout": output, "stderr": ""})
 
 
-@pytest.mark.parametrize(
-    ("summary", "kept"),
-    CASES["kept"]
-)  # fmt: skip
+@pytest.mark.parametrize(("summary", "kept"), CASES["kept"])
 def test_what_matters_of_a_summary_is_kept(summary: str, kept: str) -> None:
     """The request, where it stands, decisions and open ends; no analysis, no code."""
     assert compaction.condensed(summary) == kept

@@ -142,10 +142,7 @@ def test_what_was_said_is_told_as_it_was_meant(memory: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "events",
-    CASES["plans"]
-)  # fmt: skip
+@pytest.mark.parametrize("events", CASES["plans"])
 def test_the_plan_says_what_is_next(memory: Path, events: list[Any]) -> None:
     """Open steps of a to-do list or of tasks, the one in progress first."""
     work_in_flight()

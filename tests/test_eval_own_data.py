@@ -194,7 +194,7 @@ def event(name: str, **fields: Any) -> dict[str, Any]:
 
 
 EVENTS = CASES["events"]
-ASKED = CASES["asked"]  # fmt: skip
+ASKED = CASES["asked"]
 
 
 def test_recall_plays_a_history_and_asks(memory: Path, tmp_path: Path) -> None:

@@ -36,10 +36,7 @@ def test_a_token_goes_wherever_it_stands(kind: str, token: str, around: str) -> 
     assert redact(around.format(token)) == around.format(f"[redacted: {kind}]")
 
 
-@pytest.mark.parametrize(
-    "token",
-    FURTHER["tokens"]
-)  # fmt: skip
+@pytest.mark.parametrize("token", FURTHER["tokens"])
 @pytest.mark.parametrize("around", ["see {} here", '"{}"', "\n{}\n", "\x1b[32m{}\x1b[m"])
 def test_a_token_of_a_further_service_goes(token: str, around: str) -> None:
     """Each is known by its own mark, wherever it stands, and by both paths."""
