@@ -157,6 +157,22 @@ def test_noise_filter_keeps_the_projects_own_names(tmp_path: Path) -> None:
         assert pairs(found) == {("main.caller", f"main.{name}")}
 
 
+def test_a_second_scan_reads_what_has_changed(tmp_path: Path) -> None:
+    """The same content is skipped, what is gone leaves, what cannot be parsed keeps its last good map."""
+    found = project(tmp_path, a="def f(): g()\ndef g(): pass\n", b="def h(): pass\n", c="def i(): pass\n")
+    good, same = found.files["a.py"], found.files["c.py"]
+    (tmp_path / "a.py").write_text("def f(): g(\n")
+    (tmp_path / "b.py").unlink()
+    os.utime(tmp_path / "c.py", (0, 0))
+
+    assert found.scan() == ("b.py", "a.py")
+    assert list(found.files) == ["a.py", "c.py"]
+    assert found.files["c.py"] is same
+    assert found.files["a.py"].functions == good.functions
+    assert found.files["a.py"].error.startswith("cannot be parsed: ")
+    assert pairs(found) == {("a.f", "a.g")}
+
+
 def test_one_changed_file_is_read_and_others_follow(tmp_path: Path) -> None:
     """A changed file alone is mapped again; edges of files that use it are resolved again."""
     found = project(tmp_path, a="from b import g\ndef f(): g()\n", b="def g(): pass\n")
