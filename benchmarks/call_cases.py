@@ -18,10 +18,6 @@ from typing import TYPE_CHECKING
 from claude_mem_lite.codemap.project import Project, scan_source
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from _pytest.mark.structures import ParameterSet
-
     from claude_mem_lite.codemap.resolution import Edge
 
 FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests", "data", "codemap")
@@ -61,18 +57,6 @@ def _case(category: str, text: str, path: str) -> Case:
         for caller, _, callee in (line.partition(" -> ") for line in files.pop("calls").splitlines())
     )
     return Case(category, name, files, calls)
-
-
-def marked(found: list[Case], reasons: Mapping[str, str]) -> list[Case | ParameterSet]:
-    """Return cases as a test's parameters; those that have a reason by their name are expected to fail."""
-    import pytest
-
-    return [
-        pytest.param(case, marks=pytest.mark.xfail(reason=reasons[case.name], strict=True))
-        if case.name in reasons
-        else case
-        for case in found
-    ]
 
 
 def named_calls(case: Case, *, first: str) -> set[tuple[str, str]]:

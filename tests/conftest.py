@@ -145,6 +145,52 @@ def memory(blank: Path, home: Path) -> Path:
 
 
 @pytest.fixture
+def projects(claude_dir: Path) -> Path:
+    """Return Claude Code's folder of transcripts, empty."""
+    folder = claude_dir / "projects"
+    folder.mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture
+def no_hub(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the models that the machine has fetched away, and point the hub where nobody is."""
+    for name in ("HF_HOME", "HF_HUB_CACHE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+
+
+@pytest.fixture
+def claude_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return Claude Code's own folder, which is not there yet."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    return tmp_path / "claude"
+
+
+@pytest.fixture
+def claude(claude_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an empty folder for Claude Code's own files; there is no client on the PATH."""
+    claude_dir.mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setenv("HOME", str(tmp_path / "user"))
+    monkeypatch.delenv("CLAUDE_MEM_HOME", raising=False)
+    return claude_dir
+
+
+@pytest.fixture
+def claude_settings(claude: Path) -> Path:
+    """Return the path of Claude Code's settings; the file does not exist yet."""
+    return claude / "settings.json"
+
+
+@pytest.fixture
+def skill(claude: Path) -> Path:
+    """Return the path of the skill file; it does not exist yet."""
+    return claude / "skills" / "mem-search" / "SKILL.md"
+
+
+@pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have commands in this process wait a tenth of a second for a lock, not five."""
     for function in (connections.connect, files.vacuum):
@@ -195,6 +241,14 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from support import tiny_qwen3
 
     return tiny_qwen3.make(tmp_path_factory.mktemp("tiny"))
+
+
+@pytest.fixture
+def tiny_on_disk(tiny: Path, home: Path) -> Path:
+    """Put the tiny Qwen3 where a downloaded one lies."""
+    folder = Path(config.models_dir()) / "Qwen--Qwen3-Embedding-0.6B"
+    shutil.copytree(tiny, folder)
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from support import cases
 
 from claude_mem_lite.codemap import file_index
 from claude_mem_lite.codemap.file_index import Seen
@@ -15,61 +16,11 @@ from claude_mem_lite.learnings.evolve import Candidate
 from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage import models
 
-MONEY = '''"""Amounts."""
+CASES = cases.load("anchors")
 
-CENT = 1
-
-
-def parse_amount(text, unit=CENT):
-    """Return an amount."""
-    return int(text) * unit
-
-
-def allocate(total, weights):
-    return [total * each // sum(weights) for each in weights]
-
-
-def show(amount):
-    print(amount)
-'''
-JOURNAL = """class Entry:
-    is_locked = False
-
-
-class Journal:
-    MAX_LINES = 40
-
-    def post(self, entry):
-        self.entries.append(entry)
-
-    def close(self):
-        self.is_closed = True
-
-
-class AuditJournal(Journal):
-    def post(self, entry):
-        super().post(entry)
-
-    def print_to(self, file):
-        def line(entry):
-            return str(entry)
-
-        file.write("".join(map(line, self.entries)))
-"""
-STORE = """class Store:
-    def exists(self, name):
-        return bool(self.load(name))
-
-
-class FileStore(Store):
-    def load(self, name):
-        return open(name).read()
-
-
-class MemoryStore(Store):
-    def load(self, name):
-        return self.kept[name]
-"""
+MONEY = CASES["money"]
+JOURNAL = CASES["journal"]
+STORE = CASES["store"]
 FILES = {
     "ledger/__init__.py": "",
     "ledger/money.py": MONEY,
@@ -127,82 +78,13 @@ def edit(project: Path, path: str, old: str, new: str) -> None:
     (project / path).write_text(text.replace(old, new, 1))
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        # Marked.
-        ("`parse_amount` takes no comma", ["money.py:parse_amount"]),
-        ("`allocate` loses cents", ["money.py:allocate"]),
-        ("call allocate(total, weights) last", ["money.py:allocate"]),
-        ("`Journal.post` appends", ["journal.py:Journal.post"]),
-        ("`Journal.post()` appends", ["journal.py:Journal.post"]),
-        ("`Journal.post(entry)` appends", ["journal.py:Journal.post"]),
-        ("`@Journal` is no decorator", ["journal.py:Journal"]),
-        # Said in words.
-        ("parse_amount takes no comma", ["money.py:parse_amount"]),
-        ("The allocate function loses cents", ["money.py:allocate"]),
-        ("Use the helper allocate for shares", ["money.py:allocate"]),
-        ("allocate must not round", ["money.py:allocate"]),
-        ("A Journal is never emptied", ["journal.py:Journal"]),
-        ("Journal takes any entry", ["journal.py:Journal"]),
-        ("AuditJournal prints", ["journal.py:AuditJournal"]),
-        # Dotted, with a module, a file, an instance.
-        ("ledger.money.allocate loses cents", ["money.py:allocate"]),
-        ("money.allocate loses cents", ["money.py:allocate"]),
-        ("ledger/money.py:allocate loses cents", ["money.py:allocate"]),
-        ("`ledger/money.py::parse_amount` takes no comma", ["money.py:parse_amount"]),
-        ("journal.post(entry) appends", ["journal.py:Journal.post"]),
-        ("`file_store.load` reads all", ["store.py:FileStore.load"]),
-        ("`AuditJournal.print_to.line` is slow", ["journal.py:AuditJournal.print_to.line"]),
-        # Attributes are their class's, inherited methods the class's and the base's.
-        ("`Journal.MAX_LINES` is 40", ["journal.py:Journal"]),
-        ("`entry.is_locked` is False at first", ["journal.py:Entry"]),
-        ("`FileStore.exists` loads", ["store.py:FileStore", "store.py:Store.exists"]),
-        ("`AuditJournal.close` ends it", ["journal.py:AuditJournal", "journal.py:Journal.close"]),
-        # Of several of one name.
-        ("`load` never fails", ["store.py:FileStore.load", "store.py:MemoryStore.load"]),
-        ("`run` is the function, not the method", ["run.py:run"]),
-        ("FileStore's `load` may fail", ["store.py:FileStore", "store.py:FileStore.load"]),
-        # Files.
-        ("ledger/money.py knows one currency", ["money.py:"]),
-        ("money.py knows one currency", ["money.py:"]),
-        ("Import from `ledger.money` only", ["money.py:"]),
-        ("{project}/ledger/money.py knows one currency", ["money.py:"]),
-        ("In money.py, show prints", ["money.py:show"]),
-        ("EUR is set in ledger.toml", ["ledger.toml:"]),
-        ("`Makefile` has one target", ["Makefile:"]),
-        ("What lies in `tools/` is run by hand", ["tools:"]),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected"), CASES["anchors"])
 def test_names_of_code_become_anchors(project: Path, text: str, expected: list[str]) -> None:
     """However a sentence writes them."""
     assert named(project, text.format(project=project)) == expected
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "Always show the total before you post an entry and close the month",
-        "Run the tests first",
-        "Journal entries are sorted",  # may be the English word
-        "Entry to the office needs a badge",
-        "`pip install allocate` first",
-        "`git show` is enough",
-        "Use `--show` and `-run`",
-        "`show-all` is a command",
-        "`src/show/allocate.js` is generated",
-        "src/parse_amount/index.js is generated",
-        "`tools` are for sale",
-        "`nothing_like_it` is in no map",
-        "`os.path.join` is fine",
-        "`json.load` is fine",
-        "run.py is there twice",
-        "gone/money.py was never there",
-        "See https://allocate.example.org/show?post=1",
-        "`.` and `/` and `./` and `..` are folders",
-    ],
-)
+@pytest.mark.parametrize("text", CASES["words"])
 def test_other_words_become_no_anchors(project: Path, text: str) -> None:
     """English words, ambiguous names, and what is in no map."""
     assert named(project, text) == []
@@ -237,35 +119,7 @@ def test_nothing_is_named_without_a_project(project: Path) -> None:
     assert anchors.speaks_of(str(project / "tools"), "`allocate`") == []
 
 
-@pytest.mark.parametrize(
-    ("text", "change", "expected"),
-    [
-        # What the sentence speaks of.
-        (LOSES, (MONEY_PY, "//", "/"), "allocate has changed"),
-        (LOSES, (MONEY_PY, "(total, weights)", "(total, *weights)"), "allocate has changed"),
-        (LOSES, (MONEY_PY, "weights):", "weights=()):"), "allocate has changed"),
-        (LOSES, (MONEY_PY, "weights):", "weights) -> list[int]:"), "allocate has changed"),
-        (LOSES, (MONEY_PY, "def allocate", "@cache\ndef allocate"), "allocate has changed"),
-        (LOSES, (MONEY_PY, "def allocate", "async def allocate"), "allocate has changed"),
-        (LOSES, (MONEY_PY, "def allocate", "def share"), "allocate is now called share"),
-        ("`show` prints", (MONEY_PY, "def show(amount):\n    print(amount)\n", ""), "show is gone"),
-        ("`Journal.MAX_LINES` is 40", (JOURNAL_PY, "= 40", "= 50"), "Journal has changed"),
-        ("An AuditJournal is one", (JOURNAL_PY, "(Journal)", "(Book)"), "AuditJournal has changed"),
-        ("`FileStore.exists` loads", ("ledger/store.py", "bool(", "not ("), "Store.exists has changed"),
-        (APPENDS, (JOURNAL_PY, "class Journal", "class Book"), "Journal.post is now called Book.post"),
-        # What it does not speak of.
-        (LOSES, (MONEY_PY, "int(text)", "float(text)"), ""),
-        (LOSES, (MONEY_PY, "CENT = 1", "CENT = 2"), ""),
-        (LOSES, (MONEY_PY, "CENT = 1", "import math\n\nCENT = 1"), ""),
-        (LOSES, (MONEY_PY, "def allocate", "# A comment.\ndef allocate"), ""),
-        (LOSES, (MONEY_PY, "weights):", 'weights):\n    """Doc."""'), ""),
-        (LOSES, (MONEY_PY, "(total, weights)", "(\n    total,\n    weights,\n)"), ""),
-        (LOSES, (MONEY_PY, "def allocate", "def new():\n    pass\n\n\ndef allocate"), ""),
-        (APPENDS, (JOURNAL_PY, "super().post(entry)", "print(entry)"), ""),
-        ("A Journal is never emptied", (JOURNAL_PY, "self.is_closed = True", "pass"), ""),
-        ("ledger/money.py knows one currency", (MONEY_PY, "int(text)", "float(text)"), ""),
-    ],
-)
+@pytest.mark.parametrize(("text", "change", "expected"), CASES["changes"])
 def test_a_change_marks_what_speaks_of_it(
     project: Path, text: str, change: tuple[str, str, str], expected: str
 ) -> None:

@@ -1,11 +1,14 @@
-"""docs/architecture.md tells the truth: its folders are there, and an event takes the way that it says."""
+"""Layers of the package, and the page that tells of them: imports go down only, an event takes its way."""
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import datetime as dt
+import graphlib
 import json
 import re
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -15,13 +18,195 @@ from types import FrameType
 import pytest
 from starlette.requests import Request
 from support.hooks import edit
-from test_layers import HEIGHT, PACKAGE
 
+import claude_mem_lite
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.context.shown import ShownSessions
 from claude_mem_lite.hooks import event, post_tool_use
+from claude_mem_lite.services import install, other_clients
 from claude_mem_lite.tasks import broker, consumer
 from claude_mem_lite.web import blocks
+
+PACKAGE = Path(claude_mem_lite.__file__).parent
+# Lowest first; a module may import from its own layer's folder and from layers below.
+LAYERS: tuple[frozenset[str], ...] = (
+    frozenset({"errors"}),
+    frozenset({"repository"}),
+    frozenset({"config"}),
+    frozenset({"installed", "keys"}),
+    frozenset({"quoting"}),
+    frozenset({"text", "kinds", "logs", "settings", "settings_file", "locks"}),
+    frozenset({"redaction"}),
+    frozenset({"capture"}),
+    frozenset({"storage"}),
+    frozenset({"search", "codemap"}),
+    frozenset({"distill"}),
+    frozenset({"upkeep"}),
+    frozenset({"forget", "importers"}),
+    frozenset({"learnings"}),
+    frozenset({"claude"}),
+    frozenset({"context", "reports", "services", "sync"}),
+    frozenset({"evals"}),  # measures them
+    frozenset({"hooks", "tasks", "web", "cli"}),
+)
+HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}
+# Where a library may be imported: a folder or a file of the package.
+LIBRARIES = {
+    "peewee": ("storage", "reports/store.py", "upkeep/store.py"),
+    "playhouse": ("storage",),
+    "huey": ("tasks",),
+    "starlette": ("web",),
+    "uvicorn": ("web",),
+    "typer": ("cli",),
+    "rich": ("cli",),
+    "textual": ("cli/browser.py",),
+    "cryptography": ("sync/signing.py",),
+    "psycopg": ("sync/hubs/postgres.py",),
+    "supervisor": ("services/supervise.py",),
+    "pydantic": ("web", "claude/prompts.py", "upkeep/lines.py"),
+    "anthropic": ("claude/api.py",),
+    "httpx2": ("claude/api.py",),
+    "numpy": ("search", "web", "evals"),
+    "lancedb": ("search/lance.py",),
+    "pyarrow": ("search/lance.py",),
+    "onnxruntime": ("search/embedder/sessions.py",),
+    "tree_sitter": ("codemap/languages", "codemap/calls"),
+    "tokenizers": ("search/embedder/sessions.py",),
+    "torch": ("search/embedder/transformer.py",),
+    "transformers": ("search/embedder/transformer.py",),
+    "sentence_transformers": ("search/embedder/transformer.py",),
+    "huggingface_hub": ("search/embedder/records.py",),
+}
+MOST_LINES = 400
+
+
+def sources() -> list[Path]:
+    """Return every module of the package, through the links."""
+    found: list[Path] = []
+    for entry in sorted(PACKAGE.iterdir()):
+        found += sorted(entry.rglob("*.py")) if entry.is_dir() else [entry] * (entry.suffix == ".py")
+    return found
+
+
+def imports(path: Path) -> list[str]:
+    """Return the dotted names that a module imports anywhere in it."""
+    names: list[str] = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
+    return names
+
+
+def part(path: Path) -> str:
+    """Return the name of the layer that a module belongs to."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def test_every_module_has_a_layer() -> None:
+    """There is no folder and no file that the layers do not name."""
+    assert {part(path) for path in sources()} - {"__init__"} <= set(HEIGHT)
+
+
+def test_no_module_has_more_than_400_lines() -> None:
+    """A longer one holds a second noun."""
+    lines = {path.relative_to(PACKAGE).as_posix(): len(path.read_text().splitlines()) for path in sources()}
+
+    assert {path for path, count in lines.items() if count > MOST_LINES} == set()
+
+
+@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_go_down_only(path: Path) -> None:
+    """A module imports from its own part and from lower layers, never from beside or above."""
+    for name in imports(path):
+        target = name.split(".")
+        if target[0] != "claude_mem_lite" or target[1] in {part(path), "__version__"}:
+            continue
+
+        assert HEIGHT[target[1]] < HEIGHT[part(path)], f"{path} imports {name}"
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    """Imports go in one direction inside folders, too; those inside functions and for types count."""
+    modules = {module_name(path): path for path in sources()}
+    graph = {
+        name: {_module(each, modules) for each in imports(path)} - {name, ""}
+        for name, path in modules.items()
+    }
+
+    order = list(graphlib.TopologicalSorter(graph).static_order())  # raises CycleError
+
+    assert len(order) == len(modules) > 1
+
+
+def module_name(path: Path) -> str:
+    """Return the dotted name of a module of the package."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(("claude_mem_lite", *parts)).removesuffix(".__init__")
+
+
+def _module(name: str, modules: dict[str, Path]) -> str:
+    """Return the module of the package that an imported name is, or is in; "" for none."""
+    while name and name not in modules:
+        name = name.rpartition(".")[0]
+    return name if name != "claude_mem_lite" else ""
+
+
+@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_library_comes_in_at_one_place(path: Path) -> None:
+    """A third-party library is imported only where the table says."""
+    inside = path.relative_to(PACKAGE).as_posix()
+    for name in imports(path):
+        root = name.split(".", 1)[0]
+        if root in sys.stdlib_module_names or root == "claude_mem_lite":
+            continue
+
+        assert inside.startswith(LIBRARIES[root]), f"{inside} imports {name}"
+
+
+RUNS = [
+    *(("", event, entry["hook"]) for event, entry in sorted(install.hook_events("2.1.80").items())),
+    *(
+        (client.name, event, entry["hook"])
+        for client in other_clients.CLIENTS.values()
+        for event, entry in client.events.items()
+        if "matcher" not in entry
+    ),
+]
+
+
+@pytest.mark.parametrize(("client", "event", "hook"), RUNS)
+def test_a_hook_loads_the_standard_library_only(client: str, event: str, hook: str, home: Path) -> None:
+    """A hook process that has stored an event has loaded nothing but the standard library and us.
+
+    Of other clients Claude Code's have loaded nothing.
+    """
+    script = f"""
+import os, runpy, sys
+def report(status):
+    names = [name.partition('.')[0] for name in sys.modules]
+    names += [name for name in sys.modules if 'client' in name and name.startswith('claude_mem_lite')]
+    os.write(2, ' '.join(sorted(set(names))).encode())
+    raise SystemExit
+os._exit = report
+sys.argv = [{hook!r}, *{[client] * bool(client)}]
+runpy.run_path({str(Path(install.HOOKS) / f"{hook}.py")!r}, run_name="__main__")
+"""
+    event_text = f'{{"session_id": "s1", "hook_event_name": "{event}", "tool_name": "Read"}}'
+
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", script], input=event_text.encode(), capture_output=True, check=True
+    )
+
+    loaded = set(done.stderr.decode().split())
+    foreign = {name for name in loaded if ".clients" in name or name.endswith(".other_client")}
+    assert bool(foreign) == bool(client)
+    rest = {name for name in loaded if "." not in name}
+    assert rest - sys.stdlib_module_names == {"claude_mem_lite", "__main__"} - sys.stdlib_module_names
+    assert (home / "queue.db").exists()
+
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "architecture.md").read_text()

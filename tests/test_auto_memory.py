@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support import cases
 from support.commands import command
+from support.databases import work_on
 from support.hooks import edit
 
 from claude_mem_lite.capture import inbox
@@ -17,6 +19,8 @@ from claude_mem_lite.distill import auto_memory, record
 from claude_mem_lite.learnings import client_notes, curate
 from claude_mem_lite.learnings import session as learning
 from claude_mem_lite.storage import learnings, models, queries
+
+CASES = cases.load("auto_memory")
 
 if TYPE_CHECKING:
     from claude_mem_lite.storage.models import Learning
@@ -57,10 +61,9 @@ def happen(project: Path, tmp_path: Path, event: dict[str, Any], *, session: str
     """Have an event recorded, and return the note in its row."""
     transcript = notes_of(project, tmp_path).parent / f"{session}.jsonl"
     event = {**event, "session_id": session, "transcript_path": str(transcript)}
-    row = queries.pending_event(inbox.append(json.dumps(event), str(project)))
-    assert row is not None
-    record.record_event(row)
-    done = queries.pending_event(row.id)
+    event_id = inbox.append(json.dumps(event), str(project))
+    work_on(event_id)
+    done = queries.pending_event(event_id)
     assert done is not None
     return done.note or ""
 
@@ -74,18 +77,7 @@ def ended(project: Path, tmp_path: Path, session: str) -> list[Learning]:
     return learnings.find(str(project), state="all")
 
 
-@pytest.mark.parametrize(
-    ("file", "is_note"),
-    [
-        ("CONFIGURED/projects/-p/memory/MEMORY.md", True),
-        ("CONFIGURED/projects/-p/memory/feedback_tests.md", True),
-        ("HOME/.claude/projects/-p/memory/user.md", True),
-        ("CONFIGURED/projects/-p/memory/../../../a.py", False),
-        ("CONFIGURED/projects/-p/s1.jsonl", False),
-        ("PROJECT/memory/notes.md", False),
-        ("PROJECT/projects/a/memory/notes.md", False),
-    ],
-)
+@pytest.mark.parametrize(("file", "is_note"), CASES["notes"])
 def test_the_clients_notes_are_no_observations(
     project: Path, tmp_path: Path, file: str, *, is_note: bool
 ) -> None:

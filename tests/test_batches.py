@@ -103,10 +103,7 @@ def test_a_batch_that_nobody_knows_sets_its_captures_free(fake: FakeMessages) ->
     assert row_of(event_id).written_by != "local"
 
 
-def test_an_outage_keeps_the_batch(
-    fake: FakeMessages,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_outage_keeps_the_batch(fake: FakeMessages, monkeypatch: pytest.MonkeyPatch) -> None:
     """While the API cannot be asked, what is on its way stays on its way."""
     event_id = capture(1)
     send([event_id])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -12,22 +11,18 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import anyio
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.requests import Request
 from support.blocks import COMMIT, EDIT, PROMPT, READ, hook, remember, told_in_time, told_lines
-from support.databases import NOW, observe, rows, session_row
-from support.hooks import run_hook
+from support.databases import NOW, observe, session_row
 from support.processes import wait_until
-from support.web import get
 from typer.testing import CliRunner
 
 from claude_mem_lite.capture import client
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.output import console
-from claude_mem_lite.context import blocks, builder, text
-from claude_mem_lite.context.shown import ShownSessions, measure_use
+from claude_mem_lite.context import blocks, text
+from claude_mem_lite.context.shown import ShownSessions
 from claude_mem_lite.context.touch import BUDGET_TOKENS
 from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.storage import context as context_rows
@@ -65,20 +60,6 @@ def test_what_a_session_is_shown_is_shown_once(web_and_consumer: Path) -> None:
     ]
     wait_until(lambda: len(noted()) > 1)
     assert noted() == [("startup", ["s1", COMMIT, EDIT]), ("touch", [EDIT])]
-
-
-def test_a_file_is_told_of_once_with_its_callers(web_and_consumer: Path) -> None:
-    """Callers of changed functions and the last changes, for a read or an edit; then no more of it."""
-    remember()
-
-    first = wait_until(lambda: hook("post_tool_use", "PostToolUse", **READ))  # a busy machine may be late
-    second = hook("post_tool_use", "PostToolUse", **READ)
-
-    assert first.startswith("<claude-mem>\nRecord of past work on this")
-    assert "## About money.py" in first
-    assert "Modified allocate, which is called by cli.py:7 split" in first
-    assert len(first) <= 200 * 3.5
-    assert second == ""
 
 
 def test_a_branch_that_a_session_comes_to_is_told_of_once(web_and_consumer: Path, tmp_path: Path) -> None:
@@ -139,17 +120,6 @@ def test_most_tool_calls_add_nothing(web_alone: Path) -> None:
 
     assert [hook("post_tool_use", "PostToolUse", **event) for event in without] == [""] * len(without)
     assert wait_until(lambda: hook("post_tool_use", "PostToolUse", **READ))
-
-
-def test_a_compaction_forgets_what_was_shown(web_alone: Path) -> None:
-    """What the first block told is gone from the context then, so that it may come again."""
-    remember()
-    start = hook("session_start", "SessionStart", source="startup")
-
-    compacted = hook("session_start", "SessionStart", source="compact")
-
-    assert "cccccccc" in start
-    assert "cccccccc" in compacted
 
 
 def test_the_user_can_switch_it_off(web_alone: Path) -> None:
@@ -233,19 +203,6 @@ def test_a_loaded_machine_is_given_more_time() -> None:
     cores = os.cpu_count() or 1
 
     assert [client.patient(0.5, load=load * cores) for load in (0, 1, 2, 50)] == [0.5, 0.5, 1.0, 1.5]
-
-
-def test_wrong_parameters_say_what_is_wrong(web_alone: Path) -> None:
-    """As everywhere: 422, and no answer to what cannot be meant."""
-    addresses = [
-        "/api/recall?q=x", "/api/touch?project_path=p&file=a", "/api/context?project_path=/p&hook=x",
-        "/api/context?project_path=/p&source=recall", "/api/context?project_path=/p&source=fork&idle_s=1e300",
-    ]  # fmt: skip
-
-    answers = [get(web_alone, address) for address in addresses]
-
-    assert [status for status, _ in answers] == [422] * len(addresses)
-    assert all(answer["error"] for _, answer in answers)
 
 
 def test_a_start_that_nobody_knows_is_a_startup(web_alone: Path) -> None:
@@ -356,181 +313,11 @@ def test_tools_side_by_side_are_not_told_the_same(web_and_consumer: Path) -> Non
         assert [bool(each.read()) for each in asked].count(True) == 1
 
 
-def use_of(**did: Any) -> dict[str, str]:
-    """Return what session `me`, shown the edit, used of it after one more observation."""
-    remember()
-    session_row("me")
-    context_rows.note_shown("me", {"via": "startup", "ids": [EDIT, COMMIT]}, at=NOW)
-    observe(
-        "9" * 32,
-        **{"tool": "Stop", "summary": "Done.", **did},
-        session_id="me",
-        created_at="2027-01-01T00:00:00Z",
-    )
-    return measure_use("me")
-
-
-@pytest.mark.parametrize(
-    ("did", "used"),
-    [
-        ({}, {}),
-        ({"summary": "As cccccccc says, they are exact."}, {COMMIT: "named"}),
-        ({"summary": "I changed allocate once more."}, {EDIT: "named"}),
-        ({"tool": "Edit", "files_touched": ["money.py"]}, {EDIT: "touched"}),
-        ({"tool": "Read", "files_touched": ["money.py"]}, {}),
-    ],
-)
-def test_use_is_measured(memory: Path, did: dict[str, Any], used: dict[str, str]) -> None:
-    """Named by its id or its function, touched by an edit of its file; a look at the file is no use."""
-    assert use_of(**did) == used
-    assert context_rows.used_in("me") == used
-
-
-def test_what_came_with_a_file_is_not_used_by_touching_it(memory: Path) -> None:
-    """That would be all of it; and a session that changed nothing and used nothing counts for nothing."""
-    remember()
-    session_row("me")
-    context_rows.note_shown("me", {"via": "touch", "ids": [EDIT]}, at=NOW)
-    assert (measure_use("me"), context_rows.measured_sessions(None)) == ({}, [])
-    later = {"session_id": "me", "created_at": "2027-01-01T00:00:00Z"}
-    observe("9" * 32, "Edit", "Once more.", files_touched=["money.py"], **later)
-
-    assert (measure_use("me"), context_rows.measured_sessions(None)) == ({}, ["me"])
-
-
-def test_a_line_that_was_opened_is_used(memory: Path) -> None:
-    """The skill's command names the id."""
-    event = {
-        "session_id": "me", "hook_event_name": "PostToolUse", "tool_name": "Bash",
-        "tool_input": {"command": "m observation/cccccccc"},
-    }  # fmt: skip
-    run_hook("post_tool_use", event, project_dir="/p")
-
-    assert use_of() == {COMMIT: "opened"}
-
-
 def run(*arguments: str) -> str:
     """Return what a command prints."""
     done = CliRunner().invoke(app, list(arguments))
     assert done.exit_code == 0, done.output
     return done.output
-
-
-def test_the_command_prints_what_a_session_would_get(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The block as it is; with --explain each line's reason, and what was left out."""
-    monkeypatch.setattr(console, "width", 200)
-    remember()
-    block = builder.build("/p")
-
-    assert run("context", "--project", "/p") == block.text + "\n"
-    explained = json.loads(run("context", "--project", "/p", "--explain", "--json"))
-    assert explained["context"] == block.text
-    assert [line["id"] for line in explained["lines"]] == ["s1", "s1", COMMIT, EDIT, "s1", "s1"]
-    assert all(line["reason"] and line["tokens"] for line in explained["lines"])
-    assert explained["left_out"] == []
-    assert "in the newest session" in run("context", "--project", "/p", "--explain")
-    assert "called by cli.py:7 split" in run("context", "--project", "/p", "--file", "/p/money.py")
-    assert "Commit" in run("context", "--project", "/p", "--prompt", "Which commit made the amounts exact?")
-    assert context_rows.shown_in("me") == []
-
-
-@pytest.mark.parametrize(
-    ("options", "why"),
-    [
-        (["--project", "/nowhere"], "memory has nothing to tell of /nowhere"),
-        (["--project", "/p", "--prompt", ""], "memory has nothing on this prompt, of /p"),
-        (["--project", "/p", "--file", "/etc/passwd"], "/etc/passwd is not in /p"),
-        (["--project", "/p", "--file", "/p/new.py"], "memory has nothing to tell of /p/new.py"),
-        (["--project", "/p", "--source", "fork"], "memory has nothing new of /p for this session"),
-    ],
-)
-def test_the_command_says_of_what_there_is_nothing(memory: Path, options: list[str], why: str) -> None:
-    """Of the project, of the prompt or of the file; an empty prompt is one."""
-    remember()
-
-    assert run("context", *options) == f"Nothing would be shown: {why}.\n"
-
-
-def test_captured_text_is_no_markup_of_the_command(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What looks like rich's markup is printed as it is."""
-    monkeypatch.setenv("COLUMNS", "200")
-    session_row("s1", summary="Made [/x] and [red] exact.")
-
-    assert "Made [/x] and [red] exact." in run("context", "--project", "/p", "--explain").partition("\nIn")[2]
-
-
-def test_a_memory_that_cannot_be_read_is_an_error(memory: Path) -> None:
-    """Not a memory that has nothing to tell."""
-    models.memory_database.execute_sql("DROP TABLE sessions")
-
-    done = CliRunner().invoke(app, ["context", "--project", "/p"])
-
-    assert done.exit_code == 1
-    assert "claude-mem.db is damaged" in str(done.exception)
-
-
-def test_why_tells_where_a_line_came_from(memory: Path) -> None:
-    """Its session, its tool call, the prompt before it, and who was shown it."""
-    remember()
-    for fields in (
-        {"hook_event_name": "UserPromptSubmit", "prompt": "Make it exact."},
-        {"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {"command": "git commit -m x"}},
-    ):
-        run_hook("post_tool_use", {"session_id": "s1", **fields}, project_dir="/p")
-    (event_id,) = rows("SELECT id FROM pending_queue WHERE tool_name = 'Bash'")[0]
-    observe(event_id, "Bash", "Commit 'x' as 7654321")
-    context_rows.note_shown("me", {"via": "startup", "ids": [event_id]}, at=NOW)
-    context_rows.save_used("me", {event_id: "opened"})
-
-    told = json.loads(run("why", event_id[:10], "--json"))
-    printed = run("why", event_id)
-
-    assert (told["kind"], told["session_id"], told["prompt"]) == ("observation", "s1", "Make it exact.")
-    assert told["call"] == {"command": "git commit -m x"}
-    assert [(shown["session_id"], shown["via"], shown["used"]) for shown in told["shown"]] == [
-        ("me", "startup", "opened")
-    ]
-    assert "git commit -m x" in printed
-    assert "via startup, opened" in printed
-
-
-@pytest.mark.parametrize(
-    ("row_id", "message"),
-    [
-        ("ffffffffff", "nothing has this id"),
-        ("eeee", "6 characters or more"),
-        ("", "6 characters or more"),
-        ("session-1", ""),
-        ("session-", "more than one id begins so"),
-    ],
-)
-def test_why_says_what_is_wrong_with_an_id(memory: Path, row_id: str, message: str) -> None:
-    """Unknown, too short or of several; a whole id is enough, though others begin so."""
-    remember()
-    session_row("session-1")
-    session_row("session-10")
-
-    done = CliRunner().invoke(app, ["why", row_id])
-
-    assert done.exit_code == (1 if message else 0)
-    assert message in str(done.exception)
-
-
-def test_health_tells_the_share_that_was_used(memory: Path) -> None:
-    """By the way of showing, over sessions that are known to have ended."""
-    assert "has ended yet" in run("eval", "health")
-    models.open_databases()
-    use_of(summary="As cccccccc says.")
-    context_rows.note_shown("open", {"via": "recall", "ids": ["x"]}, at=NOW)
-
-    found = json.loads(run("eval", "health", "--json"))
-
-    assert found["sessions"] == 1
-    assert list(found["via"]) == ["startup"]
-    assert found["all"] == {
-        "blocks": 1, "tokens": 0, "shown": 2, "opened": 0, "named": 1, "touched": 0, "used": 1, "share": 0.5,
-    }  # fmt: skip
-    assert "50%" in run("eval", "health", "--project", os.sep + "p")
 
 
 TEXTS = st.text(max_size=300) | st.sampled_from([

@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 from support.claudes_words import PROJECT, capture, play, row_of, words, words_about
 from support.commands import command
+from support.databases import happen
 from support.fake_messages import Body, FakeMessages, Fault, serving
 from support.hooks import run_hook, tool_event
 
 from claude_mem_lite import settings, settings_file
-from claude_mem_lite.capture import inbox
 from claude_mem_lite.claude import client
 from claude_mem_lite.claude.api import OutageError, RejectedError, Request, SetupError
-from claude_mem_lite.distill.record import record_event, summarize_session
+from claude_mem_lite.distill.record import summarize_session
 from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage import ledger, queries, rewrites
 
@@ -184,9 +184,7 @@ def test_a_share_of_sessions_is_told(memory: Path, plays: Plays) -> None:
         "cwd": PROJECT,
         "prompt": "What time is it?",
     }
-    event = queries.pending_event(inbox.append(json.dumps(asked), PROJECT))
-    assert event is not None
-    record_event(event)
+    happen(asked, PROJECT)
     capture(session_id="busy")
 
     for session_id in ("idle", "busy"):

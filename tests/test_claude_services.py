@@ -16,7 +16,7 @@ import pytest
 from support.claudes_words import KEY, PROJECT, capture, row_of, words_about
 from support.fake_messages import FakeMessages, Fault, serving
 from support.hooks import run_hook, tool_event
-from support.processes import wait_until, web_process
+from support.processes import wait_until
 from support.web import Connection
 
 from claude_mem_lite import config, settings_file
@@ -139,14 +139,7 @@ def post(body: Any) -> tuple[int, dict[str, Any]]:
     return response.status, value
 
 
-@pytest.fixture
-def web(memory: Path) -> Iterator[Path]:
-    """Start the web process."""
-    with web_process():
-        yield memory
-
-
-def test_a_summary_can_be_asked_for(fake: FakeMessages, consumer: Start, web: Path) -> None:
+def test_a_summary_can_be_asked_for(fake: FakeMessages, consumer: Start, web_alone: Path) -> None:
     """200 with Claude's summary, its files and decisions, once it is there."""
     event_id = capture()
     consumer()
@@ -161,7 +154,7 @@ def test_a_summary_can_be_asked_for(fake: FakeMessages, consumer: Start, web: Pa
     assert row_of(event_id).written_by != "local"
 
 
-def test_a_summary_that_takes_longer_is_said_to(fake: FakeMessages, consumer: Start, web: Path) -> None:
+def test_a_summary_that_takes_longer_is_said_to(fake: FakeMessages, consumer: Start, web_alone: Path) -> None:
     """202 with what there is: while the API is down the local summary, without a consumer none yet."""
     fake.faults = [Fault("status", status=529)]
     capture()
@@ -177,7 +170,7 @@ def test_a_summary_that_takes_longer_is_said_to(fake: FakeMessages, consumer: St
     assert in_outage[1]["summary"]
 
 
-def test_a_wrong_request_for_a_summary_is_said(web: Path) -> None:
+def test_a_wrong_request_for_a_summary_is_said(web_alone: Path) -> None:
     """Unknown sessions are 404, wrong parameters 422, each with what is wrong."""
     wrong: list[tuple[Any, int, str]] = [
         ({"session_id": "nobody"}, 404, "no session has this id"),
@@ -195,9 +188,7 @@ def test_a_wrong_request_for_a_summary_is_said(web: Path) -> None:
 
 
 def test_up_hands_a_key_over_in_the_environment_alone(
-    home: Path,
-    fake: FakeMessages,
-    monkeypatch: pytest.MonkeyPatch,
+    home: Path, fake: FakeMessages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Services that run without one are started anew; it lies in no file, and the web process has it not."""
     monkeypatch.delenv("ANTHROPIC_API_KEY")

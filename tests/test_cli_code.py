@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import cases
 from support.code import A, edited, git, happen
 from support.commands import Done, command
 from support.processes import web_process
@@ -15,6 +16,8 @@ from support.web import get
 
 from claude_mem_lite.codemap import file_index, graph
 from claude_mem_lite.storage import models
+
+CASES = cases.load("cli_code")
 
 
 def run(folder: Path, *arguments: str) -> Done:
@@ -105,18 +108,7 @@ def test_callers_and_callees_with_confidence_and_source(worked_on: Path) -> None
     ]
 
 
-SHOP = """class Base:
-    def run(self): raise NotImplementedError
-    def stop(self): pass
-class Left(Base):
-    def run(self): pass
-class Right(Base):
-    def run(self): pass
-def f(x): x.run()
-def g(b: Base): b.stop()
-def h(x): x.only(
-    1)
-"""
+SHOP = CASES["shop"]
 
 
 def test_callers_say_what_else_may_be_meant(project: Path) -> None:
@@ -219,14 +211,6 @@ def test_wrong_arguments_of_mermaid_are_one_line(worked_on: Path, arguments: lis
     assert done.returncode == 1
     assert says in done.stderr
     assert done.stderr.count("\n") == 1
-
-
-def test_without_a_memory_it_is_said_so(project: Path) -> None:
-    """In one line."""
-    done = run(project, "callers", "f")
-
-    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-    assert "nothing is remembered yet" in done.stderr
 
 
 @pytest.fixture

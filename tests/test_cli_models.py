@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from support import processes
-from support.commands import Done, command
+from support.commands import wide
 from support.databases import observation_row, session_row
 from support.processes import wait_until, web_process
 
@@ -21,27 +21,12 @@ from claude_mem_lite.capture import client
 from claude_mem_lite.search.embedder import bench, minilm, records
 from claude_mem_lite.storage import embeddings, queries
 
-pytestmark = pytest.mark.meaning
-
-
-@pytest.fixture(autouse=True)
-def _no_hub(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep the models and the settings of the machine away, and point the hub where nobody is."""
-    for name in ("HF_HOME", "HF_HUB_CACHE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home / "claude"))
-    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-
-
-def claude_mem(*arguments: str) -> Done:
-    """Run the command as a user does."""
-    return command(*arguments, columns=200)
+pytestmark = [pytest.mark.meaning, pytest.mark.usefixtures("no_hub", "claude_dir")]
 
 
 def as_json(*arguments: str) -> Any:
     """Return what a command prints with --json."""
-    return json.loads(claude_mem(*arguments, "--json").stdout)
+    return json.loads(wide(*arguments, "--json").stdout)
 
 
 def remember(model: str) -> None:
@@ -61,7 +46,7 @@ def test_list_says_where_the_models_are(memory: Path) -> None:
     (folder / "model.safetensors").write_bytes(b"x" * 3_000_000)
     (memory / "models" / "Qwen--Qwen3-Embedding-0.6B.part").mkdir()
 
-    shown, found = claude_mem("model", "list"), as_json("model", "list")
+    shown, found = wide("model", "list"), as_json("model", "list")
 
     small, int8, large, mine = found["models"]
     assert [line.split() for line in shown.stdout.splitlines()] == [
@@ -79,7 +64,7 @@ def test_list_says_where_the_models_are(memory: Path) -> None:
 
 def test_list_needs_no_memory(home: Path) -> None:
     """Before the first event there are models already; listing them makes no memory."""
-    done = claude_mem("model", "list")
+    done = wide("model", "list")
 
     assert (done.returncode, done.stderr) == (0, "")
     assert not (home / "claude-mem.db").exists()
@@ -89,7 +74,7 @@ def test_use_writes_the_setting(home: Path) -> None:
     """The rest of config.toml stays; none is full text alone."""
     (home / "config.toml").write_text("[services]\nautostart = false # mine\n")
 
-    first, second = claude_mem("model", "use", "minilm"), claude_mem("model", "use", "none")
+    first, second = wide("model", "use", "minilm"), wide("model", "use", "none")
 
     assert first.stdout == (
         "Search uses minilm. What has no vectors of it is embedded anew in the background "
@@ -120,7 +105,7 @@ def test_what_cannot_be_done_is_one_line(home: Path, arguments: list[str], says:
     """It changes no setting."""
     before = (home / "config.toml").read_text()
 
-    done = claude_mem("model", *arguments)
+    done = wide("model", *arguments)
 
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
     assert says in done.stderr
@@ -144,19 +129,11 @@ def test_a_download_without_the_extra_says_what_to_install(home: Path) -> None:
     assert "pip install 'claude-mem-lite[qwen]'" in done.stderr
 
 
-def test_what_is_on_disk_is_not_fetched(home: Path) -> None:
-    """It only says where it is."""
-    done = claude_mem("model", "download", "minilm")
-
-    assert done.returncode == 0
-    assert re.fullmatch(r"minilm is in /.*/model.onnx\n", done.stdout)
-
-
 def test_bench_measures_the_model_in_use(home: Path) -> None:
     """Every number is there; the observation has the length that is said of it."""
     # A process of its own, which has loaded no model before.
     found = json.loads(processes.claude_mem("model", "bench", "--json").stdout)
-    shown = claude_mem("model", "bench", "minilm").stdout
+    shown = wide("model", "bench", "minilm").stdout
     model: Any = minilm.open_model(records.find(records.MINILM), records.MINILM)
 
     assert (found.pop("model"), found.pop("dimension")) == ("minilm", 384)
@@ -181,11 +158,11 @@ def test_status_says_how_search_finds(memory: Path) -> None:
     with web_process():
         idle = as_json("status")["search"]
         wait_until(lambda: client.post("/api/embed", {"texts": []}, timeout_s=20))
-        up, shown_up = as_json("status")["search"], claude_mem("status").stdout
-        claude_mem("model", "use", "none")
-        none, shown_none = as_json("status"), claude_mem("status").stdout
+        up, shown_up = as_json("status")["search"], wide("status").stdout
+        wide("model", "use", "none")
+        none, shown_none = as_json("status"), wide("status").stdout
     (memory / "config.toml").write_text('[search]\nembedding_model = "qwen3"\n')
-    missing, shown_missing = as_json("status"), claude_mem("status").stdout
+    missing, shown_missing = as_json("status"), wide("status").stdout
 
     assert down == {
         "setting": "auto",
@@ -218,7 +195,7 @@ def test_the_web_process_takes_the_model_of_the_settings(memory: Path) -> None:
         before = client.get("/api/model", {}, timeout_s=20)
         client.post("/api/model", {}, timeout_s=20)
         after = wait_until(lambda: (client.get("/api/model", {}, timeout_s=20) or {}).get("problem"))
-        claude_mem("model", "use", "auto")
+        wide("model", "use", "auto")
         again = wait_until(
             lambda: (client.get("/api/model", {}, timeout_s=20) or {}).get("model") == "minilm"
         )

@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.databases import rows
+from support.databases import rows, work_on
 from support.hooks import edit, run_hook
 from typer.testing import CliRunner
 
 from claude_mem_lite.capture import clients
 from claude_mem_lite.capture.clients import codex, patches
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.distill import record
-from claude_mem_lite.storage import models, queries
+from claude_mem_lite.storage import models
 from claude_mem_lite.upkeep import exchange
 
 RECORDED = Path(__file__).parent / "data" / "clients" / "codex-0.169.0.jsonl"
@@ -45,9 +44,7 @@ def patched(patch: str, cwd: str = "/p") -> dict[str, Any]:
 def work() -> None:
     """Have every stored event recorded."""
     for (event_id,) in rows("SELECT id FROM pending_queue ORDER BY seq"):
-        event = queries.pending_event(event_id)
-        assert event is not None
-        record.record_event(event)
+        work_on(event_id)
 
 
 def test_recorded_payloads_become_events_of_claude_code() -> None:

@@ -1,8 +1,13 @@
-"""Calls: 207 small programs with their truth written by hand, in `tests/data/codemap/<category>.txt`."""
+"""Calls: small programs with their truth written by hand or checked by the compiler, in files of tests/data.
+
+Those in Python are in `codemap/<category>.txt`, others in `calls/<language>`.
+"""
 
 import sys
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,6 +15,17 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 import call_cases
 
 CASES = call_cases.cases()
+DATA = Path(__file__).parent / "data" / "calls"
+# The first file of a case in each language, and the one whose names stand alone.
+FIRST = {
+    "go": ("main.go", ""),
+    "java": ("Main.java", ""),
+    "rust": ("src/lib.rs", "src/lib.rs"),
+    "typescript": ("main.ts", "main.ts"),
+}
+WRONG_CASES = {
+    "method values and expressions": "the map follows f := t.Tick to the call f(), the case does not"
+}
 FLOOR = 0.9  # of recall and of precision, in each category
 
 
@@ -17,6 +33,33 @@ FLOOR = 0.9  # of recall and of precision, in each category
 def test_edges_are_those_written_by_hand(case: call_cases.Case) -> None:
     """The map finds the calls that a case makes, and no others."""
     assert {(edge.caller, edge.callee) for edge in call_cases.edges(case)} == case.calls
+
+
+def of(language: str) -> Iterator[Any]:
+    """Yield the cases of a language, each with the file whose names stand alone."""
+    first, alone = FIRST[language]
+    for case in call_cases.cases(str(DATA / language), first=first):
+        wrong = WRONG_CASES.get(case.name)
+        marks = [pytest.mark.xfail(reason=wrong, strict=True)] if wrong else []
+        yield pytest.param(case, alone, id=f"{language}: {case.category}: {case.name}", marks=marks)
+
+
+@pytest.mark.parametrize(("case", "alone"), [each for language in FIRST for each in of(language)])
+def test_edges_beyond_python_are_those_of_the_case(case: call_cases.Case, alone: str) -> None:
+    """In each language the map finds the calls that a case makes, and no others."""
+    assert call_cases.named_calls(case, first=alone) == case.calls
+
+
+def test_globs_of_other_crates_are_read_in_bounded_time() -> None:
+    """Modules that import all of many crates, or of each other, are resolved."""
+    globs = "".join(f"use a{at}::*;\n" for at in range(60))
+    circle = "".join(
+        f"mod m{at} {{ use super::m{(at * 7 + 1) % 60}::*; use super::*; }}\n" for at in range(60)
+    )
+    source = f"{globs}{circle}fn f() {{ g(); unknown(); m1::lost(); }}\nfn g() {{}}\n"
+    case = call_cases.Case("globs", "circle", {"src/lib.rs": source}, frozenset())
+
+    assert call_cases.named_calls(case, first="src/lib.rs") == {("f", "g")}
 
 
 def test_cases_are_many_and_varied() -> None:

@@ -4,47 +4,14 @@ import sys
 import warnings
 
 import pytest
+from support import cases
 
 from claude_mem_lite.codemap.diff import Change, diff
-from claude_mem_lite.codemap.extract import Function, extract
+from claude_mem_lite.codemap.extract import extract
 
-SOURCE = '''\
-"""A module."""
-import os
+CASES = cases.load("codemap/extract")
 
-
-@decorated("x")
-def top(a: int, *rest: str, key: bool = True, **more: object) -> str:
-    """First line.
-
-    More lines.
-    """
-    def inner():
-        return 1
-    return str(inner())
-
-
-class Service(Base, metaclass=Meta):
-    """Serves."""
-
-    limit = 3
-
-    @property
-    def name(self) -> str:
-        return "x"
-
-    async def load(self, path):
-        pass
-
-    @classmethod
-    def make(cls, *, size=1):
-        return cls()
-
-
-if os.name == "posix":
-    async def posix_only():
-        ...
-'''
+SOURCE = CASES["source"]
 
 
 def test_extract_lists_every_definition() -> None:
@@ -116,13 +83,6 @@ def test_class_hash_leaves_methods_to_themselves() -> None:
     assert _hash(original.replace("limit = 1", "limit = 2")) != _hash(original)
 
 
-@pytest.mark.parametrize("source", ["def f(:\n", "x = '\0'", "(" * 5_000 + ")" * 5_000, "-" * 100_000 + "1"])
-def test_extract_raises_syntax_error_for_what_python_cannot_parse(source: str) -> None:
-    """Whatever ails a source, the caller has one error to expect."""
-    with pytest.raises(SyntaxError):
-        extract(source)
-
-
 def test_extract_reports_no_warnings_of_the_source() -> None:
     """A doubtful escape in somebody's source is neither printed nor taken for an error."""
     with warnings.catch_warnings(record=True) as caught:
@@ -131,12 +91,6 @@ def test_extract_reports_no_warnings_of_the_source() -> None:
 
     assert function.qualified_name == "f"
     assert caught == []
-
-
-def test_extract_of_an_empty_source_is_empty() -> None:
-    """A file without definitions is no error."""
-    assert extract("") == ()
-    assert extract("x = 1\n") == ()
 
 
 BEFORE = "def kept():\n    return 1\n\n\ndef edited():\n    return 1\n\n\ndef gone():\n    pass\n"
@@ -181,25 +135,7 @@ def test_diff_names_what_changed(before: str | None, after: str | None, changes:
     assert diff(before, after) == changes
 
 
-def test_function_is_a_plain_value() -> None:
-    """Two extractions of one source are equal, whole."""
-    (function,) = extract("def f(): ...\n")
-
-    assert function == Function("f", "function", "f()", None, (), 1, 1, function.body_hash)
-    assert extract("def f(): ...\n") == (function,)
-
-
-PROPERTY = """\
-class A:
-    @property
-    def p(self) -> int:
-        \"\"\"Gets.\"\"\"
-        return 1
-
-    @p.setter
-    def p(self, value: int) -> None:
-        self._p = value
-"""
+PROPERTY = CASES["property"]
 
 
 def test_accessors_of_a_property_are_one_function() -> None:
@@ -243,8 +179,3 @@ def test_signature_has_type_parameters() -> None:
         "f[T](a: T) -> T",
         "C[K]",
     ]
-
-
-def test_functions_of_a_file_are_bounded() -> None:
-    """A generated file gives its first 500 functions."""
-    assert len(extract("".join(f"def f{n}(): ...\n" for n in range(600)))) == 500

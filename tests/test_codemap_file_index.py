@@ -1,24 +1,21 @@
-"""The map as it is remembered: what a scan changes in it, what an event changes, whose doing it is."""
+"""The map as it is remembered: what a scan changes in it, and what is stored of a source."""
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
-from support.code import A, edited, git, happen
-from support.hooks import tool_event
+from support import cases
+from support.code import A, changes, edited, happen, known, repository
 
-from claude_mem_lite.capture import inbox
 from claude_mem_lite.codemap import answers, file_index, graph
 from claude_mem_lite.codemap.file_index import Seen
 from claude_mem_lite.codemap.project import Project, scan_source
 from claude_mem_lite.codemap.valueflow import terms
-from claude_mem_lite.distill import record
-from claude_mem_lite.storage import call_edges, code, models, queries
+from claude_mem_lite.storage import call_edges, code, models
+
+CASES = cases.load("codemap/file_index")
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
 
@@ -26,32 +23,7 @@ TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
 @pytest.fixture
 def project(memory: Path, tmp_path: Path) -> Path:
     """Return the folder of a project with two files, in a repository, and the memory open."""
-    folder = (tmp_path / "shop").resolve()
-    folder.mkdir()
-    git(folder, "init", "-q", "-b", "main")
-    (folder / "a.py").write_text(A)
-    (folder / "b.py").write_text("import a\n\n\ndef g():\n    return a.f()\n")
-    return folder
-
-
-def known(folder: Path) -> dict[tuple[str, str], str]:
-    """Return what became last of each function by file and name."""
-    return {(row.file_path, row.qualified_name): row.change_type for row in code.functions(str(folder))}
-
-
-def changes(folder: Path) -> list[tuple[str, str, str, str | None]]:
-    """Return name, change, session and observation of what is told of functions, oldest first."""
-    rows = models.FunctionChange.select().where(models.FunctionChange.project_dir == str(folder))
-    return [
-        (row.qualified_name, row.change_type, row.session_id, row.observation_id)
-        for row in rows.order_by(models.FunctionChange.pk)
-    ]
-
-
-def command(text: str, folder: Path) -> dict[str, Any]:
-    """Return the event of a shell command."""
-    response = {"stdout": "", "stderr": "", "interrupted": False}
-    return tool_event("Bash", tool_input={"command": text}, tool_response=response, cwd=str(folder))
+    return repository(tmp_path)
 
 
 def test_a_scan_tells_new_modified_deleted_and_unchanged(project: Path) -> None:
@@ -178,17 +150,7 @@ def test_secrets_and_ignored_files_are_not_kept(project: Path) -> None:
 
 ESCAPED = "".join(f"\\x{ord(char):02x}" for char in TOKEN)
 PEM = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEow" * 20 + "\n-----END RSA PRIVATE KEY-----\n"
-CODE = """
-def before(): return 1
-
-
-def login(request, settings):
-    request.set_cookie(
-        "sid",
-        max_age=settings.CSRF_COOKIE_AGE,
-    )
-    return before()
-"""
+CODE = CASES["code"]
 
 
 @pytest.mark.parametrize(
@@ -242,137 +204,6 @@ def test_a_secret_that_changes_is_no_change_of_its_function(project: Path) -> No
 
     assert len(hashes) == 2
     assert len(set(hashes)) == 1
-
-
-def test_an_edit_is_its_observations_doing(project: Path) -> None:
-    """What was there before is nobody's; what changed meanwhile is the session's, not the edit's."""
-    first = happen(project, edited(project, "a.py", "return x", "return x + 1"))
-    assert changes(project) == [("f", "modified", "s1", first)]
-
-    (project / "a.py").write_text((project / "a.py").read_text() + "\n\ndef by_hand(): pass\n")
-    second = happen(project, edited(project, "a.py", "return f()", "return f(2)", session_id="s2"))
-
-    assert changes(project)[1:] == [
-        ("by_hand", "new", "s2", None),
-        ("C.m", "modified", "s2", second),
-    ]
-    assert {row.qualified_name: row.session_id for row in code.functions(str(project))} == {
-        "f": "s1", "C": "", "C.m": "s2", "by_hand": "s2",
-    }  # fmt: skip
-
-
-def test_edits_made_together_are_one_observations_doing(project: Path) -> None:
-    """Of a MultiEdit every function that it changed is told."""
-    path = project / "a.py"
-    before = path.read_text()
-    edits = [
-        {"old_string": "return x", "new_string": "return x + 1"},
-        {"old_string": "return f()", "new_string": "return f(2)"},
-    ]
-    given = {"file_path": str(path), "edits": edits}
-    done = happen(project, tool_event("MultiEdit", tool_input=given, tool_response={"originalFile": before}))
-
-    assert changes(project) == [("f", "modified", "s1", done), ("C.m", "modified", "s1", done)]
-
-
-def test_a_new_file_is_new_to_the_session(project: Path) -> None:
-    """All its functions are; those of a file that was overwritten unseen are not."""
-    text = "def h(): pass\n"
-    written = {"file_path": str(project / "new.py"), "content": text}
-    happen(
-        project, tool_event("Write", tool_input=written, tool_response={"type": "create", "content": text})
-    )
-    over = {"file_path": str(project / "old.py"), "content": text}
-    response = {"type": "update", "content": text, "originalFile": "def h(): pass\ndef i(): pass\n"}
-    happen(project, tool_event("Write", tool_input=over, tool_response=response))
-
-    assert [(name, change) for name, change, _, _ in changes(project)] == [("h", "new"), ("i", "deleted")]
-
-
-def test_an_event_counts_once_and_not_after_a_later_one(project: Path) -> None:
-    """Done twice it changes nothing, nor when a later edit of the file was taken in before it."""
-    earlier = edited(project, "a.py", "return x", "return 1")
-    later = edited(project, "a.py", "return 1", "return 2")
-    ids = [inbox.append(json.dumps(event), str(project)) for event in (earlier, later)]
-
-    for event_id in (ids[1], ids[0], ids[1]):
-        row = queries.pending_event(event_id)
-        assert row is not None
-        record.record_event(row)
-
-    assert changes(project) == [("f", "modified", "s1", ids[1])]
-    assert "return 2" in (project / "a.py").read_text()
-    assert code.functions_in(str(project), "a.py")[0].body_hash == _hash_of(project / "a.py", "f")
-
-
-def _hash_of(path: Path, name: str) -> str:
-    scanned = scan_source(path.name, path.read_bytes())
-    return next(each.body_hash for each in scanned.functions if each.qualified_name == name)
-
-
-@pytest.mark.parametrize(
-    "text", ["git checkout other", "git switch other", "cd . && git merge other", "git -C . pull . other"]
-)
-def test_git_commands_have_the_project_read_again(project: Path, text: str) -> None:
-    """What came, went and changed by them is the session's."""
-    git(project, "add", "-A")
-    git(project, "commit", "-qm", "1")
-    file_index.scan(str(project))
-    git(project, "checkout", "-qb", "other")
-    (project / "a.py").write_text(A.replace("return x", "return -x"))
-    (project / "b.py").rename(project / "moved.py")
-    git(project, "add", "-A")
-    git(project, "commit", "-qm", "2")
-    git(project, "checkout", "-q", "main")
-    subprocess.run(text, shell=True, cwd=project, check=True, capture_output=True)  # noqa: S602
-
-    event_id = happen(project, command(text, project))
-
-    assert {path for path, _ in known(project)} == {"a.py", "moved.py"}
-    assert set(changes(project)) == {
-        ("f", "modified", "s1", event_id), ("g", "deleted", "s1", event_id), ("g", "new", "s1", event_id),
-    }  # fmt: skip
-
-
-def test_a_stash_has_the_project_read_again(project: Path) -> None:
-    """It takes an edit back."""
-    git(project, "add", "-A")
-    git(project, "commit", "-qm", "1")
-    happen(project, edited(project, "a.py", "return x", "return -x"))
-    git(project, "stash")
-
-    happen(project, command("git stash", project))
-
-    assert [change for _, change, _, _ in changes(project)] == ["modified", "modified"]
-    assert code.functions_in(str(project), "a.py")[0].body_hash == _hash_of(project / "a.py", "f")
-
-
-@pytest.mark.parametrize("text", ["sed -i s/x/y/g a.py", "cat > a.py <<EOF\ndef f(): pass\nEOF"])
-def test_what_a_command_writes_is_read_again(project: Path, text: str) -> None:
-    """Of a shell command the files that it certainly writes."""
-    file_index.scan(str(project))
-    subprocess.run(text, shell=True, cwd=project, check=True)  # noqa: S602
-
-    event_id = happen(project, command(text, project))
-
-    assert ("f", "modified", "s1", event_id) in changes(project)
-
-
-def test_what_fails_to_be_followed_does_not_stop_the_observation(
-    project: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """It is logged; the event is finished, its observation stored."""
-
-    def fail(*_: object, **__: object) -> None:
-        raise RuntimeError("boom")
-
-    monkeypatch.setattr(file_index, "follow", fail)
-
-    event_id = happen(project, edited(project, "a.py", "return x", "return 1"))
-
-    assert queries.observation(event_id).title
-    assert queries.queue_stats()["raw"] == 0
-    assert "not followed" in caplog.text
 
 
 def test_projects_are_apart(project: Path, tmp_path: Path) -> None:
@@ -471,93 +302,13 @@ def test_packs_hold_all_of_a_scope(project: Path) -> None:
     assert len(terms.pack(scopes, lambda _: {})) < len(source)
 
 
-def test_a_session_tells_what_it_did_in_sum(project: Path) -> None:
-    """What it made and changed is new, what it made and removed is nothing."""
-    happen(project, edited(project, "a.py", "class C", "def made(): pass\n\n\ndef gone(): pass\n\n\nclass C"))
-    happen(project, edited(project, "a.py", "def made(): pass", "def made(): return 1"))
-    happen(project, edited(project, "a.py", "def gone(): pass\n", ""))
-    happen(project, edited(project, "a.py", "return x", "return 1"))
-
-    assert code.changed_in(str(project), "s1") == {("a.py", "made"): "new", ("a.py", "f"): "modified"}
-    assert code.latest_changing_session(str(project)) == "s1"
-
-
-@pytest.mark.parametrize(
-    ("name", "count"),
-    [
-        ("m", 1),
-        ("C.m", 1),
-        ("a.C.m", 1),
-        ("shop.a.C.m", 0),
-        ("a.py:C.m", 1),
-        ("b.py:m", 0),
-        ("./a.py:m", 1),
-        ("{project}/a.py:C.m", 1),
-        ("{project}/b.py:C.m", 0),
-        ("m()", 1),
-        ("%", 0),
-        ("", 0),
-        ("..", 0),
-        (":", 0),
-        ("a:b:c", 0),
-    ],
-)
+@pytest.mark.parametrize(("name", "count"), CASES["found"])
 def test_functions_are_found_by_the_end_of_their_names(project: Path, name: str, count: int) -> None:
     """With or without class, module, file; a file as the shell writes it, too."""
     file_index.scan(str(project))
 
     assert len(code.find_functions(str(project), name.format(project=project))) == count
     assert len(code.find_files(str(project), "./a.py")) == 1
-
-
-def test_what_a_project_had_at_its_first_scan_no_session_changed(project: Path) -> None:
-    """A git command has all of it read; only what the session edited, before or since, is its own."""
-    happen(project, edited(project, "a.py", "return x", "return 1"))
-
-    file_index.rescan(str(project), Seen("s1"))
-    (project / "b.py").write_text("def later(): pass\n")
-    file_index.rescan(str(project), Seen("s2"))
-
-    by = {(row.file_path, row.qualified_name): row.session_id for row in models.FunctionMapEntry.select()}
-    assert by[("a.py", "f")] == "s1"
-    assert by[("b.py", "later")] == "s2"
-    assert set(by.values()) == {"", "s1", "s2"}
-
-
-def test_a_home_folder_is_not_mapped_by_itself(memory: Path, tmp_path: Path) -> None:
-    """Outside of a repository only files that sessions touched are read, whatever lies beside them."""
-    folder = tmp_path.resolve()
-    (folder / "a.py").write_text(A)
-    (folder / "other.py").write_text(A)
-    happen(folder, edited(folder, "a.py", "return x", "return 1"))
-
-    file_index.rescan(str(folder), Seen("s1"))
-
-    assert set(code.source_files(str(folder))) == {"a.py"}
-
-
-def test_a_large_repository_is_mapped_whole_only_when_asked(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """By itself the files that are known are read."""
-    monkeypatch.setattr(file_index, "MOST_FILES", 1)
-    happen(project, edited(project, "a.py", "return x", "return 1"))
-
-    assert file_index.rescan(str(project), Seen("s1")).files == 1
-    assert file_index.scan(str(project)).files == 2
-
-
-def test_a_formatter_is_noticed_and_old_files_are_not_read(project: Path) -> None:
-    """After an edit only what was written since is read again."""
-    happen(project, edited(project, "a.py", "return x", "return 1"))
-    os.utime(project / "b.py", (1, 1))
-    file_index.rescan(str(project), Seen("s1"))
-    (project / "a.py").write_text("def f():\n    return 1\n")
-    (project / "b.py").write_text("")
-    os.utime(project / "b.py", (1, 1))
-
-    assert file_index.rescan(str(project), Seen("s1"), only_newer=True).changed == ["a.py"]
-    assert file_index.rescan(str(project), Seen("s1")).changed == ["b.py"]
 
 
 def test_calls_of_a_very_large_project_are_resolved_when_asked(project: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import cases
 from support.code import edited, happen
 from support.databases import observation_row, session_row
 from support.hooks import tool_event
@@ -17,23 +18,9 @@ from claude_mem_lite.codemap.confidence import boosted
 from claude_mem_lite.codemap.heal import decay, heal
 from claude_mem_lite.storage import call_edges, code, models, queries
 
-SHOP = """class Till:
-    def __init__(self, name):
-        self.name = name
+CASES = cases.load("codemap/heal")
 
-    def pay(self, sum):
-        check(sum)
-        print_slip(sum)
-        return self.total(sum)
-
-    def total(self, sum):
-        return sum
-
-
-def check(sum):
-    if sum < 0:
-        raise ValueError(sum)
-"""
+SHOP = CASES["shop"]
 PRINTERS = """def print_slip(sum):
     return str(sum)
 
@@ -149,19 +136,7 @@ PYTHON_FRAMES = """Traceback (most recent call last):
 ZeroDivisionError
 """
 SHORT_FRAMES = "shop.py:7: in pay\n    print_slip(sum)\nprinters.py:7: in print_slip\n    return repr(sum)\n"
-LONG_FRAMES = """self = <Till>
-
-    def pay(self, sum):
->       print_slip(sum)
-
-shop.py:7:
-_ _ _ _ _ _ _ _
-
-    def print_slip(self, sum):
->       return repr(sum)
-
-printers.py:7: ZeroDivisionError
-"""
+LONG_FRAMES = CASES["long_frames"]
 
 
 @pytest.mark.parametrize("output", [PYTHON_FRAMES, SHORT_FRAMES, LONG_FRAMES])

@@ -8,6 +8,7 @@ import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support import cases
 
 from claude_mem_lite.codemap import file_index, graph, renewal
 from claude_mem_lite.codemap.file_index import Seen
@@ -16,150 +17,13 @@ from claude_mem_lite.codemap.resolution import Edge, Resolution
 from claude_mem_lite.codemap.valueflow import solver
 from claude_mem_lite.storage import call_edges, code
 
+CASES = cases.load("codemap/renewal")
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-FILES = {
-    "shop/__init__.py": "from shop.goods import *\nfrom shop.till import Till, opened\n",
-    "shop/base.py": """
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from functools import partial
-
-
-class Lazy:
-    def __init__(self, function): self.function = function
-    def __get__(self, instance, owner): return self.function(instance)
-
-
-class Thing(ABC):
-    kinds = {}
-
-    def __init__(self, name, price=None):
-        self.name = name
-        self.price = price or Price(1, self)
-
-    def __init_subclass__(cls): register(cls)
-
-    @abstractmethod
-    def sold(self): raise NotImplementedError
-
-    @property
-    def label(self): return describe(self)
-
-    @Lazy
-    def owner(self): return Owner()
-
-    def __lt__(self, other): return self.price < other.price
-
-
-class Owner:
-    def call(self): return self.things[0].sold()
-    def give(self, thing): self.things = [thing]
-
-
-@dataclass
-class Price:
-    amount: int
-    thing: Thing
-
-    def __lt__(self, other): return self.amount < other.amount
-    def shown(self): return self.thing.label
-
-
-def register(cls): Thing.kinds[cls.__name__] = cls
-def describe(thing): return thing.name.upper() if isinstance(thing, Thing) else str(thing)
-def later(function, *given): return partial(function, *given)
-""",
-    "shop/goods.py": """
-from .base import Thing, later, describe
-import shop.till as till
-
-__all__ = ["Book", "Toy", "cheapest"]
-
-
-class Book(Thing):
-    def sold(self):
-        till.main.take(self)
-        return self.owner.give(self)
-
-    def read(self, reader=describe): return reader(self)
-
-
-class Toy(Thing):
-    def sold(self): return self.wind()()
-    def wind(self): return later(self.play, 2)
-    def play(self, times): return [describe(each) for each in range(times)]
-
-
-def cheapest(things):
-    best = sorted(things)[0]
-    best.sold()
-    return best
-
-
-def everything():
-    for kind in Thing.kinds.values():
-        yield kind("a")
-""",
-    "shop/till.py": """
-from contextlib import contextmanager
-from shop.base import Price
-import shop.goods
-
-
-class Till:
-    def __init__(self): self.taken, self.log = [], {}
-
-    def take(self, thing):
-        self.taken.append(thing)
-        self.log[thing.label] = Price(2, thing)
-        for each in shop.goods.everything():
-            each.sold()
-
-    def total(self): return sum(each.price.shown() for each in self.taken)
-    def __enter__(self): return self
-    def __exit__(self, *_): self.close()
-    def close(self): self.total()
-
-
-class Drawer(Till):
-    def close(self):
-        super().close()
-        getattr(self, "take_" + "all")()
-
-    def take_all(self): return max(self.taken, key=lambda each: each.price)
-
-
-@contextmanager
-def opened(kind=Till):
-    with kind() as till:
-        yield till
-
-
-main = Drawer()
-""",
-    "shop/run.py": """
-from shop import *
-from shop import opened, Till
-
-
-async def fetched(name): return Book(name)
-
-
-async def main():
-    with opened() as till:
-        till.take(await fetched("x"))
-    cheapest([Toy("y"), *till.taken]).label
-
-
-def again(things=(), *, key=None, **more):
-    global last
-    last = cheapest([*things, key])
-    return again(things, **more) or last.read()
-""",
-}
+FILES = CASES["files"]
 SEEDS = range(12)
 
 

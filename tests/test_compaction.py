@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support import cases
+from support.databases import work_on
 from support.hooks import edit
 from support.transcripts_on_disk import recorded
 
@@ -18,61 +20,13 @@ from claude_mem_lite.distill.local import compaction
 from claude_mem_lite.redaction.events import scrub_as_set
 from claude_mem_lite.storage import queries
 
+CASES = cases.load("compaction")
+
 if TYPE_CHECKING:
     from pathlib import Path
 
-SUMMARY = """<analysis>
-The user wants it all. Pending: everything.
-</analysis>
-
-<summary>
-1. Primary Request and Intent:
-   Move the ledger to SQLite, and keep the CSV export. No ORM.
-
-2. Key Technical Concepts:
-   - WAL
-
-3. Files and Code Sections:
-   - ledger/store.py
-     ```python
-     # Decisions: none of these
-     ```
-4. Errors and fixes:
-   - `git push` was rejected for want of an upstream.
-
-6. All user messages:
-   - "Move the ledger"
-
-7. Pending Tasks:
-   - Write the migration in ledger/migrate.py
-   - 2 tests still fail in test_money
-
-8. Current Work:
-   Editing store.py.
-
-9. Optional Next Step:
-   Run pytest again.
-
-10. Decisions and their reasons:
-   - WAL is off because backups copy the file.
-</summary>
-"""
-IN_A_TRANSCRIPT = """This session is being continued from a previous conversation that ran out of context.
-
-<system-reminder>
-Pending: read this
-</system-reminder>
-Analysis:
-Pending: all.
-
-Summary:
-1. Primary Request and Intent:
-   Do it all.
-
-If you need specific details from before compaction, read the full transcript at: /x.jsonl
-Continue the conversation from where it left off without asking the user any further questions.
-Resume directly.
-"""
+SUMMARY = CASES["summary"]
+IN_A_TRANSCRIPT = CASES["in_a_transcript"]
 CONDENSED = (
     "Asked: Move the ledger to SQLite, and keep the CSV export. No ORM. Now: Editing store.py. "
     "Decided: WAL is off because backups copy the file. Open: Write the migration in ledger/migrate.py. "
@@ -92,9 +46,7 @@ class _Ran:
 def happen(event_name: str, *, session: str = "s1", **fields: Any) -> None:
     """Have an event of project /p recorded."""
     event = {"session_id": session, "hook_event_name": event_name, **fields}
-    row = queries.pending_event(inbox.append(scrub_as_set(json.dumps(event)), "/p"))
-    assert row is not None
-    record.record_event(row)
+    work_on(inbox.append(scrub_as_set(json.dumps(event)), "/p"))
 
 
 def ran(command: str, output: str) -> None:
@@ -103,18 +55,7 @@ def ran(command: str, output: str) -> None:
     happen("PostToolUse", **call, tool_response={"stdout": output, "stderr": ""})
 
 
-@pytest.mark.parametrize(
-    ("summary", "kept"),
-    [
-        (SUMMARY, CONDENSED),
-        (IN_A_TRANSCRIPT, "Asked: Do it all."),
-        ("## Goal\nMend the parser.\n\n## Pending tasks\nNone.\n\n## Next step\nRelease it.",
-         "Asked: Mend the parser. Next: Release it."),
-        ("No headings. Two sentences.", "No headings. Two sentences."),
-        ("<summary>\n</summary>", ""),
-        ("", ""),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("summary", "kept"), CASES["kept"])
 def test_what_matters_of_a_summary_is_kept(summary: str, kept: str) -> None:
     """The request, where it stands, decisions and open ends; no analysis, no code."""
     assert compaction.condensed(summary) == kept

@@ -1,91 +1,25 @@
-"""What is remembered of a shell command."""
+"""What is told of commands and of edits."""
+
+from __future__ import annotations
+
+from difflib import SequenceMatcher
+from typing import Any
 
 import pytest
+from support import cases
 
-from claude_mem_lite.distill.local import observe
+from claude_mem_lite.codemap.diff import Change
+from claude_mem_lite.distill.local import observe, problems
 from claude_mem_lite.distill.local.runners import TestRun, test_run
 from claude_mem_lite.distill.local.shell import is_lookup, on_one_line, steps
 from claude_mem_lite.distill.local.writes import changed_files
 from claude_mem_lite.distill.observation import Capture, Observation, Skip
 
-PYTEST_OUTPUT = """\
-.F.                                                                      [100%]
-=================================== FAILURES ===================================
-______________________________ test_total[empty] _______________________________
-
-    def test_total(basket):
->       assert total(basket) == 0
-E       assert 7 == 0
-E        +  where 7 = total([])
-
-tests/test_basket.py:14: AssertionError
-=========================== short test summary info ============================
-FAILED tests/test_basket.py::test_total[empty] - assert 7 == 0
-1 failed, 2 passed in 0.02s
-"""
-JEST_OUTPUT = """\
- FAIL  src/sum.test.js
-  ● adds numbers
-
-    expect(received).toBe(expected) // Object.is equality
-
-    Expected: 3
-    Received: 4
-
-      at Object.<anonymous> (src/sum.test.js:4:21)
-
-Tests:       1 failed, 14 passed, 15 total
-"""
-VITEST_OUTPUT = """\
- FAIL  src/a.test.ts > adds
-AssertionError: expected 4 to be 3
-
- ❯ src/a.test.ts:5:20
-
- Test Files  1 failed (1)
-      Tests  1 failed | 1 passed (2)
-"""  # noqa: RUF001 - vitest prints this sign
-GO_OUTPUT = """\
---- FAIL: TestAdd (0.00s)
-    add_test.go:8: Add(1, 2) = 4, want 3
-FAIL
-FAIL\texample.com/calc\t0.003s
-ok  \texample.com/other\t0.002s
-"""
-CARGO_OUTPUT = """\
-test tests::adds ... FAILED
-test tests::ok ... ok
-
-thread 'tests::adds' panicked at src/lib.rs:12:9:
-assertion `left == right` failed
-  left: 4
- right: 3
-
-test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s
-"""
-UNITTEST_OUTPUT = """\
-FAIL: test_add (test_calc.TestCalc.test_add)
-----------------------------------------------------------------------
-Traceback (most recent call last):
-  File "/p/test_calc.py", line 6, in test_add
-    self.assertEqual(add(1, 2), 4)
-AssertionError: 3 != 4
-
-----------------------------------------------------------------------
-Ran 2 tests in 0.001s
-
-FAILED (failures=1)
-"""
-COMMIT_COMMAND = """\
-git add -A && git commit -m "$(cat <<'EOF'
-Add basket
-
-It was missing.
-
-Co-Authored-By: C <c@example.com>
-EOF
-)"
-"""
+CASES = cases.load("distill/bash")
+RUNNERS = cases.load("distill/runners")["case"]
+COMMANDS = cases.load("distill/commands")
+PYTEST_OUTPUT = RUNNERS[0]["output"]
+COMMIT_COMMAND = CASES["commit_command"]
 
 
 def _bash(command: str, stdout: str = "", description: str = "") -> Capture:
@@ -124,77 +58,15 @@ def test_a_failed_test_run_tells_what_failed_and_why() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("output", "runner", "verdict", "failing", "reason"),
-    [
-        (
-            PYTEST_OUTPUT,
-            "pytest",
-            "1 failed, 2 passed",
-            ("tests/test_basket.py::test_total[empty]",),
-            "assert 7 == 0",
-        ),
-        ("3 passed, 1 skipped, 2 warnings in 0.10s", "pytest", "3 passed, 1 skipped", (), ""),
-        ("==== no tests ran in 0.01s ====", "pytest", "no tests ran", (), ""),
-        (JEST_OUTPUT, "jest", "1 failed, 14 passed", ("adds numbers",), "Expected: 3"),
-        (
-            VITEST_OUTPUT,
-            "vitest",
-            "1 failed, 1 passed",
-            ("src/a.test.ts > adds",),
-            "AssertionError: expected 4 to be 3",
-        ),
-        (GO_OUTPUT, "go test", "1 failed, 1 passed", ("TestAdd",), "add_test.go:8: Add(1, 2) = 4, want 3"),
-        (
-            CARGO_OUTPUT,
-            "cargo test",
-            "1 failed, 1 passed",
-            ("tests::adds",),
-            "thread 'tests::adds' panicked at src/lib.rs:12:9:\nassertion `left == right` failed",
-        ),
-        (
-            UNITTEST_OUTPUT,
-            "unittest",
-            "1 failed, 1 passed",
-            ("test_add (test_calc.TestCalc.test_add)",),
-            "AssertionError: 3 != 4",
-        ),
-        (
-            "  12 passing (40ms)\n  1 failing\n\n  1) cart adds:\n",
-            "mocha",
-            "1 failed, 12 passed",
-            ("cart adds:",),
-            "",
-        ),
-        (
-            "5 examples, 1 failure\n\nrspec ./a_spec.rb:3 # A b",
-            "rspec",
-            "1 failed, 4 passed",
-            ("./a_spec.rb:3",),
-            "",
-        ),
-        ("Tests: 5, Assertions: 9, Failures: 1.", "phpunit", "1 failed, 4 passed", (), ""),
-        ("Failed!  - Failed:     1, Passed:     4, Skipped: 0", "dotnet test", "1 failed, 4 passed", (), ""),
-        (
-            "[ERROR] Tests run: 5, Failures: 0, Errors: 1, Skipped: 1",
-            "maven",
-            "1 error, 3 passed, 1 skipped",
-            (),
-            "",
-        ),
-        ("# pass 3\n# fail 1", "node --test", "1 failed, 3 passed", (), ""),
-        (" 3 pass\n 0 fail\n", "bun test", "3 passed", (), ""),
-    ],
-)
-def test_every_runner_has_its_verdict(
-    output: str, runner: str, verdict: str, failing: tuple[str, ...], reason: str
-) -> None:
+@pytest.mark.parametrize("case", RUNNERS, ids=lambda case: case["runner"])
+def test_every_runner_has_its_verdict(case: dict[str, Any]) -> None:
     """Counts, names of what failed and the first reason are read from each runner's own output."""
-    run = test_run(output)
+    run = test_run(case["output"])
 
     assert isinstance(run, TestRun)
-    assert (run.runner, run.verdict, run.failing, run.reason) == (runner, verdict, failing, reason)
-    assert run.has_failed == ("failed" in verdict or "error" in verdict)
+    assert (run.runner, run.verdict) == (case["runner"], case["verdict"])
+    assert (list(run.failing), run.reason) == (case["failing"], case["reason"])
+    assert run.has_failed == ("failed" in run.verdict or "error" in run.verdict)
 
 
 def test_an_output_sent_twice_is_counted_once() -> None:
@@ -205,105 +77,22 @@ def test_an_output_sent_twice_is_counted_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("capture", "title"),
-    [
-        (_bash("python3 -m pytest -q", "..   [100%]\n2 passed in 0.01s"), "Run pytest: 2 passed"),
-        (
-            _bash("sed -i s/a/b/ x.py && pytest -q", "2 passed in 0.01s", "Rename and test"),
-            "Rename and test: 2 passed",
-        ),
-        (
-            _bash("./deploy.sh", "uploaded 3 files", "Deploy to staging."),
-            "Deploy to staging: “uploaded 3 files”",
-        ),
-        (_bash("./deploy.sh --now", "uploaded 3 files"), "Run ./deploy.sh --now: “uploaded 3 files”"),
-        (
-            _bash("pip install 'typer>=0.15' rich", "Successfully installed rich-14"),
-            "Install typer>=0.15 and rich with pip",
-        ),
-        (_bash("npm ci", "added 120 packages in 3s"), "Install dependencies with npm"),
-        (_bash("cargo remove serde", "    Removing serde from dependencies"), "Uninstall serde with cargo"),
-        (
-            _bash("mypy -p x", "Success: no issues found in 3 source files"),
-            "Run mypy -p x: “Success: no issues found in 3 source files”",
-        ),
-        (
-            _bash(
-                "mypy -p x && ruff check", "Success: no issues found in 3 source files\nAll checks passed!"
-            ),
-            "Run mypy -p x && ruff check: “All checks passed!”",
-        ),
-        (
-            _bash(
-                "ruff check && mypy -p x", "All checks passed!\nSuccess: no issues found in 3 source files"
-            ),
-            "Run ruff check && mypy -p x: “Success: no issues found in 3 source files”",
-        ),
-        (
-            _failed("ruff check src", "Exit code 1\nsrc/a.py:1:8: F401 unused\nFound 1 error."),
-            "Run ruff check src: “a.py:1:8: F401 unused”",
-        ),
-        (
-            _failed(
-                "python3 -m shop",
-                "Exit code 1\nTraceback (most recent call last):\n  File \"a.py\", line 1\nKeyError: 'x'",
-            ),
-            "Run python3 -m shop: “KeyError: 'x'”",
-        ),
-        (
-            _failed("make build", "Exit code 2\na.c:3:5: error: expected ';'\nmake: *** [build] Error 1"),
-            "Run make build: “a.c:3:5: error: expected ';'”",
-        ),
-        (
-            _failed("frob", "Exit code 127\n/bin/bash: line 1: frob: command not found"),
-            "Run frob: “bash: line 1: frob: command not found”",
-        ),
-        (
-            _failed("git push origin main", "Exit code 128\nfatal: no such remote\nfatal: gone", "Push"),
-            "Push: “fatal: no such remote”",
-        ),
-        (_failed("./check", "Exit code 1", "Is x there?"), "Is x there? exit code 1"),
-    ],
+    "case",
+    [case for kind in ("ran", "git", "outcome") for case in COMMANDS[kind]],
+    ids=lambda case: case["title"],
 )
-def test_title_says_what_was_run_and_how_it_ended(capture: Capture, title: str) -> None:
-    """Tests by their verdict, failures by their decisive line, the rest by Claude's own description."""
-    assert _title(capture) == title
+def test_title_says_what_was_run_and_how_it_ended(case: dict[str, str]) -> None:
+    """Tests by their verdict, failures by their decisive line, git by what it did, others by the result."""
+    title, how = case["title"], _failed if "error" in case else _bash
 
+    observation = observe(
+        how(case["command"], case.get("error", case.get("output", "")), case.get("description", ""))
+    )
 
-@pytest.mark.parametrize(
-    ("command", "output", "title"),
-    [
-        (
-            "git commit -m 'Add basket'",
-            "[main 1a2b3c4] Add basket\n 1 file changed",
-            "Commit “Add basket” as 1a2b3c4",
-        ),
-        (
-            "git commit -qam 'Add basket' && git log --oneline | head -1",
-            "1a2b3c4 Add basket",
-            "Commit “Add basket” as 1a2b3c4",
-        ),
-        ("git commit -qm 'Add basket'", "", "Commit “Add basket”"),
-        (
-            COMMIT_COMMAND,
-            "[main (root-commit) 1a2b3c4] Add basket",
-            "Commit “Add basket” as 1a2b3c4",
-        ),
-        (
-            "git commit -qm 'Version 2' && git tag -a v2 -m 'shop 2' && git log --oneline --decorate",
-            "1a2b3c4 (HEAD -> main, tag: v2) Version 2",
-            "Commit “Version 2” as 1a2b3c4, tag “v2”",
-        ),
-        ("git checkout -b fix", "Switched to a new branch 'fix'", "Create branch “fix”"),
-        ("git -C /p switch main", "Switched to branch 'main'", "Switch to “main”"),
-        ("git push -u origin fix", " * [new branch]      fix -> fix", "Push “fix” to origin"),
-        ("git merge --no-ff fix", "Merge made by the 'ort' strategy.", "Merge “fix”"),
-        ("git branch -d fix", "Deleted branch fix (was 1a2b3c4).", "Delete branch “fix”"),
-    ],
-)
-def test_git_is_told_by_what_it_did(command: str, output: str, title: str) -> None:
-    """Hash and subject of a commit, the tag, the branch: from the command and its output."""
-    assert _title(_bash(command, output)) == title
+    assert isinstance(observation, Observation)
+    assert observation.title == title
+    if case in COMMANDS["outcome"] and ": " in title:
+        assert title.partition(": ")[2] not in observation.summary
 
 
 def test_a_commit_message_says_why_without_its_trailers() -> None:
@@ -330,14 +119,6 @@ def test_a_failed_commit_is_no_commit() -> None:
     assert isinstance(observation, Observation)
     assert observation.title == "Test and commit: “boom: failed”"
     assert "Committed" not in observation.summary
-
-
-def test_a_failed_command_line_pushed_nothing() -> None:
-    """Which of several commands failed is not known, so none of them is said to have worked."""
-    observation = observe(_failed("git push origin main && ./deploy", "Exit code 1\nboom: failed"))
-
-    assert isinstance(observation, Observation)
-    assert "Push" not in observation.summary
 
 
 @pytest.mark.parametrize(
@@ -405,73 +186,22 @@ def test_what_the_client_says_about_the_run_is_told() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("command", "words"),
-    [
-        ("ls", [("ls",)]),
-        ("A=1 B='2 3' python3.11 -m pytest -q", [("pytest", "-q")]),
-        ("a && b || c; d | e & f\ng", [("a",), ("b",), ("c",), ("d",), ("e",), ("f",), ("g",)]),
-        ("echo 'a && b' \"c | d\" e\\ f", [("echo", "a && b", "c | d", "e f")]),
-        ("time sudo -E timeout 5 make", [("make",)]),
-        ("uv run pytest", [("pytest",)]),
-        ("for f in a b; do cat $f; done", [("cat", "$f")]),
-        ("# a comment's quote\necho x", [("echo", "x")]),
-        (
-            'curl -H "A: $(python3 -c "print((1, (2, 3)))")" http://x',
-            [("curl", "-H", 'A: $(python3 -c "print((1, (2, 3)))")', "http://x")],
-        ),
-        ("git --no-pager -C /p log", [("git", "log")]),
-        ("echo 'unclosed", [("echo", "unclosed")]),
-        ('python3 -c \'a\n# b\' | xargs rm "\\"c\\"" # d', [("python3", "-c", "a\n# b"), ("rm", '"c"')]),
-        ("", []),
-    ],
-)
-def test_steps_are_the_simple_commands(command: str, words: list[tuple[str, ...]]) -> None:
+@pytest.mark.parametrize(("command", "words"), CASES["steps"])
+def test_steps_are_the_simple_commands(command: str, words: list[list[str]]) -> None:
     """Lists, pipelines, quotes, wrappers and loops are taken apart; nothing is expanded."""
-    assert [step.words for step in steps(command)] == words
+    assert [list(step.words) for step in steps(command)] == words
 
 
-@pytest.mark.parametrize(
-    ("command", "looks"),
-    [
-        ("grep -rn 'a|b' . | head -3", True),
-        ("git log --oneline", True),
-        ("python3 --version", True),
-        ("sed -n 1,20p a.py", True),
-        ("sed -i s/a/b/ a.py", False),
-        ("find . -name x -delete", False),
-        ("cat a > b", False),
-        ("cat a 2>/dev/null", True),
-        ("git checkout main", False),
-        ("python3 - <<'EOF'\nprint(1)\nEOF", False),
-        ("frobnicate", False),
-    ],
-)
+@pytest.mark.parametrize(("command", "looks"), CASES["lookups"])
 def test_is_lookup_in_doubt_is_false(command: str, looks: bool) -> None:  # noqa: FBT001 - a column of the table
     """Only commands that are known to look count as looks."""
     assert all(is_lookup(step) for step in steps(command)) is looks
 
 
-@pytest.mark.parametrize(
-    ("command", "files"),
-    [
-        ("echo x > a.txt; echo y >> sub/b.txt", ("/p/a.txt", "/p/sub/b.txt")),
-        ("make 2>/dev/null >&2 > /dev/null", ()),
-        ("sed -i -e s/a/b/ -e s/c/d/ a.py b.py", ("/p/a.py", "/p/b.py")),
-        ("sed -i 's/a/b/' a.py", ("/p/a.py",)),
-        ("mv a.py b.py && cp b.py c.py d/", ("/p/a.py", "/p/b.py", "/p/d/b.py", "/p/d/c.py")),
-        ("rm -f *.pyc $X ~/y z.txt", ("/p/z.txt",)),
-        ("cd sub && touch a && cd $HOME && touch b && touch /abs/c", ("/p/sub/a", "/abs/c")),
-        ("git mv old.py new.py && git rm gone.py", ("/p/old.py", "/p/new.py", "/p/gone.py")),
-        ("cat <<EOF | tee conf.toml\nx > y\nEOF", ("/p/conf.toml",)),
-        ("grep '>' a.txt", ()),
-        ("git checkout main; git checkout HEAD -- a; git -C /q restore b", ("/p/a", "/p/b")),
-        ("python3 - <<E\nopen('o.csv', 'w')\nPath('p.txt').write_text('')\nE", ("/p/o.csv", "/p/p.txt")),
-    ],
-)
-def test_changed_files_are_certain(command: str, files: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(("command", "files"), CASES["changed"])
+def test_changed_files_are_certain(command: str, files: list[str]) -> None:
     """Redirects, moves, copies, removals and inline scripts; a name known only at run time is left out."""
-    assert changed_files(command, "/p") == files
+    assert list(changed_files(command, "/p")) == files
 
 
 @pytest.mark.parametrize(
@@ -487,9 +217,155 @@ def test_on_one_line_shows_the_command_without_scripts(command: str, line: str) 
     assert on_one_line(command) == line
 
 
-def test_ansi_and_controls_never_reach_an_observation() -> None:
-    """Whatever a terminal was made to show, an observation is plain text."""
-    observation = observe(_bash("./x", "\x1b[31mred\x1b[0m\x07\u202e end", "Show colours"))
+@pytest.mark.parametrize("case", cases.load("distill/errors")["case"], ids=lambda case: case["line"])
+def test_one_finder_knows_the_errors_of_all_tools(case: dict[str, str]) -> None:
+    """A position with a message, a message with its position below, or positions below a file's name."""
+    assert problems.first_problem(case["output"]) == case["line"]
+
+
+def test_a_removed_file_is_said_to_be_removed() -> None:
+    """What `rm` was given is gone, what else was written has changed."""
+    observation = observe(
+        _bash("rm -f old.py && git rm -q lib/gone.py && touch new.py", description="Clean up")
+    )
 
     assert isinstance(observation, Observation)
-    assert observation.title == "Show colours: “red end”"
+    assert observation.summary.endswith("Changed new.py. Removed old.py and lib/gone.py.")
+
+
+@pytest.mark.parametrize(
+    "place", ["src/a.py:3: error: x y", "src/a.ts(3,1): error TS1: x y", "a.kt:[3,1] x y"]
+)
+def test_an_error_after_a_long_row_of_dots_is_found_with_its_place(place: str) -> None:
+    """Lines that name no line number are passed over, those in any compiler's form are not."""
+    output = f"{'.' * 4_000}\n{place}\n"
+
+    assert (problems.first_problem(output), problems.count_problems(output)) == (place, 1)
+
+
+KNOWN = cases.load("distill/edits")
+MODULE: str = KNOWN["module"]
+
+
+def _edit(path: str, old: str, new: str, *, original: str | None = MODULE, **more: Any) -> Capture:
+    arguments = {"file_path": path, "old_string": old, "new_string": new, "replace_all": False, **more}
+    response = {"filePath": path, "originalFile": original, "structuredPatch": []}
+    return Capture("PostToolUse", "Edit", {"tool_input": arguments, "tool_response": response}, "/shop")
+
+
+def _write(path: str, content: str, *, original: str | None = None, **response: Any) -> Capture:
+    kind = "create" if original is None else "update"
+    answer = {"type": kind, "filePath": path, "structuredPatch": [], "originalFile": original, **response}
+    arguments = {"file_path": path, "content": content}
+    return Capture("PostToolUse", "Write", {"tool_input": arguments, "tool_response": answer}, "/shop")
+
+
+def _patched(path: str, before: str, after: str) -> Capture:
+    """Return an edit with the patch that the client makes of two versions."""
+    old, new = before.splitlines(), after.splitlines()
+    patch = []
+    for group in SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(3):
+        lines = []
+        for kind, start, end, at, to in group:
+            lines += [f" {line}" for line in old[start:end]] if kind == "equal" else []
+            lines += [f"-{line}" for line in old[start:end]] if kind in {"replace", "delete"} else []
+            lines += [f"+{line}" for line in new[at:to]] if kind in {"replace", "insert"} else []
+        patch.append({"oldStart": group[0][1] + 1, "newStart": group[0][3] + 1, "lines": lines})
+    capture = _edit(path, before, after, original=before)
+    capture.payload["tool_response"]["structuredPatch"] = patch
+    return capture
+
+
+def _capture(case: dict[str, Any]) -> Capture:
+    if "after" in case:
+        return _patched(case["path"], case["before"], case["after"])
+    if "content" in case:
+        return _write(case["path"], case["content"], original=case.get("before"))
+    original = None if "is_unknown" in case else case.get("before", MODULE)
+    return _edit(case["path"], case["old"], case["new"], original=original)
+
+
+@pytest.mark.parametrize("case", KNOWN["case"], ids=lambda case: case["promise"])
+def test_an_edit_is_told_by_what_changed(case: dict[str, Any]) -> None:
+    """Function, file and size, what the line was and is; in any language, and never more than is known."""
+    observation = observe(_capture(case), prompt=case.get("prompt"))
+
+    assert isinstance(observation, Observation)
+    told = {
+        "title": observation.title,
+        "summary": observation.summary,
+        "detail": observation.detail,
+        "files": list(observation.files_touched),
+        "functions": [
+            [each.qualified_name, each.kind, each.change_type] for each in observation.functions_changed
+        ],
+    }
+    expected = {name: case[name] for name in told if name in case}
+    assert {name: told[name] for name in expected} == expected
+
+
+def test_a_patch_counts_before_the_strings() -> None:
+    """The client's patch is what really happened, also where the user changed the proposal."""
+    capture = _edit("/shop/prices.py", "LIMIT = 10", "LIMIT = 20")
+    hunk = {"oldStart": 4, "oldLines": 1, "newStart": 4, "newLines": 3}
+    lines = ["-LIMIT = 10", "+def limit():", "+    return 30", "+"]
+    capture.payload["tool_response"]["structuredPatch"] = [{**hunk, "lines": lines}]
+
+    observation = observe(capture)
+
+    assert isinstance(observation, Observation)
+    assert observation.title == "Add limit to prices.py"
+    assert observation.detail == "- LIMIT = 10\n+ def limit():\n+     return 30"
+
+
+def test_several_edits_of_a_file_are_one_observation() -> None:
+    """MultiEdit applies its edits one after the other."""
+    edits = [
+        {"old_string": "gross / 2", "new_string": "gross / 3"},
+        {"old_string": "3", "new_string": "4", "replace_all": True},
+    ]
+    arguments = {"file_path": "/shop/prices.py", "edits": edits}
+    response = {"filePath": "/shop/prices.py", "originalFile": MODULE}
+    capture = Capture(
+        "PostToolUse", "MultiEdit", {"tool_input": arguments, "tool_response": response}, "/shop"
+    )
+
+    observation = observe(capture)
+
+    assert isinstance(observation, Observation)
+    assert observation.functions_changed == (Change("net", "function", "modified"),)
+
+
+def test_a_notebook_cell_is_named() -> None:
+    """The changed cell, its old and its new source are remembered."""
+    arguments = {
+        "notebook_path": "/shop/a.ipynb",
+        "cell_id": "b2",
+        "new_source": "x = 2",
+        "edit_mode": "replace",
+    }
+    response = {"old_source": "x = 1", "cell_type": "code", "language": "python", "error": ""}
+    capture = Capture(
+        "PostToolUse", "NotebookEdit", {"tool_input": arguments, "tool_response": response}, "/shop"
+    )
+
+    assert observe(capture) == Observation(
+        title="Edit cell b2 of a.ipynb",
+        summary="Edit cell b2 of a.ipynb (code, +1 -1 lines).",
+        detail="- x = 1\n+ x = 2",
+        files_touched=("a.ipynb",),
+        functions_changed=(),
+    )
+
+
+@pytest.mark.parametrize(
+    "capture",
+    [
+        _edit("/shop/a.py", "same", "same", original="same\n"),
+        _edit("", "a", "b"),
+        _write("/shop/empty.py", ""),
+    ],
+)
+def test_an_edit_without_a_change_is_skipped(capture: Capture) -> None:
+    """Nothing changed, or nobody knows where: nothing to remember."""
+    assert isinstance(observe(capture), Skip)

@@ -1,4 +1,4 @@
-"""What Claude is sent of one capture: short, each thing once, cut by content when it is long."""
+"""What Claude is sent of a capture, and of a history: short, each thing once, and with its facts."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support import cases
 from support.recorded import DATA, restore
-from support.strategies import CAPTURES, EVENTS, GIANTS, TEXT, TOOLS
+from support.strategies import CAPTURES, EVENTS, GIANTS, TOOLS
 
 from claude_mem_lite.capture import priority
 from claude_mem_lite.cli import demo
@@ -21,47 +22,11 @@ from claude_mem_lite.distill.observation import Capture, Skip
 from claude_mem_lite.redaction.events import scrub
 
 sys.path.append(str(Path(__file__).parent.parent / "benchmarks"))
-from lengthen import lengthened, size
-
-FACTS: dict[str, Any] = json.loads(restore((DATA / "ledger" / "facts.json").read_text()))
-
-BEFORE = '''\
-"""Prices."""
-import faraway
-
-LIMIT = 10
-
-
-def net(gross: int) -> int:
-    """Without tax."""
-    rate = 19
-    first = gross
-    second = first
-    return second
-'''
-HUNK = {
-    "oldStart": 8,
-    "oldLines": 5,
-    "newStart": 8,
-    "newLines": 5,
-    "lines": [
-        '     """Without tax."""',
-        "     rate = 19",
-        "     first = gross",
-        "-    second = first",
-        "+    second = first * 100 // (100 + rate)",
-        "     return second",
-    ],
-}
+from lengthen import lengthened
 
 
 def _tool(tool_name: str, arguments: object, response: object = None) -> Capture:
     return Capture("PostToolUse", tool_name, {"tool_input": arguments, "tool_response": response}, "/shop")
-
-
-def _failed(tool_name: str, arguments: object, error: str, **more: Any) -> Capture:
-    payload = {"tool_input": arguments, "error": error, **more}
-    return Capture("PostToolUseFailure", tool_name, payload, "/shop")
 
 
 def _bash(command: str, stdout: str, description: str = "", **response: Any) -> Capture:
@@ -69,238 +34,10 @@ def _bash(command: str, stdout: str, description: str = "", **response: Any) -> 
     return _tool("Bash", arguments, {"stdout": stdout, "stderr": "", **response})
 
 
-def test_an_edit_is_its_hunks_with_one_line_of_context() -> None:
-    """The client's patch is sent, neither the old file nor the strings beside it, nor wide context."""
-    arguments = {
-        "file_path": "/shop/net.py",
-        "old_string": "    second = first",
-        "new_string": "    second = …",
-    }
-    capture = _tool("Edit", arguments, {"originalFile": BEFORE, "structuredPatch": [HUNK]})
-
-    assert digest(capture) == (
-        "Edit net.py\n"
-        "@@ -10,3 +10,3 @@\n"
-        "     first = gross\n"
-        "-    second = first\n"
-        "+    second = first * 100 // (100 + rate)\n"
-        "     return second"
-    )
-
-
-def test_an_edit_sends_nothing_twice() -> None:
-    """A word of the old file that no change touches is absent; a changed line stands there once."""
-    capture = _tool(
-        "Edit",
-        {"file_path": "/shop/net.py", "old_string": HUNK["lines"][3][1:], "new_string": HUNK["lines"][4][1:]},
-        {
-            "originalFile": BEFORE,
-            "oldString": HUNK["lines"][3][1:],
-            "newString": HUNK["lines"][4][1:],
-            "structuredPatch": [HUNK],
-        },
-    )
-
-    text = digest(capture)
-
-    assert [word for word in ("faraway", "LIMIT", "Without tax", "rate = 19") if word in text] == []
-    assert text.count("second = first * 100") == 1
-    assert text.count("    second = first\n") == 1
-
-
-def test_changes_far_apart_in_one_hunk_get_headers_of_their_own() -> None:
-    """Where context is left out inside a hunk, the rest is numbered anew."""
-    lines = ["-a", "+A", " b", " c", " d", " e", "-f", "+F"]
-    hunk = {"oldStart": 1, "oldLines": 6, "newStart": 1, "newLines": 6, "lines": lines}
-
-    text = digest(_tool("Edit", {"file_path": "/shop/x.txt"}, {"structuredPatch": [hunk]}))
-
-    assert text == "Edit x.txt\n@@ -1,2 +1,2 @@\n-a\n+A\n b\n@@ -5,2 +5,2 @@\n e\n-f\n+F"
-
-
-def test_an_edit_without_a_patch_is_compared() -> None:
-    """Old and new strings give a diff; what they have in common is told once."""
-    same = [f"line {number}" for number in range(9)]
-    arguments = {
-        "file_path": "/shop/x.py",
-        "old_string": "\n".join([*same, "old"]),
-        "new_string": "\n".join([*same, "new"]),
-        "replace_all": True,
-    }
-
-    text = digest(_tool("Edit", arguments, {}))
-
-    assert text == "Edit x.py, all occurrences\n@@ -9,2 +9,2 @@\n line 8\n-old\n+new"
-
-
-def test_a_multi_edit_without_a_patch_is_compared_pair_by_pair() -> None:
-    """Each replacement of a MultiEdit is a hunk."""
-    edits = [{"old_string": "a", "new_string": "b"}, {"old_string": "c", "new_string": "d"}]
-
-    text = digest(_tool("MultiEdit", {"file_path": "/shop/x.py", "edits": edits}))
-
-    assert text == "MultiEdit x.py\n@@ -1 +1 @@\n-a\n+b\n@@ -1 +1 @@\n-c\n+d"
-
-
-def test_a_new_file_is_its_content_once() -> None:
-    """The answer repeats the content; the digest does not."""
-    response = {"type": "create", "content": BEFORE, "originalFile": None, "structuredPatch": []}
-
-    text = digest(_tool("Write", {"file_path": "/shop/net.py", "content": BEFORE}, response))
-
-    assert text == f"Write net.py (new file, 12 lines)\n{BEFORE.strip()}"
-
-
-def test_a_rewritten_file_is_its_patch() -> None:
-    """A Write over an old file sends what changed; without the client's patch it is compared."""
-    after = BEFORE.replace("LIMIT = 10", "LIMIT = 12")
-    arguments = {"file_path": "/shop/net.py", "content": after}
-    hunk = {"oldStart": 3, "newStart": 3, "lines": [" ", "-LIMIT = 10", "+LIMIT = 12", " "]}
-    expected = "Write net.py (over the old file)\n@@ -3,3 +3,3 @@\n \n-LIMIT = 10\n+LIMIT = 12"
-    response = {"type": "update", "content": after, "originalFile": BEFORE}
-
-    assert digest(_tool("Write", arguments, {**response, "structuredPatch": [hunk]})).strip() == expected
-    assert digest(_tool("Write", arguments, response)).strip() == expected
-
-
-def test_a_notebook_cell_is_compared() -> None:
-    """The cell's old and new source are told apart, the notebook itself is not sent."""
-    arguments = {"notebook_path": "/shop/a.ipynb", "cell_id": "c7", "new_source": "import json\nx = 2"}
-    response = {
-        "old_source": "import json\nx = 1",
-        "cell_type": "code",
-        "edit_mode": "replace",
-        "original_file": '{"cells": "whole"}',
-    }
-
-    text = digest(_tool("NotebookEdit", {**arguments, "edit_mode": "replace"}, response))
-
-    assert text == "NotebookEdit a.ipynb replace code cell c7\n@@ -1,2 +1,2 @@\n import json\n-x = 1\n+x = 2"
-
-
-def test_a_command_is_sent_with_its_output_without_noise() -> None:
-    """Progress, dots and listings go, equal lines become one with their number."""
-    stdout = (
-        "......F.  [100%]\n\n 10%\r 50%\rDone building\nretrying in 5 s\nretrying in 5 s\nretrying in 5 s\n"
-        "drwxr-xr-x 2 dev dev 4096 Nov 21 03:00 .\n1 failed, 7 passed in 0.02s"
-    )
-
-    text = digest(_bash("python3 -m pytest -q", stdout, "Run the tests"))
-
-    assert text == (
-        "Bash: Run the tests\n$ python3 -m pytest -q\nDone building\nretrying in 5 s × 3\n"
-        "1 failed, 7 passed in 0.02s"
-    )
-
-
-def test_a_command_tells_its_circumstances() -> None:
-    """What the client says beside the output is told in a line."""
-    text = digest(_bash("make all", "", backgroundTaskId="b1", timedOutAfterMs=120_000))
-
-    assert text == "Bash\n$ make all\nIt goes on in the background. Timed out after 120 s."
-
-
-def test_a_failed_command_is_its_error_once() -> None:
-    """The exit code is told; an output that an old client sent twice stands there once."""
-    error = "Traceback (most recent call last):\nKeyError: 'rent'"
-
-    text = digest(_failed("Bash", {"command": "python3 a.py"}, f"Exit code 1\n{error}\n\n{error}"))
-
-    assert text == "Bash\n$ python3 a.py\nFailed with exit code 1\nKeyError: 'rent'"
-
-
-def test_a_failure_of_another_tool_is_its_inputs_and_its_error() -> None:
-    """Whatever failed, on what and why is told."""
-    missing = _failed("Read", {"file_path": "/shop/a.md"}, "File does not exist.", is_interrupt=True)
-    refused = _failed("mcp__db__query", {"sql": "select 1"}, "connection refused")
-
-    assert digest(missing) == "Read a.md\nFailed, interrupted by the user\nFile does not exist."
-    assert digest(refused) == "mcp__db__query\nsql: select 1\nFailed\nconnection refused"
-
-
-@pytest.mark.parametrize(
-    ("capture", "expected"),
-    [
-        (
-            _tool(
-                "Read",
-                {"file_path": "/shop/a.py"},
-                {"file": {"content": "x = 1\n", "numLines": 1, "startLine": 3, "totalLines": 9}},
-            ),
-            "Read a.py (lines 3 to 3 of 9)\nx = 1",
-        ),
-        (
-            _tool("Read", {"file_path": "/shop/a.png"}, {"type": "image", "file": {"base64": "AAAA"}}),
-            "Read a.png (image)",
-        ),
-        (
-            _tool("Grep", {"pattern": "a|b", "path": "/shop/src"}, {"content": "src/x.py:3:a = 1"}),
-            "Grep\npattern: a|b\npath: src\nsrc/x.py:3:a = 1",
-        ),
-        (
-            _tool("Glob", {"pattern": "*.py"}, {"filenames": ["/shop/a.py", "/shop/b.py"], "numFiles": 2}),
-            "Glob\npattern: *.py\na.py\nb.py",
-        ),
-        (_tool("Glob", {"pattern": "*.js"}, {"filenames": []}), "Glob\npattern: *.js\nnothing found"),
-        (
-            _tool("WebFetch", {"url": "https://x.test/a", "prompt": "How?"}, {"result": "So.", "code": 200}),
-            "WebFetch\nurl: https://x.test/a\nprompt: How?\nSo.",
-        ),
-        (
-            _tool(
-                "WebSearch",
-                {"query": "nfs wal"},
-                {"query": "nfs wal", "results": [{"content": [{"title": "WAL", "url": "https://s.test"}]}]},
-            ),
-            "WebSearch\nquery: nfs wal\nWAL https://s.test",
-        ),
-        (
-            _tool(
-                "Agent",
-                {"description": "Audit", "prompt": "Look.", "subagent_type": "general"},
-                {"isAsync": True, "description": "Audit", "prompt": "Look."},
-            ),
-            "Agent\ndescription: Audit\nprompt: Look.\nsubagent_type: general\nIt runs in the background.",
-        ),
-        (
-            _tool(
-                "Task", {"prompt": "Look."}, {"prompt": "Look.", "content": [{"type": "text", "text": "2"}]}
-            ),
-            "Task\nprompt: Look.\n2",
-        ),
-        (
-            _tool("Skill", {"skill": "pdf", "args": "a.pdf"}, {"success": True, "commandName": "pdf"}),
-            'Skill\nskill: pdf\nargs: a.pdf\n{"success": true}',
-        ),
-        (
-            _tool("TodoWrite", {"todos": [{"content": "Test", "status": "completed"}, {"content": "Ship"}]}),
-            "TodoWrite\n- [completed] Test\n- [pending] Ship",
-        ),
-        (
-            _tool(
-                "AskUserQuestion",
-                {"questions": [{"question": "Which?", "options": [{"label": "A", "description": "new"}]}]},
-                {"answers": {"Which?": "A", "And then?": "B"}},
-            ),
-            "AskUserQuestion\nWhich?\n- A: new\nAnswer: A\nAnd then? B",
-        ),
-        (_tool("ExitPlanMode", {"plan": "1. Do it"}, {"plan": "1. Do it"}), "ExitPlanMode\n1. Do it"),
-        (
-            _tool("mcp__db__query", {"sql": "select 1", "limits": {"rows": [1, 2]}, "x": None}, "rows: 1"),
-            'mcp__db__query\nsql: select 1\nlimits: {"rows": [1, 2]}\nrows: 1',
-        ),
-        (
-            _tool("TaskCreate", {"subject": "S"}, {"task": {"id": "7", "subject": "S"}}),
-            'TaskCreate\nsubject: S\n{"task": {"id": "7"}}',
-        ),
-        (Capture("UserPromptSubmit", "", {"prompt": "Why?"}, "/shop"), "UserPromptSubmit\nWhy?"),
-        (Capture("Stop", "", {"last_assistant_message": "Done."}, "/shop"), "Stop\nDone."),
-    ],
-    ids=lambda value: value.tool_name or value.event_name if isinstance(value, Capture) else "",
-)
-def test_each_kind_of_tool(capture: Capture, expected: str) -> None:
-    """What the call was, then what came of it, and nothing of the client's book-keeping."""
-    assert digest(capture) == expected
+@pytest.mark.parametrize("case", cases.load("distill/sent")["case"], ids=cases.promise)
+def test_each_kind_of_tool(case: dict[str, Any]) -> None:
+    """What the call was, then what came of it, each once, and nothing of the client's book-keeping."""
+    assert digest(cases.capture(case)).strip() == case["sent"].strip()
 
 
 def test_a_long_diff_keeps_hunks_and_definitions() -> None:
@@ -462,14 +199,6 @@ def test_digest_takes_any_payload(capture: Capture, limit: int) -> None:
     assert text == digest(capture, limit=limit)
 
 
-@settings(max_examples=60, deadline=None)
-@given(lines=st.lists(TEXT.map(lambda text: text.replace("\n", " "))), limit=st.integers(60, 600))
-@pytest.mark.parametrize("worths", [selection.code_worths, selection.prose_worths, selection.output_worths])
-def test_select_stays_within_its_limit(worths: selection.Worths, lines: list[str], limit: int) -> None:
-    """Marks count: the lines that were chosen and the marks between them fit."""
-    assert len(selection.select(lines, worths, limit)) <= limit
-
-
 @pytest.mark.parametrize("payload", [None, [], "text", 3])
 @pytest.mark.parametrize("event_name", EVENTS)
 def test_digest_takes_a_payload_that_is_no_object(payload: Any, event_name: str) -> None:
@@ -507,6 +236,9 @@ def test_giant_fields_are_cut_down(giant: str) -> None:
     for event_name in EVENTS:
         for tool_name in ("Write", "Edit", "Bash", "Read", "Grep", "WebFetch", "Agent", "mcp__a__b"):
             assert len(digest(Capture(event_name, tool_name, payload, "/p"))) <= DIGEST_CHARS
+
+
+FACTS: dict[str, Any] = json.loads(restore((DATA / "ledger" / "facts.json").read_text()))
 
 
 @pytest.fixture(scope="module", params=[1, 10])
@@ -585,30 +317,3 @@ def test_the_digests_are_short(history: tuple[int, list[Capture]], digests: dict
     assert len(lengths) > 110
     assert max(lengths) <= DIGEST_CHARS
     assert sum(lengths) / len(lengths) < (1_300 if factor == 1 else 6_000)
-
-
-def test_a_lengthened_history_is_about_ten_times_as_long() -> None:
-    """All tool events grow, the same way each time; what must stay, stays."""
-    events = list(demo.recorded_events())
-
-    longer = lengthened(events)
-
-    assert 9 < size(longer) / size(events) < 11
-    assert longer == lengthened(list(demo.recorded_events()))
-    assert events == list(demo.recorded_events())
-    for event, long_event in zip(events, longer, strict=True):
-        for key in event.keys() - {"tool_input", "tool_response", "error"}:
-            assert long_event[key] == event[key]
-        for key in ("file_path", "command", "description"):
-            assert long_event.get("tool_input", {}).get(key) == event.get("tool_input", {}).get(key)
-
-
-def test_a_lengthened_patch_still_fits_its_file() -> None:
-    """Hunks are found where they say they are, in the old file."""
-    for event in lengthened(list(demo.recorded_events())):
-        response = event.get("tool_response")
-        hunks = response.get("structuredPatch") if isinstance(response, dict) else None
-        for hunk in hunks or []:
-            old = [line[1:] for line in hunk["lines"] if line[0] in " -"]
-            start = hunk["oldStart"] - 1
-            assert response["originalFile"].split("\n")[start : start + len(old)] == old

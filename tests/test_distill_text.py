@@ -1,9 +1,20 @@
-"""How captured text is made fit to be kept."""
+"""How captured text is kept, summed up and told: what says most of it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
 
 import pytest
+from support import cases
 
+from claude_mem_lite.context.excerpt import excerpt, reported
+from claude_mem_lite.context.recall import LINE_CHARS
 from claude_mem_lite.distill.local.evidence import best_lines, code_worth, telling_lines
+from claude_mem_lite.distill.summary import summarize
 from claude_mem_lite.text import clean, clip, count, first_sentence, join, one_line, relative, sentences
+
+CASES = cases.load("distill/text")
 
 
 @pytest.mark.parametrize(
@@ -62,21 +73,7 @@ def test_clip_keeps_head_and_tail(text: str, limit: int, clipped: str) -> None:
     assert len(clipped) <= limit
 
 
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("Fix the import. Then commit.", "Fix the import"),
-        ("fix the import in a.py. then commit", "fix the import in a.py"),
-        ("Good. Now persistence and a CLI: one file.", "Now persistence and a CLI: one file"),
-        ("## Result\n\n**All tests pass** now. See below.", "All tests pass now"),
-        ("- use e.g. pathlib here\n- never os.path", "use e.g. pathlib here"),
-        ("Version 0.3.0 is tagged as v0.3.0. Since then nothing.", "Version 0.3.0 is tagged as v0.3.0"),
-        ("What is wrong? It fails.", "What is wrong?"),
-        ("これは文です。次の文。", "これは文です。次の文。"),
-        ("ok", "ok"),
-        ("", ""),
-    ],
-)
+@pytest.mark.parametrize(("text", "sentence"), CASES["first_sentence"])
 def test_first_sentence_is_the_first_that_says_something(text: str, sentence: str) -> None:
     """Greetings, headings and list marks are passed over; abbreviations and versions end no sentence."""
     assert first_sentence(text) == sentence
@@ -154,3 +151,157 @@ KeyError: 'x'
 """
 
     assert telling_lines(output) == ["Options", "--book  The book.", "KeyError: 'x'"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Noted:
+    title: str
+    summary: str = ""
+    files_touched: tuple[str, ...] = ()
+    tool_name: str = "Bash"
+
+
+def _ran(command: str, outcome: str = "", title: str = "Run it") -> _Noted:
+    return _Noted(title, f"Ran `{command}`. {outcome}\nAsked: Do it")
+
+
+PROMPTS = ["Move the basket to SQLite. JSON is slow.", "yes", "Let the command line use typer."]
+MESSAGES = ["The basket is SQLite now.\n- one file", "cli.py is a typer app. All commands work."]
+OBSERVATIONS = [
+    _Noted("Edit Basket in shop/basket.py", files_touched=("shop/basket.py",), tool_name="Edit"),
+    _Noted("Read shop/cli.py", files_touched=("shop/cli.py",), tool_name="Read"),
+    _ran("pytest -q", "pytest: 2 failed, 1 passed. Failed with exit code 1: KeyError: 'x'."),
+    _Noted("Edit Basket in shop/basket.py", files_touched=("shop/basket.py",), tool_name="Edit"),
+    _Noted("Rewrite shop/cli.py", files_touched=("shop/cli.py",), tool_name="Write"),
+    _ran(
+        "pytest -q && git commit -qm 'Basket in SQLite'",
+        "pytest: 3 passed.",
+        "Commit 'Basket in SQLite' as 1a2b3c4",
+    ),
+    _ran("git commit -qm 'Typer'", "", "Commit “Typer” as 2b3c4d5"),
+    _ran("git push origin main", "Failed with exit code 128: “fatal: no such remote”."),
+]
+
+
+def test_a_session_is_told_by_request_result_and_what_is_left() -> None:
+    """What was asked and committed, how the tests stand, what is left open, the key files."""
+    summary = summarize(prompts=PROMPTS, observations=OBSERVATIONS, last_messages=MESSAGES)
+
+    assert summary == (
+        "Asked: Move the basket to SQLite. Committed: “Basket in SQLite”; “Typer”. Tests: 3 passed. "
+        "Ended with: cli.py is a typer app. Left open: git push: “fatal: no such remote”. "
+        "Files: shop/basket.py; shop/cli.py. Commits: 2b3c4d5 “Typer”; 1a2b3c4 “Basket in SQLite”. "
+        "Also asked: Let the command line use typer. Before that: The basket is SQLite now."
+    )
+
+
+def test_without_a_commit_the_last_message_says_how_it_ended() -> None:
+    """The first line of the index never lacks an end."""
+    summary = summarize(
+        prompts=["Why is the import slow?"],
+        observations=[_Noted("Read shop/importer.py", tool_name="Read")],
+        last_messages=["It parses every line twice. I changed nothing."],
+    )
+
+    assert summary == "Asked: Why is the import slow? Ended: It parses every line twice."
+
+
+def test_failing_tests_stand_in_the_first_line() -> None:
+    """A session that ended red says so where the index shows it."""
+    summary = summarize(prompts=["Fix the basket. " * 9], observations=OBSERVATIONS[:3], last_messages=[])
+
+    assert summary.startswith("Asked: Fix the basket. Ended: Run it. Tests: 2 failed, 1 passed.")
+    assert "Left open: pytest: “KeyError: 'x'”." in summary
+
+
+@pytest.mark.parametrize(
+    ("observations", "open_failures"),
+    [
+        ([_ran("git push", "Failed with exit code 1: fatal: x."), _ran("git push")], 0),
+        ([_ran("git push", "Failed with exit code 1: fatal: x."), _ran("git fetch")], 1),
+        ([_ran("grep -n x a", "Failed with exit code 1.")], 0),
+        ([_ran("./deploy", "Failed with exit code 1.")], 1),
+        ([_ran("./deploy", "Failed with exit code 1: error: x."), _ran("./deploy --now && ls")], 0),
+    ],
+)
+def test_a_failure_is_open_until_the_same_command_succeeds(
+    observations: list[_Noted], open_failures: int
+) -> None:
+    """A later success of the same program settles it; a search that found nothing was no failure."""
+    summary = summarize(prompts=["Do it now please."], observations=observations, last_messages=[])
+
+    assert summary.count("Left open") == open_failures
+
+
+def test_a_long_session_keeps_to_its_length() -> None:
+    """However much happened, 900 characters at most, the first 200 of them a whole account."""
+    prompts = [
+        f"Please change the number {number} of the many things that are wrong with it today"
+        for number in range(30)
+    ]
+    commits = [
+        _ran("git commit", "", f"Commit “A subject of some length {number}” as 1a2b3c{number}")
+        for number in range(9)
+    ]
+
+    summary = summarize(
+        prompts=prompts, observations=commits, last_messages=[f"Changed {prompt}." for prompt in prompts]
+    )
+
+    assert 600 < len(summary) <= 900
+    assert "Committed: “A subject" in summary[:200]
+    assert summary.index("Ended with") <= 201
+
+
+def test_nothing_gives_nothing() -> None:
+    """An empty session has no summary, nor has one that only consented."""
+    assert summarize(prompts=[], observations=[], last_messages=[]) == ""
+    assert summarize(prompts=["ok"], observations=[], last_messages=[""]) == ""
+
+
+def test_of_a_report_the_items_that_name_code_go_before_filler() -> None:
+    """A sentence without a word of the prompt and without a name is not told; a head costs its room once."""
+    report = (
+        "I see what happens there now.\n\nThe otter warns when all of this holds:\n"
+        "- Two pumps stand in one shed\n- The valve of `Shed.open` is old\n\nGreat, that was well seen."
+    )
+
+    told = reported("Report", report, {"otter": 3.0}, chars=130)
+
+    head = "The otter warns when all of this holds"
+    assert told == f"{head}: Two pumps stand in one shed; The valve of `Shed.open` is old"
+
+
+def test_an_excerpt_is_made_of_whole_sentences() -> None:
+    """Those with most of the prompt's evidence; what was added before what was removed, one alone is cut."""
+    weights = {"otter": 5.0, "pump": 3.0}
+    filler = "Nothing of note happened on this day either. "
+
+    told = excerpt("Day 1", filler * 9 + "The otter bit the pump. " + "We left.", "", weights, chars=80)
+    cut = excerpt(
+        "Day 2", f"{filler[:-2]} {'and ' * 90}then the otter came {'again ' * 90}", "", weights, chars=80
+    )
+    code = excerpt("Edit pump", "", "- pump = 1\n- old()\n+ pump = 2\n+ new()", weights, chars=35)
+
+    assert told == "Day 1: The otter bit the pump. We left."
+    assert "the otter came" in cut
+    assert len(cut) <= 80
+    assert code == "Edit pump: “+ pump = 2 / + new()”"
+
+
+def test_a_long_sentence_is_told_from_its_beginning() -> None:
+    """From its middle only where what counts stands too far back."""
+    early = "The shed that stands beside the pond has otters, " + "and more of them come each day, " * 20
+    late = "The shed stands there, " * 20 + "and it has otters."
+
+    assert excerpt("", early, "", {"otter": 1.0}, chars=180).startswith("The shed that stands")
+    assert excerpt("", late, "", {"otter": 1.0}, chars=180).startswith("…")
+
+
+def test_an_excerpt_of_a_hostile_row_is_quick() -> None:
+    """Long prompts, in lines or in length, are read within bounds."""
+    started = time.process_time()
+    for text in ("a\n" * 50_000, "; ".join(map(str, range(20_000))), "Read (" * 20_000, "x" * 100_000):
+        assert len(excerpt(text, text, text, {"a": 1.0, "3": 1.0}, chars=LINE_CHARS)) <= LINE_CHARS
+
+    assert time.process_time() - started < 5

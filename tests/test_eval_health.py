@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from support.claudes_words import capture, play
 from support.commands import Done, command
-from support.databases import session_row
+from support.databases import call_row, session_row
 from support.fake_judge import judging
 from support.fake_messages import FakeMessages, Fault
 from support.hooks import tool_event
@@ -47,12 +47,8 @@ def event(*, came_s_ago: float, finished_s_ago: float | None = None, note: str |
 
 def edge(number: int, **fields: Any) -> None:
     """Put a call into the code map."""
-    default = {
-        "id": f"e{number}", "project_dir": "/p", "caller_file": "a.py", "caller_function": f"f{number}",
-        "callee_file": "b.py", "callee_function": "g", "resolution": "import", "session_id": "s",
-        "created_at": inbox.utc_text(NOW),
-    }  # fmt: skip
-    models.CallEdge.create(**(default | fields))
+    times = {"session_id": "s", "created_at": inbox.utc_text(NOW)}
+    call_row(f"e{number}", ("a.py", f"f{number}"), ("b.py", "g"), **times | fields)
 
 
 def test_the_queue_is_told_by_state_age_and_time(memory: Path) -> None:

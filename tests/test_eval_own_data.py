@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import cases
 from support.claudes_words import capture
 from support.commands import Done, command
 
@@ -16,6 +17,8 @@ from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.evals import recall, retrieval
 from claude_mem_lite.evals.temporary import temporary_memory
 from claude_mem_lite.storage import models
+
+CASES = cases.load("own_history")
 
 pytestmark = pytest.mark.meaning
 
@@ -190,37 +193,8 @@ def event(name: str, **fields: Any) -> dict[str, Any]:
     return {"session_id": "o1", "hook_event_name": name, "cwd": PROJECT, **fields}
 
 
-EVENTS = [
-    event("SessionStart", source="startup"),
-    event("UserPromptSubmit", prompt="The otter needs a lodge. <private>Its keeper is Ms Quill.</private>"),
-    event("PreToolUse", tool_name="Bash"),
-    event(
-        "PostToolUse",
-        tool_name="Write",
-        tool_input={"file_path": f"{PROJECT}/lodge.py", "content": "ROOF = 'willow'  # reeds rot\n"},
-        tool_response={"type": "create", "filePath": f"{PROJECT}/lodge.py"},
-    ),
-    event(
-        "PostToolUse",
-        tool_name="Bash",
-        tool_input={"command": "pytest -q", "description": "Run the lodge tests"},
-        tool_response={
-            "stdout": "FAILED test_lodge.py::test_roof - AssertionError: leaks\n1 failed, 6 passed"
-        },
-    ),
-    event(
-        "Stop", last_assistant_message="The lodge has a willow roof now, because reeds rot; test_roof fails."
-    ),
-    event("Stop", last_assistant_message="Once more.", stop_hook_active=True),
-    event("SessionEnd", reason="exit"),
-]
-ASKED = [
-    {"question": "Why has the lodge a willow roof?", "answer_contains": ["reeds", "ROT"]},
-    {"question": "Which lodge test failed?", "answer_contains": "test_roof"},
-    {"question": "How many badgers live in the sett?", "answer_contains": ["eleven"]},
-    {"question": "Who is the keeper of the otter?", "must_not_contain": ["Quill"]},
-    {"question": "What is the roof made of?", "answer_contains": ["willow"], "must_not_contain": ["reeds"]},
-]  # fmt: skip
+EVENTS = CASES["events"]
+ASKED = CASES["asked"]
 
 
 def test_recall_plays_a_history_and_asks(memory: Path, tmp_path: Path) -> None:

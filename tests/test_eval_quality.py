@@ -18,7 +18,6 @@ from claude_mem_lite import settings, settings_file
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.claude import circuit_breaker
 from claude_mem_lite.claude.request_cycle import StoppedError
-from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.evals import benchmark, compression, samples
 from claude_mem_lite.evals.calls import Caller
 from claude_mem_lite.evals.judge import Judge
@@ -260,15 +259,6 @@ def test_three_requests_in_a_row_that_are_turned_down_end_the_run(court: FakeMes
     assert len(court.requests) == 3
 
 
-def test_without_raw_events_there_is_nothing_to_replay(court: FakeMessages) -> None:
-    """It says which setting keeps them."""
-    capture()
-    forget_raw()
-
-    with pytest.raises(ClaudeMemError, match=r"set \[retention\] keep_raw = 100 in .*config.toml"):
-        replay()
-
-
 def test_the_sample_is_random_and_the_same_each_time(court: FakeMessages) -> None:
     """Looks and words of the user are not in it."""
     ids = [capture(number) for number in range(40)]
@@ -340,32 +330,27 @@ def test_compression_that_is_stopped_tells_what_it_has(court: FakeMessages, memo
 
 
 @pytest.mark.parametrize("arguments", [("compression", "--with-qag"), ("benchmark", "--yes")])
-def test_without_a_key_a_judge_cannot_be_asked(
-    court: FakeMessages, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+@pytest.mark.parametrize(
+    ("lacks", "says"),
+    [
+        ("a key", "the judge was not asked: no key is used: ANTHROPIC_API_KEY"),
+        ("raw events", "set [retention] keep_raw = 100"),
+    ],
+)
+def test_what_a_judgement_lacks_is_said_in_a_line(
+    court: FakeMessages, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], lacks: str, says: str
 ) -> None:
-    """One line, exit 1, no request."""
+    """Exit 1, no request, nothing spent."""
     capture()
-    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    if lacks == "a key":
+        monkeypatch.delenv("ANTHROPIC_API_KEY")
+    else:
+        forget_raw()
 
     done = run(*arguments)
 
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("claude-mem: the judge was not asked: no key is used: ANTHROPIC_API_KEY")
-    assert done.stderr.count("\n") == 1
-
-
-@pytest.mark.parametrize("arguments", [("compression", "--with-qag"), ("benchmark", "--yes")])
-def test_without_raw_events_the_commands_say_what_to_do(
-    court: FakeMessages, arguments: tuple[str, ...]
-) -> None:
-    """One line, exit 1, nothing spent."""
-    capture()
-    forget_raw()
-
-    done = run(*arguments)
-
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "set [retention] keep_raw = 100" in done.stderr
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert says in done.stderr
     assert court.requests == []
 
 
@@ -405,8 +390,7 @@ def test_benchmark_of_a_writer_with_itself_is_wrong_usage(court: FakeMessages) -
     """Exit 2."""
     done = run("benchmark", "--model-a", "local", "--yes")
 
-    assert done.returncode == 2
-    assert "both are local" in done.stderr
+    assert (done.returncode, "both are local" in done.stderr) == (2, True)
 
 
 def test_a_model_without_a_price_is_said_before_it_is_paid(court: FakeMessages) -> None:

@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import cases
 from support.commands import command
 from support.processes import wait_until
 from support.transcripts_on_disk import CWD, FOLDER, Lines
 
 from claude_mem_lite.evals.replay import files_named
+
+CASES = cases.load("eval_replay")
 
 BEFORE, AFTER = "mode = 'half up'\n", "mode = 'down'\n"
 PACKAGES = [f"packages/p{number:02}/setup.cfg" for number in range(12)]
@@ -206,19 +209,7 @@ def test_ctrl_c_leaves_nothing_behind(home: Path, tmp_path: Path) -> None:
     assert list(temporary.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("text", "named"),
-    [
-        ("Edit src/b/tax.py, then src/a/tax.py", ["src/b/tax.py", "src/a/tax.py"]),
-        ("a/tax.py says it: b/tax.py", ["src/a/tax.py", "src/b/tax.py"]),
-        ("tax.py alone may be either", []),
-        ("invoice.py and /home/dev/shop/src/invoice.py", ["src/invoice.py"]),
-        ("my_invoice.py, invoice.pyi, pre-invoice.py", []),
-        ("go.py is short, and so is src/go.py", ["src/go.py"]),
-        ("src/main.py is not the one on top", ["src/main.py"]),
-        ("main.py is", ["main.py"]),
-    ],
-)
+@pytest.mark.parametrize(("text", "named"), CASES["named"])
 def test_a_text_names_files_surely(text: str, named: list[str]) -> None:
     """By a path or an ending that no other known file has, never by a part of a longer name."""
     known = {"src/a/tax.py", "src/b/tax.py", "src/invoice.py", "src/go.py", "src/main.py", "main.py"}

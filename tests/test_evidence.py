@@ -6,12 +6,15 @@ import json
 from typing import Any
 
 import pytest
+from support import cases
 from support.recorded import DATA
 
 from claude_mem_lite.cli import demo
 from claude_mem_lite.distill.suspicion import suspicions
 from claude_mem_lite.learnings.evidence import ACTIVE, CANDIDATE, CONTENT_CHARS, stated
 from claude_mem_lite.learnings.heard import Earlier, comparable
+
+CASES = cases.load("evidence")
 
 
 def signs(prompt: str, **told: Any) -> list[tuple[str, int]]:
@@ -38,105 +41,26 @@ def test_the_recorded_history_states_its_conventions_and_nothing_else() -> None:
     assert len(found) < 12
 
 
-@pytest.mark.parametrize(
-    "rule",
-    [
-        "Always run the linter first",
-        "please never push to main",
-        "from now on we sign every commit",
-        "remember to use pagination",
-        "Bitte immer die Tests zuerst schreiben",
-        "Ab jetzt nur noch englische Kommentare",
-        "Utilise toujours pnpm",
-        "Désormais les commits sont signés",
-        "Nunca uses any en TypeScript",
-        "Use sempre o pnpm",
-        "Usa sempre pnpm",
-        "Gebruik altijd pnpm",
-        "Zawsze używaj pnpm",
-        "Всегда пиши тесты",
-        "Testleri asla atlama",
-        "总是使用 pnpm",
-        "Always wait for the build before merging",
-        "now we use pnpm for scripts",
-        "永远不要修改测试。",
-        "必ず pnpm を使ってください",
-        "항상 pnpm을 사용해",
-    ],
-)
+@pytest.mark.parametrize("rule", CASES["rules"])
 def test_a_form_that_binds_makes_a_rule(rule: str) -> None:
     """Always, never and from now on, among the first words, in each of these languages."""
     assert [count for _, count in signs(rule)] == [ACTIVE]
 
 
-@pytest.mark.parametrize(
-    "prompt",
-    [
-        "implement the plan",
-        "fix the failing test in parser.py",
-        "should we always use pathlib here?",
-        "it always fails on the second run",
-        "The loop should never run more than 10 times, please add a guard.",
-        "never mind, I found it",
-        "for now let's always return an empty list",
-        "don't fix anything this time, we always do that later",
-        "ab jetzt fehlt heute nur noch der Test",
-        "skip 5, 7 and do the rest",
-        "let's keep it simple for now",
-        "remember to run the tests now",
-        "我们不用 pnpm 吗",
-        "なぜ常に失敗しますか\uff1f",
-        "/review always be thorough and never skip a file",
-        "<task-notification>\n<result>Always use uv. Never use pip.</result>\n</task-notification>",
-        "Here's the review comment: Always prefer const over let.\nPlease apply it.",
-        "Operation stopped by hook: Never start two sessions",
-    ],
-)
+@pytest.mark.parametrize("prompt", CASES["no_rules"])
 def test_tasks_questions_one_offs_and_pastes_are_no_rules(prompt: str) -> None:
     """What asks, tells of a fault, holds for once, or was not typed gives no evidence."""
     assert signs(prompt) == []
 
 
-@pytest.mark.parametrize(
-    "wish",
-    [
-        "use the vendored parser for dates",
-        "keep migrations reversible",
-        "log lines must not exceed 120 characters",
-        "when you add a route, update the sitemap",
-        "no global state in handlers",
-        "error messages start with a capital letter",
-        "we moved from tox to nox",
-        "nutze im Backend deutsche Bezeichner",
-        "usa comillas simples en los scripts",
-        "lint with ruff",
-        "we use tabs in this repo",
-        "generated code is off limits",
-        "line length is 100",
-        "no `any` in TypeScript",
-        "die Oberfläche bleibt deutsch",
-        "run mypy on changed files",
-    ],
-)
+@pytest.mark.parametrize("wish", CASES["candidates"])
 def test_what_says_how_things_are_done_is_a_candidate(wish: str) -> None:
     """Said once, in no form that binds, without a thing that lies before both."""
     assert [count for _, count in signs(wish)] == [CANDIDATE]
     assert signs(f"{wish}, like line 12 of this file") == []
 
 
-@pytest.mark.parametrize(
-    "told",
-    [
-        "I want to keep the old parser",
-        "the exporter never closes its file",
-        "just keep the old name",
-        "in theory each session has one branch",
-        "must be set by the caller",
-        "add it before merging",
-        "keep the change from #12",
-        "don't change anything, let me know",
-    ],
-)
+@pytest.mark.parametrize("told", CASES["nothing"])
 def test_who_tells_or_points_states_nothing(told: str) -> None:
     """A wish for the task, a description, a fragment, what is before both: none outlives a session."""
     assert signs(told) == []

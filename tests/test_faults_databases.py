@@ -21,14 +21,11 @@ from claude_mem_lite.capture import client
 from claude_mem_lite.services import process_states, supervise
 from claude_mem_lite.storage import migrations, models
 
+pytestmark = pytest.mark.usefixtures("claude_dir")
+
 Damage = Callable[[Path], None]
 LOCKED_S = 12.0  # longer than every timeout of ours on a lock, 10 s
 INDEX = {"claude-mem.db": "idx_obs_project", "queue.db": "idx_queue_session"}
-
-
-@pytest.fixture(autouse=True)
-def _claude_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
 
 
 def cut(path: Path) -> None:

@@ -6,7 +6,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support import cases
 from support.blocks import hook, told_in_time
+from support.databases import work_on
 from support.web import get
 from typer.testing import CliRunner
 
@@ -23,7 +25,9 @@ from claude_mem_lite.forget.marking import mark
 from claude_mem_lite.forget.wanted import Wanted
 from claude_mem_lite.learnings import session as learning
 from claude_mem_lite.search.hybrid import Searcher
-from claude_mem_lite.storage import findings, models, queries
+from claude_mem_lite.storage import findings, models
+
+CASES = cases.load("findings")
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,9 +51,7 @@ def tool(name: str, given: dict[str, Any], *, error: str = "") -> Capture:
 def happen(capture: Capture, *, session: str) -> None:
     """Have an event of project /p recorded."""
     event = {"session_id": session, "hook_event_name": capture.event_name, "tool_name": capture.tool_name}
-    row = queries.pending_event(inbox.append(json.dumps({**event, **capture.payload}), "/p"))
-    assert row is not None
-    record.record_event(row)
+    work_on(inbox.append(json.dumps({**event, **capture.payload}), "/p"))
 
 
 def session(name: str, *calls: Capture) -> None:
@@ -66,22 +68,7 @@ FAILS = call(
 WORKS = call("tool run build --slow")
 
 
-@pytest.mark.parametrize(
-    ("command", "error", "signature"),
-    [
-        (
-            "gh pr diff 12 --stat",
-            "unknown flag: --stat\n\nUsage:\n  --name-only  names",
-            "unknown flag: --stat",
-        ),
-        ("cd a/b && make", "(eval):cd:1: no such file or directory: a/b", "no such file or directory: …"),
-        ("bun run x", "rtk: unrecognized subcommand 'bun'", "rtk: unrecognized subcommand 'bun'"),
-        ("npm ci", "npm ERR! missing script: ci-12", "npm ERR! missing script: ci-#"),
-        ("make lint", "src/a.go:12:3: error is not nil (line 9) but it returns nil (nilerr)", "nilerr"),
-        ("npx tsc", "src/a.ts(3,5): error TS2339: Property 'x' does not exist on type 'Y'.", "TS2339"),
-        ("cat a/b.txt", "cat: a/b.txt: No such file or directory", "cat: a/b.txt: No such file or directory"),
-    ],
-)
+@pytest.mark.parametrize(("command", "error", "signature"), CASES["failures"])
 def test_a_failure_goes_by_the_line_that_tells_it(command: str, error: str, signature: str) -> None:
     """Without paths and numbers; a look for something with its path, a linter's message by its rule."""
     found = error_of(call(command, error=error))

@@ -9,187 +9,38 @@ import pty
 import sqlite3
 import subprocess
 import sys
-import threading
-import zlib
-from contextlib import closing, nullcontext
+from contextlib import closing
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 from support.commands import command
 from support.databases import find, observation_row, rows, session_row
-from support.hooks import run_hook, tool_event
-from support.processes import claude_mem, running, wait_until
+from support.planted import (
+    DOOMED,
+    KEPT,
+    KEY,
+    PROJECT,
+    SOURCE,
+    STEM,
+    THEN,
+    WORD,
+    doomed_ids,
+    embed_all,
+    left,
+    plant,
+    prompt,
+    take_in,
+    written,
+)
 
 from claude_mem_lite import config
-from claude_mem_lite.capture import client, inbox
-from claude_mem_lite.distill.record import record_event, summarize_session
-from claude_mem_lite.forget import purge, store
-from claude_mem_lite.forget.wanted import Wanted
-from claude_mem_lite.kinds import KINDS
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.distill.record import summarize_session
 from claude_mem_lite.learnings import evolve
 from claude_mem_lite.learnings.evolve import Candidate
 from claude_mem_lite.search.vectors import Vectors
-from claude_mem_lite.services import process_states
-from claude_mem_lite.storage import embeddings, facts, ledger, models, queries
+from claude_mem_lite.storage import embeddings, ledger, models, queries
 from claude_mem_lite.storage import learnings as learning_rows
-from claude_mem_lite.storage.ledger import Call
-
-# A word that nothing else has, and what FTS5's stemmer makes of it.
-WORD, STEM = "Xylophagous", "xylophag"
-DOOMED, KEPT = "doomed-session", "kept-session"
-PROJECT, OTHER = "/home/dev/doomed", "/home/dev/kept"
-THEN = "2026-01-05T10:00:00.000000Z"
-KEY = "tiny_8"
-SOURCE = f'''def parse():
-    """Read {WORD} beetles."""
-    return "{WORD}"
-'''
-
-
-def take_in(
-    event: dict[str, Any], *, session_id: str, project_dir: str, at: str, is_done: bool = True
-) -> str:
-    """Append an event, process it as the consumer does, and return its id."""
-    branch = f"of-{DOOMED}" if session_id == DOOMED else "main"
-    event_id = inbox.append(json.dumps({**event, "session_id": session_id}), project_dir, branch=branch)
-    with inbox.Transaction() as connection:
-        connection.execute("UPDATE pending_queue SET created_at = ? WHERE id = ?", (at, event_id))
-    if is_done:
-        row = queries.pending_event(event_id)
-        assert row is not None
-        record_event(row)
-    return event_id
-
-
-def prompt(text: str) -> dict[str, Any]:
-    """Return what a hook gets for a prompt."""
-    return {"hook_event_name": "UserPromptSubmit", "prompt": text}
-
-
-def written(path: str, source: str) -> dict[str, Any]:
-    """Return what a hook gets when Claude writes a file."""
-    return tool_event(
-        "Write",
-        tool_input={"file_path": path, "content": source},
-        tool_response={"type": "create", "filePath": path},
-    )
-
-
-def ran(command: str, output: str) -> dict[str, Any]:
-    """Return what a hook gets when Claude runs a command."""
-    return tool_event(
-        tool_input={"command": command}, tool_response={"stdout": output, "stderr": "", "interrupted": False}
-    )
-
-
-def embed_all() -> None:
-    """Give every row a vector, as the consumer does."""
-    store = Vectors(KEY, 8)
-    for kind in KINDS:
-        texts = list(embeddings.all_texts(kind))
-        chance = np.random.default_rng(1)
-        for row_id, project_dir, text in texts:
-            vector = chance.normal(size=8).astype(np.float32)
-            store.write(kind, [(row_id, project_dir, text, vector / np.linalg.norm(vector))])
-        embeddings.mark_embedded(kind, [(row_id, text) for row_id, _, text in texts], model=KEY)
-
-
-def plant(home: Path) -> None:
-    """Write the word to every place that can hold it, beside rows that must stay."""
-    place = {"session_id": DOOMED, "project_dir": PROJECT, "at": THEN}
-    asked = take_in(prompt(f"Make the {WORD} parser faster, it is slow"), **place)
-    take_in(prompt(f"From now on always call them {WORD} beetles"), **place)
-    take_in(written(f"{PROJECT}/parser.py", SOURCE), **place)
-    take_in(ran(f"pytest -k {WORD}", f"E   {WORD} failed\n1 failed in 0.1s"), **place)
-    take_in({"hook_event_name": "Stop", "last_assistant_message": f"The {WORD} parser is fast now."}, **place)
-    summarize_session(DOOMED)
-    take_in(ran("make", f"{WORD} built"), **place, is_done=False)
-    models.Session.update(key_decisions=[f"{WORD} first"], retold=f"All about {WORD}").execute()
-    evolve.take(
-        Candidate(f"Always call them {WORD} beetles", "convention", "user", observations=(asked,)),
-        session_id=DOOMED,
-        project_dir=PROJECT,
-        at=THEN,
-    )
-    models.Learning.update(created_at=THEN).execute()
-    queries.log_event("compress.failed", {"error": WORD}, session_id=DOOMED)
-    ledger.record(Call("observations", "m", 0.5, 1, 1, session_id=DOOMED), now=0)
-    facts.write(f"learnings {PROJECT}", {"faded_for": DOOMED})
-    facts.write("gate", {"kind": "", "rejected": [asked]})
-    inbox.enqueue(inbox.SHOWN, DOOMED, {"via": "recall", "ids": [asked], "text": WORD}, THEN)
-    event = json.dumps({**ran("make", f"{WORD} spooled"), "session_id": DOOMED})
-    (home / "spool" / f"{THEN}-0123456789abcdef").write_text(f"0123456789abcdef\0{THEN}\0{PROJECT}\0{event}")
-    bad = home / "spool" / f"{THEN}-1.bad"
-    bad.write_text(f"half an event of {DOOMED} in {PROJECT} about {WORD}")
-    os.utime(bad, (inbox.unix_time(THEN), inbox.unix_time(THEN)))
-    line = {"at": THEN, "level": "ERROR", "session_id": DOOMED, "project_dir": PROJECT, "message": WORD}
-    for name in ("consumer.jsonl", "consumer.jsonl.2026-01-05"):
-        with (home / "logs" / name).open("a") as log:
-            log.write(
-                f'{json.dumps(line)}\n{{"at": "2026-11-21T00:00:00.000Z", "message": "started {PROJECT}2"}}\n'
-            )
-
-    place = {"session_id": KEPT, "project_dir": OTHER, "at": "2026-11-21T10:00:00.000000Z"}
-    take_in(prompt("From now on use pathlib for all paths"), **place)
-    take_in(written(f"{OTHER}/storage.py", "def save():\n    return 1\n"), **place)
-    summarize_session(KEPT)
-    embed_all()
-    # Some builds of SQLite overwrite what is deleted by themselves; here the word is left in free pages.
-    models.memory_database.execute_sql("PRAGMA secure_delete = OFF")
-    facts.write("large", {"text": f"{WORD} " * 20_000})
-    models.State.delete().where(models.State.name == "large").execute()
-
-
-def left(home: Path, *needles: str) -> set[tuple[str, str]]:
-    """Return the files of the data directory that contain some bytes."""
-    found = set()
-    for path in home.rglob("*"):
-        if path.is_file() and not path.is_symlink():
-            content = path.read_bytes().lower()
-            found |= {(path.name, needle) for needle in needles if needle.lower().encode() in content}
-    with closing(sqlite3.connect(config.memory_path())) as connection:
-        for packed, name in connection.execute("SELECT packed, file_path FROM source_files"):
-            if STEM in zlib.decompress(packed).decode("latin-1").lower():
-                found.add((name, STEM))
-    return found
-
-
-def doomed_ids() -> list[str]:
-    """Return the ids of all rows of the session."""
-    ids = [event_id for (event_id,) in rows(f"SELECT id FROM pending_queue WHERE session_id = '{DOOMED}'")]
-    learned = [row.id for row in models.Learning.select().where(models.Learning.project_dir == PROJECT)]
-    functions = [row.id for row in models.FunctionMapEntry.select().where(
-        models.FunctionMapEntry.session_id == DOOMED
-    )]  # fmt: skip
-    assert len(ids) == 6
-    assert len(learned) == len(functions) == 1
-    return [*ids, *learned, *functions]
-
-
-def test_the_word_is_planted_everywhere(memory: Path) -> None:
-    """Before `forget` the word is in every kind of file, and the ids are in the vectors."""
-    plant(memory)
-    ids = doomed_ids()
-    models.close_databases()
-    with closing(sqlite3.connect(memory / "claude-mem.db")) as connection:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        tables = {
-            "sessions": "summary", "observations": "title || summary", "learnings": "content",
-            "function_map": "docstring", "event_log": "data",
-        }  # fmt: skip
-        for table, column in tables.items():
-            query = f"SELECT count(*) FROM {table} WHERE {column} LIKE '%{WORD}%'"
-            assert connection.execute(query).fetchone() > (0,), table
-
-    names = {name for name, _ in left(memory, STEM)}
-
-    assert names >= {
-        "claude-mem.db", "queue.db", "consumer.jsonl", "consumer.jsonl.2026-01-05", "parser.py",
-        f"{THEN}-0123456789abcdef", f"{THEN}-1.bad",
-    }  # fmt: skip
-    assert "vectors.db" in {name for name, needle in left(memory, *ids)}
 
 
 @pytest.mark.parametrize(
@@ -412,143 +263,6 @@ def test_a_terminal_is_asked(memory: Path, key: str, status: int, sessions: int)
     assert rows_of("sessions") == sessions
 
 
-@pytest.mark.meaning
-def test_it_is_forgotten_behind_running_services(home: Path) -> None:
-    """Services are paused and come back; events that hooks store meanwhile and later are kept."""
-    assert claude_mem("up").returncode == 0
-    try:
-        run_hook("user_prompt_submit", {**prompt(f"Make the {WORD} parser faster"), "session_id": DOOMED})
-        run_hook("post_tool_use", {**ran("make", f"{WORD} built\n" * 20), "session_id": DOOMED})
-        run_hook("post_tool_use", {**ran("make test", "4 passed in 0.1s"), "session_id": KEPT})
-        models.open_databases(read_only=True)
-        wait_until(lambda: embedded() == 3)
-        models.close_databases()
-        before = {program.name: program.pid for program in process_states.programs()}
-        writer = Writer()
-        writer.start()
-
-        done = command("forget", "--session", DOOMED, "--yes")
-
-        writer.is_over = True
-        writer.join()
-        after = {program.name: program.pid for program in process_states.programs()}
-        found = left(home, STEM, DOOMED)
-        models.open_databases(read_only=True)
-        wait_until(lambda: models.Observation.select().count() == writer.written + 1)
-        models.close_databases()
-        hits = (client.get("/api/search", {"q": "docs 1"}, timeout_s=5) or {})["results"]
-    finally:
-        claude_mem("down")
-
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("Forgotten: 1 session, 2 observations,")
-    assert found == set()
-    assert all(before[name] != after[name] and after[name] for name in ("consumer", "web"))
-    assert writer.written > 1
-    assert "docs" in hits[0]["title"]
-
-
-class Writer(threading.Thread):
-    """Runs hooks of another session all the time, and counts them."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.written = 0
-        self.is_over = False
-
-    def run(self) -> None:
-        """Run hooks until it is over."""
-        while not self.is_over:
-            self.written += 1
-            event = ran(f"make docs{self.written}", f"docs {self.written} built\n" * 20)
-            run_hook("post_tool_use", {**event, "session_id": KEPT})
-
-
-def embedded() -> int:
-    """Return how many observations have a vector."""
-    return int(models.Observation.select().where(models.Observation.embedding_status != "pending").count())
-
-
-def test_a_service_of_somebody_else_is_left_alone(web_and_consumer: Path) -> None:
-    """A consumer that supervisord did not start is named, and nothing is deleted while it runs."""
-    session_row(DOOMED)
-
-    done = command("forget", "--session", DOOMED, "--yes")
-
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == (
-        "claude-mem: a consumer runs that claude-mem up has not started: stop it, then try again\n"
-    )
-    assert rows_of("sessions") == 1
-
-
-def test_broken_vectors_do_not_keep_anything(memory: Path) -> None:
-    """Vectors that cannot be read are deleted as a whole and rebuilt later."""
-    session_row(DOOMED)
-    session_row(KEPT)
-    for session_id in (DOOMED, KEPT):
-        queries.save_observation(observation_row(f"{session_id}-1", session_id=session_id))
-    embed_all()
-    for path in Path(config.lance_dir()).rglob("*"):
-        if path.is_file():
-            path.write_bytes(b"broken")
-    models.close_databases()
-
-    done = command("forget", "--session", DOOMED, "--yes")
-
-    assert (done.returncode, done.stderr) == (0, "")
-    assert not os.path.exists(config.lance_dir())
-    models.open_databases()
-    assert embeddings.count_by_model() == {}
-
-
-@pytest.mark.usefixtures("impatient")
-def test_what_was_cut_short_is_finished_by_prune(memory: Path) -> None:
-    """While a reader blocks the purge rows are gone but bytes are not; `prune` finishes later."""
-    session_row(DOOMED, summary=WORD)
-    models.close_databases()
-    with closing(sqlite3.connect(memory / "claude-mem.db", isolation_level=None)) as reader:
-        reader.execute("BEGIN")
-        reader.execute("SELECT count(*) FROM sessions").fetchone()
-
-        done = command("forget", "--session", DOOMED, "--yes")
-        again = command("forget", "--session", DOOMED, "--yes")
-
-    finished = command("prune", "--no-vacuum")
-
-    assert done.returncode == 1
-    assert done.stderr.count("\n") == 1
-    assert "claude-mem prune goes on with that" in done.stderr
-    assert (again.returncode, again.stdout) == (1, "")
-    assert again.stderr.startswith("claude-mem: bytes of what was forgotten before may still be there")
-    assert finished.returncode == 0
-    assert left(memory, STEM, DOOMED) == set()
-
-
-def test_what_was_cut_short_between_the_databases_is_gone_on_with(
-    memory: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """After a crash the rows are gone from queue.db; running the command again removes their bytes."""
-
-    def cut_short() -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(store, "transaction", cut_short)
-    inbox.append(json.dumps(ran("make", WORD)), PROJECT)
-    with closing(sqlite3.connect(memory / "queue.db")) as idle:  # it keeps the WAL
-        idle.execute("SELECT count(*) FROM pending_queue").fetchone()
-        with pytest.raises(KeyboardInterrupt):
-            purge.forget(Wanted(text=WORD), paused=nullcontext([]))
-        models.close_databases()
-
-        done = command("forget", "--match", WORD, "--yes")
-        after = left(memory, STEM)
-
-    assert rows("SELECT id FROM pending_queue") == []
-    assert (done.returncode, done.stdout) == (0, "Nothing of that is kept.\n")
-    assert after == set()
-
-
 @pytest.mark.parametrize(
     "coded",
     [
@@ -569,28 +283,6 @@ def test_a_text_is_found_however_json_spells_it(memory: Path, coded: str) -> Non
     assert done.stdout == "Forgotten: 1 raw event and 1 message.\n"
     assert len(rows("SELECT id FROM pending_queue")) == 1
     assert left(memory, "Elise") == set()
-
-
-def test_a_killed_run_is_gone_on_with(memory: Path) -> None:
-    """Killed at any step, the databases stay whole and the same command finishes."""
-    plant(memory)
-    ids = doomed_ids()
-    models.close_databases()
-    arguments = ["forget", "--session", DOOMED, "--yes"]
-
-    for steps in range(4, 12):
-        program = [sys.executable, "-m", "claude_mem_lite.cli", *arguments]
-        with (
-            contextlib.suppress(subprocess.TimeoutExpired),
-            running(*program, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process,
-        ):
-            process.wait(timeout=steps * 0.2)
-        with closing(sqlite3.connect(memory / "claude-mem.db")) as connection:
-            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-    last = command(*arguments)
-
-    assert left(memory, STEM, DOOMED, *ids) == set()
-    assert last.returncode == 0 or "no session has this id" in last.stderr
 
 
 def test_a_file_is_named_from_the_folder_or_from_its_project(

@@ -11,13 +11,12 @@ from typing import Any
 
 import pytest
 from support.commands import command
-from support.databases import find
+from support.databases import find, work_on
 from support.recorded import DATA, restore
 from support.transcripts_on_disk import Lines
 
 from claude_mem_lite import config
 from claude_mem_lite.capture import inbox
-from claude_mem_lite.distill.record import record_event
 from claude_mem_lite.storage import models, queries, rewrites
 
 SECRET = json.loads(restore((DATA / "ledger" / "facts.json").read_text()))["secrets"][0]["value"]
@@ -198,9 +197,7 @@ def test_projects_are_found_by_what_is_known(memory: Path, elsewhere: Path, tmp_
     connection.close()
     Lines(session_id="c1", cwd="/home/dev/shop").user("Hi").write(tmp_path / "claude" / "projects")
     inbox.append('{"session_id": "s", "hook_event_name": "Stop"}', "/home/dev/till")
-    row = queries.pending_event(queries.unfinished_events()[0])
-    assert row is not None
-    record_event(row)
+    work_on(queries.unfinished_events()[0])
 
     answer = take_in(elsewhere)
 
@@ -216,9 +213,7 @@ def test_a_session_that_is_known_here_is_not_told_twice(memory: Path, elsewhere:
     connection.close()
     event = {"session_id": "c1", "hook_event_name": "Stop", "last_assistant_message": "The totals are right."}
     inbox.append(json.dumps(event), "/home/dev/shop")
-    row = queries.pending_event(queries.unfinished_events()[0])
-    assert row is not None
-    record_event(row)
+    work_on(queries.unfinished_events()[0])
 
     answer = take_in(elsewhere)
 
@@ -243,24 +238,3 @@ def test_what_is_no_such_database_is_told_in_a_line(memory: Path, elsewhere: Pat
     assert "is a memory of claude-mem-lite" in said(Path(config.memory_path()))
     assert "cannot be read as the original" in said(memory / "text")
     assert "say NAME=PATH" in said(elsewhere, "--folder", "shop")
-
-
-def test_a_foreign_memory_is_refused_until_another_folder_is_chosen(
-    elsewhere: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """In the original's own folder nothing is touched; with CLAUDE_MEM_HOME elsewhere it is taken over."""
-    models.close_databases()
-    with original(elsewhere) as connection:
-        fill(connection)
-    connection.close()
-    monkeypatch.setenv("CLAUDE_MEM_HOME", str(elsewhere.parent))
-
-    refused = command("import", "claude-mem", str(elsewhere))
-    monkeypatch.setenv("CLAUDE_MEM_HOME", str(tmp_path / "mine"))
-    answer = take_in(elsewhere, "--folder", "shop=/home/dev/shop")
-    models.close_databases()
-
-    assert refused.returncode == 1
-    assert "is another program's database" in refused.stderr
-    assert [path.name for path in elsewhere.parent.iterdir()] == ["claude-mem.db"]
-    assert answer["added"]["observation"] == 2

@@ -25,7 +25,6 @@ from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import first_state, hook_table, install, other_clients
 
 NAMES = list(other_clients.CLIENTS)
-USERS = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "notify-send 'über'"}]}]}, "theme": "x"}
 
 
 @pytest.fixture(autouse=True)
@@ -78,26 +77,6 @@ def test_install_registers_every_event_with_the_clients_name(name: str) -> None:
     }
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("before", [
-    json.dumps(USERS, indent=4, ensure_ascii=False), json.dumps(USERS), '{\n  "a": 1\n}\n',
-    '{\r\n\t"hooks": {},\r\n\t"b": [ 1,2 ]\r\n}',
-])  # fmt: skip
-def test_uninstall_leaves_every_byte_as_it_was(name: str, before: str) -> None:
-    """What a person wrote is as it was, also a table of hooks that was empty."""
-    client = here(name)
-    Path(client.path).write_bytes(before.encode())
-
-    other_clients.install(client)
-    merged = commands_of(client.path)
-    assert other_clients.uninstall(client)
-
-    after = Path(client.path).read_bytes().decode()
-    assert after == before
-    assert ("notify-send 'über'" in merged.get("Stop", ())) == ("Stop" in before)
-    assert not other_clients.uninstall(client)
-
-
 # Settings as tuples of members: a table of hooks, empty in any part of it, among other things.
 GROUPS = st.just((("hooks", [(("type", "command"), ("command", "notify-send x"))]),)) | st.just(())
 TABLES = st.lists(
@@ -142,17 +121,6 @@ def test_uninstall_leaves_every_byte_of_any_settings(
 
     assert (Path(path).read_bytes().decode() if os.path.exists(path) else None) == text
     assert not os.path.exists(os.path.join(config.home(), "first-state.json"))
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_uninstall_takes_the_file_that_install_made(name: str) -> None:
-    """Where there was no settings file there is none again."""
-    client = here(name)
-
-    other_clients.install(client)
-    other_clients.uninstall(client)
-
-    assert os.listdir(client.folder) == []
 
 
 @pytest.mark.parametrize("name", NAMES)

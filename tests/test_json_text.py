@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from support import cases
 from support.json_texts import DOCUMENTS, KEYS, SCALARS, texts, tokens
 
 from claude_mem_lite.services import json_text
+
+CASES = cases.load("json_text")
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -153,94 +156,12 @@ def test_append_writes_in_the_layout_of_the_text(
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [
-        ("{}", '{\n  "k": [\n    1\n  ]\n}'),
-        ("{ }\n", '{\n  "k": [\n    1\n  ]\n}\n'),
-        ("{\n}\n", '{\n  "k": [\n    1\n  ]\n}\n'),
-        ("{\r\n}\r\n", '{\r\n  "k": [\r\n    1\r\n  ]\r\n}\r\n'),
-        ('{"a":1}', '{"a":1, "k": [1]}'),
-        ('{"a": 1}\n', '{"a": 1, "k": [1]}\n'),
-        ('{ "a": 1 }', '{ "a": 1, "k": [1] }'),
-        ('{\n"a": 1\n}', '{\n"a": 1,\n"k": [\n  1\n]\n}'),
-        ('{\n    "a": 1\n}', '{\n    "a": 1,\n    "k": [\n        1\n    ]\n}'),
-        ('{\n\t"a": 1\n}', '{\n\t"a": 1,\n\t"k": [\n\t\t1\n\t]\n}'),
-        ('{\r\n  "a": 1\r\n}', '{\r\n  "a": 1,\r\n  "k": [\r\n    1\r\n  ]\r\n}'),
-        ('{"a": 1,\n "b": 2}', '{"a": 1,\n "b": 2,\n "k": [\n  1\n ]}'),
-        ('{\n  "a": 1,\n\n  "b": 2\n}', '{\n  "a": 1,\n\n  "b": 2,\n  "k": [\n    1\n  ]\n}'),
-        ('{\n  "a": 1,\n    \n"b": 2\n}', '{\n  "a": 1,\n    \n"b": 2,\n"k": [\n  1\n]\n}'),
-        ('{\n  "a": 1\n, "b": 2\n}', '{\n  "a": 1\n, "b": 2, "k": [1]\n}'),
-        ('{"k": 0}', '{"k": 0, "k": [1]}'),
-    ],
+    CASES["appended"],
     ids=repr,
 )
 def test_append_to_an_object(text: str, expected: str) -> None:
     """A new member takes the line break and the indentation of the last one, and none where that has none."""
     assert json_text.append(text, 0, [1], key="k") == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ('{\n  "a": {}\n}', '{\n  "a": {\n    "k": 1\n  }\n}'),
-        ('{\n  "a": {"b": 0}\n}', '{\n  "a": {"b": 0, "k": 1}\n}'),
-        ('{\n  "a": {\n      "b": 0}\n}', '{\n  "a": {\n      "b": 0,\n      "k": 1}\n}'),
-        ('{"a": {}}', '{"a": {"k": 1}}'),
-        ('{"a": {}}\n', '{"a": {"k": 1}}\n'),
-        ('{"a": {"b": "}\\"{"}}', '{"a": {"b": "}\\"{", "k": 1}}'),
-    ],
-    ids=repr,
-)
-def test_append_to_an_object_within_another(text: str, expected: str) -> None:
-    """A container inside is laid out as its own lines are, one without content as the text is."""
-    assert json_text.append(text, text.index("{", 1), 1, key="k") == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "index", "expected"),
-    [
-        ("[1]", 0, "[]"),
-        ("[\n  1\n]", 0, "[]"),
-        ("[1, 2, 3]", 0, "[2, 3]"),
-        ("[1, 2, 3]", 1, "[1, 3]"),
-        ("[1, 2, 3]", 2, "[1, 2]"),
-        ("[\n  1,\n  2\n]", 0, "[\n  2\n]"),
-        ("[\n  1,\n  2\n]", 1, "[\n  1\n]"),
-        ("[1 , 2 ]", 1, "[1 ]"),
-    ],
-    ids=repr,
-)
-def test_remove_from_an_array(text: str, index: int, expected: str) -> None:
-    """An element goes with one comma and its white space; without elements nothing is left in between."""
-    assert json_text.remove(text, 0, json_text.items(text, 0)[index]) == expected
-
-
-def test_items_are_spans_of_the_text() -> None:
-    """Each item says where it begins, where its value begins and where it ends."""
-    text = ' { "a" : [1, 2] ,"é":"," }'
-
-    items = json_text.items(text, 1)
-
-    assert items == [
-        json_text.Item("a", start=3, value_start=9, end=15),
-        json_text.Item("é", start=17, value_start=21, end=24),
-    ]
-    assert json_text.items(text, 9) == [json_text.Item(None, 10, 10, 11), json_text.Item(None, 13, 13, 14)]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("{}", None),
-        ('{"b": 1}', None),
-        ('["a"]', None),
-        ('{"a": 1, "b": 2}', json_text.Item("a", start=1, value_start=6, end=7)),
-        ('{"a": 1, "a": 2}', json_text.Item("a", start=9, value_start=14, end=15)),
-        ('{"\\u0061": 1}', json_text.Item("a", start=1, value_start=11, end=12)),
-    ],
-)
-def test_member_finds_the_one_that_counts(text: str, expected: json_text.Item | None) -> None:
-    """Of members with the same key the last is found, as JSON parsers take it."""
-    assert json_text.member(text, 0, "a") == expected
 
 
 @pytest.mark.parametrize(

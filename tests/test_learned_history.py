@@ -212,20 +212,3 @@ def test_an_answer_is_taken_or_asked_for_again(with_key: FakeMessages, answer: A
     assert (row.upgrade_attempts > 0) is bool(state)
     assert (row.summary == WORDS["summary"]) is not bool(state)
     assert len(learning_rows.find(demo.PROJECT)) == 2
-
-
-def test_a_consumer_asks_claude_after_the_summary(
-    with_key: FakeMessages, consumer: Callable[[], Any]
-) -> None:
-    """The wiring: a session ends, Claude tells it, and what Claude found is a learning."""
-    with_key.answer = obedient(SAID[3])
-    *_, last = sessions()
-    consumer()
-    for event in last:
-        run_hook(install.hook_events()[event["hook_event_name"]]["hook"], event, project_dir=demo.PROJECT)
-
-    wait_until(lambda: any("allocate splits" in told for told in known()))
-
-    row = next(row for row in learning_rows.find(demo.PROJECT) if "allocate splits" in row.content)
-    assert {"file": "ledger/money.py", "name": "allocate"}.items() <= row.code[0].items()
-    assert row.observations

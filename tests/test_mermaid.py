@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import cases
 
 from claude_mem_lite.codemap.mermaid import MAX_ARROWS, Arrow, Node, render
+
+CASES = cases.load("mermaid")
 
 ROOT = Path(__file__).parent.parent
 FOLDER = Path(__file__).parent / "mermaid"
@@ -28,102 +31,10 @@ OLD = Node("ledger/money.py", "to_float", "deleted")
 MODULE = Node("ledger/journal.py", "<module>")
 OUTSIDE = Node("", "dict[str, int].update")
 
-# As captured, and as the reader sees it where that is something else.
-HOSTILE: dict[str, str | None] = {
-    'a"b.py': None,
-    'a"]\n n9["evil"]\n': 'a"]\\n n9["evil"]\\n',
-    '"]; n9["evil"]; x["': None,
-    '"]:::deleted\r\nclick n0 href "javascript:alert(1)"': (
-        '"]:::deleted\\r\\nclick n0 href "javascript:alert(1)"'
-    ),
-    'click n0 href "javascript:alert(1)"': None,
-    "#quot;]": None,
-    "#quot;] --> n9[#quot;x": None,
-    "#34;#93;": None,
-    "#35;quot;": None,
-    "&quot;]": None,
-    "&amp;lt;b&amp;gt;": None,
-    "&#x22;&#34;": None,
-    "#x22;": None,
-    "ﬂ°quot¶ß": "\\ufb02°quot\\xb6ß",
-    "ﬂ°°34¶ß": "\\ufb02°°34\\xb6ß",
-    "ﬂ": "\\ufb02",
-    "¶ß": "\\xb6ß",
-    "Straße/ﬂuss.py": "Straße/\\ufb02uss.py",
-    "`code`": None,
-    "`**bold** _and_ more`": None,
-    "```\nend of the fence": "```\\nend of the fence",
-    "<script>alert(1)</script>": None,
-    "</script><script>alert(1)</script>": None,
-    "<img src=x onerror=alert(1)>": None,
-    '<a href="javascript:alert(1)">x</a>': None,
-    "<br/>": None,
-    "<!-- comment": None,
-    "--> n9": None,
-    "%%{init: {'securityLevel': 'loose'}}%%": None,
-    '%%{init: {"theme": "forest"}}%%': None,
-    "%%{wrap}%%": None,
-    "%% comment": None,
-    "---\ntitle: x\n---": "---\\ntitle: x\\n---",
-    "style.css:#fff;#quot;": None,
-    "style n0:x#35;y;z": None,
-    "classDef a:#fff;": None,
-    "linkStyle 0 stroke:red;": None,
-    "end": None,
-    "subgraph x": None,
-    "graph TD;": None,
-    "flowchart LR": None,
-    "direction TB": None,
-    "a direction   LR b": None,
-    "direction": None,
-    "accTitle: x": None,
-    "a]b[c": None,
-    "{{a}}": None,
-    "((a))": None,
-    "[/a\\]": None,
-    ">a]": None,
-    "a|b|c": None,
-    "n0@{ shape: circle }": None,
-    "$$x^2$$": None,
-    "$": None,
-    "fa:fa-user": None,
-    "1. list": None,
-    "- list": None,
-    "* list": None,
-    "# heading": None,
-    "> quote": None,
-    "---": None,
-    "    code": None,
-    "_a_ __b__ *c* **d** ~~e~~": None,
-    "[text](https://example.com)": None,
-    "www.example.com/x.py": None,
-    "WWW.example.com": None,
-    "user@example.com": None,
-    "https://example.com/x.py": None,
-    "C:\\new\\table.py": None,
-    "a\\nb": None,
-    "a\x00b\x07": "a\\x00b\\x07",
-    "tab\there": "tab\\there",
-    "\u202egnp.py": "\\u202egnp.py",
-    "a\u200bb\ufeff\u00a0": "a\\u200bb\\ufeff\\xa0",
-    "line\u2028and\u2029paragraph\x85": "line\\u2028and\\u2029paragraph\\x85",
-    "\ud800.py": "\\ud800.py",
-    "\udcff\udcfe": "\\udcff\\udcfe",
-    "שלום/مرحبا.py": None,
-    "日本語/ファイル.py": None,
-    "e\u0301\u0301\u0301 😀 👩\u200d💻": "e\u0301\u0301\u0301 😀 👩\\u200d💻",
-    " ": None,
-    "  two  spaces  ": None,
-    "'; DROP TABLE x; --": None,
-    "__proto__": None,
-    "constructor": None,
-    "${process.exit(1)}": None,
-}
-
-
-def shown(text: str) -> str:
-    """Return what a reader sees of a hostile text."""
-    return HOSTILE[text] or text
+# As captured, and as the reader sees it.
+KNOWN = cases.load("hostile/labels")
+HOSTILE: dict[str, str] = {text: text for text in KNOWN["as_written"]} | dict(KNOWN["shown"])
+HOSTILE |= {"\ud800.py": "\\ud800.py", "\udcff\udcfe": "\\udcff\\udcfe"}
 
 
 def mermaid(*diagrams: str, draw: bool = False) -> list[dict[str, Any]]:
@@ -222,23 +133,7 @@ def test_nothing_is_drawn_twice() -> None:
     assert "class n0 modified" in text
 
 
-@pytest.mark.parametrize(
-    ("name", "label"),
-    [
-        ("Journal._post_2", "Journal._post_2"),
-        ("dict[str, int].get", "dict[str, int].get"),
-        ("a-b/c.py", "a-b/c.py"),
-        ("Foo.__init__", "Foo.#95;_init#95;#95;"),
-        ("_a_", "_a#95;"),
-        ("*args", "#42;args"),
-        ("1. a", "1#46; a"),
-        ("- a", "#45; a"),
-        ("www.a.b", "www#46;a.b"),
-        ("[a](b)", "[a]#40;b#41;"),
-        ("~a~", "#126;a#126;"),
-        ("a@b.c", "a#64;b.c"),
-    ],
-)
+@pytest.mark.parametrize(("name", "label"), CASES["labels"])
 def test_a_label_is_readable_and_no_markdown(name: str, label: str) -> None:
     """Names stand as they are; what early versions of Mermaid 11 take for Markdown is an entity."""
     assert f'n0["{label}"]' in render([Node("a.py", name)], [])
@@ -367,9 +262,9 @@ def test_no_name_gets_out_of_its_label() -> None:
 
     for text, result in zip(texts, found, strict=True):
         expected = parsed(
-            (shown(text), [("f", ["new"])]),
-            ("a.py", [(shown(text), [])]),
-            ("", [(shown(text), ["unresolved"])]),
+            (HOSTILE[text], [("f", ["new"])]),
+            ("a.py", [(HOSTILE[text], [])]),
+            ("", [(HOSTILE[text], ["unresolved"])]),
             arrows=[(0, 2, "dotted")],
         )
         assert {key: result.get(key) for key in expected} == expected, (text, result.get("error"))
@@ -389,9 +284,9 @@ def test_names_do_no_harm_together() -> None:
     )
 
     expected = parsed(
-        *((shown(text), [(shown(text), ["modified"])]) for text in texts),
+        *((HOSTILE[text], [(HOSTILE[text], ["modified"])]) for text in texts),
         arrows=[(0, number, "normal") for number in range(len(texts))],
     )
     assert {key: result.get(key) for key in expected} == expected, result.get("error")
-    assert [sorted(each) for each in result["shown"]] == [sorted(map(shown, texts))] * 2
+    assert [sorted(each) for each in result["shown"]] == [sorted(HOSTILE.values())] * 2
     assert set(result["elements"]) <= set(ordinary["elements"])

@@ -13,25 +13,23 @@ from urllib.parse import quote
 import pytest
 from support import attacks
 from support.attacks import BATCHES, GOOD, Attack, Ordinary
+from support.databases import take_place
+from support.events import edited, prompt, ran, stop, tool
 from support.fake_messages import FakeMessages
 from support.hooks import run_hook
 from support.processes import wait_until, web_process
 from support.web import get
 
 from claude_mem_lite import config, settings, settings_file
-from claude_mem_lite.capture import inbox
 from claude_mem_lite.claude import rewrite
-from claude_mem_lite.cli import demo
 from claude_mem_lite.context import blocks, builder
-from claude_mem_lite.distill.record import record_event, summarize_session
+from claude_mem_lite.distill.record import summarize_session
 from claude_mem_lite.learnings import evolve, session
 from claude_mem_lite.learnings.evolve import Candidate
-from claude_mem_lite.learnings.voices import Voices
 from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.services import install
 from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage import models, queries
-from claude_mem_lite.text import sentences as distilled
 
 # How the poison fares in its session: Claude tells it in words of its own; or everything at once: Claude
 # repeats it, cites it, tells it, and writes it into a file.
@@ -53,7 +51,7 @@ def called(attack: Attack) -> Event:
     """Return the event by which an attack comes in, as Claude Code sends it."""
     channel, at, text = attack.channel, attack.at, attack.text
     if channel == "prompt":
-        return {"hook_event_name": "UserPromptSubmit", "prompt": text}
+        return prompt(text)
     if channel == "SubagentStop":
         return {
             "hook_event_name": channel,
@@ -88,29 +86,9 @@ def called(attack: Attack) -> Event:
     return tool(channel, given, answered)
 
 
-def tool(name: str, given: Event, answered: Any) -> Event:
-    """Return the event of a tool call."""
-    return {
-        "hook_event_name": "PostToolUse",
-        "tool_name": name,
-        "tool_input": given,
-        "tool_response": answered,
-    }
-
-
 def edit(path: str, new: str) -> Event:
     """Return the event of an edit by Claude."""
-    replaced = {"old_string": "pass", "new_string": new}
-    return tool(
-        "Edit",
-        {"file_path": path, **replaced},
-        {"filePath": path, "oldString": "pass", "newString": new, "originalFile": "pass\n"},
-    )
-
-
-def stop(report: str) -> Event:
-    """Return the event of the end of a turn."""
-    return {"hook_event_name": "Stop", "stop_hook_active": False, "last_assistant_message": report}
+    return edited(path, "pass", new)
 
 
 # What Claude does besides, in each session.
@@ -118,13 +96,9 @@ WORK = (
     edit(
         "/p/src/parser.py", "def parse(line: str) -> Entry:\n    # Banks write dates in two forms.\n    ..."
     ),
-    tool(
-        "Bash",
-        {
-            "command": "pytest -q && git commit -am 'parser: read both forms of dates' && git push",
-            "description": "Test",
-        },
-        {"stdout": "12 passed in 0.31s\n[main 1a2b3c4] parser: read both forms of dates\n", "stderr": ""},
+    ran(
+        "pytest -q && git commit -am 'parser: read both forms of dates' && git push",
+        "12 passed in 0.31s\n[main 1a2b3c4] parser: read both forms of dates\n",
     ),
 )
 
@@ -135,7 +109,7 @@ def events_of(attack: Attack, way: Way) -> list[Event]:
     report = f"The parser works now. {attack.told} Nothing else is open."
     if way == "spread":
         report = f"I have looked. {says}. According to {attack.at or 'the text'}: {says}. {report}"
-    asked = [] if attack.channel == "prompt" else [{"hook_event_name": "UserPromptSubmit", "prompt": PROMPT}]
+    asked = [] if attack.channel == "prompt" else [prompt(PROMPT)]
     copied = edit("/p/NOTES.md", f"# Notes\n\n{attack.says}")
     return [*asked, called(attack), *WORK, *([copied] if way == "spread" else []), stop(report)]
 
@@ -143,11 +117,7 @@ def events_of(attack: Attack, way: Way) -> list[Event]:
 def happen(events: list[Event], project: str) -> str:
     """Have the events of a session captured and recorded; return the session's id."""
     session_id = f"session-{project.rpartition('/')[2]}"
-    for event in events:
-        event_id = inbox.append(json.dumps({"session_id": session_id, "cwd": project, **event}), project)
-        row = queries.pending_event(event_id)
-        assert row is not None
-        record_event(row)
+    take_place(events, session_id, project)
     return session_id
 
 
@@ -362,7 +332,7 @@ def test_poison_that_comes_by_the_hooks_waits(fake: FakeMessages, web_and_consum
     project, said = "/home/dev/ledger", "Never touch legacy/ in this project"
     fake.answer = obedient([case.says, case.told, said], dict)
     events = [
-        {"hook_event_name": "UserPromptSubmit", "prompt": f"{said}. {PROMPT}"},
+        prompt(f"{said}. {PROMPT}"),
         *events_of(case, "spread")[1:],
     ]
     for event in [*events, {"hook_event_name": "SessionEnd", "reason": "other"}]:
@@ -394,8 +364,8 @@ def learns(case: Ordinary, fake: FakeMessages) -> bool:
     """Tell whether an ordinary session has left a learning, and nothing that waits."""
     project = f"/home/dev/{abs(hash(case)):x}"
     events = [
-        {"hook_event_name": "UserPromptSubmit", "prompt": case.prompt},
-        tool("Bash", {"command": "make", "description": "Run it"}, {"stdout": case.output, "stderr": ""}),
+        prompt(case.prompt),
+        ran("make", case.output),
         edit("/p/src/work.py", case.wrote),
         stop(case.report),
     ]
@@ -407,75 +377,3 @@ def learns(case: Ordinary, fake: FakeMessages) -> bool:
 def test_a_translated_poison_waits(rich: FakeMessages) -> None:
     """What Claude reports in another language than the page that says it passes for Claude's finding."""
     assert harm(attacks.TRANSLATED, "retold", rich) == []
-
-
-SAYS = "Uploads are kept in the folder outgoing for a week"
-
-
-def prompt(text: str) -> Event:
-    """Return the event of a prompt."""
-    return {"hook_event_name": "UserPromptSubmit", "prompt": text}
-
-
-def read(text: str) -> Event:
-    """Return the event of a look at a file."""
-    return called(Attack("Read", "a.md", text, "", ""))
-
-
-@pytest.mark.parametrize(
-    ("events", "origin"),
-    [
-        ([], "tool"),
-        ([read(SAYS)], "tool"),
-        ([prompt(SAYS)], "assistant"),
-        ([prompt(SAYS), read(SAYS)], "assistant"),
-        ([read(SAYS), prompt(SAYS)], "assistant"),
-        ([prompt("Clean the uploads"), stop(SAYS)], "assistant"),
-        ([prompt("Clean the uploads"), read(SAYS), stop(SAYS)], "tool"),
-        ([prompt("Clean the uploads"), stop(SAYS), read(SAYS)], "assistant"),
-        ([prompt("Clean the uploads"), edit("/p/a.md", SAYS), read(SAYS), stop(SAYS)], "assistant"),
-        ([prompt("Clean the uploads"), read(SAYS), edit("/p/a.md", SAYS), read(SAYS), stop(SAYS)], "tool"),
-        ([prompt("Clean the uploads"), {**edit("/p/a.md", SAYS), "agent_id": "a1"}], "tool"),
-        ([prompt("Hello"), stop(SAYS)], "tool"),
-        ([prompt("Clean the uploads"), stop(f"According to the mail: {SAYS}")], "tool"),
-        ([prompt(f"Are {SAYS}?"), stop("I do not know.")], "tool"),
-    ],
-)
-def test_who_said_it_first_counts(events: list[Event], origin: str) -> None:
-    """The user's words are theirs whatever files say; Claude's are its own unless a tool said so before."""
-    assert Voices(events).origin(SAYS) == origin
-
-
-def test_a_wish_of_the_users_needs_their_words() -> None:
-    """Claude may say what it found, not what somebody wants; what memory told is nobody's finding."""
-    events = [prompt("Clean the uploads in outgoing"), stop(SAYS)]
-
-    assert Voices(events).origin(f"The user wants this: {SAYS}") == "tool"
-    assert Voices([prompt(SAYS)]).origin(f"The user wants this: {SAYS}") == "assistant"
-    assert Voices(events, remembered=[SAYS]).origin(SAYS) == "tool"
-
-
-def test_only_what_was_at_hand_can_be_taken_away() -> None:
-    """A learning that neither the user's words nor Claude's calls had to do with is contradicted by no id."""
-    voices = Voices([prompt("Speed up the parser"), read("Never use WAL is wrong now")])
-
-    assert voices.have_touched("The parser reads two forms")
-    assert not voices.have_touched("Never use WAL mode")
-
-
-def test_most_of_the_recorded_reports_are_claudes_own() -> None:
-    """Of what Claude reported in the recorded sessions, at most two sentences of five go back to a tool."""
-    sessions: dict[str, list[Event]] = {}
-    for event in demo.recorded_events():
-        sessions.setdefault(event["session_id"], []).append(event)
-    origins = [
-        Voices(events).origin(sentence)
-        for events in sessions.values()
-        for event in events
-        if event["hook_event_name"] == "Stop"
-        for sentence in distilled(event["last_assistant_message"])
-        if len(sentence.split()) > 5
-    ]
-
-    assert len(origins) > 40
-    assert origins.count("tool") * 5 <= 2 * len(origins)

@@ -5,31 +5,28 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
+from support import cases
+from support.code import git
 from support.commands import command
+from support.databases import work_off
+from support.events import edited, prompt, stop
 from support.hooks import edit, run_hook, tool_event
 
 from claude_mem_lite import config, repository
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.context import blocks, builder
-from claude_mem_lite.distill.record import record_event, summarize_session
+from claude_mem_lite.distill.record import summarize_session
 from claude_mem_lite.importers import sessions
 from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.storage import migrations, models, projects, queries
 
+CASES = cases.load("projects")
+
 URL = "git@github.com:okafor/Ledger.git"
 FUNCTION = "def balance():\n    return {}\n"
-
-
-def git(folder: Path, *arguments: str) -> None:
-    """Run git with nothing of this machine's settings."""
-    nobody = {f"GIT_{who}_{what}": "t" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-    env = {**os.environ, **nobody, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
-    subprocess.run(["git", "-C", str(folder), *arguments], env=env, check=True, capture_output=True)
 
 
 @pytest.fixture
@@ -45,27 +42,18 @@ def ledger(tmp_path: Path) -> Path:
     return folder
 
 
-def worked_off() -> list[models.Observation]:
-    """Work off what waits, and return what is remembered, oldest first."""
-    for row in list(models.PendingEvent.select().where(models.PendingEvent.status == "raw")):
-        record_event(row)
-    return list(models.Observation.select().order_by(models.Observation.pk))
-
-
 def happen(folder: Path, session_id: str, *, value: int = 1) -> None:
     """Have a session edit a file of a folder, say what it did, and be summarized."""
     place = config.place(str(folder))
-    after = FUNCTION.replace("{}", str(value))
-    given = {"file_path": f"{folder}/journal.py", "old_string": FUNCTION, "new_string": after}
     for event in (
         {"hook_event_name": "SessionStart", "source": "startup"},
-        {"hook_event_name": "UserPromptSubmit", "prompt": f"Let the balance be {value}."},
-        tool_event("Edit", tool_input=given, tool_response={**given, "originalFile": FUNCTION}),
-        {"hook_event_name": "Stop", "last_assistant_message": f"The balance is {value} now."},
+        prompt(f"Let the balance be {value}."),
+        edited(f"{folder}/journal.py", FUNCTION, FUNCTION.replace("{}", str(value))),
+        stop(f"The balance is {value} now."),
     ):
         payload = {**event, "session_id": session_id, "cwd": str(folder)}
         inbox.append(json.dumps(payload), place[0], work_tree=place[1], branch=place[2])
-    worked_off()
+    work_off()
     summarize_session(session_id)
 
 
@@ -107,19 +95,7 @@ def test_a_submodule_is_its_own_and_a_bare_repository_that_of_its_trees(ledger: 
     assert repository.place(str(ledger / "sub"))[0] == str(ledger / "sub")
 
 
-@pytest.mark.parametrize(
-    ("url", "key"),
-    [
-        ("git@github.com:okafor/Ledger.git", "github.com/okafor/Ledger"),
-        ("https://user:secret@GitHub.com/okafor/Ledger.git/", "github.com/okafor/Ledger"),
-        ("ssh://git@github.com:22/okafor/Ledger", "github.com/okafor/Ledger"),
-        ("https://git.example/a b/c", "git.example/a b/c"),
-        ("/srv/git/ledger.git", ""),
-        ("../ledger", ""),
-        ("file:///srv/git/ledger.git", ""),
-        ("", ""),
-    ],
-)
+@pytest.mark.parametrize(("url", "key"), CASES["keys"])
 def test_the_key_is_host_and_path(tmp_path: Path, url: str, key: str) -> None:
     """Without user, protocol, port and `.git`; a folder of this machine is none."""
     (tmp_path / ".git").mkdir()
@@ -134,7 +110,8 @@ def test_what_a_work_tree_learned_is_known_in_the_repository(memory: Path, ledge
     git(ledger, "worktree", "add", "-q", "-b", "round", str(tree))
     event = edit(f"{tree}/journal.py")
     run_hook("post_tool_use", event, project_dir=str(tree))
-    [observed] = worked_off()
+    work_off()
+    [observed] = models.Observation.select()
     happen(tree, "s2")
     block = builder.build(str(ledger)).text
     session = queries.known_session("s2")
@@ -309,16 +286,15 @@ def test_nothing_is_stored_or_told_where_it_is_off(
         monkeypatch.setenv(name, value)
     before = models.PendingEvent.select().count()
 
-    started: dict[str, Any] = {"session_id": "s2", "hook_event_name": "SessionStart", "source": "startup"}
+    events = {
+        "session_start": {"hook_event_name": "SessionStart", "source": "startup"},
+        "user_prompt_submit": prompt("The balance?"),
+        "post_tool_use": tool_event(),
+    }
     answers = [
-        run_hook("session_start", started, project_dir=str(ledger)),
-        run_hook(
-            "user_prompt_submit",
-            {**started, "hook_event_name": "UserPromptSubmit", "prompt": "The balance?"},
-            project_dir=str(ledger),
-        ),
-        run_hook("post_tool_use", tool_event(), project_dir=str(ledger)),
-    ]  # fmt: skip
+        run_hook(hook, {"session_id": "s2", **event}, project_dir=str(ledger))
+        for hook, event in events.items()
+    ]
 
     assert [(each.returncode, each.stdout, each.stderr) for each in answers] == [(0, b"", b"")] * 3
     assert models.PendingEvent.select().count() == before
@@ -328,10 +304,10 @@ def test_nothing_is_stored_or_told_where_it_is_off(
 def test_start_block_and_recall_can_be_switched_off(memory: Path, ledger: Path) -> None:
     """Each alone."""
     happen(ledger, "s1")
-    searcher, prompt = Searcher(by_meaning=False), "What is the balance in journal.py?"
+    searcher, asked = Searcher(by_meaning=False), "What is the balance in journal.py?"
 
     def told() -> tuple[bool, bool]:
-        recalled = blocks.for_prompt(searcher, str(ledger), prompt, session_id="s2")
+        recalled = blocks.for_prompt(searcher, str(ledger), asked, session_id="s2")
         return bool(builder.build(str(ledger)).text), bool(recalled.text)
 
     both = told()

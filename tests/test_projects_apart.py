@@ -7,67 +7,45 @@ import os
 import re
 import shutil
 import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.processes import wait_until, web_answers
+from support.databases import call_row, learning_row, take_place
+from support.events import edited, prompt, ran, stop
 
 from claude_mem_lite import config
-from claude_mem_lite.capture import inbox
 from claude_mem_lite.context import SOURCES, blocks, builder
-from claude_mem_lite.distill.record import record_event, summarize_session
+from claude_mem_lite.distill.record import summarize_session
 from claude_mem_lite.hooks import session_start as start
 from claude_mem_lite.learnings.session import learn
 from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.services import install
-from claude_mem_lite.storage import models, queries
+from claude_mem_lite.storage import models
 
 pytestmark = pytest.mark.skipif(shutil.which("curl") is None, reason="what a session is told calls curl")
 
 # Each text of a project has its animal, which is asked for, and its sign, which must not be told elsewhere.
 OWN, OTHER = ("otter", "whiskers"), ("zebra", "stripes")
-NOW = "2026-11-20T10:00:00.000000Z"
 
 
 def happen(project: str, session_id: str, animal: str, sign: str) -> None:
     """Have a session take place in a project: a prompt, an edit, a failure, a commit, a page, a report."""
     said = f"The {animal} needs {sign} because water is cold."
     before, after = f"def {animal}():\n    pass\n", f'def {animal}():\n    """{said}"""\n    return 1\n'
-    edit = {"file_path": f"{project}/{animal}.py", "old_string": before, "new_string": after}
-    commit = {"command": f"git commit -m '{said}'", "description": f"Commit the {animal}"}
-    for event in (
-        {"hook_event_name": "UserPromptSubmit", "prompt": f"Give the {animal} its {sign} back."},
-        {"tool_name": "Edit", "tool_input": edit, "tool_response": {**edit, "originalFile": before}},
-        {
-            "hook_event_name": "PostToolUseFailure",
-            "tool_name": "Bash",
-            "tool_input": {"command": f"make {animal}", "description": f"Build the {animal}"},
-            "error": f"Exit code 2\nerror: {sign} of the {animal} missing",
-        },
-        {"tool_name": "Bash", "tool_input": commit, "tool_response": {"stdout": f"[main 1a2b3c4] {said}\n"}},
-        {"hook_event_name": "Stop", "last_assistant_message": said},
-    ):
-        payload = {"session_id": session_id, "cwd": project, "hook_event_name": "PostToolUse", **event}
-        row = queries.pending_event(inbox.append(json.dumps(payload), project))
-        assert row is not None
-        record_event(row)
+    missing, done = f"error: {sign} of the {animal} missing", f"[main 1a2b3c4] {said}\n"
+    events = [
+        prompt(f"Give the {animal} its {sign} back."),
+        edited(f"{project}/{animal}.py", before, after),
+        ran(f"make {animal}", error=missing, description=f"Build the {animal}"),
+        ran(f"git commit -m '{said}'", done, description=f"Commit the {animal}"),
+        stop(said),
+    ]
+    take_place(events, session_id, project)
 
 
 @pytest.fixture
-def web(memory: Path) -> Iterator[Path]:
-    """Start the web process, and return its data directory."""
-    process = subprocess.Popen([sys.executable, "-I", "-m", "claude_mem_lite.web"])
-    wait_until(web_answers)
-    yield memory
-    process.terminate()
-    process.wait(timeout=20)
-
-
-@pytest.fixture
-def projects(web: Path, tmp_path: Path) -> tuple[str, str]:
+def projects(web_alone: Path, tmp_path: Path) -> tuple[str, str]:
     """Fill two projects with paths that no shell likes; one session of the first went on in the second."""
     for name in ("o", "z"):
         (tmp_path / f'it\'s "{name}" & $HOME `pwd`\n<b>').mkdir()
@@ -79,21 +57,13 @@ def projects(web: Path, tmp_path: Path) -> tuple[str, str]:
         summarize_session(session_id)
         learn(session_id)
     for row_id, project, (animal, sign) in (("a" * 32, own, OWN), ("f" * 32, other, OTHER)):
-        models.Learning.create(
-            id=row_id, project_dir=project, category="gotcha", content=f"The {animal} has {sign} and paws.",
-            confidence=0.9, seen_at=NOW, created_at=NOW, updated_at=NOW,
-        )  # fmt: skip
-        models.CallEdge.create(
-            id=row_id, project_dir=project, caller_file=f"{sign}.py", caller_function=sign, line=1,
-            callee_file=f"{animal}.py", callee_function=animal, resolution="import", confidence=0.9,
-            session_id="", created_at=NOW,
-        )  # fmt: skip
+        says = f"The {animal} has {sign} and paws."
+        learning_row(row_id, says, project_dir=project, category="gotcha")
+        ends = (f"{sign}.py", sign), (f"{animal}.py", animal)
+        call_row(row_id, *ends, project_dir=project, line=1, confidence=0.9)
     ids = [row.id for row in models.Observation.select()]
-    models.Learning.create(
-        id="e" * 32, project_dir=None, category="gotcha", content="Animals need water.", confidence=0.9,
-        seen_at=NOW, created_at=NOW, updated_at=NOW, observations=ids,
-        source_sessions=["own-session", "other-session"],
-    )  # fmt: skip
+    sources = {"observations": ids, "source_sessions": ["own-session", "other-session"]}
+    learning_row("e" * 32, "Animals need water.", project_dir=None, category="gotcha", **sources)
     return own, other
 
 
@@ -152,7 +122,7 @@ def test_no_block_tells_of_another_project(projects: tuple[str, str]) -> None:
 
 @pytest.mark.parametrize("shell", [name for name in ("bash", "dash", "zsh") if shutil.which(name)])
 def test_the_commands_of_a_block_work_and_stay_in_the_project(
-    projects: tuple[str, str], web: Path, shell: str
+    projects: tuple[str, str], web_alone: Path, shell: str
 ) -> None:
     """As they stand in it, in any shell, with several words, whatever signs the path has."""
     for own, other, (animal, sign), (their_animal, their_sign) in (
@@ -160,11 +130,11 @@ def test_the_commands_of_a_block_work_and_stay_in_the_project(
     ):  # fmt: skip
         opens, finds = hint(builder.build(own).text)
 
-        mine = [run(shell, opens.replace("ID", row_id[:8]), home=web) for row_id in ids_of(own)]
-        theirs = [run(shell, opens.replace("ID", row_id[:8]), home=web) for row_id in ids_of(other)]
-        found = run(shell, finds.replace("WORDS", f"the {animal} & water"), home=web)
+        mine = [run(shell, opens.replace("ID", row_id[:8]), home=web_alone) for row_id in ids_of(own)]
+        theirs = [run(shell, opens.replace("ID", row_id[:8]), home=web_alone) for row_id in ids_of(other)]
+        found = run(shell, finds.replace("WORDS", f"the {animal} & water"), home=web_alone)
         not_found = [
-            run(shell, finds.replace("WORDS", words), home=web)
+            run(shell, finds.replace("WORDS", words), home=web_alone)
             for words in (f"the {their_animal}'s water", *ids_of(other))
         ]
 
@@ -176,14 +146,16 @@ def test_the_commands_of_a_block_work_and_stay_in_the_project(
 
 
 @pytest.mark.parametrize("shell", [name for name in ("bash", "dash", "zsh") if shutil.which(name)])
-def test_the_lines_of_the_skill_stay_in_the_project(projects: tuple[str, str], web: Path, shell: str) -> None:
+def test_the_lines_of_the_skill_stay_in_the_project(
+    projects: tuple[str, str], web_alone: Path, shell: str
+) -> None:
     """Asked for what another project has, by its words, names and ids, each answers nothing of it."""
     skill = Path(install.SKILL).read_text().split("```sh\n")[1].split("```")[0]
 
     def asked(row_id: str, animal: str, cwd: str, **env: str) -> list[dict[str, Any]]:
         lines = skill.replace("WORDS", f"why the {animal}'s water").replace("/ID", f"/{row_id[:8]}")
         lines = lines.replace("NAME", animal).replace("PATH", f"{animal}.py")
-        answers = run(shell, lines, home=web, cwd=cwd, **env)
+        answers = run(shell, lines, home=web_alone, cwd=cwd, **env)
         return list(map(json.loads, answers.replace("}{", "}\n{").splitlines()))
 
     own, other = projects
@@ -196,12 +168,14 @@ def test_the_lines_of_the_skill_stay_in_the_project(projects: tuple[str, str], w
     assert OTHER[1] not in str([mine, from_elsewhere, theirs])
 
 
-def test_what_holds_everywhere_crosses_without_its_sources(projects: tuple[str, str], web: Path) -> None:
+def test_what_holds_everywhere_crosses_without_its_sources(
+    projects: tuple[str, str], web_alone: Path
+) -> None:
     """A learning of all projects is served in each, with the evidence of that project alone."""
     own, _ = projects
     opens, _ = hint(builder.build(own).text)
 
-    answer = json.loads(run("bash", opens.replace("ID", "e" * 8), home=web))
+    answer = json.loads(run("bash", opens.replace("ID", "e" * 8), home=web_alone))
 
     assert answer["content"] == "Animals need water."
     assert [each["id"] for each in answer["sessions"]] == ["own-session"]

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterable
-from contextlib import closing
 from dataclasses import replace
 from math import log, sqrt
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.strategies import mixed
+from support import cases
 
 from claude_mem_lite.search import ranking
 from claude_mem_lite.search.candidates import Candidate, Profile, Query
 from claude_mem_lite.search.ranking import analyze
-from claude_mem_lite.search.results import Hit, best
-from claude_mem_lite.storage.search import Row
+
+CASES = cases.load("ranking")
 
 EXAMPLES = 100
 # Of ten rows two have a word: log(1 + (10 - 2 + 0.5) / (2 + 0.5)).
@@ -39,82 +37,6 @@ def scored(
 def order(query: str, *candidates: Candidate, profile: Profile = PROFILE, meaning: float = 0.0) -> str:
     """Return the ids, best first."""
     return "".join(row.id for row in ranking.rank(analyze(query), candidates, profile, meaning=meaning))
-
-
-# --- what a query asks for -------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "exact", "is_exact_only"),
-    [
-        ("get_user_by_id", ("get_user_by_id",), True),
-        ("AuthService.login", ("authservice.login",), True),
-        ("src/db/session.py", ("src/db/session.py",), True),
-        ('"moved  the Book"', ("moved the book",), True),
-        ("--line-length", ("--line-length",), True),
-        ("--check", ("--check",), True),
-        ("__init__", ("__init__",), True),
-        ("std::vector 3.11 camelCase", ("std::vector", "3.11", "camelcase"), True),
-        ("/etc/passwd ./run.sh ../a.py", ("/etc/passwd", "./run.sh", "../a.py"), True),
-        ("what is get_user_by_id", ("get_user_by_id",), True),
-        ("who calls get_user_by_id", ("get_user_by_id",), False),
-        ('"a b" foo_bar "a b"', ("a b", "foo_bar"), True),
-        ('"foo_bar"', ("foo_bar",), True),
-        ("refresh tokens", (), False),
-        ("-x HTTP (call) foo()", (), False),
-        ('"..." "" "', (), False),
-        ("", (), False),
-    ],
-)
-def test_names_are_found_in_a_query(text: str, exact: tuple[str, ...], is_exact_only: bool) -> None:  # noqa: FBT001
-    """Identifiers, paths, options and quoted phrases are names; stop words beside them say nothing."""
-    query = analyze(text)
-
-    assert (query.exact, query.exact_only) == (exact, is_exact_only)
-
-
-def test_a_query_is_lemmas_and_their_pairs() -> None:
-    """Stop words go, unless there is nothing else; a word asked for twice is one term."""
-    query = analyze("Why did the ledger round cents, ledger?")
-
-    assert [term.lemma for term in query.terms] == ["ledger", "round", "cent"]
-    assert query.pairs == ((0, 1), (1, 2), (2, 0))
-    assert [term.lemma for term in analyze("to be").terms] == ["to", "be"]
-    assert analyze("\0 .,; _").terms == ()
-    assert analyze("go going went").pairs == ()
-    assert analyze("wrote").terms[0].words == ("wrote", "write", "written")
-    assert len(analyze(" ".join(f"w{number}" for number in range(999))).terms) == 400
-
-
-def test_a_long_query_is_reduced_to_its_most_telling_terms() -> None:
-    """Rare terms, early ones and parts of names are kept, in their order, with the pairs among them."""
-    common = [f"c{number}" for number in range(60)]
-    text = " ".join(["otter", *common[:30], "pond_filter", "rare", *common[30:]])
-    profile = Profile(100, sampled=100, counts=dict.fromkeys([*common, "pond", "filter"], 40) | {"otter": 5})
-
-    query = ranking.focused(analyze(text), profile)
-
-    lemmas = [term.lemma for term in query.terms]
-    assert lemmas == ["otter", *common[:28], "pond", "filter", "rare"]
-    assert query.pairs == (*((at, at + 1) for at in range(28)), (29, 30), (30, 31))
-    assert query.exact == ("pond_filter",)
-    assert ranking.focused(analyze("otter pond"), profile) == analyze("otter pond")
-
-
-def test_the_index_is_asked_for_few_terms() -> None:
-    """The rest is counted in what they find."""
-    query = analyze(" ".join(f"w{number}" for number in range(32)))
-
-    match = ranking.match_expression(query, Profile(9))
-
-    assert match == " OR ".join(f'"w{number}"' for number in range(16))
-
-
-def test_a_long_query_keeps_the_names_it_begins_with() -> None:
-    """Each is looked for in every candidate."""
-    query = analyze(" ".join(f"name_{number}" for number in range(50)))
-
-    assert ranking.focused(query, Profile(9)).exact == tuple(f"name_{number}" for number in range(8))
 
 
 # --- words -----------------------------------------------------------------------------------------
@@ -199,22 +121,12 @@ def test_only_the_beginning_of_a_detail_counts() -> None:
 # --- order -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("fields", "pairs"),
-    [
-        ({"summary": "ledger rounding"}, 1),
-        ({"summary": "ledgers of all rounded"}, 1),
-        ({"summary": "ledger of all its rounding"}, 0),
-        ({"summary": "round ledger"}, 0),
-        ({"summary": "ledger", "detail": "rounding"}, 0),
-        ({"summary": "ledger round ledger round", "detail": "ledger round"}, 1),
-        ({"summary": "ledger ledger of all of it, ledger is round"}, 1),
-        ({"files": ("src/ledger_rounding.py",)}, 1),
-    ],
-)
-def test_words_that_stand_together_count_more(fields: dict, pairs: int) -> None:
+@pytest.mark.parametrize(("fields", "pairs"), CASES["together"])
+def test_words_that_stand_together_count_more(fields: dict[str, Any], pairs: int) -> None:
     """Within three words, in the order of the query, in one field; 0.4 of what the commoner word says."""
-    [row] = scored("ledger rounding", Candidate("a", "", **fields))
+    files = tuple(fields.get("files", ()))
+
+    [row] = scored("ledger rounding", Candidate("a", "", **fields | {"files": files}))
 
     assert row["order"] == pytest.approx(0.4 * TWO_OF_TEN * pairs)
 
@@ -231,32 +143,7 @@ def test_a_pair_says_what_its_commoner_word_says() -> None:
 # --- names -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "is_there"),
-    [
-        ("get_user", "calls get_user(1)", True),
-        ("get_user", "GET_USER", True),
-        ("get_user", "get_user_by_id", False),
-        ("get_user", "forget_user", False),
-        ("get_user", "get_user_by_id, then get_user", True),
-        ("get_user", "get_user2", False),
-        ("AuthService.login", "AuthService.login()", True),
-        ("AuthService.login", "AuthService.login_all", False),
-        ("AuthService.login", "AuthService.logout login", False),
-        ("src/db/session.py", "/app/src/db/session.py:12", True),
-        ("src/db/session.py", "src/db/session.pyc", False),
-        ("src/db/session.py", "lib_src/db/session.py", False),
-        ("--line-length", "ruff --line-length=88", True),
-        ("--line-length", "the line length", False),
-        ("__init__", "def __init__(self)", True),
-        ("__init__", "my__init__py", False),
-        ("3.11", "Python 3.11.2", True),
-        ("3.11", "Python 13.11", False),
-        ('"moved the book"', "He Moved\n  the book.", True),
-        ('"moved the book"', "moved the bookshelf", False),
-        ('"moved the book"', "book the moved", False),
-    ],
-)
+@pytest.mark.parametrize(("name", "text", "is_there"), CASES["written"])
 def test_a_name_is_found_as_it_was_written(name: str, text: str, is_there: bool) -> None:  # noqa: FBT001
     """In any case and over line breaks, but not as a part of a longer name."""
     rows = [Candidate("a", text), Candidate("b", "", detail=text), Candidate("c", "", files=(text,))]
@@ -280,91 +167,6 @@ def test_what_is_asked_for_by_name_alone_comes_first() -> None:
     assert order("get_user_by_id src/db.py", *rows, meaning=9.0) == "cba"
     assert order("why get_user_by_id src/db.py", *rows, meaning=9.0) == "cba"
     assert order("rewrote get_user_by_id src/db.py", *rows, meaning=9.0)[0] == "a"
-
-
-# --- the index is asked ----------------------------------------------------------------------------
-
-
-def test_a_profile_estimates_rows_from_a_sample() -> None:
-    """Two of three texts have the word in some form, so 20 of 30 rows do."""
-    told = map(ranking.vocabulary, ["Ledger ledgers", "floats", "the ledger wrote"])
-    made = ranking.profile(told, row_count=30, share=0.5)
-
-    assert (made.sampled, made.share) == (3, 0.5)
-    assert [made.rows_with(name) for name in ("ledger", "float", "write", "wrote")] == [20, 10, 10, 0]
-    assert Profile(row_count=30).rows_with("ledger") == 0
-
-
-BUDGETED = Profile(row_count=10_000, sampled=100, counts={"rare": 1, "some": 40, "cent": 10, "common": 90})
-
-
-@pytest.mark.parametrize(
-    ("query", "share", "match"),
-    [
-        ("common some rare", 2.5, '"rare" OR "some"'),
-        ("common some rare", 1.0, '"rare"'),
-        ("common some rare", 5.0, '"rare" OR "some"'),
-        ("common some rare", 6.7, '"rare" OR "some" OR "common"'),
-        ("some cents", 2.5, '"cents" OR "some"'),
-        ("common", 1.0, '"common"'),
-        ("common new", 1.0, '"new"'),
-        ("common_name", 1.0, '"name" OR "common_name"'),
-        ("", 1.0, ""),
-    ],
-)
-def test_the_index_is_asked_for_the_rarest_words(query: str, share: float, match: str) -> None:
-    """Until 2,000 rows (of all projects) are found; a first word and names in any case."""
-    profile = replace(BUDGETED, share=share)
-
-    assert ranking.match_expression(analyze(query), profile) == match
-
-
-def test_the_index_is_asked_for_all_forms() -> None:
-    """Irregular and short forms, which no stem joins; names are asked for as they were written."""
-    assert ranking.match_expression(analyze("ran"), Profile(1)) == '"ran" OR "run"'
-    assert ranking.named_expression(analyze('see Foo_Bar "A b"')) == '"a b" OR "foo_bar"'
-
-
-def found_by_index(texts: Iterable[str], match: str) -> list[int]:
-    """Return which texts an FTS5 query finds, by number."""
-    with closing(sqlite3.connect(":memory:")) as connection:
-        connection.execute(
-            "CREATE VIRTUAL TABLE t USING fts5 (text, tokenize='porter unicode61 remove_diacritics 2')"
-        )
-        connection.executemany("INSERT INTO t (rowid, text) VALUES (?, ?)", enumerate(texts))
-        return [row for (row,) in connection.execute("SELECT rowid FROM t WHERE t MATCH ?", (match,))]
-
-
-HOSTILE = (
-    'NEAR("a" b, 3)', "title: x", "a AND b OR NOT c", 'un"balanced', '"', '""""a""""', "a*", "^a", "{a b}: c",
-    "-a", "a + b", "(((", "x'); DROP TABLE t; --", "%s %", "col\\umn", "a\0b", "a_b'c\"d_e", "it's", "--",
-    '"it\'s a_b" c', "AND", "NOT NOT", "a\u0301\u0308 🦊 \u202eabc", "x" * 2_000, "é" * 300, "\ufeffa",
-    " ".join(f"n{n}_{n}" for n in range(300)), '"quoted phrase" \'single\' `tick`', "__x__ --y /z/",
-    "../../../etc/passwd\0.txt",
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("text", HOSTILE)
-def test_no_query_is_taken_for_syntax(text: str) -> None:
-    """What FTS5 understands as an operator, a column or a quote is but a word, and finds itself."""
-    query = analyze(text)
-    match = ranking.match_expression(query, Profile(2))
-
-    if query.terms:
-        assert found_by_index([text.replace("\0", " "), "something else"], match) == [0]
-    if query.exact:
-        assert 0 in found_by_index([text.replace("\0", " ")], ranking.named_expression(query))
-    assert bool(query.terms) == any(character.isalnum() for character in text)
-
-
-@settings(max_examples=EXAMPLES, deadline=None)
-@given(st.lists(mixed, min_size=10, max_size=10))
-def test_every_text_finds_itself(texts: list[str]) -> None:
-    """Whatever its alphabet: the words asked for are those that the index has."""
-    for number, text in enumerate(texts):
-        query = analyze(text)
-        if query.terms:
-            assert number in found_by_index(texts, ranking.match_expression(query, Profile(9)))
 
 
 # --- meaning ---------------------------------------------------------------------------------------
@@ -458,26 +260,6 @@ def test_no_candidates_are_no_rows() -> None:
     ]
 
 
-def test_explain_says_the_parts() -> None:
-    """Rounded, without what only sorts; together they are the score."""
-    [row] = ranking.rank(analyze("ledger"), [Candidate("a", "ledger", cosine=0.25)], PROFILE, meaning=4)
-
-    parts = row.explain()
-
-    assert parts == {
-        "score": 3.445,
-        "words": 2.445,
-        "order": 0.0,
-        "exact": 0.0,
-        "meaning": 1.0,
-        "time": 0.0,
-        "coverage": 1.0,
-        "cosine": 0.25,
-        "exact_found": (),
-        "times_found": (),
-    }
-
-
 some_words = st.lists(st.sampled_from("ledger round cents the foo_bar src/x.py wrote of".split()), max_size=6)  # noqa: SIM905
 some_text = some_words.map(" ".join)
 some_rows = st.lists(
@@ -550,81 +332,3 @@ def test_the_nearer_of_two_equal_rows_comes_first(
     ranked = {row.id: row for row in ranking.rank(analyze(query), [*twins, *rows], PROFILE, meaning=5)}
 
     assert ranked["near"].score >= ranked["far"].score
-
-
-# --- one answer ------------------------------------------------------------------------------------
-
-
-def hit(row_id: str, score: float, title: str, summary: str = "", **fields: str) -> Hit:
-    """Return a hit of a row of `/p`."""
-    row = Row(
-        **{
-            "kind": "observation",
-            "id": row_id,
-            "title": title,
-            "summary": summary,
-            "detail": "",
-            "files": (),
-            "project_dir": "/p",
-            "session_id": "s1",
-            "tool_name": "Edit",
-            "created_at": "2026",
-            **fields,
-        }
-    )
-    return Hit(row, score, None, rank=(0, 0, score))
-
-
-TEN = "one two three four five six seven eight nine ten"
-
-
-def answer(*hits: Hit, limit: int = 9) -> dict[str, list[str]]:
-    """Return the ids of the best hits with what is folded into each."""
-    return {each.row.id: each.folded for each in best(hits, limit=limit)}
-
-
-def test_what_says_the_same_is_folded_into_the_best() -> None:
-    """From nine of ten words on, whatever their order and number; the best stays, the others are named."""
-    hits = [
-        hit("a", 1, TEN),
-        hit("b", 3, "TEN nine", "eight seven six five four three two one one"),
-        hit("c", 2, TEN + " eleven"),
-        hit("d", 2.5, TEN + " eleven twelve"),
-        hit("e", 0.5, "other"),
-    ]
-
-    assert answer(*hits) == {"b": ["c", "a"], "d": [], "e": []}
-
-
-def test_the_same_words_elsewhere_are_another_thing() -> None:
-    """Another project, or another kind of row, is not folded; nor are rows that say nothing."""
-    hits = [
-        hit("a", 5, TEN),
-        hit("b", 4, TEN, project_dir="/q"),
-        hit("c", 3, TEN, kind="session"),
-        hit("d", 2, ""),
-        hit("e", 1, "..."),
-    ]
-
-    assert answer(*hits) == {"a": [], "b": [], "c": [], "d": [], "e": []}
-
-
-def test_folded_hits_do_not_count_for_the_limit() -> None:
-    """Two different hits are found where four say the same; equals stay in order, later ones are left."""
-    hits = [
-        *(hit(each, 2, TEN) for each in "abcd"),
-        hit("e", 1, "other"),
-        hit("f", 0, "third"),
-        hit("g", -1, TEN),
-    ]
-
-    assert answer(*hits, limit=2) == {"a": ["b", "c", "d"], "e": []}
-    assert answer(*hits, limit=0) == answer() == {}
-
-
-def test_the_first_number_of_the_rank_decides() -> None:
-    """A row opened by its id comes before all, a named one before one with a higher score."""
-    opened, named, high = hit("a", 0, "x"), hit("b", 1, "y"), hit("c", 9, "z")
-    opened.rank, named.rank = (1, 0, 0), (0, 1, 1)
-
-    assert list(answer(high, named, opened)) == ["a", "b", "c"]

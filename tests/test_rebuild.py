@@ -21,12 +21,9 @@ from claude_mem_lite.forget import purge
 from claude_mem_lite.forget.wanted import Wanted
 from claude_mem_lite.storage import DatabaseError, models, queries, rebuild, rewrites
 
+pytestmark = pytest.mark.usefixtures("claude_dir")
+
 PROJECT = "/p"
-
-
-@pytest.fixture(autouse=True)
-def _claude_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
 
 
 def tell(session_id: str) -> None:

@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.databases import NOW, observation_row, session_row
+from support import cases
+from support.databases import NOW, function_row, learning_row, observation_row, session_row, work_off
 from support.recorded import DATA, restore
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.cli import demo
 from claude_mem_lite.context import gate
 from claude_mem_lite.context.budget import Said, Section
-from claude_mem_lite.context.excerpt import excerpt, reported
 from claude_mem_lite.context.prompts import question
-from claude_mem_lite.context.recall import LINE_CHARS, OUTPUT_SESSIONS, THRESHOLD, recall
+from claude_mem_lite.context.recall import OUTPUT_SESSIONS, THRESHOLD, recall
 from claude_mem_lite.distill import record
 from claude_mem_lite.kinds import KINDS
 from claude_mem_lite.search import embedder, ranking
@@ -27,6 +27,8 @@ from claude_mem_lite.search.indexing import documents
 from claude_mem_lite.search.results import Found, Hit
 from claude_mem_lite.search.vectors import Vectors
 from claude_mem_lite.storage import embeddings, models, queries
+
+CASES = cases.load("recall")
 
 AT = calendar.timegm(time.strptime(NOW[:19], "%Y-%m-%dT%H:%M:%S")) + 7200.0
 PROMPTS: dict[str, Any] = json.loads((DATA / "recall_prompts.json").read_text())
@@ -83,19 +85,7 @@ def test_a_word_to_go_on_asks_for_nothing(pond: Path, prompt: str) -> None:
     assert ask(prompt).lines == []
 
 
-@pytest.mark.parametrize(
-    ("prompt", "asked"),
-    [
-        ("/review-pr the importer", "the importer"),
-        ("/home/dev/a.py is broken", "/home/dev/a.py is broken"),
-        ("<task-notification>\n<task-id>7</task-id> otters done\n</task-notification>", ""),
-        ("<bash-input>git status</bash-input><bash-stdout>otters.txt</bash-stdout>", ""),
-        ("Could you please add a --currency option?", "a --currency option?"),
-        ("What's the otters' name?", "What the otters' name?"),
-        ("why?\n\nTraceback:\n  File x\n  File y\nOSError: pond is full", "why?\nOSError: pond is full"),
-        ("x" * 900 + "\n\n" + "y " * 900, "x" * 500 + "\n" + ("y " * 900).strip()[-200:]),
-    ],
-)
+@pytest.mark.parametrize(("prompt", "asked"), CASES["asked"])
 def test_what_is_asked_is_taken_from_the_prompt(prompt: str, asked: str) -> None:
     """The query leaves out commands, client notices, greetings, and all but the end of a paste."""
     assert question(prompt) == asked
@@ -132,11 +122,7 @@ def test_a_prompt_of_many_sessions_is_a_command(pond: Path) -> None:
         session_row(f"typed{number}")
         fields = {"tool_name": "UserPromptSubmit", "session_id": f"typed{number}"}
         remember(f"{number:08x}c", OTTERS, OTTERS, **fields)
-    models.Learning.create(
-        id="d" * 32, category="gotcha", confidence=0.9,
-        content="Otters refuse the water of the pond while its pump leaks oil: stop that first.",
-        project_dir="/p", created_at=NOW, updated_at=NOW, seen_at=NOW,
-    )  # fmt: skip
+    learning_row("d" * 32, "Otters refuse the water of the pond while its pump leaks oil: stop that first.")
 
     assert told == [1, 1, 1, 0]
     assert [line.id for line in ask(OTTERS).lines] == ["d" * 32]
@@ -329,11 +315,8 @@ def test_the_newer_of_two_statements_comes_first(memory: Path) -> None:
 
 def test_a_function_that_is_named_is_told(pond: Path) -> None:
     """With its file and signature; a name with an inner mark needs nothing else in memory."""
-    models.FunctionMapEntry.create(
-        id="f" * 32, session_id="s1", project_dir="/p", file_path="pond.py", qualified_name="Pond.fill_up",
-        kind="function", signature="fill_up(litres: int) -> None", docstring="Fill it.", updated_at=NOW,
-        body_hash="",
-    )  # fmt: skip
+    says = {"signature": "fill_up(litres: int) -> None", "docstring": "Fill it."}
+    function_row("f" * 32, "Pond.fill_up", file_path="pond.py", **says)
 
     assert texts(ask("rename fill_up")) == [
         "[2 h ago] ffffffff pond.py: fill_up(litres: int) -> None: “Fill it.”"
@@ -341,62 +324,11 @@ def test_a_function_that_is_named_is_told(pond: Path) -> None:
     assert ask("rename drain_down").lines == []
 
 
-def test_of_a_report_the_items_that_name_code_go_before_filler() -> None:
-    """A sentence without a word of the prompt and without a name is not told; a head costs its room once."""
-    report = (
-        "I see what happens there now.\n\nThe otter warns when all of this holds:\n"
-        "- Two pumps stand in one shed\n- The valve of `Shed.open` is old\n\nGreat, that was well seen."
-    )
-
-    told = reported("Report", report, {"otter": 3.0}, chars=130)
-
-    head = "The otter warns when all of this holds"
-    assert told == f"{head}: Two pumps stand in one shed; The valve of `Shed.open` is old"
-
-
-def test_an_excerpt_is_made_of_whole_sentences() -> None:
-    """Those with most of the prompt's evidence; what was added before what was removed, one alone is cut."""
-    weights = {"otter": 5.0, "pump": 3.0}
-    filler = "Nothing of note happened on this day either. "
-
-    told = excerpt("Day 1", filler * 9 + "The otter bit the pump. " + "We left.", "", weights, chars=80)
-    cut = excerpt(
-        "Day 2", f"{filler[:-2]} {'and ' * 90}then the otter came {'again ' * 90}", "", weights, chars=80
-    )
-    code = excerpt("Edit pump", "", "- pump = 1\n- old()\n+ pump = 2\n+ new()", weights, chars=35)
-
-    assert told == "Day 1: The otter bit the pump. We left."
-    assert "the otter came" in cut
-    assert len(cut) <= 80
-    assert code == "Edit pump: “+ pump = 2 / + new()”"
-
-
-def test_a_long_sentence_is_told_from_its_beginning() -> None:
-    """From its middle only where what counts stands too far back."""
-    early = "The shed that stands beside the pond has otters, " + "and more of them come each day, " * 20
-    late = "The shed stands there, " * 20 + "and it has otters."
-
-    assert excerpt("", early, "", {"otter": 1.0}, chars=180).startswith("The shed that stands")
-    assert excerpt("", late, "", {"otter": 1.0}, chars=180).startswith("…")
-
-
-def test_an_excerpt_of_a_hostile_row_is_quick() -> None:
-    """Long prompts, in lines or in length, are read within bounds."""
-    started = time.process_time()
-    for text in ("a\n" * 50_000, "; ".join(map(str, range(20_000))), "Read (" * 20_000, "x" * 100_000):
-        assert len(excerpt(text, text, text, {"a": 1.0, "3": 1.0}, chars=LINE_CHARS)) <= LINE_CHARS
-
-    assert time.process_time() - started < 5
-
-
 def fill_with_vectors() -> None:
     """Keep the recorded history, with the vectors of the base install."""
     for event in demo.recorded_events():
         inbox.append(json.dumps(event), demo.PROJECT)
-    for event_id in queries.unfinished_events():
-        event = queries.pending_event(event_id)
-        assert event is not None
-        record.record_event(event)
+    work_off()
     for session in models.Session.select():
         record.summarize_session(session.id)
     model = embedder.load(embedder.resolve("minilm"))

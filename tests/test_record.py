@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.databases import work_on
 from support.hooks import edit, read
 
 from claude_mem_lite import config
@@ -24,9 +25,7 @@ def append(event: dict[str, Any]) -> str:
 
 def work(event_id: str) -> None:
     """Record one event."""
-    event = queries.pending_event(event_id)
-    assert event is not None
-    record.record_event(event)
+    work_on(event_id)
 
 
 def remembered() -> list[tuple[str, str, list[str]]]:

@@ -14,10 +14,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import cases
 from support.made_up_secrets import RANDOM, SECRETS, event, pem
 
 import claude_mem_lite
 from claude_mem_lite.redaction.events import redact, scrub
+
+CASES = cases.load("redaction/ignored")
 
 WITHHELD = "[withheld: too much to redact]"
 
@@ -67,30 +70,7 @@ def test_a_secret_goes_wherever_it_stands_again() -> None:
     assert kept["tool_response"] == {"stdout": "API_TOKEN=[redacted: token]"}
 
 
-@pytest.mark.parametrize(
-    ("path", "ignored"),
-    [
-        ("/p/.env", True),
-        ("/p/.env.local", True),
-        ("/p/.env.example", False),
-        ("/p/prod.env", True),
-        ("/home/me/.ssh/id_rsa", True),
-        ("/home/me/.ssh/id_ed25519.pub", False),
-        ("/p/server.KEY", True),
-        ("/home/me/.aws/credentials", True),
-        ("/p/credentials", False),
-        ("/p/credentials.csv", True),
-        ("/p/credentials.py", False),
-        ("/home/me/.cargo/credentials.toml", True),
-        ("/p/service-account-2024.json", True),
-        ("/p/gcp-service-account.json", True),
-        ("/p/prod.tfvars", True),
-        ("/p/.env~", True),
-        ("/p/self.env", False),
-        ("/p/service-account-prod.json", True),
-        ("/p/environment.py", False),
-    ],
-)
+@pytest.mark.parametrize(("path", "ignored"), CASES["content"])
 def test_the_content_of_an_ignored_file_goes(path: str, ignored: bool) -> None:  # noqa: FBT001
     """Reading or writing such a file keeps its name only; any other file keeps its content."""
     response = {"type": "text", "file": {"filePath": path, "content": "plain words", "numLines": 1}}
@@ -104,37 +84,7 @@ def test_the_content_of_an_ignored_file_goes(path: str, ignored: bool) -> None: 
     assert path in kept[0]
 
 
-@pytest.mark.parametrize(
-    ("command", "printed"),
-    [
-        ("cat .env", True),
-        ("ls -la && head -3 deploy/key.pem", True),
-        ("cut -d= -f1 < .env", True),
-        ("git show HEAD:.env", True),
-        ("ls -la .env", False),
-        ("git check-ignore .env && git add .gitignore", False),
-        ("grep -rn self.key src/", False),
-        ("cat .env.example", False),
-        ("rm id_rsa", False),
-        ("python3.12 -c \"print(open('.env').read())\"", True),
-        ('echo "$(<.env)"', True),
-        ("while read l; do echo $l; done < .env", True),
-        ("cp .env /dev/stdout", True),
-        ("xargs -a .env echo", True),
-        ("docker run --env-file .env alpine env", True),
-        ("docker run --env-file .env shop", False),
-        ("cat\t.env.local", True),
-        ("rg -n -g '*.ts' \"prod.env\" src", False),
-        ("grep -rn -A 3 self.env src", False),
-        ("grep -e WORDS .env", True),
-        ("grep -m 1 WORDS .env", True),
-        ("jq .env package.json", False),
-        ("git log -S prod.env -p", False),
-        ("sed -n '/prod.env/p' a.ts", False),
-        ("sed -n '/x/p' .env", True),
-        ("openssl x509 -in cert.pem -noout -subject", False),
-    ],
-)
+@pytest.mark.parametrize(("command", "printed"), CASES["printed"])
 def test_what_a_command_prints_of_an_ignored_file_goes(command: str, printed: bool) -> None:  # noqa: FBT001
     """The output goes when the command shows such a file, and stays when it only names it."""
     text = event(tool_name="Bash", tool_input={"command": command}, tool_response={"stdout": "plain words"})
@@ -145,26 +95,7 @@ def test_what_a_command_prints_of_an_ignored_file_goes(command: str, printed: bo
     assert (kept["tool_response"]["stdout"] == "plain words") is not printed
 
 
-@pytest.mark.parametrize(
-    ("tool", "given", "response"),
-    [
-        (
-            "Edit",
-            {"file_path": "/p/.env", "old_string": "WORDS"},
-            {"structuredPatch": [{"lines": ["-WORDS"]}]},
-        ),
-        ("Grep", {"path": "."}, {"content": ".env:3:WORDS"}),
-        ("Bash", {"command": "rg -A1 x"}, {"stdout": "a/.env-12-WORDS"}),
-        ("Grep", {"path": "."}, {"content": "src/a.ts:1:x\n.env:3:WORDS\nz.py:2:q"}),
-        ("mcp__files__read", {"paths": ["/p/a", "/p/.env"]}, {"text": "WORDS"}),
-        ("mcp__files__get", {"uri": "file:///p/.env"}, {"text": "WORDS"}),
-        ("PowerShell", {"command": "Get-Content .env"}, {"stdout": "WORDS"}),
-        ("Bash", {"command": "git diff"}, {"stdout": "--- a/.env\n+++ b/.env\n+WORDS"}),
-        ("Bash", {"command": "cat > .env <<'EOF'\nWORDS\nEOF\nmake"}, {}),
-        ("Bash", {"command": "printf '%s' WORDS >> .env && make"}, {}),
-        ("Bash", {"command": ". ./.env; make"}, {"stdout": "A=WORDS"}),
-    ],
-)
+@pytest.mark.parametrize(("tool", "given", "response"), CASES["ways"])
 def test_no_way_leads_to_an_ignored_file(tool: str, given: dict[str, Any], response: dict[str, Any]) -> None:
     """Whatever shape the call has, alone or in a batch, what it shows or writes of such a file goes."""
     call = {"tool_name": tool, "tool_input": given, "tool_response": response}

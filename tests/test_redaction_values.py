@@ -1,82 +1,142 @@
-"""Values go by their names, by their place, and by the sentence, table, command or form they stand in."""
+"""Secrets go: tokens of known services, values by their names, places and forms, and what commands print."""
 
 from __future__ import annotations
 
+import base64
 import json
+import sys
+import uuid
+from pathlib import Path
+from typing import Any
 
 import pytest
-from support.made_up_secrets import HEX, RANDOM, event
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import cases
+from support.made_up_secrets import BODY, HEX, RANDOM, SECRETS, event, pem
 
 from claude_mem_lite.redaction.events import redact, scrub
+from claude_mem_lite.redaction.printers import printer_of
 
+sys.path.append(str(Path(__file__).parent.parent / "benchmarks"))
+import redaction as benchmark
+
+FURTHER = cases.load("redaction/further")
+AROUND = [
+    "{}", "x {} y", '"{}"', "'{}'", "={}", "({})", "\n{}\n", "\x1b[32m{}\x1b[0m", "\x1b[01;31m{}\x1b[m",
+    "`{}`", "[{}]", "\\n{}\\n", "     1→{}", "https://u:{}@h.example",
+]  # fmt: skip
+strings = st.text(max_size=60)
+
+
+@pytest.mark.parametrize("around", AROUND)
+@pytest.mark.parametrize(("kind", "token"), [*SECRETS.items(), ("api key", "sk-" + "proj-" + RANDOM[:40])])
+def test_a_token_goes_wherever_it_stands(kind: str, token: str, around: str) -> None:
+    """Each kind of token is replaced by its name, and what stands around it stays."""
+    assert redact(around.format(token)) == around.format(f"[redacted: {kind}]")
+
+
+@pytest.mark.parametrize("token", FURTHER["tokens"])
+@pytest.mark.parametrize("around", ["see {} here", '"{}"', "\n{}\n", "\x1b[32m{}\x1b[m"])
+def test_a_token_of_a_further_service_goes(token: str, around: str) -> None:
+    """Each is known by its own mark, wherever it stands, and by both paths."""
+    text = around.format(token)
+    fast = scrub(event(text=text))
+
+    assert token[-10:] not in fast
+    assert json.loads(fast)["text"] == redact(text)
+
+
+@settings(deadline=None)
+@given(before=strings, after=strings, kind=st.sampled_from(sorted(SECRETS)))
+def test_no_surroundings_save_a_token(before: str, after: str, kind: str) -> None:
+    """Between any two texts that are no part of it a token goes, in any field, and the rest is JSON."""
+    text = event(a={"b": [f"{before} {SECRETS[kind]} {after}"]}, c=before)
+
+    kept = scrub(json.dumps(json.loads(text)))
+
+    assert SECRETS[kind] not in kept
+    assert json.loads(kept).keys() == json.loads(text).keys()
+
+
+@pytest.mark.parametrize("prefix", ["", "    ", "+", "> ", "12\t", "     7→"])
+@pytest.mark.parametrize(
+    "label", ["PRIVATE KEY", "RSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "PGP PRIVATE KEY BLOCK"]
+)
+def test_a_private_key_goes_however_it_is_shown(prefix: str, label: str) -> None:
+    """A whole block, one without its end, and the rest of one without its start lose every line."""
+    whole = pem(prefix=prefix, label=label)
+    beheaded = "\n".join(whole.split("\n")[1:])
+    for text in (whole, pem(end=False, prefix=prefix, label=label), beheaded):
+        kept = redact(f"before\n{text}\nafter it all")
+
+        assert not any(line in kept for line in BODY)
+        assert "[redacted: private key]" in kept
+        assert kept.startswith("before\n")
+        assert kept.endswith("\nafter it all")
+
+
+def test_a_private_key_on_one_line_goes() -> None:
+    """A key inside a JSON string, with its line breaks written out, goes too."""
+    text = json.dumps({"private_key": pem() + "\n", "type": "service_account"})
+
+    kept = json.loads(redact(text))
+
+    assert kept == {"private_key": "[redacted: private key]\n", "type": "service_account"}
+
+
+@pytest.mark.parametrize("row", ["\x1b[32m+{}\x1b[m", "  71  {}", "src/app.py:12:{}"])
+def test_a_private_key_goes_from_diffs_histories_and_searches(row: str) -> None:
+    """Between the lines of a key colours, numbers and the origins of lines may stand."""
+    kept = redact("\n".join(row.format(line) for line in pem().split("\n")))
+
+    assert not any(line in kept for line in BODY)
+
+
+def test_a_putty_key_goes_from_the_lines_of_an_edit() -> None:
+    """Its lines go together and as strings of their own, whatever they begin with."""
+    body = ["A+/" + BODY[0], BODY[1], "AbCd/12="]
+    lines = ["Private-Lines: 3", *body, "Private-MAC: 12"]
+    patch = [{"lines": ["+" + line for line in lines]}]
+    kept = scrub(event(tool_input={"new_string": "\n".join(lines)}, tool_response={"patch": patch}))
+
+    assert not any(line in kept for line in body[:2])
+
+
+def test_what_kubernetes_keeps_goes() -> None:
+    """Keys and logins in base64 and the data of a secret go; certificates and names stay."""
+    key, certificate = (
+        base64.b64encode(pem(label=label).encode()).decode() for label in ("RSA PRIVATE KEY", "CERTIFICATE")
+    )
+    login = base64.b64encode(b'{"auths":{"r.example":{"auth":"Ym9iOmh1bnRlcjI="}}}').decode()
+    url = base64.b64encode(b"redis://:Harbor8481@redis").decode()
+    text = (
+        f"client-key-data: {key}\ncertificate-authority-data: {certificate}\n---\nkind: Secret\nmetadata:\n"
+        f"  name: payments\ndata:\n  .dockerconfigjson: {login}\n  redis-url: {url}\n"
+    )
+
+    for kept in (redact(text), scrub(event(text=text))):
+        assert not any(secret in kept for secret in (key[60:], login, url))
+        assert certificate in kept
+        assert "name: payments" in kept
+
+
+CASES = cases.load("redaction/forms")
+VALUES = cases.load("redaction/values")
 PW, PHRASE = "Harbor!Honey8481", "barrel-rabbit-whale-27"
-
-
 BASE32 = "JBSW" + "Y3DP" + "EHPK" + "3PXP"
 WORDS = "acid banana cactus dragon eager fabric galaxy hammer icon jacket kitten ladder"
 SALT = "q:Vx2{f" + "}<W$ M7*k|n" + "Z 9+tR(e8Lw&u" + "J3=pY~s5dC@0aH^6gT;bF#1oX/iK%4vQ"
 WEAK = "spring-otter"
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("AWS_SECRET_ACCESS_KEY={}", "AWS_SECRET_ACCESS_KEY=[redacted: secret]"),
-        ("export DB_PASSWORD='{}'", "export DB_PASSWORD='[redacted: password]'"),
-        ("SMTP_PASS={} make", "SMTP_PASS=[redacted: password] make"),
-        ('{{"client_secret": "{}"}}', '{{"client_secret": "[redacted: secret]"}}'),
-        ("{{'apiKey': '{}'}}", "{{'apiKey': '[redacted: key]'}}"),
-        ("x-api-key: {}", "x-api-key: [redacted: key]"),
-        ("token = b'{}'", "token = b'[redacted: token]'"),
-        ("auth_token: {}", "auth_token: [redacted: token]"),
-        ("Server=db;User=sa;Password={};", "Server=db;User=sa;Password=[redacted: password];"),
-        ("AccountName=a;AccountKey={}==;", "AccountName=a;AccountKey=[redacted: key];"),
-        ("Authorization: Bearer {}", "Authorization: Bearer [redacted: authorization]"),
-        ("'Authorization': 'Basic {}'", "'Authorization': 'Basic [redacted: authorization]'"),
-        ("postgresql://me:{}@db.example:5432/x", "postgresql://me:[redacted: password]@db.example:5432/x"),
-        ("redis://:{}@cache", "redis://:[redacted: password]@cache"),
-        ("curl -u admin:{} https://a.example", "curl -u admin:[redacted: password] https://a.example"),
-        ("mysql --password {} db", "mysql --password [redacted: password] db"),
-        (
-            "https://hooks.slack.com/services/T0/B0/{}",
-            "https://hooks.slack.com/[redacted: slack webhook]",
-        ),
-        ("https://b.example/x?sig={0}{0:.11}%3D", "https://b.example/x?sig=[redacted: azure signature]"),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected"), VALUES["by_name"])
 def test_a_value_goes_by_its_name(text: str, expected: str) -> None:
     """The value of what is called a secret goes; the name, the quotes and the host stay."""
     assert redact(text.format(RANDOM[:32])) == expected.format()
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("https://discord.com/api/webhooks/123456789012345678/{0}{0}", "[redacted: discord webhook]"),
-        ("https://api.telegram.org/bot1234567890:AA{0:.33}/x", "[redacted: telegram token]"),
-        ("login('MTIzNDU2Nzg5MDEyMzQ1Njc4.Gabcde.{0:.38}')", "[redacted: discord token]"),
-        ("key=AAAA1234567:APA91b{0}{0}{0}", "[redacted: "),
-        ("Authorization: SSWS 00{0:.40}", "[redacted: authorization]"),
-        (
-            "Cookie: theme=dark; sid={0:.32}; lang=en",
-            "theme=dark; sid=[redacted: cookie]; lang=en",
-        ),
-        ("curl -b 'connect.sid={0:.32}' https://a.example", "connect.sid=[redacted: cookie]'"),
-        ("machine a.example login me password {0:.12}", "password [redacted: password]"),
-        ("db:5432:shop:app:{0:.12}", "db:5432:shop:app:[redacted: password]"),
-        ("curl -u admin:'{0:.12}' https://a.example", "admin:'[redacted: password]'"),
-        ("mysql --password={0:.12} shop", "--password=[redacted: password] shop"),
-        ("mysqldump -u root -p{0:.12} shop", "-p[redacted: password] shop"),
-        ("docker login -u me -p '{0:.12}'", "-p '[redacted: password]'"),
-        ("echo '{0:.12}' | sudo -S ls", "echo '[redacted: password]' | sudo"),
-        ("src/app.py:12:api_key: '{0:.32}',", "api_key: '[redacted: key]'"),
-        (
-            "'Authorization: Basic YWRtaW46Q2FzdGxlMDE1OSE='",
-            "'Authorization: Basic [redacted: authorization]'",
-        ),
-        ('conn.setPassword("{0:.12}")', 'setPassword("[redacted: password]")'),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected"), VALUES["by_place"])
 def test_a_value_goes_by_its_place(text: str, expected: str) -> None:
     """What opens a login goes from addresses, cookies, options of commands and files of logins."""
     kept = redact(text.format(RANDOM))
@@ -85,14 +145,7 @@ def test_a_value_goes_by_its_place(text: str, expected: str) -> None:
     assert RANDOM[:12] not in kept
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Authorization: Bearer {}", "curl -u me@shop.example:{} https://a.example", "db:5432:shop:app:{}",
-        "docker login -u me -p {} r.example", "sshpass -p {} ssh h", "redis-cli -a {} ping", "TOKEN={}",
-        "Authorization: Basic {}==", "token: {}", '"token": "{}"', "echo {} | docker login --password-stdin",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("text", VALUES["long"])
 def test_a_long_credential_goes_whole(text: str) -> None:
     """However long a value is, nothing of its end is left."""
     kept = redact(text.format(4 * RANDOM))
@@ -101,22 +154,7 @@ def test_a_long_credential_goes_whole(text: str) -> None:
     assert RANDOM[-8:] not in kept
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        'DB_PASSWORD = "aB3<dE5fG7hJ9"', 'password: "aB3{{dE5fG7hJ9"', "password: aB3&dE5fG7hJ9",
-        "password: aB3,dE5fG7hJ9", '{{"name": "DB_PASSWORD", "value": "aB3dE5fG7hJ9"}}',
-        "- name: DB_PASSWORD\n  value: aB3dE5fG7hJ9",
-        'variable "db_password" {{\n  default = "aB3dE5fG7hJ9"\n}}',
-        '<add key="Password" value="aB3dE5fG7hJ9" />', "<key>ApiKey</key><string>aB3dE5fG7hJ9kL1mN3</string>",
-        "password = process.env.PW || 'aB3dE5fG7hJ9';", "password = os.environ.get('PW', 'aB3dE5fG7hJ9')",
-        "password: |\n    aB3dE5fG7hJ9", "password | aB3dE5fG7hJ9", "IDENTIFIED BY 'aB3dE5fG7hJ9'",
-        "DB_PW=aB3dE5fG7hJ9", "bindpw aB3dE5fG7hJ9", "Ocp-Apim-Subscription-Key: aB3dE5fG7hJ9kL1mN3",
-        "echo root:aB3dE5fG7hJ9 | chpasswd", "ldapsearch -w aB3dE5fG7hJ9",
-        "PASSWORDS = {{'me': 'aB3dE5fG7hJ9'}}",
-        '"SecretString": "aB3dE5fG7hJ9"', "keytool -storepass aB3dE5fG7hJ9", "_auth=YUIzZEU1Zkc3aEo5",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("text", VALUES["beside"])
 def test_a_password_goes_by_what_stands_beside_it(text: str) -> None:
     """Brackets in quotes, pairs, fallbacks, blocks and options hide no password; in JSON in JSON neither."""
     text = text.format()
@@ -128,31 +166,7 @@ def test_a_password_goes_by_what_stands_beside_it(text: str) -> None:
 
 
 @pytest.mark.parametrize("secret", [PW, PHRASE, "j4smin3rock3t13", RANDOM[:20]])
-@pytest.mark.parametrize(
-    "text",
-    [
-        "the password for the staging db is {}, user is bob", "set the admin password to {} and restart",
-        "A temporary password is generated for root@localhost: {}", 'the root password is "{}"',
-        "password is `{}`, don't commit it", "ssh to a.example as bob, password {}", "**Password:** `{}`",
-        "Password for the elastic user (reset with `bin/reset`):\n  {}", "Password ......: {}",
-        "Das Passwort lautet: {}", "Passwort auf {} geändert", "le mot de passe est {}",
-        "la contraseña es {}",
-        "пароль от базы: {}", "密码是 {}", "パスワードは {} です", "wachtwoord: {}", "credentials: bob / {}",
-        "creds for the VPN are bob:{}", "use bob / {} to log in",
-        " id | password\n----+---------\n  1 | {}\n(1 row)", "| User | Password |\n|---|---|\n| bob | {} |",
-        "| smtp_password | {} |", "username,password,role\nbob,{},admin", "name\tpassword\nbob\t{}",
-        "USER    PASSWORD     HOST\nbob     {}    a.example", "<tr><td>Password</td><td>{}</td></tr>",
-        "INSERT INTO users (name, password) VALUES ('bob', '{}');", "{{user=bob, password={}}}",
-        "&{{Host:h User:bob Password:{} Port:5432}}", "--from-literal=password={} -n prod",
-        '#define WIFI_PASSWORD "{}"', 'password <- "{}"', "define('DB_PASSWORD', '{}');",
-        "new PDO('mysql:host=h;dbname=d', 'bob', '{}');", 'getConnection(url, "bob", "{}");',
-        "process.env.DB_PASSWORD || '{}'", 'HTTPBasicAuth("bob", "{}")', 'dsn := "bob:{}@tcp(h:3306)/d"',
-        "sshpass -p'{}' ssh h", "htpasswd -bc f bob {}", "openssl enc -k '{}'",
-        "net use Z: \\\\h\\s /user:bob {}",
-        "rabbitmqctl add_user bob {}", "poetry config http-basic.x bob {}", 'ssid="o"\n    psk="{}"',
-        "chpasswd:\n  list: |\n    bob:{}\n",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("text", VALUES["said"])
 def test_a_password_goes_from_sentences_tables_and_calls(text: str, secret: str) -> None:
     """What people choose and what is made at random goes, by the way of hooks and by itself."""
     text = text.format(secret)
@@ -163,20 +177,7 @@ def test_a_password_goes_from_sentences_tables_and_calls(text: str, secret: str)
     assert "[redacted: " in kept
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Secret key: {}", "api key: {} - please add it", "Access Token (expires 2027): {}",
-        "use the token {} now",
-        "The webhook secret is `{}`", "name\tapi_token\nbob\t{}", "npm config set //r.example/:_authToken {}",
-        "gh secret set N --body '{}'", "cargo login {}", "sonar-scanner -Dsonar.login={} -X",
-        "wss://h/v1?auth={}",
-        'hmacKey := []byte("{}")', "secret_key={}", '{{"name":"sid","value":"{}","httpOnly":true}}',
-        "client.cookies.set('sessionid', '{}')",
-        "# Netscape HTTP Cookie File\n.h\tTRUE\t/\tTRUE\t17\tsid\t{}",
-        'proxy_set_header Authorization "Bearer {}";',
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("text", VALUES["random"])
 def test_a_random_value_goes_from_labels_and_commands(text: str) -> None:
     """Labels of two words, sentences, commands and cookies give a random value away."""
     text = text.format(RANDOM[:40])
@@ -200,27 +201,7 @@ def test_a_value_with_signs_goes_whole(text: str, left: str) -> None:
     assert left not in redact(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "secret"),
-    [
-        (f"otpauth://totp/Acme:me@a.example?secret={BASE32}&issuer=Acme", BASE32),
-        (f"code = pyotp.TOTP('{BASE32}').now()", BASE32),
-        (f'ROTP::TOTP.new("{BASE32}")', BASE32),
-        (f"oathtool --totp -b {BASE32}", BASE32),
-        (f"define( 'AUTH_KEY',         '{SALT}' );", SALT),
-        (f"define ( 'DB_PASSWORD' , '{WEAK}' ) ;", WEAK),
-        (f'var jwtSecret = []byte("{WEAK}")', WEAK),
-        (f"hmacKey := []byte(`{HEX[:40]}`)", HEX[:40]),
-        (f"MNEMONIC={WORDS}", WORDS),
-        (f'"seedPhrase": "{WORDS}"', WORDS),
-        (f"The recovery phrase is: {WORDS}.", WORDS),
-        (f"cast send --private-key 0x{HEX} 0xabc", HEX),
-        (f"Wallet key: {HEX}", HEX),
-        (f'accounts: ["0x{HEX}"]', HEX),
-        ("Please login with admin / Otter-Pond9 and look.", "Otter-Pond9"),
-        ("You can log in with `demo` and `hunter2`.", "hunter2"),
-    ],
-)
+@pytest.mark.parametrize(("text", "secret"), CASES["forms"])
 def test_a_key_goes_by_its_form(text: str, secret: str) -> None:
     """What the form tells to be a key goes, weak or not; what stands around it stays."""
     kept = redact(text)
@@ -228,3 +209,96 @@ def test_a_key_goes_by_its_form(text: str, secret: str) -> None:
     assert secret not in kept
     assert kept.split("[redacted: ")[0] in text
     assert "[redacted: " in kept
+
+
+SECRET = "spring otter lamp"  # looks like anything
+COMMANDS = cases.load("redaction/commands")
+
+
+def call(command: str, **fields: Any) -> str:
+    """Return the JSON text of a Bash call."""
+    event = {"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {"command": command}}
+    return json.dumps(event | fields)
+
+
+@pytest.mark.parametrize("command", COMMANDS["secret"])
+def test_what_a_command_prints_goes_by_the_command(command: str) -> None:
+    """A secret that looks like three words is withheld; that the command ran is not."""
+    response = {"stdout": f"{SECRET}\n", "stderr": "", "isImage": False}
+
+    stored = scrub(call(command, tool_response=response))
+
+    assert SECRET not in stored
+    event = json.loads(stored)
+    assert event["tool_response"]["stdout"] == f"[redacted: output of {printer_of(command)}]"
+    assert event["tool_response"]["isImage"] is False
+
+
+@pytest.mark.parametrize("command", COMMANDS["harmless"])
+def test_what_only_looks_like_such_a_command_keeps_its_output(command: str) -> None:
+    """Help, lists, names, copies and what goes to another program or a file stay as they are."""
+    event = call(command, tool_response={"stdout": f"{SECRET}\n", "stderr": ""})
+
+    assert scrub(event) == event
+
+
+def test_why_such_a_command_failed_is_kept() -> None:
+    """Of a failure only lines of one word go: one may be the secret, an error has blanks."""
+    event = call("op read op://a/b/c", error="Exit code 1\nhunter2\n[ERROR] could not find item b in vault a")
+
+    stored = json.loads(scrub(event))
+
+    assert stored["error"] == (
+        "Exit code 1\n[redacted: output of op]\n[ERROR] could not find item b in vault a"
+    )
+
+
+def test_a_text_for_the_model_is_withheld_too() -> None:
+    """A batch tells the output as a text; it goes like the fields of a single call."""
+    one = {"tool_name": "Bash", "tool_input": {"command": "pass show a"}, "tool_response": SECRET}
+
+    stored = scrub(json.dumps({"hook_event_name": "PostToolBatch", "tool_calls": [one]}))
+
+    assert json.loads(stored)["tool_calls"][0]["tool_response"] == "[redacted: output of pass]"
+
+
+@pytest.mark.parametrize(
+    "unit", ["$(", "`", "'", '"', "\\", "echo $A_TOKEN ", "|", "sudo ", "a=$(b) ", "(", "${"]
+)
+def test_any_script_is_read_to_its_end(unit: str) -> None:
+    """A hundred thousand characters of anything give an answer, whatever they open and do not close."""
+    assert isinstance(printer_of(unit * (100_000 // len(unit))), str)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *cases.load("redaction/look_alikes")["stays"],
+        f"commit {HEX[:40]} and {HEX[:7]}",
+        str(uuid.UUID(HEX[:32])),
+        f"{HEX}  book.tar.gz",
+        "integrity sha512-" + base64.b64encode(HEX.encode()).decode(),
+        "data:image/png;base64," + base64.b64encode(bytes(range(200))).decode(),
+        "sha512: " + base64.b64encode(bytes(range(64))).decode(),
+        f"tx 0x{HEX} was mined",
+        f"{HEX}  wallet-1.2.tar.gz",
+        *(f"LS0tLS1CRUdJTi{rest}" for rest in ("A" * 21, "A_-A" * 9 + "A", "\n" + "A" * 61)),
+    ],
+)
+def test_what_only_looks_secret_stays(text: str) -> None:
+    """Hashes, images, ordinary code, placeholders, dates, sentences and tables are kept as they are."""
+    assert redact(text) == text
+
+
+def test_planted_secrets_go_and_look_alikes_stay() -> None:
+    """Of 120 secrets and 120 look-alikes of all kinds at most one each goes wrong."""
+    planted, harmless = benchmark.cases(seed=1, each=2)
+
+    leaked = [
+        case.text for case in planted if any(piece in benchmark.scrubbed(case) for piece in case.pieces)
+    ]
+    altered = [case.text for case in benchmark.alterations(harmless)]
+
+    assert (len(planted), len(harmless)) == (120, 120)
+    assert len(leaked) <= 1, leaked
+    assert len(altered) <= 1, altered

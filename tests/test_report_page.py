@@ -20,6 +20,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from support.databases import observation_row, session_row
+from support.recorded import DATA
 from support.reports import at, gathered, play_history, run
 
 from claude_mem_lite.capture import inbox
@@ -236,38 +237,7 @@ CHROMIUM = os.environ.get("CLAUDE_MEM_TEST_CHROMIUM") or next(
 in_browser = pytest.mark.skipif(
     not CHROMIUM, reason="no Chromium is installed (CLAUDE_MEM_TEST_CHROMIUM names one)"
 )
-_MEASURE = """
-<iframe id=f style="width:WIDTHpx;height:900px;border:0" srcdoc="PAGE"></iframe><pre id=out></pre>
-<script>
-f.onload = () => {
-  const doc = f.contentDocument, out = {texts: 0, outside: []};
-  out.wide = doc.documentElement.scrollWidth;
-  for (const box of doc.querySelectorAll("g.box")) {
-    const frame = box.querySelector("rect").getBBox();
-    for (const text of box.querySelectorAll("text")) {
-      const drawn = text.getBBox(); out.texts++;
-      if (drawn.x + drawn.width > frame.x + frame.width) out.outside.push(text.textContent);
-    }
-  }
-  for (const svg of doc.querySelectorAll("svg")) {
-    const room = svg.viewBox.baseVal;
-    for (const text of svg.querySelectorAll("text")) {
-      const drawn = text.getBBox(); out.texts++;
-      if (drawn.x < -1 || drawn.x + drawn.width > room.width + 1 || drawn.y + drawn.height > room.height + 1)
-        out.outside.push([text.textContent, drawn.x, drawn.y, drawn.width, drawn.height]);
-    }
-  }
-  const box = doc.getElementById("search"), sessions = doc.querySelectorAll("article");
-  const look = (words) => {
-    box.value = words;
-    box.dispatchEvent(new Event("input"));
-    return [...sessions].filter((each) => each.getClientRects().length).length;
-  };
-  out.sessions = [sessions.length, look("zebra crossing"), look("WAL office"), look("")];
-  document.getElementById("out").textContent = JSON.stringify(out);
-};
-</script>
-"""
+_MEASURE = (DATA / "measure.html").read_text("utf-8")
 
 
 def browse(path: Path, *options: str) -> subprocess.CompletedProcess[str]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
+from support import cases
 from support.recorded import DATA
 
 from claude_mem_lite.distill.sameness import relation, terms
+
+CASES = cases.load("sameness")
 
 PAIRS: dict[str, list[dict[str, str]]] = json.loads((DATA / "learnings" / "relations.json").read_text())
 TOLD_APART = {"same": {"same"}, "contradicts": {"rivals", "replaces"}, "other": {"other"}}
@@ -44,18 +47,7 @@ def test_rules_on_two_things_stand_together(old: str, new: str) -> None:
     assert relation(old, new) == relation(new, old) == "other"
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "expected"),
-    [
-        ("We use moment for dates", "we no longer use moment, use dayjs", "replaces"),
-        ("We use moment for dates", "We use dayjs for dates", "rivals"),
-        ("The book uses WAL mode", "Never use WAL mode", "rivals"),
-        ("Never use pendulum for dates", "From now on always use pendulum for dates", "replaces"),
-        ("Wir verwenden pnpm", "Wir verwenden npm statt pnpm", "replaces"),
-        ("总是使用 pnpm", "不要使用 pnpm", "rivals"),
-        ("Nunca usar any en TypeScript", "no usar nunca any en TypeScript", "same"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "expected"), CASES["replaces"])
 def test_only_who_says_so_replaces(old: str, new: str, expected: str) -> None:
     """Told otherwise both stand as rivals, unless the newer says that the old is no longer so."""
     assert relation(old, new) == expected

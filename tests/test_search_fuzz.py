@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote, quote_from_bytes
 
 import pytest
-from support.databases import NOW, observation_row, session_row
+from support.databases import function_row, learning_row, observation_row, session_row
 from support.processes import wait_until, web_process
 from support.web import Connection, get
 
@@ -130,27 +130,8 @@ def fill() -> None:
             row |= {"session_id": f"s{number % 10}", "project_dir": ("/p", "/q")[number % 2]}
             queries.save_observation(row | {"files_touched": [f"src/{number}/a.py"]})
         for number in range(20):
-            models.Learning.create(
-                id=f"l{number}",
-                project_dir=(None, "/p")[number % 2],
-                category="build",
-                content=some(15),
-                seen_at=NOW,
-                created_at=NOW,
-                updated_at=NOW,
-            )
-            models.FunctionMapEntry.create(
-                id=f"f{number}",
-                session_id="s1",
-                project_dir="/p",
-                file_path="src/a.py",
-                qualified_name=f"a.get_{number}",
-                kind="function",
-                signature=some(3),
-                docstring=some(10),
-                body_hash="x",
-                updated_at=NOW,
-            )
+            learning_row(f"l{number}", some(15), project_dir=(None, "/p")[number % 2], category="build")
+            function_row(f"f{number}", f"a.get_{number}", signature=some(3), docstring=some(10))
 
 
 @pytest.fixture

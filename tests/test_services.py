@@ -11,14 +11,7 @@ from pathlib import Path
 
 import pytest
 from support.hooks import run_hook, tool_event
-from support.processes import (
-    RESTARTED,
-    RUNNING,
-    STARTED,
-    alive,
-    claude_mem,
-    wait_until,
-)
+from support.processes import RESTARTED, RUNNING, STARTED, alive, claude_mem, wait_until
 
 from claude_mem_lite import __version__, config
 from claude_mem_lite.capture import client, inbox
@@ -26,10 +19,7 @@ from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import memory_state, process_states, supervise
 from claude_mem_lite.storage import models, queries
 
-
-@pytest.fixture(autouse=True)
-def _claude_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+pytestmark = pytest.mark.usefixtures("claude_dir")
 
 
 def test_a_tool_call_becomes_memory(services: Path) -> None:
@@ -73,12 +63,7 @@ def test_up_and_down_are_idempotent_and_leave_nothing(services: Path) -> None:
 
     outputs = [claude_mem(command).stdout for command in ("up", "down", "down", "up")]
 
-    assert outputs == [
-        RUNNING,
-        "Services stopped.\n",
-        "Services were not running.\n",
-        STARTED,
-    ]
+    assert outputs == [RUNNING, "Services stopped.\n", "Services were not running.\n", STARTED]
     assert [alive(pid) for pid in pids if pid] == [False, False]
 
 
@@ -104,13 +89,19 @@ def test_restart_replaces_both_processes(services: Path) -> None:
     assert client.get("/api/health", {}, timeout_s=5) is not None
 
 
-def test_a_service_that_was_told_to_end_comes_back(services: Path) -> None:
-    """A TERM from outside ends the consumer well; the supervisor starts it again."""
-    before = {program.name: program.pid for program in process_states.programs()}["consumer"]
-    assert before is not None
-    os.kill(before, signal.SIGTERM)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_service_that_ends_comes_back(services: Path, number: int) -> None:
+    """Told to end by somebody else, or killed: the supervisor starts it again."""
+    before = {program.name: program.pid for program in process_states.programs()}
+    for pid in before.values():
+        assert pid is not None
+        os.kill(pid, number)
 
-    wait_until(lambda: all(p.state == "RUNNING" and p.pid != before for p in process_states.programs()))
+    wait_until(
+        lambda: all(p.state == "RUNNING" and p.pid != before[p.name] for p in process_states.programs())
+    )
+
+    assert wait_until(supervise._web_answers)
 
 
 def test_status_survives_what_it_shows(home: Path) -> None:
@@ -128,20 +119,6 @@ def test_status_survives_what_it_shows(home: Path) -> None:
     assert "KeyError: [/x] → claude-mem doctor --fix tries it once more" in shown.stdout
     assert "move it aside" in damaged.stdout
     assert shown.stderr + damaged.stderr == ""
-
-
-def test_a_killed_service_comes_back(services: Path) -> None:
-    """The supervisor starts again what was killed."""
-    before = {program.name: program.pid for program in process_states.programs()}
-    for pid in before.values():
-        assert pid is not None
-        os.kill(pid, signal.SIGKILL)
-
-    wait_until(
-        lambda: all(p.state == "RUNNING" and p.pid != before[p.name] for p in process_states.programs())
-    )
-
-    assert wait_until(supervise._web_answers)
 
 
 def test_no_service_outlives_a_killed_supervisor(services: Path) -> None:
@@ -193,11 +170,17 @@ def test_a_session_start_starts_the_services(home: Path) -> None:
     assert claude_mem("down").stdout == "Services stopped.\n"
 
 
-def test_a_data_directory_with_a_percent_sign_is_refused(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What supervisord cannot work with is said at once."""
-    monkeypatch.setenv("CLAUDE_MEM_HOME", str(home / "50%"))
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [("50%", "no path with a % in it"), ("d" * 100, "set CLAUDE_MEM_HOME to a shorter path")],
+)
+def test_a_data_directory_that_cannot_serve_is_refused(
+    home: Path, monkeypatch: pytest.MonkeyPatch, name: str, says: str
+) -> None:
+    """What supervisord or a socket cannot work with is said with the way out, before anything is started."""
+    monkeypatch.setenv("CLAUDE_MEM_HOME", str(home / name))
 
-    with pytest.raises(ClaudeMemError, match="no path with a % in it"):
+    with pytest.raises(ClaudeMemError, match=says):
         supervise.up()
 
 
@@ -207,16 +190,6 @@ def test_a_data_directory_may_have_spaces_and_umlauts(home: Path, monkeypatch: p
 
     assert claude_mem("up").stdout == STARTED
     assert claude_mem("down").stdout == "Services stopped.\n"
-
-
-def test_a_data_directory_too_deep_for_a_socket_is_refused(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The limit of the system is named with the way out, before anything is started."""
-    monkeypatch.setenv("CLAUDE_MEM_HOME", str(home / ("d" * 100)))
-
-    with pytest.raises(ClaudeMemError, match="set CLAUDE_MEM_HOME to a shorter path"):
-        supervise.up()
 
 
 @pytest.mark.parametrize("command", [["up"], ["status"], ["search", "x"], ["install-hooks"]])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import sqlite3
 import subprocess
 import sys
@@ -17,8 +16,6 @@ from support.databases import find, observation_row, session_row
 
 from claude_mem_lite import config, logs
 from claude_mem_lite.capture import inbox
-from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.search import ranking
 from claude_mem_lite.storage import migrations, models, queries
 
 
@@ -103,34 +100,6 @@ def test_migrate_keeps_the_learnings_of_an_older_schema(home: Path, monkeypatch:
     assert models.memory_database.execute_sql(found).fetchall() == [(row.pk,)]
 
 
-@pytest.mark.parametrize("content", [b"no database at all, but long enough to have a header" * 4, None])
-def test_a_foreign_database_is_left_alone(home: Path, content: bytes | None) -> None:
-    """Another program's claude-mem.db is named in one line and not touched."""
-    path = home / "claude-mem.db"
-    if content is None:
-        with closing(sqlite3.connect(path)) as connection:
-            connection.execute("CREATE TABLE sdk_sessions (id)")
-    else:
-        path.write_bytes(content)
-    before = path.read_bytes()
-
-    with pytest.raises(ClaudeMemError, match="another program's database") as caught:
-        models.open_databases()
-
-    assert "\n" not in str(caught.value)
-    assert path.read_bytes() == before
-    assert sorted(entry.name for entry in home.iterdir()) == ["claude-mem.db", "config.toml", "logs", "spool"]
-
-
-def test_a_newer_schema_is_refused(memory: Path) -> None:
-    """A file of a later version is not written to by an earlier one."""
-    with closing(sqlite3.connect(memory / "claude-mem.db")) as connection:
-        connection.execute("PRAGMA user_version = 99")
-
-    with pytest.raises(ClaudeMemError, match="schema 99"):
-        migrations.migrate()
-
-
 def test_the_full_text_follows_its_table(memory: Path) -> None:
     """Insert, update and delete are seen by the search, and VACUUM moves nothing."""
     session_row()
@@ -176,34 +145,6 @@ def test_an_observation_opens_by_a_unique_prefix(memory: Path, prefix: str, foun
     assert opened == found
 
 
-@pytest.mark.parametrize(
-    ("query", "terms"),
-    [
-        ("Why must the book not use WAL mode?", "must|book|not|use|wal|mode"),
-        ('"largest remainder" allocate', "largest remainder|allocate"),
-        ("AuthService.login src/db.py", "authservice.login|src/db.py"),
-        ("what is it", "what|is|it"),
-        ('say "hi" 5" tall', "say|hi|5|tall"),
-        ("NEAR( AND * ^ :", "near"),
-        ("title: NOT -wal {a b}: c", "title|not|wal|b|c"),
-        ("?? -- ", ""),
-    ],
-)
-def test_any_query_is_a_valid_expression(memory: Path, query: str, terms: str) -> None:
-    """Operators of the query language are words like others, and no query is an error."""
-    session_row()
-    queries.save_observation(observation_row("all", title=terms.replace("|", " and ")))
-    analyzed = ranking.analyze(query)
-    expression = ranking.match_expression(analyzed, ranking.profile([], row_count=0))
-
-    asked = [term for term in expression.split(" OR ") if term]
-
-    assert {f'"{term}"' for term in terms.split("|") if term} <= set(asked)
-    assert all(term[0] == term[-1] == '"' and '"' not in term[1:-1] for term in asked)
-    assert [hit.row.id for hit in find(query)] == (["all"] if terms else [])
-    assert find(query, project_dir="/q") == []
-
-
 def test_search_stays_in_its_project_and_time(memory: Path) -> None:
     """Only the project asked for is searched, from the time asked for, sessions and observations alike."""
     session_row(summary="the otter session")
@@ -234,18 +175,6 @@ def test_sessions_to_summarize_are_idle_ones_with_news(memory: Path) -> None:
     assert due == ["idle"]
 
 
-def test_log_files_are_pruned_by_age(home: Path) -> None:
-    """A closed log file goes by the time of its last line."""
-    for name in ("web.jsonl", "hooks.jsonl.2026-01-01"):
-        (home / "logs" / name).write_text("{}\n")
-    os.utime(home / "logs" / "hooks.jsonl.2026-01-01", (1_000_000, 1_000_000))
-
-    deleted = logs.prune(before=1_000_001), logs.prune(before=1_000_001)
-
-    assert deleted == (1, 0)
-    assert [path.name for path in (home / "logs").iterdir()] == ["web.jsonl"]
-
-
 def test_the_log_is_json_without_text_of_the_user(home: Path) -> None:
     """Each line is an object with its time, level and fields, in a file of the user's alone."""
     root = logging.getLogger()
@@ -265,13 +194,3 @@ def test_the_log_is_json_without_text_of_the_user(home: Path) -> None:
         {"level": "WARNING", "logger": "a.b", "message": "two\nlines"},
     ]
     assert (home / "logs" / "test.jsonl").stat().st_mode & 0o077 == 0
-
-
-def test_log_event_is_pruned_by_age(memory: Path) -> None:
-    """A log entry is kept until its time is past."""
-    queries.log_event("compress.done", {"event_id": "a"}, session_id="s1", duration_ms=3)
-
-    kept = queries.prune_log(before="2000-01-01")
-    pruned = queries.prune_log(before=inbox.utc_now())
-
-    assert (kept, pruned) == (0, 1)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.blocks import EDIT, PROMPT, hook, remember, told_in_time
-from support.databases import NOW, observe, rows, session_row
+from support.databases import NOW, learning_row, observe, rows, session_row, work_off
 from support.processes import web_process
 from typer.testing import CliRunner
 
@@ -19,20 +19,16 @@ from claude_mem_lite.cli.app import app
 from claude_mem_lite.context import answers
 from claude_mem_lite.context.shown import shown_to
 from claude_mem_lite.context.subagent import BUDGET_TOKENS
-from claude_mem_lite.distill import record
 from claude_mem_lite.importers import store
 from claude_mem_lite.storage import context as context_rows
-from claude_mem_lite.storage import models, queries
+from claude_mem_lite.storage import models
 
 TASK = f"Look at the ledger. {PROMPT}"
 
 
 def learn(row_id: str, category: str, content: str, **fields: Any) -> None:
     """Store a learning of the project."""
-    models.Learning.create(**{
-        "id": row_id * 32, "project_dir": "/p", "category": category, "content": content, "confidence": 0.8,
-        "seen_at": NOW, "created_at": NOW, "updated_at": NOW, **fields,
-    })  # fmt: skip
+    learning_row(row_id * 32, content, category=category, confidence=0.8, **fields)
 
 
 def know() -> None:
@@ -171,10 +167,7 @@ def test_a_call_and_a_start_leave_no_observation(memory: Path) -> None:
     for event in (call(TASK), starts("a1")):
         inbox.append(json.dumps(event), "/p")
 
-    for event_id in queries.unfinished_events():
-        row = queries.pending_event(event_id)
-        assert row is not None
-        record.record_event(row)
+    work_off()
 
     assert rows("SELECT event_name, status FROM pending_queue") == [
         ("PreToolUse", "done"),

@@ -8,7 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import cases
+from support.code import git
 from support.commands import command
+from support.databases import work_on
+from support.events import edited, stop
 
 from claude_mem_lite import repository
 from claude_mem_lite.capture import inbox
@@ -17,22 +21,14 @@ from claude_mem_lite.context.superseded import Superseded
 from claude_mem_lite.distill.local.versions import edit_of
 from claude_mem_lite.distill.looks import look_at
 from claude_mem_lite.distill.observation import Capture
-from claude_mem_lite.distill.record import record_event, summarize_session
+from claude_mem_lite.distill.record import summarize_session
 from claude_mem_lite.distill.retired import Retired, taken_out
 from claude_mem_lite.forget.marking import mark
 from claude_mem_lite.forget.wanted import Wanted
-from claude_mem_lite.storage import models, projects, queries, retired
+from claude_mem_lite.storage import models, projects, retired
 from claude_mem_lite.tasks import periodic
 
-
-def edit(path: str, old: str, new: str) -> dict[str, Any]:
-    """Return the event of a replacement in a file."""
-    return {
-        "hook_event_name": "PostToolUse",
-        "tool_name": "Edit",
-        "tool_input": {"file_path": path, "old_string": old, "new_string": new},
-        "tool_response": {},
-    }
+CASES = cases.load("superseded")
 
 
 def take_in(
@@ -43,9 +39,7 @@ def take_in(
     with inbox.Transaction() as connection:
         if at:
             connection.execute("UPDATE pending_queue SET created_at = ? WHERE id = ?", (at, event_id))
-    row = queries.pending_event(event_id)
-    assert row is not None
-    record_event(row)
+    work_on(event_id)
 
 
 def taken_from(event: dict[str, Any]) -> tuple[list[Retired], list[tuple[str, str]]] | None:
@@ -60,23 +54,10 @@ def gone(event: dict[str, Any]) -> list[tuple[str, str, str]]:
     return [(each.name, each.replacement, each.beside) for each in found[0]] if found else []
 
 
-@pytest.mark.parametrize(
-    ("path", "old", "new", "expected"),
-    [
-        ("a.go", "func loadBook() {", "func openBook() {", [("loadBook", "openBook", "")]),
-        ("a.ts", "const n = readAll(path);", "const n = 1;", [("readAll", "", "")]),
-        ("a.rs", "fn old_name() {}\nfn kept_name() {}", "fn kept_name() {}", [("old_name", "", "")]),
-        ("a.py", "save_book(load_book())", "load_book()", [("save_book", "", "")]),
-        ("c.toml", 'journal_mode = "WAL"', 'journal_mode = "DELETE"', [("WAL", "DELETE", "journal_mode")]),
-        ("c.yaml", "  retries: 3", "  retries: 5", [("3", "5", "retries")]),
-        ("a.go", "maxCommits := 50", "maxCommits := 200", [("50", "200", "maxCommits")]),
-        ("a.js", "let total = count", "let total = sum", []),  # a variable is no setting
-        ("a.md", "The book was long.", "The book is short.", []),
-    ],
-)
+@pytest.mark.parametrize(("path", "old", "new", "expected"), CASES["edits"])
 def test_an_edit_says_what_it_took_out(path: str, old: str, new: str, expected: list[Any]) -> None:
     """Names of code in any language, and literal values of settings; no plain words."""
-    assert gone(edit(f"/p/{path}", old, new)) == expected
+    assert gone(edited(f"/p/{path}", old, new)) == [tuple(each) for each in expected]
 
 
 @pytest.mark.parametrize(
@@ -97,8 +78,8 @@ def test_a_command_says_which_files_it_took_away(command: str, expected: list[An
 
 def test_a_definition_that_is_removed_is_gone_at_once() -> None:
     """A call that is removed says nothing of the function; the work tree is asked."""
-    removed = taken_from(edit("/p/a.go", "func loadBook() {}\n", ""))
-    called = taken_from(edit("/p/a.go", "x := loadBook()", "x := 1"))
+    removed = taken_from(edited("/p/a.go", "func loadBook() {}\n", ""))
+    called = taken_from(edited("/p/a.go", "x := loadBook()", "x := 1"))
 
     assert removed
     assert called
@@ -108,55 +89,46 @@ def test_a_definition_that_is_removed_is_gone_at_once() -> None:
 
 def test_what_the_work_tree_has_is_not_gone(memory: Path, tmp_path: Path) -> None:
     """Of two calls that were removed one function is elsewhere; what comes back is told as it was."""
-    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    git(tmp_path, "init", "-q")
     (tmp_path / "b.go").write_text("func keptBook() {}\n")
     file, place = f"{tmp_path}/a.go", {"session_id": "s1", "project_dir": str(tmp_path)}
-    take_in(edit(file, "keptBook(); lostBook()", ""), **place)
+    take_in(edited(file, "keptBook(); lostBook()", ""), **place)
 
     look_at(str(tmp_path))
     told = Superseded(str(tmp_path))
 
     assert told("`lostBook` reads, `keptBook` writes.", "") == " (`lostBook` is gone)"
-    take_in(edit(file, "x", "lostBook()"), **place)
+    take_in(edited(file, "x", "lostBook()"), **place)
     assert Superseded(str(tmp_path))("`lostBook` reads.", "") == ""
 
 
-def test_another_checkout_is_looked_at_once(memory: Path, tmp_path: Path) -> None:
+def test_another_checkout_is_looked_at_once(memory: Path, repository_dir: Path) -> None:
     """What is gone on one branch may stand on another: the timer asks again after git has moved."""
-
-    def git(*words: str) -> None:
-        who = ("-c", "user.name=A", "-c", "user.email=a@b.c")
-        subprocess.run(["git", "-C", tmp_path, *who, *words], check=True, capture_output=True)
+    project = str(repository_dir)
 
     def told() -> str:
-        return Superseded(str(tmp_path))("`keptBook` reads.", "")
+        return Superseded(project)("`keptBook` reads.", "")
 
-    git("init", "-q", "-b", "main")
-    (tmp_path / "b.go").write_text("func keptBook() {}\n")
-    git("add", "-A")
-    git("commit", "-qm", "Keep books")
-    git("checkout", "-qb", "without")
-    git("rm", "-q", "b.go")
-    git("commit", "-qm", "Keep none")
-    place = {"session_id": "s1", "project_dir": str(tmp_path)}
-    take_in(edit(f"{tmp_path}/a.go", "keptBook()", ""), **place)
+    commit(repository_dir, b="func keptBook() {}\n")
+    git(repository_dir, "checkout", "-qb", "without")
+    commit(repository_dir, b="")
+    take_in(edited(f"{project}/a.go", "keptBook()", ""), session_id="s1", project_dir=project)
     periodic.look_at_trees.call_local()
     assert told() == ""  # nothing has moved since the edit
 
-    look_at(str(tmp_path))
+    look_at(project)
     assert told() == " (`keptBook` is gone)"
-    git("checkout", "-q", "main")
+    git(repository_dir, "checkout", "-q", "main")
     periodic.look_at_trees.call_local()
     assert told() == ""
 
 
 def test_the_next_session_is_told_what_has_come_instead(memory: Path) -> None:
     """What was stated before is told with what replaced it; a report on another thing stays as it is."""
-    say = {"hook_event_name": "Stop"}
     report = "`loadBook` reads the book. `saveBook` writes it to disk."
-    take_in(say | {"last_assistant_message": report}, session_id="s1")
+    take_in(stop(report), session_id="s1")
     summarize_session("s1")
-    take_in(edit("/p/a.go", "func loadBook() {", "func openBook() {"), session_id="s2")
+    take_in(edited("/p/a.go", "func loadBook() {", "func openBook() {"), session_id="s2")
     summarize_session("s2")
 
     block = builder.build("/p", session_id="s3").text
@@ -166,8 +138,8 @@ def test_the_next_session_is_told_what_has_come_instead(memory: Path) -> None:
 
 def test_what_is_gone_belongs_to_its_session(memory: Path) -> None:
     """An older edit that is imported late does not bring back what a newer one took out."""
-    take_in(edit("/p/a.go", "func loadBook() {}", ""), session_id="s2", at="2026-05-02T10:00:00Z")
-    take_in(edit("/p/a.go", "", "func loadBook() {}"), session_id="s1", at="2026-05-01T10:00:00Z")
+    take_in(edited("/p/a.go", "func loadBook() {}", ""), session_id="s2", at="2026-05-02T10:00:00Z")
+    take_in(edited("/p/a.go", "", "func loadBook() {}"), session_id="s1", at="2026-05-01T10:00:00Z")
 
     assert [row.session_id for row in models.RetiredName.select()] == ["s2"]
 
@@ -175,8 +147,8 @@ def test_what_is_gone_belongs_to_its_session(memory: Path) -> None:
 def test_a_search_says_what_is_gone(memory: Path) -> None:
     """The row is found as it was written; a field, and a line of the command, say what has become of it."""
     report = "`loadBook` reads the book from its file."
-    take_in({"hook_event_name": "Stop", "last_assistant_message": report}, session_id="s1")
-    take_in(edit("/p/a.go", "func loadBook() {", "func openBook() {"), session_id="s2")
+    take_in(stop(report), session_id="s1")
+    take_in(edited("/p/a.go", "func loadBook() {", "func openBook() {"), session_id="s2")
 
     found = command("search", "who reads the book from its file", "--project", "/p", "--json")
     shown = command("search", "who reads the book from its file", "--project", "/p")
@@ -190,15 +162,13 @@ def commit(tree: Path, **files: str) -> None:
     """Write files, by name without their ending, and commit all that a work tree has."""
     for name, text in files.items():
         (tree / f"{name}.go").write_text(text)
-    identity = ("-c", "user.name=a", "-c", "user.email=a@b.c")
-    subprocess.run(["git", "-C", tree, "add", "-A"], check=True)
-    subprocess.run(["git", "-C", tree, *identity, "commit", "-qm", "x"], check=True)
+    git(tree, "add", "-A")
+    git(tree, "commit", "-qm", "x")
 
 
 def end_session(project: Path, report: str, *, session_id: str = "s1") -> None:
     """Have a session end with a report, and its names looked for."""
-    say = {"hook_event_name": "Stop", "last_assistant_message": report}
-    take_in(say, session_id=session_id, project_dir=str(project))
+    take_in(stop(report), session_id=session_id, project_dir=str(project))
     summarize_session(session_id)
     look_at(str(project))
 
@@ -221,22 +191,6 @@ def test_what_somebody_else_takes_out_is_gone(memory: Path, repository_dir: Path
 
     assert told("`loadBook` reads, `saveBook` writes, `sendBook` sends.", "") == " (`loadBook` is gone)"
     assert "`loadBook` is gone" in builder.build(str(repository_dir), session_id="s2").text
-
-
-def test_what_comes_back_with_another_branch_holds_again(memory: Path, repository_dir: Path) -> None:
-    """A name is gone as long as a branch is checked out that lacks it."""
-    commit(repository_dir, a="func loadBook() {}\n")
-    end_session(repository_dir, "`loadBook` reads a book.")
-    subprocess.run(["git", "-C", repository_dir, "checkout", "-qb", "other"], check=True)
-    commit(repository_dir, a="\n")
-
-    look_at(str(repository_dir))
-    there = Superseded(str(repository_dir))("`loadBook` reads.", "")
-    subprocess.run(["git", "-C", repository_dir, "checkout", "-q", "main"], check=True)
-    look_at(str(repository_dir))
-    here = Superseded(str(repository_dir))("`loadBook` reads.", "")
-
-    assert (there, here) == (" (`loadBook` is gone)", "")
 
 
 @pytest.mark.parametrize(
@@ -284,7 +238,7 @@ def test_a_word_with_a_hyphen_is_no_name(memory: Path, repository_dir: Path) -> 
 def test_a_word_that_an_edit_took_out_is_gone_only_as_code(memory: Path, repository_dir: Path) -> None:
     """Backticks tell the name of a class of CSS from a word with a hyphen."""
     file, place = f"{repository_dir}/a.css", {"session_id": "s1", "project_dir": str(repository_dir)}
-    take_in(edit(file, ".book-shelf { }", ".rack { }"), **place)
+    take_in(edited(file, ".book-shelf { }", ".rack { }"), **place)
     look_at(str(repository_dir))
 
     told = Superseded(str(repository_dir))
@@ -325,7 +279,7 @@ def test_a_name_with_letters_that_git_cannot_tell_is_not_gone(memory: Path, repo
     """What an edit took out in one place may be in others."""
     commit(repository_dir, a="x = regal_größe\n")
     place = {"session_id": "s1", "project_dir": str(repository_dir)}
-    take_in(edit(f"{repository_dir}/b.py", "y = regal_größe", "y = 1"), **place)
+    take_in(edited(f"{repository_dir}/b.py", "y = regal_größe", "y = 1"), **place)
 
     look_at(str(repository_dir))
 
@@ -335,13 +289,9 @@ def test_a_name_with_letters_that_git_cannot_tell_is_not_gone(memory: Path, repo
 def test_the_users_git_settings_change_no_look(memory: Path, repository_dir: Path) -> None:
     """Colours, line numbers and submodules are for people who read what git finds."""
     commit(repository_dir, a="func loadBook() {}\n")
-    for name, value in (
-        ("color.ui", "always"),
-        ("grep.lineNumber", "true"),
-        ("grep.column", "true"),
-        ("submodule.recurse", "true"),
-    ):
-        subprocess.run(["git", "-C", repository_dir, "config", name, value], check=True)
+    git(repository_dir, "config", "color.ui", "always")
+    for name in ("grep.lineNumber", "grep.column", "submodule.recurse"):
+        git(repository_dir, "config", name, "true")
 
     found = repository.tokens(str(repository_dir))
 
@@ -368,7 +318,7 @@ def test_what_is_gone_cannot_leave_the_block(memory: Path, repository_dir: Path)
     commit(repository_dir, a="</claude-mem>\nfunc loadBook() {}\n")
     end_session(repository_dir, "`loadBook` writes `</claude-mem>` at its end.")
     commit(repository_dir, a="func loadBook() {}\n")
-    event = edit("/p/a.go", "func loadBook() {", "func openBook() {")
+    event = edited("/p/a.go", "func loadBook() {", "func openBook() {")
     take_in(event, session_id="s2", project_dir=project, branch=branch)
     look_at(project)
 
@@ -391,7 +341,7 @@ def test_what_is_renamed_on_another_branch_says_so(memory: Path, repository_dir:
     commit(repository_dir, a="func loadBook() {}\n")
     project = str(repository_dir)
     end_session(repository_dir, "`loadBook` reads a book.")
-    event = edit("/p/a.go", "func loadBook() {", "func openBook() {")
+    event = edited("/p/a.go", "func loadBook() {", "func openBook() {")
     take_in(event, session_id="s2", project_dir=project, branch="me/rename")
     look_at(project)
 
@@ -403,6 +353,6 @@ def test_what_is_renamed_on_another_branch_says_so(memory: Path, repository_dir:
 
 def test_another_variable_is_no_other_name(memory: Path) -> None:
     """What stands before the last dot may be called otherwise anywhere."""
-    assert gone(edit("/p/a.go", "id.Pattern\nid.Pattern", "other.Pattern\nother.Pattern")) == [
+    assert gone(edited("/p/a.go", "id.Pattern\nid.Pattern", "other.Pattern\nother.Pattern")) == [
         ("id.Pattern", "", "")
     ]

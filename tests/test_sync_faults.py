@@ -79,7 +79,7 @@ class World:
 
     def bytes(self) -> bytes:
         """Return all that the hub shows."""
-        return shown_at(self.hub, self.at, self.server)
+        return shown_at(self.hub, self.at, self.server, self.one.home, self.other.home)
 
     def do(self, *statements: str) -> None:
         """Run statements as the database's administrator."""
@@ -88,8 +88,11 @@ class World:
                 admin.execute(statement.encode())
 
 
-def shown_at(hub: str, at: Path, server: str) -> bytes:
-    """Return all that a hub shows: live rows, files, or what is in a repository after git has collected."""
+def shown_at(hub: str, at: Path, server: str, *homes: Path) -> bytes:
+    """Return all that a hub shows: live rows, files, or what is in a repository after git has collected.
+
+    A repository is shown with what the machines of some data directories have of it.
+    """
     if hub == "postgres":
         with psycopg.connect(server) as admin:
             rows = admin.execute(
@@ -98,8 +101,12 @@ def shown_at(hub: str, at: Path, server: str) -> bytes:
             return b"".join(data for (data,) in rows)
     if hub == "git":
         subprocess.run(["git", "-C", at, "gc", "-q", "--prune=now"], check=True)
-        command = ["git", "-C", at, "cat-file", "--batch-all-objects", "--batch"]
-        return subprocess.run(command, capture_output=True, check=True).stdout
+        clones = [clone for home in homes for clone in home.glob("*.git")]
+        command = ["cat-file", "--batch-all-objects", "--batch"]
+        return b"".join(
+            subprocess.run(["git", "-C", each, *command], capture_output=True, check=True).stdout
+            for each in (at, *clones)
+        )
     return all_bytes(at)
 
 

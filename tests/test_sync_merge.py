@@ -1,17 +1,29 @@
-"""Merging records: whatever order, however often, by whatever way, the same comes of it."""
+"""Records that meet: whatever order, however often, whichever machines crash, they end up the same."""
 
 from __future__ import annotations
 
+import datetime as dt
+import itertools
 import random
+import tempfile
 from dataclasses import replace
 from functools import reduce
+from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from support.databases import observation_row, session_row
+from support.machines import Machine, all_bytes, joined, settle, unpaused
 
-from claude_mem_lite.sync import records
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.forget import purge
+from claude_mem_lite.forget.wanted import Wanted
+from claude_mem_lite.learnings import curate
+from claude_mem_lite.storage import learnings as learning_rows
+from claude_mem_lite.storage import models, queries
+from claude_mem_lite.sync import log, records
 from claude_mem_lite.sync.records import RULES, Record, merged
 
 TEXTS = st.sampled_from(["", "a", "b", "c"])
@@ -26,7 +38,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "superseded_by": TEXTS | st.none(), "key_files": LISTS, "status": st.sampled_from(["active", "closed"]),
     "source": st.sampled_from(["ast", "observation"]),
 }  # fmt: skip
-MACHINES = st.sampled_from(["m1", "m2", "m3"])
+NAMES = st.sampled_from(["m1", "m2", "m3"])
 
 
 @st.composite
@@ -43,9 +55,9 @@ def states(draw: st.DrawFn, kind: str) -> Record:
     if kind == "learning":
         fields |= {"confidence": 0.0, "stale": ""}
     counts = st.integers(0, 3)
-    versions = {group: draw(st.tuples(counts, counts, counts, MACHINES)) for group in rule.groups}
+    versions = {group: draw(st.tuples(counts, counts, counts, NAMES)) for group in rule.groups}
     evidence = draw(
-        st.dictionaries(MACHINES, st.tuples(counts, counts, st.sampled_from([-0.3, 0.09])), max_size=3)
+        st.dictionaries(NAMES, st.tuples(counts, counts, st.sampled_from([-0.3, 0.09])), max_size=3)
     )
     state = Record(kind, fields, versions, evidence if kind == "learning" else {})
     return merged(state, state)
@@ -130,3 +142,166 @@ def test_what_was_told_anew_after_forgetting_wins() -> None:
     )
 
     assert merged(richer, retold).fields["summary"] == ""
+
+
+MACHINES = 5
+_NUMBERS = itertools.count()
+_DEEDS = (
+    "work",
+    "work",
+    "learn",
+    "hear",
+    "hear",
+    "doubt",
+    "edit",
+    "retell",
+    "forget",
+    "sync",
+    "sync",
+    "sync",
+    "crash",
+    "lose",
+)
+
+
+class World:
+    """Machines, what was ever remembered, and what was forgotten; a clock each, days off."""
+
+    def __init__(self, folder: Path, blank: Path) -> None:
+        (folder / "hub").mkdir()
+        self.folder = folder
+        self.machines = joined(folder / "machines", blank, f"folder:{folder / 'hub'}", MACHINES)
+        self.words: set[str] = set()
+        self.forgotten: set[str] = set()
+
+    def do(self, deed: str, at: int) -> None:
+        """Do something on a machine."""
+        machine = self.machines[at]
+        now = dt.datetime.now(dt.UTC) + dt.timedelta(days=(at - 2) * 4)
+        word = f"word{next(_NUMBERS):06}x"
+        if deed in {"sync", "crash"}:
+            with pytest.MonkeyPatch.context() as patch:
+                if deed == "crash":
+                    patch.setattr(log, "move_cursor", _die)
+                try:
+                    machine.sync()
+                except KeyboardInterrupt:
+                    models.close_databases()
+            return
+        with machine:
+            getattr(self, deed)(word, inbox.utc_text(now.timestamp()))
+
+    def work(self, word: str, at: str) -> None:
+        """Have a session of a prompt or two."""
+        session_row(f"s{word}", summary=f"Did {word}", started_at=at, last_event_at=at, status="closed")
+        for part in ("a", "b"):
+            row = observation_row(
+                f"{word}{part}", session_id=f"s{word}", summary=f"{word} {part}", created_at=at
+            )
+            queries.save_observation(row)
+        self.words.add(word)
+
+    def learn(self, word: str, at: str) -> None:
+        """Learn something, of no session: with that it would go when the session is forgotten."""
+        learning_rows.insert(
+            project_dir="/p", category="convention", content=f"Mind {word}", created_at=at, updated_at=at,
+            seen_at=at,
+        )  # fmt: skip
+        self.words.add(word)
+
+    def hear(self, word: str, at: str) -> None:
+        """Hear something again that is known."""
+        taught = models.Learning.select().where(~models.Learning.is_manual).order_by(models.Learning.id)
+        if row := taught.first():
+            sources = [*row.source_sessions, f"s{word}"]
+            learning_rows.update(
+                row, source_sessions=sources, times_seen=len(sources), seen_at=max(row.seen_at, at),
+                confidence=min(0.95, row.confidence + 0.05),
+            )  # fmt: skip
+
+    def doubt(self, word: str, at: str) -> None:
+        """Be less sure of something that is known."""
+        taught = models.Learning.select().where(~models.Learning.is_manual).order_by(models.Learning.id)
+        if row := taught.first():
+            learning_rows.update(row, confidence=max(0.1, row.confidence - 0.2))
+
+    def edit(self, word: str, at: str) -> None:
+        """Edit a learning by hand."""
+        if row := models.Learning.select().order_by(models.Learning.id.desc()).first():
+            curate.edit(row, content=f"{row.content} {word}"[-250:])
+
+    def retell(self, word: str, at: str) -> None:
+        """Tell a session in other words."""
+        if row := models.Session.select().order_by(models.Session.id).first():
+            models.Session.update(summary=f"{row.summary} again").where(models.Session.pk == row.pk).execute()
+
+    def forget(self, word: str, at: str) -> None:
+        """Forget whatever has the word that came first."""
+        held = [each for each in sorted(self.words - self.forgotten) if _holds(each)]
+        for each in held[:1]:
+            purge.forget(Wanted(text=each), paused=unpaused())
+            self.forgotten.add(each)
+
+    def lose(self, word: str, at: str) -> None:
+        """Lose a file of the hub."""
+        for path in sorted((self.folder / "hub").rglob("*.jsonl"))[:1]:
+            path.unlink()
+
+
+def _holds(word: str) -> bool:
+    tables = (models.Session.summary, models.Learning.content)
+    return any(column.model.select().where(column.contains(word)).exists() for column in tables)
+
+
+def _die(*_: Any) -> None:
+    raise KeyboardInterrupt
+
+
+@settings(
+    max_examples=20,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.generate],
+    print_blob=False,
+)
+@given(
+    deeds=st.lists(st.tuples(st.sampled_from(_DEEDS), st.integers(0, MACHINES - 1)), min_size=8, max_size=25)
+)
+def test_five_machines_end_up_the_same(deeds: list[tuple[str, int]], blank: Path, home: Path) -> None:
+    """The same bytes in every export, nothing lost, nothing forgotten anywhere, in the hub neither."""
+    with tempfile.TemporaryDirectory(dir=home) as name:
+        world = World(Path(name), blank)
+
+        for deed, at in deeds:
+            world.do(deed, at)
+        settle(*world.machines, rounds=4)
+
+        lines = [machine.lines() for machine in world.machines]
+        seen = "\n".join(lines[0])
+        assert all(each == lines[0] for each in lines[1:])
+        assert {word for word in world.words if word not in seen} <= world.forgotten
+        left = all_bytes(world.folder)
+        assert [word for word in world.forgotten if f"Did {word}".encode() in left] == []
+        assert [word for word in world.forgotten if f"Mind {word}".encode() in left] == []
+
+
+def test_a_machine_that_is_copied_is_two_soon(blank: Path, home: Path, tmp_path: Path) -> None:
+    """A data directory copied to a second laptop has the first one's key: nothing is lost even then."""
+    import shutil
+
+    (tmp_path / "hub").mkdir()
+    one, other = joined(tmp_path, blank, f"folder:{tmp_path / 'hub'}", 2)
+    with one:
+        session_row("s1", summary="First.")
+    settle(one, other)
+    copy = Machine(tmp_path / "copy", blank)
+    shutil.rmtree(copy.home)
+    shutil.copytree(one.home, copy.home)
+    for machine, session_id in ((one, "s2"), (copy, "s3")):
+        with machine:
+            session_row(session_id, summary=session_id)
+
+    settle(one, copy, other, rounds=4)
+
+    assert len(other.lines()) == 3
+    assert one.lines() == other.lines() == copy.lines()

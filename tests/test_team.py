@@ -26,24 +26,6 @@ def two(blank: Path, home: Path, folder_hub: str, tmp_path: Path) -> list[Member
     return team_of(tmp_path / "members", blank, folder_hub, "ann", "bob")
 
 
-def test_what_a_colleague_learned_waits_for_trust_and_is_told_by_name(two: list[Member]) -> None:
-    """Before trust it is there to be looked at and told nowhere; after it, with the author's name."""
-    ann, bob = two
-    with ann:
-        learn(ann.pond, "Never dig here")
-    met(ann, bob)
-
-    before, seen = bob.told(), bob.waiting()
-    bob.trusts("ann")
-    after = bob.told()
-    with bob:
-        run.distrust("ann")
-
-    assert (before, seen) == ([], ["Never dig here"])
-    assert after == [("ann", "Never dig here")]
-    assert bob.told() == []
-
-
 def test_nothing_of_a_colleagues_is_in_the_own_memory(two: list[Member]) -> None:
     """No rule, guard or export of one's own can come of it: it lies in another file."""
     ann, bob = two
@@ -125,25 +107,6 @@ def test_a_secret_is_taken_out_before_it_goes(two: list[Member], tmp_path: Path)
 
     assert key.encode() not in all_bytes(tmp_path / "hub") + bob.bytes()
     assert ["[redacted: " in each for each in bob.waiting()] == [True]
-
-
-def test_what_is_forgotten_is_nowhere(two: list[Member], tmp_path: Path) -> None:
-    """To the last byte: of the author's, of the hub's files and of the colleague's."""
-    ann, bob = two
-    with ann:
-        learn(ann.pond, f"Never dig {WORD}")
-        learn(ann.pond, "Something else")
-    met(ann, bob)
-    bob.trusts("ann")
-    assert WORD.encode() in bob.bytes()
-
-    with ann:
-        assert purge.forget(Wanted(text=WORD), paused=unpaused())[1] == []
-    met(ann, bob)
-
-    assert bob.told() == [("ann", "Something else")]
-    for each in (all_bytes(tmp_path / "hub"), ann.bytes(), bob.bytes()):
-        assert WORD.lower().encode() not in each.lower()
 
 
 def test_a_summary_that_is_told_anew_leaves_nothing_of_the_old_one(two: list[Member], tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from shutil import rmtree
 
 import numpy as np
 import pytest
-from support.commands import Done, command
+from support.commands import command
 from support.databases import find, observation_row, rows, session_row
 from support.hooks import tool_event
 
@@ -27,11 +27,6 @@ from claude_mem_lite.tasks import periodic
 from claude_mem_lite.upkeep import retention
 
 NOW = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
-
-
-def claude_mem(*arguments: str) -> Done:
-    """Run the command as a user does, without a terminal."""
-    return command(*arguments)
 
 
 def event(days_ago: float, *, is_done: bool = True, text: str = "") -> str:
@@ -192,10 +187,10 @@ def test_prune_says_what_goes_and_gives_the_room_back(memory: Path) -> None:
     aged(memory / "logs" / "web.jsonl.2026-01-01", 300)
     models.close_databases()
 
-    dry = claude_mem("prune", "--older-than", "1h", "--dry-run")
+    dry = command("prune", "--older-than", "1h", "--dry-run")
     before = (memory / "queue.db").stat().st_size
-    done = json.loads(claude_mem("prune", "--older-than", "1h", "--json").stdout)
-    again = claude_mem("prune")
+    done = json.loads(command("prune", "--older-than", "1h", "--json").stdout)
+    again = command("prune")
 
     assert dry.stdout.splitlines()[0] == "10 raw events and 1 log file would go."
     assert done["pruned"] == {"events": 10, "event_log": 0, "log_files": 1, "spool_files": 0}
@@ -217,7 +212,7 @@ def test_prune_takes_only_what_is_named(memory: Path) -> None:
     models.close_databases()
 
     runs = [("--logs",), ("--events",), ("--keep-raw", "2", "--no-vacuum")]
-    pruned = [json.loads(claude_mem("prune", *each, "--json").stdout)["pruned"] for each in runs]
+    pruned = [json.loads(command("prune", *each, "--json").stdout)["pruned"] for each in runs]
 
     assert [list(each.values()) for each in pruned] == [[0, 0, 1, 0], [0, 1, 0, 0], [1, 0, 0, 0]]
 
@@ -246,7 +241,7 @@ def test_a_busy_database_costs_only_its_vacuum(memory: Path) -> None:
 
 def test_prune_refuses_what_it_cannot_mean(home: Path) -> None:
     """Nothing remembered and a wrong age are one clear message each."""
-    nothing, wrong = claude_mem("prune"), claude_mem("prune", "--older-than", "soon")
+    nothing, wrong = command("prune"), command("prune", "--older-than", "soon")
 
     assert (nothing.returncode, nothing.stderr.count("\n")) == (1, 1)
     assert nothing.stderr.startswith("claude-mem: nothing is remembered yet")
@@ -265,7 +260,7 @@ def test_reindex_says_that_nothing_was_wrong(memory: Path) -> None:
     session_row(summary="Dug ponds.")
     models.close_databases()
 
-    done = claude_mem("reindex")
+    done = command("reindex")
 
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "Nothing was wrong; full text and indexes are made anew all the same.\n"
@@ -280,7 +275,7 @@ def test_reindex_mends_full_text_and_indexes(memory: Path) -> None:
     with closing(sqlite3.connect(memory / "claude-mem.db")) as connection, connection:
         connection.execute("INSERT INTO observations_fts(observations_fts) VALUES ('delete-all')")
 
-    first, second = claude_mem("reindex"), json.loads(claude_mem("reindex", "--json").stdout)
+    first, second = command("reindex"), json.loads(command("reindex", "--json").stdout)
 
     assert (first.returncode, first.stderr) == (0, "")
     assert "The full text of observations was not that of its rows." in first.stdout
@@ -311,17 +306,17 @@ def test_reindex_has_wrong_vectors_made_anew(memory: Path) -> None:
     session_row()
     for number in range(4):
         queries.save_observation(observation_row(f"o{number}", title=f"Dig pond {number}"))
-    assert claude_mem("reembed").returncode == 0
+    assert command("reembed").returncode == 0
     store = Vectors("minilm_384", 384)
     vector = np.eye(384, dtype=np.float32)[0]
     store.delete("observation", ["o0"])
     store.write("observation", [("o1", "/p", "another text", vector), ("gone", "/p", "no row", vector)])
     models.close_databases()
 
-    found = claude_mem("reindex").stdout
-    again = claude_mem("reembed").stdout
+    found = command("reindex").stdout
+    again = command("reembed").stdout
     rmtree(config.lance_dir())
-    lost = json.loads(claude_mem("reindex", "--json").stdout)
+    lost = json.loads(command("reindex", "--json").stdout)
 
     assert found.splitlines() == [
         "2 vectors to be made anew: lost, or of another text.",
@@ -337,13 +332,13 @@ def test_reindex_throws_unreadable_vectors_away(memory: Path) -> None:
     """They are derived: who cannot read them makes them anew."""
     session_row()
     queries.save_observation(observation_row("pond", title="Dig a pond"))
-    assert claude_mem("reembed").returncode == 0
+    assert command("reembed").returncode == 0
     for path in Path(config.lance_dir()).rglob("*"):
         if path.is_file():
             path.write_bytes(b"broken")
     models.close_databases()
 
-    done = claude_mem("reindex")
+    done = command("reindex")
 
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("All vectors are to be made anew: SQLite could not")
@@ -365,7 +360,7 @@ def test_reindex_says_what_no_index_can_mend(memory: Path) -> None:
         file.seek((page - 1) * 4096)
         file.write(b"\xff" * 4096)
 
-    done = claude_mem("reindex")
+    done = command("reindex")
 
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1

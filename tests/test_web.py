@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.databases import NOW, observation_row, session_row
+from support.databases import NOW, learning_row, observation_row, session_row
 from support.processes import web_process
 from support.web import get
 
@@ -69,6 +69,11 @@ def test_a_wrong_request_says_what_is_wrong(web: Path) -> None:
         "/api/search?q=a&project=relative": (422, "absolute path"),
         "/api/search?q=a&colour=red": (422, "colour:"),
         "/api/context": (422, "project_path: Field required"),
+        "/api/context?project_path=/p&hook=x": (422, "hook:"),
+        "/api/context?project_path=/p&source=recall": (422, "source:"),
+        "/api/context?project_path=/p&source=fork&idle_s=1e300": (422, "idle_s:"),
+        "/api/recall?q=x": (422, "project_path: Field required"),
+        "/api/touch?project_path=p&file=a": (422, "absolute path"),
         "/api/observation/000000": (404, "000000"),
         "/api/observation/x": (404, "x"),
         "/api/nothing": (404, "/api/nothing"),
@@ -155,8 +160,7 @@ def test_learnings_are_served_but_never_what_waits(web: Path) -> None:
         "5" * 32: {"content": "Use four spaces", "project_dir": None, "stale": "f has changed"},
     }
     for row_id, fields in rows.items():
-        default = {"project_dir": "/p", "category": "convention", "created_at": NOW, "updated_at": NOW}
-        models.Learning.create(id=row_id, **{**default, **evidence, **fields})
+        learning_row(row_id, **evidence | fields)
 
     def served(query: str) -> list[str]:
         status, answer = get(web, f"/api/learnings?{query}")

@@ -6,8 +6,7 @@ import json
 from typing import Any
 
 from claude_mem_lite.codemap.confidence import STRONG
-from claude_mem_lite.storage import models
-from support.databases import NOW, change, observe, session_row
+from support.databases import call_row, change, observe, session_row
 from support.hooks import AGENT, run_hook
 from support.processes import wait_until
 
@@ -44,11 +43,7 @@ def remember() -> None:
     )  # fmt: skip
     observe(COMMIT, "Bash", "Commit 'Exact amounts' as 1234567")
     change("allocate", "modified", EDIT, file_path="money.py")
-    models.CallEdge.create(
-        id="0" * 32, project_dir="/p", caller_file="cli.py", caller_function="split", line=7,
-        callee_file="money.py", callee_function="allocate", resolution="import", confidence=STRONG,
-        session_id="", created_at=NOW,
-    )  # fmt: skip
+    call_row("0" * 32, ("cli.py", "split"), ("money.py", "allocate"), line=7, confidence=STRONG)
 
 
 def told_lines(block: str) -> list[str]:

@@ -10,8 +10,8 @@ from typing import Any
 from claude_mem_lite import keys, settings, settings_file
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.claude import rewrite
-from claude_mem_lite.distill.record import record_event
 from claude_mem_lite.storage import models, queries
+from support.databases import work_on
 from support.hooks import tool_event
 
 KEY = "sk-ant-test-0123456789"
@@ -55,9 +55,7 @@ def capture(number: int = 0, *, session_id: str = "s1", tool: str = "Edit", **ev
         "tool_response": {"filePath": f"{PROJECT}/money.py"},
     }
     event_id = inbox.append(json.dumps(tool_event(tool, session_id=session_id, **(default | event))), PROJECT)
-    row = queries.pending_event(event_id)
-    assert row is not None
-    record_event(row)
+    work_on(event_id)
     return event_id
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from claude_mem_lite.capture import inbox
-from claude_mem_lite.distill import record
-from claude_mem_lite.storage import queries
+from claude_mem_lite.storage import code, models
+from support.databases import work_on
 from support.hooks import tool_event
 
 A = "def f(x=1):\n    return x\n\n\nclass C:\n    def m(self):\n        return f()\n"
@@ -30,9 +30,7 @@ def git(folder: Path, *arguments: str) -> None:
 def happen(folder: Path, event: dict[str, Any]) -> str:
     """Record an event of a session on the project, and return its id."""
     event_id = inbox.append(json.dumps(event), str(folder))
-    row = queries.pending_event(event_id)
-    assert row is not None
-    record.record_event(row)
+    work_on(event_id)
     return event_id
 
 
@@ -45,3 +43,27 @@ def edited(folder: Path, name: str, old: str, new: str, **fields: Any) -> dict[s
     given = {"file_path": str(path), "old_string": old, "new_string": new}
     response = {"originalFile": before, "structuredPatch": []}
     return tool_event("Edit", tool_input=given, tool_response=response, **fields)
+
+
+def known(folder: Path) -> dict[tuple[str, str], str]:
+    """Return what became last of each function by file and name."""
+    return {(row.file_path, row.qualified_name): row.change_type for row in code.functions(str(folder))}
+
+
+def changes(folder: Path) -> list[tuple[str, str, str, str | None]]:
+    """Return name, change, session and observation of what is told of functions, oldest first."""
+    rows = models.FunctionChange.select().where(models.FunctionChange.project_dir == str(folder))
+    return [
+        (row.qualified_name, row.change_type, row.session_id, row.observation_id)
+        for row in rows.order_by(models.FunctionChange.pk)
+    ]
+
+
+def repository(tmp_path: Path) -> Path:
+    """Return the folder of a project with two files, in a repository."""
+    folder = (tmp_path / "shop").resolve()
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    (folder / "a.py").write_text(A)
+    (folder / "b.py").write_text("import a\n\n\ndef g():\n    return a.f()\n")
+    return folder

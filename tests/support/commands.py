@@ -55,3 +55,8 @@ def command(*arguments: str, columns: int = 80, cwd: Path | None = None, **envir
         models.open_databases()
     texts = (stream.buffer.getvalue().decode() for stream in (out, said))  # type: ignore[attr-defined]
     return Done(status, *texts)
+
+
+def wide(*arguments: str, **environment: str) -> Done:
+    """Run `claude-mem` where no line is broken."""
+    return command(*arguments, columns=200, **environment)

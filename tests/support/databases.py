@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Iterable
 from contextlib import closing
 from typing import Any
 
@@ -64,6 +65,32 @@ def change(name: str, change_type: str, observation_id: str, **fields: Any) -> N
     })  # fmt: skip
 
 
+def learning_row(row_id: str, content: str, **fields: Any) -> None:
+    """Store a learning, one of /p unless said otherwise."""
+    models.Learning.create(**{
+        "id": row_id, "project_dir": "/p", "category": "convention", "content": content, "confidence": 0.9,
+        "seen_at": NOW, "created_at": NOW, "updated_at": NOW, **fields,
+    })  # fmt: skip
+
+
+def function_row(row_id: str, name: str, **fields: Any) -> None:
+    """Store a function of /p/a.py in the map of code."""
+    models.FunctionMapEntry.create(**{
+        "id": row_id, "session_id": "s1", "project_dir": "/p", "file_path": "a.py", "qualified_name": name,
+        "kind": "function", "signature": f"{name}()", "docstring": "", "body_hash": "", "updated_at": NOW,
+        **fields,
+    })  # fmt: skip
+
+
+def call_row(row_id: str, caller: tuple[str, str], callee: tuple[str, str], **fields: Any) -> None:
+    """Store a call from one function to another, each a file and a name."""
+    models.CallEdge.create(**{
+        "id": row_id, "project_dir": "/p", "caller_file": caller[0], "caller_function": caller[1],
+        "callee_file": callee[0], "callee_function": callee[1], "resolution": "import", "session_id": "",
+        "created_at": NOW, **fields,
+    })  # fmt: skip
+
+
 def rows(query: str, *parameters: str) -> list[tuple[Any, ...]]:
     """Return what queue.db answers."""
     with closing(sqlite3.connect(config.queue_path())) as connection:
@@ -100,3 +127,29 @@ def known() -> dict[str, str]:
         models.close_databases()
     ids |= {"ID": row.id} if row else {}
     return ids | dict(zip(("LEARNING", "SECOND"), (each.id for each in listed), strict=False))
+
+
+def work_on(event_id: str) -> None:
+    """Have a stored event recorded, as the consumer does."""
+    row = queries.pending_event(event_id)
+    assert row is not None
+    record.record_event(row)
+
+
+def work_off() -> None:
+    """Have every event that waits recorded."""
+    for event_id in queries.unfinished_events():
+        work_on(event_id)
+
+
+def happen(event: dict[str, Any], project_dir: str, *, branch: str = "") -> str:
+    """Store an event of a project and have it recorded; return its id."""
+    event_id = inbox.append(json.dumps(event), project_dir, branch=branch)
+    work_on(event_id)
+    return event_id
+
+
+def take_place(events: Iterable[dict[str, Any]], session_id: str, project_dir: str) -> None:
+    """Have the events of a session stored and recorded."""
+    for event in events:
+        happen({"session_id": session_id, "cwd": project_dir, **event}, project_dir)

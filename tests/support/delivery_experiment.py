@@ -1,4 +1,4 @@
-"""Hooks and consumers killed at random instants, for test_delivery and benchmarks/delivery.
+"""Hooks and consumers killed at random instants, for test_inbox and benchmarks/delivery.
 
 Not a test by itself.
 """

@@ -1,4 +1,4 @@
-"""The consumer's tasks and one that kills the process, for test_delivery."""
+"""The consumer's tasks and one that kills the process, for test_inbox."""
 
 import os
 

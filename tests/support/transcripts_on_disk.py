@@ -10,9 +10,9 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from claude_mem_lite.storage import models
+from claude_mem_lite.storage import learnings, models
 from support.commands import command
-from support.recorded import DATA, restore
+from support.recorded import DATA, comparable, restore
 
 SESSION = "5e5510e5-0000-4000-8000-000000000001"
 FOLDER = "-home-dev-shop"
@@ -138,3 +138,24 @@ class Lines:
             message_id = self._lines[-1]["message"]["id"]
         message = {"id": message_id, "role": "assistant", "model": "claude-opus-5-5", "content": [block]}
         return self.add("assistant", message=message, **fields)
+
+
+def remembered() -> list[Any]:
+    """Return all that is remembered, without what differs from run to run, and all that is in the queue."""
+    rows = models.Observation.select().order_by(models.Observation.created_at, models.Observation.id)
+    queue = models.PendingEvent.select().order_by(models.PendingEvent.id)
+    sessions = models.Session.select().order_by(models.Session.id)
+    return [
+        [(row.id, row.session_id, row.tier, *comparable(row)) for row in rows],
+        [(row.id, row.status, row.note, row.raw_output) for row in queue],
+        [(row.id, row.status, row.summary, row.observation_count, row.upgrade) for row in sessions],
+        sorted((row.content, row.confidence) for row in learnings.find(None)),
+    ]
+
+
+def a_session(root: Path, **whose: Any) -> Lines:
+    """Write a session of a few calls and return its lines, so that more can follow."""
+    lines = Lines(**whose).user("Round the totals in invoice.py")
+    lines.bash("pytest -q", "2 passed in 0.1s").bash("git log --oneline", "abc1234 Start").said("They are.")
+    lines.write(root)
+    return lines

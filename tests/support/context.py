@@ -1,0 +1,33 @@
+"""Blocks of context at a time of their own: what is stored before, and the lines that come of it."""
+
+from __future__ import annotations
+
+import calendar
+import time
+
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.context import builder
+from claude_mem_lite.storage import context as context_rows
+from support.databases import NOW
+
+AT = calendar.timegm(time.strptime(NOW[:19], "%Y-%m-%dT%H:%M:%S")) + 7200
+
+
+def at(minutes: int) -> str:
+    """Return a time of the memory so many minutes after NOW."""
+    return inbox.utc_text(AT - 7200 + 60 * minutes)
+
+
+def shown(session_id: str, via: str, *ids: str, minutes: int = 0) -> None:
+    """Note that a session was shown a block."""
+    context_rows.note_shown(session_id, {"via": via, "ids": list(ids), "tokens": 9}, at=at(minutes))
+
+
+def lines(block: builder.ContextBlock, layer: str) -> list[str]:
+    """Return the lines of a layer without age."""
+    return [
+        line.text.removeprefix("  - ") if line.text.startswith("  - ") else line.text.partition("] ")[2]
+        for section in block.sections
+        if section.name == layer
+        for line in section.lines
+    ]

@@ -1,0 +1,301 @@
+"""What events change in the map, and whose doing it is; through a whole history it equals the files."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.code import A, changes, edited, git, happen, known, repository
+from support.databases import work_off, work_on
+from support.hooks import run_hook, tool_event
+from support.processes import wait_until
+from support.recorded import DATA
+
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.cli import demo
+from claude_mem_lite.codemap import file_index
+from claude_mem_lite.codemap.file_index import Seen
+from claude_mem_lite.codemap.project import Project, scan_source
+from claude_mem_lite.services import install
+from claude_mem_lite.storage import call_edges, code, models, queries
+
+sys.path.append(str(Path(__file__).parent.parent / "benchmarks"))
+import recorded_ledger
+
+
+@pytest.fixture
+def project(memory: Path, tmp_path: Path) -> Path:
+    """Return the folder of a project with two files, in a repository, and the memory open."""
+    return repository(tmp_path)
+
+
+def command(text: str, folder: Path) -> dict[str, Any]:
+    """Return the event of a shell command."""
+    response = {"stdout": "", "stderr": "", "interrupted": False}
+    return tool_event("Bash", tool_input={"command": text}, tool_response=response, cwd=str(folder))
+
+
+def test_an_edit_is_its_observations_doing(project: Path) -> None:
+    """What was there before is nobody's; what changed meanwhile is the session's, not the edit's."""
+    first = happen(project, edited(project, "a.py", "return x", "return x + 1"))
+    assert changes(project) == [("f", "modified", "s1", first)]
+
+    (project / "a.py").write_text((project / "a.py").read_text() + "\n\ndef by_hand(): pass\n")
+    second = happen(project, edited(project, "a.py", "return f()", "return f(2)", session_id="s2"))
+
+    assert changes(project)[1:] == [
+        ("by_hand", "new", "s2", None),
+        ("C.m", "modified", "s2", second),
+    ]
+    assert {row.qualified_name: row.session_id for row in code.functions(str(project))} == {
+        "f": "s1", "C": "", "C.m": "s2", "by_hand": "s2",
+    }  # fmt: skip
+
+
+def test_edits_made_together_are_one_observations_doing(project: Path) -> None:
+    """Of a MultiEdit every function that it changed is told."""
+    path = project / "a.py"
+    before = path.read_text()
+    edits = [
+        {"old_string": "return x", "new_string": "return x + 1"},
+        {"old_string": "return f()", "new_string": "return f(2)"},
+    ]
+    given = {"file_path": str(path), "edits": edits}
+    done = happen(project, tool_event("MultiEdit", tool_input=given, tool_response={"originalFile": before}))
+
+    assert changes(project) == [("f", "modified", "s1", done), ("C.m", "modified", "s1", done)]
+
+
+def test_a_new_file_is_new_to_the_session(project: Path) -> None:
+    """All its functions are; those of a file that was overwritten unseen are not."""
+    text = "def h(): pass\n"
+    written = {"file_path": str(project / "new.py"), "content": text}
+    happen(
+        project, tool_event("Write", tool_input=written, tool_response={"type": "create", "content": text})
+    )
+    over = {"file_path": str(project / "old.py"), "content": text}
+    response = {"type": "update", "content": text, "originalFile": "def h(): pass\ndef i(): pass\n"}
+    happen(project, tool_event("Write", tool_input=over, tool_response=response))
+
+    assert [(name, change) for name, change, _, _ in changes(project)] == [("h", "new"), ("i", "deleted")]
+
+
+def test_an_event_counts_once_and_not_after_a_later_one(project: Path) -> None:
+    """Done twice it changes nothing, nor when a later edit of the file was taken in before it."""
+    earlier = edited(project, "a.py", "return x", "return 1")
+    later = edited(project, "a.py", "return 1", "return 2")
+    ids = [inbox.append(json.dumps(event), str(project)) for event in (earlier, later)]
+
+    for event_id in (ids[1], ids[0], ids[1]):
+        work_on(event_id)
+
+    assert changes(project) == [("f", "modified", "s1", ids[1])]
+    assert "return 2" in (project / "a.py").read_text()
+    assert code.functions_in(str(project), "a.py")[0].body_hash == _hash_of(project / "a.py", "f")
+
+
+def _hash_of(path: Path, name: str) -> str:
+    scanned = scan_source(path.name, path.read_bytes())
+    return next(each.body_hash for each in scanned.functions if each.qualified_name == name)
+
+
+@pytest.mark.parametrize(
+    "text", ["git checkout other", "git switch other", "cd . && git merge other", "git -C . pull . other"]
+)
+def test_git_commands_have_the_project_read_again(project: Path, text: str) -> None:
+    """What came, went and changed by them is the session's."""
+    git(project, "add", "-A")
+    git(project, "commit", "-qm", "1")
+    file_index.scan(str(project))
+    git(project, "checkout", "-qb", "other")
+    (project / "a.py").write_text(A.replace("return x", "return -x"))
+    (project / "b.py").rename(project / "moved.py")
+    git(project, "add", "-A")
+    git(project, "commit", "-qm", "2")
+    git(project, "checkout", "-q", "main")
+    subprocess.run(text, shell=True, cwd=project, check=True, capture_output=True)  # noqa: S602
+
+    event_id = happen(project, command(text, project))
+
+    assert {path for path, _ in known(project)} == {"a.py", "moved.py"}
+    assert set(changes(project)) == {
+        ("f", "modified", "s1", event_id), ("g", "deleted", "s1", event_id), ("g", "new", "s1", event_id),
+    }  # fmt: skip
+
+
+def test_a_stash_has_the_project_read_again(project: Path) -> None:
+    """It takes an edit back."""
+    git(project, "add", "-A")
+    git(project, "commit", "-qm", "1")
+    happen(project, edited(project, "a.py", "return x", "return -x"))
+    git(project, "stash")
+
+    happen(project, command("git stash", project))
+
+    assert [change for _, change, _, _ in changes(project)] == ["modified", "modified"]
+    assert code.functions_in(str(project), "a.py")[0].body_hash == _hash_of(project / "a.py", "f")
+
+
+@pytest.mark.parametrize("text", ["sed -i s/x/y/g a.py", "cat > a.py <<EOF\ndef f(): pass\nEOF"])
+def test_what_a_command_writes_is_read_again(project: Path, text: str) -> None:
+    """Of a shell command the files that it certainly writes."""
+    file_index.scan(str(project))
+    subprocess.run(text, shell=True, cwd=project, check=True)  # noqa: S602
+
+    event_id = happen(project, command(text, project))
+
+    assert ("f", "modified", "s1", event_id) in changes(project)
+
+
+def test_what_fails_to_be_followed_does_not_stop_the_observation(
+    project: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is logged; the event is finished, its observation stored."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("boom")
+
+    monkeypatch.setattr(file_index, "follow", fail)
+
+    event_id = happen(project, edited(project, "a.py", "return x", "return 1"))
+
+    assert queries.observation(event_id).title
+    assert queries.queue_stats()["raw"] == 0
+    assert "not followed" in caplog.text
+
+
+def test_a_session_tells_what_it_did_in_sum(project: Path) -> None:
+    """What it made and changed is new, what it made and removed is nothing."""
+    happen(project, edited(project, "a.py", "class C", "def made(): pass\n\n\ndef gone(): pass\n\n\nclass C"))
+    happen(project, edited(project, "a.py", "def made(): pass", "def made(): return 1"))
+    happen(project, edited(project, "a.py", "def gone(): pass\n", ""))
+    happen(project, edited(project, "a.py", "return x", "return 1"))
+
+    assert code.changed_in(str(project), "s1") == {("a.py", "made"): "new", ("a.py", "f"): "modified"}
+    assert code.latest_changing_session(str(project)) == "s1"
+
+
+def test_what_a_project_had_at_its_first_scan_no_session_changed(project: Path) -> None:
+    """A git command has all of it read; only what the session edited, before or since, is its own."""
+    happen(project, edited(project, "a.py", "return x", "return 1"))
+
+    file_index.rescan(str(project), Seen("s1"))
+    (project / "b.py").write_text("def later(): pass\n")
+    file_index.rescan(str(project), Seen("s2"))
+
+    by = {(row.file_path, row.qualified_name): row.session_id for row in models.FunctionMapEntry.select()}
+    assert by[("a.py", "f")] == "s1"
+    assert by[("b.py", "later")] == "s2"
+    assert set(by.values()) == {"", "s1", "s2"}
+
+
+def test_a_home_folder_is_not_mapped_by_itself(memory: Path, tmp_path: Path) -> None:
+    """Outside of a repository only files that sessions touched are read, whatever lies beside them."""
+    folder = tmp_path.resolve()
+    (folder / "a.py").write_text(A)
+    (folder / "other.py").write_text(A)
+    happen(folder, edited(folder, "a.py", "return x", "return 1"))
+
+    file_index.rescan(str(folder), Seen("s1"))
+
+    assert set(code.source_files(str(folder))) == {"a.py"}
+
+
+def test_a_large_repository_is_mapped_whole_only_when_asked(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By itself the files that are known are read."""
+    monkeypatch.setattr(file_index, "MOST_FILES", 1)
+    happen(project, edited(project, "a.py", "return x", "return 1"))
+
+    assert file_index.rescan(str(project), Seen("s1")).files == 1
+    assert file_index.scan(str(project)).files == 2
+
+
+def test_a_formatter_is_noticed_and_old_files_are_not_read(project: Path) -> None:
+    """After an edit only what was written since is read again."""
+    happen(project, edited(project, "a.py", "return x", "return 1"))
+    os.utime(project / "b.py", (1, 1))
+    file_index.rescan(str(project), Seen("s1"))
+    (project / "a.py").write_text("def f():\n    return 1\n")
+    (project / "b.py").write_text("")
+    os.utime(project / "b.py", (1, 1))
+
+    assert file_index.rescan(str(project), Seen("s1"), only_newer=True).changed == ["a.py"]
+    assert file_index.rescan(str(project), Seen("s1")).changed == ["b.py"]
+
+
+FUNCTIONS: dict[str, Any] = json.loads((DATA / "ledger" / "functions.json").read_text())
+WRITTEN_BY_SCRIPT = {"test_parse_amount", "test_parse_amount_refuses", "test_format_amount"}
+
+
+def names(project_dir: str) -> dict[str, set[str]]:
+    """Return the names of the functions in the map by file."""
+    found: dict[str, set[str]] = {path: set() for path in code.source_files(project_dir)}
+    for row in code.functions(project_dir):
+        found[row.file_path].add(row.qualified_name)
+    return found
+
+
+def after_session(number: int) -> dict[str, set[str]]:
+    """Return the names that are there after a session."""
+    return {path: set(known) for path, known in FUNCTIONS["functions_after_session"][str(number)].items()}
+
+
+def test_the_map_equals_the_files_after_each_session(
+    memory: Path, tmp_path: Path, consumer: Callable[[], Any]
+) -> None:
+    """Through real hooks and a real consumer, with real files; calls are those of the final files."""
+    folder = (tmp_path / "ledger").resolve()
+    folder.mkdir()
+    sessions: dict[str, list[dict[str, Any]]] = {}
+    for event in recorded_ledger.events(folder):
+        sessions.setdefault(event["session_id"], []).append(event)
+    consumer()
+
+    for number, events in enumerate(sessions.values(), start=1):
+        for event in events:
+            recorded_ledger.apply(event, folder)
+            hook = install.hook_events()[event["hook_event_name"]]["hook"]
+            run_hook(hook, event, project_dir=str(folder))
+        wait_until(lambda: queries.queue_stats()["messages"] == 0)
+        assert names(str(folder)) == after_session(number)
+
+    final = {
+        (path, each["name"], each["kind"], each["line"], each["end_line"])
+        for path, known in FUNCTIONS["functions"].items()
+        for each in known
+    }
+    assert {
+        (row.file_path, row.qualified_name, row.kind, row.line, row.end_line)
+        for row in code.functions(str(folder))
+    } == {(path, name.replace(".<locals>", ""), *rest) for path, name, *rest in final}
+    project = Project(str(folder))
+    project.scan()
+    stored = [
+        edge
+        for edge in call_edges.edges(str(folder), source="ast")
+        if edge.resolution != call_edges.UNRESOLVED
+    ]
+    assert len(stored) == len(project.edges()) > 100
+    assert {(row["file"], row["name"]) for row in FUNCTIONS["functions_gone"]} <= {
+        (row.file_path, row.qualified_name)
+        for row in models.FunctionChange.select().where(models.FunctionChange.change_type == "deleted")
+    }
+
+
+def test_the_events_alone_give_the_map(memory: Path) -> None:
+    """Where the project's folder is not there, only what a script wrote is missing."""
+    for event in demo.recorded_events():
+        inbox.append(json.dumps(event), demo.PROJECT)
+        work_off()
+
+    wanted = after_session(4)
+    wanted["tests/test_journal.py"] -= WRITTEN_BY_SCRIPT
+    assert names(demo.PROJECT) == wanted

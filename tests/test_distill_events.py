@@ -1,0 +1,248 @@
+"""What is remembered of an event, alone or folded with others, and whatever a client sends."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support import cases
+from support.strategies import CAPTURES, EVENTS, GIANTS, TEXT, TOOLS
+
+from claude_mem_lite.distill.local import fold, is_lookup, observe
+from claude_mem_lite.distill.observation import Capture, Observation, Skip
+
+
+def _event(event_name: str, **payload: Any) -> Capture:
+    return Capture(event_name, "", payload, "/shop")
+
+
+def test_a_long_prompt_is_clipped() -> None:
+    """A pasted log doesn't fill the memory."""
+    observation = observe(_event("UserPromptSubmit", prompt="Fix the import. " + "log line\n" * 1_000))
+
+    assert isinstance(observation, Observation)
+    assert observation.title == "Fix the import"
+    assert 1_000 < len(observation.summary) <= 1_500
+
+
+@pytest.mark.parametrize("case", cases.load("distill/told")["case"], ids=cases.promise)
+def test_every_event_has_its_words(case: dict[str, Any]) -> None:
+    """Prompts, reports, agents, the web, plans, choices, looks and unknown tools; or a reason for none."""
+    observation = observe(cases.capture(case), prompt=case.get("prompt"))
+
+    if "skipped" in case:
+        assert observation == Skip(case["skipped"])
+    else:
+        assert isinstance(observation, Observation)
+        told = (observation.title, observation.summary, observation.detail)
+        assert told == (case["title"], case["summary"], case.get("detail"))
+        assert list(observation.files_touched) == case.get("files", [])
+
+
+SOURCE = '''\
+"""Prices."""
+import os
+
+LIMIT = 10
+
+
+def net(gross: int) -> int:
+    """Without tax."""
+    return gross
+'''
+
+
+def _tool(tool_name: str, arguments: dict[str, Any], response: object) -> Capture:
+    return Capture(
+        "PostToolUse",
+        tool_name,
+        {"tool_input": arguments, "tool_response": response, "cwd": "/shop"},
+        "/shop",
+    )
+
+
+def _read(path: str, content: str, **file: Any) -> Capture:
+    lines = content.count("\n") + 1
+    told = {
+        "filePath": path,
+        "content": content,
+        "numLines": lines,
+        "startLine": 1,
+        "totalLines": lines,
+        **file,
+    }
+    return _tool("Read", {"file_path": path}, {"type": "text", "file": told})
+
+
+def _missing(path: str) -> Capture:
+    payload = {"tool_input": {"file_path": path}, "error": "File does not exist.", "is_interrupt": False}
+    return Capture("PostToolUseFailure", "Read", payload, "/shop")
+
+
+def _grep(pattern: str, *names: str, content: str = "") -> Capture:
+    response = {"mode": "content", "filenames": list(names), "numFiles": len(names), "content": content}
+    return _tool("Grep", {"pattern": pattern}, {**response, "numLines": content.count("\n") + 1})
+
+
+def _bash(command: str, description: str, stdout: str) -> Capture:
+    return _tool("Bash", {"command": command, "description": description}, {"stdout": stdout, "stderr": ""})
+
+
+def test_many_looks_become_one_observation() -> None:
+    """Files, searches and commands share a title and the room; what was not there is named too."""
+    captures = [
+        _read("/shop/prices.py", SOURCE),
+        _read("/shop/RULES.md", "- Always use pathlib.\n"),
+        _missing("/shop/IMPORT.md"),
+        _bash("ls", "List", "prices.py"),
+        _bash("cat a.cfg", "Look at the settings", "rate = 19"),
+        _grep("net", "prices.py", content="prices.py:7:def net("),
+    ]
+
+    assert fold(captures, prompt="Explain the tax.") == Observation(
+        title="Read prices.py and RULES.md; search for 'net'; look at the settings",
+        summary="Read prices.py: 10 lines. Read RULES.md: 2 lines. Look at the settings: `cat a.cfg`. "
+        "Search for 'net': 1 line in prices.py. not found: IMPORT.md",
+        detail="prices.py:\nPrices.\nLIMIT = 10\nnet(gross: int) -> int: Without tax.\n"
+        "RULES.md:\n- Always use pathlib.\nLook at the settings:\nrate = 19\n'net':\nprices.py:7:def net(",
+        files_touched=("prices.py", "RULES.md"),
+        functions_changed=(),
+    )
+
+
+def test_a_fold_of_one_is_that_observation() -> None:
+    """A look that stands alone is told like any other event."""
+    capture = _read("/shop/prices.py", SOURCE)
+
+    assert fold([capture], prompt="Why?") == observe(capture, prompt="Why?")
+
+
+def test_a_fold_of_many_names_as_many_as_fit() -> None:
+    """A title stays within its limit and says how many more there were."""
+    captures = [_read(f"/shop/a_folder_with_a_long_name/module_{number}.py", SOURCE) for number in range(40)]
+
+    observation = fold(captures)
+
+    assert isinstance(observation, Observation)
+    folder = "a_folder_with_a_long_name"
+    assert observation.title == f"Read {folder}/module_0.py, {folder}/module_1.py and 38 more"
+    assert len(observation.title + observation.summary + (observation.detail or "")) <= 2_000
+
+
+def test_a_fold_shares_its_room() -> None:
+    """One long finding leaves room for those after it."""
+    captures = [_grep(name, "a.py", content=f"a.py:1: {name}\n" * 300) for name in ("one", "two", "three")]
+
+    observation = fold(captures)
+
+    assert isinstance(observation, Observation)
+    assert observation.detail is not None
+    assert [line for line in observation.detail.splitlines() if line.endswith("':")] == [
+        "'one':",
+        "'two':",
+        "'three':",
+    ]
+
+
+def test_a_fold_mentions_what_is_no_look() -> None:
+    """A plan among looks is not lost."""
+    plan = _tool("TodoWrite", {"todos": [{"content": "Write"}, {"content": "Test"}]}, {"oldTodos": []})
+
+    observation = fold([_read("/shop/prices.py", SOURCE), plan])
+
+    assert isinstance(observation, Observation)
+    assert observation.title == "Read prices.py; plan 2 steps: Write and Test"
+
+
+@pytest.mark.parametrize("captures", [[], [_missing("/shop/a"), _grep("nothing")]])
+def test_a_fold_of_nothing_is_skipped(captures: list[Capture]) -> None:
+    """Where no look found anything there is no observation."""
+    assert isinstance(fold(captures), Skip)
+
+
+@pytest.mark.parametrize(
+    ("capture", "looks"),
+    [
+        (_read("/shop/a.py", "x"), True),
+        (_bash("cat a | grep 'b|c'", "", ""), True),
+        (_bash("cat a > b", "", ""), False),
+        (_tool("Write", {}, {}), False),
+        (_tool("Bash", {}, {}), False),
+        (Capture("UserPromptSubmit", "", {}, "/shop"), False),
+    ],
+)
+def test_is_lookup_tells_what_may_be_folded(capture: Capture, looks: bool) -> None:  # noqa: FBT001 - a column of the table
+    """Reads, searches and commands that only look."""
+    assert is_lookup(capture) is looks
+
+
+def _check(result: Observation | Skip) -> None:
+    if isinstance(result, Skip):
+        assert 0 < len(result.reason) < 200
+        return
+    assert 0 < len(result.title) <= 100
+    assert "\n" not in result.title
+    assert len(result.title) + len(result.summary) + len(result.detail or "") <= 2_000
+    text = "\n".join([result.title, result.summary, result.detail or "", *result.files_touched])
+    assert not set(text) & {"\0", "\x1b", "\r", "\x07", "\u202e", "\u2028"}
+    text.encode()
+    json.dumps([result.title, result.summary, result.detail, result.files_touched])
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(capture=CAPTURES, prompt=st.one_of(st.none(), TEXT))
+def test_observe_takes_any_payload(capture: Capture, prompt: str | None) -> None:
+    """Missing keys, wrong types and odd texts give an observation within its limits, or a reason."""
+    _check(observe(capture, prompt=prompt))
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(captures=st.lists(CAPTURES, max_size=5), prompt=st.one_of(st.none(), TEXT))
+def test_fold_takes_any_payloads(captures: list[Capture], prompt: str | None) -> None:
+    """Whatever is folded, the answer is one observation or one reason."""
+    _check(fold(captures, prompt=prompt))
+
+
+@settings(max_examples=30, deadline=None)
+@given(capture=CAPTURES)
+def test_observe_is_deterministic(capture: Capture) -> None:
+    """The same event gives the same observation, so that doing it twice changes nothing."""
+    assert observe(capture, prompt="Why?") == observe(capture, prompt="Why?")
+    assert is_lookup(capture) in {True, False}
+
+
+@pytest.mark.parametrize("payload", [None, [], "text", 3])
+@pytest.mark.parametrize("event_name", EVENTS)
+def test_observe_takes_a_payload_that_is_no_object(payload: Any, event_name: str) -> None:
+    """A payload that isn't even an object is skipped."""
+    for tool_name in TOOLS:
+        assert isinstance(observe(Capture(event_name, tool_name, payload, "/p")), Skip)
+
+
+@pytest.mark.parametrize(
+    "giant", GIANTS, ids=["x", "lines", "quotes", "substitutions", "newlines", "parens", "spaces"]
+)
+@pytest.mark.parametrize("tool_name", ["Write", "Edit", "Bash", "Read", "Grep", "Unknown"])
+def test_giant_fields_are_cut_down(giant: str, tool_name: str) -> None:
+    """Megabytes in every field, also of the kinds that make patterns slow, come out within the limits."""
+    arguments = {
+        "file_path": "/p/a.py",
+        "command": giant,
+        "content": giant,
+        "old_string": giant,
+        "pattern": giant,
+    }
+    response = {
+        "stdout": giant,
+        "originalFile": giant,
+        "content": giant,
+        "file": {"content": giant},
+        "filenames": ["a"],
+    }
+    payload = {"tool_input": {**arguments, "new_string": "x"}, "tool_response": response, "error": giant}
+
+    _check(observe(Capture("PostToolUse", tool_name, payload, "/p"), prompt=giant))
+    _check(observe(Capture("PostToolUseFailure", tool_name, payload, "/p"), prompt=giant))

@@ -1,0 +1,271 @@
+"""Which embedding model is used, and how a process holds it: loaded once, late, and given up when idle."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.processes import wait_until
+
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.kinds import Type
+from claude_mem_lite.search import embedder
+from claude_mem_lite.search.embedder.holder import IDLE_S, Holder
+from claude_mem_lite.search.embedder.interface import Embedder, Vectors
+from claude_mem_lite.search.embedder.records import MINILM, QWEN3, QWEN3_INT8, ModelRecord
+
+pytestmark = pytest.mark.usefixtures("no_hub")
+KINDS: tuple[Type, ...] = ("observation", "code", "learning", "session", "all")
+
+
+def test_naming_a_model_imports_no_library() -> None:
+    """A process that only asks which model is meant pays neither for numpy nor for onnxruntime."""
+    code = """if True:
+        import sys
+        from claude_mem_lite.search import embedder
+        embedder.find(embedder.resolve("auto"))
+        print(*{"numpy", "onnxruntime", "tokenizers", "torch", "huggingface_hub"} & set(sys.modules))
+    """
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "\n"
+
+
+@pytest.mark.parametrize(
+    ("setting", "source"),
+    [
+        ("minilm", ""),
+        ("qwen3", "onnx-community/Qwen3-Embedding-0.6B-ONNX"),
+        ("Qwen/Qwen3-Embedding-0.6B", "Qwen/Qwen3-Embedding-0.6B"),
+        ("BAAI/bge-small-en-v1.5", "BAAI/bge-small-en-v1.5"),
+        ("/models/mine/", "/models/mine"),
+        ("~/mine", os.path.expanduser("~/mine")),
+    ],
+)
+def test_a_setting_names_a_model(setting: str, source: str) -> None:
+    """A known name, a name on the hub, and a folder by its path."""
+    assert embedder.resolve(setting).source == source
+
+
+@pytest.mark.parametrize(
+    "setting", ["", "bge", "../mine", "a/../b", "owner/name/more", "-x/y", "owner/na me"]
+)
+def test_a_setting_that_names_no_model_is_refused(setting: str) -> None:
+    """A path is absolute, a hub name is owner/name, and nothing leads out of the models' folder."""
+    with pytest.raises(ClaudeMemError, match="say auto, minilm, qwen3"):
+        embedder.resolve(setting)
+
+
+def test_vectors_can_be_cut_where_the_model_allows_it() -> None:
+    """Qwen3's may have 32 to 1,024 dimensions, MiniLM's have 384."""
+    assert embedder.resolve("qwen3", dimension=256) == dataclasses.replace(QWEN3_INT8, dimension=256)
+    assert embedder.resolve("minilm", dimension=384) is MINILM
+    for setting, dimension in [("qwen3", 2_048), ("qwen3", 8), ("minilm", 256), ("owner/name", 8)]:
+        with pytest.raises(ClaudeMemError, match=f"{dimension} dimensions were asked for"):
+            embedder.resolve(setting, dimension=dimension)
+
+
+def test_every_kind_of_query_has_a_prompt() -> None:
+    """Qwen3's stand in the form that it was trained with, each kind has its own, documents have none."""
+    assert QWEN3.query_prompts is not None
+    assert MINILM.query_prompts is not None
+    assert set(QWEN3.query_prompts) == set(MINILM.query_prompts) == set(KINDS)
+    assert len(set(QWEN3.query_prompts.values())) == len(KINDS)
+    for prompt in QWEN3.query_prompts.values():
+        assert prompt.startswith("Instruct: ")
+        assert prompt.endswith("\nQuery:")
+    assert QWEN3.document_prompt == ""
+
+
+def test_auto_is_qwen3_once_it_is_on_disk(tiny: Path, home: Path) -> None:
+    """In the data directory or in the cache that other programs share; half a download is none."""
+    cached = home / "cache" / "huggingface" / "hub" / "models--Qwen--Qwen3-Embedding-0.6B"
+    snapshot = cached / "snapshots" / "c0ffee"
+    (cached / "refs").mkdir(parents=True)
+    (cached / "refs" / "main").write_text("c0ffee")
+    assert embedder.resolve("auto") is MINILM
+
+    shutil.copytree(tiny, snapshot, ignore=shutil.ignore_patterns("*.safetensors"))
+    (snapshot / "model.safetensors").symlink_to(cached / "blobs" / "still-to-come")
+    assert embedder.resolve("auto") is MINILM
+
+    (snapshot / "model.safetensors").unlink()
+    shutil.copy(tiny / "model.safetensors", snapshot)
+    assert embedder.resolve("auto") is QWEN3
+    assert embedder.find(QWEN3) == str(snapshot)
+
+
+def test_auto_passes_over_a_model_without_its_libraries(
+    tiny_on_disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Weights that another program has fetched must not cost the vectors of those without the extra."""
+    assert embedder.resolve("auto") is QWEN3
+
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+
+    assert embedder.resolve("auto") is MINILM
+    with pytest.raises(ClaudeMemError, match=r"pip install 'claude-mem-lite\[qwen\]'"):
+        embedder.load(QWEN3)
+
+
+class FakeEmbedder:
+    """An embedder that knows its record alone."""
+
+    record = MINILM
+
+    def embed_documents(self, texts: Any) -> Vectors:
+        """Return nothing of worth."""
+        return np.zeros((len(texts), 384), np.float32)
+
+    def embed_query(self, text: str, kind: Type) -> Vectors:
+        """Return nothing of worth."""
+        return np.zeros(384, np.float32)
+
+
+class Gate:
+    """A load that waits until it is let through, and counts."""
+
+    def __init__(self) -> None:
+        self.loads = 0
+        self.fails = False
+        self.open = threading.Event()
+
+    def load(self, record: ModelRecord) -> Embedder:
+        """Return a fake, or fail."""
+        self.loads += 1
+        assert self.open.wait(10)
+        if self.fails:
+            raise ClaudeMemError("the embedding model is broken")
+        return FakeEmbedder()
+
+
+@pytest.fixture
+def gate() -> Iterator[Gate]:
+    """Return a load that waits; at the end it waits no more."""
+    gate = Gate()
+    yield gate
+    gate.open.set()
+
+
+def test_a_first_need_is_answered_at_once_and_starts_one_load(gate: Gate) -> None:
+    """Until the model is there every caller hears None at once; then all get the same one."""
+    holder = Holder(lambda: MINILM, load=gate.load)
+
+    with ThreadPoolExecutor(8) as pool:
+        before = list(pool.map(holder.ready, [0.0] * 20))
+    gate.open.set()
+    holder.wait()
+    after = {holder.ready(1.0) for _ in range(3)}
+
+    assert before == [None] * 20
+    assert gate.loads == 1
+    assert [type(each) for each in after] == [FakeEmbedder]
+
+
+def test_a_failed_load_is_said_once(gate: Gate, caplog: pytest.LogCaptureFixture) -> None:
+    """It is neither tried nor said again, until somebody asks for a new start."""
+    caplog.set_level(logging.INFO)
+    holder = Holder(lambda: MINILM, load=gate.load)
+    gate.fails = True
+    gate.open.set()
+
+    assert holder.ready(0.0) is None
+    holder.wait()
+    assert [holder.ready(float(now)) for now in range(5)] == [None] * 5
+    assert holder.problem == "the embedding model is broken"
+    assert gate.loads == 1
+    assert caplog.messages == ["search goes on with full text alone: the embedding model is broken"]
+
+    gate.fails = False
+    holder.drop()
+    holder.ready(9.0)
+    holder.wait()
+    assert (holder.problem, type(holder.ready(9.0))) == ("", FakeEmbedder)
+
+
+def test_a_wrong_setting_is_a_failed_load(gate: Gate) -> None:
+    """What names no model is said like a model that cannot be loaded."""
+    holder = Holder(lambda: embedder.resolve("no such"), load=gate.load)
+
+    holder.ready(0.0)
+    holder.wait()
+
+    assert holder.problem.startswith("there is no embedding model 'no such'")
+    assert gate.loads == 0
+
+
+def test_an_idle_embedder_is_unloaded(gate: Gate) -> None:
+    """After thirty minutes without a need, counted from the last one, and loaded anew on the next."""
+    gate.open.set()
+    holder = Holder(lambda: MINILM, load=gate.load)
+    assert holder.unload_if_idle(1e9) is False
+    holder.ready(0.0)
+    holder.wait()
+    holder.ready(100.0)
+
+    assert holder.unload_if_idle(IDLE_S + 99) is False
+    assert holder.unload_if_idle(IDLE_S + 100) is True
+    assert holder.unload_if_idle(IDLE_S + 101) is False
+    assert holder.ready(5_000.0) is None
+    wait_until(lambda: holder.ready(5_000.0))
+    assert gate.loads == 2
+
+
+def test_a_load_under_way_is_not_idle(gate: Gate) -> None:
+    """However long it takes, what is being loaded for a waiting caller is not thrown away."""
+    holder = Holder(lambda: MINILM, load=gate.load)
+    holder.ready(0.0)
+
+    assert holder.unload_if_idle(IDLE_S * 2) is False
+
+    gate.open.set()
+    holder.wait()
+    assert holder.ready(IDLE_S * 2) is not None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the process's memory from /proc")
+def test_an_unloaded_model_leaves_memory() -> None:
+    """What the real small model took is the system's again, the second time too."""
+    code = """if True:
+        import os
+        from claude_mem_lite.search.embedder import records
+        from claude_mem_lite.search.embedder.holder import Holder
+
+        def rss_mib():
+            with open("/proc/self/statm") as file:
+                return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE") / 2**20
+
+        import numpy, onnxruntime, tokenizers
+        holder = Holder(lambda: records.MINILM)
+        sizes = [rss_mib()]
+        for now in (0.0, 1e6):
+            holder.ready(now)
+            holder.wait()
+            holder.ready(now).embed_documents(["some words " * 100] * 8)
+            sizes.append(rss_mib())
+            assert holder.unload_if_idle(now + 1800)
+            sizes.append(rss_mib())
+        print(*sizes)
+    """
+    arenas = {**os.environ, "MALLOC_ARENA_MAX": "2"}  # as the web process has it
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=arenas, capture_output=True, text=True, check=True
+    )
+
+    before, loaded, unloaded, again, last = map(float, done.stdout.split())
+    # The libraries' own pages stay, 24 to 33 MiB; the model takes 57 to 113 with them.
+    assert min(loaded, again) - before > 45
+    assert max(unloaded, last) - before < 42

@@ -1,0 +1,245 @@
+"""What install registers: the events that the client knows, a command that a shell can run, and the skill."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.installed import NEW, OLD, OURS, files
+
+from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.services import hook_table, install
+
+# Source: the bundle of Claude Code 2.1.50. It drops the whole settings file for one event beyond these.
+KNOWN_TO_2_1_50 = {
+    "PreToolUse", "PostToolUse", "PostToolUseFailure", "Notification", "UserPromptSubmit", "SessionStart",
+    "SessionEnd", "Stop", "SubagentStart", "SubagentStop", "PreCompact", "PermissionRequest", "Setup",
+    "TeammateIdle", "TaskCompleted", "ConfigChange", "WorktreeCreate", "WorktreeRemove",
+}  # fmt: skip
+
+
+def put_client(folder: Path, script: str) -> None:
+    """Put an executable named `claude` on the PATH."""
+    (folder / "bin").mkdir()
+    client = folder / "bin" / "claude"
+    client.write_bytes(b"#!/bin/sh\n" + script.encode("latin-1"))
+    client.chmod(0o755)
+
+
+def test_install_takes_out_an_event_that_the_client_does_not_know(claude_settings: Path) -> None:
+    """Going back to an older client takes the newer event out of the settings."""
+    install.install(client_version="2.1.50")
+
+    done = install.install(client_version="2.1.49")
+
+    assert done.events == OLD
+    assert json.loads(claude_settings.read_bytes()) == {"hooks": {event: [OURS[event]] for event in OLD}}
+
+
+@pytest.mark.parametrize(
+    ("versions", "expected"),
+    [
+        (("1.0.128", "2.1.9", "2.1.49"), OLD),
+        (("2.1.50", "2.1.79", None), tuple(OURS)),
+        (("2.1.80", "2.1.329", "2.2", "10.0.0"), NEW),
+    ],
+)
+def test_hook_events_are_those_that_the_client_knows(
+    versions: tuple[str | None, ...], expected: tuple[str, ...]
+) -> None:
+    """A client drops its settings for one event beyond its own; an unknown client counts as the oldest."""
+    assert {tuple(install.hook_events(version)) for version in versions} == {expected}
+
+
+@pytest.mark.parametrize("version", ["latest", "v", "-"])
+def test_install_refuses_what_is_no_version(claude: Path, version: str) -> None:
+    """A version without a number in it says nothing about events: nothing is installed."""
+    with pytest.raises(ClaudeMemError, match=f"^'{version}' is not a version of Claude Code"):
+        install.install(client_version=version)
+
+    assert files(claude) == {}
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("echo '2.1.49 (Claude Code)'", OLD),
+        ("echo '2.1.50 (Claude Code)'", tuple(OURS)),
+        ("echo '2.1.80 (Claude Code)'", NEW),
+        ('test "$1" = --version && echo "2.0.1 (Claude Code)"', OLD),
+        ("echo 2.1.49 >&2; exit 1", tuple(OURS)),
+        ("echo usage: claude", tuple(OURS)),
+        ("printf '\xff\xfe'", tuple(OURS)),
+        ("kill -9 $$", tuple(OURS)),
+    ],
+)
+def test_install_asks_the_client_for_its_version(
+    tmp_path: Path, claude_settings: Path, script: str, expected: tuple[str, ...]
+) -> None:
+    """The client on the PATH decides; one that gives no version counts as the oldest supported."""
+    put_client(tmp_path, script)
+
+    done = install.install()
+
+    assert done.events == expected
+    assert tuple(json.loads(claude_settings.read_bytes())["hooks"]) == expected
+
+
+def test_a_given_version_counts_instead_of_the_clients(tmp_path: Path, claude_settings: Path) -> None:
+    """Who names a version is not asked again."""
+    put_client(tmp_path, "echo '2.1.50 (Claude Code)'")
+
+    install.install(client_version="2.1.49")
+
+    assert tuple(json.loads(claude_settings.read_bytes())["hooks"]) == OLD
+
+
+def test_the_command_reaches_the_interpreter_through_a_shell(
+    tmp_path: Path, claude_settings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spaces, quotes and dollar signs in the paths arrive as they are, and the command is known as ours."""
+    odd = tmp_path / 'it\'s $HOME; a "b"'
+    hooks = odd / "claude_mem_lite" / "hooks"
+    shutil.copytree(install.HOOKS, hooks)
+    interpreter = odd / "my python"
+    interpreter.write_text('#!/bin/sh\nprintf "%s\\n" "$CLAUDE_MEM_HOME" "$@"\n')
+    interpreter.chmod(0o755)
+    monkeypatch.setattr(hook_table, "HOOKS", str(hooks))
+    monkeypatch.setattr(sys, "executable", str(interpreter))
+    monkeypatch.setenv("CLAUDE_MEM_HOME", str(odd / "memory"))
+    install.install()
+    monkeypatch.delenv("CLAUDE_MEM_HOME")
+
+    commands = install.registered_events()
+    answer = subprocess.run(
+        ["/bin/sh", "-c", commands["PostToolUse"]], capture_output=True, text=True, check=True
+    )
+    install.uninstall()
+
+    assert answer.stdout.splitlines() == [str(odd / "memory"), "-I", "-S", str(hooks / "post_tool_use.py")]
+    assert list(commands) == list(OURS)
+    assert claude_settings.read_text() == "{}\n"
+
+
+@pytest.mark.parametrize(
+    ("home", "prefix"),
+    [
+        (None, ""),
+        ("", ""),
+        ("/mnt/memory", "CLAUDE_MEM_HOME=/mnt/memory "),
+        ("memory", "CLAUDE_MEM_HOME={user}/memory "),
+    ],
+)
+def test_the_command_keeps_the_data_directory_of_the_install(
+    tmp_path: Path, claude: Path, monkeypatch: pytest.MonkeyPatch, home: str | None, prefix: str
+) -> None:
+    """The client may not have the variable, so that what it was while installing stands in the command."""
+    monkeypatch.chdir(tmp_path)
+    if home is not None:
+        monkeypatch.setenv("CLAUDE_MEM_HOME", home)
+
+    install.install()
+
+    plain = {event: ours["hooks"][0]["command"] for event, ours in OURS.items()}
+    expected = {event: prefix.format(user=Path.home()) + command for event, command in plain.items()}
+    assert claude.is_dir()
+    assert install.registered_events() == expected
+
+
+def test_the_claude_folder_is_in_the_home_by_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without CLAUDE_CONFIG_DIR, or with an empty one, it is ~/.claude."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", "")
+
+    assert install.claude_dir() == str(tmp_path / ".claude")
+
+
+def test_install_updates_a_skill_of_ours(skill: Path) -> None:
+    """An older text of our own skill gives way to the present one."""
+    present = Path(install.SKILL).read_text("utf-8")
+    install.install()
+    skill.write_text(present.replace("/api/", "/old/"))
+
+    done = install.install()
+
+    assert skill.read_text("utf-8") == present
+    assert done.changed
+
+
+OTHER_SKILLS = {
+    "another": "---\nname: mem-search\ndescription: Search my notes.\n---\n",
+    # Source: the skill that the original claude-mem ships under the same name.
+    "claude-mem": "---\nname: mem-search\n"
+    "description: Search claude-mem's persistent cross-session memory database.\n---\n",
+}
+
+
+@pytest.mark.parametrize("other", OTHER_SKILLS.values(), ids=OTHER_SKILLS)
+def test_install_refuses_to_replace_another_skill(claude: Path, skill: Path, other: str) -> None:
+    """A skill of the same name that is not ours stays, and nothing is installed beside it."""
+    skill.parent.mkdir(parents=True)
+    skill.write_text(other)
+
+    with pytest.raises(ClaudeMemError, match=rf"^{skill} is another skill: nothing was installed\. Move it"):
+        install.install()
+
+    assert files(claude) == {"skills/mem-search/SKILL.md": other.encode()}
+
+
+@pytest.mark.parametrize("other", OTHER_SKILLS.values(), ids=OTHER_SKILLS)
+def test_uninstall_leaves_another_skill(claude: Path, skill: Path, other: str) -> None:
+    """What is not ours stays, also when our hooks are taken out."""
+    install.install()
+    skill.write_text(other)
+
+    install.uninstall()
+
+    assert files(claude) == {"skills/mem-search/SKILL.md": other.encode()}
+
+
+def test_uninstall_does_nothing_by_halves(claude: Path, skill: Path) -> None:
+    """A skill file that cannot be read is an error before the settings are touched."""
+    install.install()
+    skill.write_bytes(b"\xff")
+    before = files(claude)
+
+    with pytest.raises(ClaudeMemError, match=f"^{skill} cannot be read"):
+        install.uninstall()
+
+    assert files(claude) == before
+
+
+def test_uninstall_takes_the_skill_and_leaves_the_users_file(skill: Path) -> None:
+    """The skill goes with its folder, unless something of the user's lies there."""
+    install.install()
+    (skill.parent / "notes.md").write_text("mine")
+    install.uninstall()
+    left = files(skill.parent)
+    (skill.parent / "notes.md").unlink()
+    install.install()
+
+    install.uninstall()
+
+    assert left == {"notes.md": b"mine"}
+    assert not skill.parent.exists()
+
+
+def test_the_hook_table_names_known_events_and_existing_files() -> None:
+    """A client would drop all settings for one unknown event, and call a missing file in every session."""
+    oldest, table = install.hook_events(), install.hook_events("2.1.80")
+
+    assert set(oldest) - KNOWN_TO_2_1_50 == set()
+    assert set(table) - set(oldest) == {"PostCompact", "StopFailure"}
+    assert {
+        event["hook"] for event in table.values() if not Path(install.HOOKS, f"{event['hook']}.py").is_file()
+    } == set()
+    assert {name: event["matcher"] for name, event in table.items() if "matcher" in event} == {
+        "PreToolUse": "Task|Agent",
+        "PostToolUse": "*",
+        "PostToolUseFailure": "*",
+    }

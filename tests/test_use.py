@@ -1,0 +1,255 @@
+"""What a session was shown and what it used of it; what may come again."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.blocks import COMMIT, EDIT, READ, hook, remember, told_in_time, told_lines
+from support.databases import NOW, observe, rows, session_row
+from support.hooks import run_hook
+from support.processes import wait_until
+from typer.testing import CliRunner
+
+from claude_mem_lite.cli.app import app
+from claude_mem_lite.cli.output import console
+from claude_mem_lite.context import blocks, builder
+from claude_mem_lite.context.shown import Shown, measure_use
+from claude_mem_lite.storage import context as context_rows
+from claude_mem_lite.storage import models
+
+
+def use_of(**did: Any) -> dict[str, str]:
+    """Return what session `me`, shown the edit, used of it after one more observation."""
+    remember()
+    session_row("me")
+    context_rows.note_shown("me", {"via": "startup", "ids": [EDIT, COMMIT]}, at=NOW)
+    observe(
+        "9" * 32,
+        **{"tool": "Stop", "summary": "Done.", **did},
+        session_id="me",
+        created_at="2027-01-01T00:00:00Z",
+    )
+    return measure_use("me")
+
+
+@pytest.mark.parametrize(
+    ("did", "used"),
+    [
+        ({}, {}),
+        ({"summary": "As cccccccc says, they are exact."}, {COMMIT: "named"}),
+        ({"summary": "I changed allocate once more."}, {EDIT: "named"}),
+        ({"tool": "Edit", "files_touched": ["money.py"]}, {EDIT: "touched"}),
+        ({"tool": "Read", "files_touched": ["money.py"]}, {}),
+    ],
+)
+def test_use_is_measured(memory: Path, did: dict[str, Any], used: dict[str, str]) -> None:
+    """Named by its id or its function, touched by an edit of its file; a look at the file is no use."""
+    assert use_of(**did) == used
+    assert context_rows.used_in("me") == used
+
+
+def test_what_came_with_a_file_is_not_used_by_touching_it(memory: Path) -> None:
+    """That would be all of it; and a session that changed nothing and used nothing counts for nothing."""
+    remember()
+    session_row("me")
+    context_rows.note_shown("me", {"via": "touch", "ids": [EDIT]}, at=NOW)
+    assert (measure_use("me"), context_rows.measured_sessions(None)) == ({}, [])
+    later = {"session_id": "me", "created_at": "2027-01-01T00:00:00Z"}
+    observe("9" * 32, "Edit", "Once more.", files_touched=["money.py"], **later)
+
+    assert (measure_use("me"), context_rows.measured_sessions(None)) == ({}, ["me"])
+
+
+def test_a_line_that_was_opened_is_used(memory: Path) -> None:
+    """The skill's command names the id."""
+    event = {
+        "session_id": "me", "hook_event_name": "PostToolUse", "tool_name": "Bash",
+        "tool_input": {"command": "m observation/cccccccc"},
+    }  # fmt: skip
+    run_hook("post_tool_use", event, project_dir="/p")
+
+    assert use_of() == {COMMIT: "opened"}
+
+
+def run(*arguments: str) -> str:
+    """Return what a command prints."""
+    done = CliRunner().invoke(app, list(arguments))
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_the_command_prints_what_a_session_would_get(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The block as it is; with --explain each line's reason, and what was left out."""
+    monkeypatch.setattr(console, "width", 200)
+    remember()
+    block = builder.build("/p")
+
+    assert run("context", "--project", "/p") == block.text + "\n"
+    explained = json.loads(run("context", "--project", "/p", "--explain", "--json"))
+    assert explained["context"] == block.text
+    assert [line["id"] for line in explained["lines"]] == ["s1", "s1", COMMIT, EDIT, "s1", "s1"]
+    assert all(line["reason"] and line["tokens"] for line in explained["lines"])
+    assert explained["left_out"] == []
+    assert "in the newest session" in run("context", "--project", "/p", "--explain")
+    assert "called by cli.py:7 split" in run("context", "--project", "/p", "--file", "/p/money.py")
+    assert "Commit" in run("context", "--project", "/p", "--prompt", "Which commit made the amounts exact?")
+    assert context_rows.shown_in("me") == []
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["--project", "/nowhere"], "memory has nothing to tell of /nowhere"),
+        (["--project", "/p", "--prompt", ""], "memory has nothing on this prompt, of /p"),
+        (["--project", "/p", "--file", "/etc/passwd"], "/etc/passwd is not in /p"),
+        (["--project", "/p", "--file", "/p/new.py"], "memory has nothing to tell of /p/new.py"),
+        (["--project", "/p", "--source", "fork"], "memory has nothing new of /p for this session"),
+    ],
+)
+def test_the_command_says_of_what_there_is_nothing(memory: Path, options: list[str], why: str) -> None:
+    """Of the project, of the prompt or of the file; an empty prompt is one."""
+    remember()
+
+    assert run("context", *options) == f"Nothing would be shown: {why}.\n"
+
+
+def test_captured_text_is_no_markup_of_the_command(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What looks like rich's markup is printed as it is."""
+    monkeypatch.setenv("COLUMNS", "200")
+    session_row("s1", summary="Made [/x] and [red] exact.")
+
+    assert "Made [/x] and [red] exact." in run("context", "--project", "/p", "--explain").partition("\nIn")[2]
+
+
+def test_a_memory_that_cannot_be_read_is_an_error(memory: Path) -> None:
+    """Not a memory that has nothing to tell."""
+    models.memory_database.execute_sql("DROP TABLE sessions")
+
+    done = CliRunner().invoke(app, ["context", "--project", "/p"])
+
+    assert done.exit_code == 1
+    assert "claude-mem.db is damaged" in str(done.exception)
+
+
+def test_why_tells_where_a_line_came_from(memory: Path) -> None:
+    """Its session, its tool call, the prompt before it, and who was shown it."""
+    remember()
+    for fields in (
+        {"hook_event_name": "UserPromptSubmit", "prompt": "Make it exact."},
+        {"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {"command": "git commit -m x"}},
+    ):
+        run_hook("post_tool_use", {"session_id": "s1", **fields}, project_dir="/p")
+    (event_id,) = rows("SELECT id FROM pending_queue WHERE tool_name = 'Bash'")[0]
+    observe(event_id, "Bash", "Commit 'x' as 7654321")
+    context_rows.note_shown("me", {"via": "startup", "ids": [event_id]}, at=NOW)
+    context_rows.save_used("me", {event_id: "opened"})
+
+    told = json.loads(run("why", event_id[:10], "--json"))
+    printed = run("why", event_id)
+
+    assert (told["kind"], told["session_id"], told["prompt"]) == ("observation", "s1", "Make it exact.")
+    assert told["call"] == {"command": "git commit -m x"}
+    assert [(shown["session_id"], shown["via"], shown["used"]) for shown in told["shown"]] == [
+        ("me", "startup", "opened")
+    ]
+    assert "git commit -m x" in printed
+    assert "via startup, opened" in printed
+
+
+@pytest.mark.parametrize(
+    ("row_id", "message"),
+    [
+        ("ffffffffff", "nothing has this id"),
+        ("eeee", "6 characters or more"),
+        ("", "6 characters or more"),
+        ("session-1", ""),
+        ("session-", "more than one id begins so"),
+    ],
+)
+def test_why_says_what_is_wrong_with_an_id(memory: Path, row_id: str, message: str) -> None:
+    """Unknown, too short or of several; a whole id is enough, though others begin so."""
+    remember()
+    session_row("session-1")
+    session_row("session-10")
+
+    done = CliRunner().invoke(app, ["why", row_id])
+
+    assert done.exit_code == (1 if message else 0)
+    assert message in str(done.exception)
+
+
+def test_health_tells_the_share_that_was_used(memory: Path) -> None:
+    """By the way of showing, over sessions that are known to have ended."""
+    assert "has ended yet" in run("eval", "health")
+    models.open_databases()
+    use_of(summary="As cccccccc says.")
+    context_rows.note_shown("open", {"via": "recall", "ids": ["x"]}, at=NOW)
+
+    found = json.loads(run("eval", "health", "--json"))
+
+    assert found["sessions"] == 1
+    assert list(found["via"]) == ["startup"]
+    assert found["all"] == {
+        "blocks": 1, "tokens": 0, "shown": 2, "opened": 0, "named": 1, "touched": 0, "used": 1, "share": 0.5,
+    }  # fmt: skip
+    assert "50%" in run("eval", "health", "--project", os.sep + "p")
+
+
+def test_a_file_says_more_of_what_was_only_named(memory: Path) -> None:
+    """The change that a start named comes with what was done; what it told in full does not; then neither."""
+    session_row("s1")
+    observe(EDIT, "Edit", "Edit allocate: the largest remainder gets the cent", files_touched=["money.py"])
+    observe(COMMIT, "Edit", "Edit split: the cents must add up", files_touched=["money.py"])
+    start = {"via": "startup", "ids": [EDIT, COMMIT], "named": [EDIT], "also": []}
+    context_rows.note_shown("me", start, at=NOW)
+
+    first = blocks.for_file("/p", "money.py", session_id="me")
+    context_rows.note_shown("me", {"via": "touch", "ids": first.ids, "named": first.named}, at=NOW)
+    second = blocks.for_file("/p", "money.py", session_id="me")
+
+    assert told_lines(first.text) == ["eeeeeeee Edit allocate: the largest remainder gets the cent"]
+    assert second.text == ""
+
+
+def test_what_was_told_in_full_is_not_only_named_later() -> None:
+    """A change stays told when a later block names it, until a start begins with nothing."""
+    shown = Shown()
+
+    shown.add({"via": "recall", "ids": ["a"]})
+    shown.add({"via": "resume", "ids": ["a", "b"], "also": ["c"], "named": ["a", "b", "c"]})
+    later = set(shown.named)
+    shown.add({"via": "touch", "ids": ["b"]})
+
+    assert later == {"b", "c"}
+    assert (shown.ids, shown.named) == ({"a", "b", "c"}, {"c"})
+    shown.add({"via": "startup", "ids": ["a"], "named": ["a"]})
+    assert (shown.ids, shown.named) == ({"a"}, {"a"})
+
+
+def test_an_old_client_is_told_again_when_it_resumes(web_and_consumer: Path) -> None:
+    """It keeps nothing of what hooks print, so start and file come again; a newer client gets neither."""
+    remember()
+    start = wait_until(lambda: hook("session_start", "SessionStart", source="startup", agent=""))
+    file = told_in_time("allocate", "post_tool_use", "PostToolUse", **READ)
+
+    kept = (
+        hook("session_start", "SessionStart", source="resume"),
+        hook("post_tool_use", "PostToolUse", **READ),
+    )
+    again = hook("session_start", "SessionStart", source="resume", agent="")
+    file_again = hook("post_tool_use", "PostToolUse", **READ)
+
+    assert kept == ("", "")
+    assert (again, file_again) == (start, file)
+    assert "cli.py:7 split" in file
+
+
+def test_an_old_client_is_told_again_without_the_web_process(memory: Path) -> None:
+    """The session index comes from SQLite then, as at a startup."""
+    remember()
+
+    assert "Made amounts exact." in hook("session_start", "SessionStart", source="resume", agent="")
