@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from claude_mem_lite.codemap.valueflow.records import Structure
     from claude_mem_lite.codemap.valueflow.values import Cell, Unit, Value, Values
 
-_ENOUGH = (
-    2  # values of the project in a cell; what comes after them seldom leads to another call that is made
-)
+_ENOUGH = 2  # values of the project in a cell: those that come later seldom lead to calls that are made
 
 
 def solve(modules: Modules) -> None:
