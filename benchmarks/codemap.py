@@ -210,7 +210,7 @@ def executed(folder: str, package: str, tests: list[str], python: str) -> dict[s
     rows = executed_calls.recorded(folder, python, folder, tests)
     project = Project(folder)
     project.scan()
-    modules = project.modules()
+    modules = project.python_modules()
     truth = executed_calls.Truth(rows, modules, executed_calls.called_names(folder, modules))
     inside = [edge for edge in project.edges() if edge.caller.startswith(f"{package}.")]
     found: dict[str, tuple[int, int]] = {}

@@ -14,6 +14,8 @@ from claude_mem_lite.codemap.project import Project, scan_source
 from claude_mem_lite.codemap.resolution import Edge
 from claude_mem_lite.codemap.valueflow.external import BUILTINS
 from claude_mem_lite.codemap.valueflow.imports import Finder, module_names
+from claude_mem_lite.codemap.valueflow.modules import Modules
+from claude_mem_lite.codemap.valueflow.solver import solve
 
 CASES = cases.load("codemap/project")
 
@@ -261,6 +263,27 @@ def test_annotation_without_arguments_does_not_cost_the_project(tmp_path: Path) 
     found = project(tmp_path, main="def f(x: list[()], y: dict[()]): g()\ndef g(): pass\n")
 
     assert pairs(found) == {("main.f", "main.g")}
+
+
+@pytest.mark.parametrize(
+    ("result", "runs"),
+    [
+        ("os.getcwd()", 1),
+        ("A()", 2),
+        ("[os.getcwd()]", 1),
+        ("[A()]", 2),
+        ("A() if os else B()", 2),
+    ],
+)
+def test_scope_is_evaluated_again_for_values_of_the_project(result: str, runs: int) -> None:
+    """A scope waits for no result from outside the project, and for one of its own only once."""
+    source = f"import os\nclass A: ...\nclass B: ...\ndef run(): return made()\ndef made(): return {result}\n"
+    modules = Modules({"main.py": scan_source("main.py", source).scopes}, {"main.py": "main"})
+
+    solve(modules)
+
+    (module,) = modules
+    assert {unit.name: unit.runs for unit in module.units}["main.run"] == runs
 
 
 def test_circles_of_everything_end(tmp_path: Path) -> None:

@@ -25,8 +25,9 @@ of those". Take two files:
    Evaluating `opened` finds that the global `Journal` is a class, notes the edge opened -> Journal, and
    writes "an instance of Journal" into the cell of its result. Evaluating `run` reads that cell, looks `post`
    up in the class, and notes the edge run -> Journal.post. Constants such as "rent" are written to no cell.
-5. A cell knows its readers. When its values change, they are evaluated again: had `run` come before `opened`,
-   it would have found nothing, and found the edge on its second run. What a scope wrote before is replaced by
+5. A cell knows its readers. They are evaluated again when it tells them news: values of the project, as long
+   as it has not more than one of those, or the first that it has at all. Had `run` come before `opened`, it
+   would have found nothing, and found the edge on its second run. What a scope wrote before is replaced by
    what it writes now. That ends, for values are bounded (24 to a set, containers three deep) and so are the
    runs of a scope (4).
 

@@ -104,9 +104,9 @@ class ExternalCall(NamedTuple):
         """Return what awaiting an argument gives."""
         return awaited(self.frame, values, self.site.line)
 
-    def special(self, method: str) -> Values:
-        """Return what a special method of the first argument gives."""
-        return call_special(self.frame, self.arguments.first, method, self.site.line)
+    def special(self, method: str, values: Values) -> Values:
+        """Return what a special method of some of what the first argument may be gives."""
+        return call_special(self.frame, values, method, self.site.line, among=self.arguments.first)
 
 
 def call_back(call: ExternalCall) -> None:
@@ -131,9 +131,12 @@ def as_mapping(arguments: Arguments) -> Values:
 
 
 def _special(call: ExternalCall) -> Values:
-    found = call.special(f"__{call.name}__")
-    if not found and call.name in _INSTEAD:
-        call.special(_INSTEAD[call.name])
+    method = f"__{call.name}__"
+    found = call.special(method, call.arguments.first)
+    if instead := _INSTEAD.get(call.name):
+        instances = [each for each in call.arguments.first if isinstance(each, Instance)]
+        without = [each for each in instances if not call.frame.first_of(each.owner.mro, method)]
+        call.special(instead, tuple(without))
     if call.name == "next":
         return union([found, items(call.arguments.first), call.arguments.at(1, "default")])
     if call.name == "iter" and found:

@@ -112,10 +112,7 @@ class Record:
             cell.is_passed = True
         if before is None or before.cells is not self.cells:
             for cell in self.cells:
-                if cell.readers is None:
-                    cell.readers = {unit: None}
-                else:
-                    cell.readers[unit] = None
+                _register(cell, unit)
         unit.edges, unit.missed = self.edges, self.missed
 
 
@@ -169,13 +166,6 @@ class Structure:
             self._at += 1  # it was there then, and is there now
         elif self._before:
             self._differences.turn(event)
-
-    def place(self, cell: Cell) -> None:
-        """Have a cell in its class or module, if it is not there."""
-        home = cell.home
-        if home is not None and cell.key not in home:
-            home[cell.key] = cell
-            self.add(cell)
 
     def change(self, target: Class | Unit, name: str, value: object) -> bool:
         """Set an attribute of a class or unit, and tell whether it is another than before."""

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 from claude_mem_lite.codemap.valueflow.frame import Frame
 from claude_mem_lite.codemap.valueflow.records import Record
 from claude_mem_lite.codemap.valueflow.statements import evaluate_scope
-from claude_mem_lite.codemap.valueflow.value_sets import union
+from claude_mem_lite.codemap.valueflow.value_sets import is_telling, union
 from claude_mem_lite.codemap.valueflow.worklist import Worklist
 
 if TYPE_CHECKING:
     from claude_mem_lite.codemap.valueflow.modules import Modules
     from claude_mem_lite.codemap.valueflow.records import Structure
     from claude_mem_lite.codemap.valueflow.values import Cell, Unit, Value, Values
+
+_ENOUGH = 2  # values of the project in a cell: those that come later seldom lead to calls that are made
 
 
 def solve(modules: Modules) -> None:
@@ -93,7 +95,14 @@ def _publish(unit: Unit, written: tuple[Cell, ...], contents: tuple[Values, ...]
                 parts = cell.parts = {cell.writer: before}  # type: ignore[dict-item]
             parts[unit] = values
             cell.values = union(parts.values())
-        now = cell.values
-        if before != now and (len(before) != len(now) or set(before) != set(now)):
+        if before != cell.values and _is_news(cell, before):
             worklist.add_readers(cell)
     unit.written = written
+
+
+def _is_news(cell: Cell, before: Values) -> bool:
+    """Tell whether readers may call something else now that a cell holds other values than before."""
+    if not before and cell.home is not None:
+        return True  # nothing is looked for elsewhere any more
+    known = sum(map(is_telling, before))
+    return known < _ENOUGH and any(is_telling(each) and each not in before for each in cell.values)

@@ -9,6 +9,7 @@ from claude_mem_lite.codemap.valueflow.values import (
     Class,
     ClassObject,
     DictObject,
+    External,
     Instance,
     Key,
     ListObject,
@@ -101,19 +102,28 @@ def _fit(values: Values, depth: int) -> bool:
             continue
         if depth <= 1:
             return False
-        inner: Iterable[Values] = ()
-        if type(value) is TupleObject:
-            inner = value.places
-        elif type(value) is DictObject:
-            inner = [value.others, *[held for _, held in value.pairs]]
-        elif type(value) is Partial:
-            inner = [value.functions, *value.arguments, *[held for _, held in value.keywords]]
-        else:
-            inner = (value[0],)  # type: ignore[assignment]
-        for held in inner:
+        for held in _held(value):
             if held and not _fit(held, depth - 1):
                 return False
     return True
+
+
+def _held(value: Value) -> Iterable[Values]:
+    """Return the sets of values in a container."""
+    if type(value) is TupleObject:
+        return value.places
+    if type(value) is DictObject:
+        return [value.others, *[held for _, held in value.pairs]]
+    if type(value) is Partial:
+        return [value.functions, *value.arguments, *[held for _, held in value.keywords]]
+    return (value[0],)  # type: ignore[return-value]
+
+
+def is_telling(value: Value) -> bool:
+    """Tell whether something of the project is in a value, so that a call may lead to it."""
+    if type(value) in _CONTAINERS:
+        return any(is_telling(each) for values in _held(value) for each in values)
+    return type(value) is not External
 
 
 def sequence(values: Values) -> Values:
