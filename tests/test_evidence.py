@@ -43,7 +43,7 @@ def test_the_recorded_history_states_its_conventions_and_nothing_else() -> None:
 
 @pytest.mark.parametrize("rule", CASES["rules"])
 def test_a_form_that_binds_makes_a_rule(rule: str) -> None:
-    """Always, never and from now on, among the first words, in each of these languages."""
+    """Always, never and from now on, among the first words or beside another sign, in these languages."""
     assert [count for _, count in signs(rule)] == [ACTIVE]
 
 

@@ -29,9 +29,11 @@ FROM_NOW_ON = _any_of(
     "bundan sonra",
     "从现在开始|從現在開始|从今以后|今后|以后都|今後|これからは|以後は|앞으로|이제부터",
 )
-# The same where it stands among the first words: later in a sentence "always" tells of what happens.
+# The same where it stands among the first words; later in a sentence one sign among others.
 ALWAYS = _any_of(
     r"(?<!can\s)always(?! \w+(?<!s)(?:s|ed|ing)\b),never(?! mind| \w+(?<!s)(?:s|ed)\b),remember(?! when| how| why| what),"
+    r"(?<!for\s)ever(?=\W*$),next time,(?:fürs|das) nächste mal,nächstes mal,la próxima vez,la prochaine fois,da próxima vez,"
+    "la prossima volta,volgende keer,następnym razem,в следующий раз,"
     "don't forget,do not forget,keep in mind,bear in mind,(?:whenever|every time|each time) you,"
     "immer,niemals,nie,stets,merk dir,denk (?:daran|dran),vergiss nicht,"
     "toujours,jamais,n'oublie(?:z)? pas,souviens-toi,rappelle-toi,siempre,nunca,jamás,recuerda,no olvides,"

@@ -115,6 +115,9 @@ def _signs(content: str, sentence: Sentence, *, is_refusal: bool, is_known: Call
     else:
         ought, denies = phrases.OUGHT.search(rest), phrases.DENIES.match(rest)
         signs = is_refusal + (rest != content) + (ought is not None) + (denies is not None)
+        if not any(each.match(content) for each in (phrases.TOLD_OF, phrases.THE)):
+            rest, times = phrases.ALWAYS.subn("", rest)
+            signs += times  # later in a sentence "always" may tell of what happens
         rest = rest.replace(ought[0], "", 1) if ought else rest
         signs += phrases.HOW.search(rest) is not None if signs else is_how(rest)
     return min(ACTIVE if all(map(is_known, _NAME.findall(content))) else CANDIDATE, signs)
