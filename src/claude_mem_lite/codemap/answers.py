@@ -1,19 +1,14 @@
 """Tell of a project's code, to the web process and the command line: histories, calls, diagrams."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from claude_mem_lite.codemap import graph
 from claude_mem_lite.codemap.confidence import EVIDENCE, STRONG
 from claude_mem_lite.codemap.inheritance import Hierarchy
 from claude_mem_lite.codemap.mermaid import Arrow, Node, render
 from claude_mem_lite.storage import call_edges, code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from claude_mem_lite.storage.models import CallEdge, FunctionMapEntry
+from claude_mem_lite.storage.models import CallEdge, FunctionMapEntry
 
 
 def function(row: FunctionMapEntry) -> dict[str, Any]:

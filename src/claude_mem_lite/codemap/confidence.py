@@ -1,7 +1,5 @@
 """Say how sure an edge is: by the evidence in the code, and by what was observed."""
 
-from __future__ import annotations
-
 # Share of a level's edges that ran where their caller ran, in the test suites of huey 3.5.4, starlette 1.10.0
 # and sqlparse 0.6.1 together: `benchmarks/codemap.py --executed`. A callback runs, but a library calls it.
 CONFIDENCE = {

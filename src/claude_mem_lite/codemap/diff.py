@@ -1,7 +1,5 @@
 """Compare the definitions in two versions of a source; reading them is the languages' business."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from claude_mem_lite.codemap import languages

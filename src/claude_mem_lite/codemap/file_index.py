@@ -9,28 +9,23 @@ import hashlib
 import itertools
 import os
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite import config
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.codemap import languages, sources
 from claude_mem_lite.codemap.calls import facts
-from claude_mem_lite.codemap.extract import MAX_FUNCTIONS
+from claude_mem_lite.codemap.diff import Change
+from claude_mem_lite.codemap.extract import MAX_FUNCTIONS, Function
 from claude_mem_lite.codemap.masking import masked
 from claude_mem_lite.codemap.project import FileMap, no_collection, scan_source
 from claude_mem_lite.codemap.valueflow import terms
 from claude_mem_lite.redaction.events import redact
 from claude_mem_lite.redaction.ignored import IGNORED_FILES, ignored_name
 from claude_mem_lite.storage import code
-from claude_mem_lite.storage.models import memory_database
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from claude_mem_lite.codemap.diff import Change
-    from claude_mem_lite.codemap.extract import Function
-    from claude_mem_lite.storage.models import FunctionMapEntry, SourceFile
+from claude_mem_lite.storage.models import FunctionMapEntry, SourceFile, memory_database
 
 # A larger project is mapped whole only when the user asks for it.
 MOST_FILES = 2_000

@@ -1,22 +1,17 @@
 """Keep a project's calls: found in the code, confirmed by what was observed."""
 
-from __future__ import annotations
-
 import hashlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.codemap import file_index, isolation, languages, renewal
 from claude_mem_lite.codemap.confidence import boosted
 from claude_mem_lite.codemap.project import no_collection
+from claude_mem_lite.codemap.resolution import Edge
 from claude_mem_lite.storage import call_edges, code, models
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
-    from claude_mem_lite.codemap.resolution import Edge
-    from claude_mem_lite.storage.call_edges import Known, Pair
-    from claude_mem_lite.storage.code import Mapped
+from claude_mem_lite.storage.call_edges import Known, Pair
+from claude_mem_lite.storage.code import Mapped
 
 MOST_LINES = 600_000  # of a project whose calls are resolved unasked: about 600 MiB and half a minute
 MODULE = "<module>"  # the name of what calls at the top level of a file

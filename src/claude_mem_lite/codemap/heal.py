@@ -4,21 +4,15 @@ A traceback tells who called whom. Functions that were changed or named together
 there, in whichever direction it is, or find one where the code has an unresolved call of that name.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from claude_mem_lite.codemap import evidence, file_index
 from claude_mem_lite.codemap.confidence import DISCOVERED, boosted
+from claude_mem_lite.codemap.evidence import Functions, Place
 from claude_mem_lite.storage import call_edges, code, queries
-from claude_mem_lite.storage.models import memory_database
-
-if TYPE_CHECKING:
-    from claude_mem_lite.codemap.evidence import Functions, Place
-    from claude_mem_lite.storage.models import CallEdge, Observation
+from claude_mem_lite.storage.models import CallEdge, Observation, memory_database
 
 # Source: phase 6 document 2.6; what counts as stale: DESIGN.
 STALE_SESSIONS, STALE_STEP, STALE_FLOOR = 10, 0.05, 0.05

@@ -3,16 +3,12 @@
 What is secret is `redaction`'s to say: it cuts out text, which may be half an expression.
 """
 
-from __future__ import annotations
-
 import io
 import keyword
 import re
 import tokenize
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from collections.abc import Iterator
+from typing import NamedTuple
 
 _MARK = re.compile(r"\[redacted: [\w -]+\]")
 _QUOTES = re.compile(r"([A-Za-z]*)(\"\"\"|'''|\"|')")

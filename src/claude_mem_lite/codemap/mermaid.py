@@ -4,15 +4,10 @@ Names and paths are captured text: they stand in quoted labels alone, with an en
 character that Mermaid, Markdown or HTML could take for more than itself.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 MAX_ARROWS = 400  # Mermaid draws nothing from the 501st on (its setting maxEdges)
 MAX_NODES_CHARS = 40_000  # leaves 10,000 of Mermaid's maxTextSize for arrows, colours and the remark

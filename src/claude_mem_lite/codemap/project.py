@@ -1,16 +1,15 @@
 """Map a project: its files, each again only when it has changed, and the calls among them."""
 
-from __future__ import annotations
-
 import gc
 import hashlib
 import itertools
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from claude_mem_lite.codemap import calls, isolation, languages, sources
 from claude_mem_lite.codemap.calls import facts as call_facts
+from claude_mem_lite.codemap.calls.facts import Facts
 from claude_mem_lite.codemap.confidence import CALL_CONFIDENCE, UNRESOLVED_CONFIDENCE
 from claude_mem_lite.codemap.extract import MAX_FUNCTIONS, Function, definitions_of, describe, parse
 from claude_mem_lite.codemap.languages import rows
@@ -19,13 +18,7 @@ from claude_mem_lite.codemap.resolution import Edge, Resolution
 from claude_mem_lite.codemap.valueflow import terms
 from claude_mem_lite.codemap.valueflow.imports import module_names
 from claude_mem_lite.codemap.valueflow.lowering import lower
-from claude_mem_lite.codemap.valueflow.terms import Import, import_statements
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-
-    from claude_mem_lite.codemap.calls.facts import Facts
-    from claude_mem_lite.codemap.valueflow.terms import Scope
+from claude_mem_lite.codemap.valueflow.terms import Import, Scope, import_statements
 
 
 @dataclass(frozen=True, slots=True)

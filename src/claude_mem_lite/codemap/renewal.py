@@ -11,17 +11,13 @@ import dataclasses
 import gc
 import itertools
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Mapping
 
 from claude_mem_lite.codemap.project import Project, unpacked
 from claude_mem_lite.codemap.resolution import Edge, Resolution, Scopes
 from claude_mem_lite.codemap.valueflow import terms
 from claude_mem_lite.storage import code
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
-    from claude_mem_lite.storage.code import Mapped
+from claude_mem_lite.storage.code import Mapped
 
 MOST_LINES = 200_000  # of a project that stays; 160,000 take about 30 MB
 

@@ -3,23 +3,17 @@
 `Resolution.rest` lets go of what need not be kept between two changes.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from claude_mem_lite.codemap import name_matching
 from claude_mem_lite.codemap.confidence import CONFIDENCE, UNRESOLVED_CONFIDENCE
+from claude_mem_lite.codemap.name_matching import Methods
 from claude_mem_lite.codemap.valueflow.frame import LEVELS
 from claude_mem_lite.codemap.valueflow.modules import Modules
 from claude_mem_lite.codemap.valueflow.solver import solve
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-
-    from claude_mem_lite.codemap.name_matching import Methods
-    from claude_mem_lite.codemap.valueflow.terms import Scope
-    from claude_mem_lite.codemap.valueflow.values import Evidence, MissedCall, Module
+from claude_mem_lite.codemap.valueflow.terms import Scope
+from claude_mem_lite.codemap.valueflow.values import Evidence, MissedCall, Module
 
 Scopes = tuple["Scope", ...]
 

@@ -1,7 +1,5 @@
 """Sources as a folder holds them: which there are, what .gitignore leaves out, and their bytes as text."""
 
-from __future__ import annotations
-
 import errno
 import functools
 import io
@@ -9,15 +7,12 @@ import itertools
 import os
 import stat
 import tokenize
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
 
 from claude_mem_lite import repository
 from claude_mem_lite.codemap import languages
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 PYTHON = (".py", ".pyi")
 MAX_BYTES = 2_000_000  # a larger file is generated; parsing 1 MB takes about a second

@@ -1,16 +1,15 @@
 """Build the block for a session's start: choose its layers by how the session began."""
 
-from __future__ import annotations
-
 import re
 import time
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite import config, repository, settings
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.context import FRESH, SOURCES, failure, layers, shared, text, together
-from claude_mem_lite.context.budget import LeftOut, Said, Section, fill
+from claude_mem_lite.context.budget import LeftOut, Line, Said, Section, fill
 from claude_mem_lite.context.past import Past
 from claude_mem_lite.context.shown import shown_to
 from claude_mem_lite.context.superseded import Superseded
@@ -21,11 +20,6 @@ from claude_mem_lite.repository import SHARED_BRANCHES
 from claude_mem_lite.storage import DatabaseError, queries
 from claude_mem_lite.storage import context as context_rows
 from claude_mem_lite.text import CHARS_PER_TOKEN, estimate_tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-
-    from claude_mem_lite.context.budget import Line
 
 # A layer that takes longer is left out: the hook waits half a second for all of them.
 LAYER_S = 0.1

@@ -6,25 +6,19 @@ topic, by the words of its name, is worth more. Source: E. Filatova and
 V. Hatzivassiloglou, A formal model for information selection in multi-sentence text extraction, 2004.
 """
 
-from __future__ import annotations
-
 import heapq
 import re
 from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from math import log1p
-from typing import TYPE_CHECKING
 
 from claude_mem_lite.distill.standing import is_test
+from claude_mem_lite.distill.state import State
 from claude_mem_lite.distill.statements import MOMENT, names
+from claude_mem_lite.distill.thread import Said
 from claude_mem_lite.search.words import words
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from claude_mem_lite.distill.state import State
-    from claude_mem_lite.distill.thread import Said
 
 # A turn's statements are worth so much of those of the turn after it.
 _TURN_FADES = 0.95

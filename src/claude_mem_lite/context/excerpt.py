@@ -1,11 +1,9 @@
 """Cut out of a row what answers a prompt: whole sentences and lines with most of its evidence. Pure."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from math import sqrt
-from typing import TYPE_CHECKING
 
 from claude_mem_lite.context.text import harmless
 from claude_mem_lite.distill.local.conversation import without_reason
@@ -14,9 +12,6 @@ from claude_mem_lite.distill.statements import names, statements
 from claude_mem_lite.distill.thread import without_repeated_heads
 from claude_mem_lite.quoting import pieces, quoted
 from claude_mem_lite.search.words import lemma, words
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 TITLE_CHARS = 140
 # More of a row is not looked at.

@@ -1,33 +1,24 @@
 """Tells what sessions found out: which commands run, which fail, what works instead, what was explained."""
 
-from __future__ import annotations
-
 import os.path
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 from claude_mem_lite.context import shared
-from claude_mem_lite.context.budget import Said, Section, fill
-from claude_mem_lite.context.past import FADES
+from claude_mem_lite.context.budget import Line, Said, Section, fill
+from claude_mem_lite.context.past import FADES, Past
 from claude_mem_lite.context.prompts import command_words
-from claude_mem_lite.distill.findings import RECURS, findings, rules_told
+from claude_mem_lite.distill.findings import RECURS, Finding, findings, rules_told
 from claude_mem_lite.distill.local.shell import steps
+from claude_mem_lite.distill.state import State
 from claude_mem_lite.distill.statements import names
+from claude_mem_lite.distill.thread import Said as Statement
 from claude_mem_lite.repository import work_of
 from claude_mem_lite.storage import findings as finding_rows
 from claude_mem_lite.storage.context import sessions
 from claude_mem_lite.text import count
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from claude_mem_lite.context.budget import Line
-    from claude_mem_lite.context.past import Past
-    from claude_mem_lite.distill.findings import Finding
-    from claude_mem_lite.distill.state import State
-    from claude_mem_lite.distill.thread import Said as Statement
 
 BUDGET_TOKENS = 200
 LINES = 5

@@ -4,30 +4,22 @@ A layer reads the memory and returns its section's lines in the order in which t
 go in is `budget`'s business.
 """
 
-from __future__ import annotations
-
 import os.path
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from claude_mem_lite.context.budget import Line
 from claude_mem_lite.context.coverage import choose
-from claude_mem_lite.context.past import FADES, SESSIONS
+from claude_mem_lite.context.past import FADES, SESSIONS, Past
 from claude_mem_lite.distill.standing import changed, is_test
-from claude_mem_lite.distill.thread import GOALS, IN_FLIGHT
+from claude_mem_lite.distill.thread import GOALS, IN_FLIGHT, Said
 from claude_mem_lite.quoting import named
 from claude_mem_lite.repository import SHARED_BRANCHES
 from claude_mem_lite.storage import code
 from claude_mem_lite.storage import context as context_rows
+from claude_mem_lite.storage.models import FunctionChange, Learning, Session
 from claude_mem_lite.text import CHARS_PER_TOKEN, count
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from claude_mem_lite.context.budget import Line
-    from claude_mem_lite.context.past import Past
-    from claude_mem_lite.distill.thread import Said
-    from claude_mem_lite.storage.models import FunctionChange, Learning, Session
 
 FUNCTIONS = 30
 LEARNINGS = 10

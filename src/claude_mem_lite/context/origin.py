@@ -1,18 +1,14 @@
 """Tell where a line of a block came from, and which sessions were shown it."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite.context import shared
 from claude_mem_lite.distill.local import fields
 from claude_mem_lite.kinds import KINDS
 from claude_mem_lite.storage import context as context_rows
 from claude_mem_lite.storage import queries, search, team
-
-if TYPE_CHECKING:
-    from claude_mem_lite.storage.search import Row
+from claude_mem_lite.storage.search import Row
 
 _SHORTEST = queries.MIN_ID_PREFIX
 # What a colleague's line does not say here.

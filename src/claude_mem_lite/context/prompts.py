@@ -1,7 +1,5 @@
 """Cuts what to search memory for out of a prompt: no polite beginning, no paste, no word to go on. Pure."""
 
-from __future__ import annotations
-
 import re
 
 from claude_mem_lite.search.words import STOP_WORDS, words

@@ -1,19 +1,14 @@
 """Notes on a line what no longer holds: names that are gone from the code since, and values that changed."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from claude_mem_lite.context.text import harmless
 from claude_mem_lite.distill.retired import code_names, may_be_word, stated_code
 from claude_mem_lite.quoting import named, quote_long_names
 from claude_mem_lite.storage import retired as retired_names
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from claude_mem_lite.storage.retired import Gone
+from claude_mem_lite.storage.retired import Gone
 
 _TOLD, _NOTE_CHARS = 2, 480  # names in a line, and what they take at most with two branches
 _WORD = re.compile(r"\w[\w.-]*\w|\w")

@@ -1,15 +1,13 @@
 """Tell what memory knows of a file that a session has just opened or changed: changes, failures, callers."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.codemap.confidence import STRONG
 from claude_mem_lite.context import layers
-from claude_mem_lite.context.budget import Said, Section, fill
+from claude_mem_lite.context.budget import Line, Said, Section, fill
 from claude_mem_lite.context.builder import SHORT_FENCE_TOKENS
 from claude_mem_lite.context.past import Past, asked_in
 from claude_mem_lite.context.text import vetted
@@ -20,13 +18,8 @@ from claude_mem_lite.quoting import named
 from claude_mem_lite.search.words import words
 from claude_mem_lite.storage import code
 from claude_mem_lite.storage import context as context_rows
+from claude_mem_lite.storage.models import Observation
 from claude_mem_lite.text import join
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from claude_mem_lite.context.budget import Line
-    from claude_mem_lite.storage.models import Observation
 
 BUDGET_TOKENS = 200
 

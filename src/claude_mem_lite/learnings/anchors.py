@@ -4,23 +4,18 @@ An anchor is a file, or a function of one with the hash of its body, as the code
 docstrings and whitespace change no hash; who moves a file as it is takes its anchors along.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import os
 import re
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from claude_mem_lite.codemap.extract import TYPES
 from claude_mem_lite.storage import code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from claude_mem_lite.storage.code import Definition
+from claude_mem_lite.storage.code import Definition
 
 _Row = TypeVar("_Row")
 

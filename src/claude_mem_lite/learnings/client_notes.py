@@ -1,19 +1,13 @@
 """Take in the rules among Claude Code's own notes: entries of kind `feedback`, once each."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from claude_mem_lite.distill import auto_memory
 from claude_mem_lite.learnings import evolve
-from claude_mem_lite.learnings.evolve import Candidate
+from claude_mem_lite.learnings.evolve import Candidate, Outcome
 from claude_mem_lite.storage import facts, queries
 from claude_mem_lite.storage import learnings as learning_rows
-
-if TYPE_CHECKING:
-    from claude_mem_lite.learnings.evolve import Outcome
 
 NOTED = f"{learning_rows.EVENTS}noted"  # tells in a learning's story which file said so
 

@@ -1,23 +1,18 @@
 """Change learnings by hand: what the user writes is sure, and nothing else touches it."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from claude_mem_lite.capture import inbox
+from claude_mem_lite.capture.guards import Guard
 from claude_mem_lite.distill.sameness import relation
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.learnings import anchors
 from claude_mem_lite.learnings.evolve import CONTENT_CHARS, INITIAL, MANUAL, change, penalized
 from claude_mem_lite.redaction.events import redact
 from claude_mem_lite.storage import learnings as learning_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from claude_mem_lite.capture.guards import Guard
-    from claude_mem_lite.storage.models import Learning
+from claude_mem_lite.storage.models import Learning
 
 
 def add(content: str, *, category: str, project_dir: str | None) -> Learning:

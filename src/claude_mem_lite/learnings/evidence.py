@@ -4,21 +4,14 @@ A task says what to do now and names it; a rule says how things are done. No wor
 sure, so signs are counted: a form that binds makes a rule, of all other signs it takes two.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from claude_mem_lite.distill import phrases
 from claude_mem_lite.distill.sameness import terms
-from claude_mem_lite.learnings.typed import is_question, sentences
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from claude_mem_lite.learnings.typed import Sentence
+from claude_mem_lite.learnings.typed import Sentence, is_question, sentences
 
 CONTENT_CHARS = 300
 MAX_STATED = 20

@@ -1,19 +1,13 @@
 """Takes in what failed in a session, with what worked instead, and what works again."""
 
-from __future__ import annotations
-
 import contextlib
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from claude_mem_lite.distill.failing import read_calls, shape
+from claude_mem_lite.distill.observation import Capture
 from claude_mem_lite.distill.record import capture_of
 from claude_mem_lite.storage import findings as finding_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from claude_mem_lite.distill.observation import Capture
-    from claude_mem_lite.storage.models import Session
+from claude_mem_lite.storage.models import Session
 
 
 def take(session: Session) -> None:

@@ -4,26 +4,18 @@ What the text does not say for sure is left to the user, who says it with `--com
 `--message`. Guards of a project are read here as well, and what one would have noticed.
 """
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
-from claude_mem_lite.capture.guards import ASK, BRANCH, NEW, OLD, READER, REMIND, Guard
+from claude_mem_lite.capture.guards import ASK, BRANCH, NEW, OLD, READER, REMIND, Call, Guard
 from claude_mem_lite.distill.phrases import NOT
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.learnings import rule_words
-from claude_mem_lite.learnings.rule_words import Seen, things
+from claude_mem_lite.learnings.rule_words import Seen, Thing, things
 from claude_mem_lite.repository import SHARED_BRANCHES
 from claude_mem_lite.storage import learnings as learning_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from claude_mem_lite.capture.guards import Call
-    from claude_mem_lite.learnings.rule_words import Thing
-    from claude_mem_lite.storage.models import Learning
+from claude_mem_lite.storage.models import Learning
 
 _COMMITS = re.compile(r"\bcommit(?!ted)|\btrailer", re.IGNORECASE)
 _SCOPE = re.compile(r"(?<!\w)(?:in|under|inside|unter|dans|en|im)\W+(?:\w+\W+)?$", re.IGNORECASE)

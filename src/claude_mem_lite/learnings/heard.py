@@ -5,15 +5,14 @@ A wish that comes back in another session in other words is a rule, where one of
 done. Rare words show it: what recurs word for word at length was pasted, and "commit and push" has none.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.distill.phrases import NOT
@@ -22,11 +21,7 @@ from claude_mem_lite.importers import lines, responses
 from claude_mem_lite.learnings.evidence import is_how, is_short, stated, without_lead
 from claude_mem_lite.learnings.typed import sentences
 from claude_mem_lite.storage import learnings as learning_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from claude_mem_lite.storage.models import Session
+from claude_mem_lite.storage.models import Session
 
 # Source: transcripts of the clients 2.0.70 to 2.1.330.
 _TURNED_DOWN = "The user doesn't want to proceed with this tool use"

@@ -7,17 +7,15 @@ Pure. Evidence is what the text gives as code and what this project has run. Wor
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from claude_mem_lite.capture.guards import LONG_OPTIONS
 from claude_mem_lite.capture.simple_commands import Script
 from claude_mem_lite.distill.phrases import ALWAYS, INSTEAD, NOT
 from claude_mem_lite.search.words import STOP_WORDS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 # "deed": what git does, said as a verb.
 Kind = Literal["command", "deed", "option", "file", "text"]

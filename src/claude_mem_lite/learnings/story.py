@@ -1,19 +1,14 @@
 """Learnings as they are listed, and the whole story of one: what supports it, what became of it and why."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from claude_mem_lite.learnings import anchors
+from claude_mem_lite.learnings.anchors import Anchor
 from claude_mem_lite.storage import context, learnings
+from claude_mem_lite.storage.models import Learning
 from claude_mem_lite.text import one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from claude_mem_lite.learnings.anchors import Anchor
-    from claude_mem_lite.storage.models import Learning
 
 _TITLE_CHARS = 160
 

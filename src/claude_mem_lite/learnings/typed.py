@@ -3,16 +3,11 @@
 Pure: what a sentence states is `statements`' business.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from claude_mem_lite.distill import phrases
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _READ = 50_000
 _WRAPPED = 60  # characters from which on a line was broken by its width

@@ -1,23 +1,18 @@
 """List this machine's embedding models, the one search uses, and how many rows have vectors."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite import config, settings
 from claude_mem_lite.capture import client
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.search import embedder, lance
-from claude_mem_lite.search.embedder import records
+from claude_mem_lite.search.embedder import ModelRecord, records
 from claude_mem_lite.search.vectors import Vectors
 from claude_mem_lite.storage import embeddings
-
-if TYPE_CHECKING:
-    from claude_mem_lite.search.embedder import ModelRecord
 
 NONE = "none"
 _ANSWER_S = 5

@@ -1,19 +1,13 @@
 """Compare a text with rows by meaning, with the web process's model and the stored vectors."""
 
-from __future__ import annotations
-
 import base64
 import logging
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 
 from claude_mem_lite.capture import client
+from claude_mem_lite.kinds import Kind
 from claude_mem_lite.search.indexing import LONGEST_TEXT
 from claude_mem_lite.search.vectors import Vectors, VectorsError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from claude_mem_lite.kinds import Kind
 
 log = logging.getLogger(__name__)
 

@@ -1,7 +1,5 @@
 """Give memory that heavy libraries have freed back to the system; does nothing without glibc."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import gc

@@ -3,23 +3,17 @@
 A hundred thousand vectors of MiniLM take 39 MB, and comparing them all less time than LanceDB's index.
 """
 
-from __future__ import annotations
-
 import threading
+from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from claude_mem_lite.kinds import Kind
 from claude_mem_lite.search import lance
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from claude_mem_lite.kinds import Kind
-    from claude_mem_lite.search.lance import Index
-    from claude_mem_lite.search.vectors import Vectors, Version
+from claude_mem_lite.search.lance import Index
+from claude_mem_lite.search.vectors import Vectors, Version
 
 Array = NDArray[np.float32]
 

@@ -3,8 +3,6 @@
 Whether a row lies in a span is the caller's comparison: both sides are UTC text as the memory writes it.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import itertools
 import re

@@ -1,19 +1,14 @@
 """Lock the vectors for one writer at a time: the consumer step by step, or a whole reembed."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 
 from claude_mem_lite import config, locks
 from claude_mem_lite.errors import ClaudeMemError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
 
 # Who looks whether a run is alive holds its lock for microseconds.
 _TRIES, _PAUSE_S = 20, 0.01

@@ -4,8 +4,6 @@ Words and stems are those of SQLite's `porter unicode61 remove_diacritics 2`; wh
 `ranking`.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 import unicodedata

@@ -1,9 +1,8 @@
 """Query the code map's rows of calls between functions: read, save, delete and decay them."""
 
-from __future__ import annotations
-
 import hashlib
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from peewee import chunked, fn
 
@@ -12,10 +11,6 @@ from claude_mem_lite.storage.models import (
     FunctionMapEntry,
     memory_database,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
 
 UNRESOLVED = "unresolved"
 

@@ -4,11 +4,10 @@ A `name` that a user gives for a function is its qualified name or the end of it
 or the end of its file: "post", "Journal.post", "ledger.journal.Journal.post", "journal.py:Journal.post".
 """
 
-from __future__ import annotations
-
 import itertools
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from peewee import JOIN, chunked, fn
 
@@ -24,10 +23,6 @@ from claude_mem_lite.storage.models import (
     State,
     memory_database,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
 
 _NEWEST = 5_000  # changes among which those made together are looked for
 

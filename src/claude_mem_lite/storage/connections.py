@@ -1,7 +1,5 @@
 """Connections to a database file beside those of the models."""
 
-from __future__ import annotations
-
 import sqlite3
 from urllib.parse import quote
 

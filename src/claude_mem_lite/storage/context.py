@@ -6,17 +6,16 @@ also the start's `source` and when it was, `at`), and one `context.used` a sessi
 "named" or "touched").
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
 import sqlite3
 import time
 from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from peewee import fn
 
@@ -32,9 +31,6 @@ from claude_mem_lite.storage.models import (
     memory_database,
     queue_database,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
 
 SHOWN, USED = "context.shown", "context.used"
 COMPACT = "compact"

@@ -1,22 +1,17 @@
 """Recognize damage inside a database, apart from a lock or a full disk, and name its cure."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os
 import sqlite3
+from collections.abc import Iterator, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING
 
 from claude_mem_lite import config
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.storage import DatabaseError, files
 from claude_mem_lite.storage.connections import connect
 from claude_mem_lite.storage.migrations import MIGRATIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 _CURES = {
     "claude-mem.db": "claude-mem down, move it aside, then claude-mem restore your last backup,"

@@ -4,17 +4,13 @@
 again by a trigger. The kinds are those of `search.vectors`.
 """
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from peewee import fn
 
 from claude_mem_lite.storage.models import FunctionMapEntry, Learning, Observation, Session, memory_database
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 PENDING = "pending"
 _ROWS_PER_READ = 500

@@ -3,10 +3,9 @@
 Times are UTC texts; `project_dir` None stands for all projects.
 """
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
 
 from peewee import fn
 
@@ -26,9 +25,6 @@ from claude_mem_lite.storage.models import (
     memory_database,
 )
 from claude_mem_lite.storage.rewrites import ERROR
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
 
 JUDGED = "eval.compression"
 # What the note of an event begins with that Claude would not write about; its observation has the reason.

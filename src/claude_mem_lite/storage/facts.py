@@ -1,7 +1,5 @@
 """Keep the facts that the processes share, each an object under a name."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from claude_mem_lite.storage.models import State, memory_database

@@ -1,19 +1,14 @@
 """Handle the two databases as files: measure, shrink, copy and hold them."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING
 
 from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.storage.connections import BUSY_S, connect
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # So many free bytes are given back to the disk, when they are most of a database.
 _HOLLOW_BYTES = 64 << 20

@@ -1,16 +1,12 @@
 """Query the calls that failed in a project's sessions, and the events behind them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 from peewee import fn
 
 from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.storage.models import FailedCall, Observation, PendingEvent, memory_database
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
 
 _READ = 2_000  # the newest
 _AT_ONCE = 500  # of SQLite's variables

@@ -3,8 +3,6 @@
 `migrations` applies it and all that came after.
 """
 
-from __future__ import annotations
-
 TABLES = """
 CREATE TABLE sessions (
     pk INTEGER PRIMARY KEY,

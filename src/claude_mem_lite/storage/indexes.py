@@ -2,8 +2,6 @@
 
 # ruff: noqa: S608  every statement is put together from names of ours
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 

@@ -4,12 +4,11 @@ A learning is *current* while it is active and nothing has superseded it. From a
 told to sessions; below that it is a *candidate*: said once, or long unseen.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Collection, Sequence
+from typing import Any, Literal
 
 from peewee import SQL, fn
 
@@ -23,9 +22,6 @@ from claude_mem_lite.storage.models import (
     memory_database,
 )
 from claude_mem_lite.storage.queries import log_event, row_by_prefix
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
 
 State = Literal[
     "active", "candidate", "current", "quarantine", "stale", "superseded", "removed", "proposed", "all"

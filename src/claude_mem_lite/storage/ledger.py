@@ -3,8 +3,6 @@
 Times are Unix seconds here and UTC text in the tables.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Append a step, never change one: `PRAGMA user_version` counts how many a file ha
 the tables lives here.
 """
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from contextlib import closing

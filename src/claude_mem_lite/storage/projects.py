@@ -5,17 +5,12 @@ is remembered of it stands under that; the code map is one of a folder. Two fold
 without one, the same first commit are one project, unless `[projects] apart` names one of them.
 """
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite import config, repository, settings
 from claude_mem_lite.capture import inbox
-from claude_mem_lite.storage.models import ProjectFolder, State, memory_database
-
-if TYPE_CHECKING:
-    from claude_mem_lite.storage.models import PendingEvent
+from claude_mem_lite.storage.models import PendingEvent, ProjectFolder, State, memory_database
 
 _MEMORY = ("sessions", "observations", "learnings", "function_changes", "retired_names", "failed_calls")
 _CODE = ("source_files", "function_map", "call_graph")

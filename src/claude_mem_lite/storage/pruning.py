@@ -1,14 +1,9 @@
 """Delete processed raw events by age, number and size."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import sqlite3
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.storage import files
-
-if TYPE_CHECKING:
-    import sqlite3
 
 _FINISHED = f"status NOT IN {(*inbox.WAITING, inbox.IMPORT)}"
 # What was imported is as old as its import: Claude may still be asked about it.

@@ -4,12 +4,11 @@ Functions return model rows; times are UTC texts as `inbox.utc_now` writes them,
 time order.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from peewee import fn
 
@@ -27,9 +26,6 @@ from claude_mem_lite.storage.models import (
     memory_database,
     queue_database,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 log = logging.getLogger(__name__)
 

@@ -1,7 +1,5 @@
 """Rebuild a lost claude-mem.db from the events that queue.db still has."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import dataclass
 from typing import Any

@@ -1,18 +1,12 @@
 """Keep the names that are gone from a project's code, their replacements, and those that may go."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, NamedTuple
 
 from peewee import JOIN, Case
 
 from claude_mem_lite.repository import SHARED_BRANCHES
-from claude_mem_lite.storage.models import RetiredName, Session
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
-    from claude_mem_lite.storage.models import PendingEvent
+from claude_mem_lite.storage.models import PendingEvent, RetiredName, Session
 
 # The newest: of all that are asked for, and of those that are gone.
 _CANDIDATES, _GONE = 5_000, 1_000

@@ -6,16 +6,12 @@ in "error" when the API will not take it, "gone" when its raw event is no longer
 Times are Unix seconds here and UTC text in the tables.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.storage import facts
 from claude_mem_lite.storage.models import Observation, Session
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
 
 WAITING, ERROR, GONE, LEFT = "waiting", "error", "gone", "left"
 MAX_ROWS = 500

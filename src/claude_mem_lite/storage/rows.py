@@ -6,12 +6,10 @@ That is four fifths of what such a query takes, and most of what an insert does.
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Mapping
+from typing import Any, Self
 
 from peewee import Model, ModelSelect
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class Table(Model):

@@ -1,7 +1,5 @@
 """Measure how much room the memory takes, by what it is made of."""
 
-from __future__ import annotations
-
 import os
 
 from claude_mem_lite import config

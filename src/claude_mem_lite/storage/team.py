@@ -7,25 +7,21 @@ Everything here but the user's choices can be fetched again from the hub.
 
 # ruff: noqa: S608  every statement is put together from names of ours
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging
 import os
 import sqlite3
 import time
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.storage.connections import connect
 from claude_mem_lite.storage.models import ProjectFolder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
 
 log = logging.getLogger(__name__)
 

@@ -1,18 +1,14 @@
 """Query what came before an event in its session, and after a session in its project."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from peewee import fn
 
 from claude_mem_lite.storage.models import Observation, PendingEvent, Session
 from claude_mem_lite.storage.queries import BY_THE_CLIENT
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _EVENTS = 1_000  # the newest, among which a project's are looked for
 _SESSIONS = 10  # before and after one that are looked at

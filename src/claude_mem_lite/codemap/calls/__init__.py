@@ -6,10 +6,8 @@ term may be, one of `values`, by the parts of a family: those that look names up
 `members`, `results`, `type_arguments`), and Rust's (`rust_paths`, `rust_members`, `rust_results`).
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from claude_mem_lite.codemap import languages
 from claude_mem_lite.codemap.calls import (
@@ -24,6 +22,7 @@ from claude_mem_lite.codemap.calls import (
     rust_modules,
 )
 from claude_mem_lite.codemap.calls.evaluation import Evaluation, Rules
+from claude_mem_lite.codemap.calls.facts import Facts
 from claude_mem_lite.codemap.calls.lookup import Lookup
 from claude_mem_lite.codemap.calls.members import Members
 from claude_mem_lite.codemap.calls.resolver import Found, Missed
@@ -32,15 +31,10 @@ from claude_mem_lite.codemap.calls.rust_members import RustMembers
 from claude_mem_lite.codemap.calls.rust_paths import RustPaths
 from claude_mem_lite.codemap.calls.rust_results import RustResults
 from claude_mem_lite.codemap.calls.type_arguments import TypeArguments
+from claude_mem_lite.codemap.calls.values import Builtins, Finder
 from claude_mem_lite.codemap.calls.walker import Table, Walk
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from claude_mem_lite.codemap.calls.facts import Facts
-    from claude_mem_lite.codemap.calls.values import Builtins, Finder
-    from claude_mem_lite.codemap.languages.tree import Parsed
-    from claude_mem_lite.codemap.languages.walk import Definition
+from claude_mem_lite.codemap.languages.tree import Parsed
+from claude_mem_lite.codemap.languages.walk import Definition
 
 __all__ = ["FAMILIES", "Family", "Found", "Missed", "family_of", "read", "resolve"]
 

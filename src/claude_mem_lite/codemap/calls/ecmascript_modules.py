@@ -3,17 +3,13 @@
 Relative paths, tsconfig's `baseUrl` and `paths`, and the packages of a workspace by their package.json.
 """
 
-from __future__ import annotations
-
 import json
 import posixpath
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
 
 from claude_mem_lite.codemap.calls.values import Builtins, by_method, folders_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
 
 _SUFFIXES = (".ts", ".tsx", ".d.ts", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs")
 _WRITTEN = {".js": (".ts", ".tsx", ".js", ".jsx"), ".jsx": (".tsx", ".jsx"), ".mjs": (".mts", ".mjs"),

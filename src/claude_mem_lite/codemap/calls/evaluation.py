@@ -5,17 +5,11 @@ evaluated is said by the parts of a family of languages: a method `on_KIND` is g
 written, and its items.
 """
 
-from __future__ import annotations
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
 
-from typing import TYPE_CHECKING, NamedTuple
-
-from claude_mem_lite.codemap.calls.values import At
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from claude_mem_lite.codemap.calls.facts import Facts, Scope, Term
-    from claude_mem_lite.codemap.calls.values import Builtins, Value, Values
+from claude_mem_lite.codemap.calls.facts import Facts, Scope, Term
+from claude_mem_lite.codemap.calls.values import At, Builtins, Value, Values
 
 _MAX_VALUES = 8  # that one term may have
 _MAX_DEPTH = 40  # of terms that rest on each other

@@ -31,8 +31,6 @@ and a type likewise:
 None is a term or type of which nothing is known. Type parameters are pairs of a name and a constraint.
 """
 
-from __future__ import annotations
-
 import marshal
 import sys
 import zlib

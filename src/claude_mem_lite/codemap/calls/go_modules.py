@@ -4,18 +4,12 @@ A package is the files of a folder with one `package` clause. Paths begin with t
 are below a folder `vendor`.
 """
 
-from __future__ import annotations
-
 import posixpath
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping
 
+from claude_mem_lite.codemap.calls.facts import Facts
 from claude_mem_lite.codemap.calls.values import Builtins
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from claude_mem_lite.codemap.calls.facts import Facts
 
 _MODULE = re.compile(r'^\s*module\s+"?([^\s"]+)', re.MULTILINE)
 

@@ -1,15 +1,9 @@
 """Find the files of a Java package, and say what the language brings along."""
 
-from __future__ import annotations
+from collections.abc import Callable, Mapping
 
-from typing import TYPE_CHECKING
-
+from claude_mem_lite.codemap.calls.facts import Facts
 from claude_mem_lite.codemap.calls.values import Builtins, by_method
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from claude_mem_lite.codemap.calls.facts import Facts
 
 
 class Finder:

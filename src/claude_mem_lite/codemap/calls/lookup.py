@@ -1,19 +1,11 @@
 """Look names up: in the scopes around, then in the file's package and its imports."""
 
-from __future__ import annotations
+from collections.abc import Iterable
 
-from typing import TYPE_CHECKING
-
-from claude_mem_lite.codemap.calls.evaluation import CLASSES, MAX_STEPS, inside, last
-from claude_mem_lite.codemap.calls.values import OUTSIDE, At, Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from claude_mem_lite.codemap.calls.evaluation import Evaluation
-    from claude_mem_lite.codemap.calls.facts import Term
-    from claude_mem_lite.codemap.calls.type_arguments import TypeArguments
-    from claude_mem_lite.codemap.calls.values import Finder, Values
+from claude_mem_lite.codemap.calls.evaluation import CLASSES, MAX_STEPS, Evaluation, inside, last
+from claude_mem_lite.codemap.calls.facts import Term
+from claude_mem_lite.codemap.calls.type_arguments import TypeArguments
+from claude_mem_lite.codemap.calls.values import OUTSIDE, At, Finder, Value, Values
 
 _SEEN_FROM_INSIDE = frozenset({"module", "function", "namespace", "block"})
 

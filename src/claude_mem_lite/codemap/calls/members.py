@@ -1,19 +1,11 @@
 """Find the members of values: what a class has, what is above it, and what `this` and `super` are."""
 
-from __future__ import annotations
+from collections.abc import Iterable, Iterator
 
-from typing import TYPE_CHECKING
-
-from claude_mem_lite.codemap.calls.evaluation import CLASSES, MAX_STEPS, inside, last
-from claude_mem_lite.codemap.calls.values import OUTSIDE, At, Value, argument_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from claude_mem_lite.codemap.calls.evaluation import Evaluation
-    from claude_mem_lite.codemap.calls.facts import Term
-    from claude_mem_lite.codemap.calls.lookup import Lookup
-    from claude_mem_lite.codemap.calls.values import Values
+from claude_mem_lite.codemap.calls.evaluation import CLASSES, MAX_STEPS, Evaluation, inside, last
+from claude_mem_lite.codemap.calls.facts import Term
+from claude_mem_lite.codemap.calls.lookup import Lookup
+from claude_mem_lite.codemap.calls.values import OUTSIDE, At, Value, Values, argument_of
 
 _CLASS_STEPS = 10  # that looking into a class counts as
 _MAX_BASES = 100  # above a class

@@ -1,18 +1,11 @@
 """Resolve the calls of a project's files from their facts: who is called, and what that rests on."""
 
-from __future__ import annotations
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
-from typing import TYPE_CHECKING, NamedTuple
-
-from claude_mem_lite.codemap.calls.evaluation import CLASSES, last
-from claude_mem_lite.codemap.calls.values import At
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from claude_mem_lite.codemap.calls.evaluation import Evaluation
-    from claude_mem_lite.codemap.calls.facts import Facts, Term
-    from claude_mem_lite.codemap.calls.values import Values
+from claude_mem_lite.codemap.calls.evaluation import CLASSES, Evaluation, last
+from claude_mem_lite.codemap.calls.facts import Facts, Term
+from claude_mem_lite.codemap.calls.values import At, Values
 
 _DIRECT = frozenset({"name", "import", "scope", "local", "path", "first", "conversion"})
 Place = tuple[str, str]  # file and qualified name, "" for the module

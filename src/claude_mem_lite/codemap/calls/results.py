@@ -1,19 +1,12 @@
 """Find what calls return, and what is expected where a function or an object is written."""
 
-from __future__ import annotations
+from collections.abc import Iterable, Iterator
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
-from claude_mem_lite.codemap.calls.evaluation import inside
-from claude_mem_lite.codemap.calls.values import OUTSIDE, Value, argument_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from claude_mem_lite.codemap.calls.evaluation import Evaluation
-    from claude_mem_lite.codemap.calls.facts import Term
-    from claude_mem_lite.codemap.calls.type_arguments import TypeArguments
-    from claude_mem_lite.codemap.calls.values import At, Values
+from claude_mem_lite.codemap.calls.evaluation import Evaluation, inside
+from claude_mem_lite.codemap.calls.facts import Term
+from claude_mem_lite.codemap.calls.type_arguments import TypeArguments
+from claude_mem_lite.codemap.calls.values import OUTSIDE, At, Value, Values, argument_of
 
 _KINDS = {"object": "instance", "interface": "instance"}
 

@@ -4,19 +4,12 @@ A struct, enum or trait is a "class", as a value an "instance"; a "maker" is a t
 variant as a value, which is no function when it is called.
 """
 
-from __future__ import annotations
+from collections.abc import Iterator
 
-from typing import TYPE_CHECKING
-
+from claude_mem_lite.codemap.calls.evaluation import Evaluation
+from claude_mem_lite.codemap.calls.facts import Term
 from claude_mem_lite.codemap.calls.rust_modules import DERIVED
-from claude_mem_lite.codemap.calls.values import OUTSIDE, At, Value, argument_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from claude_mem_lite.codemap.calls.evaluation import Evaluation
-    from claude_mem_lite.codemap.calls.facts import Term
-    from claude_mem_lite.codemap.calls.values import Env, Values
+from claude_mem_lite.codemap.calls.values import OUTSIDE, At, Env, Value, Values, argument_of
 
 Key = tuple[str, int | str]
 

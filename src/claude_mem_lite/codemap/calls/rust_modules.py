@@ -3,16 +3,12 @@
 A `mod` names a file beside its own or in the folder named after it; crates are found by Cargo.toml.
 """
 
-from __future__ import annotations
-
 import posixpath
 import tomllib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
 
 from claude_mem_lite.codemap.calls.values import Builtins, by_method, folders_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
 
 _HOMES = frozenset({"lib.rs", "main.rs", "mod.rs"})
 

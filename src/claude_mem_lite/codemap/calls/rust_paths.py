@@ -1,21 +1,14 @@
 """Follow Rust's paths through modules, imports and globs to what they name: values and types."""
 
-from __future__ import annotations
+from collections.abc import Iterable, Iterator
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
-from claude_mem_lite.codemap.calls.evaluation import MAX_STEPS
+from claude_mem_lite.codemap.calls.evaluation import MAX_STEPS, Evaluation
+from claude_mem_lite.codemap.calls.facts import Term
+from claude_mem_lite.codemap.calls.rust_members import RustMembers
 from claude_mem_lite.codemap.calls.rust_modules import SHARED_ROOTS
-from claude_mem_lite.codemap.calls.values import OUTSIDE, At, Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from claude_mem_lite.codemap.calls.evaluation import Evaluation
-    from claude_mem_lite.codemap.calls.facts import Term
-    from claude_mem_lite.codemap.calls.rust_members import RustMembers
-    from claude_mem_lite.codemap.calls.type_arguments import TypeArguments
-    from claude_mem_lite.codemap.calls.values import Finder, Values
+from claude_mem_lite.codemap.calls.type_arguments import TypeArguments
+from claude_mem_lite.codemap.calls.values import OUTSIDE, At, Finder, Value, Values
 
 # What the variants of the library's enums make: which argument of which type.
 WRAPPED = {"Some": ("Option", 0), "Ok": ("Result", 0), "Err": ("Result", 1), "None": ("Option", None)}

@@ -1,23 +1,15 @@
 """Find what calls, patterns and literals of Rust give, by the results of the library's methods."""
 
-from __future__ import annotations
+from collections.abc import Iterator
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
-from claude_mem_lite.codemap.calls.rust_members import key_of
+from claude_mem_lite.codemap.calls.evaluation import Evaluation
+from claude_mem_lite.codemap.calls.facts import Term
+from claude_mem_lite.codemap.calls.results import Expectations, Results
+from claude_mem_lite.codemap.calls.rust_members import RustMembers, key_of
 from claude_mem_lite.codemap.calls.rust_modules import MAPPED, PASSED, RESULTS, SELF_RESULTS
-from claude_mem_lite.codemap.calls.rust_paths import WRAPPED
-from claude_mem_lite.codemap.calls.values import OUTSIDE, At, Value, argument_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from claude_mem_lite.codemap.calls.evaluation import Evaluation
-    from claude_mem_lite.codemap.calls.facts import Term
-    from claude_mem_lite.codemap.calls.results import Expectations, Results
-    from claude_mem_lite.codemap.calls.rust_members import RustMembers
-    from claude_mem_lite.codemap.calls.rust_paths import RustPaths
-    from claude_mem_lite.codemap.calls.values import Env, Values
+from claude_mem_lite.codemap.calls.rust_paths import WRAPPED, RustPaths
+from claude_mem_lite.codemap.calls.values import OUTSIDE, At, Env, Value, Values, argument_of
 
 
 class RustResults:

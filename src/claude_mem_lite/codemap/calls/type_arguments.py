@@ -1,17 +1,10 @@
 """Bind the parameters of generic types and functions to their arguments."""
 
-from __future__ import annotations
+from collections.abc import Sequence
 
-from typing import TYPE_CHECKING
-
-from claude_mem_lite.codemap.calls.values import At
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from claude_mem_lite.codemap.calls.evaluation import Evaluation
-    from claude_mem_lite.codemap.calls.facts import Term
-    from claude_mem_lite.codemap.calls.values import Value, Values
+from claude_mem_lite.codemap.calls.evaluation import Evaluation
+from claude_mem_lite.codemap.calls.facts import Term
+from claude_mem_lite.codemap.calls.values import At, Value, Values
 
 
 class TypeArguments:

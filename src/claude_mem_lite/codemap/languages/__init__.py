@@ -15,12 +15,11 @@ with the first source that is read.
 A new language is a module with its table, a name in `LANGUAGES` and a row of cases in the tests.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 import re
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Iterable
+from typing import Any, Protocol
 
 from claude_mem_lite.codemap import isolation
 from claude_mem_lite.codemap.extract import MAX_FUNCTIONS, Function
@@ -37,9 +36,6 @@ from claude_mem_lite.codemap.languages.ruby import RUBY
 from claude_mem_lite.codemap.languages.rust import RUST
 from claude_mem_lite.codemap.languages.swift import SWIFT
 from claude_mem_lite.codemap.languages.typescript import TSX, TYPESCRIPT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 class Language(Protocol):

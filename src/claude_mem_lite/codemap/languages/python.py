@@ -1,15 +1,10 @@
 """Python, by its own parser; its calls are found by `valueflow`."""
 
-from __future__ import annotations
-
+import ast
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from claude_mem_lite.codemap import extract
 from claude_mem_lite.codemap.extract import MAX_FUNCTIONS, Function
-
-if TYPE_CHECKING:
-    import ast
 
 
 @dataclass(frozen=True, slots=True)

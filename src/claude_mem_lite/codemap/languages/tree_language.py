@@ -1,7 +1,5 @@
 """Define a language that tree-sitter reads: its files, its grammar, and where that comes from."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from claude_mem_lite.codemap.extract import MAX_FUNCTIONS, Function

@@ -1,11 +1,10 @@
 """Lower the expressions of a syntax tree to terms, and keep the scopes that are found on the way."""
 
-from __future__ import annotations
-
 import ast
 import functools
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite.codemap.valueflow.expression_terms import (
     Attribute,
@@ -32,12 +31,7 @@ from claude_mem_lite.codemap.valueflow.expression_terms import (
     Yield,
     YieldFrom,
 )
-from claude_mem_lite.codemap.valueflow.terms import Parameter, Return, Scope
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from claude_mem_lite.codemap.valueflow.terms import Block
+from claude_mem_lite.codemap.valueflow.terms import Block, Parameter, Return, Scope
 
 _CONSTANT_CHARS = 60
 _NO_NAMES = frozenset[str]()  # one for all: Python makes each empty set anew

@@ -1,7 +1,5 @@
 """List what is known of names outside the project: what their calls do, and which names say nothing."""
 
-from __future__ import annotations
-
 import builtins
 import functools
 

@@ -1,12 +1,7 @@
 """Which file of a project an import means: packages, relative imports, `src` layouts, namespace packages."""
 
-from __future__ import annotations
-
 import posixpath
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 
 def module_names(paths: Iterable[str], above: str = "", imported: Collection[str] = ()) -> dict[str, str]:

@@ -3,18 +3,18 @@
 Nothing is resolved here: the solver does that over all files.
 """
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from claude_mem_lite.codemap.valueflow.expression_lowering import OPERATORS, ExpressionLowering
-from claude_mem_lite.codemap.valueflow.expression_terms import Constant
+from claude_mem_lite.codemap.valueflow.expression_terms import Constant, Expr
 from claude_mem_lite.codemap.valueflow.terms import (
     AnnotatedAssign,
     Assert,
     Assign,
     AugmentedAssign,
+    Block,
     Case,
     ClassDefinition,
     Delete,
@@ -29,16 +29,12 @@ from claude_mem_lite.codemap.valueflow.terms import (
     Match,
     Raise,
     Return,
+    Scope,
+    Statement,
     Try,
     While,
     With,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from claude_mem_lite.codemap.valueflow.expression_terms import Expr
-    from claude_mem_lite.codemap.valueflow.terms import Block, Scope, Statement
 
 
 def lower(tree: ast.Module) -> tuple[Scope, ...]:

@@ -1,31 +1,30 @@
 """Hold the modules of a project with the units of their scopes, and find which of them an import means."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from claude_mem_lite.codemap.valueflow.expression_terms import Constant, Listing, Tuple, is_name, last_name
+from claude_mem_lite.codemap.valueflow.expression_terms import (
+    Constant,
+    Expr,
+    Listing,
+    Tuple,
+    is_name,
+    last_name,
+)
 from claude_mem_lite.codemap.valueflow.imports import Finder
-from claude_mem_lite.codemap.valueflow.records import Structure
+from claude_mem_lite.codemap.valueflow.records import Event, Structure
 from claude_mem_lite.codemap.valueflow.terms import (
     Assign,
     AugmentedAssign,
+    Block,
     Import,
     Raise,
     Scope,
     import_statements,
 )
 from claude_mem_lite.codemap.valueflow.values import Cell, Cells, Class, Evidence, MissedCall, Module, Unit
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from claude_mem_lite.codemap.valueflow.expression_terms import Expr
-    from claude_mem_lite.codemap.valueflow.records import Event
-    from claude_mem_lite.codemap.valueflow.terms import Block
 
 _Place = tuple[str, int]
 _SOMETHING = Constant("")  # in the place of an annotation

@@ -14,15 +14,12 @@ import dataclasses
 import marshal
 import sys
 import zlib
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Union
+from typing import Any, Union
 
 from claude_mem_lite.codemap.valueflow import expression_terms
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
-
-    from claude_mem_lite.codemap.valueflow.expression_terms import Expr
+from claude_mem_lite.codemap.valueflow.expression_terms import Expr
 
 
 @dataclass(slots=True)

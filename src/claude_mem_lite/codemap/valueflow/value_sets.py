@@ -1,13 +1,12 @@
 """Combine sets of values, and read and grow the containers among them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from claude_mem_lite.codemap.valueflow.values import (
     Awaitable,
     Class,
     ClassObject,
+    Container,
     DictObject,
     External,
     Instance,
@@ -20,11 +19,6 @@ from claude_mem_lite.codemap.valueflow.values import (
     Value,
     Values,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from claude_mem_lite.codemap.valueflow.values import Container
 
 _MOST = 24  # more candidates than this say nothing
 _MOST_KEYS = 200

@@ -1,20 +1,14 @@
 """Measures what a model costs on this machine: seconds to load, milliseconds a text, memory."""
 
-from __future__ import annotations
-
 import resource
 import statistics
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from claude_mem_lite.search import embedder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from claude_mem_lite.search.embedder import ModelRecord
+from claude_mem_lite.search.embedder import ModelRecord
 
 TITLE = "Edit AuthService.login in src/auth.py"
 # 110 tokens by MiniLM's tokenizer, as long as the observations of a recorded history.

@@ -1,7 +1,5 @@
 """Fetches one file of known SHA-256 and size: resumed after a cut, in place only once it is right."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import hashlib
@@ -10,15 +8,12 @@ import os
 import shutil
 import urllib.error
 import urllib.request
-from typing import IO, TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import IO, Any
 
 from claude_mem_lite.errors import ClaudeMemError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    # How many bytes are here, and of how many.
-    Progress = Callable[[int, int], object]
+Progress = Callable[[int, int], object]
 
 TIMEOUT_S = 60.0  # without a byte
 CHUNK_BYTES = 1 << 20

@@ -1,17 +1,13 @@
 """Defines what every embedder offers, and what all do to texts and vectors; no model is named here."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from claude_mem_lite.kinds import Type
-    from claude_mem_lite.search.embedder.records import ModelRecord
+from claude_mem_lite.kinds import Type
+from claude_mem_lite.search.embedder.records import ModelRecord
 
 # Far more than tokens have in any prose or code: a text of a megabyte must not take seconds to cut.
 _MOST_CHARS_PER_TOKEN = 100

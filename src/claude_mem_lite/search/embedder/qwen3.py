@@ -7,19 +7,16 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.kinds import Type
 from claude_mem_lite.search.embedder import sessions
 from claude_mem_lite.search.embedder.interface import Vectors, encodable, unit_length
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from claude_mem_lite.kinds import Type
-    from claude_mem_lite.search.embedder.records import ModelRecord
+from claude_mem_lite.search.embedder.records import ModelRecord
 
 # The tokenizer of Qwen3-Embedding appends it to every text; the model was trained to be read there.
 END = "<|endoftext|>"

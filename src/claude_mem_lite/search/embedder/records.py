@@ -3,24 +3,19 @@
 Cheap to import: neither numpy nor a model's library.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import glob
 import importlib.util
 import os
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from claude_mem_lite.kinds import Type
+from claude_mem_lite.kinds import Type
 
 Dtype = Literal["float32", "processor"]
 

@@ -1,7 +1,5 @@
 """Opening ONNX files and tokenizers: each file is checked before a library reads it."""
 
-from __future__ import annotations
-
 import hashlib
 from typing import Any
 

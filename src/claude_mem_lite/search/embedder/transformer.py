@@ -1,21 +1,16 @@
 """Any sentence-transformers model that lies in a folder, on the processor; nothing is fetched here."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.kinds import Type
 from claude_mem_lite.search.embedder.interface import Vectors, encodable, unit_length
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from claude_mem_lite.kinds import Type
-    from claude_mem_lite.search.embedder.records import Dtype, ModelRecord
+from claude_mem_lite.search.embedder.records import Dtype, ModelRecord
 
 BATCH = 8
 

@@ -1,7 +1,5 @@
 """Keep how much each model's cosine counts beside words, where that was fitted on this memory."""
 
-from __future__ import annotations
-
 import json
 import os
 
