@@ -222,6 +222,23 @@ def test_a_branch_that_came_in_is_told_as_merged(
     assert (f"me/parser {told}" in block, "not committed" in block) == (later, not later)
 
 
+def test_a_session_on_main_is_not_merged(memory: Path, tmp_path: Path) -> None:
+    """A pull request that was spoken of there is another branch's."""
+    project = str(tmp_path)
+    subprocess.run(["git", "init", "-qb", "main", project], check=True)
+    session_row("s1", project_dir=project, branch="main")
+    said = "Lists are read too. See https://host.example/team/project/pull/12 for it."
+    observe("2" * 32, "Stop", said, session_id="s1", project_dir=project)
+    summarize_session("s1")
+    merge = ["-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "--allow-empty", "-qm", "Lists (#12)"]
+    later = {**os.environ, "GIT_COMMITTER_DATE": "@4102444800 +0000"}
+    subprocess.run(["git", "-C", project, *merge], check=True, env=later)
+
+    look_at(project)
+
+    assert "merged" not in builder.build(project, session_id="s2").text
+
+
 def test_a_folder_without_git_has_no_commits(tmp_path: Path) -> None:
     """Nothing is asked, and nothing is said."""
     assert repository.commits(str(tmp_path)) == []

@@ -43,7 +43,8 @@ def look_at(project_dir: str, tree: str = "") -> None:
     rows = [row for row in context.sessions(project_dir, limit=_STATING) if row.state]
     stating = [(row, State.from_json(row.state)) for row in rows]
     _look_for_names(project_dir, tree or project_dir, stating)
-    _look_for_merges(tree or project_dir, [(row, state) for row, state in stating if row.branch])
+    own = [(row, state) for row, state in stating if row.branch not in repository.SHARED_BRANCHES]
+    _look_for_merges(tree or project_dir, own)
 
 
 def _look_for_merges(tree: str, stating: Sequence[tuple[Session, State]]) -> None:

@@ -236,6 +236,7 @@ def _quotes_on(text: str) -> bool:
 def _rules_prefix(header: str) -> str | None:
     """Return what a heading says of each item, "" for rules of any kind; None if it heads no rules."""
     rules = _RULES.fullmatch(header.strip().rstrip(":\uff1a").strip(" *_"))
-    if not rules or len(header) > _SHORT_HEADER or _ANNOUNCES.search(header):
+    is_for_now = phrases.NOW.search(phrases.FROM_NOW_ON.sub("", header))  # "now rules: …" is a task
+    if not rules or len(header) > _SHORT_HEADER or _ANNOUNCES.search(header) or is_for_now:
         return None
     return f"{rules['each'].casefold()} " if rules["each"] else ""
