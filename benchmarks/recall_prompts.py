@@ -3,7 +3,8 @@
     python benchmarks/recall_prompts.py FILE [--words] [--show]
 
 FILE has a JSON object a line: {"kind": …, "prompt": …, "answer_contains": [text, …]}. A prompt with
-`answer_contains` is answered when all of it stands in what is told; one without is to be met with silence.
+`answer_contains` is answered when all of it stands in what is told, of a list in it one; one without is to be
+met with silence.
 Each is the first of a session of its own. Below the figures stands what other thresholds of the gate trade.
 """
 
@@ -48,8 +49,9 @@ def told(by: Searcher, prompts: Sequence[dict[str, Any]]) -> list[dict[str, Any]
     found = []
     for each in prompts:
         block = blocks.for_prompt(by, demo.PROJECT, each["prompt"], session_id="asks", shown=Shown())
-        wanted = each.get("answer_contains") or []
-        is_answer = bool(wanted) and all(text.casefold() in block.text.casefold() for text in wanted)
+        told_text = block.text.casefold()
+        wanted = [[text] if isinstance(text, str) else text for text in each.get("answer_contains") or []]
+        is_answer = bool(wanted) and all(any(text.casefold() in told_text for text in one) for one in wanted)
         found.append({**each, "text": block.text, "tokens": block.tokens, "is_answer": is_answer})
     return found
 
