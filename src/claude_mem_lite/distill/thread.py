@@ -23,6 +23,7 @@ _BEGINS, _OUTCOME_CHARS = 4, 100  # sentences, and characters of one that says e
 _FILES = 6
 # An answer in words: how long it and its question may be, and how many options may follow the question.
 _ANSWER_CHARS, _FEWEST_WORDS, _OPTIONS, ASKS = 240, 4, 4, "?\uff1f"
+_ASIDE_CHARS = 12  # of a question that settles nothing: "Push?"
 _SETTLED = "Decided by the user"
 # What gives a reason or an alternative, and what is left to do, in ten languages.
 _DECIDED = re.compile(
@@ -96,12 +97,14 @@ def thread_of(
     """Return the lines of a session's thread, what matters most first; the arguments are `state_of`'s."""
     goal = _goal(rows)
     asked = {said.row_id for said in goal}
+    tested = _tested(rows)
     return [
         *goal,
         *_came_to(rows),
         *_plan(rows, [quote(step) for step in _open_steps(plan)]),
-        *_failing(rows, later),
-        *_tested(rows),
+        # What failed before all tests passed is settled.
+        *(said for said in _failing(rows, later) if not tested or said.at > tested[0].at),
+        *tested,
         *_in_flight(rows, changes or {}),
         *_committed(rows),
         *(said for said in _decided(rows) if said.row_id not in asked),
@@ -284,7 +287,7 @@ def settled(rows: Iterable[Row]) -> Iterator[Said]:
         elif row.tool_name == "UserPromptSubmit":
             question = _question(report) if _is_answer(row.summary) else ""
             report = ""
-            if question:
+            if len(question) > _ASIDE_CHARS:
                 says = f"“{question}” {one_line(row.summary, _ANSWER_CHARS)}"
                 yield Said(row.id, row.created_at, says, _SETTLED, is_users=True)
 
